@@ -17,15 +17,8 @@ from click.testing import CliRunner
 from assay.cli.main import assay
 from assay.model.run import Origin
 from assay.questions.decisions.ask import decisions_of
-from assay.questions.decisions.sentences import (
-    answer_of,
-    basis_text,
-    cost_headline,
-    evidence,
-    headline,
-    interval_text,
-    option_text,
-)
+from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.sentences import answer_of, basis_text, cost_headline, evidence, headline, interval_text
 from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.flags import flags_in
 from assay.questions.json_values import json_value

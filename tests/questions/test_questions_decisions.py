@@ -20,7 +20,8 @@ from assay.model.run import Origin, Run, RunStatus
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.curve import curve_of
 from assay.questions.decisions.decide import baseline_of_options, decide
-from assay.questions.decisions.sentences import answer_of, cost_headline, evidence, headline, option_text
+from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.sentences import answer_of, cost_headline, evidence, headline
 from assay.questions.decisions.values import CaveatKind, Decision, DecisionRequest, Verdict
 from assay.questions.json_values import json_value
 from assay.statistics import table_of

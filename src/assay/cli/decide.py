@@ -9,6 +9,8 @@ from assay.cli.common import json_option, print_json, print_table, repository_op
 from assay.cli.reading import read_flagged
 from assay.model import PriceBook
 from assay.questions.decisions.curve import Curve, curve_of
+from assay.questions.decisions.next_sentences import next_sentences
+from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.question_sentences import QuestionView, view_of
 from assay.questions.decisions.sentences import (
     answer_of,
@@ -17,7 +19,6 @@ from assay.questions.decisions.sentences import (
     evidence,
     headline,
     interval_text,
-    option_text,
     question,
     scope_text,
 )
@@ -53,6 +54,8 @@ def print_decision(decision: Decision, *, rows: int | None, printed: set[str]) -
         if caveat.text not in printed:
             click.echo(f"caveat: {caveat.text}")
             printed.add(caveat.text)
+    for sentence in next_sentences(decision):
+        click.echo(f"next: {sentence}")
     scale = origin_badge(decision.origin, decision.lab_scale)
     click.echo(
         f"{decision.runs:,} runs, {scale}. Verdicts are corrected for {decision.family} comparisons (Holm); equivalent "

@@ -3,7 +3,8 @@
 In: a report. Out: blocks. Nothing is computed here, and nothing is left out because it shows no gain.
 """
 
-from assay.questions.decisions.sentences import basis_text, option_text
+from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.sentences import basis_text
 from assay.questions.decisions.values import CostRatio, Decision, TimeRatio, WorkloadResult
 from assay.questions.report_parts import Fact
 from assay.questions.report_summary import Report

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from assay.compare.speedups import Speedup
-from assay.questions.decisions.sentences import option_text
+from assay.questions.decisions.option_words import option_text
 from assay.questions.why import WhyQuestion, of_result, of_speedup
 from assay.web.api_decisions import decisions_on
 from assay.web.api_why import Level, Stratum, kept_pair, required_pair

@@ -15,7 +15,8 @@ from markupsafe import Markup, escape
 from assay.charts.identity import SHAPE_PATHS, shape_of
 from assay.charts.letters import letters
 from assay.errors import AssayError
-from assay.questions.decisions.sentences import basis_text, option_text, scope_text
+from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.sentences import basis_text, scope_text
 from assay.units import format_bytes, format_duration
 from assay.web.vega import Script, versions
 from assay.wording import amounts, language, meanings, metric_text, numbers, ratios, titles

@@ -16,7 +16,8 @@ from assay.questions.decisions.buyer import CHEAPEST, STORAGE, question_named, v
 from assay.questions.decisions.caveats import in_order
 from assay.questions.decisions.costs import run_costs
 from assay.questions.decisions.decide import decide
-from assay.questions.decisions.sentences import headline, option_text
+from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.sentences import headline
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
 from assay.questions.planes import facts_of_places
 from assay.questions.runs import selected

@@ -25,6 +25,7 @@ from assay.errors import SpecificationError, did_you_mean
 from assay.model import LAYOUT_FACTOR
 from assay.questions.decisions.caveats import caveats_of, in_order
 from assay.questions.decisions.costs import RunCosts
+from assay.questions.decisions.further_runs import further_runs
 from assay.questions.decisions.headline import Row, headline_of
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
 from assay.statistics import RunTable, hard_disk_layouts, require_factor, usable
@@ -167,6 +168,7 @@ def _decision(
         margin=request.margin,
         currency=costs.currency if costs else None,
         caveats=(),
+        next_runs=(),
     )
     matched = times.matched
     of_decision = np.isin(times.strata.of_set[matched.sets.of_row], strata)
@@ -174,4 +176,5 @@ def _decision(
     caveats = caveats_of(decision, matched, matched.positions[of_decision], request, costs)
     sessions = session_warnings(row.time.mean for row in rows if row.time)
     told = [Caveat(CaveatKind.SESSIONS, f"{capitalised(warning.words)}.") for warning in sessions]
-    return replace(decision, caveats=in_order([*caveats, *told]))
+    proposals = further_runs(times, decision, rows, code)
+    return replace(decision, caveats=in_order([*caveats, *told]), next_runs=proposals)

@@ -6,7 +6,7 @@ In: a decision. Out: named rows for ``charts/speedups.py``.
 from dataclasses import dataclass
 
 from assay.compare.verdict import Basis
-from assay.questions.decisions.sentences import option_text
+from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.values import Decision, TimeRatio
 from assay.wording import capitalised, plural, workload_title
 

@@ -4,14 +4,9 @@ from dataclasses import dataclass
 
 from assay.questions.decisions.answers import Obstacle, QuestionAnswer, Unanswered
 from assay.questions.decisions.buyer import CHEAPEST
-from assay.questions.decisions.sentences import (
-    DecisionAnswer,
-    answer_of,
-    cost_headline,
-    evidence,
-    headline,
-    option_text,
-)
+from assay.questions.decisions.next_sentences import next_sentences
+from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.sentences import DecisionAnswer, answer_of, cost_headline, evidence, headline
 from assay.wording import joined, plural
 
 LEVELS_NAMED = 5
@@ -64,10 +59,10 @@ def _level(factor: str, level: str) -> str:
 
 
 def next_step(answer: QuestionAnswer) -> str | None:
-    """Return how to answer the question; None where it is answered."""
+    """Return how to answer the question, or else the first proposal of further runs; None where nothing is open."""
     why, question = answer.unanswered, answer.question
     if why is None:
-        return None
+        return next(iter(next_sentences(answer.decisions[0])), None)
     if why.obstacle in (Obstacle.NO_PRICES, Obstacle.UNPRICED):
         return f"`assay decide {question.name} --prices FILE` answers it with a price book of this hardware."
     if not question.plan_factor:
@@ -95,7 +90,7 @@ class QuestionView:
     cost: str | None
     """What the leading option costs; None without prices."""
     next_step: str | None
-    """How to answer the question; None where it is answered."""
+    """How to answer the question; of an answered one, the first run to make next. None where nothing is open."""
     decisions: tuple[DecisionAnswer, ...]
     """The first is the answer."""
 

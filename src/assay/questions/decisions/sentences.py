@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 
-from assay.compare.device_classes import DEVICE_CLASS, DeviceClass
+from assay.compare.device_classes import DEVICE_CLASS
 from assay.compare.disk_counts import DISKS
 from assay.compare.matched import HoldsFor
 from assay.model import CONTAINERS, LAYOUT_FACTOR, MAP_SLOTS, WORKERS_FACTOR, Origin
 from assay.questions.decisions.curve import Curve, curve_of
+from assay.questions.decisions.next_sentences import next_sentences
+from assay.questions.decisions.option_words import option_text, option_verb
 from assay.questions.decisions.values import (
     ALPHA,
     CostRatio,
@@ -23,21 +25,12 @@ from assay.wording import (
     format_interval,
     format_ratio,
     joined,
-    level_text,
-    meanings,
     plural,
     workload_title,
 )
 
 OPTIONS_NAMED = 3
 """Maximum number of options named in a headline without a faster one."""
-_CLASSES = {
-    DeviceClass.HARD_DISKS: "hard disks",
-    DeviceClass.SSD: "SSDs",
-    DeviceClass.NVME: "NVMe drives",
-    DeviceClass.HYBRID: "hybrid storage",
-    DeviceClass.REMOTE: "remote volumes",
-}
 _SCOPES = {
     HoldsFor.THESE: "tested settings only",
     HoldsFor.HERE: "similar settings on these clusters",
@@ -55,37 +48,11 @@ _QUESTIONS = {
     MAP_SLOTS: "How many map slots?",
     "spark.executor.instances": "How many executors?",
 }
-_COUNTED = {
-    DISKS: ("disk", " per worker"),
-    WORKERS_FACTOR: ("worker", ""),
-    CONTAINERS: ("container", " per worker"),
-    MAP_SLOTS: ("map slot", " per worker"),
-    "spark.executor.instances": ("executor", ""),
-}
-"""Factors that count resources: the noun, and what follows it."""
 
 
 def question(decision: Decision) -> str:
     """Return the question that the decision answers."""
     return _QUESTIONS.get(decision.factor, f"Which {column_title(decision.factor)}?")
-
-
-def option_text(factor: str, level: str) -> str:
-    """Return an option in words first, with its code second: ``2 SSDs per worker (SS2)``."""
-    if " + " in factor:
-        parts = zip(factor.split(" + "), level.split(" + "), strict=True)
-        return " with ".join(option_text(*part) for part in parts)
-    if factor == DEVICE_CLASS:
-        return _CLASSES[DeviceClass(level)]
-    meaning = meanings([level]).get(level)
-    if factor == LAYOUT_FACTOR:
-        return f"{meaning} ({level})" if meaning else level
-    if factor == "network":
-        return meaning or level
-    if factor in _COUNTED and level.isdecimal():
-        noun, per = _COUNTED[factor]
-        return f"{plural(int(level), noun)}{per}"
-    return f"{column_title(factor)} {level_text(factor, level)}"
 
 
 def scope_text(scope: HoldsFor) -> str:
@@ -113,15 +80,6 @@ def time_text(time: TimeRatio) -> str:
     return f"95 % interval {interval_text(time)}, {basis_text(time)}, {scope_text(time.scope)}"
 
 
-def _verb(factor: str, level: str) -> str:
-    if factor == DEVICE_CLASS:
-        return "is" if level == DeviceClass.HYBRID else "are"
-    if factor in _COUNTED:
-        return "is" if level == "1" else "are"
-    meaning = meanings([level]).get(level, "1 ")
-    return "is" if factor != LAYOUT_FACTOR or meaning.startswith("1 ") else "are"
-
-
 def _where(workloads: tuple[str, ...]) -> str:
     if len(workloads) == 1:
         return f" on {workload_title(workloads[0])}"
@@ -131,7 +89,7 @@ def _where(workloads: tuple[str, ...]) -> str:
 def _claim(decision: Decision, level: str, verdict: Verdict, time: TimeRatio | None, where: str) -> str:
     """Return what an estimate comes to, without its evidence and full stop."""
     option, baseline = option_text(decision.factor, level), option_text(decision.factor, decision.baseline)
-    verb = _verb(decision.factor, level)
+    verb = option_verb(decision.factor, level)
     if time is None:
         return capitalised(f"{option} {verb} not compared with {baseline}{where}")
     how = f"{format_ratio(time.ratio)}×"
@@ -263,6 +221,8 @@ class DecisionAnswer:
     """What the leading option costs; None without prices."""
     sentences: tuple[str, ...]
     """One sentence for each result."""
+    next: tuple[str, ...]
+    """Further runs that would settle what is open, one sentence each."""
     curve: Curve | None
     """Speed, efficiency and cost by level, where the options are three or more numbers."""
     decision: Decision
@@ -276,6 +236,7 @@ def answer_of(decision: Decision) -> DecisionAnswer:
         evidence=evidence(decision),
         cost=cost_headline(decision),
         sentences=tuple(result_sentence(decision, result) for result in decision.results),
+        next=next_sentences(decision),
         curve=curve_of(decision),
         decision=decision,
     )

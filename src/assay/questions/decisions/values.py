@@ -135,6 +135,39 @@ class Caveat:
     text: str
 
 
+class Aim(StrEnum):
+    """What further runs would show."""
+
+    FIRST_INTERVAL = "first interval"
+    DIFFERENCE = "difference"
+    EQUIVALENCE = "equivalence"
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherRuns:
+    """Runs that would settle an open row of a decision. Half-widths are of 95 % intervals, as shares of the ratio."""
+
+    workload: str
+    options: tuple[str, str]
+    """The option to compare with, and the other."""
+    groups: int
+    """Matched groups that the runs are made in."""
+    repetitions: int
+    """Further runs of both options in each group; of the missing option where ``new_groups``."""
+    new_groups: bool
+    """Whether the groups hold one of the two options so far."""
+    clusters: tuple[str, ...]
+    """Clusters of these groups; empty where groups are not of one cluster each."""
+    aim: Aim
+    ratio: float
+    """The estimate now; the aim is reached if it stays."""
+    half_width: float | None
+    expected_half_width: float | None
+    """None where no runs were repeated."""
+    duration_s: float
+    """Expected run time of all these runs, without the time between them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """The answer to one request, for runs of one origin and lab scale and for options that runs connect."""
@@ -161,6 +194,8 @@ class Decision:
     currency: str | None
     """Currency of costs; None without a price book."""
     caveats: tuple[Caveat, ...]
+    next_runs: tuple[FurtherRuns, ...]
+    """At most three proposals for rows without a verdict."""
 
     @property
     def workloads(self) -> tuple[str, ...]:

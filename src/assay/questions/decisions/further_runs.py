@@ -1,0 +1,232 @@
+"""Propose the runs that would settle what a decision leaves open: at most three, each possible on its clusters.
+
+In: the estimates of a decision, and its rows with their verdicts. Out: :class:`~.values.FurtherRuns`.
+
+A row is open when it has not enough runs or is not distinguishable. Further runs settle it when the interval becomes
+narrow enough, if the ratio stays as it is, either to show the difference after Bonferroni's correction over the
+decision, or to lie within the margin of equivalence. The error of a log ratio then comes to
+
+- *few matched groups* (error from repetitions): s sqrt((1 / (n1 + k) + 1 / (n2 + k)) / g) with k further repetitions
+  of both options in each of the g groups; s is their standard deviation, or that of all runs of the decision where
+  nothing was repeated;
+- *many matched groups* (error from the spread between them): d / sqrt(m + k) with k further groups. A further group
+  is one that holds one of the options, on a cluster that ran both: the other option is run in it.
+
+Further repetitions run in blocks that hold both options, so the part of the error that sessions add shrinks with the
+share of the earlier runs.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.compare.matched import SETS_MIN, HoldsFor
+from assay.compare.option_estimates import OptionEstimates, PairEstimate
+from assay.model import Origin
+from assay.questions.decisions.headline import RUNS_MIN, Row
+from assay.questions.decisions.values import ALPHA, Aim, Decision, FurtherRuns, Verdict
+from assay.statistics import ABSENT, Ints, satterthwaite
+
+PROPOSALS_MAX = 3
+FURTHER_MAX = 20
+"""Maximum further repetitions, or matched groups, of one proposal."""
+EXPLAINED_MIN = 0.9
+"""Minimum share of the present half-width that the model of the error must explain."""
+_OPEN = (Verdict.NOT_ENOUGH_RUNS, Verdict.NOT_DISTINGUISHABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """One open row, in codes of the factor."""
+
+    stratum: int
+    workload: str
+    baseline: int
+    option: int
+    estimate: PairEstimate
+    verdict: Verdict
+    alpha: float
+    """Two-sided level at which the difference must show."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Error:
+    """How the standard error of a log ratio shrinks with further repetitions or groups."""
+
+    scatter: float
+    counts: tuple[float, float]
+    """Runs of each option in a group; the number of groups twice, where those are added."""
+    groups: int
+    """Groups that each further repetition is made in; 1 where groups are added."""
+    degrees: float
+    sessions: float
+    """Standard error that sessions add now, with ``session_degrees`` of freedom."""
+    session_degrees: float
+
+    def half_width(self, further: int, alpha: float) -> float:
+        """Return the half-width at level ``1 - alpha`` with ``further`` repetitions or groups."""
+        from scipy.special import stdtrit  # imported here: 0.1 s that only a comparison needs
+
+        first, second = self.counts
+        own = self.scatter * math.sqrt((1 / (first + further) + 1 / (second + further)) / self.groups)
+        between = self.sessions * min(self.counts) / (min(self.counts) + further)
+        variances = np.array([own**2, between**2])
+        degrees = satterthwaite(variances, np.array([self.degrees + further * self.groups, self.session_degrees]))
+        return float(stdtrit(degrees, 1 - alpha / 2)) * math.sqrt(float(variances.sum()))
+
+
+def further_runs(
+    times: OptionEstimates, decision: Decision, rows: Sequence[Row], baseline: int
+) -> tuple[FurtherRuns, ...]:
+    """Return the proposals, first those for rows with too few runs, then the shortest; none for computed times."""
+    if decision.origin in (Origin.SIMULATED, Origin.PREDICTED):
+        return ()
+    proposals = [
+        (row.verdict is Verdict.NOT_DISTINGUISHABLE, proposal)
+        for row in _open_rows(times, decision, rows, baseline)
+        if (proposal := _proposal(times, row, decision.margin)) is not None
+    ]
+    proposals.sort(key=lambda item: (item[0], item[1].duration_s))
+    return tuple(proposal for _, proposal in proposals[:PROPOSALS_MAX])
+
+
+def _open_rows(times: OptionEstimates, decision: Decision, rows: Sequence[Row], baseline: int) -> Iterator[_Open]:
+    """Yield the open rows against the baseline, then on one workload the options that tie with the leader."""
+    alpha = ALPHA / max(decision.family, 1)
+    for row, result in zip(rows, decision.results, strict=True):
+        if row.time is not None and result.verdict in _OPEN:
+            yield _Open(row.stratum, row.workload, baseline, row.option, row.time, result.verdict, alpha)
+    if len(decision.shared_workloads) != 1:
+        return
+    codes = {level: code for code, level in enumerate(times.matched.table.columns[decision.factor].levels)}
+    strata = {row.stratum for row in rows if row.workload == decision.shared_workloads[0]}
+    for option in decision.ties:
+        for stratum in strata:
+            estimate = times.between(stratum, codes[option], codes[decision.leader])
+            if estimate is not None and baseline not in (codes[option], codes[decision.leader]):
+                # The leader is tested one-sided against each rival.
+                level = 2 * ALPHA / max(len(decision.options), 1)
+                verdict = Verdict.NOT_DISTINGUISHABLE
+                workload = decision.shared_workloads[0]
+                yield _Open(stratum, workload, codes[option], codes[decision.leader], estimate, verdict, level)
+
+
+def _proposal(times: OptionEstimates, row: _Open, margin: float) -> FurtherRuns | None:
+    """Return the fewest further runs that settle the row; None where more than the maximum would be needed."""
+    over_groups = row.estimate.mean.holds_for is not HoldsFor.THESE and row.estimate.groups >= SETS_MIN
+    if not over_groups and not row.estimate.groups:
+        return None
+    groups = _half_groups(times, row) if over_groups else row.estimate.matched_groups
+    error = _error(times, row, over_groups=over_groups)
+    least = 1
+    if not over_groups and row.estimate.groups == 1:
+        least = max(1, RUNS_MIN - min(row.estimate.runs))
+    now = row.estimate.mean.ratio
+    half_width = None if now.low is None or now.high is None else math.log(now.high / now.low) / 2
+    if error is not None and half_width is not None and error.half_width(0, ALPHA) < EXPLAINED_MIN * half_width:
+        return None  # the ratio depends on another factor: more runs at the same levels do not narrow the interval
+    effect = abs(row.estimate.mean.mean)
+    further, aim = least, Aim.FIRST_INTERVAL
+    if error is not None:
+        most = min(FURTHER_MAX, len(groups)) if over_groups else FURTHER_MAX
+        settled = (
+            (count, kind)
+            for count in range(least, most + 1)
+            for kind, narrow in (
+                (Aim.DIFFERENCE, error.half_width(count, row.alpha) < effect),
+                (Aim.EQUIVALENCE, effect + error.half_width(count, ALPHA) <= math.log1p(margin)),
+            )
+            if narrow
+        )
+        settling = next(settled, None)
+        if settling is None:
+            return None
+        further, aim = settling
+    table = times.matched.table
+    workload, levels = row.workload, table.columns[times.matched.factor].levels
+    return FurtherRuns(
+        workload=workload,
+        options=(levels[row.baseline], levels[row.option]),
+        groups=further if over_groups else row.estimate.groups,
+        repetitions=1 if over_groups else further,
+        new_groups=over_groups,
+        clusters=_clusters(times, groups),
+        aim=aim,
+        ratio=now.value,
+        half_width=None if half_width is None else math.expm1(half_width),
+        expected_half_width=None if error is None else math.expm1(error.half_width(further, ALPHA)),
+        duration_s=_duration_s(times, row, further, len(groups), over_groups=over_groups),
+    )
+
+
+def _error(times: OptionEstimates, row: _Open, *, over_groups: bool) -> _Error | None:
+    """Return how the error of the row shrinks; None where nothing tells how much repetitions differ."""
+    mean, groups = row.estimate.mean, max(row.estimate.groups, 1)
+    alone = mean.sessions or mean
+    between = (
+        (math.sqrt(max(0.0, mean.error**2 - alone.error**2)), mean.sessions.spread.degrees)
+        if mean.sessions
+        else (0.0, math.inf)
+    )
+    if over_groups:
+        if not math.isfinite(mean.error):
+            return None
+        return _Error(alone.error * math.sqrt(groups / 2), (groups, groups), 1, alone.degrees, *between)
+    counts = row.estimate.runs[0] / groups, row.estimate.runs[1] / groups
+    if math.isfinite(mean.error):
+        scatter = alone.error * math.sqrt(groups / sum(1 / count for count in counts))
+        return _Error(scatter, counts, groups, alone.degrees, *between)
+    pooled = _pooled_scatter(times)
+    return None if pooled is None else _Error(pooled[0], counts, groups, pooled[1], 0.0, math.inf)
+
+
+def _pooled_scatter(times: OptionEstimates) -> tuple[float, float] | None:
+    """Return the standard deviation of log times of repetitions, and its degrees of freedom; None without any."""
+    matched = times.matched
+    column = matched.table.columns[matched.factor].codes[matched.positions].astype(np.int64)
+    cells = matched.sets.of_row * (int(column.max(initial=0)) + 1) + column
+    _, cell, sizes = np.unique(cells, return_inverse=True, return_counts=True)
+    degrees = len(cell) - len(sizes)
+    if degrees < 1:
+        return None
+    means = np.bincount(cell, matched.logs) / sizes
+    squares = float(((matched.logs - means[cell]) ** 2).sum())
+    return math.sqrt(squares / degrees), float(degrees)
+
+
+def _half_groups(times: OptionEstimates, row: _Open) -> Ints:
+    """Return the matched groups that hold one of the two options, on clusters that ran both."""
+    matched = times.matched
+    first, second = (_groups_with(times, row.stratum, code) for code in (row.baseline, row.option))
+    halves = np.setxor1d(first, second)
+    if not len(matched.cluster):
+        return halves
+    both = np.intersect1d(matched.cluster[first], matched.cluster[second])
+    return halves[np.isin(matched.cluster[halves], both)]
+
+
+def _groups_with(times: OptionEstimates, stratum: int, code: int) -> Ints:
+    matched = times.matched
+    groups = np.unique(matched.sets.of_row[int(matched.starts[code]) : int(matched.starts[code + 1])])
+    return groups[times.strata.of_set[groups] == stratum]
+
+
+def _clusters(times: OptionEstimates, groups: Ints) -> tuple[str, ...]:
+    matched = times.matched
+    if not len(matched.cluster):
+        return ()
+    levels = matched.table.columns["cluster"].levels
+    return tuple(levels[code] for code in np.unique(matched.cluster[groups]).tolist() if code != ABSENT)
+
+
+def _duration_s(times: OptionEstimates, row: _Open, further: int, groups: int, *, over_groups: bool) -> float:
+    """Return the expected run time: the mean time of each option on the workload, for every run that is proposed."""
+    matched = times.matched
+    durations_s = []
+    for code in (row.baseline, row.option):
+        rows = slice(int(matched.starts[code]), int(matched.starts[code + 1]))
+        of_stratum = times.strata.of_set[matched.sets.of_row[rows]] == row.stratum
+        durations_s.append(float(np.exp(matched.logs[rows][of_stratum]).mean()))
+    return further * sum(durations_s) / 2 if over_groups else further * groups * sum(durations_s)

@@ -1,0 +1,56 @@
+"""Proposals of further runs in sentences."""
+
+from assay.model import LAYOUT_FACTOR
+from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.values import Aim, Decision, FurtherRuns
+from assay.wording import format_ratio, joined, plural, workload_title
+
+CLUSTERS_NAMED = 3
+"""Maximum number of clusters named in a sentence."""
+
+
+def next_sentences(decision: Decision) -> tuple[str, ...]:
+    """Return each proposal of a decision as a sentence."""
+    return tuple(_sentence(decision, runs) for runs in decision.next_runs)
+
+
+def _sentence(decision: Decision, runs: FurtherRuns) -> str:
+    title = workload_title(runs.workload)
+    where = f" on {joined(list(runs.clusters))}" if 0 < len(runs.clusters) <= CLUSTERS_NAMED else ""
+    names = joined([_short(decision.factor, option) for option in runs.options])
+    duration = f"(about {_about(runs.duration_s)})"
+    if runs.new_groups:
+        missing = "completed by 1 run of the missing option" + (" each" if runs.groups > 1 else "")
+        what = f"{runs.groups} more matched group{'s' if runs.groups != 1 else ''} of {title} with {names}{where}, "
+        what += f"{missing} {duration},"
+    else:
+        each = f" in each of {plural(runs.groups, 'matched group')}" if runs.groups > 1 else ""
+        more = f"{runs.repetitions} more repetition{'s' if runs.repetitions != 1 else ''}"
+        what = f"{more} of {title} with {names}{where}{each} {duration}"
+    return f"{what} would {_effect(decision, runs)}."
+
+
+def _effect(decision: Decision, runs: FurtherRuns) -> str:
+    if runs.expected_half_width is None:
+        return "give a first interval"
+    now = "" if runs.half_width is None else f" from ±{_share(runs.half_width)}"
+    narrower = f"bring the 95 % interval{now} to about ±{_share(runs.expected_half_width)}"
+    if runs.aim is Aim.EQUIVALENCE:
+        return f"{narrower}, and show equivalence within {100 * decision.margin:g} % if the ratio stays"
+    return f"{narrower}, and show the difference if it stays at {format_ratio(runs.ratio)}×"
+
+
+def _share(half_width: float) -> str:
+    return f"{100 * half_width:.0f} %" if half_width >= 0.0095 else f"{100 * half_width:.1g} %"
+
+
+def _about(seconds: float) -> str:
+    """Return a duration as an estimate: ``40 s``, ``12 min``, ``5.5 h``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _short(factor: str, level: str) -> str:
+    """Return an option by its code where it is a layout, else in words."""
+    return level if factor == LAYOUT_FACTOR else option_text(factor, level)
