@@ -200,17 +200,19 @@ def _half_groups(times: OptionEstimates, row: _Open) -> Ints:
     """Return the matched groups that hold one of the two options, on clusters that ran both."""
     matched = times.matched
     first, second = (_groups_with(times, row.stratum, code) for code in (row.baseline, row.option))
-    halves = np.setxor1d(first, second)
+    halves: Ints = np.setxor1d(first, second)
     if not len(matched.cluster):
         return halves
     both = np.intersect1d(matched.cluster[first], matched.cluster[second])
-    return halves[np.isin(matched.cluster[halves], both)]
+    possible: Ints = halves[np.isin(matched.cluster[halves], both)]
+    return possible
 
 
 def _groups_with(times: OptionEstimates, stratum: int, code: int) -> Ints:
     matched = times.matched
     groups = np.unique(matched.sets.of_row[int(matched.starts[code]) : int(matched.starts[code + 1])])
-    return groups[times.strata.of_set[groups] == stratum]
+    of_stratum: Ints = groups[times.strata.of_set[groups] == stratum]
+    return of_stratum
 
 
 def _clusters(times: OptionEstimates, groups: Ints) -> tuple[str, ...]:
