@@ -21,7 +21,7 @@ import sys
 sys.path.insert(0, {str(SUPPORT)!r})
 from pathlib import Path
 from builders import make_run, make_trace
-from assay.model.imported import Found
+from assay.model.imported import ImportedRun
 from assay.repository import Repository
 import assay.repository.repository as module
 repository = Repository.open(Path(sys.argv[1]))
@@ -29,7 +29,7 @@ repository = Repository.open(Path(sys.argv[1]))
 PUBLISH = "repository.publish(make_run(1), trace=make_trace(make_run(1)), logs={'client.log': b'words' * 100})"
 IMPORT = """
 Path(sys.argv[1]).parent.joinpath('x.csv').write_text('x')
-found = Found('k', 'x:1', make_run(2), (), make_trace(make_run(2)))
+found = ImportedRun('k', 'x:1', make_run(2), (), make_trace(make_run(2)))
 repository.import_runs('any', lambda: iter([found]), [('x.csv', Path(sys.argv[1]).parent / 'x.csv')])
 """
 INDEX = "repository.publish(make_run(1)); repository.publish(make_run(2)); assert len(repository.runs()) == 2"

@@ -49,7 +49,7 @@ def sorted_by_format(
     sources: Sequence[Source], known: Mapping[str, Format]
 ) -> tuple[dict[str, list[Source]], dict[str, str]]:
     """Return the files of each format, and why each of the others is of none, by name."""
-    found: dict[str, list[Source]] = {}
+    by_format: dict[str, list[Source]] = {}
     unknown: dict[str, str] = {}
     for source in sources:
         try:
@@ -61,5 +61,5 @@ def sorted_by_format(
         if name is None:
             unknown[source.name] = "is empty" if not head else UNRECOGNISED
         else:
-            found.setdefault(name, []).append(source)
-    return found, unknown
+            by_format.setdefault(name, []).append(source)
+    return by_format, unknown

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.errors import FormatError
-from assay.formats.hadoop.jhist_attempts import COUNTERS, ENDS, OWN_GROUPS, STARTS, AttemptEnded, AttemptStarted
+from assay.formats.hadoop.jhist_attempts import COUNTERS, ENDS, HADOOP_GROUPS, STARTS, AttemptEnded, AttemptStarted
 from assay.formats.hadoop.jhist_events import Event, read_events
 from assay.formats.hadoop.job_names import LENGTH_MAX
 from assay.model import Job, Phase, Task
@@ -144,7 +144,7 @@ def _succeeded(tasks: list[Task] | tuple[Task, ...]) -> list[Task]:
 
 def _counter(counters: Mapping[str, Mapping[str, int]], name: str) -> int:
     """Return a counter of Hadoop's own groups, whose full names differ between versions."""
-    own = (group for key, group in counters.items() if key.endswith(OWN_GROUPS))
+    own = (group for key, group in counters.items() if key.endswith(HADOOP_GROUPS))
     return next((group[name] for group in own if name in group), 0)
 
 

@@ -1,7 +1,6 @@
-"""What the events of task attempts tell, the form in which both ways of reading a job history give it.
+"""Define the events of task attempts, as all readers of job histories return them.
 
-:class:`AttemptStarted` and :class:`AttemptEnded`, with times in milliseconds since 1970. Of an attempt's counters only
-:data:`COUNTERS` are kept.
+Times are milliseconds since 1970. Of an attempt's counters only :data:`COUNTERS` are kept.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,8 +20,8 @@ COUNTERS: Final = (
 )
 """The counters of a task attempt that are kept."""
 Counts: TypeAlias = tuple[int | None, ...]
-OWN_GROUPS: Final = ("FileSystemCounter", "TaskCounter")
-"""How the names of Hadoop's own groups end; what stands before differs between versions."""
+HADOOP_GROUPS: Final = ("FileSystemCounter", "TaskCounter")
+"""Endings of the names of Hadoop's counter groups; their beginnings differ between versions."""
 STATUS: Final = {"FINISHED": "succeeded", "FAILED": "failed", "KILLED": "killed"}
 STARTS: Final = frozenset({"MAP_ATTEMPT_STARTED", "REDUCE_ATTEMPT_STARTED"})
 ENDS: Final = frozenset(f"{kind}_ATTEMPT_{outcome}" for kind in ("MAP", "REDUCE") for outcome in STATUS)
@@ -40,7 +39,7 @@ class AttemptStarted(Struct, frozen=True, gc=False):
 
 
 class AttemptEnded(Struct, frozen=True, gc=False):
-    """An attempt ended; what its event does not tell is None, or empty."""
+    """An attempt ended. Values that its event does not record are None."""
 
     kind: str
     status: str
@@ -51,20 +50,20 @@ class AttemptEnded(Struct, frozen=True, gc=False):
     shuffle_ms: int | None
     merge_ms: int | None
     counters: Counts | None
-    """Values of :data:`COUNTERS`, None for one that the attempt has not."""
+    """Values of :data:`COUNTERS`, None for an absent counter."""
 
 
 def kept(groups: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
-    """Return the counters that are kept: each from the first of Hadoop's own groups that has it."""
-    own = [group for key, group in groups.items() if key.endswith(OWN_GROUPS)]
-    return {name: group[name] for group in reversed(own) for name in COUNTERS if name in group}
+    """Return the counters that are kept, each from the first of Hadoop's groups that has it."""
+    hadoop_groups = [group for key, group in groups.items() if key.endswith(HADOOP_GROUPS)]
+    return {name: group[name] for group in reversed(hadoop_groups) for name in COUNTERS if name in group}
 
 
 def in_order(counters: Mapping[str, int]) -> Counts:
-    """Return the values of :data:`COUNTERS`, None for one that is absent."""
+    """Return the values of :data:`COUNTERS`, None for an absent counter."""
     return tuple(counters.get(name) for name in COUNTERS)
 
 
-def places_in_order(names: Sequence[str]) -> Callable[[Counts], Counts]:
-    """Return what brings values that stand for ``names``, and a None after them, into the order of :data:`COUNTERS`."""
+def reorder(names: Sequence[str]) -> Callable[[Counts], Counts]:
+    """Return a function that brings the values of ``names``, with a None after them, into :data:`COUNTERS`' order."""
     return itemgetter(*(names.index(name) if name in names else len(names) for name in COUNTERS))

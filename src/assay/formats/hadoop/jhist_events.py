@@ -1,12 +1,12 @@
-"""Reads the events in a MapReduce job history file, whichever of its two encodings it has.
+"""Read the events of a MapReduce job history file, in JSON or binary encoding.
 
-In: the bytes of a ``.jhist`` file of Hadoop 2 or 3. Out: its events in the order of the file: those of task attempts as
-``jhist_attempts.py`` has them, others as :class:`Event`. Most events are read in a quick way
-(``jhist_learned_json``, ``jhist_quick_binary``), and whatever those leave is read here, field by field.
+In: the bytes of a ``.jhist`` file of Hadoop 2 or 3. Out: its events in the order of the file, those of task attempts as
+in ``jhist_attempts.py``, others as :class:`Event`. ``jhist_json.py`` and ``jhist_binary.py`` decode most events of task
+attempts fast. All others, and all damaged ones, are decoded here field by field.
 
 The format is that of org.apache.hadoop.mapreduce.jobhistory.EventWriter: a first line ``Avro-Json`` or ``Avro-Binary``,
-a second line with the Avro schema, then one record per event: JSON objects on lines of their own, or records in Avro's
-binary encoding without any framing. In Avro's JSON a value of a union is wrapped as ``{"type name": value}``.
+a second line with the Avro schema, then one record per event: a JSON object per line, or records in Avro's binary
+encoding without framing. In Avro's JSON a value of a union is wrapped as ``{"type name": value}``.
 """
 
 import io
@@ -18,25 +18,24 @@ import msgspec
 
 from assay.errors import FormatError
 from assay.formats.hadoop.jhist_attempts import ENDS, STARTS, STATUS, AttemptEnded, AttemptStarted, in_order, kept
-from assay.formats.hadoop.jhist_learned_json import LearnedJson
-from assay.formats.hadoop.jhist_quick_binary import QuickBinary
+from assay.formats.hadoop.jhist_binary import BinaryScanner
+from assay.formats.hadoop.jhist_json import attempt_of, is_event, type_of
 
 _JSON: Final = b"Avro-Json"
 _BINARY: Final = b"Avro-Binary"
-_LINE_END: Final = ord("\n")
 _LONG_MAX = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event: its type (``JOB_SUBMITTED``), its record's fields, and where in the file it stands."""
+    """One event: its type (``JOB_SUBMITTED``), its record's fields, and its location in the file."""
 
     type: str
     record: dict[str, Any]
     where: str
 
     def text(self, name: str) -> str:
-        """Return a text field. Raises :class:`FormatError` when it is absent or not text."""
+        """Return a text field. Raises :class:`FormatError` if it is absent or not text."""
         value = self._plain(name)
         if not isinstance(value, str):
             raise self._error(name, value, "text")
@@ -47,7 +46,7 @@ class Event:
         return None if self._plain(name) is None else self.text(name)
 
     def integer(self, name: str) -> int:
-        """Return a whole number of 64 bits. Raises :class:`FormatError` when it is absent or not one."""
+        """Return a whole number of 64 bits. Raises :class:`FormatError` if it is absent or another value."""
         return self._integer(name, self._plain(name))
 
     def optional_integer(self, name: str) -> int | None:
@@ -56,7 +55,7 @@ class Event:
         return None if value is None or value == -1 else self._integer(name, value)
 
     def counters(self, name: str) -> dict[str, dict[str, int]]:
-        """Return counters as group name to counter name to value; empty when there are none."""
+        """Return counters as group name to counter name to value; empty without counters."""
         value = self._plain(name)
         groups: dict[str, dict[str, int]] = {}
         for group in self._list(name, value, "groups") if value is not None else ():
@@ -66,7 +65,7 @@ class Event:
         return groups
 
     def _plain(self, name: str) -> Any:
-        """Return a field without the wrapping that Avro's JSON puts around a value of a union."""
+        """Return a field without the wrapper that Avro's JSON puts around a value of a union."""
         value = self.record.get(name)
         if isinstance(value, dict) and len(value) == 1:
             key, inner = next(iter(value.items()))
@@ -92,15 +91,15 @@ class Event:
         return value
 
     def _error(self, name: str, value: Any, wanted: str) -> FormatError:
-        found = "absent" if name not in self.record else f"{str(value)[:60]!r}"
-        return FormatError(f"{self.type}: field {name!r} should be {wanted} and is {found}", where=self.where)
+        actual = "absent" if name not in self.record else f"{str(value)[:60]!r}"
+        return FormatError(f"{self.type}: field {name!r} should be {wanted} and is {actual}", where=self.where)
 
 
-Told = Event | AttemptStarted | AttemptEnded
+HistoryEvent = Event | AttemptStarted | AttemptEnded
 
 
 def started(event: Event) -> AttemptStarted:
-    """Return the start of an attempt. Raises :class:`FormatError` when a field is absent or of another kind."""
+    """Return the start of an attempt. Raises :class:`FormatError` if a field is absent or of another type."""
     kind = event.type.partition("_")[0].lower()
     return AttemptStarted(
         kind, event.text("taskid"), event.text("attemptId"), event.integer("startTime"), event.text("trackerName")
@@ -108,7 +107,7 @@ def started(event: Event) -> AttemptStarted:
 
 
 def ended(event: Event) -> AttemptEnded:
-    """Return the end of an attempt. Raises :class:`FormatError` when a field is absent or of another kind."""
+    """Return the end of an attempt. Raises :class:`FormatError` if a field is absent or of another type."""
     groups = event.counters("counters")
     return AttemptEnded(
         kind=event.type.partition("_")[0].lower(),
@@ -123,10 +122,10 @@ def ended(event: Event) -> AttemptEnded:
     )
 
 
-def read_events(content: bytes, wanted: Collection[str], *, source: str = "job history") -> Iterator[Told]:
-    """Yield the events in ``content`` whose type is among ``wanted``, oldest first.
+def read_events(content: bytes, wanted: Collection[str], *, source: str = "job history") -> Iterator[HistoryEvent]:
+    """Yield the events in ``content`` whose type is among ``wanted``, in the order of the file.
 
-    Raises :class:`FormatError` with the line (JSON) or byte offset (binary) at which the file is not what it should be.
+    Raises :class:`FormatError` with the line (JSON) or byte offset (binary) of damage.
     """
     first = content.find(b"\n")
     second = content.find(b"\n", first + 1)
@@ -145,25 +144,21 @@ def read_events(content: bytes, wanted: Collection[str], *, source: str = "job h
         yield from _read_binary(content, second + 1, content[first + 1 : second], wanted, source)
 
 
-def _read_json(content: bytes, place: int, wanted: Collection[str], source: str) -> Iterator[Told]:
-    """Yield the events in the lines from ``place`` on."""
-    learned = LearnedJson(content, wanted)
-    number = 3
-    while place < len(content):
-        if content[place] == _LINE_END:
-            number, place = number + 1, place + 1
+def _read_json(content: bytes, start: int, wanted: Collection[str], source: str) -> Iterator[HistoryEvent]:
+    """Yield the events in the lines from ``start`` on."""
+    number = 2
+    while start < len(content):
+        end = content.find(b"\n", start) + 1 or len(content)
+        line, number, start = content[start:end], number + 1, end
+        if line == b"\n":
             continue
-        known = learned.take(place)
-        if known is not None:
-            if learned.event is not None:
-                yield learned.event
-            number, place = number + 1, known
+        event_type = type_of(line)
+        if event_type and event_type not in wanted and is_event(line):
             continue
-        end = content.find(b"\n", place) + 1 or len(content)
-        if line := content[place:end].strip():
-            yield from _told(_decoded(line, f"{source}:{number}"), wanted)
-            learned.learn(place, end)
-        number, place = number + 1, end
+        if attempt := attempt_of(line, event_type):
+            yield attempt
+        elif line := line.strip():
+            yield from _typed(_decoded(line, f"{source}:{number}"), wanted)
 
 
 def _decoded(line: bytes, where: str) -> Event:
@@ -177,38 +172,41 @@ def _decoded(line: bytes, where: str) -> Event:
     return _event(value.get("type"), next(iter(event.values())), where)
 
 
-def _read_binary(content: bytes, place: int, schema: bytes, wanted: Collection[str], source: str) -> Iterator[Told]:
-    """Yield the events in the bytes from ``place`` on."""
-    import fastavro  # imported here: job histories are rare, and start-up is not
+def _read_binary(
+    content: bytes, start: int, schema: bytes, wanted: Collection[str], source: str
+) -> Iterator[HistoryEvent]:
+    """Yield the events in the bytes from ``start`` on."""
+    import fastavro  # imported here, so that commands that read no job history start faster
 
-    # fastavro raises many unrelated types for a schema or a record that is damaged, and documents none of them.
+    # For a damaged schema or record, fastavro raises many unrelated types and documents none of them.
     try:
-        told = msgspec.json.decode(schema)
-        parsed = fastavro.parse_schema(told)
+        decoded_schema = msgspec.json.decode(schema)
+        parsed = fastavro.parse_schema(decoded_schema)
     except Exception as error:
         raise FormatError(f"the Avro schema can't be read: {error!r:.200}", where=f"{source}:2") from error
-    quick = QuickBinary(content, told, wanted)
+    scanner = BinaryScanner(content, decoded_schema, wanted)
     stream = io.BytesIO(content)
-    while place < len(content):
-        end = quick.take(place)
+    while start < len(content):
+        end = scanner.scan(start)
         if end is not None:
-            if quick.event is not None:
-                yield quick.event
-            place = end
+            if scanner.event is not None:
+                yield scanner.event
+            start = end
             continue
-        where = f"{source}: byte {place}"
-        stream.seek(place)
+        where = f"{source}: byte {start}"
+        stream.seek(start)
         try:
             value = fastavro.schemaless_reader(stream, parsed, None)
         except Exception as error:
             raise FormatError(f"no complete event here: {error!r:.200}", where=where, hint=_CUT) from error
-        if not isinstance(value, dict) or stream.tell() == place:
+        if not isinstance(value, dict) or stream.tell() == start:
             raise FormatError("there is no event here", where=where)
-        place = stream.tell()
-        yield from _told(_event(value.get("type"), value.get("event"), where), wanted)
+        start = stream.tell()
+        yield from _typed(_event(value.get("type"), value.get("event"), where), wanted)
 
 
-def _told(event: Event, wanted: Collection[str]) -> Iterator[Told]:
+def _typed(event: Event, wanted: Collection[str]) -> Iterator[HistoryEvent]:
+    """Yield an event of a wanted type, one of a task attempt as its typed value."""
     if event.type in wanted:
         yield started(event) if event.type in STARTS else ended(event) if event.type in ENDS else event
 
