@@ -18,16 +18,16 @@ import processes
 from processes import Drawn, Rng
 
 from assay.compare.findings import ClaimAnswer, findings
-from assay.compare.matched import HoldsFor, match
+from assay.compare.matched import InferenceScope, match
 from assay.compare.significance import best_of
 from assay.compare.speedups import speedups_of
-from assay.compare.verdict import Conclusion
 from assay.cost.pareto import Priced, plane
 from assay.cost.rate import Price
 from assay.cost.run_cost import mean_errors, scatter_by, times_of
 from assay.quality.anomalies import find_anomalies
 from assay.quality.changes import histories
 from assay.questions.planes import SURE
+from assay.statistics import Verdict
 
 NOTHING = float("nan")
 
@@ -45,18 +45,18 @@ def verdicts(drawn: Drawn, gain: float, **asked: object) -> Outcome:
     """Ask for the speedup of every level over L0, which is the same for all of them."""
     ignore = frozenset({"cluster"}) if asked.get("ignore_cluster") else frozenset()
     found = speedups_of(match(drawn.table, "layout", ignore), "L0")
-    said = [one.conclusion for one in found]
-    wrong = {Conclusion.SLOWER} if gain > 1 else {Conclusion.FASTER, Conclusion.SLOWER}
+    said = [one.verdict for one in found]
+    wrong = {Verdict.SLOWER} if gain > 1 else {Verdict.FASTER, Verdict.SLOWER}
     truth = float(np.exp(drawn.log_gain))
     held = [one.low <= truth <= one.high for one in found if one.low is not None and one.high is not None]
-    stated = float(np.mean([one is Conclusion.FASTER for one in said])) if gain > 1 else NOTHING
+    stated = float(np.mean([one is Verdict.FASTER for one in said])) if gain > 1 else NOTHING
     return Outcome(any(one in wrong for one in said), float(np.mean(held)) if held else NOTHING, stated)
 
 
 def of_clusters(rng: Rng, gain: float, clusters: int) -> Outcome:
     """Ask for the gain on another cluster: the only statement that is about clusters not measured."""
     found = speedups_of(match(processes.clusters_apart(rng, gain, clusters=clusters).table, "layout"), "HDD")
-    answers = [answer for one in found for answer in one.answers if answer.holds_for is HoldsFor.ELSEWHERE]
+    answers = [answer for one in found for answer in one.by_scope if answer.scope is InferenceScope.OTHER_CLUSTERS]
     held = [one.low <= gain <= one.high for one in answers if one.low is not None and one.high is not None]
     return Outcome(not all(held), float(np.mean(held)) if held else NOTHING)
 

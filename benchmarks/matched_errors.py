@@ -23,11 +23,11 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.compare.answers import answers_of
-from assay.compare.matched import HoldsFor, match, pairs, side
+from assay.compare.matched import InferenceScope, match, pairs, side
+from assay.compare.scope_estimates import scope_estimates
 from assay.compare.significance import best_of
 from assay.compare.speedups import speedups_of
-from assay.compare.verdict import Conclusion
+from assay.statistics import Verdict
 from assay.statistics.run_table import Column, RunTable
 
 Array = NDArray[np.float64]
@@ -111,7 +111,7 @@ class Held:
     together: float
 
 
-_NAMES = {HoldsFor.THESE: "these", HoldsFor.HERE: "here", HoldsFor.ELSEWHERE: "elsewhere"}
+_NAMES = {InferenceScope.TESTED: "these", InferenceScope.SIMILAR: "here", InferenceScope.OTHER_CLUSTERS: "elsewhere"}
 
 
 def coverage(clusters: int, sets: int, runs: int, *, tables: int, seed: int) -> Held:
@@ -127,15 +127,15 @@ def coverage(clusters: int, sets: int, runs: int, *, tables: int, seed: int) -> 
         truth = drawn(rng, Design(clusters, sets, runs))
         matched = match(truth.table, "level")
         found = pairs(side(matched, 0), side(matched, 1), matched.deployment)
-        for one in answers_of(found, matched.cluster[found.sets]):
-            name = _NAMES[one.holds_for]
+        for one in scope_estimates(found, matched.cluster[found.sets]):
+            name = _NAMES[one.scope]
             held(name, getattr(truth, name), one.low, one.high)
-            if one.holds_for is HoldsFor.HERE:
-                held("single", truth.single, one.one_low, one.one_high)
+            if one.scope is InferenceScope.SIMILAR:
+                held("single", truth.single, one.single_low, one.single_high)
         mixed = drawn(rng, Design(1, clusters * sets, runs, levels=4, held=2))
         row = next((s for s in speedups_of(match(mixed.table, "level"), "L0") if s.candidate == "L1"), None)
-        if row is not None and row.together is not None:
-            held("together", mixed.here, row.together.low, row.together.high)
+        if row is not None and row.joint is not None:
+            held("together", mixed.here, row.joint.low, row.joint.high)
     return Held(**{name: float(np.mean(found)) if found else float("nan") for name, found in inside.items()})
 
 
@@ -161,11 +161,11 @@ def verdicts(levels: int, sets: int, runs: int, gain: float, *, tables: int, see
     for _ in range(tables):
         truth = drawn(rng, Design(1, sets, runs, levels, levels, gain, apart=0.0))
         said = speedups_of(match(truth.table, "level"), "L0")
-        found += sum(one.conclusion is Conclusion.FASTER for one in said)
-        signs = {Conclusion.FASTER: 1.0, Conclusion.SLOWER: -1.0}
-        told = [(signs[one.conclusion], one) for one in said if one.conclusion in signs]
+        found += sum(one.verdict is Verdict.FASTER for one in said)
+        signs = {Verdict.FASTER: 1.0, Verdict.SLOWER: -1.0}
+        told = [(signs[one.verdict], one) for one in said if one.verdict in signs]
         gains = [
-            truth.of_these[int(one.candidate[1:])] if one.holds_for is HoldsFor.THESE else np.log(gain)
+            truth.of_these[int(one.candidate[1:])] if one.scope is InferenceScope.TESTED else np.log(gain)
             for _, one in told
         ]
         wrong += any(sign * true <= 0 for (sign, _), true in zip(told, gains, strict=True))

@@ -24,7 +24,6 @@ from assay.compare.findings import ClaimAnswer, findings
 from assay.compare.matched import match
 from assay.compare.significance import best_of
 from assay.compare.speedups import speedups_of
-from assay.compare.verdict import Conclusion
 from assay.cost.pareto import Priced, plane
 from assay.cost.rate import Price
 from assay.cost.run_cost import mean_errors, pooled_scatter, times_of
@@ -36,6 +35,7 @@ from assay.questions.decisions.decide import decide
 from assay.questions.decisions.values import DecisionRequest
 from assay.questions.job_cost import cost_ratios
 from assay.questions.planes import SURE
+from assay.statistics import Verdict
 from assay.statistics.run_table import Column, RunTable, coded, table_of
 
 SCATTER = 0.05
@@ -78,9 +78,9 @@ def of_compare(rng: Rng, gain: float, levels: int = 9, runs: int = 5) -> Said:
         for level in range(levels)
         for seconds in times(rng, np.full(runs, -np.log(gain) * (level > 0)))
     ]
-    said = [one.conclusion for one in compare(in_turns(made, runs), factor="layout", baseline="L0")]
-    right = Conclusion.FASTER if gain > 1 else Conclusion.NO_DIFFERENCE_SHOWN
-    wrong = {Conclusion.FASTER, Conclusion.SLOWER} - {right}
+    said = [one.verdict for one in compare(in_turns(made, runs), factor="layout", baseline="L0")]
+    right = Verdict.FASTER if gain > 1 else Verdict.NOT_DISTINGUISHABLE
+    wrong = {Verdict.FASTER, Verdict.SLOWER} - {right}
     return any(one in wrong for one in said), sum(one is right for one in said) / len(said) if gain > 1 else NOTHING
 
 
@@ -90,9 +90,9 @@ def of_speedup(rng: Rng, gain: float, levels: int = 9, sets: int = 10) -> Said:
     own = rng.normal(0, 0.1 / np.sqrt(2), len(rows))
     speed = np.array([np.log(gain) * (row["layout"] != "L0") for row in rows]) + own
     found = speedups_of(match(table_of_rows(rows, times(rng, -speed)), "layout"), "L0")
-    said = [one.conclusion for one in found]
-    right = Conclusion.FASTER if gain > 1 else Conclusion.NO_DIFFERENCE_SHOWN
-    wrong = {Conclusion.FASTER, Conclusion.SLOWER} - {right}
+    said = [one.verdict for one in found]
+    right = Verdict.FASTER if gain > 1 else Verdict.NOT_DISTINGUISHABLE
+    wrong = {Verdict.FASTER, Verdict.SLOWER} - {right}
     return any(one in wrong for one in said), sum(one is right for one in said) / len(said) if gain > 1 else NOTHING
 
 

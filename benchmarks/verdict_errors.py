@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.compare.matched import log_mean, over_blocks, pairs
-from assay.compare.verdict import Basis, Conclusion, judge
+from assay.statistics import Verdict, verdict_of
 from assay.statistics.intervals import means_by
 
 Array = NDArray[np.float64]
@@ -72,7 +72,7 @@ def verdicts(kind: str, n: int, ratio: float, campaigns: int, rng: np.random.Gen
         found = found or log_mean(pairs(means_by(a, one_set, 1), means_by(b, one_set, 1), NONE))
         assert found is not None
         estimate = found.ratio
-        said[judge("A", "B", estimate, Basis(n, n)).conclusion] += 1
+        said[verdict_of(estimate, found.p, 1, (n, n), margin=0.0)] += 1
         held += estimate.low is not None and estimate.high is not None and estimate.low <= ratio <= estimate.high
     return said, held / campaigns
 
@@ -92,8 +92,8 @@ def main() -> None:
             rates, wrong, held = [], 0, 0.0
             for ratio in RATIOS:
                 said, inside = verdicts(kind, n, ratio, campaigns, rng)
-                differs = said[Conclusion.FASTER] + (said[Conclusion.SLOWER] if ratio == 1.0 else 0)
-                wrong += said[Conclusion.SLOWER] if ratio > 1 else 0
+                differs = said[Verdict.FASTER] + (said[Verdict.SLOWER] if ratio == 1.0 else 0)
+                wrong += said[Verdict.SLOWER] if ratio > 1 else 0
                 rates.append(differs / campaigns)
                 held += inside / len(RATIOS)
             cells = [f"{rate:.1%}" for rate in (*rates, wrong / (2 * campaigns), held)]

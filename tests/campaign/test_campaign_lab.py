@@ -80,12 +80,13 @@ repetitions: 1
 
 def _check_answers(repository: Path, folder: Path) -> None:
     compared = assay_json("compare", "--by", "layout", "--baseline", "HDD", "--repository", repository)
-    by_workload = {row["workload"]: row for row in compared}
+    results = compared["results"]
+    by_workload = {row["group"]: row for row in results}
     assert set(by_workload) == {"dfsio-write", "terasort"}
-    for row in compared:
-        assert (row["n_baseline"], row["n_candidate"], row["origin"]) == (1, 1, "measured")
-        assert row["ratio_low"] is None
-        assert "not enough runs" in row["verdict"].lower()
+    for row in results:
+        assert (row["runs_baseline"], row["runs_candidate"], row["origin"]) == (1, 1, "measured")
+        assert row["low"] is None
+        assert row["verdict"] == "not enough runs"
     # A task's stream at 6 MB/s a disk against 23: the disks decide, whatever else the machine does.
     writes = {run["layout"]: run for run in assay_json("runs", "--workload", "dfsio-write", "--repository", repository)}
     streams = {layout: run["metrics"]["per_stream_mb_per_s"] for layout, run in writes.items()}

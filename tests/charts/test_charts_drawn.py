@@ -17,9 +17,9 @@ from assay.charts.speedups import speedup_forest
 from assay.charts.style import HALF_PX, NARROW_PX, PALETTE, VEGA_LITE_VERSION, log_axis
 from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.compare.comparison import compare
+from assay.compare.joint import LevelNetwork
 from assay.compare.run_sets import run_sets
 from assay.compare.summary import summarise_set
-from assay.compare.together import LevelNetwork
 from assay.explain.traffic import disk_traffic
 from assay.questions.job_cost import cost_view
 from builders import make_trace, price_book, study_runs
@@ -91,7 +91,7 @@ def test_every_quantitative_axis_names_its_unit() -> None:
     assert titles == {
         "runtime": {"Run time (s)"},
         "throughput": {"Throughput (MB/s)"},
-        "speedup": {"Times as fast as HD2"},
+        "speedup": {"Speedup vs HD2"},
         "phases": {"Time since the run's start (s)"},
         "traffic": {"Time since the run's start (s)"},
         "cost": {"Cost per job (USD)"},

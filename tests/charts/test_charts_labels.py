@@ -14,7 +14,6 @@ from assay.charts.labels import SIDES, placed
 from assay.charts.plane import cost_plane, short_names
 from assay.charts.speedups import speedup_forest
 from assay.charts.style import FULL_PX, VEGA_LITE_VERSION
-from assay.compare.verdict import Basis
 
 POINTS = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 380)), min_size=1, max_size=12)
 
@@ -100,7 +99,9 @@ class Ratio:
     high: float
     candidate: str = "InfiniBand"
     baseline: str = "Ethernet"
-    basis: Basis = Basis(2, 2)  # noqa: RUF009 - frozen
+    groups: int = 1
+    runs_baseline: int = 2
+    runs_candidate: int = 2
     origin: str = "measured"
 
 

@@ -27,9 +27,9 @@ from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.charts.tuning import tuning_course
 from assay.charts.whatif import TimeCostPoint, limit_bars, moved
 from assay.compare.comparison import compare
+from assay.compare.joint import LevelNetwork
 from assay.compare.run_sets import run_sets
 from assay.compare.summary import summarise_set
-from assay.compare.together import LevelNetwork
 from assay.explain.run_detail import run_detail
 from assay.explain.series import Series
 from assay.explain.tasks import lanes

@@ -58,14 +58,14 @@ def test_a_speedup_is_over_matched_runs_and_says_what_did_not_count(folder: Path
     assert shown.exit_code == 0
     assert "1 SSD per worker (SSD) is 2.00× as fast as 1 hard disk per worker (HDD)" in shown.output
     assert "16 matched groups" in shown.output
-    assert "terasort NFS" in shown.output
-    assert "34 runs looked at, 1 invalid" in shown.output
+    assert "TeraSort NFS" in shown.output
+    assert "34 runs read, 1 invalid" in shown.output
     answer = json.loads(
         invoke(speedup, "--by", "layout", "--baseline", "HDD", "--json", "--repository", str(folder)).output
     )
-    by_level = {item["candidate"]: item for item in answer["speedups"]}
+    by_level = {item["candidate"]: item for item in answer["results"]}
     assert by_level["SSD"]["ratio"] == pytest.approx(2.0)
-    assert (by_level["SSD"]["sets"], by_level["NFS"]["ratio"]) == (16, None)
+    assert (by_level["SSD"]["groups"], by_level["NFS"]["ratio"]) == (16, None)
     (best,) = answer["best"]
     assert "HDD" in best["slower"]
 
@@ -147,9 +147,10 @@ def test_many_comparisons_are_cut_and_counted(folder: Path, monkeypatch: pytest.
     arguments = ("--by", "layout", "--baseline", "HDD", "--repository", str(folder))
     shown = invoke(compare, *arguments).output
     assert "… 11 more (--all)" in shown
-    assert "1 groups have no valid run on one side" in shown
+    assert "In 1 of 17 matched groups, valid runs have one level" in shown
     assert "more (--all)" not in invoke(compare, *arguments, "--all").output
-    assert len(json.loads(invoke(compare, "--by", "layout", "--json", "--repository", str(folder)).output)) == 17
+    answer = json.loads(invoke(compare, "--by", "layout", "--json", "--repository", str(folder)).output)
+    assert len(answer["results"]) == 16
 
 
 def test_a_report_of_hundreds_of_comparisons_is_refused_with_what_to_do(
@@ -180,11 +181,11 @@ def test_a_change_in_a_history_is_dated_and_sized(tmp_path: Path) -> None:
 
 
 def test_many_comparisons_correct_their_p_values(folder: Path) -> None:
-    found = json.loads(invoke(compare, "--by", "layout", "--json", "--repository", str(folder)).output)
-    tested = [item for item in found if item["rank_test_p"] is not None]
+    found = json.loads(invoke(compare, "--by", "layout", "--json", "--repository", str(folder)).output)["results"]
+    tested = [item for item in found if item["runs"]["rank_test"] is not None]
     assert tested
-    assert all(item["holm_p"] is None for item in tested if item["conclusion"] == "not_enough_runs")
-    assert {item["cliffs_delta"] for item in tested} <= {1.0, -1.0}
+    assert all(item["holm_p"] is None for item in tested if item["verdict"] == "not enough runs")
+    assert {item["runs"]["rank_test"]["delta"] for item in tested} <= {1.0, -1.0}
 
 
 def test_the_same_table_is_read_twice_with_two_maps_and_a_copy_is_not_doubled(tmp_path: Path) -> None:
@@ -202,7 +203,7 @@ def test_the_same_table_is_read_twice_with_two_maps_and_a_copy_is_not_doubled(tm
     assert taken("ssd_s", "SSD", str(table)) == (2, 0)
     assert taken("ssd_s", "SSD", str(tmp_path / "copy.csv")) == (0, 2)
     shown = json.loads(invoke(speedup, "--by", "layout", "--baseline", "HDD", *repository).output)
-    assert [round(item["ratio"], 2) for item in shown["speedups"]] == [2.0, 1.03]
+    assert [round(item["ratio"], 2) for item in shown["results"]] == [2.0, 1.03]
     words = ["--map", "workload=workload", "--map", "ssd_s=duration_min", "--set", "layout=SSD"]
     told = invoke(import_results, "table", str(table), *words, *repository[:2]).output
     assert told.count("imported with another map before") == 2
@@ -227,9 +228,9 @@ def test_one_run_against_several_with_equal_times_is_compared(tmp_path: Path) ->
     words = [w for field in ("job=workload", "s=duration_s", "disk=layout") for w in ("--map", field)]
     repository = ["--repository", str(tmp_path / "repository")]
     assert invoke(import_results, "table", str(table), *words, *repository).exit_code == 0
-    (found,) = json.loads(invoke(compare, "--json", *repository).output)
-    assert (found["baseline"], found["n_baseline"], found["n_candidate"]) == ("HD1", 1, 2)  # the file's order
-    assert found["rank_test_p"] == 1.0
+    (found,) = json.loads(invoke(compare, "--json", *repository).output)["results"]
+    assert (found["baseline"], found["runs_baseline"], found["runs_candidate"]) == ("HD2", 2, 1)  # most runs
+    assert found["runs"]["rank_test"]["p"] == 1.0
 
 
 def test_what_was_left_is_told_again_and_damage_is_named(tmp_path: Path) -> None:

@@ -47,9 +47,9 @@ def test_switch_and_codec_become_one_factor() -> None:
 
 def test_runs_with_and_without_are_matched() -> None:
     alone = matched_speedups(table_of(runs()), SWITCH, "false")
-    assert [found.sets for found in alone] == [6]  # with the codec that is not named only
+    assert [found.groups for found in alone] == [6]  # with the codec that is not named only
     found = {s.candidate: s for s in matched_speedups(with_compression(table_of(runs())), "compression", "none")}
-    assert found["Snappy"].sets == 6
+    assert found["Snappy"].groups == 6
     assert found["Snappy"].ratio == pytest.approx(2)
 
 
@@ -100,7 +100,7 @@ def test_runs_of_a_plan_are_compared_by_a_word_that_stands_for_several_parameter
         "compression" if factor == "containers" else "containers"
     }
     (found,) = matched_speedups(with_compression(table_of(made)), factor, baseline)
-    assert (found.candidate, found.sets) == (candidate, 2)
+    assert (found.candidate, found.groups) == (candidate, 2)
     assert found.ratio == pytest.approx(ratio, rel=0.01)
     assert set(factors_of(made)) == {"compression", "containers"}
 

@@ -12,10 +12,11 @@ from scipy import stats
 
 from assay.compare.comparison import WELCH, compare
 from assay.compare.matched import PAIRED, PAIRS_MIN, WITHIN_SETS
-from assay.compare.verdict import Basis, Conclusion, judge
+from assay.compare.result import Exclusion
 from assay.model.run import Run, RunStatus
 from assay.statistics.intervals import UNEQUAL_MIN, Estimate
 from assay.statistics.run_table import table_of
+from assay.statistics.verdicts import Verdict, verdict_of
 from builders import runs_with
 from matching import matched_speedups
 
@@ -51,8 +52,8 @@ def test_the_plain_comparison_is_the_matched_core_on_one_set(seed: int) -> None:
     (plain,), (matched,) = compare(runs, factor="layout", baseline="A"), matched_speedups(table_of(runs), "layout", "A")
     of_many = matched.ratio, matched.low, matched.high
     assert (plain.ratio, plain.low, plain.high) == pytest.approx(of_many, rel=1e-12)
-    assert (plain.n_baseline, plain.n_candidate) == (matched.runs_baseline, matched.runs_candidate) == sizes
-    assert (plain.method, matched.method, matched.sets) == (WELCH, WITHIN_SETS, 1)
+    assert (plain.runs_baseline, plain.runs_candidate) == (matched.runs_baseline, matched.runs_candidate) == sizes
+    assert (plain.method, matched.method, matched.groups) == (WELCH, WITHIN_SETS, 1)
     truth = stats.ttest_ind(logs_of(runs, "A"), logs_of(runs, "B"), equal_var=False).confidence_interval(0.95)
     low, high = math.exp(truth.low), math.exp(truth.high)
     if max(sizes) < UNEQUAL_MIN * min(sizes):
@@ -61,7 +62,8 @@ def test_the_plain_comparison_is_the_matched_core_on_one_set(seed: int) -> None:
         assert (plain.low, plain.high) == pytest.approx((low, high), rel=1e-9)  # the small side scatters more
     else:
         assert (plain.low, plain.high) != pytest.approx((low, high), rel=1e-9)
-    assert (plain.excluded_invalid, plain.excluded_failed, plain.excluded_warm) == (1, 1, 1)
+    assert dict(plain.excluded) == dict(matched.excluded)
+    assert dict(plain.excluded) == {Exclusion.INVALID: 1, Exclusion.FAILED: 1, Exclusion.WARM: 1}
 
 
 @pytest.mark.parametrize("blocks", [3, 4, 5, 6, 12])
@@ -70,28 +72,24 @@ def test_pairing_within_blocks_is_the_paired_t_from_five_blocks_on(blocks: int) 
     (found,) = compare(runs, factor="layout", baseline="A")
     apart = [b - c for b, c in zip(logs_of(runs, "A"), logs_of(runs, "B"), strict=True)]
     assert found.ratio == pytest.approx(math.exp(sum(apart) / blocks))
-    assert found.paired is (blocks >= PAIRS_MIN)
-    if found.paired:
+    assert (found.method == PAIRED) is (blocks >= PAIRS_MIN)
+    if found.method == PAIRED:
         truth = stats.ttest_1samp(apart, 0).confidence_interval(0.95)
-        assert found.method == PAIRED
         assert (found.low, found.high) == pytest.approx((math.exp(truth.low), math.exp(truth.high)), rel=1e-9)
 
 
-def test_one_judge_has_one_sentence_for_one_set_and_for_many() -> None:
+def test_one_rule_gives_the_verdict_of_one_group_and_of_many() -> None:
     sure = Estimate(2.0, 1.5, 2.5)
-    one, many = judge("A", "B", sure, Basis(4, 4)), judge("A", "B", sure, Basis(40, 35, 12))
-    assert one.claim == "B is 2.00 times as fast as A (95 % interval 1.50 to 2.50, 4 runs each)."
-    assert many.claim == "B is 2.00 times as fast as A (95 % interval 1.50 to 2.50, 12 matched sets, 75 runs)."
-    assert {one.conclusion, many.conclusion} == {Conclusion.FASTER}
-    assert judge("A", "B", sure, Basis(2, 2)).conclusion is Conclusion.NOT_ENOUGH_RUNS, (
-        "a single set needs three a side"
-    )
-    assert judge("A", "B", sure, Basis(2, 2, 1)).conclusion is Conclusion.NOT_ENOUGH_RUNS, "asked as one of many sets"
-    assert judge("A", "B", sure, Basis(2, 2, 2)).conclusion is Conclusion.FASTER
-    nothing = judge("A", "B", None, Basis(0, 3)), judge("A", "B", None, Basis(0, 0, 0))
-    assert [said.conclusion for said in nothing] == 2 * [Conclusion.NOT_ENOUGH_RUNS]
-    assert "no valid run of A" in nothing[0].claim
-    assert nothing[1].claim == "No run of B matches one of A in everything else."
+    assert verdict_of(sure, 0.001, 1, (4, 4)) is verdict_of(sure, 0.001, 12, (40, 35)) is Verdict.FASTER
+    assert verdict_of(sure, 0.001, 1, (2, 2)) is Verdict.NOT_ENOUGH_RUNS, "a single group needs three runs per side"
+    assert verdict_of(sure, 0.001, 2, (2, 2)) is Verdict.FASTER
+    assert verdict_of(sure, 0.06, 12, (40, 35)) is Verdict.NOT_DISTINGUISHABLE, "by the corrected p value"
+    assert verdict_of(Estimate(0.5, 0.4, 0.6), 0.001, 1, (4, 4)) is Verdict.SLOWER
+    assert verdict_of(Estimate(1.02, 1.01, 1.03), 0.001, 1, (4, 4)) is Verdict.EQUIVALENT
+    assert verdict_of(Estimate(1.02, 1.01, 1.03), 0.001, 1, (4, 4), margin=0.0) is Verdict.FASTER
+    assert verdict_of(sure, 0.001, 12, (40, 35), confounded=True) is Verdict.CONFOUNDED
+    assert verdict_of(None, None, 0, (0, 3)) is Verdict.NOT_COMPARED
+    assert verdict_of(Estimate(2.0, None, None), None, 1, (1, 1)) is Verdict.NOT_ENOUGH_RUNS
 
 
 @pytest.mark.parametrize("varied", [True, False], ids=["a factor of one plan", "a plan for each"])
@@ -107,9 +105,9 @@ def test_engines_are_compared_whatever_their_versions_on_each_layout(varied: boo
     assert set(by_context) == {"layout=HD2", "layout=SS2"}
     on_disks = by_context["layout=HD2"]
     assert (on_disks.baseline, on_disks.candidate) == ("hadoop", "spark")
-    assert (on_disks.n_baseline, on_disks.n_candidate) == (2, 2)
+    assert (on_disks.runs_baseline, on_disks.runs_candidate) == (2, 2)
     assert on_disks.ratio == pytest.approx(2.0)
     of_layouts = compare(runs, factor="layout", baseline="HD2")
     assert {one.context for one in of_layouts} == {"engine=hadoop", "engine=spark"}
     [matched] = matched_speedups(table_of(runs), "engine", "hadoop")
-    assert matched.sets == 2
+    assert matched.groups == 2

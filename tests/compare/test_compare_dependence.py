@@ -8,16 +8,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.compare.comparison import Comparison, compare
+from assay.compare.comparison import compare
 from assay.compare.dependence import dependence_of
 from assay.compare.findings import ClaimAnswer, Finding, findings
-from assay.compare.matched import HoldsFor, LogMean, SessionPart, combine, match, pairs, side
+from assay.compare.matched import InferenceScope, LogMean, SessionPart, combine, match, pairs, side
+from assay.compare.result import SpeedupResult
 from assay.compare.speedups import speedups_of
-from assay.compare.verdict import Conclusion
 from assay.model import Origin, Run, WarningCode
 from assay.questions.decisions.decide import decide
-from assay.questions.decisions.values import CaveatKind, DecisionRequest, Verdict
+from assay.questions.decisions.values import CaveatKind, DecisionRequest
+from assay.questions.result_sentences import remark, sentence
 from assay.questions.speedup import speedups_over
+from assay.statistics import Verdict
 from assay.statistics.run_table import table_of
 from assay.statistics.sessions import DEFAULT_SPREAD
 from benchmark_support import benchmark
@@ -45,7 +47,7 @@ IN_TURNS = [at(5, 2 * minute) for minute in range(4)] + [at(5, 2 * minute + 1) f
 UNKNOWN = [""] * 8
 
 
-def compared(runs: list[Run]) -> Comparison:
+def compared(runs: list[Run]) -> SpeedupResult:
     (found,) = compare(runs, factor="layout", baseline="HDD")
     return found
 
@@ -53,10 +55,10 @@ def compared(runs: list[Run]) -> Comparison:
 @pytest.mark.parametrize("started", [ONE_AFTER_THE_OTHER, TWO_DAYS, UNKNOWN], ids=["in turn", "two days", "unknown"])
 def test_a_difference_that_a_change_between_sessions_could_make_is_not_stated(started: list[str]) -> None:
     found, sharp = compared(sides(started)), compared(sides(IN_TURNS))
-    assert sharp.conclusion is Conclusion.FASTER
+    assert sharp.verdict is Verdict.FASTER
     assert WarningCode.SESSIONS not in {warning.code for warning in sharp.warnings}
-    assert found.conclusion is Conclusion.NO_DIFFERENCE_SHOWN
-    assert "not distinguishable from HDD: a change between sessions could be as large" in found.claim
+    assert found.verdict is Verdict.NOT_DISTINGUISHABLE
+    assert remark(found) == "A change between sessions could be as large."
     assert found.ratio == pytest.approx(sharp.ratio)
     assert (found.low or 0) < (sharp.low or 0) < (sharp.high or 0) < (found.high or 0)
     (told,) = [warning.words for warning in found.warnings if warning.code is WarningCode.SESSIONS]
@@ -66,7 +68,7 @@ def test_a_difference_that_a_change_between_sessions_could_make_is_not_stated(st
 
 def test_a_difference_beyond_what_sessions_make_is_stated_and_simulated_runs_have_no_sessions() -> None:
     four = [replace(run, duration_s=run.duration_s / (4 if run.layout == "SSD" else 1)) for run in sides(TWO_DAYS)]
-    assert compared(four).conclusion is Conclusion.FASTER
+    assert compared(four).verdict is Verdict.FASTER
     simulated = compared(sides(TWO_DAYS, origin=Origin.SIMULATED))
     assert WarningCode.SESSIONS not in {warning.code for warning in simulated.warnings}
 
@@ -91,7 +93,7 @@ def test_how_much_sessions_differ_is_learned_where_one_configuration_has_several
 
 def test_workloads_that_rest_on_the_same_sessions_do_not_average_them_out() -> None:
     part = SessionPart(0.01, 20.0, DEFAULT_SPREAD, unordered=False)
-    one = LogMean(0.2, float(np.hypot(0.01, 0.14)), 4.0, "", HoldsFor.HERE, 0.0, part)
+    one = LogMean(0.2, float(np.hypot(0.01, 0.14)), 4.0, "", InferenceScope.SIMILAR, 0.0, part)
     many = combine([one] * 8)
     assert many.error == pytest.approx(float(np.hypot(0.01 / np.sqrt(8), 0.14)))
     assert combine([replace(one, error=0.01, sessions=None)] * 8).error == pytest.approx(0.01 / np.sqrt(8))
@@ -105,19 +107,19 @@ def test_the_factor_that_a_gain_depends_on_makes_the_units() -> None:
     assert (found[0].factor, found[0].levels) == ("dfs.blocksize", 3)
     (row,) = speedups_of(matched, "L0")
     assert row.depends_on == found[0]
-    assert (row.degrees, row.sets) == (2.0, 12)
+    assert (row.degrees, row.groups) == (2.0, 12)
     assert "the levels of dfs.blocksize" in row.method
 
 
 def test_ignoring_a_factor_that_differs_between_the_sides_gives_no_verdict() -> None:
     drawn = benchmark("processes").confounded(np.random.default_rng(3), 2.0)
     view = speedups_over(drawn.table, ["layout"], "L0", ignore=frozenset({"cluster"}))
-    (row,) = view.speedups
-    assert (row.conclusion, row.low, row.confounded) == (Conclusion.CONFOUNDED, None, ("cluster",))
-    assert row.sentence.startswith("Confounded by cluster: L1 was ")
+    (row,) = view.results
+    assert (row.verdict, row.low, row.confounded) == (Verdict.CONFOUNDED, None, ("cluster",))
+    assert "is confounded by cluster" in sentence(row)
     assert str(view.warnings[0]).startswith("confounded by cluster")
-    over = speedups_over(drawn.table, ["layout"], "L0", group=None, ignore=frozenset({"cluster"})).speedups
-    assert [item.conclusion for item in over] == [Conclusion.CONFOUNDED]
+    over = speedups_over(drawn.table, ["layout"], "L0", group=None, ignore=frozenset({"cluster"})).results
+    assert [item.verdict for item in over] == [Verdict.CONFOUNDED]
     (decision,) = decide(drawn.table, DecisionRequest("layout", baseline="L0", ignore=("cluster",)))
     assert decision.results[0].verdict is Verdict.NOT_ENOUGH_RUNS
     assert "Confounded by cluster" in decision.caveats[0].text
@@ -138,8 +140,8 @@ def test_a_wider_scope_is_never_surer_than_a_narrower_one() -> None:
         for layout in ("HDD", "SSD")
     )
     (found,) = speedups_of(match(table_of(runs), "layout"), "HDD")
-    widths = {one.holds_for: (one.high or 0) / (one.low or 1) for one in found.answers}
-    assert widths[HoldsFor.ELSEWHERE] >= widths[HoldsFor.HERE] * (1 - 1e-9)
+    widths = {one.scope: (one.high or 0) / (one.low or 1) for one in found.by_scope}
+    assert widths[InferenceScope.OTHER_CLUSTERS] >= widths[InferenceScope.SIMILAR] * (1 - 1e-9)
 
 
 def test_a_claim_names_the_only_workload_and_cluster_that_it_rests_on() -> None:

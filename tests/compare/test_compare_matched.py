@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from assay.compare.matched import OVER_DEPLOYMENTS, OVER_SETS, WITHIN_SETS
 from assay.compare.published import aloja, lisa14, mean_improvement
-from assay.compare.speedups import Speedup
-from assay.compare.verdict import Conclusion
+from assay.compare.result import CombinedParts, Exclusion, SpeedupResult
 from assay.errors import SpecificationError
 from assay.model.run import Origin, Run, RunStatus
+from assay.statistics import Verdict
 from assay.statistics.keys import Groups, combined, groups_by, median_by
 from assay.statistics.run_table import table_of
 from builders import make_run
@@ -42,7 +42,7 @@ RUNS = st.lists(
 ).map(lambda rows: [run_of(i, layout, block, s, workload=w) for i, (layout, block, w, s) in enumerate(rows)])
 
 
-def one(speedups: list[Speedup], candidate: str, group: str = "terasort") -> Speedup:
+def one(speedups: list[SpeedupResult], candidate: str, group: str = "terasort") -> SpeedupResult:
     return next(s for s in speedups if s.candidate == candidate and s.group == group)
 
 
@@ -53,7 +53,7 @@ def test_a_mixture_of_configurations_gains_nothing() -> None:
     table = table_of(runs)
     found = one(matched_speedups(table, "layout", "HDD"), "SSD")
     assert found.ratio == pytest.approx(2.0)
-    assert (found.sets, found.runs_baseline, found.runs_candidate) == (2, 6, 6)
+    assert (found.groups, found.runs_baseline, found.runs_candidate) == (2, 6, 6)
     averaged = next(figure for figure in aloja(table, "layout", "HDD") if figure.level == "SSD")
     assert averaged.value == pytest.approx(250 / 425)
     assert averaged.configurations == 2
@@ -76,10 +76,10 @@ def test_the_ratio_is_the_geometric_mean_over_sets_of_ratios_of_geometric_means(
             ]
             if all(sides):
                 logs.append(np.mean(sides[0]) - np.mean(sides[1]))
-        assert speedup.sets == len(logs)
+        assert speedup.groups == len(logs)
         if logs:
             assert speedup.ratio == pytest.approx(math.exp(np.mean(logs)))
-        counted = speedup.runs_baseline + speedup.runs_candidate + sum(speedup.unmatched.values())
+        counted = speedup.runs_baseline + speedup.runs_candidate + sum(speedup.excluded.values())
         assert counted == sum(r.workload == speedup.group and r.layout in ("HDD", speedup.candidate) for r in runs)
 
 
@@ -95,7 +95,7 @@ def test_reversed_roles_give_the_reciprocal(runs: list[Run]) -> None:
         back = {s.group: s for s in matched_speedups(table, "layout", "SSD", by=by) if s.candidate == "HDD"}
         for group in forth.keys() & back.keys():
             a, b = forth[group], back[group]
-            assert (a.sets, a.method) == (b.sets, b.method)
+            assert (a.groups, a.method) == (b.groups, b.method)
             if a.ratio is not None and b.ratio is not None:
                 assert a.ratio == pytest.approx(1 / b.ratio)
             if a.low is not None and b.high is not None and a.low > 1e-100:
@@ -114,10 +114,10 @@ def test_the_order_of_rows_does_not_matter(runs: list[Run], chance: random.Rando
         found = matched_speedups(table_of(runs), "layout", "HDD")
         return {
             (s.group, s.candidate): (
-                s.sets,
+                s.groups,
                 s.ratio and round(s.ratio, 9),
                 s.low and round(math.log(s.low), 6),
-                dict(s.unmatched),
+                dict(s.excluded),
             )
             for s in found
         }
@@ -139,14 +139,14 @@ def test_what_does_not_count_is_counted_by_reason() -> None:
     ]
     found = one(matched_speedups(table_of(runs), "layout", "HDD"), "SSD")
     assert found.ratio == pytest.approx(2.0)
-    assert found.unmatched == {
-        "no run of HDD is otherwise equal": 2,
-        "no run of SSD is otherwise equal": 1,
-        "invalid": 1,
-        "failed": 1,
-        "warm beside cold runs": 1,
+    assert found.excluded == {
+        Exclusion.NO_BASELINE: 2,
+        Exclusion.NO_CANDIDATE: 1,
+        Exclusion.INVALID: 1,
+        Exclusion.FAILED: 1,
+        Exclusion.WARM: 1,
     }
-    assert found.conclusion is Conclusion.NOT_ENOUGH_RUNS
+    assert found.verdict is Verdict.NOT_ENOUGH_RUNS
 
 
 def test_origins_and_scales_are_never_mixed() -> None:
@@ -165,10 +165,10 @@ def test_origins_and_scales_are_never_mixed() -> None:
 
 def test_an_ignored_factor_may_differ_and_says_so() -> None:
     runs = [run_of(0, "HDD", "64", 100), run_of(1, "SSD", "128", 50)]
-    assert one(matched_speedups(table_of(runs), "layout", "HDD"), "SSD").sets == 0
+    assert one(matched_speedups(table_of(runs), "layout", "HDD"), "SSD").groups == 0
     found = one(matched_speedups(table_of(runs), "layout", "HDD", ignore=frozenset({"dfs.blocksize"})), "SSD")
     assert found.ratio == pytest.approx(2.0)
-    assert (found.sets, found.ignored) == (1, {"dfs.blocksize": 1})
+    assert (found.groups, found.ignored) == (1, {"dfs.blocksize": 1})
 
 
 def test_few_sets_with_repetitions_use_the_scatter_within_them() -> None:
@@ -180,7 +180,7 @@ def test_few_sets_with_repetitions_use_the_scatter_within_them() -> None:
     ]
     found = one(matched_speedups(table_of(runs), "layout", "HDD"), "SSD")
     assert found.method == WITHIN_SETS
-    assert found.conclusion is Conclusion.FASTER
+    assert found.verdict is Verdict.FASTER
     spread = [
         run_of(i, layout, str(block), (100 if layout == "HDD" else 50) * (1 + block / 50))
         for block in range(6)
@@ -210,7 +210,7 @@ def test_over_all_workloads_every_workload_counts_the_same() -> None:
     ]
     (found,) = matched_speedups(table_of(runs), "layout", "HDD", by=None)
     assert found.ratio == pytest.approx(2.0)
-    assert (found.sets, found.group) == (33, "2 of 2 levels of workload")
+    assert (found.groups, found.combined) == (33, CombinedParts("workload", 2, 2))
 
 
 def test_factors_can_be_joined() -> None:

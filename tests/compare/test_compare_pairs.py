@@ -6,15 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from assay.compare.comparison import compare, most_telling
+from assay.compare.comparison import WELCH, compare
+from assay.compare.matched import PAIRED
+from assay.compare.result import Exclusion, clearest
 from assay.compare.run_sets import run_sets
 from assay.compare.summary import summarise_set
 from assay.compare.threats import threats
-from assay.compare.verdict import Conclusion
 from assay.explain.traffic import counter_growth, disk_traffic
 from assay.model.run import Origin, Phase, RunStatus
 from assay.model.trace import Trace
 from assay.model.warning import CodedWarning, WarningCode
+from assay.questions.result_sentences import remark, sentence
+from assay.statistics import Verdict
 from assay.statistics.factors import default_baseline, factors_of, layout_devices, level_of, levels_of, on_hard_disks
 from assay.statistics.keys import hard_disk_layouts
 from assay.statistics.run_table import table_of
@@ -26,42 +29,43 @@ def test_the_ratio_is_baseline_time_over_candidate_time() -> None:
         runs_with({"HD2": [20.0, 22.0, 24.0], "SS2": [10.0, 11.0, 12.0]}), factor="layout", baseline="HD2"
     )
     assert found.ratio == pytest.approx(2.0)
-    assert (found.baseline, found.candidate, found.n_baseline, found.n_candidate) == ("HD2", "SS2", 3, 3)
-    assert (found.baseline_median_s, found.candidate_median_s) == (22.0, 11.0)
-    assert found.origin is Origin.MEASURED
+    assert (found.baseline, found.candidate, found.runs_baseline, found.runs_candidate) == ("HD2", "SS2", 3, 3)
+    assert found.runs is not None
+    assert (found.runs.baseline.median_s, found.runs.candidate.median_s) == (22.0, 11.0)
+    assert found.origin == Origin.MEASURED
 
 
 def test_complete_blocks_are_paired_and_drift_cancels() -> None:
     times = [20.0013, 30.0017, 44.0011, 60.0019, 80.0007]  # not rounded to a second
     drifting = runs_with({"HD2": times, "SS2": [time / 2.0 for time in times]})
     (paired,) = compare(drifting, factor="layout", baseline="HD2")
-    assert paired.paired
-    assert (paired.ratio_low, paired.ratio_high) == pytest.approx((2.0, 2.0))
+    assert paired.method == PAIRED
+    assert (paired.low, paired.high) == pytest.approx((2.0, 2.0))
     apart = [replace(run, block=run.block + (7 if run.layout == "SS2" else 0)) for run in drifting]
     (welch,) = compare(apart, factor="layout", baseline="HD2")
-    assert not welch.paired
-    assert welch.ratio_low is not None
-    assert welch.ratio_low < 1 < 2 < (welch.ratio_high or 0)
+    assert welch.method == WELCH
+    assert welch.low is not None
+    assert welch.low < 1 < 2 < (welch.high or 0)
 
 
 def test_a_block_with_one_side_missing_is_not_paired() -> None:
     runs = runs_with({"HD2": [20.0, 21.0, 22.0], "SS2": [10.0, 11.0]})
     (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert not found.paired
-    assert (found.n_baseline, found.n_candidate) == (3, 2)
+    assert found.method == WELCH
+    assert (found.runs_baseline, found.runs_candidate) == (3, 2)
 
 
 def test_fewer_than_five_blocks_are_two_samples() -> None:
     for blocks, paired in ((3, False), (4, False), (5, True)):
         runs = runs_with({"HD2": [20.0 + n for n in range(blocks)], "SS2": [10.0 + n for n in range(blocks)]})
         (found,) = compare(runs, factor="layout", baseline="HD2")
-        assert found.paired is paired
+        assert (found.method == PAIRED) is paired
 
 
 def test_blocks_with_two_of_each_are_paired_by_repetition() -> None:
     runs = [replace(run, block=run.repetition // 2) for run in runs_with({"HD2": [20.0] * 6, "SS2": [10.0] * 6})]
     (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert found.paired
+    assert found.method == PAIRED
 
 
 def test_runs_that_are_not_valid_are_counted_and_left_out() -> None:
@@ -70,20 +74,24 @@ def test_runs_that_are_not_valid_are_counted_and_left_out() -> None:
     runs[5] = replace(runs[5], status=RunStatus.FAILED, duration_s=0.0)
     (found,) = compare(runs, factor="layout", baseline="HD2")
     assert found.ratio == pytest.approx(2.0)
-    assert (found.n_baseline, found.n_candidate, found.excluded_invalid, found.excluded_failed) == (2, 2, 1, 1)
+    assert (found.runs_baseline, found.runs_candidate, dict(found.excluded)) == (
+        2,
+        2,
+        {Exclusion.INVALID: 1, Exclusion.FAILED: 1},
+    )
 
 
 def test_warm_runs_do_not_count_beside_cold_ones() -> None:
     runs = runs_with({"HD2": [20.0, 20.0, 5.0], "SS2": [10.0, 10.0]})
     runs[2] = replace(runs[2], cold=False)
     (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert (found.n_baseline, found.excluded_warm) == (2, 1)
+    assert (found.runs_baseline, dict(found.excluded)) == (2, {Exclusion.WARM: 1})
     assert "1 warm runs are left out" in found.warnings[0].words
 
 
 def test_warm_runs_count_when_all_are_warm_and_a_warning_says_so() -> None:
     (found,) = compare(runs_with({"HD2": [2.0, 2.0], "SS2": [1.0, 1.0]}, cold=False), factor="layout", baseline="HD2")
-    assert found.n_baseline == 2
+    assert found.runs_baseline == 2
     assert "all 4 runs are warm" in found.warnings[0].words
 
 
@@ -91,7 +99,7 @@ def test_warm_runs_count_beside_unknown_ones() -> None:
     runs = runs_with({"HD2": [2.0, 2.0], "SS2": [1.0, 1.0]}, cold=False)
     runs[0] = replace(runs[0], cold=None)
     (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert (found.n_baseline, found.n_candidate, found.excluded_warm) == (2, 2, 0)
+    assert (found.runs_baseline, found.runs_candidate, dict(found.excluded)) == (2, 2, {})
     assert "3 of 4 runs are warm" in found.warnings[0].words
 
 
@@ -123,8 +131,8 @@ def test_runs_under_other_circumstances_are_never_mixed(change: dict[str, object
 def test_a_candidate_without_a_comparable_baseline_is_said_aloud() -> None:
     runs = [make_run(0, layout="HD2"), make_run(1, layout="SS2", engine_version="9")]
     (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert (found.ratio, found.n_baseline, found.conclusion) == (None, 0, Conclusion.NOT_ENOUGH_RUNS)
-    assert "no valid run of HD2" in found.verdict
+    assert (found.ratio, found.runs_baseline, found.verdict) == (None, 0, Verdict.NOT_COMPARED)
+    assert "2 hard disks per worker (HD2) has no valid run" in sentence(found)
 
 
 def test_an_engine_parameter_and_a_workload_option_can_be_the_factor() -> None:
@@ -149,7 +157,7 @@ def test_another_workloads_option_does_not_split_a_comparison() -> None:
         for run in runs_with({"HD2": [2.0] * 3, "SS2": [1.0] * 3})
     ]
     (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert found.n_baseline == 3
+    assert found.runs_baseline == 3
     assert level_of(runs[0], "terasort.reduces") is None
 
 
@@ -164,28 +172,32 @@ def test_directories_that_follow_from_the_layout_do_not_split_it() -> None:
 @pytest.mark.parametrize(
     ("times", "conclusion", "words"),
     [
-        ({"HD2": [20.0, 21.0, 22.0], "SS2": [10.0, 10.4, 11.1]}, Conclusion.FASTER, "SS2 is 2.00 times as fast as HD2"),
-        ({"HD2": [10.0, 10.4, 11.1], "SS2": [20.0, 21.0, 22.0]}, Conclusion.SLOWER, "SS2 is slower than HD2"),
-        ({"HD2": [10.0, 11.0, 12.0], "SS2": [11.0, 12.0, 10.0]}, Conclusion.NO_DIFFERENCE_SHOWN, "No difference shown"),
-        ({"HD2": [20.0, 21.0], "SS2": [10.0, 10.4]}, Conclusion.NOT_ENOUGH_RUNS, "Not enough runs to be sure"),
-        ({"HD2": [20.0], "SS2": [10.0]}, Conclusion.NOT_ENOUGH_RUNS, "one run on a side gives no interval"),
+        ({"HD2": [20.0, 21.0, 22.0], "SS2": [10.0, 10.4, 11.1]}, Verdict.FASTER, "(SS2) is 2.00× as fast as"),
+        ({"HD2": [10.0, 10.4, 11.1], "SS2": [20.0, 21.0, 22.0]}, Verdict.SLOWER, "(SS2) is slower than"),
+        (
+            {"HD2": [10.0, 11.0, 12.0], "SS2": [11.0, 12.0, 10.0]},
+            Verdict.NOT_DISTINGUISHABLE,
+            "not distinguishable: 1.00×",
+        ),
+        ({"HD2": [20.0, 21.0], "SS2": [10.0, 10.4]}, Verdict.NOT_ENOUGH_RUNS, "Not enough runs to compare"),
+        ({"HD2": [20.0], "SS2": [10.0]}, Verdict.NOT_ENOUGH_RUNS, "(no interval, 1 run each)"),
     ],
 )
-def test_the_verdict_says_no_more_than_the_runs(
-    times: dict[str, list[float]], conclusion: Conclusion, words: str
-) -> None:
+def test_the_verdict_says_no_more_than_the_runs(times: dict[str, list[float]], conclusion: Verdict, words: str) -> None:
     (found,) = compare(runs_with(times), factor="layout", baseline="HD2")
-    assert found.conclusion is conclusion
-    assert words in found.verdict
+    assert found.verdict is conclusion
+    assert words in sentence(found)
     n = len(times["HD2"])
-    assert (found.ratio_low is None) == (n == 1)
-    assert ("no rank test can reach 5 %" in found.verdict) == (n in (2, 3))
+    assert (found.low is None) == (n == 1)
+    assert ("no rank test can reach 5 %" in remark(found)) == (n in (2, 3))
 
 
 def test_four_runs_a_side_need_no_remark() -> None:
     (found,) = compare(runs_with({"HD2": [20.0] * 4, "SS2": [10.0, 10.1, 10.2, 10.3]}), factor="layout", baseline="HD2")
-    assert found.verdict == found.claim
-    assert found.rank_test_p == pytest.approx(2 / 70)
+    assert remark(found) == ""
+    assert found.runs is not None
+    assert found.runs.rank_test is not None
+    assert found.runs.rank_test.p == pytest.approx(2 / 70)
 
 
 def test_cpu_limits_and_differing_hosts_are_warnings() -> None:
@@ -229,10 +241,11 @@ def test_phases_and_throughputs_stand_side_by_side() -> None:
         for r in runs
     ]
     (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert list(found.phases_s) == ["map", "reduce"]
-    assert (found.phases_s["map"].baseline, found.phases_s["reduce"].baseline) == (3.0, 16.0)
-    assert found.throughputs_mb_per_s["job_throughput_mb_per_s"].candidate == pytest.approx(10.0)
-    assert found.throughputs_mb_per_s["per_stream_mb_per_s"].baseline is None
+    assert found.runs is not None
+    baseline, candidate = found.runs.baseline, found.runs.candidate
+    assert [(phase.name, phase.duration_s) for phase in baseline.phases] == [("map", 3.0), ("reduce", 16.0)]
+    assert candidate.throughputs_mb_per_s["job_throughput_mb_per_s"] == pytest.approx(10.0)
+    assert baseline.throughputs_mb_per_s["per_stream_mb_per_s"] is None
 
 
 def test_levels_come_in_the_order_of_the_runs() -> None:
@@ -241,12 +254,12 @@ def test_levels_come_in_the_order_of_the_runs() -> None:
     assert [s.n for one in run_sets(runs, "layout") for s in summarise_set(one)] == [3] * 6
 
 
-def test_the_most_telling_comparison_has_the_largest_effect_that_is_sure() -> None:
+def test_the_clearest_comparison_has_the_largest_effect_that_is_sure() -> None:
     found = compare(study_runs(), factor="layout", baseline="HD2")
-    best = most_telling(found)
+    best = clearest(found)
     assert best is not None
-    assert best.workload == "terasort"
-    assert most_telling([]) is None
+    assert best.group == "terasort"
+    assert clearest([]) is None
 
 
 def test_threats_are_read_off_the_runs() -> None:

@@ -165,6 +165,6 @@ def test_a_level_that_wins_wherever_both_ran_does_not_lose_by_way_of_another_clu
     table = table_of([replace(run, levels={"layout": run.layout}) for run in interleaved(runs)])
     (best,) = indistinguishable_from_best(table, "layout")
     assert "SS2" in best.may_be_best  # all sets together: 0.8 of SSD, though in all twelve sets that have both 1.15
-    (compared,) = speedups_over(table, ["layout"], baseline="HDD").compared
+    (compared,) = speedups_over(table, ["layout"], baseline="HDD").level_pairs
     contradicted = {(pair.baseline, pair.candidate) for pair in compared.pairs if pair.contradicted}
     assert contradicted == {("HDD", "SS2"), ("SSD", "SS2")}

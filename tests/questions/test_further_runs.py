@@ -13,8 +13,8 @@ from assay.model import Origin, Run
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.further_runs import FURTHER_MAX, PROPOSALS_MAX
 from assay.questions.decisions.next_sentences import next_sentences
-from assay.questions.decisions.values import Aim, Decision, DecisionRequest, Verdict
-from assay.statistics import table_of
+from assay.questions.decisions.values import Aim, Decision, DecisionRequest
+from assay.statistics import Verdict, table_of
 from builders import interleaved, make_run
 
 
@@ -45,9 +45,7 @@ def test_two_runs_an_option_need_a_third() -> None:
     assert (proposal.repetitions, proposal.aim, proposal.clusters) == (1, Aim.DIFFERENCE, ("lab-small",))
     assert proposal.duration_s == pytest.approx(60.5 + 30.25)
     (sentence,) = next_sentences(decision)
-    assert sentence.startswith(
-        "1 more repetition of TeraSort with HD2 and SS2 on lab-small (about 2 min)"
-    )
+    assert sentence.startswith("1 more repetition of TeraSort with HD2 and SS2 on lab-small (about 2 min)")
 
 
 def test_single_runs_without_any_repetition_get_a_first_interval() -> None:

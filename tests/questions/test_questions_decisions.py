@@ -22,9 +22,9 @@ from assay.questions.decisions.curve import curve_of
 from assay.questions.decisions.decide import baseline_of_options, decide
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.sentences import answer_of, cost_headline, evidence, headline
-from assay.questions.decisions.values import CaveatKind, Decision, DecisionRequest, Verdict
+from assay.questions.decisions.values import CaveatKind, Decision, DecisionRequest
 from assay.questions.json_values import json_value
-from assay.statistics import table_of
+from assay.statistics import Verdict, table_of
 from builders import PRICES_YAML, build_repository, interleaved, make_run, price_book, study_runs
 from web_support import client_of
 

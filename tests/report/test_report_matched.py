@@ -143,7 +143,7 @@ def test_too_many_comparisons_for_a_page_are_put_together(stored: Path, monkeypa
     assert "comparisons" in json.loads(report(stored, "--baseline", "HD2").stdout)["sections"][0]
     monkeypatch.setattr("assay.questions.report_single.COMPARISONS_MAX", 5)
     found = json.loads(report(stored, "--baseline", "HD2").stdout)
-    assert found["sections"][0]["speedups"][0]["sets"] == SETS
+    assert found["sections"][0]["speedups"][0]["groups"] == SETS
     monkeypatch.undo()
     assert "comparisons" in json.loads(report(stored, "--single", "--baseline", "HD2").stdout)["sections"][0]
 
@@ -193,7 +193,7 @@ def test_threats_of_a_table_are_read_off_it() -> None:
     assert found["More than the factor differed"] == "the kernel is not the same."
     assert "1 failed" in found["Runs that do not count"]
     assert {"Warm runs", "Cache state not proven", "Not everything was measured"} <= found.keys()
-    assert "Few matched sets" not in found
+    assert "Few matched groups" not in found
 
 
 def test_storage_network_and_containers_have_a_chapter_of_what_was_measured_together(tmp_path: Path) -> None:

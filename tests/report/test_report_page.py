@@ -217,24 +217,27 @@ def test_measured_and_simulated_runs_are_told_apart() -> None:
 @pytest.mark.slow
 def test_compare_prints_the_contracts_json(root: Path) -> None:
     result = call("compare", "--by", "layout", "--baseline", "HD2", "--repository", root, "--json")
-    found = json.loads(result.stdout)
-    assert {c["workload"] for c in found} == {"dfsio-write", "dfsio-read", "terasort"}
+    answer = json.loads(result.stdout)
+    assert answer["decisions"][0]["headline"]
+    found = answer["results"]
+    assert {c["group"] for c in found} == {"dfsio-write", "dfsio-read", "terasort"}
     for c in found:
         assert c.keys() >= {
-            "workload",
+            "group",
             "factor",
             "baseline",
             "candidate",
-            "n_baseline",
-            "n_candidate",
+            "runs_baseline",
+            "runs_candidate",
             "ratio",
-            "ratio_low",
-            "ratio_high",
+            "low",
+            "high",
+            "verdict",
             "origin",
         }
         assert (c["factor"], c["baseline"], c["candidate"], c["origin"]) == ("layout", "HD2", "SS2", "measured")
-        assert (c["n_baseline"], c["n_candidate"]) == (3, 3)
-        assert 1 < c["ratio_low"] < c["ratio"] < c["ratio_high"]
+        assert (c["runs_baseline"], c["runs_candidate"]) == (3, 3)
+        assert 1 < c["low"] < c["ratio"] < c["high"]
 
 
 def test_compare_prints_a_table_and_verdicts(root: Path) -> None:

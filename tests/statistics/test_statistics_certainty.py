@@ -11,8 +11,9 @@ import pytest
 from assay.compare.comparison import compare
 from assay.compare.matched import match
 from assay.compare.speedups import speedups_of
-from assay.compare.verdict import Conclusion
 from assay.model.run import SIMULATED_HIGH_S, SIMULATED_LOW_S, Origin, Run
+from assay.questions.result_sentences import remark
+from assay.statistics import Verdict
 from assay.statistics.certainty import offsets, offsets_of
 from assay.statistics.intervals import geometric_mean
 from assay.statistics.run_table import table_of
@@ -47,23 +48,22 @@ def test_an_offset_is_the_simulators_error_or_what_rounding_hides() -> None:
 
 def test_two_simulated_sides_have_the_interval_of_errors_with_nothing_in_common() -> None:
     (found,) = compare(simulated(HD2=100.0, SS2=50.0), factor="layout", baseline="HD2")
-    assert found.ratio_low is not None
-    assert found.ratio_high is not None
+    assert found.low is not None
+    assert found.high is not None
     half = math.log(SPREAD) * math.sqrt(2) * 1.96 / 1.645
-    assert math.log(found.ratio_high / found.ratio_low) / 2 == pytest.approx(half, rel=1e-3)
-    assert "3 simulated runs each" in found.claim
-    assert found.remark.startswith("Simulated: ")
+    assert math.log(found.high / found.low) / 2 == pytest.approx(half, rel=1e-3)
+    assert remark(found).startswith("Simulated: ")
 
 
 def test_a_simulated_difference_smaller_than_the_simulators_error_is_none() -> None:
     runs = simulated(HD2=100.0, SS2=90.0)
     (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert found.conclusion is Conclusion.NO_DIFFERENCE_SHOWN
+    assert found.verdict is Verdict.NOT_DISTINGUISHABLE
     (same,) = speedups_of(match(table_of(runs), "layout"), "HD2")
-    assert same.conclusion is Conclusion.NO_DIFFERENCE_SHOWN
-    assert (same.low, same.high) == pytest.approx((found.ratio_low, found.ratio_high))
+    assert same.verdict is Verdict.NOT_DISTINGUISHABLE
+    assert (same.low, same.high) == pytest.approx((found.low, found.high))
     measured = [replace(run, origin=Origin.MEASURED, metrics={}) for run in runs]
-    assert compare(measured, factor="layout", baseline="HD2")[0].conclusion is Conclusion.FASTER
+    assert compare(measured, factor="layout", baseline="HD2")[0].verdict is Verdict.FASTER
 
 
 def test_a_mean_of_simulated_times_is_never_surer_than_one_of_them() -> None:

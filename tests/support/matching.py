@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay.compare.matched import combined_or_named, match
+from assay.compare.result import SpeedupResult
 from assay.compare.significance import BestSet, best_of
-from assay.compare.speedups import Speedup, speedups_of
+from assay.compare.speedups import speedups_of
 from assay.statistics import RunTable
 
 
@@ -16,7 +17,7 @@ def matched_speedups(
     *,
     by: str | None = "workload",
     **matching: Any,
-) -> list[Speedup]:
+) -> list[SpeedupResult]:
     """Return every level of ``factor``, or of several joined, against ``baseline``; ``matching`` is :func:`match`'s."""
     table, factor = combined_or_named(table, factor)
     return speedups_of(match(table, factor, **matching), baseline, by=by)

@@ -145,7 +145,7 @@ def test_speedups_are_those_of_the_command_line(client: TestClient, root: Path) 
 
     view = client.get(f"{API}/speedup", params={"by": "layout", "baseline": "HD2"}).json()
     expected = matched_speedups(Repository.open(root).table(), "layout", "HD2")
-    assert [(s["group"], s["ratio"], s["low"]) for s in view["speedups"]] == [
+    assert [(s["group"], s["ratio"], s["low"]) for s in view["results"]] == [
         (s.group, s.ratio, s.low) for s in expected
     ]
     assert view["best"][0]["may_be_best"] == ["SS2"]

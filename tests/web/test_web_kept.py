@@ -120,7 +120,7 @@ def test_a_new_run_is_in_every_view_at_once(root: Path) -> None:
     def counted() -> dict[str, Any]:
         sides = client.get(f"{API}/sides", params={"run": [like.run_id, other.run_id]}).json()["sides"]
         averages = client.get(f"{API}/speedup/published", params={"method": "aloja"}).json()
-        matched = client.get(f"{API}/speedup", params={"baseline": "HD2"}).json()["speedups"]
+        matched = client.get(f"{API}/speedup", params={"baseline": "HD2"}).json()["results"]
         summary = client.get(f"{API}/summary").json()
         return {
             "runs": client.get(f"{API}/runs").json()["of"],

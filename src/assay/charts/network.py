@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from assay.charts.identity import shape_of
 from assay.charts.style import HALF_PX, INK, PALETTE, Spec, chart, colour_scale
-from assay.compare.together import LevelNetwork
+from assay.compare.joint import LevelNetwork
 
 _LINES_NUMBERED_MAX = 15
 _NUMBERED = 6

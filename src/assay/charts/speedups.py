@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from assay.charts.style import FULL_PX, INK, Spec, chart, colour_scale
-from assay.compare.speedups import Speedup
-from assay.compare.verdict import Basis
-from assay.wording import format_ratio, scale_text, workload_title
+from assay.compare.result import SpeedupResult
+from assay.wording import format_ratio, plural, scale_text, workload_title
+from assay.wording.verdicts import groups_and_runs
 
 _ROW_PX = 30
 _WIDE = 6.0
@@ -21,8 +21,8 @@ _FINER_PER_UNIT = (5, 10, 20, 50, 100)
 """Steps of an axis that none of those above divides: 0.2, 0.1, …"""
 
 
-class Compared(Protocol):
-    """A ratio with its interval, of whatever comparison."""
+class ForestRow(Protocol):
+    """A ratio with its interval and what it rests on."""
 
     @property
     def candidate(self) -> str:
@@ -45,21 +45,29 @@ class Compared(Protocol):
         """Upper end of the 95 % interval."""
 
     @property
-    def basis(self) -> Basis:
-        """What it rests on, as text."""
+    def groups(self) -> int:
+        """Matched groups that hold both."""
+
+    @property
+    def runs_baseline(self) -> int:
+        """Runs of the baseline in these."""
+
+    @property
+    def runs_candidate(self) -> int:
+        """Runs of the option in these."""
 
     @property
     def origin(self) -> str:
         """Measured, simulated, predicted or published."""
 
 
-def speedup_domain(compared: Sequence[Compared]) -> tuple[float, float]:
+def speedup_domain(compared: Sequence[ForestRow]) -> tuple[float, float]:
     """Return the ends of an axis that holds all of ``compared`` and 1, for charts that are to be read side by side."""
     ends = [end for c in compared for end in (c.ratio, c.low, c.high) if end is not None]
     return max(0.01, min([0.9, *(0.9 * end for end in ends)])), min(100.0, max([1.2, *(1.1 * end for end in ends)]))
 
 
-def row_names(compared: Sequence[Compared], groups: Sequence[str]) -> list[str]:
+def row_names(compared: Sequence[ForestRow], groups: Sequence[str]) -> list[str]:
     """Return what sets each comparison apart: its group, its candidate, or both."""
     several, grouped = len({c.candidate for c in compared}) > 1, len(set(groups)) > 1
     return [
@@ -68,8 +76,8 @@ def row_names(compared: Sequence[Compared], groups: Sequence[str]) -> list[str]:
     ]
 
 
-def named_speedups(speedups: Sequence[Speedup]) -> list[tuple[str, Speedup]]:
-    """Return speedups over matched sets with their names; labs of several scales are told apart."""
+def named_speedups(speedups: Sequence[SpeedupResult]) -> list[tuple[str, SpeedupResult]]:
+    """Return speedups over matched groups with their names; several lab scales are named."""
     scales = (f" (lab {scale_text(float(s.lab_scale))})" if s.lab_scale else "" for s in speedups)
     groups = [workload_title(s.group) + scale for s, scale in zip(speedups, scales, strict=True)]
     return list(zip(row_names(speedups, groups), speedups, strict=True))
@@ -91,13 +99,12 @@ def _axis(domain: tuple[float, float], baselines: Sequence[str]) -> Spec:
         "type": "quantitative",
         "scale": {"type": "log", "domain": list(domain), "nice": False, "clamp": True},
         "axis": {"values": _ticks(domain), "format": "~g"},
-        "title": f"Times as fast as {baselines[0] if len(baselines) == 1 else 'the baseline'}",
+        "title": f"Speedup vs {baselines[0] if len(baselines) == 1 else 'the baseline'}",
     }
 
 
-def _row(name: str, c: Compared, domain: tuple[float, float], *, counted: bool) -> Spec:
-    sets = c.basis.sets
-    count = f" ({'1 set' if sets == 1 else f'{sets} sets'})" if counted and sets is not None else ""
+def _row(name: str, c: ForestRow, domain: tuple[float, float], *, counted: bool) -> Spec:
+    count = f" ({plural(c.groups, 'group')})" if counted and c.groups else ""
     return {
         "name": name,
         "candidate": c.candidate,
@@ -106,13 +113,13 @@ def _row(name: str, c: Compared, domain: tuple[float, float], *, counted: bool) 
         "low": None if c.low is None else max(c.low, domain[0]),
         "high": None if c.high is None else min(c.high, domain[1]),
         "label": f"{format_ratio(c.ratio or 1.0)}×{count}",
-        "basis": str(c.basis),
+        "basis": groups_and_runs(c.groups, c.runs_baseline, c.runs_candidate),
         "origin": str(c.origin),
     }
 
 
 def speedup_forest(
-    named: Sequence[tuple[str, Compared]],
+    named: Sequence[tuple[str, ForestRow]],
     palette: Mapping[str, str],
     width_px: int = FULL_PX,
     *,
@@ -122,7 +129,7 @@ def speedup_forest(
     """Return a row for each comparison that has a ratio: baseline time / candidate time.
 
     One without an interval has a ring instead of a dot. ``domain``: the axis' ends, from these comparisons if left out.
-    ``counted``: numbers stand at the right, with the number of matched sets.
+    ``counted``: print the ratio and the number of matched groups at the right.
     """
     shown = [(name, c) for name, c in named if c.ratio is not None]
     compared = [c for _, c in shown]
@@ -135,7 +142,7 @@ def speedup_forest(
     tooltip = [
         {"field": "name", "title": "Compared"},
         {"field": "baseline", "title": "Against"},
-        {"field": "ratio", "title": "Times as fast", "format": ".3~g"},
+        {"field": "ratio", "title": "Speedup", "format": ".3~g"},
         {"field": "low", "title": "95 % from", "format": ".3~g"},
         {"field": "high", "title": "to", "format": ".3~g"},
         {"field": "basis", "title": "From"},

@@ -1,114 +1,150 @@
-"""``assay compare``: speedups of a factor's levels with their intervals, and a verdict on each."""
+"""``assay compare``: the decision on a factor, then each matched group by itself."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from assay.cli.common import json_option, print_json, print_table, repository_option
+from assay.cli.common import json_option, print_json, print_table, repository_option, where_option
 from assay.cli.decide import ROWS_SHOWN, print_decisions
 from assay.cli.reading import read_flagged
-from assay.compare.comparison import Comparison, SideBySide
+from assay.compare.result import SpeedupResult
+from assay.compare.summary import LevelSummary
 from assay.model import WarningCode
-from assay.questions.comparison import comparisons as ask
 from assay.questions.json_values import json_value
-from assay.wording import interval, rate, ratio, seconds
+from assay.questions.result_sentences import exclusions_text, name_of
+from assay.wording import interval, origin_badge, plural, rate, ratio, seconds
 
 
-def _sides(pair: SideBySide, write: str = "seconds") -> str:
-    texts = [seconds(value) if write == "seconds" else rate(value) for value in (pair.baseline, pair.candidate)]
-    return " → ".join(texts)
+def _levels(result: SpeedupResult) -> str:
+    return f"{result.baseline} → {result.candidate}"
 
 
-def _name(comparison: Comparison) -> str:
-    return f"{comparison.workload} ({comparison.context})" if comparison.context else comparison.workload
+def _medians(result: SpeedupResult) -> str:
+    if result.runs is None:
+        return ""
+    return f"{seconds(result.runs.baseline.median_s)} → {seconds(result.runs.candidate.median_s)}"
 
 
-def _print_ratios(comparisons: Sequence[Comparison]) -> None:
+def _print_ratios(results: Sequence[SpeedupResult]) -> None:
+    headers = ("Workload", "Compared", "Speedup", "95 % interval", "Verdict", "Runs", "Median (s)", "Origin")
     rows = [
         (
-            _name(c),
-            f"{c.baseline} → {c.candidate}",
-            ratio(c.ratio),
-            interval(c.ratio_low, c.ratio_high),
-            f"{c.n_baseline}, {c.n_candidate}",
-            _sides(SideBySide(c.baseline_median_s, c.candidate_median_s)),
-            c.origin.value,
+            name_of(result),
+            _levels(result),
+            ratio(result.ratio),
+            interval(result.low, result.high),
+            result.verdict.value,
+            f"{result.runs_baseline}, {result.runs_candidate}",
+            _medians(result),
+            origin_badge(result.origin, result.lab_scale),
         )
-        for c in comparisons
+        for result in results
     ]
-    headers = ("Workload", "Compared", "Ratio", "95 % interval", "Runs", "Median (s)", "Origin")
     print_table(headers, rows)
 
 
-def _print_details(comparisons: Sequence[Comparison]) -> None:
-    phases = [(_name(c), c.candidate, name, _sides(pair)) for c in comparisons for name, pair in c.phases_s.items()]
-    rates = [
-        (_name(c), c.candidate, name.removesuffix("_mb_per_s").replace("_", " "), _sides(pair, "rate"))
-        for c in comparisons
-        for name, pair in c.throughputs_mb_per_s.items()
-        if pair != SideBySide(None, None)
-    ]
-    for title, rows, last in (
-        ("Throughput, median (MB/s)", rates, "Baseline → candidate"),
-        ("Phases, median duration (s)", phases, "Baseline → candidate"),
+def _throughputs(summary: LevelSummary) -> dict[str, float | None]:
+    return summary.throughputs_mb_per_s
+
+
+def _phases_s(summary: LevelSummary) -> dict[str, float | None]:
+    return {phase.name: phase.duration_s for phase in summary.phases}
+
+
+def _print_details(results: Sequence[SpeedupResult]) -> None:
+    """Print medians of throughputs and phases by side, for the results whose runs recorded them."""
+    for title, values_of, text_of in (
+        ("Throughput, median (MB/s)", _throughputs, rate),
+        ("Phases, median duration (s)", _phases_s, seconds),
     ):
+        rows = []
+        for result in results:
+            if result.runs is None:
+                continue
+            baseline, candidate = values_of(result.runs.baseline), values_of(result.runs.candidate)
+            for name in dict.fromkeys([*baseline, *candidate]):
+                pair = baseline.get(name), candidate.get(name)
+                if pair != (None, None):
+                    label = name.removesuffix("_mb_per_s").replace("_", " ")
+                    rows.append((name_of(result), result.candidate, label, " → ".join(text_of(x) for x in pair)))
         if rows:
             click.echo()
-            print_table(("Workload", "Candidate", title.split(",")[0], last), rows, title=title)
+            print_table(("Workload", "Candidate", title.split(",")[0], "Baseline → candidate"), rows, title=title)
 
 
-def _print_notes(comparisons: Sequence[Comparison]) -> None:
-    """Print each warning once with the comparisons that it is about; the decision's caveats cover caches."""
+def _print_notes(results: Sequence[SpeedupResult]) -> None:
+    """Print each warning once with the results that it is about; the decision's caveats cover caches."""
     about: dict[str, list[str]] = {}
-    for c in comparisons:
-        for warning in (warning for warning in c.warnings if warning.code is not WarningCode.CACHES):
-            about.setdefault(str(warning), []).append(_name(c))
+    for result in results:
+        for warning in (warning for warning in result.warnings if warning.code is not WarningCode.CACHES):
+            about.setdefault(str(warning), []).append(name_of(result))
     for text, names in about.items():
-        where = f", {len(names)} of {len(comparisons)} comparisons" if len(names) > 1 else f", {names[0]}"
+        where = f", {len(names)} of {len(results)} comparisons" if len(names) > 1 else f", {names[0]}"
         click.echo(f"warning{where}: {text}")
 
 
 @click.command("compare")
+@click.argument("workload_name", metavar="[WORKLOAD]", required=False)
 @click.option(
     "--by", "factor", default="layout", show_default=True, help="layout, an engine parameter, WORKLOAD.option."
 )
-@click.option("--baseline", help="Level to compare with; left out: that on hard disks, or the one that ran first.")
-@click.option("--workload", help="Only this workload.")
+@click.option("--baseline", help="Option to compare with. Default: that of the decision, such as hard disks.")
+@click.option("--workload", help="Only this workload.", hidden=True)
 @click.option("--all", "every", is_flag=True, help="Print every row.")
+@where_option
 @repository_option
 @json_option
 def compare(
-    factor: str, baseline: str | None, workload: str | None, every: bool, repository: Path, as_json: bool
+    workload_name: str | None,
+    factor: str,
+    baseline: str | None,
+    workload: str | None,
+    every: bool,
+    where: tuple[str, ...],
+    repository: Path,
+    as_json: bool,
 ) -> None:
     """Compare a factor's levels: the decision first, then each matched group by itself.
 
-    The ratio is baseline time / candidate time: above 1, the candidate is faster.
+    The speedup is baseline time / candidate time: above 1, the candidate is faster.
     """
-    from assay.questions.decisions.ask import decisions_of  # imported here: numpy is slow to load
+    from assay.compare.matched import session_spread  # imported here: numpy is slow to load
+    from assay.questions.comparison import comparison_view, same_level_text
+    from assay.questions.decisions.ask import decisions_of
     from assay.questions.decisions.values import DecisionRequest
     from assay.questions.flags import flag_count
 
-    where = (f"workload={workload}",) if workload else ()
+    if chosen := workload or workload_name:
+        where = (*where, f"workload={chosen}")
     opened, flagged, table = read_flagged(repository, where)
-    comparisons = ask(opened, table, factor, baseline)
-    if as_json:
-        print_json(json_value(comparisons))
-        return
-    if not comparisons:
-        click.echo(f"All runs have the same {factor}: there is nothing to compare yet.")
-        return
     decisions = decisions_of(opened, flagged.table, DecisionRequest(factor, baseline, where))
+    view = comparison_view(opened, table, decisions, factor, session_spread(flagged.table))
+    if as_json:
+        print_json(json_value(view))
+        return
+    if not view.decisions:
+        click.echo(same_level_text(view))
+        return
     print_decisions(decisions, rows=None if every else ROWS_SHOWN)
-    matched = sorted((c for c in comparisons if c.ratio is not None), key=lambda c: 1.0 if c.p is None else c.p)
-    shown = matched if every else matched[:ROWS_SHOWN]
+    shown = view.results if every else view.results[:ROWS_SHOWN]
     click.echo("\nDetails: each matched group by itself, clearest differences first")
     _print_ratios(shown)
-    if len(shown) < len(matched):
-        click.echo(f"… {len(matched) - len(shown)} more (--all)")
-    if len(matched) < len(comparisons):
-        click.echo(f"{len(comparisons) - len(matched)} groups have no valid run on one side.")
+    if len(shown) < len(view.results):
+        rest = Counter(result.verdict.value for result in view.results[len(shown) :])
+        verdicts = ", ".join(f"{number} {verdict}" for verdict, number in rest.items())
+        click.echo(f"… {len(view.results) - len(shown)} more (--all): {verdicts}")
+    if view.groups_of_one_level:
+        click.echo(
+            f"In {view.groups_of_one_level:,} of {plural(view.groups, 'matched group')}, valid runs have one level "
+            "only: nothing is compared there."
+        )
+    if view.runs_without_level:
+        click.echo(f"{plural(view.runs_without_level, 'run')} did not record {factor}.")
+    if excluded := exclusions_text(view.results):
+        click.echo(f"Runs of these groups that do not count: {excluded}.")
     _print_details(shown)
     _print_notes(shown)
-    if odd := flag_count(table).sentence:
-        click.echo(f"{odd}: they count here as all valid runs do; `assay anomalies` gives the reasons.")
+    if flagged_text := flag_count(table).sentence:
+        click.echo(f"{flagged_text}: they count here as all valid runs do; `assay anomalies` gives the reasons.")

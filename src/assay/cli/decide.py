@@ -20,11 +20,11 @@ from assay.questions.decisions.sentences import (
     headline,
     interval_text,
     question,
-    scope_text,
 )
 from assay.questions.decisions.values import Decision, WorkloadResult
 from assay.questions.json_values import json_value
 from assay.wording import NOTHING, column_title, interval, origin_badge, ratio, workload_title
+from assay.wording.verdicts import scope_text
 
 ROWS_SHOWN = 10
 """Maximum rows of a table without ``--all``."""

@@ -1,7 +1,8 @@
-"""``assay speedup`` and ``changes``: what many runs say together, and when that changed."""
+"""``assay speedup`` and ``changes``: the decision on a factor with its details, and change points over time."""
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -11,14 +12,19 @@ import click
 from assay.cli.common import json_option, print_json, print_table, repository_option, where_option
 from assay.cli.decide import ROWS_SHOWN, print_decisions
 from assay.cli.reading import read_flagged, read_table
-from assay.compare.speedups import Speedup
+from assay.compare.result import SpeedupResult
 from assay.errors import SpecificationError
+from assay.questions.decisions.sentences import answer_of
+from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.flags import Flagged
 from assay.questions.json_values import json_value
+from assay.questions.result_sentences import name_of
 from assay.repository import Repository
 from assay.statistics import RunTable, counts_by
-from assay.wording import NOTHING, format_ratio, interval
+from assay.wording import NOTHING, interval, origin_badge, plural, ratio
+from assay.wording.verdicts import scope_text
 
+_NAMED_MAX = 6
 METHODS = ("matched", "aloja", "lisa14")
 _SHOWN_MIN = 0.005
 """Smaller correlations would be printed as 0.00, so they are not printed."""
@@ -61,7 +67,7 @@ def speedup(
     as_json: bool,
     repository: Path,
 ) -> None:
-    """How much faster the levels of a factor are, over all configurations that were run with both."""
+    """Compare a factor's levels: the decision first, then each level over all matched groups."""
     opened: Repository | None = None
     flagged: Flagged | None = None
     if dataset is None and on is None:
@@ -71,8 +77,8 @@ def speedup(
     names = [name.strip() for name in factors.split(",")]
     from assay.compare.derived_factors import with_factors
     from assay.questions.decisions.ask import decisions_of
-    from assay.questions.decisions.values import DecisionRequest
     from assay.questions.speedup import speedup_view, speedups_over
+    from assay.questions.speedup_tables import tables_of
 
     table = with_factors(table, names)
     if method != "matched":
@@ -82,41 +88,36 @@ def speedup(
     by = None if group == "none" else group
     ask = partial(speedup_view, opened) if opened else speedups_over
     view = ask(table, names, baseline, group=by, ignore=frozenset(ignore), deployments=deployments)
-    found, best, warnings = view.speedups, view.best, list(view.warnings)
-    if as_json:
-        print_json(
-            {
-                "speedups": json_value(found),
-                "best": json_value(best),
-                "compared": json_value(view.compared),
-                "warnings": json_value(warnings),
-            }
-        )
-        return
-    for name in dict.fromkeys(name for item in found for name in item.confounded):
-        click.echo(f"Confounded by {name}: it differs between the two sides, so nothing is concluded.")
+    decisions: tuple[Decision, ...] = ()
     if opened and flagged:
-        request = DecisionRequest(",".join(names), baseline, where, ignore)
-        decisions = decisions_of(opened, flagged.table, request)
+        decisions = decisions_of(opened, flagged.table, DecisionRequest(",".join(names), baseline, where, ignore))
+    if as_json:
+        print_json(json_value(replace(view, decisions=tuple(answer_of(decision) for decision in decisions))))
+        return
+    for name in dict.fromkeys(name for item in view.results for name in item.confounded):
+        click.echo(f"Confounded by {name}: it differs between the two sides, so nothing is concluded.")
+    if decisions:
         print_decisions(decisions, rows=None if every else ROWS_SHOWN)
         click.echo("\nDetails: each option with its own matched groups")
-    rows = [_cells(item) for item in found if item.ratio is not None]
-    print_table(
-        (group.capitalize() if by else "Over", "Compared", "Ratio", "95 % interval", "Holds", "Sets", "Runs", "Origin"),
-        rows if every else rows[:ROWS_SHOWN],
+    rows = [_cells(item) for item in view.results if item.ratio is not None]
+    title = group.capitalize() if by else "Over"
+    _print_rows(
+        (title, "Compared", "Speedup", "95 % interval", "Verdict", "Scope", "Groups", "Runs", "Origin"),
+        rows,
+        every=every,
     )
+    _print_counts(view.results, table)
+    for detail in tables_of(view):
+        click.echo(f"\n{detail.title}\n{detail.note}")
+        _print_rows([header.lstrip("#") for header in detail.headers], detail.rows, every=every)
+    for warning in view.warnings:
+        click.echo(f"warning: {warning}")
+
+
+def _print_rows(headers: Sequence[str], rows: Sequence[Sequence[str]], *, every: bool) -> None:
+    print_table(headers, rows if every else rows[:ROWS_SHOWN])
     if not every and len(rows) > ROWS_SHOWN:
         click.echo(f"… {len(rows) - ROWS_SHOWN} more (--all)")
-    _print_counts(found, table)
-    from assay.questions.speedup_tables import tables_of
-
-    for told in tables_of(found, view.compared, best):
-        click.echo(f"\n{told.title}\n{told.note}")
-        print_table([header.lstrip("#") for header in told.headers], told.rows if every else told.rows[:ROWS_SHOWN])
-        if not every and len(told.rows) > ROWS_SHOWN:
-            click.echo(f"… {len(told.rows) - ROWS_SHOWN} more (--all)")
-    for warning in warnings:
-        click.echo(f"warning: {warning}")
 
 
 def _dataset_table(dataset: str | None, on: str | None, where: Sequence[str]) -> RunTable:
@@ -127,34 +128,30 @@ def _dataset_table(dataset: str | None, on: str | None, where: Sequence[str]) ->
     return dataset_table(dataset, on, where, lambda line: click.echo(line, err=True))
 
 
-def _cells(item: Speedup) -> tuple[str, ...]:
-    assert item.ratio is not None
-    scale = f", lab at scale {item.lab_scale}" if item.lab_scale else ""
+def _cells(item: SpeedupResult) -> tuple[str, ...]:
     return (
-        item.group,
+        name_of(item) if item.combined else item.group,
         f"{item.baseline} → {item.candidate}",
-        f"{format_ratio(item.ratio)}×",
+        ratio(item.ratio),
         interval(item.low, item.high),
-        item.holds_for.words if item.low is not None else NOTHING,
-        str(item.sets),
+        item.verdict.value,
+        scope_text(item.scope) if item.low is not None else NOTHING,
+        str(item.groups),
         f"{item.runs_baseline}, {item.runs_candidate}",
-        item.origin + scale,
+        origin_badge(item.origin, item.lab_scale),
     )
 
 
-def _print_counts(found: Sequence[Speedup], table: RunTable) -> None:
-    lonely = [item for item in found if item.ratio is None]
-    if lonely:
-        click.echo(
-            f"{len(lonely)} comparisons have no two runs that are equal in everything else: "
-            f"{', '.join(f'{item.group} {item.candidate}' for item in lonely[:6])}"
-            f"{' …' if len(lonely) > 6 else ''}"
-        )
+def _print_counts(results: Sequence[SpeedupResult], table: RunTable) -> None:
+    alone = [f"{name_of(item)} {item.candidate}".strip() for item in results if item.ratio is None]
+    if alone:
+        names = ", ".join(alone[:_NAMED_MAX]) + (" …" if len(alone) > _NAMED_MAX else "")
+        click.echo(f"{plural(len(alone), 'comparison')} without two otherwise equal runs: {names}")
     statuses = counts_by(table, "status")
     not_valid = "".join(f", {statuses[status]} {status}" for status in ("invalid", "failed") if status in statuses)
     click.echo(
-        f"{len(table)} runs looked at{not_valid}. A valid run counts where another level has one that is "
-        "equal in all else; --json says for each comparison how many did not."
+        f"{plural(len(table), 'run')} read{not_valid}. A valid run counts where an otherwise equal run of another "
+        "level exists; --json counts for each comparison those that do not."
     )
 
 

@@ -10,7 +10,7 @@ from assay.cli.decide import print_decisions
 from assay.cli.reading import read_flagged
 from assay.cost.tco import Rounding
 from assay.model import LAYOUT_FACTOR
-from assay.questions.comparison import baseline_among
+from assay.questions.baselines import baseline_among
 from assay.questions.job_cost import CostView, cost_view, unflagged
 from assay.questions.json_values import json_value
 from assay.wording import NOTHING, count, money, money_interval, rate, ratio, runs_flagged, seconds

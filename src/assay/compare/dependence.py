@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.compare.matched import HoldsFor, LogMean, MatchedSets, Pairs
-from assay.statistics import ABSENT, Floats, Ints
+from assay.compare.matched import LogMean, MatchedSets, Pairs
+from assay.statistics import ABSENT, Floats, InferenceScope, Ints
 
 ALPHA = 0.40
 LEVELS_MIN = 3
@@ -82,7 +82,7 @@ def _mean_squares(values: Floats, level: Ints, count: int) -> tuple[float, float
 
 def over_levels(mean: LogMean, found: Pairs, dependence: Dependence, level: Ints) -> LogMean:
     """Return the mean over sets with the error that the levels of the factor make; never a smaller one."""
-    if mean.holds_for is not HoldsFor.HERE or dependence.levels < LEVELS_MIN:
+    if mean.scope is not InferenceScope.SIMILAR or dependence.levels < LEVELS_MIN:
         return mean
     m, count = len(found.log_ratio), dependence.levels
     n = np.bincount(level, minlength=count)

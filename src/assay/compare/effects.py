@@ -23,7 +23,6 @@ from assay.compare.effect_sessions import RunSessions, sessions_of_ratios, sessi
 from assay.compare.matched import (
     SETS_MIN,
     STRATA,
-    HoldsFor,
     LogMean,
     SessionPart,
     combine,
@@ -33,15 +32,16 @@ from assay.compare.matched import (
     with_sessions,
     without_sessions,
 )
-from assay.compare.verdict import RUNS_MIN
 from assay.model import COMPRESSION, LAYOUT_FACTOR
 from assay.model.layout_code import HDD, SSD, devices_of_text
 from assay.statistics import (
     ABSENT,
     LAYOUT_DEVICES,
+    RUNS_MIN,
     Column,
     Floats,
     Groups,
+    InferenceScope,
     Ints,
     Mask,
     RunTable,
@@ -399,7 +399,7 @@ def _over_clusters(view: Study, found: Effects, clusters: Sequence[int]) -> LogM
     over = over_units(np.array([mean.mean for mean in each]), variances)
     off = float(np.mean([mean.rounding for mean in each]))
     sessions = next((mean.sessions for mean in each if mean.sessions), None)
-    return LogMean(over.mean, over.error, over.degrees, OVER_CLUSTERS, HoldsFor.ELSEWHERE, off, sessions)
+    return LogMean(over.mean, over.error, over.degrees, OVER_CLUSTERS, InferenceScope.OTHER_CLUSTERS, off, sessions)
 
 
 def _ends_90(mean: LogMean) -> tuple[float, float]:

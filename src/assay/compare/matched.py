@@ -12,12 +12,11 @@ Only valid runs count; warm ones not beside cold ones; origins and lab scales ar
 The interval is Student's t on the sets' log ratios; with fewer than :data:`SETS_MIN` sets, all with repetitions on
 both sides, it is Welch's within the sets and holds for just these configurations: docs/adr/0005. So it is for one
 set, unless its runs pair within blocks: then it is Student's t on the pairs' log ratios (docs/adr/0003). Every mean
-says which of the two it is (:class:`HoldsFor`); ``answers.py`` has one for each question.
+says which of the two it is (:class:`InferenceScope`); ``answers.py`` has one for each question.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +30,7 @@ from assay.statistics import (
     Estimate,
     Floats,
     Groups,
+    InferenceScope,
     Ints,
     Mask,
     Means,
@@ -74,27 +74,13 @@ WITHIN_SETS = "Welch's t within matched sets: these configurations only"
 OVER_DEPLOYMENTS = "Student's t on log ratios of deployments"
 OVER_GROUPS = "geometric mean of the groups' speedups, Satterthwaite's t"
 COUNTED, FAILED, INVALID, WARM = range(4)
-REASONS = ("counted", "failed", "invalid", "warm beside cold runs")
+REASONS = ("counted", "failed", "invalid", "warm")
 DEPLOYMENT = "campaign_id"
 CLUSTER = "cluster"
 _PLACES = (DEPLOYMENT, CLUSTER)
 _EVEN = 1e-9
 STRATA = ("origin", "lab_scale")
 """Never mixed in one figure, whatever else is."""
-
-
-class HoldsFor(StrEnum):
-    """What a figure over matched sets speaks of: which question its interval answers."""
-
-    THESE = "these_configurations"
-    HERE = "another_configuration_here"
-    ELSEWHERE = "another_cluster"
-    DEPLOYMENT = "another_deployment"
-
-    @property
-    def words(self) -> str:
-        """Return it as a reader is told: ``for another configuration here``."""
-        return "for " + self.value.replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +272,7 @@ class LogMean:
     error: float
     degrees: float
     method: str
-    holds_for: HoldsFor
+    scope: InferenceScope
     rounding: float = 0.0
     """How far the mean can be off because times are rounded: its interval is never narrower."""
     sessions: SessionPart | None = None
@@ -323,7 +309,7 @@ def with_sessions(mean: LogMean, uneven: Imbalance | None) -> LogMean:
     """Return the mean over matched sets with an error that allows for sessions which differ."""
     if uneven is None:
         return mean
-    multiple = uneven.beyond_sets() if mean.holds_for is HoldsFor.HERE else uneven.beyond_runs()
+    multiple = uneven.beyond_sets() if mean.scope is InferenceScope.SIMILAR else uneven.beyond_runs()
     return allow_for_sessions(mean, uneven, multiple)
 
 
@@ -355,14 +341,14 @@ def within_sets(
     """Return the mean of the sets' log ratios with the error that their runs' scatter makes: for these sets alone."""
     m, off = len(log_ratio), 0.0 if rounding is None else float(rounding.mean())
     error, degrees = float(np.sqrt(error_within.sum()) / m), satterthwaite(error_within, degrees_within)
-    return LogMean(float(log_ratio.mean()), error, degrees, WITHIN_SETS, HoldsFor.THESE, off)
+    return LogMean(float(log_ratio.mean()), error, degrees, WITHIN_SETS, InferenceScope.TESTED, off)
 
 
 def between_sets(log_ratio: Floats, rounding: Floats | None = None) -> LogMean:
     """Return the mean of the sets' log ratios with the error that their own scatter makes: for sets like these."""
     m, off = len(log_ratio), 0.0 if rounding is None else float(rounding.mean())
     error = float(log_ratio.std(ddof=1) / np.sqrt(m)) if m > 1 else float("nan")
-    return LogMean(float(log_ratio.mean()), error, m - 1.0, OVER_SETS, HoldsFor.HERE, off)
+    return LogMean(float(log_ratio.mean()), error, m - 1.0, OVER_SETS, InferenceScope.SIMILAR, off)
 
 
 def over_blocks(b: Means, c: Means) -> LogMean | None:
@@ -376,7 +362,7 @@ def over_blocks(b: Means, c: Means) -> LogMean | None:
         return None
     log_ratio = b.mean[there] - c.mean[there]
     error, off = float(log_ratio.std(ddof=1) / np.sqrt(m)), float((b.rounding[there] + c.rounding[there]).mean())
-    return LogMean(float(log_ratio.mean()), error, m - 1.0, PAIRED, HoldsFor.THESE, off)
+    return LogMean(float(log_ratio.mean()), error, m - 1.0, PAIRED, InferenceScope.TESTED, off)
 
 
 def over_deployments(log_ratio: Floats, deployment: Ints, rounding: Floats | None = None) -> LogMean:
@@ -389,7 +375,7 @@ def over_deployments(log_ratio: Floats, deployment: Ints, rounding: Floats | Non
     n = len(each)
     error = float(each.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
     off = 0.0 if rounding is None else float(rounding.mean())
-    return LogMean(float(each.mean()), error, n - 1.0, OVER_DEPLOYMENTS, HoldsFor.DEPLOYMENT, off)
+    return LogMean(float(each.mean()), error, n - 1.0, OVER_DEPLOYMENTS, InferenceScope.OTHER_DEPLOYMENTS, off)
 
 
 def combine(parts: Sequence[LogMean]) -> LogMean:
@@ -404,7 +390,7 @@ def combine(parts: Sequence[LogMean]) -> LogMean:
     mean = float(np.mean([part.mean for part in parts]))
     off = float(np.mean([part.rounding for part in parts]))
     alone = LogMean(
-        mean, float(np.sqrt(errors.sum())), satterthwaite(errors, degrees), OVER_GROUPS, parts[0].holds_for, off
+        mean, float(np.sqrt(errors.sum())), satterthwaite(errors, degrees), OVER_GROUPS, parts[0].scope, off
     )
     added = [np.sqrt(max(0.0, part.error**2 - one.error**2)) for part, one in zip(parts, own, strict=True)]
     shared = float(np.mean(added))

@@ -16,8 +16,8 @@ import numpy as np
 
 from assay.compare.confounding import confounded_by
 from assay.compare.dependence import dependence_of, over_levels
+from assay.compare.joint import Fit, contradicts, fits
 from assay.compare.matched import SETS_MIN, LogMean, MatchedSets, Pairs, Strata, log_mean, pairs, side, stratify
-from assay.compare.together import Fit, contradicts, fits
 from assay.statistics import Ints, Means
 
 

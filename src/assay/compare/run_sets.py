@@ -1,7 +1,7 @@
-"""The matched sets of some runs, each with its runs whole: what a comparison of one set is made of.
+"""The matched groups of some runs, each with its whole runs.
 
-In: runs and a factor. Out: one :class:`RunSet` for each set of runs that are equal in everything else, with those that
-count by level, how many do not, and what to know of their caches. Sets and reasons are those of ``matched.py``.
+In: runs and a factor. Out: one :class:`RunSet` for each matched group, with the runs that count by level, the number of
+those that do not, and warnings about caches. Groups and reasons are those of ``matched.py``.
 """
 
 from collections import Counter
@@ -12,59 +12,68 @@ import numpy as np
 
 from assay.compare.matched import COUNTED, WARM, MatchedSets, match
 from assay.model import ENGINE_FACTOR, LAYOUT_FACTOR, CodedWarning, Run, WarningCode
-from assay.statistics import FOLLOWING, RESERVED, RunTable, coded, first_rows, in_order, level_of, table_of
+from assay.statistics import ABSENT, FOLLOWING, RESERVED, RunTable, coded, in_order, level_of, table_of
 from assay.statistics.sessions import SideSessions, side_sessions
 
 _NEVER_ABSENT = ("data_bytes", "lab_scale")
-"""What every run has: not to have it is a circumstance too."""
+"""Columns that distinguish runs also by their absence."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunSet:
-    """Runs that are equal in everything but the factor."""
+    """One matched group: runs that are equal in everything but the factor."""
 
     workload: str
     context: str
-    """What sets this one apart from others of its workload (``dfs.blocksize=64MB``); empty if it is the only one."""
+    """What distinguishes this group from others of its workload (``dfs.blocksize=64MB``); empty for the only one."""
     levels: dict[str, tuple[Run, ...]]
-    """Level to the runs that count, in the order of their making; a level whose runs all dropped out stays, empty."""
+    """The runs that count by level, in the order in which they ran; empty for a level of which no run counts."""
     left_out: dict[str, Counter[int]]
-    """Level to how many of its runs do not count, by the reason's place in :data:`~assay.compare.matched.REASONS`."""
+    """Number of runs that do not count, by level and by position in :data:`~assay.compare.matched.REASONS`."""
     warnings: tuple[CodedWarning, ...]
     sessions: Mapping[str, SideSessions]
-    """Level to how its runs that count are spread over sessions."""
+    """How the runs that count are spread over sessions, by level."""
     example: Run
-    """Any run of the set, also one that does not count: it tells what all of them share."""
+    """Any run of the group, also one that does not count: all of them share its settings."""
 
 
 def run_sets(runs: Sequence[Run], factor: str) -> list[RunSet]:
-    """Return the sets that ``factor`` can be judged in, workloads in the order in which they first ran."""
+    """Return the matched groups for ``factor``, workloads in the order in which they first ran."""
     ordered = sorted((run for run in runs if level_of(run, factor) is not None), key=in_order)
     if not ordered:
         return []
     name = factor if factor in (LAYOUT_FACTOR, ENGINE_FACTOR) or factor not in RESERVED else f"level:{factor}"
-    told = table_of(ordered)
-    table = RunTable(told.rows, {**told.columns, name: coded([level_of(run, factor) for run in ordered])}, told.values)
-    matched = match(table, name)
-    first = first_rows(matched.groups)
-    members: dict[int, list[int]] = {int(number): [] for number in np.argsort(first)}
-    for row, number in enumerate(matched.groups.of_row.tolist()):
-        members[number].append(row)
+    plain = table_of(ordered)
+    levels = coded([level_of(run, factor) for run in ordered])
+    table = RunTable(plain.rows, {**plain.columns, name: levels}, plain.values)
+    return sets_of(match(table, name), ordered)
+
+
+def sets_of(matched: MatchedSets, runs: Sequence[Run] | Mapping[int, Run]) -> list[RunSet]:
+    """Return matched groups with their whole runs; ``runs``: by row of the table, those of the wanted groups."""
+    rows_of_group: dict[int, list[int]] = {}
+    for row in sorted(runs) if isinstance(runs, Mapping) else range(len(runs)):
+        rows_of_group.setdefault(int(matched.groups.of_row[row]), []).append(row)
     of_workload: dict[str, list[list[int]]] = {}
-    for rows in members.values():
-        of_workload.setdefault(ordered[rows[0]].workload, []).append(rows)
+    for rows in rows_of_group.values():
+        of_workload.setdefault(runs[rows[0]].workload, []).append(rows)
     return [
-        _run_set(matched, ordered, rows, context)
-        for sets in of_workload.values()
-        for rows, context in zip(sets, _contexts(matched, [rows[0] for rows in sets]), strict=True)
+        _run_set(matched, runs, rows, context)
+        for groups in of_workload.values()
+        for rows, context in zip(groups, _contexts(matched, [rows[0] for rows in groups]), strict=True)
     ]
 
 
-def _run_set(matched: MatchedSets, runs: Sequence[Run], rows: Sequence[int], context: str) -> RunSet:
+def _run_set(
+    matched: MatchedSets, runs: Sequence[Run] | Mapping[int, Run], rows: Sequence[int], context: str
+) -> RunSet:
+    example = runs[rows[0]]
     column = matched.table.columns[matched.factor]
     levels: dict[str, list[Run]] = {}
     left_out: dict[str, Counter[int]] = {}
     for row in rows:
+        if column.codes[row] == ABSENT:
+            continue
         level, why = column.levels[column.codes[row]], int(matched.why[row])
         counted = levels.setdefault(level, [])
         if why == COUNTED:
@@ -73,13 +82,19 @@ def _run_set(matched: MatchedSets, runs: Sequence[Run], rows: Sequence[int], con
             left_out.setdefault(level, Counter())[why] += 1
     used = [run for members in levels.values() for run in members]
     warm = sum(count[WARM] for count in left_out.values())
-    told = {level: tuple(members) for level, members in levels.items()}
-    sessions = _sessions(matched, rows)
-    return RunSet(runs[rows[0]].workload, context, told, left_out, _cache_warnings(used, warm), sessions, runs[rows[0]])
+    return RunSet(
+        workload=example.workload,
+        context=context,
+        levels={level: tuple(members) for level, members in levels.items()},
+        left_out=left_out,
+        warnings=_cache_warnings(used, warm),
+        sessions=_sessions(matched, rows),
+        example=example,
+    )
 
 
 def _sessions(matched: MatchedSets, rows: Sequence[int]) -> dict[str, SideSessions]:
-    """Return how the runs of each level of one set are spread over sessions."""
+    """Return how the runs of each level of one group are spread over sessions."""
     column = matched.table.columns[matched.factor]
     counted = np.flatnonzero(np.isin(matched.positions, rows))
     codes = column.codes[matched.positions[counted]]

@@ -15,29 +15,34 @@ import numpy as np
 
 from assay.compare.comparison import log_ratio
 from assay.compare.differences import cpu_warnings, differing_facts
-from assay.compare.sessions import hidden_by_sessions, two_sides
+from assay.compare.sessions import two_sides
 from assay.compare.summary import LevelSummary, summarise
-from assay.compare.verdict import Basis, Conclusion, judge
 from assay.errors import SpecificationError
 from assay.model import CodedWarning, Origin, Run, RunStatus
 from assay.statistics import (
     ABSENT,
     LAYOUT_PARAMETERS,
+    InferenceScope,
     Ints,
     RunTable,
+    Verdict,
     circumstances,
     described,
     groups_by,
+    holm_where_known,
     level_of,
     table_of,
+    too_few_runs,
     usable,
+    verdict_of,
     warm_among_cold,
 )
 
 SIDES_MIN, SIDES_MAX = 2, 6
 LETTERS = "ABCDEF"
 CACHES = "caches"
-_JOB = {"workload": "the workload", "data_bytes": "the data", "origin": "the origin", "lab_scale": "the lab's scale"}
+_JOB = ("workload", "data_bytes", "origin", "lab_scale")
+"""Two runs that differ in one of these are different jobs."""
 _NAMED_MAX = 3
 """A side is called after at most so many levels."""
 _SHORT = 24
@@ -81,8 +86,10 @@ class Side:
     ratio: float | None
     ratio_low: float | None
     ratio_high: float | None
-    conclusion: Conclusion | None
-    verdict: str
+    scope: InferenceScope
+    """What the interval covers."""
+    verdict: Verdict | None
+    """On this side against the first; None for the first, and for different jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +100,26 @@ class Sides:
     differences: tuple[Difference, ...]
     same: dict[str, str]
     """What makes a configuration and is equal on all sides."""
-    no_ratio: str | None
-    """Why times can't be compared, in words; None when they can."""
+    different_jobs: tuple[str, ...]
+    """What differs between the jobs, so that their times can't be compared; empty where they can."""
     warnings: tuple[CodedWarning, ...]
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The factors of which every side has one level and not all the same: what a decision can be asked on."""
+        return tuple(
+            item.name
+            for item in self.differences
+            if item.kind is not DifferenceKind.HOSTS
+            and item.name != CACHES
+            and all(len(levels) == 1 for levels in item.levels)
+        )
+
+    @property
+    def baseline(self) -> str:
+        """The first side's level of :attr:`factors`, joined as levels of several factors are."""
+        levels = {item.name: item.levels[0] for item in self.differences}
+        return " + ".join(levels[name][0] for name in self.factors)
 
 
 def alike(table: RunTable, run: Run) -> Ints:
@@ -181,15 +205,6 @@ def _labels(sides: Sequence[Sequence[Run]], differing: Sequence[Difference]) -> 
     return labels
 
 
-def _no_ratio(differing: Sequence[Difference]) -> str | None:
-    apart = [_JOB[item.name] for item in differing if item.name in _JOB]
-    if not apart:
-        return None
-    differ = "differs" if len(apart) == 1 else "differ"
-    what = " and ".join(apart)
-    return f"{what[0].upper()}{what[1:]} {differ}: these are different jobs, and their times say nothing of each other"
-
-
 def side_by_side(sides: Sequence[Sequence[Run]]) -> Sides:
     """Return the sides beside each other; the first run of each is the one that it was chosen by.
 
@@ -202,21 +217,22 @@ def side_by_side(sides: Sequence[Sequence[Run]]) -> Sides:
             hint=f"choose {SIDES_MIN} to {SIDES_MAX} in the list of runs",
         )
     differing, same = _split(sides)
-    counted, labels, no_ratio = _counted(sides), _labels(sides, differing), _no_ratio(differing)
-    found = []
-    for place, (side, runs, label) in enumerate(zip(sides, counted, labels, strict=True)):
-        chosen = side[0]
+    counted, labels = _counted(sides), _labels(sides, differing)
+    different_jobs = tuple(item.name for item in differing if item.name in _JOB)
+    first = counted[0]
+    ratios = [
+        log_ratio(first, runs, two_sides(first, runs)) if number and not different_jobs else None
+        for number, runs in enumerate(counted)
+    ]
+    few = [too_few_runs(1, (len(first), len(runs))) for runs in counted]
+    tested = [ratio.p if ratio and not too_few else None for ratio, too_few in zip(ratios, few, strict=True)]
+    corrected = holm_where_known(tested)
+    made = []
+    for number, (side, runs, label, ratio) in enumerate(zip(sides, counted, labels, ratios, strict=True)):
+        chosen, estimate = side[0], ratio.ratio if ratio else None
+        verdict = verdict_of(estimate, corrected[number], 1, (len(first), len(runs)))
         summary = summarise(runs, workload=chosen.workload, context="", level=label, like=chosen)
-        ratio = log_ratio(counted[0], runs, two_sides(counted[0], runs)) if place and no_ratio is None else None
-        estimate = ratio.ratio if ratio else None
-        basis = Basis(
-            len(counted[0]),
-            len(runs),
-            simulated=chosen.origin is Origin.SIMULATED,
-            sessions_hide=hidden_by_sessions(ratio),
-        )
-        said = judge(labels[0], label, estimate, basis) if place and no_ratio is None else None
-        found.append(
+        made.append(
             Side(
                 label,
                 chosen.run_id,
@@ -231,9 +247,9 @@ def side_by_side(sides: Sequence[Sequence[Run]]) -> Sides:
                 estimate.value if estimate else None,
                 estimate.low if estimate else None,
                 estimate.high if estimate else None,
-                said.conclusion if said else None,
-                str(said) if said else "",
+                ratio.scope if ratio else InferenceScope.TESTED,
+                verdict if number and not different_jobs else None,
             )
         )
     warnings = tuple(dict.fromkeys(cpu_warnings([run for side in counted for run in side])))
-    return Sides(tuple(found), tuple(differing), same, no_ratio, warnings)
+    return Sides(tuple(made), tuple(differing), same, different_jobs, warnings)

@@ -15,10 +15,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.compare.matched import SETS_MIN, HoldsFor, LogMean, MatchedSets, Strata, log_mean, pairs, stratify
-from assay.compare.together import Fit, alone, contradicts, fits
+from assay.compare.joint import Fit, alone, contradicts, fits
+from assay.compare.matched import SETS_MIN, LogMean, MatchedSets, Strata, log_mean, pairs, stratify
 from assay.errors import SpecificationError
-from assay.statistics import EXACT_ARRANGEMENTS_MAX, LEVEL, Floats, Ints, Means, estimate, means_by, rank_test_p
+from assay.statistics import (
+    EXACT_ARRANGEMENTS_MAX,
+    LEVEL,
+    Floats,
+    InferenceScope,
+    Ints,
+    Means,
+    estimate,
+    means_by,
+    rank_test_p,
+)
 
 ALPHA = 0.05
 LEVELS_MAX = 64
@@ -90,7 +100,7 @@ class BestSet:
     origin: str
     lab_scale: str | None
     factor: str
-    holds_for: HoldsFor
+    scope: InferenceScope
     """Whether the fastest is meant of just these configurations, or of such configurations in general."""
     front: str
     """The level that no other was measured to be faster than; where levels disagree, the one with fewest defeats."""
@@ -114,7 +124,7 @@ def _one_sided(mean: LogMean | None) -> tuple[float, float]:
 def best_of(matched: MatchedSets, by: str = "workload", fitted: Sequence[Fit] | None = None) -> list[BestSet]:
     """Return which levels of the sets' factor may be the fastest, for each level of ``by``.
 
-    ``fitted``: the sets' :func:`~assay.compare.together.fits`. Every level is compared with every other, all matched
+    ``fitted``: the sets' :func:`~assay.compare.joint.fits`. Every level is compared with every other, all matched
     sets together (one-sided t, ``together.py``), or where these contradict the sets that have both levels, by those
     sets alone. It drops out when some other is faster at 5 % after Bonferroni's correction over its rivals and over the
     groups of the answer: with 95 % confidence the fastest level of every group stays, however many levels and groups
@@ -134,7 +144,7 @@ def best_of(matched: MatchedSets, by: str = "workload", fitted: Sequence[Fit] | 
     for stratum, fit in enumerate(fitted):
         if len(fit.codes):
             level = strata.levels(table, stratum)
-            for holds_for, outcome in _outcomes(matched, strata, stratum, fit):
+            for scope, outcome in _outcomes(matched, strata, stratum, fit):
                 won = _tournament([column.levels[code] for code in fit.codes], outcome, fit.blocks.part, groups)
                 found.append(
                     BestSet(
@@ -142,7 +152,7 @@ def best_of(matched: MatchedSets, by: str = "workload", fitted: Sequence[Fit] | 
                         origin=level.get("origin") or "",
                         lab_scale=level.get("lab_scale"),
                         factor=factor,
-                        holds_for=holds_for,
+                        scope=scope,
                         front=won.front,
                         may_be_best=won.may_be_best,
                         slower=won.slower,
@@ -156,17 +166,17 @@ Outcome = list[list[tuple[float, float]]]
 """For each two levels how much faster the second is than the first (log), and the p of its not being so."""
 
 
-def _outcomes(matched: MatchedSets, strata: Strata, stratum: int, fit: Fit) -> Iterator[tuple[HoldsFor, Outcome]]:
+def _outcomes(matched: MatchedSets, strata: Strata, stratum: int, fit: Fit) -> Iterator[tuple[InferenceScope, Outcome]]:
     """Yield who beats whom, in general and, where there are few sets, of these alone."""
     several = np.count_nonzero(np.isfinite(fit.logs).sum(axis=1) > 1)
     here = _everywhere(fit)
     if several != 1:
-        yield HoldsFor.HERE, here
+        yield InferenceScope.SIMILAR, here
     if 0 < several < SETS_MIN:
         these = _of_these(matched, strata, stratum, fit)
         known = any(math.isfinite(p) for row in these for _, p in row)
         if known or several == 1:
-            yield HoldsFor.THESE, these
+            yield InferenceScope.TESTED, these
 
 
 def _everywhere(fit: Fit) -> Outcome:
@@ -195,7 +205,7 @@ def _of_these(matched: MatchedSets, strata: Strata, stratum: int, fit: Fit) -> O
     def apart(a: Means, b: Means) -> tuple[float, float]:
         mean = log_mean(pairs(a, b, nowhere))
         gain, p = _one_sided(mean)
-        return gain, p if mean is not None and mean.holds_for is HoldsFor.THESE else math.nan
+        return gain, p if mean is not None and mean.scope is InferenceScope.TESTED else math.nan
 
     return [[_UNKNOWN if a is b else apart(a, b) for b in sides] for a in sides]
 

@@ -1,25 +1,23 @@
 """What could make the conclusions wrong, read off the runs themselves: threats to validity.
 
-In: all runs that a report looks at as a table, and the comparisons made of them, of one matched set each or of many;
-whole runs where there are some, as only they tell what limited them and what was warned of. Out: titles with a
-sentence or two each, the most serious first. Nothing is listed that the data does not show.
+In: all runs of a report as a table, and their comparisons, of one matched group each or of many; whole runs where they
+are at hand, because only they record what limited them and their warnings. Out: titles with a sentence or two each, the
+most serious first. Nothing is listed that the data does not show.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.compare.compared import Compared
 from assay.compare.differences import was_cpu_limited
-from assay.compare.speedups import Speedup
-from assay.compare.verdict import RUNS_MIN
+from assay.compare.result import SpeedupResult
 from assay.model import CodedWarning, Origin, Run, RunStatus, WarningCode
-from assay.statistics import ANOMALY, NOT_ODD, RunTable, counts_by, has_level
+from assay.statistics import ANOMALY, NOT_ODD, RUNS_MIN, RunTable, counts_by, has_level
 
 RUNS_COMFORTABLE = 5
 """From this many runs a side on, few repetitions are no longer listed as a threat."""
-SETS_COMFORTABLE = 5
-"""From this many matched sets on, few of them are no longer listed as a threat."""
+GROUPS_COMFORTABLE = 5
+"""From this many matched groups on, few of them are no longer listed as a threat."""
 RUN_WARNINGS_MAX = 8
 LONELY_MAX = 8
 
@@ -73,14 +71,14 @@ def _flagged(table: RunTable) -> Iterator[Threat]:
         )
 
 
-def _repetitions(compared: Sequence[Compared]) -> Iterator[Threat]:
-    """Few runs on the sides of single sets."""
+def _repetitions(compared: Sequence[SpeedupResult]) -> Iterator[Threat]:
+    """Yield the threat of few runs per side in single matched groups."""
     sides = [
-        (c.basis.runs_baseline, c.basis.runs_candidate)
-        for c in compared
-        if c.basis.sets is None and not c.basis.simulated  # more draws would not make the simulator surer
+        min(result.runs_baseline, result.runs_candidate)
+        for result in compared
+        if result.runs and not result.is_simulated  # more draws would not make the simulator surer
     ]
-    smallest = min((min(side) for side in sides), default=RUNS_COMFORTABLE)
+    smallest = min(sides, default=RUNS_COMFORTABLE)
     if smallest >= RUNS_COMFORTABLE:
         return
     if smallest < RUNS_MIN:
@@ -93,21 +91,21 @@ def _repetitions(compared: Sequence[Compared]) -> Iterator[Threat]:
     yield Threat("Few repetitions", text)
 
 
-def _matched_sets(found: Sequence[Speedup]) -> Iterator[Threat]:
+def _matched_groups(found: Sequence[SpeedupResult]) -> Iterator[Threat]:
     used = [s for s in found if s.ratio is not None]
-    few = [s for s in used if s.sets < SETS_COMFORTABLE]
+    few = [s for s in used if s.groups < GROUPS_COMFORTABLE]
     if few:
         yield Threat(
-            "Few matched sets",
-            f"{len(few)} of {len(used)} ratios rest on fewer than {SETS_COMFORTABLE} sets of runs that are equal in "
-            "all else. Such a ratio holds for those configurations at most.",
+            "Few matched groups",
+            f"{len(few)} of {len(used)} ratios rest on fewer than {GROUPS_COMFORTABLE} matched groups. They cover the "
+            "tested settings at most.",
         )
-    once = [s for s in used if s.sets and (s.runs_baseline + s.runs_candidate) / (2 * s.sets) < RUNS_MIN]
+    once = [s for s in used if s.groups and (s.runs_baseline + s.runs_candidate) / (2 * s.groups) < RUNS_MIN]
     if once:
         yield Threat(
             "Few repetitions",
-            f"In {len(once)} of {len(used)} ratios a side of a set has fewer than {RUNS_MIN} runs on average. The "
-            "interval comes from how much the sets differ, not from repetitions.",
+            f"In {len(once)} of {len(used)} ratios a side of a matched group has fewer than {RUNS_MIN} runs on "
+            "average. The interval comes from the differences between groups, not from repetitions.",
         )
     lonely = dict.fromkeys(f"{s.candidate} ({s.group})" for s in found if s.ratio is None)
     if lonely:
@@ -170,7 +168,7 @@ def _warnings(valid: Sequence[Run]) -> Iterator[Threat]:
 
 
 def threats(
-    table: RunTable, compared: Sequence[Compared], warnings: Sequence[CodedWarning], runs: Sequence[Run] = ()
+    table: RunTable, compared: Sequence[SpeedupResult], warnings: Sequence[CodedWarning], runs: Sequence[Run] = ()
 ) -> list[Threat]:
     """Return what the runs and comparisons give reason to be careful about. ``warnings``: of the comparisons; ``runs``:
     those of the table, where they are at hand whole.
@@ -181,7 +179,7 @@ def threats(
         *_origins(table),
         *_repetitions(compared),
         *_flagged(table),
-        *_matched_sets([c for c in compared if isinstance(c, Speedup)]),
+        *_matched_groups([c for c in compared if c.runs is None]),
         *_caches(table),
         *_cpu(valid),
         *_differences(warnings),

@@ -11,10 +11,10 @@ from decimal import Decimal
 
 import numpy as np
 
-from assay.compare.comparison import Comparison, compare_sets
+from assay.compare.comparison import compare_sets
+from assay.compare.result import SpeedupResult
 from assay.compare.run_sets import run_sets
 from assay.compare.summary import LevelSummary, summarise_set
-from assay.compare.verdict import RUNS_MIN
 from assay.cost.parts import Counts, counts_from_facts
 from assay.cost.prices import LayoutPrice, run_price
 from assay.cost.run_cost import Times, mean_errors, mean_intervals, scatter_by, times_of
@@ -24,7 +24,7 @@ from assay.errors import RepositoryError, SpecificationError
 from assay.model import LAYOUT_FACTOR, PriceBook, Run
 from assay.quality.flagging import odd_times
 from assay.repository import Repository
-from assay.statistics import RunTable, holm, levels_of, two_sided_p
+from assay.statistics import RunTable, holm_where_known, levels_of, too_few_runs, two_sided_p
 from assay.wording import workload_title
 
 _Timed = tuple[LevelSummary, Run]
@@ -78,9 +78,10 @@ class CostView:
         return next(found).throughputs_mb_per_s["gated_aggregate_mb_per_s"]
 
 
-def name_of(of: LevelSummary | Comparison) -> str:
+def name_of(of: LevelSummary | SpeedupResult) -> str:
     """Return under which name a row of costs stands: its workload, and what sets it apart from others of it."""
-    return f"{of.workload} ({of.context})" if of.context else of.workload
+    workload = of.workload if isinstance(of, LevelSummary) else of.group
+    return f"{workload} ({of.context})" if of.context else workload
 
 
 def counts_of(runs: Sequence[Run], layout: str) -> Counts:
@@ -155,13 +156,12 @@ def _bills(
     return bills, unpriced
 
 
-def _ratio(comparison: Comparison, totals: Mapping[str, Decimal]) -> CostRatio | None:
+def _ratio(comparison: SpeedupResult, totals: Mapping[str, Decimal]) -> CostRatio | None:
     if comparison.ratio is None:
         return None
     before, after = totals[comparison.baseline], totals[comparison.candidate]
     low, high = (
-        None if speedup is None else cost_ratio(before, after, speedup)
-        for speedup in (comparison.ratio_high, comparison.ratio_low)
+        None if speedup is None else cost_ratio(before, after, speedup) for speedup in (comparison.high, comparison.low)
     )
     return CostRatio(
         workload=name_of(comparison),
@@ -174,24 +174,22 @@ def _ratio(comparison: Comparison, totals: Mapping[str, Decimal]) -> CostRatio |
     )
 
 
-def cost_ratios(comparisons: Sequence[Comparison], totals: Mapping[str, Decimal]) -> tuple[CostRatio, ...]:
+def cost_ratios(comparisons: Sequence[SpeedupResult], totals: Mapping[str, Decimal]) -> tuple[CostRatio, ...]:
     """Return how costs of a job compare, by the ``totals`` of the layouts' prices.
 
     What is shown to cost less or more allows for how many they are, and for too few runs, as verdicts on times do.
     """
     found = [(c, ratio) for c in comparisons if (ratio := _ratio(c, totals)) is not None]
-    told = [_p_of(c, ratio) for c, ratio in found]
-    tested = [place for place, p in enumerate(told) if p is not None]
-    corrected = dict(zip(tested, holm([told[place] or 0.0 for place in tested]).tolist(), strict=True))
-    return tuple(replace(ratio, holm_p=corrected.get(place)) for place, (_, ratio) in enumerate(found))
+    corrected = holm_where_known([_p_of(c, ratio) for c, ratio in found])
+    return tuple(replace(ratio, holm_p=p) for (_, ratio), p in zip(found, corrected, strict=True))
 
 
-def _p_of(comparison: Comparison, cost: CostRatio) -> float | None:
+def _p_of(comparison: SpeedupResult, cost: CostRatio) -> float | None:
     """Return the p value of equal costs; None where a side has too few runs for a conclusion."""
-    few = min(comparison.n_baseline, comparison.n_candidate) < RUNS_MIN
+    few = too_few_runs(comparison.groups, (comparison.runs_baseline, comparison.runs_candidate))
     if few or comparison.log_error is None or comparison.degrees is None:
         return None
-    return two_sided_p(math.log(cost.ratio), comparison.log_error, comparison.degrees, comparison.log_offset)
+    return two_sided_p(math.log(cost.ratio), comparison.log_error, comparison.degrees, comparison.log_rounding)
 
 
 def _capacity_tb(book: PriceBook, counts: Counts) -> float | None:
@@ -236,7 +234,7 @@ def cost_view(
     years: float = 3,
     rounding: Rounding = "none",
     baseline: str | None = None,
-    comparisons: Sequence[Comparison] = (),
+    comparisons: Sequence[SpeedupResult] = (),
     beside: Sequence[Run] = (),
 ) -> CostView:
     """Return the cost tables of ``runs``; the first layout is the baseline unless one is named.

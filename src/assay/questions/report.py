@@ -15,7 +15,7 @@ from assay.compare.matched import match, pairs_with
 from assay.model import PriceBook, Run
 from assay.planning.altered import parse_changes
 from assay.questions import report_single
-from assay.questions.comparison import baseline_among
+from assay.questions.baselines import baseline_among
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.findings import findings_view

@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 import numpy as np
 
 from assay import __version__
+from assay.compare.joint import LevelNetwork, network_of
+from assay.compare.result import SpeedupResult
 from assay.compare.significance import BestSet
-from assay.compare.speedups import Speedup, over_groups
+from assay.compare.speedups import over_parts
 from assay.compare.threats import threats
-from assay.compare.together import LevelNetwork, network_of
 from assay.model import CodedWarning
 from assay.questions.decisions.values import Decision
 from assay.questions.planes import PlaneView
@@ -35,7 +36,7 @@ class MatchedSection:
     """One workload: its speedups, the levels that may be the fastest there, and what a run costs."""
 
     title: str
-    speedups: tuple[Speedup, ...]
+    speedups: tuple[SpeedupResult, ...]
     never_compared: tuple[str, ...]
     """Levels that no matched set compares with the baseline."""
     best: tuple[BestSet, ...]
@@ -53,7 +54,7 @@ class MatchedReport(Report):
     """All that the page shows."""
 
     runs: int
-    overall: tuple[Speedup, ...]
+    overall: tuple[SpeedupResult, ...]
     sections: tuple[MatchedSection, ...]
     tables: tuple[TextTable, ...]
     """What the speedups say beside their rows."""
@@ -91,12 +92,12 @@ def _caches(table: RunTable) -> str:
     return f"Proven cold before {cold:,} of {len(table):,} runs, warm before {warm:,}, not known of the others."
 
 
-def _repetitions(used: Sequence[Speedup]) -> str:
-    sets, runs = sum(s.sets for s in used), sum(s.runs_baseline + s.runs_candidate for s in used)
+def _repetitions(used: Sequence[SpeedupResult]) -> str:
+    sets, runs = sum(s.groups for s in used), sum(s.runs_baseline + s.runs_candidate for s in used)
     return f"{runs / (2 * sets):.1f} runs on a side of a matched set, on average." if sets else ""
 
 
-def _method(table: RunTable, found: Sequence[Speedup]) -> tuple[Fact, ...]:
+def _method(table: RunTable, found: Sequence[SpeedupResult]) -> tuple[Fact, ...]:
     used = [s for s in found if s.ratio is not None]
     statuses = counts_by(table, "status")
     not_valid = "".join(f", {statuses[cause]:,} {cause}" for cause in _CAUSES if cause in statuses)
@@ -126,11 +127,11 @@ def _method(table: RunTable, found: Sequence[Speedup]) -> tuple[Fact, ...]:
     return tuple(fact for fact in facts if fact.text)
 
 
-def _origin(speedup: Speedup) -> str:
+def _origin(speedup: SpeedupResult) -> str:
     return f"{speedup.origin} in a lab at scale {speedup.lab_scale}" if speedup.lab_scale else speedup.origin
 
 
-def _not_compared(table: RunTable, found: Sequence[Speedup], factor: str, baseline: str) -> tuple[Fact, ...]:
+def _not_compared(table: RunTable, found: Sequence[SpeedupResult], factor: str, baseline: str) -> tuple[Fact, ...]:
     """Return the workloads that page one has no row of, and why; nothing where it has all."""
     told = {s.group for s in found if s.ratio is not None}
     silent = [workload_title(name) for name, runs in counts_by(table, "workload").items() if runs and name not in told]
@@ -146,7 +147,7 @@ def matched_report(
     combined: Sequence[Combined] = (),
 ) -> MatchedReport:
     """Return the report."""
-    found, baseline = view.speedups, view.baseline or ""
+    found, baseline = view.results, view.baseline or ""
     sections = []
     for workload in dict.fromkeys(s.group for s in found):
         own = [s for s in found if s.group == workload]
@@ -156,7 +157,7 @@ def matched_report(
         if shown or here:
             fastest = tuple(b for b in view.best if b.group == workload)
             sections.append(MatchedSection(workload_title(workload), shown, lonely, fastest, here))
-    overall = [s for s in over_groups(found) if s.ratio is not None]
+    overall = [s for s in over_parts(found) if s.ratio is not None]
     shown_levels = dict.fromkeys(s.candidate for s in [*overall, *(s for part in sections for s in part.speedups)])
     left_out = (f"{label}: {why}" for view in costs for label, why in (view.set_apart | view.unpriced).items())
     return MatchedReport(
@@ -170,8 +171,8 @@ def matched_report(
         points=(*decision_facts(decisions), *_not_compared(table, found, view.factor, baseline)),
         overall=tuple(overall) if len(sections) > 1 else (),
         sections=tuple(sections),
-        tables=tuple(tables_of(found, view.compared, view.best, workload_title)),
-        network=network_of(view.compared),
+        tables=tuple(tables_of(view, workload_title)),
+        network=network_of(view.level_pairs),
         combined=tuple(combined),
         method=_method(table, found),
         warnings=view.warnings,

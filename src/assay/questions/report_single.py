@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from assay import __version__
-from assay.compare.comparison import Comparison, compare, most_telling
+from assay.compare.comparison import compare
+from assay.compare.result import SpeedupResult, clearest
 from assay.compare.summary import LevelSummary
 from assay.compare.threats import threats
 from assay.errors import SpecificationError
@@ -29,6 +30,7 @@ from assay.questions.job_cost import CostView, cost_view
 from assay.questions.limits import limits_of_seen
 from assay.questions.report_parts import Fact
 from assay.questions.report_summary import Report, decision_facts
+from assay.questions.result_sentences import name_of
 from assay.questions.whole_run import WholeRun
 from assay.statistics import levels_of, table_of
 from assay.wording import TextTable, moment, origins_text, plural, scale_text, workload_title
@@ -74,7 +76,7 @@ class WorkloadSection:
     """
 
     title: str
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[SpeedupResult, ...]
     summaries: tuple[LevelSummary, ...]
     traffic: tuple[RunTraffic, ...]
     views: tuple[RunView, ...] = ()
@@ -106,9 +108,9 @@ class SingleReport(Report):
     """What each workload does with data and CPU; None where the runs do not tell."""
 
 
-def _why(sections: Sequence[WorkloadSection], best: Comparison | None) -> tuple[Fact, ...]:
+def _why(sections: Sequence[WorkloadSection], best: SpeedupResult | None) -> tuple[Fact, ...]:
     """Return why the clearest case is as it is, of one typical run each."""
-    title = workload_title(best.workload, best.context) if best else ""
+    title = name_of(best) if best else ""
     section = next((section for section in sections if section.title == title), None)
     told = section.reasons if section else ()
     return (Fact(f"Why, on {title}", " ".join(told)),) if told else ()
@@ -167,15 +169,18 @@ def _profile(runs: Sequence[Run]) -> Profile | None:
 
 
 def _sections(
-    comparisons: Sequence[Comparison],
+    comparisons: Sequence[SpeedupResult],
     runs: dict[str, Run],
     trace_of: Callable[[str], Trace],
     observed_of: Callable[[Run], WholeRun] | None,
 ) -> tuple[WorkloadSection, ...]:
     sections = []
-    for key in dict.fromkeys((c.workload, c.context) for c in comparisons):
-        members = tuple(c for c in comparisons if (c.workload, c.context) == key)
-        summaries = (members[0].baseline_summary, *(c.candidate_summary for c in members))
+    for key in dict.fromkeys((c.group, c.context) for c in comparisons):
+        members = tuple(c for c in comparisons if (c.group, c.context) == key)
+        first = members[0].runs
+        if first is None:
+            continue
+        summaries = (first.baseline, *(c.runs.candidate for c in members if c.runs))
         traffic, views = _traffic(summaries, runs, trace_of), _views(summaries, runs, observed_of)
         sections.append(WorkloadSection(workload_title(*key), members, summaries, traffic, views))
     return tuple(sections)
@@ -236,19 +241,19 @@ def _layout_texts(runs: Sequence[Run]) -> tuple[str, ...]:
     return tuple(texts.values())
 
 
-def _interval_text(methods: Iterable[str], comparisons: Sequence[Comparison]) -> str:
+def _interval_text(methods: Iterable[str], comparisons: Sequence[SpeedupResult]) -> str:
     text = f"95 %, by {' and '.join(methods)}." if methods else ""
-    simulated = any(c.basis.simulated for c in comparisons if c.ratio_low is not None)
+    simulated = any(c.is_simulated for c in comparisons if c.low is not None)
     return f"{text[:-1]}; of simulated runs never narrower than the simulator's own error." if simulated else text
 
 
-def _method(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> tuple[Fact, ...]:
+def _method(runs: Sequence[Run], comparisons: Sequence[SpeedupResult]) -> tuple[Fact, ...]:
     valid = [run for run in runs if run.status is RunStatus.VALID]
     statuses = Counter(run.status.value for run in runs)
     starts = sorted(run.started_at for run in runs if run.started_at)
     engines = dict.fromkeys(f"{run.engine.capitalize()} {run.engine_version}" for run in runs)
     baselines = dict.fromkeys(run.baseline_id for run in runs if run.baseline_id)
-    methods = dict.fromkeys(c.method for c in comparisons if c.ratio_low is not None)
+    methods = dict.fromkeys(c.method for c in comparisons if c.low is not None)
     facts = [
         Fact("Plan", ", ".join(dict.fromkeys(run.plan for run in runs))),
         Fact("Cluster", _cluster_text(runs)),
@@ -293,7 +298,7 @@ def single_report(
             f"a page with {len(comparisons)} comparisons is not read by anybody; at most {COMPARISONS_MAX} fit one",
             hint=f"put matched runs together: assay report --matched --by {factor}; or choose with --workload",
         )
-    best = most_telling(comparisons)
+    best = clearest(comparisons)
     of_layouts = comparisons if factor == LAYOUT_FACTOR else ()
     cost = cost_view(runs, book, years=years, baseline=baseline, comparisons=of_layouts) if book else None
     levels = [baseline, *(level for level in levels_of(runs, factor) if level != baseline)]

@@ -1,7 +1,7 @@
-"""How much faster a factor's levels are over matched sets, what may be the fastest, and what else differed.
+"""How much faster a factor's levels are over matched groups, which may be the fastest, and what else differed.
 
-In: a repository and its table of runs, the factors, the baseline. Out: one :class:`SpeedupView`, which terminal, pages
-and report show; and the published studies' own figures.
+In: a repository and its table of runs, the factors, the baseline. Out: one :class:`SpeedupView`, which the terminal,
+pages and report show; and the figures as published studies define them.
 """
 
 from collections.abc import Sequence
@@ -12,14 +12,16 @@ import numpy as np
 from assay.compare.compression import moves_with
 from assay.compare.derived_factors import with_factors
 from assay.compare.differences import environment_warnings, host_facts
+from assay.compare.joint import LevelPairs, fits, level_pairs
 from assay.compare.matched import baseline_of, combined_or_named, match, stratify
 from assay.compare.published import AVERAGE, PublishedFigure, aloja, lisa14
+from assay.compare.result import SpeedupResult
 from assay.compare.sessions import session_warnings
 from assay.compare.significance import BestSet, best_of
-from assay.compare.speedups import Speedup, speedups_of
-from assay.compare.together import ComparedLevels, compared_levels, fits
+from assay.compare.speedups import speedups_of
 from assay.errors import SpecificationError
 from assay.model import CodedWarning, WarningCode
+from assay.questions.decisions.sentences import DecisionAnswer
 from assay.repository import Repository
 from assay.statistics import RunTable
 
@@ -39,14 +41,16 @@ def _moving(table: RunTable, names: Sequence[str]) -> list[CodedWarning]:
     ]
 
 
-def _confounding(found: Sequence[Speedup]) -> list[CodedWarning]:
+def _confounding(results: Sequence[SpeedupResult]) -> list[CodedWarning]:
     """Return a warning for ignored factors that differ between the sides of some comparison."""
-    names = dict.fromkeys(name for item in found for name in item.confounded)
+    names = dict.fromkeys(name for item in results for name in item.confounded)
     why = "it differs between the two sides, so nothing is concluded"
     return [CodedWarning(WarningCode.CONFOUNDED, f"confounded by {name}: {why}") for name in names]
 
 
-def differences(repository: Repository, table: RunTable, factor: str, found: Sequence[Speedup]) -> list[CodedWarning]:
+def differences(
+    repository: Repository, table: RunTable, factor: str, results: Sequence[SpeedupResult]
+) -> list[CodedWarning]:
     """Return what was recorded of the hosts and differs between the levels, from up to :data:`SAMPLED` runs of each."""
     column, status = table.columns[factor], table.columns["status"]
     valid = status.codes == status.code("valid")
@@ -57,7 +61,7 @@ def differences(repository: Repository, table: RunTable, factor: str, found: Seq
         positions: list[int] = rows[evenly].tolist()
         return positions
 
-    compared = [item for item in found if item.ratio is not None]
+    compared = [item for item in results if item.ratio is not None]
     if not compared:
         return []
     baseline, *levels = dict.fromkeys((compared[0].baseline, *(item.candidate for item in compared)))
@@ -65,24 +69,26 @@ def differences(repository: Repository, table: RunTable, factor: str, found: Seq
     every = [position for positions in samples.values() for position in positions]
     hosts = dict(zip(every, repository.environments_at(table, every), strict=True))
     sides = {level: host_facts((hosts[at] for at in positions), factor) for level, positions in samples.items()}
-    told = (warning for level in levels for warning in environment_warnings(sides[baseline], sides[level]))
-    return list(dict.fromkeys(told))
+    warnings = (warning for level in levels for warning in environment_warnings(sides[baseline], sides[level]))
+    return list(dict.fromkeys(warnings))
 
 
 @dataclass(frozen=True, slots=True)
 class SpeedupView:
-    """Every level of a factor against its baseline, with what may be the fastest and what else differed."""
+    """Every level of a factor against its baseline, which may be the fastest, and what else differed."""
 
     factor: str
     baseline: str
     group: str | None
-    speedups: tuple[Speedup, ...]
-    """Two-sided statements against the baseline."""
+    results: tuple[SpeedupResult, ...]
+    """Two-sided: each level against the baseline."""
     best: tuple[BestSet, ...]
-    """One-sided statements: who is not the fastest."""
-    compared: tuple[ComparedLevels, ...]
-    """What was compared with what, by group."""
+    """One-sided: which levels may be the fastest."""
+    level_pairs: tuple[LevelPairs, ...]
+    """Each level against each, by workload."""
     warnings: tuple[CodedWarning, ...]
+    decisions: tuple[DecisionAnswer, ...] = ()
+    """What the runs decide; the rest are details. Empty where the question has no decision."""
 
 
 def speedups_over(
@@ -94,7 +100,7 @@ def speedups_over(
     ignore: frozenset[str] = frozenset(),
     deployments: bool = False,
 ) -> SpeedupView:
-    """Return the speedups over matched sets of a table alone, which does not tell what differed between the hosts.
+    """Return the speedups over the matched groups of a table alone, without the differences between hosts.
 
     Raises :class:`SpecificationError` for what no run has.
     """
@@ -104,13 +110,13 @@ def speedups_over(
     alike = match(joined, name, ignore) if deployments else matched
     strata = stratify(alike, group or "workload")
     fitted = fits(alike, strata)
-    found = speedups_of(matched, first, by=group, fitted=None if deployments else fitted)
+    results = speedups_of(matched, first, by=group, fitted=None if deployments else fitted)
     best = best_of(alike, group, fitted) if group else []
-    known = compared_levels(alike, strata, fitted, first)
-    warnings = (*_confounding(found), *session_warnings([s for s in found if s.log_error is not None]))
-    best = [] if any(item.confounded for item in found) else best
+    pairs = level_pairs(alike, strata, fitted, first)
+    warnings = (*_confounding(results), *session_warnings([s for s in results if s.log_error is not None]))
+    best = [] if any(item.confounded for item in results) else best
     warnings = (*warnings, *_moving(table, factors))
-    return SpeedupView(name, first, group, tuple(found), tuple(best), tuple(known), warnings)
+    return SpeedupView(name, first, group, tuple(results), tuple(best), tuple(pairs), warnings)
 
 
 def speedup_view(
@@ -126,8 +132,8 @@ def speedup_view(
     """Return the same with what else differed between the hosts."""
     table = with_factors(table, factors)
     view = speedups_over(table, factors, baseline, group=group, ignore=ignore, deployments=deployments)
-    told = differences(repository, table, factors[0], view.speedups) if len(factors) == 1 else []
-    return replace(view, warnings=(*told, *view.warnings))
+    hosts = differences(repository, table, factors[0], view.results) if len(factors) == 1 else []
+    return replace(view, warnings=(*hosts, *view.warnings))
 
 
 def published_figures(table: RunTable, factor: str, baseline: str | None, method: str) -> list[PublishedFigure]:

@@ -1,28 +1,29 @@
-"""What a speedup's answer says beside its rows, as tables that terminal, page and report show alike.
+"""Details of speedups as tables that the terminal, pages and reports share.
 
-In: the parts of a speedup's answer. Out: tables of text, each with what it is and how to read it: how far sets and
-clusters differ, each level against each, who may be the fastest. Statements against the baseline are two-sided, who is
-not the fastest is a one-sided statement: these stand in tables of their own.
+In: a :class:`~.speedup.SpeedupView`. Out: tables of text, each with a note on how to read it: the speedup by scope and
+cluster, each level against each, the fastest candidates. The first two are two-sided, the last is one-sided.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.compare.answers import Answer
-from assay.compare.matched import HoldsFor
+from assay.compare.joint import LevelPairs
+from assay.compare.result import SpeedupResult
 from assay.compare.significance import BestSet
-from assay.compare.speedups import Speedup
-from assay.compare.together import ComparedLevels
-from assay.wording import NOTHING, format_interval, format_ratio, interval, origin_badge
+from assay.questions.result_sentences import name_of
+from assay.questions.speedup import SpeedupView
+from assay.statistics import InferenceScope
+from assay.wording import NOTHING, format_interval, format_ratio, interval, origin_badge, plural
+from assay.wording.verdicts import scope_text
 
 PAIRS_SHOWN_MAX = 60
-"""Of one group, so that forty levels do not fill the page; ``--json`` has all."""
+"""Maximum pairs shown of one group; ``--json`` has all."""
 _BY_CLUSTER_MAX = 6
 
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """A table with its name and a sentence on how to read it. Headers of columns of numbers begin with ``#``."""
+    """A table with its title and a note on how to read it. Headers of columns of numbers begin with ``#``."""
 
     title: str
     note: str
@@ -30,47 +31,39 @@ class TextTable:
     rows: tuple[tuple[str, ...], ...]
 
 
-def foremost(speedups: Sequence[Speedup], most: int) -> list[Speedup]:
-    """Return the speedups that compare something; of more than ``most`` the one of each group with most matched sets.
+def most_supported(results: Sequence[SpeedupResult], most: int) -> list[SpeedupResult]:
+    """Return the results with a ratio; of more than ``most``, the one of each group with most matched groups.
 
-    Which that is does not depend on what it says, so nothing is picked for being large.
+    The choice does not depend on the ratio, so no result is picked for being large.
     """
-    told = [item for item in speedups if item.ratio is not None]
-    if len(told) <= most:
-        return told
-    first: dict[tuple[str, str, str | None], Speedup] = {}
-    for item in sorted(told, key=lambda item: -item.sets):
+    compared = [item for item in results if item.ratio is not None]
+    if len(compared) <= most:
+        return compared
+    first: dict[tuple[str, str, str | None], SpeedupResult] = {}
+    for item in sorted(compared, key=lambda item: -item.groups):
         first.setdefault((item.group, item.origin, item.lab_scale), item)
     kept = list(first.values())[:most]
-    return [item for item in told if item in kept]
+    return [item for item in compared if item in kept]
 
 
 def _same(name: str) -> str:
     return name
 
 
-def tables_of(
-    speedups: Sequence[Speedup],
-    compared: Sequence[ComparedLevels],
-    best: Sequence[BestSet],
-    titled: Callable[[str], str] = _same,
-) -> list[TextTable]:
+def tables_of(view: SpeedupView, titled: Callable[[str], str] = _same) -> list[TextTable]:
     """Return the tables that have a row; ``titled`` names groups.
 
-    Where origins differ, a group's name says which one it is of: measured and simulated runs make rows of their own.
+    Where origins differ, a group's name says which one it is of: measured and simulated runs make separate rows.
     """
-    everything: Sequence[Speedup | ComparedLevels | BestSet] = [*speedups, *compared, *best]
-    several = len({(one.origin, one.lab_scale) for one in everything}) > 1
+    everything: Sequence[SpeedupResult | LevelPairs | BestSet] = [*view.results, *view.level_pairs, *view.best]
+    several = len({(item.origin, item.lab_scale) for item in everything}) > 1
 
-    def named(one: Speedup | ComparedLevels | BestSet) -> str:
-        return f"{titled(one.group)} ({origin_badge(one.origin, one.lab_scale)})" if several else titled(one.group)
+    def named(item: SpeedupResult | LevelPairs | BestSet) -> str:
+        title = name_of(item) if isinstance(item, SpeedupResult) and item.combined else titled(item.group)
+        return f"{title} ({origin_badge(item.origin, item.lab_scale)})" if several else title
 
-    found = (_spread(speedups, named), _pairs(compared, named), _fastest(best, named))
-    return [one for one in found if one.rows]
-
-
-def _of(item: Speedup, question: HoldsFor) -> Answer | None:
-    return next((one for one in item.answers if one.holds_for is question), None)
+    tables = (_scopes(view.results, named), _pairs(view.level_pairs, named), _fastest(view.best, named))
+    return [table for table in tables if table.rows]
 
 
 def _mean(value: float | None, low: float | None, high: float | None) -> str:
@@ -81,45 +74,48 @@ def _mean(value: float | None, low: float | None, high: float | None) -> str:
     )
 
 
-def _clusters(item: Speedup) -> str:
+def _clusters(item: SpeedupResult) -> str:
     lines = [
-        f"{line.cluster or 'unnamed'} {_mean(line.ratio, line.low, line.high)}, {line.sets} set{'s' * (line.sets > 1)}"
+        f"{line.cluster or 'unnamed'} {_mean(line.ratio, line.low, line.high)}, {plural(line.groups, 'group')}"
         for line in item.clusters[:_BY_CLUSTER_MAX]
     ]
     more = len(item.clusters) - len(lines)
     return "; ".join([*lines, *([f"{more} more"] if more > 0 else [])]) or NOTHING
 
 
-def _spread(speedups: Sequence[Speedup], named: Callable[[Speedup], str]) -> TextTable:
+def _scopes(results: Sequence[SpeedupResult], named: Callable[[SpeedupResult], str]) -> TextTable:
     rows = []
-    for item in speedups:
-        these, here, elsewhere = (_of(item, one) for one in (HoldsFor.THESE, HoldsFor.HERE, HoldsFor.ELSEWHERE))
-        if here is None:
+    for item in results:
+        by_scope = {estimate.scope: estimate for estimate in item.by_scope}
+        similar = by_scope.get(InferenceScope.SIMILAR)
+        if similar is None:
             continue
-        trimmed = item.trimmed
+        tested, clusters = (by_scope.get(scope) for scope in (InferenceScope.TESTED, InferenceScope.OTHER_CLUSTERS))
         rows.append(
             (
                 named(item),
                 f"{item.baseline} → {item.candidate}",
-                *(_mean(one.ratio, one.low, one.high) if one else NOTHING for one in (these, here)),
-                interval(here.one_low, here.one_high),
-                _mean(elsewhere.ratio, elsewhere.low, elsewhere.high) if elsewhere else NOTHING,
-                _mean(trimmed.value, trimmed.low, trimmed.high) if trimmed else NOTHING,
+                *(
+                    _mean(estimate.ratio, estimate.low, estimate.high) if estimate else NOTHING
+                    for estimate in (tested, similar)
+                ),
+                interval(similar.single_low, similar.single_high),
+                _mean(clusters.ratio, clusters.low, clusters.high) if clusters else NOTHING,
+                _mean(item.trimmed.value, item.trimmed.low, item.trimmed.high) if item.trimmed else NOTHING,
                 _clusters(item),
             )
         )
     return TextTable(
-        "For which question",
-        "The mean gain with its 95 % interval as an answer to three questions: of just these configurations, of "
-        "configurations like these on these clusters, of other clusters. A single further configuration lies between "
-        "the ends of the fifth column in 19 of 20 cases. Trimmed: without the fifth of the sets at each end.",
+        "Scope",
+        "The mean speedup with its 95 % interval, for three scopes. A single further setting lies in the range of the "
+        "fifth column in 19 of 20 cases. Trimmed: without the smallest and largest fifth of the matched groups.",
         (
             "Group",
             "Compared",
-            "#For these configurations",
-            "#For another configuration here",
-            "#A single one",
-            "#For another cluster",
+            "#Tested settings only",
+            "#Similar settings on these clusters",
+            "#A single further setting",
+            "#Other clusters",
             "#Trimmed",
             "By cluster",
         ),
@@ -127,41 +123,41 @@ def _spread(speedups: Sequence[Speedup], named: Callable[[Speedup], str]) -> Tex
     )
 
 
-def _pairs(compared: Sequence[ComparedLevels], named: Callable[[ComparedLevels], str]) -> TextTable:
+def _pairs(level_pairs: Sequence[LevelPairs], named: Callable[[LevelPairs], str]) -> TextTable:
     def rows() -> Iterator[tuple[str, ...]]:
-        for levels_here in compared:
-            if len(levels_here.levels) < 3:  # the row itself
+        for item in level_pairs:
+            if len(item.levels) < 3:  # the result against the baseline says the same
                 continue
-            for pair in levels_here.pairs[:PAIRS_SHOWN_MAX]:
-                both = pair.together
+            for pair in item.pairs[:PAIRS_SHOWN_MAX]:
+                joint = _mean(pair.joint.value, pair.joint.low, pair.joint.high) if pair.joint else NOTHING
                 yield (
-                    named(levels_here),
+                    named(item),
                     f"{pair.baseline} → {pair.candidate}",
-                    f"{pair.sets:,}",
+                    f"{pair.groups:,}",
                     _mean(pair.ratio, pair.low, pair.high),
-                    (_mean(both.value, both.low, both.high) if both else NOTHING) + (" !" if pair.contradicted else ""),
+                    joint + (" !" if pair.contradicted else ""),
                 )
 
-    apart = [named(levels_here) for levels_here in compared if not levels_here.same_sets]
-    alone = [
-        f"{named(levels_here)}: {' / '.join(', '.join(part) for part in levels_here.parts)}"
-        for levels_here in compared
-        if len(levels_here.parts) > 1
+    different = [named(item) for item in level_pairs if not item.same_groups]
+    separate = [
+        f"{named(item)}: {' / '.join(', '.join(part) for part in item.parts)}"
+        for item in level_pairs
+        if len(item.parts) > 1
     ]
     note = (
-        "What was compared with what: how many matched sets have both, what these say alone, and what all sets say "
-        "together, by way of other levels too. For another configuration here."
+        "The matched groups that hold both levels, the speedup in these groups alone, and the joint estimate from all "
+        "groups, which also compares through other levels. Scope: similar settings on these clusters."
     )
-    if any(pair.contradicted for levels_here in compared for pair in levels_here.pairs):
-        note += " Marked !: together is not what the sets that have both say; gains differ with who ran, believe those."
-    if apart:
-        note += f" Rows of {', '.join(apart)} rest on different sets: compare levels here, not by rows."
-    if alone:
-        note += f" No set connects what a stroke parts: {'; '.join(alone)}."
+    if any(pair.contradicted for item in level_pairs for pair in item.pairs):
+        note += " Marked !: the joint estimate contradicts the groups that hold both. Trust these groups."
+    if different:
+        note += f" Rows of {', '.join(different)} rest on different groups: compare levels here, not by rows."
+    if separate:
+        note += f" No group connects the levels on both sides of a slash: {'; '.join(separate)}."
     return TextTable(
-        "Each against each",
+        "Each level against each",
         note,
-        ("Group", "Compared", "#Sets with both", "#These sets alone", "#All sets together"),
+        ("Group", "Compared", "#Groups with both", "#These groups alone", "#Joint estimate"),
         tuple(rows()),
     )
 
@@ -170,16 +166,16 @@ def _fastest(best: Sequence[BestSet], named: Callable[[BestSet], str]) -> TextTa
     rows = tuple(
         (
             named(item),
-            item.holds_for.words,
+            scope_text(item.scope),
             *(", ".join(names) or NOTHING for names in (item.may_be_best, item.slower, item.never_compared)),
         )
         for item in best
         if item.slower or item.never_compared or len(item.may_be_best) > 1
     )
     return TextTable(
-        "Which may be the fastest?",
-        "With 95 % confidence the fastest of those that are compared is in the third column. These are one-sided "
-        "statements: not to be the fastest is not to be slower than the baseline.",
-        ("Group", "Holds", "May be the fastest", "Not the fastest", "Not compared with these"),
+        "Fastest candidates (95 %)",
+        "With 95 % confidence the fastest compared level is in the third column. The test is one-sided: a level that "
+        "is not the fastest need not be slower than the baseline.",
+        ("Group", "Scope", "Fastest candidates", "Not the fastest", "Not compared with these"),
         rows,
     )

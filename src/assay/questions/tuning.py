@@ -21,7 +21,7 @@ import numpy as np
 from assay.campaign.journal import Journal
 from assay.campaign.status import object_in
 from assay.compare.comparison import log_ratio
-from assay.compare.verdict import Basis, judge
+from assay.compare.matched import LogMean
 from assay.errors import RepositoryError, SpecificationError
 from assay.model import CostProfile, Origin, Plan, Run, RunStatus
 from assay.output import write_whole
@@ -31,6 +31,8 @@ from assay.predict.tuner import BUDGET_MIN, Strategy, Tuner
 from assay.predict.tuning import Tried
 from assay.questions.tuning_estimates import predicted_logs, simulated_logs
 from assay.repository import Repository
+from assay.statistics import verdict_of
+from assay.wording.verdicts import evidence_text, groups_and_runs, verdict_text
 
 TUNING = "tuning.json"
 NOTHING_BETTER = "nothing_better"
@@ -254,10 +256,6 @@ def is_tuning(repository: Repository, campaign_id: str) -> bool:
     return (repository.folders.campaigns / campaign_id / TUNING).is_file()
 
 
-def _is_simulated(runs: Sequence[Run]) -> bool:
-    return any(run.origin is Origin.SIMULATED for run in runs)
-
-
 def state_of(
     campaign_id: str, told: Mapping[str, Any], described: Mapping[str, Any], runs: Sequence[Run]
 ) -> TuningState:
@@ -273,7 +271,6 @@ def state_of(
     mean = log_ratio(sides[0], sides[1]) if all(sides) else None
     ratio = mean.ratio if mean else None
     picked = [one for one in trials if one.comparison and not one.is_default]
-    verdict = judge(DEFAULTS, TUNED, ratio, Basis(len(sides[0]), len(sides[1]), simulated=_is_simulated(runs)))
     searched = len(search) >= budget and found is not None
     # Tunings of earlier releases did not write down what was expected: there the fastest runs stand for it.
     nothing_better = searched and bool(told.get(NOTHING_BETTER, found is not None and found.levels == defaults))
@@ -302,9 +299,20 @@ def state_of(
         ratio=ratio.value if ratio else None,
         ratio_low=ratio.low if ratio else None,
         ratio_high=ratio.high if ratio else None,
-        claim=str(verdict) if mean else _not_compared(len(search), budget, found, nothing_better=nothing_better),
+        claim=_compared(mean, len(sides[0]), len(sides[1]))
+        if mean
+        else _not_compared(len(search), budget, found, nothing_better=nothing_better),
         complete=complete or (pairs == 0 and len(search) >= budget),
     )
+
+
+def _compared(mean: LogMean, runs_defaults: int, runs_tuned: int) -> str:
+    """Return the verdict on the tuned configuration as a sentence; a small gain counts as well as a large one."""
+    ratio = mean.ratio
+    verdict = verdict_of(ratio, mean.p, 1, (runs_defaults, runs_tuned), margin=0.0)
+    text = verdict_text(verdict, TUNED, DEFAULTS, ratio.value, margin=0.0)
+    basis = groups_and_runs(1, runs_defaults, runs_tuned)
+    return f"{text} ({evidence_text(ratio.low, ratio.high, basis, mean.scope)})."
 
 
 def _not_compared(searched: int, budget: int, found: Side | None, *, nothing_better: bool) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.compare.derived_factors import with_factors
 from assay.compare.example_pair import example_pair
-from assay.compare.speedups import Speedup
+from assay.compare.result import SpeedupResult
 from assay.questions.decisions.values import Decision, WorkloadResult
 from assay.questions.runs import selected
 from assay.repository import Repository
@@ -66,7 +66,7 @@ def of_decision(decision: Decision) -> list[WhyQuestion]:
     return [of_result(decision, item) for item in decision.results if item.option == chosen and item.time]
 
 
-def of_speedup(item: Speedup, where: Sequence[str]) -> WhyQuestion:
+def of_speedup(item: SpeedupResult, where: Sequence[str]) -> WhyQuestion:
     """Return the question why a speedup is what it is; ``where``: the conditions it was made under."""
     own = [f"{item.by}={item.group}"] if item.by else []
     also = [text for text in where if text and text not in own and text != f"lab_scale={item.lab_scale}"]

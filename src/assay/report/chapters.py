@@ -6,8 +6,8 @@ In: a report's :class:`ReportFrame` and facts. Out: chapters of a :class:`Docume
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.compare.compared import Compared
 from assay.compare.findings import ClaimAnswer
+from assay.compare.result import SpeedupResult
 from assay.compare.threats import Threat
 from assay.questions.hosts import CheckedCluster
 from assay.questions.report_frame import LEVELS_SHOWN, LeveledFactor, ReportFrame
@@ -59,7 +59,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Line | str]], caption:
 
 
 def ratios_table(
-    first: str, what: str, more: Sequence[str], compared: Iterable[tuple[str, Compared, Sequence[str]]]
+    first: str, what: str, more: Sequence[str], compared: Iterable[tuple[str, SpeedupResult, Sequence[str]]]
 ) -> Table:
     """Return a table of comparisons, each with its name and its cells for the columns ``more``."""
     rows: list[tuple[Line | str, ...]] = [

@@ -14,9 +14,10 @@ from assay.charts.style import FULL_PX
 from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.model import LAYOUT_FACTOR
 from assay.questions.report_single import RunView, SingleReport, WorkloadSection
+from assay.questions.result_sentences import name_of
 from assay.report.document import ReportFigure
 from assay.statistics import levels_of
-from assay.wording import origins_text, slug, workload_title
+from assay.wording import origins_text, slug
 
 _WHOSE = "of the run nearest to the median of each configuration"
 
@@ -134,7 +135,7 @@ def figures_of(report: SingleReport) -> Figures:
     comparisons = [c for section in report.sections for c in section.comparisons if c.ratio is not None]
     speedups = cost = None
     if comparisons:
-        titles = [workload_title(c.workload, c.context) for c in comparisons]
+        titles = [name_of(c) for c in comparisons]
         named = list(zip(row_names(comparisons, titles), comparisons, strict=True))
         speedups = ReportFigure(
             "speedups",

@@ -11,29 +11,31 @@ from assay.charts.identity import colours_of
 from assay.charts.network import comparison_network
 from assay.charts.speedups import speedup_domain, speedup_forest
 from assay.charts.style import FULL_PX, HALF_PX
-from assay.compare.speedups import Speedup
+from assay.compare.result import SpeedupResult
 from assay.questions.report_combined import Combined
 from assay.questions.report_matched import MatchedReport, MatchedSection
+from assay.questions.result_sentences import name_of
 from assay.report.chapters import Parts, line, method_chapter, ratios_table, table
 from assay.report.cost import planes_chapter
 from assay.report.document import Block, Chapter, Code, Heading, Level, Pair, Paragraph, ReportFigure, Table
 from assay.wording import NOTHING, language, origin_badge, plural
+from assay.wording.verdicts import scope_text
 
 _WHAT = "dot and 95 % interval, ring where there are too few sets for one; all charts have the same axis"
 
 
-def _rows(first: str, named: Sequence[tuple[str, Speedup]]) -> Table:
+def _rows(first: str, named: Sequence[tuple[str, SpeedupResult]]) -> Table:
     return ratios_table(
         first,
         "Level",
-        ("Holds", "#Matched sets", "#Runs", "Origin"),
+        ("Scope", "#Matched groups", "#Runs", "Origin"),
         (
             (
                 name,
                 s,
                 (
-                    s.holds_for.words if s.low is not None else NOTHING,
-                    f"{s.sets:,}",
+                    scope_text(s.scope) if s.low is not None else NOTHING,
+                    f"{s.groups:,}",
                     f"{s.runs_candidate:,} against {s.runs_baseline:,}",
                     f"{s.origin}{f', lab at scale {s.lab_scale}' if s.lab_scale else ''}",
                 ),
@@ -52,7 +54,7 @@ class _Forests:
         self.palette: Mapping[str, str] = colours_of([*report.levels, *named])
         self._domain = speedup_domain([*every, *report.overall])
 
-    def figure(self, name: str, speedups: Sequence[Speedup], caption: str, wide_px: int) -> ReportFigure:
+    def figure(self, name: str, speedups: Sequence[SpeedupResult], caption: str, wide_px: int) -> ReportFigure:
         """Return the chart of ``speedups``."""
         several = len({(s.origin, s.lab_scale) for s in speedups}) > 1
         named = [(f"{s.candidate} ({s.origin})" if several else s.candidate, s) for s in speedups]
@@ -73,7 +75,7 @@ def _workload(section: MatchedSection, baseline: str, forests: _Forests, place: 
         of = f"{origin_badge(best.origin, best.lab_scale)}; 95 %" if several else "95 %"
         named: list[str | Level] = []
         for level in best.may_be_best:
-            named += [", " if named else f"May be the fastest {best.holds_for.words} ({of}): ", Level(level)]
+            named += [", " if named else f"Fastest candidates, {scope_text(best.scope)} ({of}): ", Level(level)]
         blocks += [Paragraph((*named, "."))] if named else []
     if section.never_compared:
         blocks.append(Paragraph(line(f"No runs equal in all else: {', '.join(section.never_compared)}."), "soft"))
@@ -121,7 +123,7 @@ def _results(report: MatchedReport, forests: _Forests) -> list[Chapter]:
         caption = f"Speedup over {report.baseline}, all workloads: {_WHAT}."
         overall += [
             forests.figure("speedup-overall", report.overall, caption, FULL_PX),
-            _rows("Over", [(s.group.replace("levels of workload", "workloads"), s) for s in report.overall]),
+            _rows("Over", [(name_of(s), s) for s in report.overall]),
         ]
     drawn = [section for section in report.sections if section.speedups]
     cells = tuple(_workload(s, report.baseline, forests, place) for place, s in enumerate(drawn, start=1))

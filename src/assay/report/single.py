@@ -5,11 +5,13 @@ In: a :class:`SingleReport`. Out: the parts of its document that are its own. No
 
 from assay.charts.runs import PURPOSE_TITLES
 from assay.charts.times import THROUGHPUT_TITLES
+from assay.compare.result import SpeedupResult
 from assay.explain.limits_tables import LIMIT_TITLES
 from assay.explain.run_detail import request_limits_note
 from assay.model import Run, RunStatus
 from assay.questions.report_parts import Fact
 from assay.questions.report_single import RunView, SingleReport, WorkloadSection
+from assay.questions.result_sentences import exclusions_text, remark, sentence
 from assay.report.chapters import Parts, kept, line, method_chapter, ratios_table, table
 from assay.report.cost import cost_chapter
 from assay.report.document import (
@@ -28,7 +30,7 @@ from assay.report.document import (
     TableColumn,
 )
 from assay.report.figures import Figures, SectionFigures, figures_of, palette_of
-from assay.wording import language, numbers, ratios, titles
+from assay.wording import NOTHING, language, numbers, ratios, titles
 
 THROUGHPUT_MEANINGS = {
     "per_stream_mb_per_s": "Bytes over the sum of the tasks' own I/O times: what one file's stream gets while others "
@@ -45,17 +47,16 @@ def _by_level(first: str, levels: list[str], unit: str, rows: list[tuple[str, li
     return Table(columns, tuple(((name,), *((text,) for text in texts)) for name, texts in rows))
 
 
+def _medians(result: SpeedupResult) -> str:
+    if result.runs is None:
+        return NOTHING
+    candidate, baseline = result.runs.candidate, result.runs.baseline
+    return f"{numbers.seconds(candidate.median_s)} against {numbers.seconds(baseline.median_s)}"
+
+
 def _comparison(report: SingleReport, figures: Figures) -> Chapter:
     rows = (
-        (
-            section.title,
-            c,
-            (
-                f"{c.n_candidate} against {c.n_baseline}",
-                f"{numbers.seconds(c.candidate_median_s)} against {numbers.seconds(c.baseline_median_s)}",
-                c.origin.value,
-            ),
-        )
+        (section.title, c, (f"{c.runs_candidate} against {c.runs_baseline}", _medians(c), c.origin))
         for section in report.sections
         for c in section.comparisons
     )
@@ -75,23 +76,19 @@ def _comparison(report: SingleReport, figures: Figures) -> Chapter:
 def _claims(section: WorkloadSection) -> list[Block]:
     blocks: list[Block] = []
     for c in section.comparisons:
-        blocks.append(Paragraph(line(c.claim)))
+        blocks.append(Paragraph(line(" ".join(filter(None, (sentence(c), remark(c)))))))
         blocks += [Paragraph(line(f"{warning}."), "warn") for warning in c.warnings]
-        counts = ((c.excluded_invalid, "invalid"), (c.excluded_failed, "failed"), (c.excluded_warm, "warm"))
-        dropped = ", ".join(f"{number} {what}" for number, what in counts if number)
-        blocks += [Paragraph(line(f"Not counted: {dropped}."), "soft")] if dropped else []
+        excluded = exclusions_text([c])
+        blocks += [Paragraph(line(f"Not counted: {excluded}."), "soft")] if excluded else []
     blocks += [Paragraph(line(f"Why, of one typical run each: {' '.join(section.reasons)}"))] if section.reasons else []
     return blocks
 
 
-def _phases(report: SingleReport, section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ...]:
-    rows = []
-    for name, first in section.comparisons[0].phases_s.items():
-        others = [
-            numbers.seconds(c.phases_s[name].candidate if name in c.phases_s else None) for c in section.comparisons
-        ]
-        rows.append((name, [numbers.seconds(first.baseline), *others]))
-    levels = [report.baseline, *(c.candidate for c in section.comparisons)]
+def _phases(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ...]:
+    durations_s = [{phase.name: phase.duration_s for phase in summary.phases} for summary in section.summaries]
+    names = dict.fromkeys(name for phases in durations_s for name in phases)
+    rows = [(name, [numbers.seconds(phases.get(name)) for phases in durations_s]) for name in names]
+    levels = [summary.level for summary in section.summaries]
     return (Heading("Phases side by side"), figure, _by_level("Phase", levels, "s", rows))
 
 
@@ -111,7 +108,7 @@ def _workload(report: SingleReport, place: int, drawn: SectionFigures) -> Chapte
     if drawn.runtime:
         cells.append((Heading("Run time"), drawn.runtime))
     if drawn.phases:
-        cells.append(_phases(report, section, drawn.phases))
+        cells.append(_phases(section, drawn.phases))
     if drawn.throughput:
         cells.append(_throughput(section, drawn.throughput))
     if drawn.traffic:  # the widest: on paper it stands below the others, and is numbered after them

@@ -57,7 +57,7 @@ from assay.statistics.keys import (
     usable,
     warm_among_cold,
 )
-from assay.statistics.ranks import EXACT_ARRANGEMENTS_MAX, holm, rank_test_p, smallest_reachable_p
+from assay.statistics.ranks import EXACT_ARRANGEMENTS_MAX, holm_where_known, rank_test_p, smallest_reachable_p
 from assay.statistics.run_table import (
     ABSENT,
     ANOMALY,
@@ -72,3 +72,4 @@ from assay.statistics.run_table import (
     started_unix_s,
     table_of,
 )
+from assay.statistics.verdicts import ALPHA, MARGIN, RUNS_MIN, InferenceScope, Verdict, too_few_runs, verdict_of

@@ -56,3 +56,10 @@ def holm(p_values: ArrayLike) -> Floats:
     corrected = np.empty_like(p)
     corrected[order] = np.minimum(raised, 1.0)
     return corrected
+
+
+def holm_where_known(p_values: Sequence[float | None]) -> list[float | None]:
+    """Return p values corrected by Holm's method, in their order; None is no test and stays None."""
+    tested = [number for number, p in enumerate(p_values) if p is not None]
+    corrected = dict(zip(tested, holm([p for p in p_values if p is not None]).tolist(), strict=True))
+    return [corrected.get(number) for number in range(len(p_values))]

@@ -6,7 +6,7 @@ Each calls the function that the command of the same name calls.
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Annotated, Literal
 
@@ -14,12 +14,13 @@ from fastapi import APIRouter, Query
 
 from assay.campaign.plan_texts import PlanText
 from assay.campaign.status import CampaignStatus
-from assay.compare.comparison import Comparison
+from assay.compare.matched import session_spread
 from assay.cost.repricing import repriced
 from assay.errors import AssayError, SpecificationError
 from assay.model import LAYOUT_FACTOR, PriceBook, Run
 from assay.questions.campaigns import LISTED_MAX, campaigns, plans
-from assay.questions.comparison import comparisons
+from assay.questions.comparison import ComparisonView, comparison_view
+from assay.questions.decisions.sentences import answer_of
 from assay.questions.findings import FindingsView, findings_view
 from assay.questions.job_cost import CostView, cost_view, unflagged
 from assay.questions.planes import PlaneOptions, cost_planes
@@ -27,6 +28,7 @@ from assay.questions.runs import selected
 from assay.questions.speedup import SpeedupView, published_figures, speedup_view
 from assay.spec.prices import checked_date, prices_of
 from assay.statistics import RunTable
+from assay.web.api_decisions import decisions_on
 from assay.web.context import PROBLEMS, READERS, Context, ContextOf, Where
 from assay.web.models import CostPlane, CostQuestion, FigureRow, Tco, TcoQuestion
 
@@ -54,11 +56,12 @@ def compare(
     by: Annotated[str, Query(max_length=300)] = LAYOUT_FACTOR,
     baseline: Name = None,
     where: Where = [],  # noqa: B006
-) -> list[Comparison]:
-    """Compare a factor's levels, one comparison for each group of runs that are equal in all else."""
+) -> ComparisonView:
+    """Decide on a factor; below the decision, each matched group by itself."""
+    decisions = decisions_on(context, by, baseline, where=where)
 
-    def make(table: RunTable) -> list[Comparison]:
-        return comparisons(context.store.repository, few(selected(table, where)), by, baseline)
+    def make(table: RunTable) -> ComparisonView:
+        return comparison_view(context.store.repository, selected(table, where), decisions, by, session_spread(table))
 
     return context.store.answer(("compare", by, baseline, tuple(where)), make)
 
@@ -74,15 +77,17 @@ def speedup(
     ignore: Annotated[list[str], Query(max_length=20, description="Factors that may differ in a set.")] = [],  # noqa: B006
     where: Where = [],  # noqa: B006
 ) -> SpeedupView:
-    """Tell how much faster a factor's levels are, over all configurations that were run with both."""
+    """Decide on a factor; below the decision, each level against the baseline over all matched groups."""
     key = ("speedup", tuple(by), baseline, group, tuple(ignore), tuple(where))
     repository, groups = context.store.repository, None if group == "none" else group
-    return context.store.answer(
-        key,
-        lambda table: speedup_view(
-            repository, selected(table, where), by, baseline, group=groups, ignore=frozenset(ignore)
-        ),
-    )
+    decisions = decisions_on(context, ",".join(by), baseline, ignore, where)
+
+    def make(table: RunTable) -> SpeedupView:
+        chosen = selected(table, where)
+        view = speedup_view(repository, chosen, by, baseline, group=groups, ignore=frozenset(ignore))
+        return replace(view, decisions=tuple(answer_of(decision) for decision in decisions))
+
+    return context.store.answer(key, make)
 
 
 @router.get("/speedup/published")

@@ -12,16 +12,16 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from assay.charts.network import comparison_network
+from assay.compare.joint import network_of
+from assay.compare.result import SpeedupResult
 from assay.compare.side_by_side import SIDES_MAX
-from assay.compare.speedups import Speedup
-from assay.compare.together import network_of
 from assay.errors import SpecificationError, did_you_mean
 from assay.questions.campaigns import LISTED_MAX, campaigns
 from assay.questions.decisions.decide import baseline_of_options
 from assay.questions.overview import counts_of
 from assay.questions.run_quality import NO_PLAN, PRECISION
 from assay.questions.runs import COLUMNS_SHOWN, NEWEST_FIRST, comparable, levels_in, selected, usual_order
-from assay.questions.speedup_tables import foremost, tables_of
+from assay.questions.speedup_tables import most_supported, tables_of
 from assay.questions.tuning import is_tuning
 from assay.repository import Repository
 from assay.statistics import FACTOR_SYNONYMS, RunTable
@@ -136,7 +136,7 @@ def speedup(
     where: Texts = [],  # noqa: B006
     every: bool = False,
 ) -> Response:
-    """Show how much faster a factor's levels are; of many comparisons each group's best founded, unless ``every``."""
+    """Show the decision on a factor, then its details; of many results, the best supported, unless ``every``."""
     table = context.store.table()
     factors = comparable(table)
     factor = by or ("layout" if "layout" in factors else next(iter(factors), None))
@@ -151,12 +151,12 @@ def speedup(
     levels, usual = _choices(context, names[0], where) if len(names) == 1 else ([], None)
     first = usual if not baseline or (levels and baseline not in levels) else baseline
     view, figures, network = None, [], None
-    shown: list[Speedup] = []
+    shown: list[SpeedupResult] = []
     decisions: list[ShownDecision] = []
     if method == "matched":
         view = api_views.speedup(context, names, first, group or "workload", where=where)
-        network = network_of(view.compared)
-        shown = foremost(view.speedups, len(view.speedups) if every else SPEEDUPS_SHOWN)
+        network = network_of(view.level_pairs)
+        shown = most_supported(view.results, len(view.results) if every else SPEEDUPS_SHOWN)
         decisions = shown_decisions(context, factor, baseline, (), where)
     else:
         figures = api_views.speedup_published(
@@ -171,9 +171,9 @@ def speedup(
         decisions=decisions,
         network=comparison_network(network, palette(table, names[0]), NETWORK_PX) if network else None,
         factor=factor,
-        tables=tables_of(view.speedups, view.compared, view.best, workload_title) if view else [],
+        tables=tables_of(view, workload_title) if view else [],
         whys=pages_why.of_speedups(shown, where if len(names) == 1 else None),
-        more=len([s for s in view.speedups if s.ratio is not None]) - len(shown) if view and not every else 0,
+        more=len([s for s in view.results if s.ratio is not None]) - len(shown) if view and not every else 0,
         all_of_them=f"/speedup?{urlencode([*request.query_params.multi_items(), ('every', '1')])}",
         factors=factors,
         levels=levels,

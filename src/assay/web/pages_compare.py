@@ -1,4 +1,4 @@
-"""The page that puts two to six runs or configurations side by side; its address has them, and which of both."""
+"""The page that compares two to six runs or configurations: the decision on what differs, then them side by side."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated
@@ -12,7 +12,8 @@ from assay.charts.one_run import Lines, trace_lines
 from assay.charts.runs import request_sizes, task_occupancy, time_shares
 from assay.charts.style import FULL_PX, PALETTE, Spec
 from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
-from assay.compare.side_by_side import SIDES_MAX, SIDES_MIN, DifferenceKind, Side
+from assay.compare.side_by_side import SIDES_MAX, SIDES_MIN, DifferenceKind, Side, Sides
+from assay.errors import SpecificationError
 from assay.explain.phases import occupancy
 from assay.explain.trace_views import TRACE_VIEWS, lines_of, names_shown, views_of
 from assay.explain.traffic import disk_traffic, grid_step_s
@@ -26,6 +27,7 @@ from assay.web.api_why import reasons_of
 from assay.web.context import READERS, Context, ContextOf
 from assay.web.kept_pages import kept_page
 from assay.web.pages_why import observed_pairs
+from assay.web.shown_decisions import ShownDecision, shown_decisions
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 DISK_TRAFFIC = "disk-traffic"
@@ -68,6 +70,7 @@ def compare(
         request,
         "compare",
         sides=found,
+        decisions=_decisions(context, found),
         colours=colours,
         drawn=drawn,
         views=views,
@@ -84,6 +87,21 @@ def compare(
         without={one: address([other for other in ids if other != one], of) for one in ids},
         other=address(ids, "runs" if of == "configurations" else "configurations"),
     )
+
+
+def _decisions(context: Context, sides: Sides) -> list[ShownDecision]:
+    """Return the decision on the factors in which the sides differ, on their workload; empty for different jobs.
+
+    The first side's level is the baseline. Where these factors don't make a decision, the page shows the sides alone.
+    """
+    factors = sides.factors
+    if sides.different_jobs or not factors:
+        return []
+    where = [f"workload={sides.sides[0].workload}"]
+    try:
+        return shown_decisions(context, ",".join(factors), sides.baseline, (), where)
+    except SpecificationError:  # a factor that only whole runs have, or a level of invalid runs only
+        return []
 
 
 def _is_observed(seen: WholeRun) -> bool:

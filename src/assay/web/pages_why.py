@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from assay.compare.speedups import Speedup
+from assay.compare.result import SpeedupResult
 from assay.questions.decisions.option_words import option_text
 from assay.questions.why import WhyQuestion, of_result, of_speedup
 from assay.web.api_decisions import decisions_on
@@ -38,7 +38,9 @@ def why(
     return RedirectResponse("/compare?" + urlencode([("run", run_id) for run_id in found.runs]), status_code=303)
 
 
-def of_speedups(speedups: Sequence[Speedup], where: Sequence[str] | None) -> list[tuple[Speedup, WhyQuestion | None]]:
+def of_speedups(
+    speedups: Sequence[SpeedupResult], where: Sequence[str] | None
+) -> list[tuple[SpeedupResult, WhyQuestion | None]]:
     """Return the speedups that compare something, each with the question why; ``where`` None: it can't be asked."""
     return [(item, None if where is None else of_speedup(item, where)) for item in speedups if item.ratio is not None]
 

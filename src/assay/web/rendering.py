@@ -16,10 +16,12 @@ from assay.charts.identity import SHAPE_PATHS, shape_of
 from assay.charts.letters import letters
 from assay.errors import AssayError
 from assay.questions.decisions.option_words import option_text
-from assay.questions.decisions.sentences import basis_text, scope_text
+from assay.questions.decisions.sentences import basis_text
+from assay.questions.result_sentences import different_jobs_text, name_of, side_sentence
 from assay.units import format_bytes, format_duration
 from assay.web.vega import Script, versions
 from assay.wording import amounts, language, meanings, metric_text, numbers, ratios, titles
+from assay.wording.verdicts import scope_text
 
 TYPES = {
     "css": "text/css; charset=utf-8",
@@ -121,6 +123,9 @@ def _environment() -> Environment:
         option_text=option_text,
         basis_text=basis_text,
         scope_text=scope_text,
+        name_of=name_of,
+        side_sentence=side_sentence,
+        different_jobs_text=different_jobs_text,
         plural=language.plural,
         claims_of=_origin_of_claims,
     )

@@ -5,11 +5,11 @@ In: a decision and the runs behind it. Out: caveats in the order of :class:`~.va
 
 from collections.abc import Iterator, Sequence
 
-from assay.compare.matched import HoldsFor, MatchedSets
+from assay.compare.matched import MatchedSets
 from assay.model import Origin, RunStatus
 from assay.questions.decisions.costs import RunCosts
-from assay.questions.decisions.values import ALPHA, Caveat, CaveatKind, Decision, DecisionRequest
-from assay.statistics import Ints, RunTable, counts_by, smallest_reachable_p
+from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
+from assay.statistics import ALPHA, InferenceScope, Ints, RunTable, counts_by, smallest_reachable_p
 from assay.wording import joined, plural, scale_text, workload_title
 
 _ORDER = {kind: number for number, kind in enumerate(CaveatKind)}
@@ -66,7 +66,7 @@ def _origin(decision: Decision) -> Iterator[Caveat]:
 
 def _scope(decision: Decision) -> Iterator[Caveat]:
     times = [option.time for option in decision.options if option.time]
-    if any(time.scope is HoldsFor.THESE for time in times):
+    if any(time.scope is InferenceScope.TESTED for time in times):
         yield Caveat(
             CaveatKind.TESTED_ONLY,
             "The intervals cover the tested settings only: fewer than five matched groups per workload say nothing "

@@ -5,7 +5,6 @@ In: a decision. Out: named rows for ``charts/speedups.py``.
 
 from dataclasses import dataclass
 
-from assay.compare.verdict import Basis
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.values import Decision, TimeRatio
 from assay.wording import capitalised, plural, workload_title
@@ -25,7 +24,9 @@ class ForestRow:
     ratio: float
     low: float | None
     high: float | None
-    basis: Basis
+    groups: int
+    runs_baseline: int
+    runs_candidate: int
     origin: str
 
 
@@ -34,8 +35,17 @@ def forest_rows(decision: Decision) -> list[tuple[str, ForestRow]]:
     baseline = option_text(decision.factor, decision.baseline)
 
     def row(option: str, time: TimeRatio) -> ForestRow:
-        basis = Basis(time.runs_baseline, time.runs_option, None if time.groups == 1 else time.groups)
-        return ForestRow(option, baseline, time.ratio, time.low, time.high, basis, decision.origin)
+        return ForestRow(
+            option,
+            baseline,
+            time.ratio,
+            time.low,
+            time.high,
+            time.groups,
+            time.runs_baseline,
+            time.runs_option,
+            decision.origin,
+        )
 
     compared = [option for option in decision.options if option.time]
     several = len(decision.shared_workloads) > 1

@@ -22,12 +22,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.compare.matched import SETS_MIN, HoldsFor
+from assay.compare.matched import SETS_MIN
 from assay.compare.option_estimates import OptionEstimates, PairEstimate
 from assay.model import Origin
 from assay.questions.decisions.headline import RUNS_MIN, Row
-from assay.questions.decisions.values import ALPHA, Aim, Decision, FurtherRuns, Verdict
-from assay.statistics import ABSENT, Ints, satterthwaite
+from assay.questions.decisions.values import Aim, Decision, FurtherRuns
+from assay.statistics import ABSENT, ALPHA, InferenceScope, Ints, Verdict, satterthwaite
 
 PROPOSALS_MAX = 3
 FURTHER_MAX = 20
@@ -115,7 +115,7 @@ def _open_rows(times: OptionEstimates, decision: Decision, rows: Sequence[Row], 
 
 def _proposal(times: OptionEstimates, row: _Open, margin: float) -> FurtherRuns | None:
     """Return the fewest further runs that settle the row; None where more than the maximum would be needed."""
-    over_groups = row.estimate.mean.holds_for is not HoldsFor.THESE and row.estimate.groups >= SETS_MIN
+    over_groups = row.estimate.mean.scope is not InferenceScope.TESTED and row.estimate.groups >= SETS_MIN
     if not over_groups and not row.estimate.groups:
         return None
     groups = _half_groups(times, row) if over_groups else row.estimate.matched_groups

@@ -15,15 +15,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.compare.matched import HoldsFor, combine
+from assay.compare.matched import combine
 from assay.compare.option_estimates import OptionEstimates, PairEstimate
-from assay.questions.decisions.values import ALPHA, CostRatio, OptionResult, TimeRatio, Verdict, WorkloadResult
-from assay.statistics import holm
+from assay.questions.decisions.values import CostRatio, OptionResult, TimeRatio, WorkloadResult
+from assay.statistics import ALPHA, Estimate, InferenceScope, Verdict, holm_where_known, verdict_of
 from assay.workloads.catalogue import generates_input
 
-RUNS_MIN = 3
-"""Minimum runs per option of a single matched group for a verdict."""
-_SCOPES = (HoldsFor.THESE, HoldsFor.DEPLOYMENT, HoldsFor.HERE, HoldsFor.ELSEWHERE)
+_SCOPES = (
+    InferenceScope.TESTED,
+    InferenceScope.OTHER_DEPLOYMENTS,
+    InferenceScope.SIMILAR,
+    InferenceScope.OTHER_CLUSTERS,
+)
 """Inference scopes, narrowest first."""
 
 
@@ -61,8 +64,8 @@ def headline_of(
     compared = [row for row in overall if row.time is not None]
     # A headline over one workload is the row of that workload: it is not tested a second time.
     tested = [*rows, *(compared if len(strata) > 1 else [])]
-    time_p = _corrected([row.time for row in tested])
-    cost_p = _corrected([row.cost for row in tested])
+    time_p = holm_where_known([row.time.mean.p if row.time else None for row in tested])
+    cost_p = holm_where_known([row.cost.mean.p if row.cost else None for row in tested])
     position = {id(row): number for number, row in enumerate(tested)}
 
     def judged(row: Row) -> tuple[Verdict, TimeRatio | None, CostRatio | None]:
@@ -129,20 +132,12 @@ def _over_workloads(rows: Sequence[Row], option: int) -> Row:
 
 
 def _mean_of(parts: Sequence[PairEstimate]) -> PairEstimate:
-    scope = min((part.mean.holds_for for part in parts), key=_SCOPES.index)
-    mean = replace(combine([part.mean for part in parts]), holds_for=scope)
+    scope = min((part.mean.scope for part in parts), key=_SCOPES.index)
+    mean = replace(combine([part.mean for part in parts]), scope=scope)
     runs = sum(part.runs[0] for part in parts), sum(part.runs[1] for part in parts)
     return PairEstimate(
         mean, sum(part.groups for part in parts), runs, np.concatenate([p.matched_groups for p in parts])
     )
-
-
-def _corrected(estimates: Sequence[PairEstimate | None]) -> list[float | None]:
-    """Return the Holm-corrected p of each estimate; None for one without an interval."""
-    tested = [number for number, found in enumerate(estimates) if found is not None and found.mean.p is not None]
-    p_values = [estimate.mean.p or 0.0 for number in tested if (estimate := estimates[number]) is not None]
-    corrected = dict(zip(tested, holm(p_values).tolist(), strict=True))
-    return [corrected.get(number) for number in range(len(estimates))]
 
 
 def _time_ratio(estimate: PairEstimate, holm_p: float | None) -> TimeRatio:
@@ -151,7 +146,7 @@ def _time_ratio(estimate: PairEstimate, holm_p: float | None) -> TimeRatio:
         ratio=ratio.value,
         low=ratio.low,
         high=ratio.high,
-        scope=estimate.mean.holds_for,
+        scope=estimate.mean.scope,
         method=estimate.mean.method,
         groups=estimate.groups,
         runs_baseline=estimate.runs[0],
@@ -179,14 +174,8 @@ def _cost_ratio(row: Row, holm_p: float | None) -> CostRatio | None:
 def _verdict(time: TimeRatio | None, margin: float) -> Verdict:
     if time is None:
         return Verdict.NOT_COMPARED
-    if time.low is None or time.high is None or time.holm_p is None:
-        return Verdict.NOT_ENOUGH_RUNS
-    if time.groups == 1 and min(time.runs_baseline, time.runs_option) < RUNS_MIN:
-        return Verdict.NOT_ENOUGH_RUNS
-    if time.holm_p < ALPHA:
-        within = max(time.high, 1 / time.low) <= 1 + margin
-        return Verdict.EQUIVALENT if within else Verdict.FASTER if time.ratio > 1 else Verdict.SLOWER
-    return Verdict.EQUIVALENT if max(time.high, 1 / time.low) <= 1 + margin else Verdict.NOT_DISTINGUISHABLE
+    ratio, runs = Estimate(time.ratio, time.low, time.high), (time.runs_baseline, time.runs_option)
+    return verdict_of(ratio, time.holm_p, time.groups, runs, margin=margin)
 
 
 def _tie(estimates: OptionEstimates, strata: Sequence[int], option: int, leader: int, rivals: int) -> TimeRatio | None:

@@ -4,39 +4,17 @@ from dataclasses import dataclass
 
 from assay.compare.device_classes import DEVICE_CLASS
 from assay.compare.disk_counts import DISKS
-from assay.compare.matched import HoldsFor
 from assay.model import CONTAINERS, LAYOUT_FACTOR, MAP_SLOTS, WORKERS_FACTOR, Origin
 from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.next_sentences import next_sentences
 from assay.questions.decisions.option_words import option_text, option_verb
-from assay.questions.decisions.values import (
-    ALPHA,
-    CostRatio,
-    Decision,
-    OptionResult,
-    TimeRatio,
-    Verdict,
-    WorkloadResult,
-)
-from assay.wording import (
-    capitalised,
-    column_title,
-    count_runs,
-    format_interval,
-    format_ratio,
-    joined,
-    plural,
-    workload_title,
-)
+from assay.questions.decisions.values import CostRatio, Decision, OptionResult, TimeRatio, WorkloadResult
+from assay.statistics import ALPHA, Verdict
+from assay.wording import capitalised, column_title, format_interval, format_ratio, joined, plural, workload_title
+from assay.wording.verdicts import evidence_text, groups_and_runs, verdict_text
 
 OPTIONS_NAMED = 3
 """Maximum number of options named in a headline without a faster one."""
-_SCOPES = {
-    HoldsFor.THESE: "tested settings only",
-    HoldsFor.HERE: "similar settings on these clusters",
-    HoldsFor.ELSEWHERE: "other clusters",
-    HoldsFor.DEPLOYMENT: "other deployments",
-}
 _QUESTIONS = {
     DEVICE_CLASS: "SSDs or hard disks?",
     LAYOUT_FACTOR: "Which storage layout?",
@@ -55,17 +33,9 @@ def question(decision: Decision) -> str:
     return _QUESTIONS.get(decision.factor, f"Which {column_title(decision.factor)}?")
 
 
-def scope_text(scope: HoldsFor) -> str:
-    """Return what an interval holds for: ``tested settings only``."""
-    return _SCOPES[scope]
-
-
 def basis_text(time: TimeRatio) -> str:
     """Return what an estimate rests on: ``3 runs each`` or ``214 matched groups, 495 runs``."""
-    if time.groups == 1:
-        return count_runs(time.runs_baseline, time.runs_option)
-    runs = f"{time.runs_baseline + time.runs_option:,} runs"
-    return f"{plural(time.groups, 'matched group')}, {runs}" if time.groups else f"through other options, {runs}"
+    return groups_and_runs(time.groups, time.runs_baseline, time.runs_option)
 
 
 def interval_text(time: TimeRatio | CostRatio) -> str:
@@ -75,9 +45,7 @@ def interval_text(time: TimeRatio | CostRatio) -> str:
 
 def time_text(time: TimeRatio) -> str:
     """Return how sure a ratio is: ``95 % interval 1.57 to 1.79, 3 runs each, tested settings only``."""
-    if time.low is None:
-        return f"no interval, {basis_text(time)}"
-    return f"95 % interval {interval_text(time)}, {basis_text(time)}, {scope_text(time.scope)}"
+    return evidence_text(time.low, time.high, basis_text(time), time.scope)
 
 
 def _where(workloads: tuple[str, ...]) -> str:
@@ -88,25 +56,17 @@ def _where(workloads: tuple[str, ...]) -> str:
 
 def _claim(decision: Decision, level: str, verdict: Verdict, time: TimeRatio | None, where: str) -> str:
     """Return what an estimate comes to, without its evidence and full stop."""
-    option, baseline = option_text(decision.factor, level), option_text(decision.factor, decision.baseline)
-    verb = option_verb(decision.factor, level)
-    if time is None:
-        return capitalised(f"{option} {verb} not compared with {baseline}{where}")
-    how = f"{format_ratio(time.ratio)}×"
-    match verdict:
-        case Verdict.FASTER:
-            text = f"{option} {verb} {how} as fast as {baseline}{where}"
-        case Verdict.SLOWER:
-            text = f"{option} {verb} slower than {baseline}{where}: {how} as fast"
-        case Verdict.EQUIVALENT:
-            text = f"{option} and {baseline} are equivalent within {100 * decision.margin:g} %{where}: {how}"
-        case Verdict.NOT_DISTINGUISHABLE:
-            excludes_one = time.low is not None and time.high is not None and not time.low <= 1 <= time.high
-            after = f" after correction for {decision.family} comparisons" if excludes_one else ""
-            text = f"{option} and {baseline} are not distinguishable{where}{after}: {how}"
-        case _:
-            text = f"Not enough runs to compare {option} with {baseline}{where}: {how}"
-    return capitalised(text)
+    changed = time is not None and time.low is not None and time.high is not None and not time.low <= 1 <= time.high
+    return verdict_text(
+        verdict,
+        option_text(decision.factor, level),
+        option_text(decision.factor, decision.baseline),
+        time.ratio if time else None,
+        verb=option_verb(decision.factor, level),
+        where=where,
+        margin=decision.margin,
+        corrected_for=decision.family if changed else None,
+    )
 
 
 def result_sentence(decision: Decision, result: WorkloadResult) -> str:

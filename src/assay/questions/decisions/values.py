@@ -8,28 +8,9 @@ cheaper.
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
 
-from assay.compare.matched import HoldsFor
 from assay.model import PriceBook
-
-ALPHA: Final = 0.05
-"""Maximum corrected p of a difference that is stated."""
-MARGIN: Final = 0.05
-"""Options whose times differ by at most this share count as equivalent."""
-
-
-class Verdict(StrEnum):
-    """What one estimate comes to, after Holm's correction over all estimates of its decision."""
-
-    FASTER = "faster"
-    SLOWER = "slower"
-    EQUIVALENT = "equivalent"
-    """The 95 % interval lies within the margin."""
-    NOT_DISTINGUISHABLE = "not distinguishable"
-    NOT_ENOUGH_RUNS = "not enough runs"
-    NOT_COMPARED = "not compared"
-    """No two runs of the option and the baseline are equal in everything else, directly or through other options."""
+from assay.statistics import MARGIN, InferenceScope, Verdict
 
 
 class CaveatKind(StrEnum):
@@ -76,7 +57,7 @@ class TimeRatio:
     low: float | None
     high: float | None
     """Ends of the 95 % interval; None with too few runs for one."""
-    scope: HoldsFor
+    scope: InferenceScope
     method: str
     groups: int
     """Matched groups that hold both options; 0 where other options connect the two."""

@@ -1,14 +1,14 @@
-"""What was compared with what, and all of it estimated together.
+"""Pairs of levels that matched groups hold, and one joint estimate of all levels.
 
-In: matched sets. Out: for each group the pairs between levels (how many sets have both, and what these say alone),
-which levels are connected at all, and one fit of all levels over all sets (``statistics/blocks.py``).
+In: matched groups. Out: for each workload the pairs of levels (how many groups hold both, and the speedup in these
+groups alone), which levels are connected at all, and one fit of all levels over all groups (``statistics/blocks.py``).
 
-Rows of a table of speedups rest each on the sets that have the baseline and that candidate. Where these are not the
-same sets, two rows can't be set against each other: 4.4 over 201 easy configurations and 3.3 over 60 hard ones do not
-make the second slower. The pair of the two says what the sets that have both show. Estimated together, every set
-counts for every level that it has, and levels that share no set are compared by way of others: right where gains differ
-from set to set at random, drawn towards the answer of the pair where they differ with who was compared. With one
-candidate, or where all sets have all levels, all three are the same.
+Each row of a table of speedups rests on the groups that hold the baseline and that candidate. Where these groups
+differ, two rows can't be compared: 4.4 over 201 easy configurations and 3.3 over 60 hard ones do not make the second
+slower. The pair of the two shows what the groups that hold both say. In the joint estimate, every group counts for
+every level that it holds, and levels that share no group are compared through other levels. It is unbiased where
+speedups differ between groups at random, and biased towards the pairs where they differ with the levels that ran. With
+one candidate, or where all groups hold all levels, all three are equal.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,35 +16,35 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.compare.matched import HoldsFor, LogMean, MatchedSets, Strata, allow_for_sessions, between_sets, sessions_of
-from assay.statistics import ABSENT, Estimate, Floats, Ints, means_by
+from assay.compare.matched import LogMean, MatchedSets, Strata, allow_for_sessions, between_sets, sessions_of
+from assay.statistics import ABSENT, Estimate, Floats, InferenceScope, Ints, means_by
 from assay.statistics.blocks import BlockFit, fit_blocks
 from assay.statistics.sessions import SideSessions, imbalance
 
-TOGETHER = "least squares over all matched sets, errors by set (CR2)"
+JOINT = "least squares over all matched sets, errors by set (CR2)"
 
 
 @dataclass(frozen=True, slots=True)
 class LevelPair:
-    """Two levels that matched sets have both: what these sets alone say, and all sets together."""
+    """Two levels that some matched groups hold both: the speedup in these groups, and the joint estimate."""
 
     baseline: str
     candidate: str
-    sets: int
+    groups: int
     ratio: float
     """Time of ``baseline`` / time of ``candidate``."""
     low: float | None
     high: float | None
-    """95 %, for another configuration here; None for one set."""
-    together: Estimate | None
-    """The same estimated from all levels over all sets."""
+    """Ends of the 95 % interval, which covers similar settings; None for one group."""
+    joint: Estimate | None
+    """The same speedup, estimated from all levels over all groups."""
     contradicted: bool = False
-    """Whether that lies outside the interval of the sets that have both, which are then to be believed."""
+    """Whether the joint estimate is outside the interval of the groups that hold both. Then trust these groups."""
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedLevels:
-    """What was compared with what in one group."""
+class LevelPairs:
+    """The pairs of levels of one workload, or of another part of the runs."""
 
     group: str
     origin: str
@@ -52,20 +52,20 @@ class ComparedLevels:
     levels: tuple[str, ...]
     pairs: tuple[LevelPair, ...]
     parts: tuple[tuple[str, ...], ...]
-    """Levels that sets connect, directly or by way of others; nothing compares levels of different parts."""
-    same_sets: bool
-    """Whether all rows against the baseline rest on the same sets, so that they can be set against each other."""
+    """Levels that groups connect, directly or through other levels. Levels of different parts are not compared."""
+    same_groups: bool
+    """Whether all rows against the baseline rest on the same groups, so that rows can be compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class LevelNetwork:
-    """What was compared with what in all groups together: levels, and pairs of them with their matched sets."""
+    """Levels, and pairs of levels with their matched groups, over all workloads."""
 
     levels: tuple[str, ...]
     pairs: tuple[tuple[str, str, int], ...]
 
 
-def network_of(compared: Iterable[ComparedLevels]) -> LevelNetwork | None:
+def network_of(compared: Iterable[LevelPairs]) -> LevelNetwork | None:
     """Return the network of all groups; None where fewer than three levels leave nothing to draw."""
     sets: dict[tuple[str, str], int] = {}
     levels: dict[str, None] = {}
@@ -73,7 +73,7 @@ def network_of(compared: Iterable[ComparedLevels]) -> LevelNetwork | None:
         levels |= dict.fromkeys(group.levels)
         for pair in group.pairs:
             one, other = sorted((pair.baseline, pair.candidate))
-            sets[one, other] = sets.get((one, other), 0) + pair.sets
+            sets[one, other] = sets.get((one, other), 0) + pair.groups
     found = tuple((one, other, number) for (one, other), number in sorted(sets.items()) if number)
     return LevelNetwork(tuple(levels), found) if len(levels) > 2 and found else None
 
@@ -100,7 +100,7 @@ class Fit:
         rounding = self.rounding[first] + self.rounding[second]
         columns = zip(*(x.tolist() for x in (first, second, found.mean, found.error, found.degrees)), strict=True)
         return [
-            self.with_sessions(LogMean(mean, error, degrees, TOGETHER, HoldsFor.HERE, float(near)), a, b)
+            self.with_sessions(LogMean(mean, error, degrees, JOINT, InferenceScope.SIMILAR, float(near)), a, b)
             if np.isfinite(mean)
             else None
             for (a, b, mean, error, degrees), near in zip(columns, rounding, strict=True)
@@ -159,26 +159,26 @@ def _cells(matched: MatchedSets, level: int) -> tuple[Ints, Floats, Floats]:
     return there, logs, np.bincount(of_set, weights=matched.rounding[rows], minlength=count)[there] / n[there]
 
 
-def compared_levels(matched: MatchedSets, strata: Strata, found: list[Fit], baseline: str) -> list[ComparedLevels]:
+def level_pairs(matched: MatchedSets, strata: Strata, found: list[Fit], baseline: str) -> list[LevelPairs]:
     """Return what was compared with what in each group that has something to compare."""
     column = matched.table.columns[matched.factor]
-    told = []
+    rows = []
     for stratum, fit in enumerate(found):
         pairs = _pairs(fit, column.levels, column.code(baseline))
         if pairs:
             level = strata.levels(matched.table, stratum)
-            told.append(
-                ComparedLevels(
+            rows.append(
+                LevelPairs(
                     group=(level.get(strata.by) or "") if strata.by else "",
                     origin=level.get("origin") or "",
                     lab_scale=level.get("lab_scale"),
                     levels=tuple(column.levels[code] for code in fit.codes),
                     pairs=tuple(pairs),
                     parts=_parts(fit, column.levels),
-                    same_sets=_same_sets(fit, column.code(baseline)),
+                    same_groups=_same_groups(fit, column.code(baseline)),
                 )
             )
-    return told
+    return rows
 
 
 def alone(fit: Fit, first: int, second: int) -> tuple[int, LogMean | None]:
@@ -191,14 +191,14 @@ def alone(fit: Fit, first: int, second: int) -> tuple[int, LogMean | None]:
     return len(apart), fit.with_sessions(mean, first, second)
 
 
-def contradicts(own: LogMean | None, together: LogMean | None) -> bool:
+def contradicts(own: LogMean | None, joint: LogMean | None) -> bool:
     """Tell whether what all sets say lies outside the interval of the sets that have both levels.
 
     Then gains differ with who was compared, as from cluster to cluster, and the sets that have both are to be believed.
     """
-    if own is None or together is None or (ratio := own.ratio).low is None or ratio.high is None:
+    if own is None or joint is None or (ratio := own.ratio).low is None or ratio.high is None:
         return False
-    return not ratio.low <= together.ratio.value <= ratio.high
+    return not ratio.low <= joint.ratio.value <= ratio.high
 
 
 def _pairs(fit: Fit, levels: tuple[str, ...], baseline: int) -> list[LevelPair]:
@@ -223,7 +223,7 @@ def _parts(fit: Fit, levels: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(part) for part in sorted(parts.values(), key=len, reverse=True))
 
 
-def _same_sets(fit: Fit, baseline: int) -> bool:
+def _same_groups(fit: Fit, baseline: int) -> bool:
     """Tell whether every set that has the baseline and any other level has the same levels."""
     if baseline == ABSENT or baseline not in fit.codes:
         return True

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from assay.compare.comparison import compare
-from assay.compare.matched import HoldsFor
-from assay.compare.speedups import Speedup
-from assay.compare.verdict import Conclusion
+from assay.compare.matched import InferenceScope
+from assay.compare.result import Exclusion, SpeedupResult
 from assay.model.run import Run
+from assay.questions.result_sentences import name_of, sentence
 from assay.questions.speedup import speedups_over
+from assay.statistics import Verdict
 from assay.statistics.run_table import table_of
+from assay.wording.verdicts import scope_text
 from benchmark_support import benchmark
 from builders import interleaved, make_run
 from matching import indistinguishable_from_best, matched_speedups
@@ -30,8 +32,8 @@ def speedups(runs: list[Run], baseline: str, **asked: Any) -> Any:
     return matched_speedups(table_of(interleaved(runs)), "layout", baseline, **asked)
 
 
-def answer(found: Speedup, question: HoldsFor) -> Any:
-    return next((one for one in found.answers if one.holds_for is question), None)
+def answer(found: SpeedupResult, question: InferenceScope) -> Any:
+    return next((one for one in found.by_scope if one.scope is question), None)
 
 
 def test_two_clusters_that_disagree_are_told_line_by_line_and_as_a_sample_of_clusters() -> None:
@@ -43,21 +45,21 @@ def test_two_clusters_that_disagree_are_told_line_by_line_and_as_a_sample_of_clu
         for layout in ("HDD", "SSD")
     ]
     (found,) = speedups(runs, "HDD")
-    assert [(line.cluster, line.sets) for line in found.clusters] == [("old", 6), ("new", 2)]
+    assert [(line.cluster, line.groups) for line in found.clusters] == [("old", 6), ("new", 2)]
     assert [line.ratio for line in found.clusters] == pytest.approx([4.5, 3.05], abs=0.01)
-    here, elsewhere = (answer(found, question) for question in (HoldsFor.HERE, HoldsFor.ELSEWHERE))
-    assert (found.low, found.high, found.holds_for) == (here.low, here.high, HoldsFor.HERE)
-    assert here.one_low < 3.05  # what a single further configuration shows: the spread is not hidden
+    here, elsewhere = (answer(found, question) for question in (InferenceScope.SIMILAR, InferenceScope.OTHER_CLUSTERS))
+    assert (found.low, found.high, found.scope) == (here.low, here.high, InferenceScope.SIMILAR)
+    assert here.single_low < 3.05  # what a single further configuration shows: the spread is not hidden
     assert elsewhere.units == 2
     assert elsewhere.ratio == pytest.approx(np.sqrt(4.5 * 3.05), rel=0.01)  # each cluster counts, not each set
     assert elsewhere.low < 1  # two clusters say next to nothing of a third
-    assert answer(found, HoldsFor.THESE) is None  # no run was repeated
-    assert "for another configuration here" in found.sentence
+    assert answer(found, InferenceScope.TESTED) is None  # no run was repeated
+    assert "similar settings on these clusters" in sentence(found)
 
 
 def test_an_interval_says_which_question_it_answers_at_four_sets_and_at_five() -> None:
     rng = np.random.default_rng(1)
-    for sets, question in ((4, HoldsFor.THESE), (5, HoldsFor.HERE)):
+    for sets, question in ((4, InferenceScope.TESTED), (5, InferenceScope.SIMILAR)):
         runs = [
             of(layout, block, float(100.003 * np.exp(rng.normal(0, 0.01))) / (1 + block * (layout == "SSD")))
             for block in range(sets)
@@ -65,9 +67,9 @@ def test_an_interval_says_which_question_it_answers_at_four_sets_and_at_five() -
             for _ in range(3)
         ]
         (found,) = speedups(runs, "HDD")
-        assert found.holds_for is question
-        assert question.words in found.sentence
-        these, here = answer(found, HoldsFor.THESE), answer(found, HoldsFor.HERE)
+        assert found.scope is question
+        assert scope_text(question) in sentence(found)
+        these, here = answer(found, InferenceScope.TESTED), answer(found, InferenceScope.SIMILAR)
         assert these.ratio == pytest.approx(here.ratio)
         assert these.high / these.low < 1.1 < here.high / here.low
 
@@ -82,9 +84,9 @@ def test_over_all_workloads_one_question_is_answered_not_two_mixed() -> None:
         for _ in range(2)
     ]
     (found,) = speedups(runs, "HDD", by=None)
-    assert (found.holds_for, found.group, found.sets) == (HoldsFor.HERE, "2 of 3 levels of workload", 13)
-    assert found.unmatched == {"its workload has an interval for these configurations only": 8}
-    assert {one.holds_for for one in found.answers} == {HoldsFor.THESE, HoldsFor.HERE}
+    assert (found.scope, name_of(found), found.groups) == (InferenceScope.SIMILAR, "2 of 3 workloads", 13)
+    assert dict(found.excluded) == {Exclusion.OTHER_SCOPE: 8}
+    assert {one.scope for one in found.by_scope} == {InferenceScope.TESTED, InferenceScope.SIMILAR}
 
 
 def test_rows_that_rest_on_different_sets_are_told_apart_and_estimated_together() -> None:
@@ -96,26 +98,26 @@ def test_rows_that_rest_on_different_sets_are_told_apart_and_estimated_together(
         runs += [of("HDD", block, 100.007 * wobble), of("SSD", block, 100.007 / gain)]
         runs += [of("SS2", block, 100.007 / gain / 1.25 * wobble)] * (block >= 8)
     view = speedups_over(table_of(runs), ["layout"], "HDD")
-    found: dict[str, Any] = {one.candidate: one for one in view.speedups}
+    found: dict[str, Any] = {one.candidate: one for one in view.results}
     assert found["SS2"].ratio / found["SSD"].ratio == pytest.approx(0.79, abs=0.01)
-    (known,) = view.compared
-    assert not known.same_sets
+    (known,) = view.level_pairs
+    assert not known.same_groups
     direct: Any = next(pair for pair in known.pairs if (pair.baseline, pair.candidate) == ("SSD", "SS2"))
     assert direct.ratio == pytest.approx(1.25, rel=0.02)  # what the sets that have both say
-    assert 0.9 < found["SS2"].together.value / found["SSD"].together.value < 1.25  # drawn towards it
-    assert direct.together.value == pytest.approx(found["SS2"].together.value / found["SSD"].together.value)
-    assert {(pair.baseline, pair.candidate): pair.sets for pair in known.pairs} == {
+    assert 0.9 < found["SS2"].joint.value / found["SSD"].joint.value < 1.25  # drawn towards it
+    assert direct.joint.value == pytest.approx(found["SS2"].joint.value / found["SSD"].joint.value)
+    assert {(pair.baseline, pair.candidate): pair.groups for pair in known.pairs} == {
         ("HDD", "SSD"): 12,
         ("HDD", "SS2"): 4,
         ("SSD", "SS2"): 4,
     }
     assert known.parts == (("HDD", "SSD", "SS2"),)
-    turned = speedups_over(table_of(runs), ["layout"], "SS2").compared[0]
+    turned = speedups_over(table_of(runs), ["layout"], "SS2").level_pairs[0]
     assert [(pair.baseline, pair.candidate) for pair in turned.pairs][:2] == [("SS2", "HDD"), ("SS2", "SSD")]
     same = speedups_over(table_of([run for run in runs if run.layout != "SS2"]), ["layout"], "HDD")
-    assert same.compared[0].same_sets
-    one: Any = same.speedups[0]
-    assert (one.together.value, one.together.low, one.together.high) == pytest.approx((one.ratio, one.low, one.high))
+    assert same.level_pairs[0].same_groups
+    one: Any = same.results[0]
+    assert (one.joint.value, one.joint.low, one.joint.high) == pytest.approx((one.ratio, one.low, one.high))
 
 
 def test_one_odd_set_does_not_hide_what_the_others_say() -> None:
@@ -143,8 +145,8 @@ def test_conclusions_allow_for_how_many_are_drawn() -> None:
     found = speedups(runs, "L0")
     by_interval = [one for one in found if one.low is not None and not one.low <= 1 <= (one.high or 0)]
     assert by_interval
-    assert all(one.conclusion is Conclusion.NO_DIFFERENCE_SHOWN for one in found)
-    assert "of 40 comparisons, 2 such intervals are expected by chance" in by_interval[0].sentence
+    assert all(one.verdict is Verdict.NOT_DISTINGUISHABLE for one in found)
+    assert "not distinguishable after correction for 40 comparisons" in sentence(by_interval[0])
     assert all((one.holm_p or 0) >= (one.p or 0) for one in found)
 
 
@@ -156,8 +158,8 @@ def test_a_verdict_of_one_set_goes_by_the_p_value_of_its_own_interval_corrected(
     by_interval = [one for one in found if not (one.low or 0) <= 1 <= (one.high or 0)]
     assert by_interval
     assert all((one.p or 1) < 0.05 for one in by_interval)
-    assert all(one.conclusion is Conclusion.NO_DIFFERENCE_SHOWN for one in found)
-    assert "after Holm's correction" in by_interval[0].verdict
+    assert not {one.verdict for one in found} & {Verdict.FASTER, Verdict.SLOWER}
+    assert "after correction for 41 comparisons" in sentence(by_interval[0])
 
 
 @pytest.mark.slow
@@ -173,5 +175,5 @@ def test_each_question_has_an_interval_that_holds_its_truth() -> None:
     found = benchmark("matched_errors").coverage(4, 6, 2, tables=200, seed=1)
     assert found.these >= 0.92
     assert found.elsewhere >= 0.92
-    assert found.together >= 0.91
+    assert found.joint >= 0.91
     assert found.single >= 0.91
