@@ -37,7 +37,7 @@ def _specs(width_px: int) -> dict[str, dict[str, Any]]:
         "runtime": runtime_bars(summaries, palette, width_px),
         "throughput": throughput_bars(summaries, palette, width_px),
         "speedup": speedup_forest(
-            [(c.workload, c) for c in compare(runs, factor="layout", baseline="HD2")], palette, width_px
+            [(c.group, c) for c in compare(runs, factor="layout", baseline="HD2")], palette, width_px
         ),
         "phases": phase_timeline(summaries, palette, width_px),
         "traffic": disk_traffic_areas(sides, palette, width_px),

@@ -53,7 +53,7 @@ def test_the_report_gives_each_workload_and_all_together() -> None:
     content = matched_of(table(many_runs()), "HD2")
     assert [section.title for section in content.sections] == ["Sort", "count"]
     sort = content.sections[0]
-    assert [(s.candidate, s.sets) for s in sort.speedups] == [("SS2", SETS)]
+    assert [(s.candidate, s.groups) for s in sort.speedups] == [("SS2", SETS)]
     assert sort.speedups[0].ratio == pytest.approx(3, rel=0.02)
     assert sort.never_compared == ("LONE",)
     assert sort.best is not None
@@ -76,7 +76,7 @@ def test_page_one_has_a_row_for_each_origin_of_a_workload_and_names_what_it_coul
     content = matched_of(table([*many_runs(), *simulated, make_run(500, workload="alone", layout="HD2")]), "HD2")
     leaders = {(decision.origin, decision.lab_scale): decision.leader for decision in content.decisions}
     assert leaders == {("measured", "0.05"): "SS2", ("simulated", None): "NV1"}
-    fastest = {row[0]: row[2] for one in content.tables if one.title.startswith("Which") for row in one.rows}
+    fastest = {row[0]: row[2] for one in content.tables if one.title.startswith("Fastest") for row in one.rows}
     assert fastest["Sort (measured, lab 1/20)"] == "SS2"
     assert fastest["Sort (simulated)"] == "NV1"
     told = {fact.name: fact.text for fact in content.points}
@@ -107,7 +107,7 @@ def test_the_chart_has_a_row_for_each_level_with_its_sets_and_a_ring_without_an_
         [(s.candidate, s) for s in [*found, *few]], colours_of(["HD2", "SS2"]), domain=domain, counted=True
     )
     texts = [row["label"] for row in spec["data"]["values"]]
-    assert [text.partition("× ")[2] for text in texts] == [f"({SETS} sets)", f"({SETS} sets)", "(1 set)"]
+    assert [text.partition("× ")[2] for text in texts] == [f"({SETS} groups)", f"({SETS} groups)", "(1 group)"]
     assert [row["low"] is None for row in spec["data"]["values"]] == [False, False, True]
 
 

@@ -251,7 +251,7 @@ def test_compare_prints_a_table_and_verdicts(root: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--by", "colour"), "layout (HD2, SS2)"),
+        (("--by", "colour"), "factors of these runs: "),
         (("--baseline", "HD9"), "HD2, SS2"),
         (("--workload", "sleep"), "dfsio-write, dfsio-read, terasort"),
     ],
