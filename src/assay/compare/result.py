@@ -57,7 +57,7 @@ class CombinedParts:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SpeedupResult:
     """One candidate level against the baseline level, over the matched groups of one part of the runs."""
 
@@ -93,11 +93,11 @@ class SpeedupResult:
     """The factor that the speedup depends on most clearly; None where none is shown."""
     p: float | None
     """Two-sided p of no difference; below 5 % exactly where the interval excludes 1."""
-    holm_p: float | None
+    holm_p: float | None = None
     """The same after Holm's correction over all results of the answer; None for a result that is not tested."""
-    family: int
+    family: int = 0
     """Number of results that the correction covers."""
-    verdict: Verdict
+    verdict: Verdict = Verdict.NOT_COMPARED
     groups: int
     """Matched groups with runs of both levels."""
     runs_baseline: int
@@ -196,9 +196,6 @@ def result_of(
         sessions=mean.sessions if mean else None,
         depends_on=depends_on,
         p=mean.p if mean else None,
-        holm_p=None,
-        family=0,
-        verdict=Verdict.NOT_COMPARED,
         groups=groups,
         runs_baseline=runs_baseline,
         runs_candidate=runs_candidate,
