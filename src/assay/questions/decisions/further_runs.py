@@ -25,9 +25,9 @@ import numpy as np
 from assay.compare.matched import SETS_MIN
 from assay.compare.option_estimates import OptionEstimates, PairEstimate
 from assay.model import Origin
-from assay.questions.decisions.headline import RUNS_MIN, Row
+from assay.questions.decisions.headline import Row
 from assay.questions.decisions.values import Aim, Decision, FurtherRuns
-from assay.statistics import ABSENT, ALPHA, InferenceScope, Ints, Verdict, satterthwaite
+from assay.statistics import ABSENT, ALPHA, RUNS_MIN, InferenceScope, Ints, Verdict, satterthwaite
 
 PROPOSALS_MAX = 3
 FURTHER_MAX = 20
