@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from assay.campaign.recording import cluster_facts
-from assay.engines.simulated.process import Simulated, simulate
-from assay.engines.simulated.results import Told, told
-from assay.engines.simulated.scenario import Asked, scenario_of
+from assay.engines.simulated.process import SimulationResult, simulate
+from assay.engines.simulated.results import SimulatedRun, read_result
+from assay.engines.simulated.scenario import SimulationRequest, scenario_of
 from assay.explain.limits import FREED, Limits, limits_of
 from assay.model import CostProfile, Origin, Run
 from assay.model.imported import foreign_run
@@ -98,18 +98,18 @@ class Seen:
         return 1 - self.fastest_s[freed] / least_s
 
 
-def drawn_asked(found: Candidates, profile: CostProfile, rng: np.random.Generator) -> Asked:
+def drawn_asked(found: Candidates, profile: CostProfile, rng: np.random.Generator) -> SimulationRequest:
     """Return a workload of some size on one of the clusters."""
     name = str(rng.choice([name for name, one in profile.workloads.items() if not one.stages]))
     [work] = parse_mix([f"{name}:{int(rng.choice(SIZES_GB))}GB"])
     plan = plan_for(found, int(rng.integers(len(found))), work.entry())
     run = only_run(plan)
-    return Asked(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile)
+    return SimulationRequest(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile)
 
 
-def as_run(asked: Asked, simulated: Simulated) -> tuple[Run, Told]:
+def as_run(asked: SimulationRequest, simulated: SimulationResult) -> tuple[Run, SimulatedRun]:
     """Return a simulation with its trace as a run of a repository has it."""
-    observed = told(simulated)
+    observed = read_result(simulated)
     cluster = asked.cluster
     run = foreign_run(
         workload=asked.workload,
@@ -126,7 +126,7 @@ def as_run(asked: Asked, simulated: Simulated) -> tuple[Run, Told]:
     return run, observed
 
 
-def seen(asked: Asked, seed: int) -> Seen | None:
+def seen(asked: SimulationRequest, seed: int) -> Seen | None:
     """Return what is said of a run and what is so; None where nothing can be said."""
     every = [asked, *(replace(asked, **factor) for kinds in (FASTER, FASTEST) for factor in kinds.values())]
     details = ["traces", *["duration"] * (len(every) - 1)]

@@ -21,8 +21,8 @@ from pathlib import Path
 from assay.campaign.attempt import attempt
 from assay.campaign.cluster_hosts import hosts_for
 from assay.campaign.observing import sampler_options
+from assay.campaign.run_environment import RunEnvironment
 from assay.campaign.runner import connect
-from assay.campaign.setting import Setting
 from assay.engines.catalogue import engine_kind
 from assay.hosts import Transport
 from assay.model.environment import Environment
@@ -39,7 +39,7 @@ EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "hdd-vs-ssd.yaml"
 SAMPLED_S = 30.0
 
 
-async def own_time(plan: Plan, setting: Setting, pairs: int) -> None:
+async def own_time(plan: Plan, setting: RunEnvironment, pairs: int) -> None:
     """Print assay's own time per run and the job's time inside and outside of assay."""
     reads = [run for run in schedule(plan, expand(plan)) if run.workload.name == "dfsio-read"]
     planned = next(run for run in reads if run.configuration.layout.name == "SS2")
@@ -104,7 +104,9 @@ async def measure(plan: Plan, pairs: int) -> None:
             await provider.open(lambda _: None)
             stack.push_async_callback(provider.close)
             nothing = Environment({})
-            setting = Setting(plan, cluster, transports, provider, options, "benchmark", nothing, None, lambda _: None)
+            setting = RunEnvironment(
+                plan, cluster, transports, provider, options, "benchmark", nothing, None, lambda _: None
+            )
             await own_time(plan, setting, pairs)
             await sampler_share(transports, options)
 

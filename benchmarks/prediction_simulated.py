@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.engines.simulated.process import simulate
-from assay.engines.simulated.scenario import Asked, scenario_of
+from assay.engines.simulated.scenario import SimulationRequest, scenario_of
 from assay.model.run import Origin, Run, RunStatus
 from assay.planning.altered import altered, only_run
 from assay.planning.inputs import size_of
@@ -51,7 +51,7 @@ class Scene:
 
 def scene_of(repositories: Sequence[Path]) -> Scene:
     """Return the configurations of some repositories."""
-    profile, runs, measured, asked, total = shipped_profile(), list[Run](), list[float](), list[Asked](), 0
+    profile, runs, measured, asked, total = shipped_profile(), list[Run](), list[float](), list[SimulationRequest](), 0
     for path in repositories:
         store = Repository.open(path)
         every = store.runs()
@@ -60,7 +60,7 @@ def scene_of(repositories: Sequence[Path]) -> Scene:
             plan = altered(group.plan, group.levels, group.workload)
             one = only_run(plan)
             own = profile.of_engine(group.runs[0].engine)
-            asked.append(Asked(plan.cluster, one.configuration, one.workload.name, size_of(one, plan), own))
+            asked.append(SimulationRequest(plan.cluster, one.configuration, one.workload.name, size_of(one, plan), own))
             runs.append(group.runs[0])
             measured.append(float(np.median([np.log(run.duration_s) for run in group.runs])))
             total += len(group.runs)

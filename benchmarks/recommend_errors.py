@@ -25,7 +25,7 @@ from assay.cost.pareto import Priced
 from assay.engines.simulated.draws import DEVICE_SIGMA, LINK_SIGMA, SCATTER_SIGMA, cpu_sigma, spread_of
 from assay.engines.simulated.error_model import REST_SIGMA, SIGMAS, Z90
 from assay.engines.simulated.pool import SimulatorPool
-from assay.engines.simulated.process import Simulated
+from assay.engines.simulated.process import SimulationResult
 from assay.engines.simulated.scenario import shares_of
 from assay.model import YEAR_H, PriceBook
 from assay.planning.candidates import candidates
@@ -132,7 +132,7 @@ def worlds(asked: Asked, pool: SimulatorPool, count: int, rng: Rng) -> Iterator[
         errors = {name: sigma * rng.standard_normal() for name, sigma in SIGMAS.items()}
         logs = []
         for (one, _), told in zip(pairs, answers, strict=True):
-            assert isinstance(told, Simulated)
+            assert isinstance(told, SimulationResult)
             missed = sum(share * errors.get(name, 0.0) for name, share in shares_of(one, [told]).items())
             logs.append(math.log(told.duration_s) + missed)
         log_s = np.reshape(logs, (len(rows), len(works))) + FAR_SIGMA * rng.standard_normal() * far

@@ -30,7 +30,7 @@ import simulator_published
 from assay.engines.simulated.draws import SCATTER_SIGMA, draws
 from assay.engines.simulated.error_model import Z90, sigma_of
 from assay.engines.simulated.process import simulate
-from assay.engines.simulated.scenario import Asked, scenario_of, shares_of
+from assay.engines.simulated.scenario import SimulationRequest, scenario_of, shares_of
 from assay.errors import AssayError
 from assay.explain.learning import ObservedRun, learned_profile
 from assay.model.plan import Plan
@@ -279,7 +279,7 @@ def _row(
 def prediction(plan: Plan, profile: CostProfile, without: Without | None = None) -> tuple[float, float, float]:
     """Return the time of a plan's one configuration, and the interval that holds nine of ten runs."""
     run = only_run(plan)
-    asked = Asked(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile)
+    asked = SimulationRequest(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile)
     trees = [scenario_of(draw.of(asked)).with_seed(draw.seed, "draw") for draw in draws(profile, DRAWS, 1)]
     if without is not None:
         for tree in trees:

@@ -24,7 +24,7 @@ from pathlib import Path
 import msgspec
 
 from assay.engines.simulated.process import simulator
-from assay.engines.simulated.scenario import Asked, scenario_of
+from assay.engines.simulated.scenario import SimulationRequest, scenario_of
 from assay.planning.expansion import expand
 from assay.planning.inputs import size_of
 from assay.planning.order import schedule
@@ -91,7 +91,9 @@ def write_scenario(plan_file: Path) -> Path:
     plan = load_plan(plan_file)
     [planned] = schedule(plan, expand(plan))
     configuration = replace(planned.configuration, engine="hadoop")
-    asked = Asked(plan.cluster, configuration, planned.workload.name, size_of(planned, plan), shipped_profile())
+    asked = SimulationRequest(
+        plan.cluster, configuration, planned.workload.name, size_of(planned, plan), shipped_profile()
+    )
     path = plan_file.with_name("scenario.json")
     path.write_bytes(msgspec.json.encode(scenario_of(asked).with_seed(1, "terasort", "traces")) + b"\n")
     return path

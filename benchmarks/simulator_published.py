@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import fmean, median
 
 from assay.engines.simulated.process import simulate
-from assay.engines.simulated.scenario import Asked, scenario_of
+from assay.engines.simulated.scenario import SimulationRequest, scenario_of
 from assay.model.plan import Plan
 from assay.planning.altered import altered, only_run
 from assay.planning.inputs import size_of
@@ -67,7 +67,9 @@ def simulated_s(plan: Plan, levels: Mapping[str, str], workload: str, changes: M
     changed = altered(plan, levels, workload, tuple(changes.items()))
     run = only_run(changed)
     size = size_of(run, changed)
-    scenario = scenario_of(Asked(changed.cluster, run.configuration, run.workload.name, size, shipped_profile()))
+    scenario = scenario_of(
+        SimulationRequest(changed.cluster, run.configuration, run.workload.name, size, shipped_profile())
+    )
     return median(one.duration_s for one in simulate([scenario.with_seed(seed, "x") for seed in (1, 2, 3)]))
 
 

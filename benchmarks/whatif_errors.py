@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from assay.engines.simulated.draws import SCATTER_SIGMA, Draw, draws
+from assay.engines.simulated.draws import SCATTER_SIGMA, ParameterDraw, draws
 from assay.engines.simulated.error_model import REST_SIGMA, SIGMAS
-from assay.engines.simulated.process import Simulated, simulate
-from assay.engines.simulated.scenario import Asked, scenario_of, shares_of
+from assay.engines.simulated.process import SimulationResult, simulate
+from assay.engines.simulated.scenario import SimulationRequest, scenario_of, shares_of
 from assay.model import CostProfile, Plan
 from assay.model.imported import foreign_run
 from assay.planning.altered import altered, only_run
@@ -50,9 +50,9 @@ class Asking:
     """The simulator, that answers what it was asked before without computing it again."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Simulated] = {}
+        self._known: dict[str, SimulationResult] = {}
 
-    def __call__(self, scenarios: Sequence[Mapping[str, Any]]) -> list[Simulated]:
+    def __call__(self, scenarios: Sequence[Mapping[str, Any]]) -> list[SimulationResult]:
         """Return the results in the scenarios' order."""
         keys = [json.dumps(one, sort_keys=True) for one in scenarios]
         new = {key: one for key, one in zip(keys, scenarios, strict=True) if key not in self._known}
@@ -86,14 +86,14 @@ class Judged:
         return self.tells and (self.said.ratio > 1) is not (self.ratio > 1)
 
 
-def asked_of(plan: Plan, profile: CostProfile) -> Asked:
+def asked_of(plan: Plan, profile: CostProfile) -> SimulationRequest:
     """Return what the simulator is asked of a plan's one run."""
     run = only_run(plan)
     configuration = replace(run.configuration, engine=run.configuration.engine or plan.engine)
-    return Asked(plan.cluster, configuration, run.workload.name, size_of(run, plan), profile)
+    return SimulationRequest(plan.cluster, configuration, run.workload.name, size_of(run, plan), profile)
 
 
-def true_log_s(asked: Asked, draw: Draw, errors: Mapping[str, float], rng: Rng) -> float:
+def true_log_s(asked: SimulationRequest, draw: ParameterDraw, errors: Mapping[str, float], rng: Rng) -> float:
     """Return the logarithm of a side's mean time in a world."""
     drawn = draw.of(asked)
     [told] = simulate([scenario_of(drawn).with_seed(int(rng.integers(2**31)), "world")])

@@ -21,7 +21,7 @@ import numpy as np
 from limit_errors import CATALOGUE, as_run, drawn_asked, quicker_requests
 
 from assay.engines.simulated.process import simulate
-from assay.engines.simulated.scenario import Asked, scenario_of
+from assay.engines.simulated.scenario import SimulationRequest, scenario_of
 from assay.explain.reasons import Reasons, SideSeen, reasons
 from assay.explain.run_detail import run_detail
 from assay.planning.candidates import candidates
@@ -53,7 +53,7 @@ class Explained:
         return any("amounts of work differ" in sentence for sentence in self.said.sentences)
 
 
-def explained(first: Asked, other: Asked, cause: str, rng: np.random.Generator) -> Explained:
+def explained(first: SimulationRequest, other: SimulationRequest, cause: str, rng: np.random.Generator) -> Explained:
     """Return what is said of a pair; the second of them has the cause."""
     sides = []
     for label, asked in (("A", first), ("B", other)):
@@ -67,7 +67,7 @@ def explained(first: Asked, other: Asked, cause: str, rng: np.random.Generator) 
     return Explained(cause, reasons(sides), sides[0].duration_s / sides[1].duration_s)
 
 
-def changed(asked: Asked, cause: str) -> Asked:
+def changed(asked: SimulationRequest, cause: str) -> SimulationRequest:
     """Return what is asked with the cause."""
     if cause == "data":
         return replace(asked, size=replace(asked.size, data_bytes=round(asked.size.data_bytes * MORE_DATA)))

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from assay.campaign.watching import Vigil
+from assay.campaign.watching import HealthMonitor
 from assay.cancellation import CANCELS_MAX, PATIENCE_S, end_tasks, finish
 from assay.engines.contract import Engine
 from assay.engines.skeleton import ClientEngine
@@ -31,7 +31,7 @@ class Attached:
     answer_ticks: int
     pid_files: tuple[()] = ()
 
-    async def trouble(self) -> str | None:
+    async def health_check(self) -> str | None:
         for _ in range(self.answer_ticks):
             await asyncio.sleep(0)
         return None
@@ -45,12 +45,12 @@ def test_guarded_work_ends_in_whichever_tick_of_the_watcher_it_ends(
     for tick in TICKS:
 
         async def guarded(loop: TickLoop, tick: int = tick) -> float:
-            vigil = Vigil({}, cast(Engine, Attached(answer_ticks)), None)
+            monitor = HealthMonitor({}, cast(Engine, Attached(answer_ticks)), None)
             work = loop.create_future()
             ended_s: list[float] = []
             work.add_done_callback(lambda _: ended_s.append(loop.time()))
             loop.at[tick] = lambda: work.set_result("done")
-            assert await vigil.guard(work, pytest.fail) == "done"
+            assert await monitor.guard(work, pytest.fail) == "done"
             return loop.time() - ended_s[0]
 
         waited_s, _ = in_ticks(guarded)
@@ -146,7 +146,7 @@ def test_a_watcher_that_loses_two_cancellations_is_cancelled_again(monkeypatch: 
     lost: list[int] = []
 
     class Losing(Attached):
-        async def trouble(self) -> str | None:
+        async def health_check(self) -> str | None:
             try:
                 await asyncio.sleep(3600)
             except asyncio.CancelledError:
@@ -156,8 +156,8 @@ def test_a_watcher_that_loses_two_cancellations_is_cancelled_again(monkeypatch: 
             return None
 
     async def guarded(_: TickLoop) -> str:
-        vigil = Vigil({}, cast(Engine, Losing(0)), None)
-        return await vigil.guard(asyncio.sleep(0.1, "done"), pytest.fail)
+        monitor = HealthMonitor({}, cast(Engine, Losing(0)), None)
+        return await monitor.guard(asyncio.sleep(0.1, "done"), pytest.fail)
 
     result, loop = in_ticks(guarded)
     assert (result, len(lost)) == ("done", 3)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.campaign.observed import ObservedRun, observe
+from assay.campaign.observed import ObservationRequest, observe
 from assay.campaign.observing import drop_all, unseen
 from assay.campaign.recording import warm_words
 from assay.campaign.runner import connect
@@ -62,7 +62,9 @@ async def test_what_is_watched_names_those_that_nobody_looked_at(cluster: Cluste
     async def work() -> None:
         return None
 
-    published = await observe(cluster, {"node": LocalTransport("node")}, ObservedRun("nothing", work), engine="hadoop")
+    published = await observe(
+        cluster, {"node": LocalTransport("node")}, ObservationRequest("nothing", work), engine="hadoop"
+    )
     words = "not observed, as no host but the edge node is entered: devices, links, memory and caches of far1, far2"
     assert words in map(str, published.run.warnings)
     assert unseen(replace(cluster, attached=None)) == ()

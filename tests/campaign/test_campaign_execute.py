@@ -12,7 +12,7 @@ import pytest
 import assay.workloads
 from assay.campaign.execute import execute_campaign
 from assay.campaign.prepare import prepare
-from assay.campaign.runner import Summary, added_up
+from assay.campaign.runner import CampaignSummary, added_up
 from assay.errors import LabError
 from assay.lab.diskd import daemon_of
 from assay.lab.journal import read_journal
@@ -30,7 +30,7 @@ SLEEP = '''
 
 from assay.model.program import Program
 from assay.workloads.checks import common_checks
-from assay.workloads.workload import DataFlow, Judgement, Workload
+from assay.workloads.workload import DataFlow, ValidationResult, Workload
 
 
 class Sleep(Workload):
@@ -43,7 +43,7 @@ class Sleep(Workload):
         return {"toy": Program("sleep", ("6",), engine="toy")}
 
     async def judge(self, size, outcome, evidence):
-        return Judgement(common_checks(outcome))
+        return ValidationResult(common_checks(outcome))
 
 
 WORKLOADS = (Sleep(),)
@@ -90,9 +90,9 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
 @pytest.mark.lab
 def test_a_lab_of_the_campaigns_own_that_lost_its_disks_is_made_anew(plan: Plan, tmp_path: Path) -> None:
     repository, watcher = Repository.create(tmp_path / "repository"), Killing(plan.cluster.name)
-    todo = prepare(plan, repository, again=False)
+    schedule = prepare(plan, repository, again=False)
     provide = TOY.provider_of(plan.cluster)
-    summary = execute_campaign(plan, repository, todo, watcher, provide, baseline=False)
+    summary = execute_campaign(plan, repository, schedule, watcher, provide, baseline=False)
     assert watcher.killed
     assert (dict(summary.statuses)["valid"], summary.lab_lost) == (2, None)
     assert summary.not_valid == summary.failures[FailureClass.INFRASTRUCTURE] == 1
@@ -107,9 +107,9 @@ def test_a_lab_that_was_put_up_by_hand_and_lost_its_disks_says_it_is_broken(plan
     Lab.up(plan.cluster, name=plan.cluster.name, persistent=True)._lock.release()
     try:
         for _ in range(2):  # the call that loses them, and the next one
-            todo = prepare(plan, repository, again=False)
+            schedule = prepare(plan, repository, again=False)
             with pytest.raises(LabError) as raised:
-                execute_campaign(plan, repository, todo, watcher, TOY.provider_of(plan.cluster), baseline=False)
+                execute_campaign(plan, repository, schedule, watcher, TOY.provider_of(plan.cluster), baseline=False)
             assert raised.value.message.startswith(f"the lab {plan.cluster.name} is broken: ")
             assert f"assay lab down {plan.cluster.name}" in (raised.value.hint or "")
             assert "--name" not in (raised.value.hint or "")
@@ -118,8 +118,8 @@ def test_a_lab_that_was_put_up_by_hand_and_lost_its_disks_says_it_is_broken(plan
 
 
 def test_what_the_parts_of_a_call_made_is_added_up() -> None:
-    lost = Summary("c", 4, 2, 1, {"valid": 1, "failed": 1}, {"infrastructure": 1}, None, hopeless=0)
-    rest = Summary("c", 4, 3, 2, {"valid": 2, "failed": 1}, {"workload": 1}, None, hopeless=1)
+    lost = CampaignSummary("c", 4, 2, 1, {"valid": 1, "failed": 1}, {"infrastructure": 1}, None, hopeless=0)
+    rest = CampaignSummary("c", 4, 3, 2, {"valid": 2, "failed": 1}, {"workload": 1}, None, hopeless=1)
     both = added_up([lost, rest])
     assert (both.made, both.already_there, both.not_valid, both.hopeless) == (5, 1, 2, 1)
     assert both.failures == {"infrastructure": 1, "workload": 1}

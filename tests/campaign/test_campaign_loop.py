@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from assay.campaign.loop import Loop, Made, Work
-from assay.campaign.prepare import Prepared, prepare, taken_in
-from assay.campaign.setting import Around, Published
+from assay.campaign.loop import CampaignWork, Loop, LoopResult
+from assay.campaign.prepare import PreparedCampaign, prepare, recover_unpublished
+from assay.campaign.run_environment import AttemptContext, CompletedRun
 from assay.campaign.status import status_of
 from assay.campaign.timeline import attempts_of, begins_s, measured_overheads, read_events
 from assay.errors import EngineError, HostError, RepositoryError, UnfitError
@@ -53,15 +53,15 @@ class FakeHands:
     fitness: Fitness | None = None
     before_job: Callable[[], None] = lambda: None
 
-    async def make(self, planned: PlannedRun, number: int, around: Around) -> Published:
+    async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
         failure = next(self.outcomes, None)
         self.made.append((planned.title, number))
-        self.limits.append(str(around.limit))
-        around.ended("restart", 1000.0, 7.0)
-        await around.settled()
+        self.limits.append(str(context.limit))
+        context.ended("restart", 1000.0, 7.0)
+        await context.settled()
         self.before_job()
-        around.ended("job", 1007.0, 60.0)
-        return Published(self._run(planned, number, failure))
+        context.ended("job", 1007.0, 60.0)
+        return CompletedRun(self._run(planned, number, failure))
 
     def _run(self, planned: PlannedRun, number: int, failure: Outcome) -> Run:
         status = RunStatus.INVALID if failure is FailureClass.VALIDATION else RunStatus.FAILED
@@ -88,16 +88,16 @@ class FakeHands:
 class Slow(FakeHands):
     """The first attempt is made at once; those after it would take a minute."""
 
-    async def make(self, planned: PlannedRun, number: int, around: Around) -> Published:
+    async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
         await asyncio.sleep(60 if self.made else 0)
-        return await super().make(planned, number, around)
+        return await super().make(planned, number, context)
 
 
 class Unfit(FakeHands):
     """A host's disk is full: every attempt would end alike."""
 
-    async def make(self, planned: PlannedRun, number: int, around: Around) -> Published:
-        made = await super().make(planned, number, around)
+    async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
+        made = await super().make(planned, number, context)
         return replace(made, unfit=UnfitError("/mnt/hdd1 has no room left", hint="free space on that device"))
 
 
@@ -124,7 +124,7 @@ class Scene:
         self.watcher = Quiet()
         self.next_runs: NextRuns = as_planned
 
-    def prepare(self, stop: Stop | None = None, only: tuple[str, ...] = ()) -> Prepared:
+    def prepare(self, stop: Stop | None = None, only: tuple[str, ...] = ()) -> PreparedCampaign:
         return prepare(self.plan, self.repository, again=False, only=only, stop=stop, next_runs=self.next_runs)
 
     async def _pause(self, seconds: float) -> None:
@@ -138,16 +138,16 @@ class Scene:
         unreachable: int = 0,
         before_job: Callable[[], None] = lambda: None,
         hands_type: type[FakeHands] = FakeHands,
-    ) -> tuple[FakeHands, Made]:
-        todo = self.prepare(stop, only)
-        hands = hands_type(todo.journal.campaign_id, iter(outcomes), unreachable, before_job=before_job)
-        work = Work(self.plan, self.repository, todo, self.watcher, self._pause, lambda: self.now)
+    ) -> tuple[FakeHands, LoopResult]:
+        schedule = self.prepare(stop, only)
+        executor = hands_type(schedule.journal.campaign_id, iter(outcomes), unreachable, before_job=before_job)
+        work = CampaignWork(self.plan, self.repository, schedule, self.watcher, self._pause, lambda: self.now)
 
-        async def run() -> Made:
-            return await Loop(work, hands).run()
+        async def run() -> LoopResult:
+            return await Loop(work, executor).run()
 
-        with todo.journal.hold():
-            return hands, asyncio.run(run())
+        with schedule.journal.hold():
+            return executor, asyncio.run(run())
 
     @property
     def folder(self) -> Path:
@@ -167,9 +167,9 @@ def test_a_run_is_tried_again_by_the_rule_of_its_failures_class_and_then_given_u
     tmp_path: Path, failure: FailureClass, attempts: int
 ) -> None:
     scene = Scene(tmp_path)
-    hands, made = scene.go(*[failure] * attempts)
-    first = hands.made[0][0]
-    assert [number for title, number in hands.made if title == first] == list(range(1, attempts + 1))
+    executor, made = scene.go(*[failure] * attempts)
+    first = executor.made[0][0]
+    assert [number for title, number in executor.made if title == first] == list(range(1, attempts + 1))
     assert made.failures == {str(failure): attempts}
     assert made.statuses["valid"] == 5
     assert scene.waits == ([5.0, 20.0, 60.0] if failure is GONE else [])
@@ -189,8 +189,8 @@ def test_what_is_left_counts_an_input_until_a_valid_run_has_made_it(tmp_path: Pa
 
 def test_hosts_that_come_back_are_reached_anew_and_hosts_that_do_not_end_the_call(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
-    hands, made = scene.go(GONE, unreachable=2)
-    assert hands.mended == 3
+    executor, made = scene.go(GONE, unreachable=2)
+    assert executor.mended == 3
     assert made.statuses == {"failed": 1, "valid": 6}
     other = Scene(tmp_path / "other")
     with pytest.raises(HostError, match="no answer"):
@@ -220,13 +220,13 @@ def test_three_runs_given_up_in_a_row_end_the_call_but_wrong_output_does_not(tmp
 
 def test_a_call_stops_after_so_many_runs_and_the_next_one_goes_on_with_the_rest(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
-    hands, made = scene.go(WORKLOAD, stop=Stop("2 runs were asked for", runs=2))
+    executor, made = scene.go(WORKLOAD, stop=Stop("2 runs were asked for", runs=2))
     assert made.stopped == "2 runs were asked for"
-    assert [number for _, number in hands.made] == [1, 2, 1]  # a retry belongs to its run
+    assert [number for _, number in executor.made] == [1, 2, 1]  # a retry belongs to its run
     rest, made = scene.go()
     assert made.stopped is None
     assert len(rest.made) == 4
-    assert not {title for title, _ in hands.made} & {title for title, _ in rest.made}
+    assert not {title for title, _ in executor.made} & {title for title, _ in rest.made}
     assert scene.prepare().left == []
 
 
@@ -236,16 +236,16 @@ def test_no_run_and_no_retry_begins_after_the_time_is_up(tmp_path: Path) -> None
     def an_hour() -> None:
         scene.now += 3600.0
 
-    hands, made = scene.go(None, WORKLOAD, stop=Stop("it was to end", at_unix_s=7000.0), before_job=an_hour)
-    assert [number for _, number in hands.made] == [1, 1]
+    executor, made = scene.go(None, WORKLOAD, stop=Stop("it was to end", at_unix_s=7000.0), before_job=an_hour)
+    assert [number for _, number in executor.made] == [1, 1]
     assert made.stopped == "it was to end"
     assert scene.prepare().left[0][1] == 2  # the next call goes on with its second attempt
 
 
 def test_only_some_are_made_and_the_others_stay_for_later(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
-    hands, _ = scene.go(only=("terasort", "layout=HD2"))
-    assert [title for title, _ in hands.made] == ["terasort on layout=HD2, repetition 1"]
+    executor, _ = scene.go(only=("terasort", "layout=HD2"))
+    assert [title for title, _ in executor.made] == ["terasort on layout=HD2, repetition 1"]
     assert len(scene.prepare().left) == 5
 
 
@@ -262,8 +262,8 @@ def test_the_next_run_can_be_one_that_nobody_planned_and_depend_on_those_before(
         return [replace(first, configuration=configured(levels, first.configuration.layout, settings, plan.rules))]
 
     scene.next_runs = doubled
-    hands, made = scene.go(None, None, CHECKS)
-    assert [title.partition("containers=")[2] for title, _ in hands.made] == [
+    executor, made = scene.go(None, None, CHECKS)
+    assert [title.partition("containers=")[2] for title, _ in executor.made] == [
         "2, repetition 1",
         "4, repetition 1",
         "8, repetition 1",
@@ -303,12 +303,12 @@ def test_a_bundle_that_can_not_be_stored_ends_the_call_at_once_and_is_stored_by_
 
     monkeypatch.setattr(scene.repository, "publish", publish)
     said: list[str] = []
-    taken_in(scene.repository, scene.prepare().journal, said.append)
+    recover_unpublished(scene.repository, scene.prepare().journal, said.append)
     assert len(scene.repository.runs()) == 1
     assert "is stored now" in said[0]
     assert scene.repository.verify() == []
-    hands, _ = scene.go()
-    assert len(hands.made) == 5, "it is not made again"
+    executor, _ = scene.go()
+    assert len(executor.made) == 5, "it is not made again"
     assert not any((tmp_path / "state").rglob("run.json"))
     assert attempts_of(read_events(scene.folder))[0].status == "valid"
 
@@ -361,5 +361,5 @@ def test_the_journal_tells_where_the_time_went_and_what_to_expect(tmp_path: Path
 
 
 def test_later_runs_are_limited_by_what_like_ones_took(tmp_path: Path) -> None:
-    hands, _ = Scene(tmp_path, repetitions=2).go()
-    assert all("no like run" in limit for limit in hands.limits[:6])
+    executor, _ = Scene(tmp_path, repetitions=2).go()
+    assert all("no like run" in limit for limit in executor.limits[:6])

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.campaign import journal
-from assay.campaign.journal import begun_campaign, find_campaign
+from assay.campaign.journal import create_campaign, find_campaign
 from assay.campaign.prepare import prepare
 from assay.errors import RepositoryError
 from assay.model.cluster import Attachment, Placement
@@ -123,46 +123,46 @@ def test_a_finished_run_is_recognised_as_its_planned_one(plan: Plan) -> None:
 
 
 def test_the_same_plan_goes_on_and_another_begins_anew(plan: Plan, tmp_path: Path) -> None:
-    todo = Schedule(planned_runs(plan))
-    assert find_campaign(tmp_path, plan, [], todo, again=True) is None
-    first = begun_campaign(tmp_path, plan, len(todo.runs))
-    assert find_campaign(tmp_path, plan, [], todo, again=True) == first
-    assert find_campaign(tmp_path, replace(plan, fingerprint="another"), [], todo, again=True) is None
+    schedule = Schedule(planned_runs(plan))
+    assert find_campaign(tmp_path, plan, [], schedule, again=True) is None
+    first = create_campaign(tmp_path, plan, len(schedule.runs))
+    assert find_campaign(tmp_path, plan, [], schedule, again=True) == first
+    assert find_campaign(tmp_path, replace(plan, fingerprint="another"), [], schedule, again=True) is None
 
 
 def test_a_complete_campaign_is_repeated_only_when_asked(plan: Plan, tmp_path: Path) -> None:
-    todo = Schedule(planned_runs(plan))
-    first = begun_campaign(tmp_path, plan, len(todo.runs))
-    made = [replace(finished(run, number=run.index), campaign_id=first.campaign_id) for run in todo.runs]
-    assert find_campaign(tmp_path, plan, made, todo, again=False) == first
-    assert find_campaign(tmp_path, plan, made, todo, again=True) is None
+    schedule = Schedule(planned_runs(plan))
+    first = create_campaign(tmp_path, plan, len(schedule.runs))
+    made = [replace(finished(run, number=run.index), campaign_id=first.campaign_id) for run in schedule.runs]
+    assert find_campaign(tmp_path, plan, made, schedule, again=False) == first
+    assert find_campaign(tmp_path, plan, made, schedule, again=True) is None
 
 
 def test_an_interrupted_campaign_is_reached_after_the_clock_went_back(
     plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    todo = Schedule(planned_runs(plan))
-    first = begun_campaign(tmp_path, plan, len(todo.runs))
-    made = [replace(finished(run, number=run.index), campaign_id=first.campaign_id) for run in todo.runs]
+    schedule = Schedule(planned_runs(plan))
+    first = create_campaign(tmp_path, plan, len(schedule.runs))
+    made = [replace(finished(run, number=run.index), campaign_id=first.campaign_id) for run in schedule.runs]
     monkeypatch.setattr(journal, "new_run_id", lambda: "00000000-0000-7000-8000-000000000000")
-    second = begun_campaign(tmp_path, plan, len(todo.runs))
+    second = create_campaign(tmp_path, plan, len(schedule.runs))
     assert second.campaign_id < first.campaign_id
     for again in (True, False):
-        assert find_campaign(tmp_path, plan, made, todo, again=again) == second
+        assert find_campaign(tmp_path, plan, made, schedule, again=again) == second
 
 
 def test_a_folder_that_can_not_be_written_is_told_in_words(plan: Plan, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RepositoryError, match="can't be kept"):
-        begun_campaign(tmp_path / "file", plan, 1)
-    begun = begun_campaign(tmp_path, plan, 1)
+        create_campaign(tmp_path / "file", plan, 1)
+    begun = create_campaign(tmp_path, plan, 1)
     (begun.folder / journal.JOURNAL).mkdir()
     with pytest.raises(RepositoryError, match="can't be kept"):
         begun.write("start")
 
 
 def test_only_one_process_carries_out_a_campaign(plan: Plan, tmp_path: Path) -> None:
-    journal = begun_campaign(tmp_path, plan, 1)
+    journal = create_campaign(tmp_path, plan, 1)
     with journal.hold(), pytest.raises(RepositoryError, match="under way"), journal.hold():
         pass
     with journal.hold():
@@ -202,8 +202,8 @@ def test_what_comes_before_the_first_run_and_after_the_last_is_expected_too(plan
     assert around_s(theirs) == CONNECT_S + HOST_CHECKS_S
     assert around_s(hosts, Overheads(begin_s=70.0)) == 70.0 + STOP_S
     assert around_s(replace(plan, cluster=replace(plan.cluster, simulated=True))) == 0.0
-    todo = prepare(hosts, None, again=False, write=False)
-    assert todo.expected_s == around_s(hosts) + remaining_s([run for run, _ in todo.left], hosts, [])
+    schedule = prepare(hosts, None, again=False, write=False)
+    assert schedule.expected_s == around_s(hosts) + remaining_s([run for run, _ in schedule.left], hosts, [])
 
 
 def test_daemons_that_run_already_and_those_of_an_attached_cluster_are_not_expected_to_start(plan: Plan) -> None:

@@ -14,7 +14,7 @@ from assay.compare.differences import environment_warnings, host_facts
 from assay.engines.catalogue import engine_kind
 from assay.engines.contract import ProviderKind
 from assay.engines.simulated.reach import beyond
-from assay.engines.simulated.scenario import Asked
+from assay.engines.simulated.scenario import SimulationRequest
 from assay.explain.learning import learned_profile
 from assay.model.environment import Environment
 from assay.model.plan import Configuration
@@ -164,7 +164,8 @@ def test_what_is_far_from_what_was_learned_is_said_and_makes_it_less_sure(plan: 
     profile = shipped_profile()
     configuration = Configuration({}, loaded.layouts["HD2"], {})
     near, far = (
-        beyond(Asked(loaded.cluster, configuration, "terasort", Size(data, 1), profile)) for data in (10**8, 10**12)
+        beyond(SimulationRequest(loaded.cluster, configuration, "terasort", Size(data, 1), profile))
+        for data in (10**8, 10**12)
     )
     assert near == (0.0, [])
     assert far[0] > 0.5

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from assay.cli.main import assay
 from assay.engines.simulated.process import simulate
-from assay.engines.simulated.scenario import Asked, Scenario, scenario_of
+from assay.engines.simulated.scenario import Scenario, SimulationRequest, scenario_of
 from assay.engines.simulated.smaller import smaller
 from assay.explain.limits import limits_of
 from assay.explain.run_detail import run_detail
@@ -57,11 +57,11 @@ def written(folder: Path, nodes: int = NODES, more: str = "") -> Path:
     return folder / "plan.yaml"
 
 
-def asked_of(folder: Path, nodes: int = NODES, size: Size | None = None, more: str = "") -> Asked:
+def asked_of(folder: Path, nodes: int = NODES, size: Size | None = None, more: str = "") -> SimulationRequest:
     plan = load_plan(written(folder, nodes, more))
     configuration = Configuration({}, plan.layouts["HD2"], {}, engine="hadoop")
     size = size or Size(60 * GB, 1, maps=480, reduces=120)
-    return Asked(plan.cluster, configuration, "terasort", size, shipped_profile())
+    return SimulationRequest(plan.cluster, configuration, "terasort", size, shipped_profile())
 
 
 def carried_out(plan: Path, *options: str) -> Repository:

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.campaign.journal import Journal, begun_campaign
+from assay.campaign.journal import CampaignJournal, create_campaign
 from assay.campaign.status import find, status_of
 from assay.campaign.timeline import attempts_of, read_events
 from assay.cli.main import assay
@@ -29,22 +29,22 @@ PLAN = load_plan(EXAMPLE)
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Journal:
+def journal(tmp_path: Path) -> CampaignJournal:
     repository = Repository.create(tmp_path / "repository")
-    return begun_campaign(repository.folders.campaigns, PLAN, len(schedule(PLAN, expand(PLAN))))
+    return create_campaign(repository.folders.campaigns, PLAN, len(schedule(PLAN, expand(PLAN))))
 
 
-def begin(journal: Journal, run: int, attempt: int = 1) -> None:
+def begin(journal: CampaignJournal, run: int, attempt: int = 1) -> None:
     journal.write("begin", run=run, title=f"run {run}", attempt=attempt, left_s=100.0, workload="terasort")
 
 
-def end(journal: Journal, run: int, status: str = "valid", attempt: int = 1) -> None:
+def end(journal: CampaignJournal, run: int, status: str = "valid", attempt: int = 1) -> None:
     failure = None if status == "valid" else "engine"
     journal.write("end", run=run, attempt=attempt, status=status, failure_class=failure, cause=failure and "it died")
 
 
 @pytest.fixture
-def going(journal: Journal) -> Iterator[Journal]:
+def going(journal: CampaignJournal) -> Iterator[CampaignJournal]:
     """A campaign in its third run, after one that failed once."""
     with journal.hold():
         journal.write("start", planned=18, done=4, left=14, restarts=3)
@@ -61,11 +61,11 @@ def invoke(*arguments: str | Path) -> Result:
     return CliRunner().invoke(assay, [str(argument) for argument in arguments], catch_exceptions=False)
 
 
-def root(journal: Journal) -> Path:
+def root(journal: CampaignJournal) -> Path:
     return journal.folder.parents[1]
 
 
-def test_a_campaign_that_goes_on_shows_its_run_phase_and_end(going: Journal) -> None:
+def test_a_campaign_that_goes_on_shows_its_run_phase_and_end(going: CampaignJournal) -> None:
     began = read_events(going.folder)[-1]["at_unix_s"]
     one = status_of(going.folder, began + 30.0)
     assert (one.running, one.pid) == (True, os.getpid())
@@ -76,7 +76,7 @@ def test_a_campaign_that_goes_on_shows_its_run_phase_and_end(going: Journal) -> 
     assert status_of(going.folder, began + 500.0).left_s == 0.0
 
 
-def test_the_command_prints_it_in_words_and_as_json(going: Journal) -> None:
+def test_the_command_prints_it_in_words_and_as_json(going: CampaignJournal) -> None:
     shown = invoke("campaign", "status", "--repository", root(going)).output
     assert "goes on (process" in shown
     assert "5 of 18 runs are done, 1 failed" in shown
@@ -89,7 +89,7 @@ def test_the_command_prints_it_in_words_and_as_json(going: Journal) -> None:
     assert going.campaign_id in invoke("campaign", "list", "--repository", root(going)).output
 
 
-def test_one_that_ended_or_was_cut_off_does_not_go_on(journal: Journal) -> None:
+def test_one_that_ended_or_was_cut_off_does_not_go_on(journal: CampaignJournal) -> None:
     with journal.hold():
         journal.write("start", planned=18, done=0, left=18)
         begin(journal, 0)
@@ -101,14 +101,14 @@ def test_one_that_ended_or_was_cut_off_does_not_go_on(journal: Journal) -> None:
     assert "interrupted" in invoke("campaign", "status", "--watch", "--repository", root(journal)).output
 
 
-def test_an_attempt_from_a_call_that_was_cut_off_is_not_taken_for_one_that_goes_on(journal: Journal) -> None:
+def test_an_attempt_from_a_call_that_was_cut_off_is_not_taken_for_one_that_goes_on(journal: CampaignJournal) -> None:
     begin(journal, 0)
     with journal.hold():
         journal.write("start", planned=18, done=0, left=18)
         assert status_of(journal.folder, 0.0).run is None
 
 
-def test_looking_changes_nothing(going: Journal) -> None:
+def test_looking_changes_nothing(going: CampaignJournal) -> None:
     def state() -> dict[str, tuple[int, bytes]]:
         files = [path for path in root(going).rglob("*") if path.is_file()]
         return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
@@ -119,7 +119,7 @@ def test_looking_changes_nothing(going: Journal) -> None:
     assert state() == before
 
 
-def test_the_end_of_a_run_that_is_stored_beside_its_retry_is_the_first_attempts(journal: Journal) -> None:
+def test_the_end_of_a_run_that_is_stored_beside_its_retry_is_the_first_attempts(journal: CampaignJournal) -> None:
     begin(journal, 0)
     begin(journal, 0, 2)
     end(journal, 0, "failed", 1)
@@ -131,7 +131,7 @@ def test_half_written_and_damaged_lines_are_left_out(
     tmp_path_factory: pytest.TempPathFactory, cut: int, noise: bytes
 ) -> None:
     folder = tmp_path_factory.mktemp("campaign")
-    journal = Journal(folder, "c")
+    journal = CampaignJournal(folder, "c")
     begin(journal, 0)
     end(journal, 0)
     begin(journal, 1)
@@ -167,7 +167,7 @@ def test_a_dry_run_prints_order_restarts_and_times_and_writes_nothing(tmp_path: 
     assert "runs: 18, expected to take" in words
 
 
-def test_a_dry_run_of_a_begun_campaign_leaves_it_as_it_is(journal: Journal) -> None:
+def test_a_dry_run_of_a_begun_campaign_leaves_it_as_it_is(journal: CampaignJournal) -> None:
     before = sorted(root(journal).rglob("*"))
     shown = json.loads(invoke("run", EXAMPLE, "--dry-run", "--json", "--repository", root(journal)).output)
     assert shown["campaign_id"] == journal.campaign_id

@@ -18,9 +18,9 @@ import pytest
 
 from assay.campaign.failures import of_hosts, of_memory
 from assay.campaign.judging import status_of
-from assay.campaign.setting import Gathered
-from assay.campaign.watching import Vigil
-from assay.engines.contract import Engine, Finished
+from assay.campaign.run_environment import AttemptState
+from assay.campaign.watching import HealthMonitor
+from assay.engines.contract import Engine, ProgramResult
 from assay.errors import AssayError, EngineError, HostError, LabError
 from assay.hosts import LocalTransport
 from assay.lab.health import LabHealth
@@ -28,9 +28,9 @@ from assay.model.program import Outcome
 from assay.model.run import Check, FailureClass, RunStatus
 from assay.observe.node import watch
 from assay.observe.scripts import source
-from assay.observe.watching import UNHEARD_LOOKS, NodeWatch, Seen, WatchOptions
+from assay.observe.watching import UNHEARD_LOOKS, NodeObservations, NodeWatch, WatchOptions
 from assay.planning.limits import NO_HISTORY
-from assay.workloads.workload import Judgement
+from assay.workloads.workload import ValidationResult
 
 BOUND_S = 15.0
 
@@ -42,7 +42,7 @@ class ObservedRun:
     pid_files: Mapping[str, Mapping[str, str]]
     troubles: list[str | None] = field(default_factory=list)
 
-    async def trouble(self) -> str | None:
+    async def health_check(self) -> str | None:
         return self.troubles.pop(0) if self.troubles else None
 
 
@@ -58,19 +58,19 @@ async def guarded(folder: Path, disturb: Any, directories: Mapping[str, str] | N
     """Return after how long endless work was ended, and why."""
     pid_files = {"datanode": str(folder / "datanode.pid")}
     watch = await NodeWatch.start(LocalTransport("worker1"), WatchOptions(pid_files, directories or {}))
-    vigil = Vigil({"worker1": watch}, cast(Engine, ObservedRun({"worker1": pid_files})), None)
+    monitor = HealthMonitor({"worker1": watch}, cast(Engine, ObservedRun({"worker1": pid_files})), None)
     noticed: list[str] = []
     began_s = time.monotonic()
     try:
         work = asyncio.create_task(asyncio.sleep(60))
         asyncio.get_running_loop().call_later(0.1, disturb)
         with pytest.raises(AssayError) as raised:
-            await vigil.guard(work, noticed.append)
+            await monitor.guard(work, noticed.append)
         assert work.cancelled()
         assert noticed == [raised.value.message]
         return time.monotonic() - began_s, raised.value
     finally:
-        await vigil.stop()
+        await monitor.stop()
 
 
 @pytest.mark.slow
@@ -91,18 +91,18 @@ async def test_work_is_ended_soon_after_a_daemon_that_it_needs_is_gone(
 async def test_work_ends_as_it_would_while_all_is_well(tmp_path: Path, daemon: subprocess.Popen[bytes]) -> None:
     pid_files = {"datanode": str(tmp_path / "datanode.pid")}
     watch = await NodeWatch.start(LocalTransport("w"), WatchOptions(pid_files, {"disk": str(tmp_path)}))
-    vigil = Vigil({"w": watch}, cast(Engine, ObservedRun({"w": pid_files})), None)
+    monitor = HealthMonitor({"w": watch}, cast(Engine, ObservedRun({"w": pid_files})), None)
 
     async def work() -> str:
         await asyncio.sleep(2.5)
         return "done"
 
     try:
-        assert await vigil.guard(work(), pytest.fail) == "done"
-        await vigil.last_look()
+        assert await monitor.guard(work(), pytest.fail) == "done"
+        await monitor.last_look()
     finally:
-        await vigil.stop()
-    (seen,) = vigil.seen
+        await monitor.stop()
+    (seen,) = monitor.seen
     assert seen.looks >= 2
     assert (seen.daemons, seen.stuck, seen.devices) == ({}, (), [])
     assert seen.cpu_s / seen.looks < 0.1, "most of it is Python's start"
@@ -114,9 +114,9 @@ async def test_an_engine_without_daemons_of_its_own_is_asked_and_believed_the_se
 ) -> None:
     monkeypatch.setattr("assay.campaign.watching.ENGINE_INTERVAL_S", 0.0)
     engine = ObservedRun({}, [None, "late", None, "no master answers", "no master answers"])
-    vigil = Vigil({}, cast(Engine, engine), None)
+    monitor = HealthMonitor({}, cast(Engine, engine), None)
     with pytest.raises(EngineError, match="no master answers"):
-        await vigil.guard(asyncio.sleep(60), lambda _: None)
+        await monitor.guard(asyncio.sleep(60), lambda _: None)
     assert engine.troubles == []
 
 
@@ -139,28 +139,28 @@ async def test_a_peer_that_does_not_answer_counts_where_it_must_or_once_has(lab:
 @pytest.mark.slow
 async def test_two_nodes_without_a_path_end_the_work_but_not_while_one_of_them_is_silent() -> None:
     watches = {name: await NodeWatch.start(LocalTransport(name), WatchOptions()) for name in ("worker1", "worker2")}
-    vigil = Vigil(watches, cast(Engine, ObservedRun({})), None)
+    monitor = HealthMonitor(watches, cast(Engine, ObservedRun({})), None)
     try:
         for looks in range(1, UNHEARD_LOOKS):
             watches["worker1"].seen.take(line(unheard={"worker2": looks}), 1e9)
-        assert vigil._of_pairs() is None
+        assert monitor._of_pairs() is None
         watches["worker1"].seen.take(line(unheard={"worker2": UNHEARD_LOOKS}), 1e9)
-        error = vigil._of_pairs()
+        error = monitor._of_pairs()
         assert isinstance(error, HostError)
         assert error.message == "packets between worker1 and worker2 are lost, in one direction at least"
         watches["worker2"].heard_s -= 60
-        assert vigil._of_pairs() is None
+        assert monitor._of_pairs() is None
     finally:
-        await vigil.stop()
-    assert of_hosts(vigil.seen) == [error.message]
+        await monitor.stop()
+    assert of_hosts(monitor.seen) == [error.message]
 
 
 def test_a_node_that_no_other_hears_is_named_alone() -> None:
-    seen = [Seen(name) for name in ("master", "worker1", "worker2")]
+    seen = [NodeObservations(name) for name in ("master", "worker1", "worker2")]
     for one in (seen[0], seen[2]):
         one.take(line(unheard={"worker1": UNHEARD_LOOKS}), 10.0)
     assert of_hosts(seen) == ["no other node hears worker1"]
-    pair = [Seen("master"), Seen("worker1"), seen[2]]
+    pair = [NodeObservations("master"), NodeObservations("worker1"), seen[2]]
     assert of_hosts(pair) == ["packets between worker2 and worker1 are lost, in one direction at least"]
 
 
@@ -184,20 +184,20 @@ async def test_a_silent_host_is_asked_and_then_given_up(monkeypatch: pytest.Monk
     monkeypatch.setattr("assay.campaign.watching.SILENT_S", 0.6)
     host = Deaf("worker1")
     watch = await NodeWatch.start(host, WatchOptions())
-    vigil = Vigil({"worker1": watch}, cast(Engine, ObservedRun({})), None)
+    monitor = HealthMonitor({"worker1": watch}, cast(Engine, ObservedRun({})), None)
     os.kill(watch._process.pid, signal.SIGSTOP)
     try:
         # It is late, but it answers: nothing is said of it.
-        assert await vigil._of_host(watch) is None
+        assert await monitor._of_host(watch) is None
         await asyncio.sleep(0.8)
-        assert await vigil._of_host(watch) is None
+        assert await monitor._of_host(watch) is None
         host.deaf = True
         monkeypatch.setattr("assay.campaign.watching.ANSWER_S", 0.6)
         with pytest.raises(HostError, match="worker1 does not answer: no sign of life for"):
-            await vigil.guard(asyncio.sleep(60), lambda _: None)
+            await monitor.guard(asyncio.sleep(60), lambda _: None)
         assert host.dropped, "nobody waits for a host that says nothing"
     finally:
-        await vigil.stop()
+        await monitor.stop()
 
 
 class Ending:
@@ -205,7 +205,7 @@ class Ending:
 
     asked = 0
 
-    def trouble(self) -> str | None:
+    def health_check(self) -> str | None:
         self.asked += 1
         return "worker1 of the lab small is gone" if self.asked > 2 else None
 
@@ -214,19 +214,19 @@ class Ending:
 async def test_a_node_that_is_gone_is_told_as_that_and_not_as_a_lost_connection() -> None:
     host = Deaf("worker1")
     watch = await NodeWatch.start(host, WatchOptions())
-    vigil = Vigil({"worker1": watch}, cast(Engine, ObservedRun({})), cast(LabHealth, Ending()))
+    monitor = HealthMonitor({"worker1": watch}, cast(Engine, ObservedRun({})), cast(LabHealth, Ending()))
     os.kill(watch._process.pid, signal.SIGKILL)
     await watch._reading
     host.deaf = True
     try:
-        error = await vigil._of_host(watch)
+        error = await monitor._of_host(watch)
         assert isinstance(error, LabError)
         assert error.message == "worker1 of the lab small is gone"
     finally:
-        await vigil.stop()
+        await monitor.stop()
 
 
-def looks(namespace: str, directories: Mapping[str, str], *between: Sequence[str], **more: object) -> Seen:
+def looks(namespace: str, directories: Mapping[str, str], *between: Sequence[str], **more: object) -> NodeObservations:
     """Run the watch in a network namespace, with a command before each further look; return what was seen."""
     options = {
         "interval_s": 0.3,
@@ -238,7 +238,7 @@ def looks(namespace: str, directories: Mapping[str, str], *between: Sequence[str
     }
     options |= more
     command = ["ip", "netns", "exec", namespace, sys.executable, "-c", source("watch"), json.dumps(options)]
-    seen = Seen("worker1")
+    seen = NodeObservations("worker1")
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         seen.take(json.loads(process.stdout.readline()), time.time())
@@ -307,11 +307,11 @@ def line(**told: Any) -> dict[str, Any]:
     return {"daemons": {}, "links": {}, "room": {}, "unheard": {}, "oom": 0, "kernel": [], "cpu_s": 0.0, **told}
 
 
-def ended(*passed: bool) -> Gathered:
+def ended(*passed: bool) -> AttemptState:
     checks = tuple(Check("replicas", one, "2 of 2" if one else "1 of 2") for one in passed)
-    gathered = Gathered(finished=Finished(Outcome(0, "", {}, 0, 30.0), 1000.0))
-    gathered.judgement = Judgement(checks)
-    return gathered
+    state = AttemptState(finished=ProgramResult(Outcome(0, "", {}, 0, 30.0), 1000.0))
+    state.validation = ValidationResult(checks)
+    return state
 
 
 @pytest.mark.parametrize(
@@ -336,11 +336,11 @@ def ended(*passed: bool) -> Gathered:
 def test_links_and_devices_decide_the_class_before_what_came_of_them(
     told: dict[str, Any], at_unix_s: float, passed: bool, wants: tuple[RunStatus, FailureClass | None]
 ) -> None:
-    seen = Seen("worker1")
+    seen = NodeObservations("worker1")
     seen.take(line(**told), at_unix_s)
-    gathered = ended(passed)
-    gathered.seen = (seen,)
-    status, why, failure_class = status_of(gathered, None, NO_HISTORY)
+    state = ended(passed)
+    state.seen = (seen,)
+    status, why, failure_class = status_of(state, None, NO_HISTORY)
     assert (status, failure_class) == wants
     if failure_class is FailureClass.INFRASTRUCTURE:
         assert why is not None
@@ -349,14 +349,14 @@ def test_links_and_devices_decide_the_class_before_what_came_of_them(
 
 
 def test_what_devices_say_when_the_labs_disks_are_gone_is_no_cause_of_its_own() -> None:
-    seen = Seen("worker1")
+    seen = NodeObservations("worker1")
     seen.take(line(kernel=["EXT4-fs error (device loop3): nothing answers"]), 1010.0)
-    status, why, failure_class = status_of(Gathered(seen=(seen,)), LabError("assay-diskd died"), NO_HISTORY)
+    status, why, failure_class = status_of(AttemptState(seen=(seen,)), LabError("assay-diskd died"), NO_HISTORY)
     assert (status, why, failure_class) == (RunStatus.FAILED, "assay-diskd died", FailureClass.INFRASTRUCTURE)
 
 
 def test_lack_of_memory_is_named_by_the_kernels_words_and_counted_once() -> None:
-    seen = Seen("worker1")
+    seen = NodeObservations("worker1")
     kernel = (
         "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,"
         "oom_memcg=/assay-x/worker1,task_memcg=/assay-x/worker1,task=java,pid=4711,uid=0"
@@ -365,16 +365,16 @@ def test_lack_of_memory_is_named_by_the_kernels_words_and_counted_once() -> None
     words = "the kernel ended java (process 4711) on worker1 for lack of memory"
     assert of_memory([seen]) == [words]
     assert of_hosts([seen]) == []
-    gathered = Gathered(seen=(seen,))
-    status, why, failure_class = status_of(gathered, EngineError("worker1: datanode died"), NO_HISTORY)
+    state = AttemptState(seen=(seen,))
+    status, why, failure_class = status_of(state, EngineError("worker1: datanode died"), NO_HISTORY)
     assert (status, why, failure_class) == (RunStatus.FAILED, f"{words}; worker1: datanode died", FailureClass.ENGINE)
-    untold = Seen("worker1")
+    untold = NodeObservations("worker1")
     untold.take(line(oom=1), 1.0)  # a node whose user may not read the kernel's log
     assert of_memory([untold]) == ["the kernel ended a process on worker1 for lack of memory"]
 
 
 @pytest.mark.parametrize(
-    ("exit_status", "trouble", "words", "wants"),
+    ("exit_status", "problem", "words", "wants"),
     [
         (1, None, "the client ended with 1: ", FailureClass.WORKLOAD),
         (-9, None, "the client was ended by SIGKILL: ", FailureClass.ENGINE),
@@ -385,19 +385,19 @@ def test_lack_of_memory_is_named_by_the_kernels_words_and_counted_once() -> None
     ],
 )
 def test_what_the_engine_lost_is_no_fault_of_the_jobs(
-    exit_status: int, trouble: str | None, words: str, wants: FailureClass
+    exit_status: int, problem: str | None, words: str, wants: FailureClass
 ) -> None:
-    gathered = ended(True)
+    state = ended(True)
     log = Check("event log", False, "cut off")
-    gathered.finished = Finished(Outcome(exit_status, "", {}, 0, 30.0), 1000.0, checks=(log,))
-    gathered.trouble = trouble
-    status, why, failure_class = status_of(gathered, None, NO_HISTORY)
+    state.finished = ProgramResult(Outcome(exit_status, "", {}, 0, 30.0), 1000.0, checks=(log,))
+    state.problem = problem
+    status, why, failure_class = status_of(state, None, NO_HISTORY)
     assert status is (RunStatus.FAILED if exit_status else RunStatus.INVALID)
     assert str(why).startswith(words)
     assert failure_class is wants
-    gathered.judgement = ended(False).judgement
-    if exit_status == 0 and trouble is None:
-        assert status_of(gathered, None, NO_HISTORY)[2] is FailureClass.VALIDATION, "the output is wrong, too"
+    state.validation = ended(False).validation
+    if exit_status == 0 and problem is None:
+        assert status_of(state, None, NO_HISTORY)[2] is FailureClass.VALIDATION, "the output is wrong, too"
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.cli.device import entry_lines, value_text
-from assay.devices.calibration import Figure, Number, calibrate
+from assay.devices.calibration import CalibratedValue, DeviceMeasurement, calibrate
 from assay.devices.rates import HddAtScale, flash_transfer_s, hdd_random_iops
 from assay.errors import FormatError
 from assay.formats.bare.fio import parse_fio
@@ -40,11 +40,13 @@ def _figure(
     span: int | None = None,
     span_share: float = 1.0,
     moved: int = 0,
-) -> Figure:
-    return Figure(job, writes, random, size, 1, depth, rate, rate / size, latency_s, offset, span, span_share, moved)
+) -> DeviceMeasurement:
+    return DeviceMeasurement(
+        job, writes, random, size, 1, depth, rate, rate / size, latency_s, offset, span, span_share, moved
+    )
 
 
-def _hdd_figures(model: HddModel, read: float, write: float, **random: Any) -> list[Figure]:
+def _hdd_figures(model: HddModel, read: float, write: float, **random: Any) -> list[DeviceMeasurement]:
     disk = HddAtScale(model, read, CAPACITY_BYTES)
     iops = hdd_random_iops(disk, CAPACITY_BYTES, 4096)
     behind = CAPACITY_BYTES // 100
@@ -209,7 +211,7 @@ def test_depth_counts_only_where_the_engine_queues_and_offsets_only_on_a_device(
     assert figure.span_share == pytest.approx(0.1)
 
 
-def _calibrated_seek(capacity_bytes: int | None, size: str | None) -> Number:
+def _calibrated_seek(capacity_bytes: int | None, size: str | None) -> CalibratedValue:
     """Return the longest seek found from random reads of 15 ms over ``size`` of a block device."""
     some = {"size": size} if size else {}
     jobs = [_job("a", "read", 2 * 10**8, 0, rw="read"), _job("b", "read", 4096 * 1000 // 15, 1, rw="randread", **some)]

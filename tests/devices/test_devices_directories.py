@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.devices.directories import Use, available_space, bandwidths, fill, split, spread_of
+from assay.devices.directories import DirectoryUse, available_space, bandwidths, fill, split, spread_of
 from assay.model.baseline import Baseline, Measurement
 from assay.model.cluster import Device, DeviceKind
 from assay.repository import Repository
@@ -58,12 +58,12 @@ def test_twice_the_bandwidth_everywhere_is_the_same_split(given_rates: dict[str,
 
 
 counts = st.dictionaries(st.sampled_from(["a", "b", "c"]), st.integers(1, 5), min_size=1)
-uses = st.lists(st.builds(Use, counts, st.integers(1, 4).map(float)), min_size=1, max_size=2)
+uses = st.lists(st.builds(DirectoryUse, counts, st.integers(1, 4).map(float)), min_size=1, max_size=2)
 
 
 @given(uses, st.lists(st.integers(1, 1000), min_size=3, max_size=3), st.floats(0, 2000))
 def test_nothing_is_lost_and_no_device_holds_more_than_it_can(
-    given_uses: list[Use], sizes: list[int], data: float
+    given_uses: list[DirectoryUse], sizes: list[int], data: float
 ) -> None:
     capacities = dict(zip("abc", map(float, sizes), strict=True))
     filled = fill(capacities, given_uses)
@@ -82,7 +82,7 @@ def test_nothing_is_lost_and_no_device_holds_more_than_it_can(
 def test_a_split_ssd_is_full_long_before_the_disks_beside_it() -> None:
     directories = split(LISA14, error=0.1, most=16).directories
     capacities = {name: float(2 * TB if name != "ssd1" else 1.3 * TB) for name in LISA14}
-    filled = fill(capacities, [Use(directories, 3), Use(directories, 1)])
+    filled = fill(capacities, [DirectoryUse(directories, 3), DirectoryUse(directories, 1)])
     assert next(iter(filled.full_after)) == "ssd1"
     # 10 of 16 directories, 4 bytes for each byte of data: 1.3 TB are full after 520 GB.
     assert filled.full_after["ssd1"] == pytest.approx(520e9)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.devices.rates import (
+    BaselineSettings,
     HddAtScale,
-    Measured,
     flash_random_iops,
     flash_written_bytes_per_s,
     hdd_random_iops,
@@ -103,7 +103,9 @@ def test_a_burst_of_writes_is_fast_until_it_is_used_up() -> None:
 
 def test_the_baselines_expectation_scales_bandwidth_and_not_positioning() -> None:
     device = Device("d", DeviceKind.HDD, 120e6, 60e6, None, None, 10**12)
-    how = Measured(span_bytes=10**7, streams=8, stream_request_bytes=12288, random_request_bytes=4096, random_depth=1)
+    how = BaselineSettings(
+        span_bytes=10**7, streams=8, stream_request_bytes=12288, random_request_bytes=4096, random_depth=1
+    )
     small, large = modelled(device, 1 / 20, how), modelled(device, 1 / 10, how)
     assert small.read_bytes_per_s == pytest.approx(6e6, rel=0.01)
     assert small.write_bytes_per_s == pytest.approx(3e6, rel=0.01)

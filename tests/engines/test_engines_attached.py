@@ -15,7 +15,7 @@ import pytest
 
 from assay.engines.catalogue import engine_kind
 from assay.engines.contract import Engine, Provider
-from assay.engines.hadoop.site import Site
+from assay.engines.hadoop.site import ClientConfiguration
 from assay.errors import EngineError
 from assay.hosts import LocalTransport
 from assay.model.cluster import Address, Attachment, Cluster, Nic, Node, NodeType, Placement, Role
@@ -44,9 +44,9 @@ def standby() -> Iterator[tuple[Theirs, int]]:
 @pytest.fixture(autouse=True)
 def no_jobs_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
     async def ship(*_: object) -> object:
-        from assay.engines.hadoop.jobs import Jobs
+        from assay.engines.hadoop.jobs import JobsJar
 
-        return Jobs("/ours/jobs.jar")
+        return JobsJar("/ours/jobs.jar")
 
     monkeypatch.setattr("assay.engines.hadoop.jobs.ship", ship)
 
@@ -136,7 +136,7 @@ async def test_a_program_that_fails_is_an_outcome(theirs: tuple[Theirs, int], tm
         done = await engine.run(Program(TERAGEN, ("/assay/nowhere",)), {}, timeout_s=30, label="job", show=print)
         assert done.outcome.exit_status == 255
         assert any("nowhere" in line for line in done.outcome.last_words())
-        assert await engine.trouble() is None
+        assert await engine.health_check() is None
     finally:
         await provider.close()
 
@@ -195,7 +195,7 @@ async def test_a_cluster_that_restarts_between_runs_is_waited_for(
     vars(state).update(wrong)
     try:
         engine = (await provider.provide(configuration(), show)).engine
-        assert await engine.trouble() is None
+        assert await engine.health_check() is None
     finally:
         await provider.close()
     assert "waiting for the Hadoop that is somebody else's: " in shown[0]
@@ -274,11 +274,11 @@ async def test_of_two_masters_the_active_one_is_found_and_a_failover_is_followed
     provider = attached(tmp_path, port, settings=pair)
     engine = await opened(provider)
     try:
-        assert await engine.trouble() is None
+        assert await engine.health_check() is None
         state.state = "standby"
-        assert "no NameNode is active" in (await engine.trouble() or "")
+        assert "no NameNode is active" in (await engine.health_check() or "")
         state.state = "active"
-        assert await engine.trouble() is None
+        assert await engine.health_check() is None
     finally:
         await provider.close()
 
@@ -316,7 +316,9 @@ async def test_a_failover_in_the_middle_of_a_run_is_followed_by_what_looks_and_w
 
 
 def test_properties_that_refer_to_others_are_put_together() -> None:
-    site = Site({"a": "${b}/x", "b": "/${user.name}", "loop": "${loop}", "fs.defaultFS": "hdfs://h"}, "here", "me")
+    site = ClientConfiguration(
+        {"a": "${b}/x", "b": "/${user.name}", "loop": "${loop}", "fs.defaultFS": "hdfs://h"}, "here", "me"
+    )
     assert site.get("a") == "/me/x"
     assert site.history_folders()[0] == "/tmp/hadoop-yarn/staging/history/done_intermediate/me"
     assert "${loop}" in site.get("loop")

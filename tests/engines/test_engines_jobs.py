@@ -12,7 +12,7 @@ import pytest
 
 from assay.engines.hadoop import jobs
 from assay.engines.hadoop.distribution import ASSEMBLED_VERSION
-from assay.engines.hadoop.jobs import Jobs
+from assay.engines.hadoop.jobs import JobsJar
 from assay.engines.hadoop.maven import package
 from assay.errors import EngineError
 from assay.hosts import LocalTransport
@@ -99,7 +99,7 @@ async def test_the_jar_is_put_on_every_host(sources: Path, tmp_path: Path) -> No
     home.mkdir()
     shipped = await jobs.ship({"node": LocalTransport("node")}, str(home), lambda _: None)
     name = f"jobs-{hashlib.sha256(b'jar').hexdigest()[:12]}.jar"
-    assert shipped == Jobs(f"{home}/{name}")
+    assert shipped == JobsJar(f"{home}/{name}")
     assert (home / name).read_bytes() == b"jar"
     assert shipped.behind("a:b") == f"a:b:{shipped.path}"
     shipped.require_for(OWN)

@@ -17,7 +17,7 @@ import pytest
 
 from assay.engines.hadoop import readiness
 from assay.engines.hadoop.configuration import Deployment
-from assay.engines.hadoop.daemons import Health, in_words
+from assay.engines.hadoop.daemons import ClusterHealth, in_words
 from assay.engines.hadoop.readiness import CONTAINERS_MEMORY, note_places, require_ready
 from assay.errors import UnfitError
 from assay.hosts import LocalTransport
@@ -107,7 +107,7 @@ async def test_clocks_that_differ_and_containers_that_do_not_fit_are_told(
 
 
 def test_what_masters_see_is_told_in_words() -> None:
-    told = in_words(Health(live_datanodes=1, live_nodemanagers=2, safe_mode=True), 2)
+    told = in_words(ClusterHealth(live_datanodes=1, live_nodemanagers=2, safe_mode=True), 2)
     assert told == "1 DataNodes and 2 NodeManagers of 2 are live, HDFS in safe mode"
     assert in_words(None, 2) == "a master daemon does not answer"
 

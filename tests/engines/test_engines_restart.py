@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from assay.campaign.judging import status_of
-from assay.campaign.setting import Gathered
-from assay.engines.contract import Finished
+from assay.campaign.run_environment import AttemptState
+from assay.engines.contract import ProgramResult
 from assay.engines.hadoop.class_archive import ClassArchive, _merged
 from assay.engines.hadoop.configuration import daemon_state
 from assay.engines.hadoop.daemons import MASTER_DAEMONS, NAMENODE, WORKER_DAEMONS, Daemons
@@ -29,7 +29,7 @@ from assay.model.program import Outcome
 from assay.model.run import Check, FailureClass, RunStatus
 from assay.planning.limits import TimeLimit
 from assay.spec.cluster import load_cluster
-from assay.workloads.workload import Judgement
+from assay.workloads.workload import ValidationResult
 from engine_samples import CLUSTER, HYBRID, deployment
 from paths import EXAMPLES
 
@@ -137,13 +137,13 @@ def test_a_keeper_may_end_by_itself_and_the_others_are_killed_at_once(tmp_path: 
 
 def test_a_run_that_was_stopped_names_its_limit_and_where_that_comes_from() -> None:
     outcome = Outcome(124, "took longer than 480 s", {}, 0, 480.0, timed_out=True)
-    seen = Gathered(finished=Finished(outcome, 0.0))
+    seen = AttemptState(finished=ProgramResult(outcome, 0.0))
     status, why, failure_class = status_of(seen, None, TimeLimit(480.0, "4 × the longest of 2 like runs (2 min 00 s)"))
     assert (status, failure_class) == (RunStatus.FAILED, FailureClass.WORKLOAD)
     assert why == "it did not end within its time limit of 8 min 00 s: 4 × the longest of 2 like runs (2 min 00 s)"
-    lost = Gathered(finished=Finished(replace(outcome, timed_out=False, host_lost=True), 0.0))
+    lost = AttemptState(finished=ProgramResult(replace(outcome, timed_out=False, host_lost=True), 0.0))
     assert status_of(lost, None, TimeLimit(1.0, ""))[2] is FailureClass.INFRASTRUCTURE
-    died = replace(seen, trouble="worker1: datanode died")
+    died = replace(seen, problem="worker1: datanode died")
     assert status_of(died, None, TimeLimit(1.0, ""))[2] is FailureClass.ENGINE
 
 
@@ -158,8 +158,8 @@ def test_a_run_that_was_stopped_names_its_limit_and_where_that_comes_from() -> N
 )
 def test_output_that_nobody_could_check_is_not_called_wrong(check: Outcome | None, failure_class: FailureClass) -> None:
     broken = Check("sorted output", False, "TeraValidate could not run: Permission denied: staging")
-    finished = Finished(Outcome(0, "", {}, 0, 9.0), 0.0)
-    gathered = Gathered(finished=finished, judgement=Judgement((broken,), unjudged=check))
+    finished = ProgramResult(Outcome(0, "", {}, 0, 9.0), 0.0)
+    gathered = AttemptState(finished=finished, validation=ValidationResult((broken,), unjudged=check))
     status, why, found = status_of(gathered, None, TimeLimit(60.0, "a guess"))
     assert (status, found) == (RunStatus.INVALID, failure_class)
     assert why == "sorted output: TeraValidate could not run: Permission denied: staging"

@@ -99,7 +99,7 @@ async def test_a_ticket_of_a_keytab_lets_jobs_and_every_question_in(secured: Sec
         stored = await engine.storage.stored("/assay/output/x")
         await engine.storage.write("/assay/note", b"a word")
         assert await engine.storage.read("/assay/note") == b"a word"
-        assert await engine.trouble() is None
+        assert await engine.health_check() is None
         await engine.storage.delete("/assay/output")
     finally:
         await provider.close()

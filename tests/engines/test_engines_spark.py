@@ -320,9 +320,9 @@ def test_an_executor_that_went_while_a_job_ran_is_a_loss_but_not_one_that_was_le
         "Executor Info": {"Host": "w1", "Total Cores": 2},
     }
     told = recorded(log([*EVENTS[:2], added, EVENTS[2], removed("1", why), *EVENTS[3:]]), 0.0)
-    assert words is None if told.trouble is None else words is not None and told.trouble.startswith(words)
+    assert words is None if told.problem is None else words is not None and told.problem.startswith(words)
     after = recorded(log([*EVENTS[:2], added, *EVENTS[2:6], removed("1", why), *EVENTS[6:]]), 0.0)
-    assert after.trouble is None, "its jobs had ended"
+    assert after.problem is None, "its jobs had ended"
 
 
 def test_stages_of_jobs_that_a_program_calls_alike_are_one_phase() -> None:

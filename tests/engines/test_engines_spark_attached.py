@@ -12,7 +12,7 @@ from assay.engines.catalogue import engine_kind
 from assay.engines.contract import Engine, Provider
 from assay.engines.spark.attached import AttachedSpark
 from assay.engines.spark.distribution import SparkDistribution
-from assay.engines.spark.programs import Built
+from assay.engines.spark.programs import SparkPrograms
 from assay.errors import EngineError
 from assay.hosts import LocalTransport
 from assay.model.cluster import Attachment, Cluster, Nic, Node, NodeType, Placement, Role, SparkClient
@@ -44,9 +44,9 @@ def theirs() -> Iterator[tuple[Theirs, int]]:
 @pytest.fixture(autouse=True)
 def nothing_is_built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     async def ship(*_: object) -> object:
-        from assay.engines.hadoop.jobs import Jobs
+        from assay.engines.hadoop.jobs import JobsJar
 
-        return Jobs("/ours/jobs.jar")
+        return JobsJar("/ours/jobs.jar")
 
     async def ship_programs(*_: object) -> str:
         return "/ours/programs.jar"
@@ -55,7 +55,7 @@ def nothing_is_built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("assay.engines.hadoop.jobs.require", lambda _: tmp_path)
     monkeypatch.setattr("assay.engines.spark.attached.require", lambda _: SparkDistribution(tmp_path, "4.3.0"))
     monkeypatch.setattr(
-        "assay.engines.spark.programs.require", lambda *_: Built(tmp_path, {"spark.memory.fraction": "0.6"})
+        "assay.engines.spark.programs.require", lambda *_: SparkPrograms(tmp_path, {"spark.memory.fraction": "0.6"})
     )
     monkeypatch.setattr("assay.engines.spark.programs.ship", ship_programs)
 
@@ -185,9 +185,9 @@ async def test_other_applications_on_spark_s_own_master_disturb_a_run(
     engine = await opened(provider)
     try:
         done = await engine.run(ROWS, {"spark.executor.cores": "3"}, timeout_s=30, label="job", show=print)
-        assert await engine.trouble() is None
+        assert await engine.health_check() is None
         state.spark = {"status": "ALIVE", "workers": []}
-        assert await engine.trouble() == "Spark's master has no worker that lives"
+        assert await engine.health_check() == "Spark's master has no worker that lives"
     finally:
         await provider.close()
     disturbed = [str(each) for each in done.warnings if each.code is WarningCode.DISTURBED]

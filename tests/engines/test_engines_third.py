@@ -11,7 +11,7 @@ import pytest
 
 import assay.workloads
 from assay.campaign.prepare import prepare
-from assay.campaign.runner import Summary, carry_out
+from assay.campaign.runner import CampaignSummary, run_campaign
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.run import Origin, Run, RunStatus
 from assay.planning.plan_reader import load_plan
@@ -28,7 +28,7 @@ MODULE = '''
 from assay.model.program import Program
 from assay.workloads.checks import common_checks, equal
 from assay.workloads.inputs import OUTPUT, generated
-from assay.workloads.workload import DataFlow, Figure, Judgement, Option, Workload
+from assay.workloads.workload import DataFlow, Figure, ValidationResult, Option, Workload
 
 
 def sh(script):
@@ -65,7 +65,7 @@ class Words(Workload):
         stored = await evidence.files.stored(f"{OUTPUT}/words")
         checked = equal("check", evidence.check_outcome.exit_status, 0, "status")
         length = equal("bytes", stored.length_bytes, size.data_bytes)
-        return Judgement((*common_checks(outcome), length, checked), {"sorted_bytes": stored.length_bytes})
+        return ValidationResult((*common_checks(outcome), length, checked), {"sorted_bytes": stored.length_bytes})
 
 
 WORKLOADS = (Words(),)
@@ -106,11 +106,11 @@ def plan_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def carried_out(path: Path, repository: Repository, watcher: Quiet) -> Summary:
+def carried_out(path: Path, repository: Repository, watcher: Quiet) -> CampaignSummary:
     plan = load_plan(path, {"toy": ToyRules()})
     todo = prepare(plan, repository, again=False)
     provide = TOY.provider_of(plan.cluster)
-    work = carry_out(plan, plan.cluster, None, repository, todo, watcher, provide, with_baseline=False)
+    work = run_campaign(plan, plan.cluster, None, repository, todo, watcher, provide, with_baseline=False)
     return asyncio.run(work)
 
 

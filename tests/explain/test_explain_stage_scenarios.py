@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from assay.engines.simulated.process import simulate
-from assay.engines.simulated.scenario import Asked, scenario_of
+from assay.engines.simulated.scenario import SimulationRequest, scenario_of
 from assay.explain.learning import learned_profile
 from assay.model.plan import Configuration
 from assay.model.workload_profile import CostProfile, StageProfile, Uncertain
@@ -34,7 +34,9 @@ def _tree(profile: CostProfile, parameters: dict[str, str] | None = None) -> dic
     given = {"spark.shuffle.compress": "false", "spark.executor.cores": "2", **(parameters or {})}
     configuration = Configuration({}, plan.layouts["All-SSD"], given, engine="spark")
     size = Size(DATA, 1, maps=6, reduces=4, block_bytes=32 * 2**20)
-    return scenario_of(Asked(plan.cluster, configuration, "terasort", size, profile)).with_seed(1, "terasort", "tasks")
+    return scenario_of(SimulationRequest(plan.cluster, configuration, "terasort", size, profile)).with_seed(
+        1, "terasort", "tasks"
+    )
 
 
 def test_executors_are_spread_evenly_and_their_cores_take_tasks() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.campaign.journal import Journal
+from assay.campaign.journal import CampaignJournal
 from assay.errors import HostError
 from assay.lab.state import take_lab_lock
 from assay.process import Lock, Owner, lock_holder, start_ticks
@@ -41,7 +41,7 @@ def test_a_file_system_without_locks_is_not_taken_for_a_lock_that_another_holds(
     takers: list[Callable[[], object]] = [
         partial(Lock.try_take, tmp_path / "lock"),
         partial(take_lab_lock, tmp_path),
-        partial(ExitStack().enter_context, Journal(tmp_path, "1").hold()),
+        partial(ExitStack().enter_context, CampaignJournal(tmp_path, "1").hold()),
     ]
     for take in takers:
         with pytest.raises(HostError, match="has no locks") as raised:
@@ -52,7 +52,7 @@ def test_a_file_system_without_locks_is_not_taken_for_a_lock_that_another_holds(
 
 
 def test_a_lock_of_a_campaign_can_be_read_by_others(tmp_path: Path) -> None:
-    with Journal(tmp_path, "1").hold():
+    with CampaignJournal(tmp_path, "1").hold():
         assert (tmp_path / "lock").stat().st_mode & 0o044 == 0o044 & ~_umask()
     assert lock_holder(tmp_path / "lock") is None
 

@@ -9,7 +9,7 @@ import pytest
 from assay.errors import LabError
 from assay.lab.commands import run
 from assay.lab.lifecycle import Lab, remove
-from assay.lab.links import CHANGED, Links
+from assay.lab.links import CHANGED, LabLinks
 from assay.lab.state import lab_directory
 from lab_support import SCALE, require_lab, small_cluster, unique_name
 
@@ -57,7 +57,7 @@ def test_leaving_a_lab_leaves_it_as_described(name: str) -> None:
 
 def test_a_rate_that_the_kernel_does_not_have_is_an_error(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lab = Lab.attach(name)
-    monkeypatch.setattr(Links, "_apply", lambda *_: None)
+    monkeypatch.setattr(LabLinks, "_apply", lambda *_: None)
     with pytest.raises(LabError, match="should have 3e"):
         lab.links.shape(30e6)
     monkeypatch.undo()

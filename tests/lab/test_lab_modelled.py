@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from assay.errors import LabError
-from assay.lab.diskd import Daemon, find_daemon
-from assay.lab.journal import Header, Journal, read_journal
+from assay.lab.diskd import DiskDaemon, find_daemon
+from assay.lab.journal import LabHeader, UndoJournal, read_journal
 from assay.lab.lifecycle import Lab, labs, remove
 from assay.lab.probe import DEVICE_MODEL, clear_scratch, probe
 from assay.model.cluster import Cluster, Disks, LabSettings
@@ -37,10 +37,10 @@ def _cluster() -> Cluster:
     return replace(described, nodes=(master, replace(worker, type=kind)), lab=lab)
 
 
-def _daemon_of(lab_directory: Path) -> Daemon:
+def _daemon_of(lab_directory: Path) -> DiskDaemon:
     _, steps = read_journal(lab_directory)
     (step,) = (step for step in steps if step.kind == "diskd")
-    return Daemon(*(Path(step.arguments[name]) for name in ("program", "specification", "mount")))
+    return DiskDaemon(*(Path(step.arguments[name]) for name in ("program", "specification", "mount")))
 
 
 @pytest.fixture(scope="module")
@@ -225,8 +225,8 @@ def test_the_daemon_is_found_by_the_environment_and_a_wrong_one_is_none(tmp_path
 
 
 def test_a_daemon_that_fails_is_told_in_its_words_and_nothing_of_it_is_left(tmp_path: Path) -> None:
-    daemon = Daemon(_program(tmp_path, "echo 'bad disk' >&2; exit 1"), tmp_path / "model.json", tmp_path / "model")
-    journal = Journal.begin(tmp_path, Header("x", False, Owner.current()))
+    daemon = DiskDaemon(_program(tmp_path, "echo 'bad disk' >&2; exit 1"), tmp_path / "model.json", tmp_path / "model")
+    journal = UndoJournal.begin(tmp_path, LabHeader("x", False, Owner.current()))
     with pytest.raises(LabError, match="the disks' daemon failed: bad disk"):
         daemon.start([], 1, journal)
     assert _daemon_of(tmp_path) == daemon  # it was in the journal before it was started
@@ -239,10 +239,10 @@ def test_a_daemon_that_ignores_sigterm_is_killed_and_another_one_is_left_alone(t
     # It waits without starting a program: until its exec, the child of a shell has the shell's command line.
     os.mkfifo(tmp_path / "never-written")
     script = f"trap '' TERM; echo ready; read line < {tmp_path}/never-written"
-    journal = Journal.begin(tmp_path, Header("x", False, Owner.current()))
+    journal = UndoJournal.begin(tmp_path, LabHeader("x", False, Owner.current()))
     program = _program(tmp_path, script)
     # A script's command line begins with its interpreter, as `nice` stands before the program for a moment.
-    daemons = [Daemon(program, tmp_path / f"{name}.json", tmp_path / name) for name in ("one", "two")]
+    daemons = [DiskDaemon(program, tmp_path / f"{name}.json", tmp_path / name) for name in ("one", "two")]
     processes = [daemon.start([], 1, journal) for daemon in daemons]
     assert daemons[0].end() is None
     assert processes[0].wait(5) == -signal.SIGKILL

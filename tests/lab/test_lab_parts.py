@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from assay.devices.numbers import DIRTY_BYTES_MIN, dirty_seconds
 from assay.errors import LabError, SpecificationError
 from assay.lab import build, lifecycle, network, undo
-from assay.lab.cgroups import Controller, Limits, NodeGroup, find_controllers, throttle, throttle_directory
+from assay.lab.cgroups import Controller, DiskLimits, NodeCgroup, find_controllers, throttle, throttle_directory
 from assay.lab.commands import run
 from assay.lab.disks import scaled_disk
-from assay.lab.journal import JOURNAL, Header, Journal, Step, read_journal
+from assay.lab.journal import JOURNAL, LabHeader, UndoJournal, UndoStep, read_journal
 from assay.lab.lifecycle import Lab, labs
 from assay.lab.state import lab_directory, take_lab_lock
 from assay.model.cluster import Device, DeviceKind, Disks, Placement
@@ -60,7 +60,7 @@ def test_controllers_of_version_2_are_found_and_a_missing_one_is_missing(tmp_pat
 
 
 def test_version_2_carries_all_limits_in_the_nodes_own_group(tmp_path: Path) -> None:
-    group = NodeGroup(_version2(tmp_path), "demo", "worker1")
+    group = NodeCgroup(_version2(tmp_path), "demo", "worker1")
     group.make()
     node = tmp_path / "assay-demo" / "worker1"
     assert group.directories == (node,)
@@ -74,9 +74,9 @@ def test_version_2_carries_all_limits_in_the_nodes_own_group(tmp_path: Path) -> 
     assert (tmp_path / "cgroup.subtree_control").read_text() in {"+cpu", "+io", "+memory"}
     directory = throttle_directory(group)
     assert directory == node
-    assert throttle(node, "7:3", Limits(12e6, 11e6, 120, None))
+    assert throttle(node, "7:3", DiskLimits(12e6, 11e6, 120, None))
     assert (node / "io.max").read_text() == "7:3 rbps=12000000 wbps=11000000 riops=120 wiops=max"
-    assert throttle(node, "7:3", Limits())
+    assert throttle(node, "7:3", DiskLimits())
     assert (node / "io.max").read_text() == "7:3 rbps=max wbps=max riops=max wiops=max"
 
 
@@ -85,11 +85,11 @@ def test_version_1_throttles_in_the_root_group(tmp_path: Path) -> None:
     for mount in mounts.values():
         mount.mkdir()
     (mounts["io"] / "blkio.throttle.read_bps_device").write_text("")
-    group = NodeGroup({name: Controller(name, 1, mount) for name, mount in mounts.items()}, "demo", "n")
+    group = NodeCgroup({name: Controller(name, 1, mount) for name, mount in mounts.items()}, "demo", "n")
     group.make()
     assert {path.parent.parent.name for path in group.directories} == {"cpu", "cpuacct", "memory"}
     assert throttle_directory(group) == mounts["io"]
-    assert throttle(mounts["io"], "7:3", Limits(12e6, None, None, 120))
+    assert throttle(mounts["io"], "7:3", DiskLimits(12e6, None, None, 120))
     written = {path.name: path.read_text() for path in mounts["io"].glob("*_device")}
     assert written == {
         "blkio.throttle.read_bps_device": "7:3 12000000",
@@ -123,7 +123,7 @@ def test_a_modelled_arm_moves_as_much_time_of_transfer_per_seek_at_every_scale(s
 def test_a_disk_scales_rates_and_capacity_but_not_requests() -> None:
     device = Device("d", DeviceKind.HDD, 120e6, 100e6, 120, 110, 10**12)
     spec = scaled_disk("n", device, 0.1, Path("x"), Disks.THROTTLE)
-    assert spec.limits == Limits(pytest.approx(12e6), pytest.approx(10e6), 120, 110)  # type: ignore[arg-type]
+    assert spec.limits == DiskLimits(pytest.approx(12e6), pytest.approx(10e6), 120, 110)  # type: ignore[arg-type]
     assert spec.capacity_bytes == pytest.approx(10**11, abs=4096)
     assert spec.request_bytes == 128 * 1024
     assert spec.dirty_bytes == 5_000_000  # half a second
@@ -162,9 +162,9 @@ def test_a_subnet_that_the_machine_uses_is_not_chosen(monkeypatch: pytest.Monkey
 
 
 def test_the_journal_gives_back_what_was_recorded_and_ignores_a_line_cut_short(tmp_path: Path) -> None:
-    header = Header("demo", True, Owner.current())
-    journal = Journal.begin(tmp_path, header)
-    steps = [Step("namespace", {"name": "a"}), Step("image", {"path": "/x"})]
+    header = LabHeader("demo", True, Owner.current())
+    journal = UndoJournal.begin(tmp_path, header)
+    steps = [UndoStep("namespace", {"name": "a"}), UndoStep("image", {"path": "/x"})]
     journal.record(*steps)
     with (tmp_path / JOURNAL).open("ab") as file:
         file.write(b'{"kind":"link","argum')
@@ -286,4 +286,4 @@ def test_a_node_with_more_memory_than_the_machine_is_refused_before_anything_is_
     assert cluster.lab is not None
     large = replace(cluster, lab=replace(cluster.lab, memory_floor_bytes=900 * 10**12))
     with pytest.raises(LabError, match=r"900 TB of memory, and this machine has .*\n.*lower memory_floor"):
-        build.build(large, cast("build.Site", None))
+        build.build(large, cast("build.LabSite", None))

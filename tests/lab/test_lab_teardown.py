@@ -13,7 +13,7 @@ import pytest
 
 from assay.errors import LabError
 from assay.lab import undo
-from assay.lab.journal import Header, Journal, Step
+from assay.lab.journal import LabHeader, UndoJournal, UndoStep
 from assay.lab.lifecycle import Lab, clear_abandoned, labs, remove
 from assay.model.cluster import Disks
 from assay.process import Owner
@@ -163,8 +163,8 @@ def test_after_a_reboot_only_files_are_removed(tmp_path: Path) -> None:
         directory = tmp_path / "labs" / name
         directory.mkdir(parents=True)
         owner = replace(Owner.current(), boot_id="00000000-0000-0000-0000-000000000000")
-        journal = Journal.begin(directory, Header(name, True, owner))
-        journal.record(Step("namespace", {"name": namespace}))
+        journal = UndoJournal.begin(directory, LabHeader(name, True, owner))
+        journal.record(UndoStep("namespace", {"name": namespace}))
         (directory / "lab.json").write_text("{}")
         assert [status.state for status in labs(tmp_path)] == ["abandoned"]
         assert len(clear_abandoned(tmp_path)) == 1

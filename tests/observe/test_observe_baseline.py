@@ -14,10 +14,10 @@ import pytest
 
 from assay.cli import baseline as cli
 from assay.devices import rates as device_rates
-from assay.devices.rates import Measured
+from assay.devices.rates import BaselineSettings
 from assay.errors import HostError
 from assay.hosts import LocalTransport
-from assay.hosts.transport import Completed
+from assay.hosts.transport import CommandResult
 from assay.model.baseline import Baseline
 from assay.model.cluster import Cluster, Device, DeviceKind, Disks, LabSettings, Nic, Node, NodeType, Placement, Role
 from assay.observe import baseline
@@ -100,10 +100,10 @@ class Recorder:
     commands: list[tuple[str, ...]] = field(default_factory=list)
     knows_file_systems: bool = True
 
-    async def run(self, argv: Sequence[str], **_: Any) -> Completed:
+    async def run(self, argv: Sequence[str], **_: Any) -> CommandResult:
         self.commands.append(tuple(argv))
         refused = argv[:2] == ["sync", "-f"] and not self.knows_file_systems
-        return Completed(tuple(argv), int(refused), _fio_report(argv) if argv[0] == "fio" else b"", b"")
+        return CommandResult(tuple(argv), int(refused), _fio_report(argv) if argv[0] == "fio" else b"", b"")
 
 
 def _fio_report(argv: Sequence[str]) -> bytes:
@@ -158,7 +158,7 @@ async def test_a_real_hdds_short_seeks_are_not_compared_with_the_whole_disks_req
     cluster = _with_hdd(None)
     found = {m.metric: (m.expected, m.modelled) for m in (await _told(Recorder(), cluster)).measurements}
     hdd = cluster.nodes[0].type.devices[0]
-    how = Measured(int(150e6 * baseline.FILE_S) // 2**22 * 2**22, 8, 2 * baseline.HOST_READAHEAD_BYTES, 4096, 1)
+    how = BaselineSettings(int(150e6 * baseline.FILE_S) // 2**22 * 2**22, 8, 2 * baseline.HOST_READAHEAD_BYTES, 4096, 1)
     by_model = device_rates.modelled(hdd, 1.0, how)
     assert found == {
         "sequential_read_bytes_per_s": (150e6, False),
@@ -202,9 +202,9 @@ async def test_a_disk_without_room_is_not_written_to(tmp_path: Path) -> None:
     """The file may take a tenth of what is free; the folder that was made for it goes again."""
 
     class Full(LocalTransport):
-        async def run(self, argv: Sequence[str], **options: Any) -> Completed:
+        async def run(self, argv: Sequence[str], **options: Any) -> CommandResult:
             if argv[0] == "df":
-                return Completed(tuple(argv), 0, b"Avail\n1000000\n", b"")
+                return CommandResult(tuple(argv), 0, b"Avail\n1000000\n", b"")
             assert argv[0] != "fio"
             return await super().run(argv, **options)
 

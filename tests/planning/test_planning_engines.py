@@ -19,7 +19,7 @@ from toy_engine import ToyRules
 ENGINES = {**all_rules(), "toy": ToyRules()}
 MODULE = """
 from assay.model.program import Program
-from assay.workloads.workload import DataFlow, Judgement, Workload
+from assay.workloads.workload import DataFlow, ValidationResult, Workload
 
 class Echo(Workload):
     name, title, flow = "echo", "Echo", DataFlow(written=1)
@@ -28,7 +28,7 @@ class Echo(Workload):
         return {"toy": Program("echo", ())}
 
     async def judge(self, size, outcome, evidence):
-        return Judgement(())
+        return ValidationResult(())
 
 WORKLOADS = (Echo(),)
 """

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from assay.campaign.journal import begun_campaign
+from assay.campaign.journal import create_campaign
 from assay.cli.main import assay
 from assay.errors import AssayError, SpecificationError
 from assay.model.run import FailureClass, Origin, Run, RunStatus
@@ -209,7 +209,7 @@ def test_that_nothing_is_expected_to_be_faster_is_written_down_though_a_lucky_ru
     """Every candidate takes as long; in some search another than the plan's own was lucky, and is not expected."""
     asked = TuningAsked(OVER, "terasort", 10, 2)
     tuning = tuning_made(load_plan(PLAN), asked, None, None, Origin.MEASURED)
-    journal = begun_campaign(Repository.create(tmp_path).folders.campaigns, tuning.plan, 14)
+    journal = create_campaign(Repository.create(tmp_path).folders.campaigns, tuning.plan, 14)
     tuning.keep(journal)
 
     def state(runs: list[Run]) -> TuningState:
@@ -349,7 +349,7 @@ def test_a_tunings_own_runs_are_not_learned_from_beforehand(tmp_path: Path) -> N
     plan, asked = load_plan(PLAN), TuningAsked(OVER, "terasort", 8, warm=Warm.PREDICTION)
     repository = repository_of(tmp_path, 60)
     before = tuning_made(plan, asked, repository, None, Origin.MEASURED)
-    journal = begun_campaign(repository.folders.campaigns, before.plan, 8)
+    journal = create_campaign(repository.folders.campaigns, before.plan, 8)
     before.keep(journal)
     first = before.tuner(before.plan, (), [])[0]
     repository.publish(replace(made(first, 1.0), run_id=new_run_id(), campaign_id=journal.campaign_id))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assay.campaign.journal import begun_campaign
+from assay.campaign.journal import create_campaign
 from assay.cli.main import assay
 from assay.errors import SpecificationError
 from assay.planning.expansion import expand
@@ -97,7 +97,7 @@ def test_what_the_cluster_can_not_run_is_left_out_and_nothing_left_is_an_error()
 def test_next_writes_a_plan_that_run_takes(tmp_path: Path) -> None:
     plan = load_plan(LAB)
     repository = Repository.create(tmp_path / "repository")
-    campaign = begun_campaign(repository.folders.campaigns, plan, 4)
+    campaign = create_campaign(repository.folders.campaigns, plan, 4)
     levels = itertools.product(("HDD", "HD5"), (1, 2, 3, 4), (4, 8, 16))
     for layout, containers, sort in itertools.islice(levels, 0, 23):
         repository.publish(

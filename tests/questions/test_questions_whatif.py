@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from assay.cli.main import assay
 from assay.engines.simulated.draws import DEVICE_SIGMA, cpu_sigma, draws, spread_of
 from assay.engines.simulated.error_model import Spread, correction, sigma_of, time_shares
-from assay.engines.simulated.scenario import Asked, scenario_of
+from assay.engines.simulated.scenario import SimulationRequest, scenario_of
 from assay.errors import AssayError
 from assay.planning.altered import altered, only_run
 from assay.planning.inputs import size_of
@@ -248,7 +248,7 @@ def test_a_labs_profile_on_real_hosts_says_so() -> None:
     changed = altered(plan, {"layout": "All-HDD"}, "dfsioe-read")
     run = only_run(changed)
     size = size_of(run, changed)
-    asked = Asked(changed.cluster, run.configuration, run.workload.name, size, shipped_profile())
+    asked = SimulationRequest(changed.cluster, run.configuration, run.workload.name, size, shipped_profile())
     found = scenario_of(asked)
     assert "cpu_pool" not in found.tree["cluster"]
     assert any("learned in labs" in words for words in found.assumptions)

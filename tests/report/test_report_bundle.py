@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from assay.campaign.journal import begun_campaign
+from assay.campaign.journal import create_campaign
 from assay.cli.main import assay
 from assay.errors import RepositoryError, SpecificationError
 from assay.planning.plan_reader import load_plan
@@ -34,7 +34,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a repository with the runs of a campaign of the example's plan."""
     folder = tmp_path_factory.mktemp("repository")
     repository = Repository.create(folder)
-    journal = begun_campaign(repository.folders.campaigns, load_plan(EXAMPLES / "hdd-vs-ssd.yaml"), 0)
+    journal = create_campaign(repository.folders.campaigns, load_plan(EXAMPLES / "hdd-vs-ssd.yaml"), 0)
     for run in study_runs():
         repository.publish(replace(run, campaign_id=journal.campaign_id), logs={"job.log": b"done"})
     return folder
@@ -163,7 +163,7 @@ def test_an_import_goes_as_a_whole_with_its_source(tmp_path: Path) -> None:
 def test_a_plan_may_bring_a_cluster_file_that_was_not_kept(tmp_path: Path) -> None:
     repository = Repository.create(tmp_path / "r")
     plan = load_plan(EXAMPLES / "hdd-vs-ssd.yaml")
-    journal = begun_campaign(repository.folders.campaigns, plan, 0)
+    journal = create_campaign(repository.folders.campaigns, plan, 0)
     (journal.folder / "cluster.yaml").unlink()
     for number, layout in enumerate(("HD2", "SS2")):
         repository.publish(replace(make_run(number, layout=layout), campaign_id=journal.campaign_id))

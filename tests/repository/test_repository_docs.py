@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from assay.campaign.journal import begun_campaign
+from assay.campaign.journal import create_campaign
 from assay.model.imported import ImportedRun
 from assay.model.run import Task
 from assay.planning.expansion import expand
@@ -55,7 +55,7 @@ def test_all_that_is_written_is_named_on_the_page(tmp_path: Path) -> None:
     found = ImportedRun("k", "x:1", make_run(2), (TASK,), make_trace(run))
     repository.import_runs("any", lambda: iter([found]), [("x.csv", tmp_path / "x.csv")])
     plan = load_plan(ROOT / "examples" / "lab" / "hdd-vs-ssd.yaml")
-    journal = begun_campaign(repository.folders.campaigns, plan, len(schedule(plan, expand(plan))))
+    journal = create_campaign(repository.folders.campaigns, plan, len(schedule(plan, expand(plan))))
     with journal.hold():
         journal.write("start")
         journal.now("map 4 %")

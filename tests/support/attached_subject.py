@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.engines.catalogue import engine_kind
-from assay.engines.contract import Engine, EngineFacts, EngineKind, Provided, Provider, ProviderKind, Show
+from assay.engines.contract import Engine, EngineFacts, EngineKind, ProvidedEngine, Provider, ProviderKind, Show
 from assay.engines.hadoop.attached import AttachedHadoop
 from assay.engines.hadoop.deployed import DeployedHadoop
 from assay.engines.hadoop.engine import HadoopEngine
@@ -174,7 +174,7 @@ class BesideTheirs:
         self._ours = engine_kind(self._engine_name).provider_of(ours)(ours, self._transports)
         await self._ours.open(show)
 
-    async def provide(self, configuration: Configuration, show: Show) -> Provided:
+    async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
         return await self._provider.provide(configuration, show)
 
     async def close(self) -> None:

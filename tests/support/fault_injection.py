@@ -16,10 +16,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assay.lab.cgroups import Limits, find_controllers, member_pids, throttle
+from assay.lab.cgroups import DiskLimits, find_controllers, member_pids, throttle
 from assay.lab.diskd import daemon_of
 from assay.lab.journal import read_journal
-from assay.lab.network import Network
+from assay.lab.network import LabNetwork
 from assay.lab.state import lab_directory
 from campaign_support import Campaign, java_processes
 from fault_layer import READS, WRITES, Layer
@@ -152,7 +152,7 @@ def link_down(node: str, seconds: float | None) -> Injection:
     """Take a node's port at the switch down, for a time or for good."""
 
     def inject(scene: Scene) -> None:
-        switch = Network(scene.name, None, {}, {}).switch  # type: ignore[arg-type]
+        switch = LabNetwork(scene.name, None, {}, {}).switch  # type: ignore[arg-type]
         command = ["ip", "-n", switch, "link", "set", f"port{NODES.index(node)}"]
         subprocess.run([*command, "down"], check=True)
         if seconds is not None:
@@ -165,7 +165,7 @@ def cut_off(node: str, peer: str, *, both: bool) -> Injection:
     """Lose all packets from a node to another, or both ways, until the attempt is over: by a wrong neighbour."""
 
     def inject(scene: Scene) -> None:
-        network = Network(scene.name, None, {}, {})  # type: ignore[arg-type]
+        network = LabNetwork(scene.name, None, {}, {})  # type: ignore[arg-type]
         described = json.loads((lab_directory(scene.name) / "lab.json").read_text())["cluster"]
         addresses = {one["name"]: one["address"]["host"] for one in described["nodes"]}
         pairs = [(node, peer), (peer, node)] if both else [(node, peer)]
@@ -213,10 +213,11 @@ def slower(node: str, device: str, share: float, bytes_per_s: float) -> Injectio
                 number = Path("/sys/class/block", Path(str(step["block"])).name, "dev").read_text().strip()
                 io = find_controllers(Path("/proc/self/mountinfo").read_text())["io"]
                 rate = bytes_per_s * share
-                assert throttle(io.mount, number, Limits(rate, rate))
+                assert throttle(io.mount, number, DiskLimits(rate, rate))
                 # A loop device that is detached keeps its throttle: the lab does not know of this one.
                 scene.after(
-                    0.0, functools.partial(_when_over, scene, functools.partial(throttle, io.mount, number, Limits()))
+                    0.0,
+                    functools.partial(_when_over, scene, functools.partial(throttle, io.mount, number, DiskLimits())),
                 )
 
     return inject

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from assay.lab.commands import parallel
-from assay.lab.journal import Header, Journal
-from assay.lab.network import Network, make_network, plan_network
+from assay.lab.journal import LabHeader, UndoJournal
+from assay.lab.network import LabNetwork, make_network, plan_network
 from assay.lab.undo import undo_all
 from assay.process import Owner
 from hosts_support import write_key
@@ -65,7 +65,7 @@ class Fleet:
     """The hosts' addresses by name, and what lets a user in."""
 
     folder: Path
-    network: Network
+    network: LabNetwork
 
     @property
     def key(self) -> str:
@@ -99,7 +99,7 @@ def fleet(
     require_lab()
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o755)
-    journal = Journal.begin(folder, Header("fleet", False, Owner.current()))
+    journal = UndoJournal.begin(folder, LabHeader("fleet", False, Owner.current()))
     network = plan_network(f"f{os.getpid()}", dict.fromkeys(names, 1e9))
     processes: list[subprocess.Popen[bytes]] = []
     try:

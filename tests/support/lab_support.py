@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.lab.diskd import FUSE, find_daemon
-from assay.lab.network import Network
+from assay.lab.network import LabNetwork
 from assay.lab.probe import DEVICE_MODEL, DISK_RATES, probe
 from assay.lab.state import state_root
 from assay.model.cluster import (
@@ -117,7 +117,7 @@ def left_of(name: str, state: Path) -> list[str]:
     left += [f"control group {path}" for path in groups]
     mounts = Path("/proc/self/mountinfo").read_text().splitlines()
     left += [f"mount {line}" for line in mounts if folder in line or f"assay-{name}" in line]
-    interface = Network(name, None, {}, {}).host_interface  # type: ignore[arg-type]
+    interface = LabNetwork(name, None, {}, {}).host_interface  # type: ignore[arg-type]
     left += [f"interface {interface}"] if Path("/sys/class/net", interface).exists() else []
     left += [f"folder {path}" for path in (state / "labs").glob(name if shared else "*")]
     return left + _processes_about(f"assay-{name}", folder if shared else f"{folder}/labs") + _loose_throttles()

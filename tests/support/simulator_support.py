@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from assay.campaign.journal import begun_campaign
+from assay.campaign.journal import create_campaign
 from assay.campaign.plan_texts import carried_files
 from assay.installation import installation
 from assay.model.run import Job, Origin, Task
@@ -54,7 +54,7 @@ def measured_repository(root: Path, *, carried: bool = False) -> Repository:
     plan = load_plan(EXAMPLE)
     planned = schedule(plan, expand(plan))
     store = Repository.create(root)
-    journal = begun_campaign(store.folders.campaigns, plan, len(planned))
+    journal = create_campaign(store.folders.campaigns, plan, len(planned))
     for number, one in enumerate(planned):
         _publish(store, one, number, plan.name, journal.campaign_id, carried_files(plan) if carried else {})
     return store

@@ -12,18 +12,18 @@ from pathlib import Path
 
 import assay.engines.timing
 from assay.campaign.judging import status_of
-from assay.campaign.setting import Gathered
-from assay.engines.contract import EngineFacts, Finished
+from assay.campaign.run_environment import AttemptState
+from assay.engines.contract import EngineFacts, ProgramResult
 from assay.hosts import LocalTransport
 from assay.model.program import Program
 from assay.planning.limits import NO_HISTORY
 from assay.spec.cluster import load_cluster
-from assay.workloads.workload import Judgement
+from assay.workloads.workload import ValidationResult
 from campaign_support import write_local_plan
 from toy_engine import ToyEngine, ToyStorage
 
 
-async def carried_out(folder: Path, script: str, limit_s: float = 60) -> Finished:
+async def carried_out(folder: Path, script: str, limit_s: float = 60) -> ProgramResult:
     """Run ``script`` by sh as the engine's job."""
     write_local_plan(folder, "toy", "")
     cluster = load_cluster(folder / "cluster.yaml")
@@ -37,7 +37,7 @@ def main() -> None:
     """Run it, and print what became of it."""
     assay.engines.timing.MISSED_S = float(sys.argv[4])  # ten seconds would make each test a long one
     finished = asyncio.run(carried_out(Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])))
-    judged = status_of(Gathered(finished=finished, judgement=Judgement(())), None, NO_HISTORY)
+    judged = status_of(AttemptState(finished=finished, validation=ValidationResult(())), None, NO_HISTORY)
     outcome = finished.outcome
     print(json.dumps([outcome.exit_status, outcome.duration_s, finished.sources["duration_s"], *judged]))
 

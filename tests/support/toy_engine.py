@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from assay.engines.contract import EngineFacts, EngineKind, Finished, ProviderKind, Show
+from assay.engines.contract import EngineFacts, EngineKind, ProgramResult, ProviderKind, Show
 from assay.engines.skeleton import ClientEngine, HeldProvider, ListedStorage, PlainRules
 from assay.errors import EngineError
 from assay.model.cluster import Cluster
@@ -66,7 +66,9 @@ class ToyEngine(ClientEngine[ToyStorage]):
     def data_directories(self) -> Mapping[str, Sequence[str]]:
         return {self.master.name: [str(self.storage.root)]}
 
-    async def carry(self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str) -> Finished:
+    async def carry(
+        self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
+    ) -> ProgramResult:
         command = [program.main_class, *program.arguments]
         done = await self.client(command, timeout_s, label, env={"STORE": str(self.storage.root), **program.options})
         end_s, state = done.outcome.duration_s, "failed" if done.outcome.exit_status else "succeeded"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from assay.campaign.journal import Journal, begun_campaign
+from assay.campaign.journal import CampaignJournal, create_campaign
 from assay.model.run import FailureClass, RunStatus
 from assay.planning.plan_reader import load_plan
 from assay.questions.tuning import TUNING
@@ -17,9 +17,9 @@ from paths import ROOT
 PLAN = ROOT / "examples" / "bsc-2015" / "quick-containers.yaml"
 
 
-def published_tuning(repository: Repository, times_s: Sequence[tuple[int, float | None]]) -> Journal:
+def published_tuning(repository: Repository, times_s: Sequence[tuple[int, float | None]]) -> CampaignJournal:
     """Publish the runs of a tuning: four of the search, then pairs; a run without a time has failed."""
-    journal = begun_campaign(repository.folders.campaigns, load_plan(PLAN), len(times_s))
+    journal = create_campaign(repository.folders.campaigns, load_plan(PLAN), len(times_s))
     told = {
         "workload": "terasort",
         "over": {"containers": ["2", "4", "6"]},

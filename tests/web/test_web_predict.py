@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from fastapi.testclient import TestClient
 
-from assay.campaign.journal import begun_campaign
+from assay.campaign.journal import create_campaign
 from assay.cli.main import assay
 from assay.planning.plan_reader import load_plan
 from assay.questions.coverage_map import coverage_map
@@ -71,7 +71,7 @@ def test_a_cell_that_was_never_measured_has_a_plan_that_measures_it(client: Test
     for run in learning_runs():
         made.publish(replace(run, cluster="bsc-2015"))
     plan = load_plan(ROOT / "examples" / "bsc-2015" / "plan.yaml")
-    begun_campaign(made.folders.campaigns, plan, 1)
+    create_campaign(made.folders.campaigns, plan, 1)
     other = client_of(root)
     asked = {"where": ["workload=sort", "layout=SSD", "network=IB", "cluster=bsc-2015"]}
     found = other.get("/api/v1/missing", params=asked)

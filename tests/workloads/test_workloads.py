@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assay.model.program import Outcome, Stored
 from assay.model.stream import CountedStream
 from assay.workloads.catalogue import workloads
-from assay.workloads.workload import Evidence, Judgement, Size
+from assay.workloads.workload import Size, ValidationInput, ValidationResult
 
 MIB = 2**20
 SIZE = Size(data_bytes=60 * MIB, replication=3, files=6, maps=6, reduces=4)
@@ -62,12 +62,12 @@ def judge(
     check: Outcome | None = None,
     place: str | None = None,
     size: Size = SIZE,
-) -> Judgement:
-    facts = Evidence(files, manifest or {}, check, place)
+) -> ValidationResult:
+    facts = ValidationInput(files, manifest or {}, check, place)
     return asyncio.run(workloads()[name].judge(size, ended, facts))
 
 
-def failing(judged: Judgement) -> set[str]:
+def failing(judged: ValidationResult) -> set[str]:
     return {check.name for check in judged.checks if not check.passed}
 
 

@@ -14,7 +14,7 @@ from assay.model.program import Outcome, Stored
 from assay.model.reference import Answered, Asked
 from assay.repository.reference import answered
 from assay.workloads.decision_support import DecisionSupport, rows_of, same_value, scale_factor
-from assay.workloads.workload import Evidence, Judgement, Size
+from assay.workloads.workload import Size, ValidationInput, ValidationResult
 
 WORKLOAD = DecisionSupport()
 SIZE = Size(10**7, 1, maps=2)
@@ -58,14 +58,14 @@ def texts(reference: Answered) -> dict[str, str]:
     }
 
 
-def judged(reference: Answered, told: dict[str, str], size: Size = SIZE, **counters: int) -> Judgement:
+def judged(reference: Answered, told: dict[str, str], size: Size = SIZE, **counters: int) -> ValidationResult:
     manifest = {"TABLES_BYTES": reference.files_bytes, "TABLES_CHECKSUM": reference.files_checksum}
     times = {f"QUESTION_{number:02d}_MS": 250 for number in range(1, 23)}
     ended = Outcome(0, "", {"assay": times | counters}, 0, 20.0)
-    return asyncio.run(WORKLOAD.judge(size, ended, Evidence(Answers(told), manifest, None, "/in", reference)))
+    return asyncio.run(WORKLOAD.judge(size, ended, ValidationInput(Answers(told), manifest, None, "/in", reference)))
 
 
-def failing(judgement: Judgement) -> dict[str, str]:
+def failing(judgement: ValidationResult) -> dict[str, str]:
     return {check.name: check.detail for check in judgement.checks if not check.passed}
 
 
@@ -87,8 +87,8 @@ def test_another_answer_a_missing_one_and_other_files_are_told(reference: Answer
     assert "no answer was written" in failing(judged(reference, {"01": right["01"]}))["answers"]
     other = replace(reference, files_checksum=reference.files_checksum + 1)
     manifest = {"TABLES_BYTES": reference.files_bytes, "TABLES_CHECKSUM": reference.files_checksum}
-    evidence = Evidence(Answers(right), manifest, None, "/in", other)
-    assert set(failing(asyncio.run(WORKLOAD.judge(SIZE, Outcome(0, "", {}, 0, 1.0), evidence)))) == {
+    validation_input = ValidationInput(Answers(right), manifest, None, "/in", other)
+    assert set(failing(asyncio.run(WORKLOAD.judge(SIZE, Outcome(0, "", {}, 0, 1.0), validation_input)))) == {
         "checksum of tables"
     }
 

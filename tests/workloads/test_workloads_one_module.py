@@ -22,7 +22,7 @@ from assay.planning.schemas import json_schema
 from assay.statistics.factors import circumstances
 from assay.wording.titles import workload_title
 from assay.workloads.catalogue import workloads
-from assay.workloads.workload import Evidence
+from assay.workloads.workload import ValidationInput
 from builders import make_run
 
 MODULE = '''
@@ -32,7 +32,7 @@ from assay.model.program import Program
 from assay.workloads.checks import common_checks, equal
 from assay.workloads.hadoop_options import storing
 from assay.workloads.inputs import OUTPUT, generated
-from assay.workloads.workload import MAPS, DataFlow, Judgement, Option, Workload
+from assay.workloads.workload import MAPS, DataFlow, ValidationResult, Option, Workload
 
 
 class Reverse(Workload):
@@ -55,7 +55,7 @@ class Reverse(Workload):
     async def judge(self, size, outcome, evidence):
         stored = await evidence.files.stored(f"{OUTPUT}/reverse")
         doubled = equal("bytes in HDFS", stored.length_bytes, 2 * size.data_bytes)
-        return Judgement((*common_checks(outcome), doubled))
+        return ValidationResult((*common_checks(outcome), doubled))
 
 
 WORKLOADS = (Reverse(),)
@@ -168,8 +168,8 @@ def test_its_checks_judge_what_its_program_left(tmp_path: Path) -> None:
     program = workload.programs(size, "/in")[plan.engine]
     assert program.arguments == ("/in", "/assay/output/reverse", run.workload.parameters["turns"])
     for length_bytes, broken in ((200 * 10**9, []), (100 * 10**9, ["bytes in HDFS"])):
-        evidence = Evidence(OneFile(length_bytes), {}, None, "/in")
-        judged = asyncio.run(workload.judge(size, Outcome(0, "", {}, 0, 1.0), evidence))
+        validation_input = ValidationInput(OneFile(length_bytes), {}, None, "/in")
+        judged = asyncio.run(workload.judge(size, Outcome(0, "", {}, 0, 1.0), validation_input))
         assert [check.name for check in judged.checks if not check.passed] == broken
 
 

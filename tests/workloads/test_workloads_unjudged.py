@@ -9,7 +9,7 @@ import pytest
 
 from assay.model.program import Outcome, Stored
 from assay.workloads.catalogue import workloads
-from assay.workloads.workload import Evidence, Judgement, Size
+from assay.workloads.workload import Size, ValidationInput, ValidationResult
 
 SIZE = Size(600, 3)
 NO_STAGING = "java.io.IOException: Permission denied: /elsewhere/staging"
@@ -33,8 +33,8 @@ class Files:
         return []
 
 
-def judge(name: str, check: Outcome | None) -> Judgement:
-    return asyncio.run(workloads()[name].judge(SIZE, JOB, Evidence(Files(), {}, check, "/in")))
+def judge(name: str, check: Outcome | None) -> ValidationResult:
+    return asyncio.run(workloads()[name].judge(SIZE, JOB, ValidationInput(Files(), {}, check, "/in")))
 
 
 @pytest.mark.parametrize(("name", "program"), [("terasort", "TeraValidate"), ("sort", "SortValidator")])

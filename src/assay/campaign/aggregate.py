@@ -8,19 +8,19 @@ from collections.abc import Iterable
 
 from assay.explain.throughput import gated_aggregate, transfers
 from assay.model import Task, Trace
-from assay.workloads.workload import Judgement, Workload
+from assay.workloads.workload import ValidationResult, Workload
 
 _NODE, _SUBJECT = "cluster", "streams"
 _FROM_TASKS = "job history: each task's bytes spread evenly over it"
 
 
 def gated_metrics(
-    tasks: Iterable[Task], workload: Workload, judgement: Judgement | None, started_unix_s: float, trace: Trace
+    tasks: Iterable[Task], workload: Workload, validation: ValidationResult | None, started_unix_s: float, trace: Trace
 ) -> tuple[dict[str, float], str]:
     """Return the aggregate's metrics with their source, and add its curve to ``trace``; no metrics when the workload
     has no such figure.
     """
-    measured = judgement.streams if judgement else ()
+    measured = validation.streams if validation else ()
     origin_s = started_unix_s if measured else 0.0
     gated = gated_aggregate(measured) if measured else gated_aggregate(transfers(tasks, workload.streamed_bytes))
     source = "what each stream counted by itself" if measured else _FROM_TASKS

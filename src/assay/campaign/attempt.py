@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from assay.campaign.before_job import configure, ensure_input, in_use
 from assay.campaign.judging import checked_output, judged, reference_answers
 from assay.campaign.observing import drop_all, sampling
-from assay.campaign.recording import Attempted, recorded
-from assay.campaign.setting import Around, Gathered, Published, Setting
+from assay.campaign.recording import FinishedAttempt, recorded
+from assay.campaign.run_environment import AttemptContext, AttemptState, CompletedRun, RunEnvironment
 from assay.campaign.watching import watching
-from assay.engines.contract import Engine, Finished
+from assay.engines.contract import Engine, ProgramResult
 from assay.errors import AssayError, RepositoryError, UnfitError
 from assay.model import Program
 from assay.observe.sampling import parse_samples
@@ -25,39 +25,41 @@ from assay.planning.limits import DEFAULT_TIMEOUT_S
 from assay.planning.order import PlannedRun
 from assay.repository.ids import new_run_id
 from assay.workloads.inputs import Input
-from assay.workloads.workload import Evidence, Judgement, Size, Workload, WorkloadProgram
+from assay.workloads.workload import Size, ValidationInput, ValidationResult, Workload, WorkloadProgram
 
-_ALONE = Around()
+_ALONE = AttemptContext()
 
 
-async def attempt(planned: PlannedRun, number: int, setting: Setting, around: Around = _ALONE) -> Published:
+async def attempt(
+    planned: PlannedRun, number: int, run_environment: RunEnvironment, context: AttemptContext = _ALONE
+) -> CompletedRun:
     """Carry out one attempt and return its record, whatever became of it.
 
     Raises RepositoryError when what was done can't be kept: that is no failure of the run.
     """
-    cluster, transports = in_use(planned.configuration, setting.cluster, setting.transports)
-    setting = replace(setting, cluster=cluster, transports=transports)
-    workload = setting.workloads[planned.workload.name]
-    size = size_of(planned, setting.plan)
+    cluster, transports = in_use(planned.configuration, run_environment.cluster, run_environment.transports)
+    run_environment = replace(run_environment, cluster=cluster, transports=transports)
+    workload = run_environment.workloads[planned.workload.name]
+    size = size_of(planned, run_environment.plan)
     run_id, started, clock = new_run_id(), time.time(), time.monotonic()
-    gathered = Gathered()
+    state = AttemptState()
     cause: AssayError | None = None
     try:
-        await _Attempt(planned, workload, size, setting, around, gathered).carry_out()
+        await _Attempt(planned, workload, size, run_environment, context, state).carry_out()
     except RepositoryError:
         raise
     except AssayError as error:
         cause = error
-    ended_well = gathered.finished is not None and gathered.finished.outcome.exit_status == 0
-    engine = setting.provider.engine
-    if engine and (not ended_well or gathered.trouble or cause):
-        gathered.logs |= await engine.logs()
-    attempted = Attempted(run_id, number, started, time.monotonic() - clock, cause)
+    ended_well = state.finished is not None and state.finished.outcome.exit_status == 0
+    engine = run_environment.provider.engine
+    if engine and (not ended_well or state.problem or cause):
+        state.logs |= await engine.logs()
+    attempted = FinishedAttempt(run_id, number, started, time.monotonic() - clock, cause)
     # A million attempts take seconds, in which the event loop must go on.
     published = await asyncio.to_thread(
-        recorded, planned, workload, workload.data_bytes(size), setting, around, gathered, attempted
+        recorded, planned, workload, workload.data_bytes(size), run_environment, context, state, attempted
     )
-    errors = tuple(change.words for seen in gathered.seen for change in seen.devices)
+    errors = tuple(change.words for seen in state.seen for change in seen.devices)
     return replace(published, unfit=cause if isinstance(cause, UnfitError) else None, device_errors=errors)
 
 
@@ -68,120 +70,130 @@ class _Attempt:
     planned: PlannedRun
     workload: Workload
     size: Size
-    setting: Setting
-    around: Around
-    gathered: Gathered
+    run_environment: RunEnvironment
+    context: AttemptContext
+    state: AttemptState
 
     async def carry_out(self) -> None:
         needed = self.workload.input(self.size)
         engine = await self._configured()
-        async with watching(self.setting, engine) as vigil:
+        async with watching(self.run_environment, engine) as monitor:
             try:
-                await vigil.guard(self._on_engine(needed, engine), self.around.noticed)
+                await monitor.guard(self._on_engine(needed, engine), self.context.noticed)
             finally:
-                if not self.gathered.sound:
-                    await vigil.last_look()
-                self.gathered.seen = vigil.seen
+                if not self.state.sound:
+                    await monitor.last_look()
+                self.state.seen = monitor.seen
 
     async def _on_engine(self, needed: Input | None, engine: Engine) -> None:
         manifest = await self._input(needed, engine)
         finished = await self._observed_job(needed, engine)
-        self.gathered.logs |= finished.logs
-        self.gathered.trouble = await engine.trouble() or finished.trouble
+        self.state.logs |= finished.logs
+        self.state.problem = await engine.health_check() or finished.problem
         if finished.outcome.exit_status == 0:
-            with self.around.step("validation"):
+            with self.context.step("validation"):
                 await self._judge(needed, manifest, engine, finished)
 
     async def _configured(self) -> Engine:
-        setting, gathered = self.setting, self.gathered
-        with gathered.not_own(), self.around.step("restart") as step:
+        run_environment, state = self.run_environment, self.state
+        with state.exclude_time(), self.context.step("restart") as step:
             found = await configure(
-                self.planned.configuration, setting.cluster, setting.provider, setting.links, setting.show
+                self.planned.configuration,
+                run_environment.cluster,
+                run_environment.provider,
+                run_environment.links,
+                run_environment.show,
             )
-            gathered.network = found.network
+            state.network = found.network
             if not found.restarted:
                 step.name = "health"
         return found.engine
 
     async def _input(self, needed: Input | None, engine: Engine) -> dict[str, int]:
-        with self.gathered.not_own(), self.around.step("input"):
+        with self.state.exclude_time(), self.context.step("input"):
             if needed is None or not engine.facts.real:
                 return {}
             parameters = self.planned.configuration.parameters
-            return await ensure_input(needed, engine, parameters, timeout_s=self._limit_s, show=self.setting.show)
+            return await ensure_input(
+                needed, engine, parameters, timeout_s=self._limit_s, show=self.run_environment.show
+            )
 
     @property
     def _limit_s(self) -> float:
         """The time limit of what is not the timed job."""
-        return self.setting.plan.timeout_s or DEFAULT_TIMEOUT_S
+        return self.run_environment.plan.timeout_s or DEFAULT_TIMEOUT_S
 
-    async def _observed_job(self, needed: Input | None, engine: Engine) -> Finished:
-        setting, around, gathered = self.setting, self.around, self.gathered
+    async def _observed_job(self, needed: Input | None, engine: Engine) -> ProgramResult:
+        run_environment, context, state = self.run_environment, self.context, self.state
         async with AsyncExitStack() as stack:
-            with around.step("clear"):
+            with context.step("clear"):
                 for path in (*self.workload.outputs, *self.workload.leaves(self.size)):
                     await engine.storage.delete(path)
-                watched = sampling(setting.transports, setting.samplers, self._keep)
+                watched = sampling(run_environment.transports, run_environment.samplers, self._keep)
                 samplers = await stack.enter_async_context(watched)
-            with around.step("caches"):
-                if setting.transports:
-                    setting.show("dropping caches")
-                await around.settled()
-                gathered.caches = await drop_all(setting.cluster, setting.transports, engine.data_directories)
+            with context.step("caches"):
+                if run_environment.transports:
+                    run_environment.show("dropping caches")
+                await context.settled()
+                state.caches = await drop_all(
+                    run_environment.cluster, run_environment.transports, engine.data_directories
+                )
             finished = await self._job(needed, engine)
-            with around.step("samples"):
+            with context.step("samples"):
                 await samplers.stop()
-        gathered.trace.extend(finished.trace)
+        state.trace.extend(finished.trace)
         return finished
 
-    async def _job(self, needed: Input | None, engine: Engine) -> Finished:
+    async def _job(self, needed: Input | None, engine: Engine) -> ProgramResult:
         program = self._program(needed, engine)
-        self.setting.show("the job starts")
-        with self.around.step("job and history"):
+        self.run_environment.show("the job starts")
+        with self.context.step("job and history"):
             finished = await engine.run(
                 program,
                 self.planned.configuration.parameters,
-                timeout_s=self.around.limit.seconds,
+                timeout_s=self.context.limit.seconds,
                 label="job",
-                show=self.setting.show,
+                show=self.run_environment.show,
             )
-        self.gathered.finished = finished
-        self.around.ended("job", finished.started_unix_s, finished.outcome.duration_s)
+        self.state.finished = finished
+        self.context.ended("job", finished.started_unix_s, finished.outcome.duration_s)
         return finished
 
     def _program(self, needed: Input | None, engine: Engine) -> Program:
         """Return what is timed: the workload's program for the engine, or itself for one that only computes."""
         if engine.facts.real:
             return self.workload.programs(self.size, needed.place if needed else None)[engine.facts.name]
-        seed = self.setting.plan.seed * 1000 + self.planned.repetition
+        seed = self.run_environment.plan.seed * 1000 + self.planned.repetition
         return WorkloadProgram(self.workload.name, (), engine=engine.facts.name, size=self.size, seed=seed)
 
     def _keep(self, raw: Mapping[str, bytes]) -> None:
         """Keep the samplers' files, and the trace that is in them."""
-        gathered = self.gathered
-        started = gathered.finished.started_unix_s if gathered.finished else 0.0
+        state = self.state
+        started = state.finished.started_unix_s if state.finished else 0.0
         for node, content in raw.items():
-            gathered.logs[f"samples-{node}.jsonl"] = content
-            gathered.warnings += parse_samples(node, content, started, gathered.trace)
+            state.logs[f"samples-{node}.jsonl"] = content
+            state.warnings += parse_samples(node, content, started, state.trace)
 
     async def _judge(
-        self, needed: Input | None, manifest: Mapping[str, int], engine: Engine, finished: Finished
+        self, needed: Input | None, manifest: Mapping[str, int], engine: Engine, finished: ProgramResult
     ) -> None:
-        setting, gathered = self.setting, self.gathered
+        run_environment, state = self.run_environment, self.state
         if not engine.facts.real:
-            gathered.judgement = Judgement(())  # nothing was written that could be looked at
+            state.validation = ValidationResult(())  # nothing was written that could be looked at
             return
-        setting.show("validating")
-        with gathered.not_own():
+        run_environment.show("validating")
+        with state.exclude_time():
             parameters, timeout_s = self.planned.configuration.parameters, self._limit_s
             checked = await checked_output(
-                self.workload, self.size, needed, engine, parameters, timeout_s=timeout_s, show=setting.show
+                self.workload, self.size, needed, engine, parameters, timeout_s=timeout_s, show=run_environment.show
             )
-            reference = await reference_answers(self.workload, self.size, setting.show)
+            reference = await reference_answers(self.workload, self.size, run_environment.show)
         if checked:
-            gathered.logs["check.log"] = checked.logs.get("check.log", b"")
+            state.logs["check.log"] = checked.logs.get("check.log", b"")
         outcome, place = checked.outcome if checked else None, needed.place if needed else None
-        evidence = Evidence(engine.storage, manifest, outcome, place, reference)
+        validation_input = ValidationInput(engine.storage, manifest, outcome, place, reference)
         layout = self.planned.configuration.layout
-        gathered.judgement = await judged(self.workload, self.size, layout, finished.outcome, evidence, engine.storage)
-        gathered.logs |= gathered.judgement.logs
+        state.validation = await judged(
+            self.workload, self.size, layout, finished.outcome, validation_input, engine.storage
+        )
+        state.logs |= state.validation.logs

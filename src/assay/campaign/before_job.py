@@ -14,13 +14,13 @@ from typing import Any
 from assay.engines.contract import Engine, Provider, Show, Storage
 from assay.errors import EngineError
 from assay.hosts.transport import Transport
-from assay.lab.links import Links
+from assay.lab.links import LabLinks
 from assay.model import Cluster, Configuration
 from assay.workloads.inputs import Input
 
 
 @dataclass(frozen=True, slots=True)
-class Configured:
+class ConfiguredEngine:
     """An engine that fits a configuration, what was found of the network that it names ({} when it names none), and
     whether something (re)started.
     """
@@ -39,8 +39,8 @@ def in_use(
 
 
 async def configure(
-    configuration: Configuration, used: Cluster, provider: Provider, links: Links | None, show: Show
-) -> Configured:
+    configuration: Configuration, used: Cluster, provider: Provider, links: LabLinks | None, show: Show
+) -> ConfiguredEngine:
     """Bring ``configuration`` onto the cluster, of which it uses ``used``.
 
     Raises LabError or EngineError when that is impossible. What is as wanted already stays as it is.
@@ -50,7 +50,7 @@ async def configure(
     rates = await asyncio.to_thread(links.shape, rate) if links else {}
     provided = await provider.provide(configuration, show)
     if network is None:
-        return Configured(provided.engine, {}, provided.restarted)
+        return ConfiguredEngine(provided.engine, {}, provided.restarted)
     addresses = provided.engine.addresses
     found = {
         "name": network,
@@ -58,7 +58,7 @@ async def configure(
         "link_bits_per_s": {node.name: rates[node.name] for node in used.nodes} if links else None,
         "addresses": {node.name: addresses[node.name] for node in used.nodes if node.name in addresses},
     }
-    return Configured(provided.engine, found, provided.restarted)
+    return ConfiguredEngine(provided.engine, found, provided.restarted)
 
 
 async def ensure_input(

@@ -1,13 +1,13 @@
 """Carry a plan out where it says: on a lab that is up or made for it, on this machine, on hosts, or simulated.
 
-In: a plan, what is left of it, its engine, a watcher. Out: the :class:`Summary` of the whole call. A lab that loses its
-disks or nodes is made anew, a bounded number of times; only a lab that the campaign made.
+In: a plan, what is left of it, its engine, a watcher. Out: the :class:`CampaignSummary` of the whole call. A lab that
+loses its disks or nodes is made anew, a bounded number of times; only a lab that the campaign made.
 """
 
 from assay.campaign.cluster_hosts import hosts_for
-from assay.campaign.loop import Watcher
-from assay.campaign.prepare import Prepared
-from assay.campaign.runner import Summary, added_up, carry_out
+from assay.campaign.loop import ProgressObserver
+from assay.campaign.prepare import PreparedCampaign
+from assay.campaign.runner import CampaignSummary, added_up, run_campaign
 from assay.cancellation import run_interruptibly
 from assay.engines.contract import MakeProvider
 from assay.model import Plan
@@ -19,17 +19,23 @@ LABS_MAX = 4
 
 
 def execute_campaign(
-    plan: Plan, repository: Repository, todo: Prepared, watcher: Watcher, provide: MakeProvider, *, baseline: bool
-) -> Summary:
+    plan: Plan,
+    repository: Repository,
+    schedule: PreparedCampaign,
+    watcher: ProgressObserver,
+    provide: MakeProvider,
+    *,
+    baseline: bool,
+) -> CampaignSummary:
     """Make every run that is left, on as many labs as it takes.
 
     Raises LabLostError when the last lab that may be made is lost too, LabError when a lab that was put up by hand is
-    broken, KeyboardInterrupt when a signal ended it, and what :func:`assay.campaign.runner.carry_out` raises.
+    broken, KeyboardInterrupt when a signal ended it, and what :func:`assay.campaign.runner.run_campaign` raises.
     """
-    parts: list[Summary] = []
+    parts: list[CampaignSummary] = []
     while True:
         with terminable(), hosts_for(plan.cluster, watcher.step) as (cluster, lab):
-            work = carry_out(plan, cluster, lab, repository, todo, watcher, provide, with_baseline=baseline)
+            work = run_campaign(plan, cluster, lab, repository, schedule, watcher, provide, with_baseline=baseline)
             parts.append(run_interruptibly(work, watcher.say))
         lost = parts[-1].lab_lost
         if lost is None:

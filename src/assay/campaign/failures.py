@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 
 from assay.errors import AssayError, CommandError, HostError, LabError
 from assay.model import FailureClass, Plan, Run
-from assay.observe.watching import INTERVAL_S, Seen, cuts
+from assay.observe.watching import INTERVAL_S, NodeObservations, cuts
 
 RETRY_WAITS_S = (5.0, 20.0, 60.0)
 """Before the first, second, … retry after an infrastructure failure: hosts need a while to come back."""
@@ -34,16 +34,16 @@ def class_of_error(error: AssayError, full_disk: Collection[str] = ()) -> Failur
     return FailureClass.INFRASTRUCTURE if unreachable else FailureClass.ENGINE
 
 
-def class_of_end(output: str, *, trouble: str | None, lost: bool, full_disk: Collection[str] = ()) -> FailureClass:
+def class_of_end(output: str, *, problem: str | None, lost: bool, full_disk: Collection[str] = ()) -> FailureClass:
     """Return the class of a client that did not end with 0; ``lost``: its host went out of reach."""
     if lost or disk_is_full(output, full_disk):
         return FailureClass.INFRASTRUCTURE
-    if trouble:
+    if problem:
         return FailureClass.ENGINE
     return FailureClass.WORKLOAD
 
 
-def of_hosts(seen: Sequence[Seen]) -> list[str]:
+def of_hosts(seen: Sequence[NodeObservations]) -> list[str]:
     """Return what was wrong with links and devices while an attempt went on, in words: a failure came of that."""
     found = [change for one in seen for change in (*one.links.values(), *one.devices, *one.low.values())]
     found += cuts(seen)
@@ -52,12 +52,12 @@ def of_hosts(seen: Sequence[Seen]) -> list[str]:
     ]
 
 
-def of_memory(seen: Sequence[Seen]) -> list[str]:
+def of_memory(seen: Sequence[NodeObservations]) -> list[str]:
     """Return which processes were ended for lack of memory, in words."""
     return list(dict.fromkeys(change.words for one in seen for change in one.memory))[:_CAUSES_MAX]
 
 
-def spoiling(seen: Sequence[Seen], began_unix_s: float, took_s: float) -> list[str]:
+def spoiling(seen: Sequence[NodeObservations], began_unix_s: float, took_s: float) -> list[str]:
     """Return what was wrong with links and devices while the job ran: its time says nothing, though its output is
     right.
     """

@@ -36,7 +36,7 @@ CLUSTER_TEXT = "cluster.yaml"
 
 
 @dataclass(frozen=True, slots=True)
-class Journal:
+class CampaignJournal:
     """One campaign's folder."""
 
     folder: Path
@@ -99,8 +99,8 @@ class Journal:
 
 
 def find_campaign(
-    campaigns: Path, plan: Plan, finished: Sequence[Run], todo: Schedule, *, again: bool
-) -> Journal | None:
+    campaigns: Path, plan: Plan, finished: Sequence[Run], schedule: Schedule, *, again: bool
+) -> CampaignJournal | None:
     """Return the campaign to go on with; None when a new one is due. Writes nothing.
 
     ``campaigns``: the repository's folder of them; ``finished``: its runs. With ``again``, a campaign that is complete
@@ -109,9 +109,9 @@ def find_campaign(
     for _, path, fingerprint in sorted(_known(campaigns), reverse=True):
         if fingerprint != plan.fingerprint:
             continue
-        journal = Journal(path.parent, path.parent.name)
+        journal = CampaignJournal(path.parent, path.parent.name)
         own = [run for run in finished if run.campaign_id == journal.campaign_id]
-        return None if again and not todo.next_runs(plan, todo.runs, own) else journal
+        return None if again and not schedule.next_runs(plan, schedule.runs, own) else journal
     return None
 
 
@@ -140,7 +140,7 @@ def _told(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def begun_campaign(campaigns: Path, plan: Plan, runs: int) -> Journal:
+def create_campaign(campaigns: Path, plan: Plan, runs: int) -> CampaignJournal:
     """Begin a campaign of so many runs: its folder, with the texts of its plan and cluster."""
     campaign_id = new_run_id()
     folder = campaigns / campaign_id
@@ -165,4 +165,4 @@ def begun_campaign(campaigns: Path, plan: Plan, runs: int) -> Journal:
             + "\n",
             encoding="utf-8",
         )
-    return Journal(folder, campaign_id)
+    return CampaignJournal(folder, campaign_id)

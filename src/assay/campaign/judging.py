@@ -1,6 +1,7 @@
 """Whether a run is valid: its output checked by its workload and its layout, and what became of it in the end.
 
-In: a job that ended, the storage, the input's manifest. Out: a :class:`Judgement`; then status, cause, failure class.
+In: a job that ended, the storage, the input's manifest. Out: a :class:`ValidationResult`; then status, cause, failure
+class.
 """
 
 import asyncio
@@ -9,15 +10,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from assay.campaign.failures import class_of_end, class_of_error, of_hosts, of_memory, spoiling
-from assay.campaign.setting import Gathered
-from assay.engines.contract import Engine, Finished, Show, Storage
+from assay.campaign.run_environment import AttemptState
+from assay.engines.contract import Engine, ProgramResult, Show, Storage
 from assay.errors import AssayError, LabError
 from assay.installation import cache_directory, installation
 from assay.model import Answered, FailureClass, Layout, Outcome, RunStatus
 from assay.planning.limits import TimeLimit
 from assay.repository.reference import answered
 from assay.workloads.inputs import Input
-from assay.workloads.workload import Evidence, Judgement, Size, Workload
+from assay.workloads.workload import Size, ValidationInput, ValidationResult, Workload
 
 _CHECK_TIMEOUT_S = 600.0
 
@@ -31,7 +32,7 @@ async def checked_output(
     *,
     timeout_s: float,
     show: Show,
-) -> Finished | None:
+) -> ProgramResult | None:
     """Run the program that checks the workload's output; None where it needs none."""
     program = workload.check_program(needed.place if needed else None)
     if program is None:
@@ -50,29 +51,38 @@ async def reference_answers(workload: Workload, size: Size, show: Show) -> Answe
 
 
 async def judged(
-    workload: Workload, size: Size, layout: Layout, outcome: Outcome, evidence: Evidence, storage: Storage
-) -> Judgement:
+    workload: Workload,
+    size: Size,
+    layout: Layout,
+    outcome: Outcome,
+    validation_input: ValidationInput,
+    storage: Storage,
+) -> ValidationResult:
     """Return what the workload says of its output, with the checks of where the layout wants it; then remove it."""
-    judgement = await workload.judge(size, outcome, evidence)
-    places = [*workload.outputs, *workload.leaves(size), *([evidence.input_place] if evidence.input_place else [])]
+    validation = await workload.judge(size, outcome, validation_input)
+    places = [
+        *workload.outputs,
+        *workload.leaves(size),
+        *([validation_input.input_path] if validation_input.input_path else []),
+    ]
     placements = await storage.placements(layout, places)
     for path in workload.outputs:
         await storage.delete(path)
-    return replace(judgement, checks=(*judgement.checks, *placements))
+    return replace(validation, checks=(*validation.checks, *placements))
 
 
 def status_of(
-    gathered: Gathered, cause: AssayError | None, limit: TimeLimit, full_disk: Collection[str] = ()
+    state: AttemptState, cause: AssayError | None, limit: TimeLimit, full_disk: Collection[str] = ()
 ) -> tuple[RunStatus, str | None, FailureClass | None]:
     """Return what became of an attempt, why, and whose fault that was; ``cause`` ended it before it was judged.
 
     ``full_disk``: the engine's words for a full device. What the watch saw of links, devices and memory goes before
     what programs said: they tell what came of it.
     """
-    status, why, failure_class = _told(gathered, cause, limit, full_disk)
-    finished = gathered.finished
+    status, why, failure_class = _validation_checks(state, cause, limit, full_disk)
+    finished = state.finished
     if status is RunStatus.VALID and finished is not None:
-        spoiled = spoiling(gathered.seen, finished.started_unix_s, finished.outcome.duration_s)
+        spoiled = spoiling(state.seen, finished.started_unix_s, finished.outcome.duration_s)
         causes = [f"{'; '.join(spoiled)}, while the job ran"] if spoiled else []
         causes += [finished.pause] if finished.pause else []
         if not causes:
@@ -80,43 +90,43 @@ def status_of(
         return RunStatus.INVALID, "; ".join(causes), FailureClass.INFRASTRUCTURE
     if isinstance(cause, LabError):  # what hosts say of devices came of it
         return status, why, failure_class
-    hosts = [words for words in of_hosts(gathered.seen) if words not in (why or "")]
+    hosts = [words for words in of_hosts(state.seen) if words not in (why or "")]
     if hosts:
         failure_class = FailureClass.INFRASTRUCTURE
-    causes = [*hosts, *of_memory(gathered.seen), *([why] if why else [])]
+    causes = [*hosts, *of_memory(state.seen), *([why] if why else [])]
     return status, "; ".join(causes), failure_class
 
 
-def _told(
-    gathered: Gathered, cause: AssayError | None, limit: TimeLimit, full_disk: Collection[str]
+def _validation_checks(
+    state: AttemptState, cause: AssayError | None, limit: TimeLimit, full_disk: Collection[str]
 ) -> tuple[RunStatus, str | None, FailureClass | None]:
     """Return the same by what programs, checks and errors say alone."""
-    if cause or gathered.finished is None:
+    if cause or state.finished is None:
         why = str(cause or "the job was not started")
         return RunStatus.FAILED, why, class_of_error(cause, full_disk) if cause else FailureClass.ENGINE
-    outcome = gathered.finished.outcome
+    outcome = state.finished.outcome
     if outcome.exit_status != 0:
         ended = f"the client {_end_of(outcome.exit_status)}"
         why = f"{ended}: {' | '.join(outcome.last_words())}"
         if outcome.timed_out:
             why = f"it did not end within its time limit of {limit}"
         lost = outcome.host_lost
-        trouble = gathered.trouble or (ended if outcome.exit_status < 0 else None)
-        failure_class = class_of_end(outcome.output, trouble=trouble, lost=lost, full_disk=full_disk)
-        return RunStatus.FAILED, f"{gathered.trouble}; {why}" if gathered.trouble else why, failure_class
-    if gathered.trouble:
-        return RunStatus.INVALID, f"{gathered.trouble} during the run", FailureClass.ENGINE
-    told = gathered.judgement.checks if gathered.judgement else ()
-    broken = [check for check in (*gathered.finished.checks, *told) if not check.passed]
-    if broken or gathered.judgement is None:
+        problem = state.problem or (ended if outcome.exit_status < 0 else None)
+        failure_class = class_of_end(outcome.output, problem=problem, lost=lost, full_disk=full_disk)
+        return RunStatus.FAILED, f"{state.problem}; {why}" if state.problem else why, failure_class
+    if state.problem:
+        return RunStatus.INVALID, f"{state.problem} during the run", FailureClass.ENGINE
+    validation_checks = state.validation.checks if state.validation else ()
+    broken = [check for check in (*state.finished.checks, *validation_checks) if not check.passed]
+    if broken or state.validation is None:
         why = "; ".join(f"{check.name}: {check.detail}" for check in broken) or "not validated"
-        unjudged = gathered.judgement.unjudged if gathered.judgement else None
+        unjudged = state.validation.unjudged if state.validation else None
         if unjudged is None:
-            own = set(broken) <= set(gathered.finished.checks) and gathered.judgement is not None
+            own = set(broken) <= set(state.finished.checks) and state.validation is not None
             return RunStatus.INVALID, why, FailureClass.ENGINE if own else FailureClass.VALIDATION
         # It is the engine that could not run the check's program: there is nothing to say of the output.
         lost = unjudged.host_lost
-        return RunStatus.INVALID, why, class_of_end(unjudged.output, trouble=why, lost=lost, full_disk=full_disk)
+        return RunStatus.INVALID, why, class_of_end(unjudged.output, problem=why, lost=lost, full_disk=full_disk)
     return RunStatus.VALID, None, None
 
 

@@ -1,7 +1,8 @@
 """The runs of a campaign, one after another: attempts, retries by the class of their failure, publishing, when to end.
 
-In: a :class:`Hands` that makes one attempt at a time, what is left to do, and whoever watches. Out: published bundles,
-the journal's lines, and what was made. Times are in seconds; clock and pause are given, so that tests need none.
+In: a :class:`RunExecutor` that makes one attempt at a time, what is left to do, and whoever watches. Out: published
+bundles, the journal's lines, and what was made. Times are in seconds; clock and pause are given, so that tests need
+none.
 """
 
 import asyncio
@@ -17,8 +18,8 @@ import msgspec
 
 from assay.campaign.failures import RETRY_WAITS_S, wait_before_retry_s
 from assay.campaign.plan_texts import carried_files
-from assay.campaign.prepare import Prepared
-from assay.campaign.setting import Around, Published
+from assay.campaign.prepare import PreparedCampaign
+from assay.campaign.run_environment import AttemptContext, CompletedRun
 from assay.cancellation import end_tasks, finish
 from assay.errors import AssayError, EngineError, HostError, LabLostError, RepositoryError
 from assay.model import Baseline, Configuration, FailureClass, Fitness, Plan, Run, RunStatus
@@ -33,7 +34,7 @@ from assay.units import format_duration
 GIVEN_UP_IN_A_ROW_MAX = 3
 
 
-class Watcher(Protocol):
+class ProgressObserver(Protocol):
     """Whoever shows a campaign's progress."""
 
     def say(self, text: str) -> None:
@@ -49,10 +50,10 @@ class Watcher(Protocol):
         """Take a finished run."""
 
 
-class Hands(Protocol):
+class RunExecutor(Protocol):
     """Whoever carries runs out on the cluster."""
 
-    async def make(self, planned: PlannedRun, number: int, around: Around) -> Published:
+    async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
         """Make one attempt and return its record, whatever became of it."""
 
     async def mend(self) -> None:
@@ -68,19 +69,19 @@ class Hands(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class CampaignWork:
     """What is to be done, and where it is kept and shown."""
 
     plan: Plan
     repository: Repository
-    todo: Prepared
-    watcher: Watcher
+    schedule: PreparedCampaign
+    watcher: ProgressObserver
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     now_unix_s: Callable[[], float] = time.time
 
 
 @dataclass(slots=True)
-class Made:
+class LoopResult:
     """What one call has made."""
 
     statuses: Counter[str] = field(default_factory=Counter)
@@ -99,34 +100,36 @@ class Made:
 class Loop:
     """One call's way through what is left."""
 
-    def __init__(self, work: Work, hands: Hands) -> None:
+    def __init__(self, work: CampaignWork, executor: RunExecutor) -> None:
         self._work = work
-        self._hands = hands
-        self._journal = work.todo.journal
+        self._executor = executor
+        self._journal = work.schedule.journal
         self._history: list[Run] = []
         self._took_s: list[float] = []
         """Wall time of each attempt of this call."""
         self._publishing: asyncio.Task[None] | None = None
-        self._queue: list[tuple[PlannedRun, int]] = list(work.todo.left)
+        self._queue: list[tuple[PlannedRun, int]] = list(work.schedule.left)
         self._begun: set[tuple[str, str, int]] = set()
-        self._there = set(work.todo.inputs_there)
+        self._there = set(work.schedule.inputs_there)
         self._room_bytes = ROOM_LEAST_BYTES
         self._running: Configuration | None = None
         """What the daemons run with, as far as the last attempt tells."""
-        self.made = Made()
+        self.made = LoopResult()
         self._made_with = carried_files(work.plan)
 
-    async def run(self) -> Made:
+    async def run(self) -> LoopResult:
         """Make every run that is left, until all are made or the call is to stop.
 
         Raises EngineError when several runs in a row are given up: the cluster is broken, and more would not help.
         """
-        todo, plan = self._work.todo, self._work.plan
+        schedule, plan = self._work.schedule, self._work.plan
         cluster = plan.cluster.name
         every = await asyncio.to_thread(lambda: self._work.repository.runs(environment=False))
         self._history = [run for run in every if run.cluster == cluster or run.campaign_id == self._journal.campaign_id]
         starts = sum(reason is not None for reason in restarts((run for run, _ in self._queue), plan))
-        self._journal.write("start", planned=len(todo.runs), done=todo.done, left=len(self._queue), restarts=starts)
+        self._journal.write(
+            "start", planned=len(schedule.runs), done=schedule.done, left=len(self._queue), restarts=starts
+        )
         stopped = "an error"
         try:
             await self._make_all()
@@ -148,7 +151,7 @@ class Loop:
         return self.made
 
     async def _make_all(self) -> None:
-        stop, given_up = self._work.todo.stop, 0
+        stop, given_up = self._work.schedule.stop, 0
         while queue := self._asked_anew():
             if stop and stop.reached(self.made.runs, self._work.now_unix_s()):
                 self.made.stopped = stop.words
@@ -168,7 +171,7 @@ class Loop:
     def _asked_anew(self) -> list[tuple[PlannedRun, int]]:
         """Ask what is left by the runs that are finished now, but for what this call has begun already."""
         finished = [run for run in self._history if run.campaign_id == self._journal.campaign_id]
-        left = self._work.todo.left_after(self._work.plan, finished)
+        left = self._work.schedule.left_after(self._work.plan, finished)
         before, self._queue = self._queue, [one for one in left if one[0].key not in self._begun]
         needed = {planned.key for planned, _ in self._queue} | self._begun
         for planned, _ in before:
@@ -185,7 +188,7 @@ class Loop:
             if run.failure_class is not None:
                 tried.append(run.failure_class)
             wait_s = wait_before_retry_s(run, tried, self._work.plan)
-            stop = self._work.todo.stop
+            stop = self._work.schedule.stop
             if wait_s is None or (stop and stop.reached(0, self._work.now_unix_s())):
                 return run
             if run.failure_class is FailureClass.INFRASTRUCTURE:
@@ -201,14 +204,14 @@ class Loop:
         if work.plan.cluster.simulated:
             return fmean(self._took_s) * len(self._queue) if self._took_s else None
         queued = [run for run, _ in self._queue]
-        return remaining_s(queued, work.plan, self._history, work.todo.overheads, self._there, self._running)
+        return remaining_s(queued, work.plan, self._history, work.schedule.overheads, self._there, self._running)
 
     async def _attempt(self, planned: PlannedRun, number: int) -> Run:
         work, clock = self._work, time.monotonic()
         title = planned.title if number == 1 else f"{planned.title}, attempt {number}"
         left_s = self._left_s()
         limit = time_limit(planned, work.plan, self._history)
-        work.watcher.begin(planned.index + 1, len(work.todo.runs), title, left_s)
+        work.watcher.begin(planned.index + 1, len(work.schedule.runs), title, left_s)
         self._journal.write(
             "begin",
             run=planned.index,
@@ -240,7 +243,7 @@ class Loop:
         room = await asyncio.to_thread(reserve, work.repository.folders, self._room_bytes)
         try:
             published = await self._unless_unpublished(
-                self._hands.make(planned, number, Around(limit, self._settle, ended, noticed))
+                self._executor.make(planned, number, AttemptContext(limit, self._settle, ended, noticed))
             )
         except BaseException:
             room.close()
@@ -261,7 +264,7 @@ class Loop:
             raise published.unfit
         return published.run
 
-    async def _unless_unpublished(self, making: Coroutine[Any, Any, Published]) -> Published:
+    async def _unless_unpublished(self, making: Coroutine[Any, Any, CompletedRun]) -> CompletedRun:
         """Await an attempt; it is ended at once when the run before it can't be stored, and that is raised."""
         task = asyncio.create_task(making)
         try:
@@ -277,14 +280,14 @@ class Loop:
             await end_tasks(task)
 
     async def _publish(
-        self, planned: PlannedRun, published: Published, room: ExitStack, ended: Callable[[str, float, float], None]
+        self, planned: PlannedRun, published: CompletedRun, room: ExitStack, ended: Callable[[str, float, float], None]
     ) -> None:
         """Store a bundle while the next run is prepared; it is settled before caches are dropped for that one.
 
         ``room`` was reserved for it. Raises RepositoryError when it can't be stored, which says where it is kept.
         """
         began, clock = self._work.now_unix_s(), time.monotonic()
-        beside = {"baseline.json": self._hands.baseline, "fitness.json": self._hands.fitness}
+        beside = {"baseline.json": self._executor.baseline, "fitness.json": self._executor.fitness}
         files = {name: msgspec.json.format(msgspec.json.encode(each)) for name, each in beside.items() if each}
         files |= self._made_with
 
@@ -322,7 +325,7 @@ class Loop:
             self._work.watcher.step(f"waiting {format_duration(wait)} for the hosts")
             await self._work.pause(wait)
             try:
-                await self._hands.mend()
+                await self._executor.mend()
             except (HostError, EngineError):
                 if index == len(waits) - 1:
                     raise

@@ -1,8 +1,8 @@
 """Watch hosts while somebody else's job runs, or for a time, and make a run of it: origin measured, workload observed.
 
-In: a cluster, open transports, what to wait for. Out: a :class:`~assay.campaign.setting.Published` with the samples of
-every node, and with jobs, tasks and phases where an engine tells of them. Nothing is submitted, dropped or changed, and
-of a command only its program's name is kept: arguments may hold secrets.
+In: a cluster, open transports, what to wait for. Out: a :class:`~assay.campaign.run_environment.CompletedRun` with the
+samples of every node, and with jobs, tasks and phases where an engine tells of them. Nothing is submitted, dropped or
+changed, and of a command only its program's name is kept: arguments may hold secrets.
 """
 
 import asyncio
@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 
 from assay import __version__
 from assay.campaign.observing import sampler_options, sampling, unseen
-from assay.campaign.setting import Published
-from assay.engines.contract import Finished
+from assay.campaign.run_environment import CompletedRun
+from assay.engines.contract import ProgramResult
 from assay.explain.run_detail import detail_metrics, run_detail
 from assay.hosts.transport import Transport
 from assay.model import Cluster, CodedWarning, FailureClass, Origin, Outcome, Run, RunStatus, Trace, WarningCode
@@ -24,18 +24,18 @@ from assay.observe.traces import device_totals
 from assay.repository.ids import new_run_id
 
 OBSERVED = "observed"
-Told = Callable[[Finished], Awaitable[Finished]]
+ResultReader = Callable[[ProgramResult], Awaitable[ProgramResult]]
 
 
 @dataclass(frozen=True, slots=True)
-class ObservedRun:
+class ObservationRequest:
     """What is watched: the words for it, and what ends it: it returns an exit status, None for a time that passed."""
 
     title: str
     work: Callable[[], Awaitable[int | None]]
 
 
-async def nothing_told(finished: Finished) -> Finished:
+async def unchanged_result(finished: ProgramResult) -> ProgramResult:
     """Return it as it is: no engine tells of its jobs."""
     return finished
 
@@ -43,12 +43,12 @@ async def nothing_told(finished: Finished) -> Finished:
 async def observe(
     cluster: Cluster,
     transports: Mapping[str, Transport],
-    watched: ObservedRun,
+    watched: ObservationRequest,
     *,
     engine: str,
-    told: Told = nothing_told,
-) -> Published:
-    """Sample every node from before ``watched`` begins until it has ended; ``told`` adds what an engine knows of it."""
+    reader: ResultReader = unchanged_result,
+) -> CompletedRun:
+    """Sample every node until ``watched`` ends; ``reader`` adds what an engine recorded."""
     began = time.time()
     trace, logs, warnings = Trace(), {}, []
 
@@ -64,7 +64,7 @@ async def observe(
         took_s = time.monotonic() - clock
         await samplers.stop()
     outcome = Outcome(status or 0, "", {}, 0, took_s)
-    finished = await told(Finished(outcome, began, sources={"duration_s": "wall time of what was watched"}))
+    finished = await reader(ProgramResult(outcome, began, sources={"duration_s": "wall time of what was watched"}))
     if not finished.jobs:
         words = "the trace covers the hosts; nothing tells which jobs ran"
         warnings.append(CodedWarning(WarningCode.TRACE, words))
@@ -106,4 +106,4 @@ async def observe(
         sources=dict(finished.sources),
     )
     metrics = detail_metrics(run_detail(run, finished.tasks, trace)) | run.metrics
-    return Published(replace(run, metrics=metrics), finished.tasks, trace, {**logs, **finished.logs})
+    return CompletedRun(replace(run, metrics=metrics), finished.tasks, trace, {**logs, **finished.logs})

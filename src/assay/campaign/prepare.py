@@ -1,7 +1,7 @@
 """What a call of ``assay run`` will do: a plan's schedule, with the campaign in the repository that it goes on with.
 
-In: a plan, the repository or none, what was asked for on the command line. Out: a :class:`Prepared`, and the same in
-words. Needs no host, and with ``write=False`` writes nothing.
+In: a plan, the repository or none, what was asked for on the command line. Out: a :class:`PreparedCampaign`, and the
+same in words. Needs no host, and with ``write=False`` writes nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.campaign.failures import retry_words
-from assay.campaign.journal import Journal, begun_campaign, find_campaign
+from assay.campaign.journal import CampaignJournal, create_campaign, find_campaign
 from assay.campaign.timeline import measured_overheads
 from assay.errors import RepositoryError
 from assay.model import Plan, Run
@@ -25,15 +25,15 @@ from assay.wording import plural
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared(Schedule):
+class PreparedCampaign(Schedule):
     """A schedule with its campaign."""
 
-    campaign: Journal | None = None
+    campaign: CampaignJournal | None = None
     """None in a preview of a campaign that is not begun."""
     continued: bool = False
 
     @property
-    def journal(self) -> Journal:
+    def journal(self) -> CampaignJournal:
         """The campaign's folder. Raises RepositoryError in a preview of a new one."""
         if self.campaign is None:
             raise RepositoryError("this campaign is not begun")
@@ -50,54 +50,58 @@ def prepare(
     write: bool = True,
     history: Sequence[Run] | None = None,
     next_runs: NextRuns = as_planned,
-) -> Prepared:
+) -> PreparedCampaign:
     """Return what there is to do for ``plan``: a new campaign, or the rest of one that was begun.
 
     ``repository`` may be None in a preview (``write=False``) before there is one. ``history``: the cluster's runs,
     where the caller has them; else all runs are read. Raises :class:`SpecificationError`, before anything is begun, for
     what can't fit on the devices; a preview has that as a warning.
     """
-    todo = Prepared(schedule(plan, expand(plan)), stop=stop, next_runs=next_runs)
-    todo = replace(todo, selection=parse_selection(only, todo.runs))
+    prepared = PreparedCampaign(schedule(plan, expand(plan)), stop=stop, next_runs=next_runs)
+    prepared = replace(prepared, selection=parse_selection(only, prepared.runs))
     if history is None:
         history = repository.runs(environment=False) if repository else []
     if repository:
         campaigns = repository.folders.campaigns
-        found = find_campaign(campaigns, plan, history, todo, again=again)
+        found = find_campaign(campaigns, plan, history, prepared, again=again)
         overheads = measured_overheads(campaigns, plan.cluster.name)
         known = found.campaign_id if found else None
-        todo = replace(todo, campaign=found, campaign_id=known, continued=found is not None, overheads=overheads)
-    todo = with_warnings(plan, renewed(plan, todo, history), history, refuse=write and stop is None)
-    if repository and write and todo.campaign is None:
-        begun = begun_campaign(repository.folders.campaigns, plan, len(todo.runs))
-        todo = replace(todo, campaign=begun, campaign_id=begun.campaign_id)
-    return todo
+        prepared = replace(
+            prepared, campaign=found, campaign_id=known, continued=found is not None, overheads=overheads
+        )
+    prepared = with_warnings(plan, renewed(plan, prepared, history), history, refuse=write and stop is None)
+    if repository and write and prepared.campaign is None:
+        begun = create_campaign(repository.folders.campaigns, plan, len(prepared.runs))
+        prepared = replace(prepared, campaign=begun, campaign_id=begun.campaign_id)
+    return prepared
 
 
-def taken_in(repository: Repository, journal: Journal, say: Callable[[str], None]) -> None:
+def recover_unpublished(repository: Repository, journal: CampaignJournal, say: Callable[[str], None]) -> None:
     """Store what an earlier call of this campaign could not. Raises RepositoryError when it still can't be."""
     for run in take_in(journal.campaign_id, repository.place_copy):
         journal.ended(run.position, run)
         say(f"run {run.run_id}, which could not be stored before, is stored now")
 
 
-def plan_lines(plan: Plan, todo: Prepared, repository_root: Path) -> list[str]:
+def plan_lines(plan: Plan, prepared: PreparedCampaign, repository_root: Path) -> list[str]:
     """Return what a call will do, in words."""
-    configurations = list(dict.fromkeys(run.configuration.key for run in todo.runs))
-    workloads = list(dict.fromkeys(run.workload.key for run in todo.runs))
-    repetitions = max(run.repetition for run in todo.runs)
+    configurations = list(dict.fromkeys(run.configuration.key for run in prepared.runs))
+    workloads = list(dict.fromkeys(run.workload.key for run in prepared.runs))
+    repetitions = max(run.repetition for run in prepared.runs)
     often = f"{plan.repetitions} to {repetitions}" if plan.until else str(repetitions)
     lines = [
         f"{plural(len(workloads), 'workload')} ({', '.join(workloads)}) × "
         f"{plural(len(configurations), 'configuration')} "
         f"({'; '.join(configurations)}) × {often} repetition{'' if often == '1' else 's'} = "
-        f"{plural(len(todo.runs), 'run')}"
+        f"{plural(len(prepared.runs), 'run')}"
     ]
-    if todo.continued:
-        ready = f"{todo.done} of {len(todo.runs)} runs are done"
-        lines.append(f"going on with campaign {todo.journal.campaign_id}: {ready}")
-    starts = sum(reason is not None for reason in restarts((run for run, _ in todo.left), plan))
-    lines.append(f"runs left: {len(todo.left)}; starts of the daemons: {starts}; retries of a run: {retry_words(plan)}")
-    lines += [f"warning: {words}" for words in todo.warnings]
-    lines.append(f"expected to take {format_duration(todo.expected_s)}; runs go to {repository_root}")
+    if prepared.continued:
+        ready = f"{prepared.done} of {len(prepared.runs)} runs are done"
+        lines.append(f"going on with campaign {prepared.journal.campaign_id}: {ready}")
+    starts = sum(reason is not None for reason in restarts((run for run, _ in prepared.left), plan))
+    lines.append(
+        f"runs left: {len(prepared.left)}; starts of the daemons: {starts}; retries of a run: {retry_words(plan)}"
+    )
+    lines += [f"warning: {words}" for words in prepared.warnings]
+    lines.append(f"expected to take {format_duration(prepared.expected_s)}; runs go to {repository_root}")
     return lines

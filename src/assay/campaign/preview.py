@@ -60,8 +60,8 @@ def preview(
 ) -> Preview:
     """Return what carrying out the plan would do. ``history_of``: runs that there are of a cluster, by its name."""
     history = history_of(plan.cluster.name)
-    todo = prepare(plan, repository, again=False, write=False, history=history)
-    listed = rows(plan, todo, history, now_unix_s)
+    schedule = prepare(plan, repository, again=False, write=False, history=history)
+    listed = rows(plan, schedule, history, now_unix_s)
     return Preview(
         plan=plan.name,
         text=plan.source,
@@ -69,12 +69,12 @@ def preview(
         workers=len(plan.cluster.workers),
         codes=tuple(fitting_codes(plan.cluster.workers[0].type)),
         workloads=len(plan.workloads),
-        configurations=len({run.configuration.key for run in todo.runs}),
+        configurations=len({run.configuration.key for run in schedule.runs}),
         repetitions=plan.repetitions,
-        runs=len(todo.runs),
-        done=todo.done,
-        left=len(todo.left),
-        restarts=sum(reason is not None for reason in restarts((run for run, _ in todo.left), plan)),
+        runs=len(schedule.runs),
+        done=schedule.done,
+        left=len(schedule.left),
+        restarts=sum(reason is not None for reason in restarts((run for run, _ in schedule.left), plan)),
         expected_s=listed[-1].starts_after_s + listed[-1].expected_s if listed else 0.0,
         guessed=any(row.basis == "the devices' bandwidth" for row in listed),
         rows=tuple(

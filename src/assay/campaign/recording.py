@@ -1,6 +1,6 @@
 """The record of an attempt: a :class:`Run` with its metrics, warnings, environment, and where each of them came from.
 
-In: what was planned, and what was gathered. Out: a :class:`Published`. Whoever makes a figure says its source: the
+In: what was planned, and what was gathered. Out: a :class:`CompletedRun`. Whoever makes a figure says its source: the
 engine, the workload, the sampler, or the aggregate over streams.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 from assay.campaign.aggregate import gated_metrics
 from assay.campaign.judging import status_of
 from assay.campaign.observing import unseen
-from assay.campaign.setting import Around, Gathered, Published, Setting
+from assay.campaign.run_environment import AttemptContext, AttemptState, CompletedRun, RunEnvironment
 from assay.compare.differences import CPU_LIMIT_SHARE
 from assay.engines.contract import Engine, EngineFacts
 from assay.errors import AssayError
@@ -43,7 +43,7 @@ _SAMPLED = "sampler on the nodes"
 
 
 @dataclass(frozen=True, slots=True)
-class Attempted:
+class FinishedAttempt:
     """An attempt that is over: what it was, what ended it before its end, and how long it took in all."""
 
     run_id: str
@@ -57,29 +57,29 @@ def recorded(
     planned: PlannedRun,
     workload: Workload,
     data_bytes: int,
-    setting: Setting,
-    around: Around,
-    gathered: Gathered,
-    attempted: Attempted,
-) -> Published:
-    """Return the record of an attempt, whatever became of it. ``setting``: with the part of the cluster in use."""
-    facts = _facts(planned, setting)
-    status, why, failure_class = status_of(gathered, attempted.cause, around.limit, facts.full_disk)
-    finished, judgement = gathered.finished, gathered.judgement
+    run_environment: RunEnvironment,
+    context: AttemptContext,
+    state: AttemptState,
+    attempted: FinishedAttempt,
+) -> CompletedRun:
+    """Return the record of an attempt. ``run_environment`` is limited to the nodes in use."""
+    facts = _facts(planned, run_environment)
+    status, why, failure_class = status_of(state, attempted.cause, context.limit, facts.full_disk)
+    finished, validation = state.finished, state.validation
     began = finished.started_unix_s if finished else attempted.started_unix_s
-    metrics, sources = _metrics(workload, data_bytes, gathered, setting.cluster, observed=facts.real)
+    metrics, sources = _metrics(workload, data_bytes, state, run_environment.cluster, observed=facts.real)
     if finished and facts.real:
-        metrics["assay_own_s"] = attempted.took_s - gathered.not_own_s - finished.outcome.duration_s
-    warm = warm_words(gathered.caches, setting.cluster, data_bytes) if facts.real else None
+        metrics["assay_own_s"] = attempted.took_s - state.excluded_s - finished.outcome.duration_s
+    warm = warm_words(state.caches, run_environment.cluster, data_bytes) if facts.real else None
     run = Run(
         run_id=attempted.run_id,
-        campaign_id=setting.campaign_id,
-        plan=setting.plan.name,
+        campaign_id=run_environment.campaign_id,
+        plan=run_environment.plan.name,
         origin=facts.origin,
         status=status,
         cause=printable(why) if why else why,  # it may quote what a client printed in colours
-        cluster=setting.cluster.name,
-        lab_scale=setting.cluster.lab.scale if setting.cluster.lab else None,
+        cluster=run_environment.cluster.name,
+        lab_scale=run_environment.cluster.lab.scale if run_environment.cluster.lab else None,
         engine=facts.name,
         engine_version=facts.version,
         workload=planned.workload.key,
@@ -93,20 +93,20 @@ def recorded(
         attempt=attempted.number,
         started_at=datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
         duration_s=round(finished.outcome.duration_s, 3) if finished else 0.0,
-        cold=is_cold(gathered.caches) if gathered.caches else None,
+        cold=is_cold(state.caches) if state.caches else None,
         data_bytes=data_bytes,
         metrics=metrics,
         phases=finished.phases if finished else (),
-        checks=(*(finished.checks if finished else ()), *(judgement.checks if judgement else ())),
-        caches=gathered.caches,
+        checks=(*(finished.checks if finished else ()), *(validation.checks if validation else ())),
+        caches=state.caches,
         warnings=(
-            *_warnings(gathered, metrics),
+            *_warnings(state, metrics),
             *([CodedWarning(WarningCode.CACHES, warm)] if warm else []),
-            *(unseen(setting.cluster) if facts.real else ()),
+            *(unseen(run_environment.cluster) if facts.real else ()),
         ),
-        environment=_environment(planned, setting, gathered),
-        baseline_id=setting.baseline.baseline_id if setting.baseline else None,
-        sources={**sources, "time limit": str(around.limit)},
+        environment=_environment(planned, run_environment, state),
+        baseline_id=run_environment.baseline.baseline_id if run_environment.baseline else None,
+        sources={**sources, "time limit": str(context.limit)},
         failure_class=failure_class,
         jobs=finished.jobs if finished else (),
         stages=finished.stages if finished else (),
@@ -114,18 +114,18 @@ def recorded(
     )
     tasks = finished.tasks if finished else ()
     if finished:
-        run = replace(run, metrics=detail_metrics(run_detail(run, tasks, gathered.trace)) | run.metrics)
-    return Published(run, tasks, gathered.trace, gathered.logs)
+        run = replace(run, metrics=detail_metrics(run_detail(run, tasks, state.trace)) | run.metrics)
+    return CompletedRun(run, tasks, state.trace, state.logs)
 
 
 def _metrics(
-    workload: Workload, data_bytes: int, gathered: Gathered, cluster: Cluster, *, observed: bool
+    workload: Workload, data_bytes: int, state: AttemptState, cluster: Cluster, *, observed: bool
 ) -> tuple[dict[str, float], dict[str, str]]:
     """Return the run's metrics by name, and the sources that their makers state."""
-    finished, judgement = gathered.finished, gathered.judgement
+    finished, validation = state.finished, state.validation
     if finished is None:
         return {}, {}
-    metrics = {**finished.metrics, **(judgement.metrics if judgement else {})}
+    metrics = {**finished.metrics, **(validation.metrics if validation else {})}
     made = {figure.metric: figure.source for figure in workload.figures}
     sources = {**finished.sources, **{name: made[name] for name in metrics if name in made}}
     if finished.outcome.duration_s > 0:
@@ -135,30 +135,30 @@ def _metrics(
         last = finished.jobs[-1]
         metrics["job_s"] = last.finish_s - finished.jobs[0].submit_s
         tasks = [task for task in finished.tasks if task.job_id == last.job_id]
-        gated, source = gated_metrics(tasks, workload, judgement, finished.started_unix_s, gathered.trace)
+        gated, source = gated_metrics(tasks, workload, validation, finished.started_unix_s, state.trace)
         metrics |= gated
         if gated:
             sources["gated_aggregate_mb_per_s"] = made.get("gated_aggregate_mb_per_s", source)
-    sampled = _sampled(gathered, cluster, finished.outcome.duration_s)
+    sampled = _sampled(state, cluster, finished.outcome.duration_s)
     return metrics | sampled, sources | dict.fromkeys(sampled, _SAMPLED if observed else sources["duration_s"])
 
 
-def _sampled(gathered: Gathered, cluster: Cluster, end_s: float) -> dict[str, float]:
+def _sampled(state: AttemptState, cluster: Cluster, end_s: float) -> dict[str, float]:
     """Return how busy the workers' CPUs were, and what all devices moved, while the job ran."""
     names = [node.name for node in cluster.workers]
-    environment = gathered.finished.environment if gathered.finished else {}
+    environment = state.finished.environment if state.finished else {}
     groups = Environment({**environment, "cluster": {"worker_names": names}}).node_groups
     sizes = groups.sizes if groups else dict.fromkeys(names, 1)
-    shares = cpu_busy_shares(gathered.trace, sizes, 0.0, end_s)
-    totals = device_totals(gathered.trace, 0.0, end_s)
+    shares = cpu_busy_shares(state.trace, sizes, 0.0, end_s)
+    totals = device_totals(state.trace, 0.0, end_s)
     if not shares:
         return totals
     mean = statistics.fmean(shares.values(), weights=[sizes[name] for name in shares])
     return {"cpu_busy_share": mean} | totals
 
 
-def _warnings(gathered: Gathered, metrics: Mapping[str, float]) -> list[CodedWarning]:
-    warnings = [*gathered.warnings, *(gathered.finished.warnings if gathered.finished else ())]
+def _warnings(state: AttemptState, metrics: Mapping[str, float]) -> list[CodedWarning]:
+    warnings = [*state.warnings, *(state.finished.warnings if state.finished else ())]
     busy = metrics.get("cpu_busy_share", 0.0)
     if busy > CPU_LIMIT_SHARE:
         words = f"the CPU was the limit: {busy:.0%} busy on average; ratios come out too small"
@@ -185,20 +185,20 @@ def warm_words(caches: Sequence[CacheState], cluster: Cluster, data_bytes: int |
     return f"not shown to be cold{': ' + '; '.join(reasons) if reasons else ''}"
 
 
-def _environment(planned: PlannedRun, setting: Setting, gathered: Gathered) -> dict[str, Any]:
+def _environment(planned: PlannedRun, run_environment: RunEnvironment, state: AttemptState) -> dict[str, Any]:
     return {
-        **setting.environment.tree,
-        "engine": _facts(planned, setting).record(),
-        "cluster": cluster_facts(setting.cluster, planned.configuration.layout).tree(),
-        **({"network": gathered.network} if gathered.network else {}),
-        **(gathered.finished.environment if gathered.finished else {}),
-        "parameters": _effective(planned, setting.provider.engine),
+        **run_environment.environment.tree,
+        "engine": _facts(planned, run_environment).record(),
+        "cluster": cluster_facts(run_environment.cluster, planned.configuration.layout).tree(),
+        **({"network": state.network} if state.network else {}),
+        **(state.finished.environment if state.finished else {}),
+        "parameters": _effective(planned, run_environment.provider.engine),
     }
 
 
-def _facts(planned: PlannedRun, setting: Setting) -> EngineFacts:
+def _facts(planned: PlannedRun, run_environment: RunEnvironment) -> EngineFacts:
     """Return what the run's own engine is: of those that a plan varies, the one that was to run it."""
-    provider = setting.provider
+    provider = run_environment.provider
     wanted = planned.configuration.engine or provider.facts.name
     if provider.engine and provider.engine.facts.name == wanted:
         return provider.engine.facts

@@ -1,8 +1,8 @@
 """A campaign from start to end: connect, measure the baseline, carry out what is left of the plan, publish each run.
 
-In: a plan, a repository, a :class:`Watcher` that shows what goes on. Out: published bundles and a :class:`Summary`.
-Whatever ends a campaign (a finished plan, an error, Ctrl-C, SIGTERM), the daemons are stopped, and every run that was
-finished stays. The same call goes on where it ended.
+In: a plan, a repository, a :class:`ProgressObserver` that shows what goes on. Out: published bundles and a
+:class:`CampaignSummary`. Whatever ends a campaign (a finished plan, an error, Ctrl-C, SIGTERM), the daemons are
+stopped, and every run that was finished stays. The same call goes on where it ended.
 """
 
 import asyncio
@@ -15,17 +15,17 @@ from dataclasses import dataclass, replace
 
 from assay import __version__
 from assay.campaign.attempt import attempt
-from assay.campaign.journal import Journal
-from assay.campaign.loop import Loop, Watcher, Work
+from assay.campaign.journal import CampaignJournal
+from assay.campaign.loop import CampaignWork, Loop, ProgressObserver
 from assay.campaign.observing import sampler_options
-from assay.campaign.prepare import Prepared, taken_in
-from assay.campaign.setting import Around, Published, Setting
+from assay.campaign.prepare import PreparedCampaign, recover_unpublished
+from assay.campaign.run_environment import AttemptContext, CompletedRun, RunEnvironment
 from assay.cancellation import finish
 from assay.engines.contract import EngineFacts, MakeProvider, Provider
 from assay.errors import HostError, LabLostError
 from assay.hosts import LocalTransport, Transport, connect_ssh
 from assay.lab.health import LabHealth
-from assay.lab.links import Links
+from assay.lab.links import LabLinks
 from assay.lab.state import lab_directory
 from assay.model import Baseline, Cluster, Environment, Fitness, Grade, LabFacts, Placement, Plan, Run, RunStatus
 from assay.observe.baseline import measure_baseline
@@ -42,7 +42,7 @@ CLOSE_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class CampaignSummary:
     """What a campaign did in this call."""
 
     campaign_id: str
@@ -67,11 +67,11 @@ class Summary:
 
 
 @dataclass(slots=True)
-class _Told:
+class _JournalingObserver:
     """A watcher that also keeps what goes on now in the campaign's folder, for other terminals."""
 
-    watcher: Watcher
-    journal: Journal
+    watcher: ProgressObserver
+    journal: CampaignJournal
     told: tuple[str, float] = ("", 0.0)
 
     def say(self, text: str) -> None:
@@ -91,7 +91,7 @@ class _Told:
         self.watcher.end(run)
 
 
-class _Cluster:
+class _ConnectedCluster:
     """The cluster that runs are made on: connections, engine and environment; reached anew when a host was lost."""
 
     def __init__(
@@ -100,7 +100,7 @@ class _Cluster:
         cluster: Cluster,
         lab: LabFacts | None,
         campaign_id: str,
-        watcher: Watcher,
+        watcher: ProgressObserver,
         provide: MakeProvider,
     ) -> None:
         self._provide = provide
@@ -112,7 +112,7 @@ class _Cluster:
         self._campaign_id = campaign_id
         self._watcher = watcher
         self._stack = AsyncExitStack()
-        self._setting: Setting | None = None
+        self._setting: RunEnvironment | None = None
         self.baseline: Baseline | None = None
         self.fitness: Fitness | None = None
 
@@ -131,7 +131,7 @@ class _Cluster:
                 self.baseline = await _baseline(cluster, transports, watcher)
             environment = await _environment(cluster, transports, provider.facts, self._lab, watcher)
             groups = self._lab.control_groups if self._lab else {}
-            self._setting = Setting(
+            self._setting = RunEnvironment(
                 plan=self._plan,
                 cluster=cluster,
                 transports=transports,
@@ -141,15 +141,15 @@ class _Cluster:
                 environment=environment,
                 baseline=self.baseline,
                 show=watcher.step,
-                links=Links(self._lab, lab_directory(self._lab.name)) if self._lab else None,
+                links=LabLinks(self._lab, lab_directory(self._lab.name)) if self._lab else None,
                 health=self._health,
             )
             self._stack = stack.pop_all()
 
-    async def make(self, planned: PlannedRun, number: int, around: Around) -> Published:
+    async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
         """Make one attempt."""
         assert self._setting is not None
-        published = await attempt(planned, number, self._setting, around)
+        published = await attempt(planned, number, self._setting, context)
         self._device_errors = published.device_errors
         return published
 
@@ -158,7 +158,7 @@ class _Cluster:
 
         Raises HostError when one stays out of reach, LabLostError when the lab can't be mended at all.
         """
-        if self._health and (words := self._health.trouble() or next(iter(self._device_errors), None)):
+        if self._health and (words := self._health.health_check() or next(iter(self._device_errors), None)):
             # What an emulated disk has lost stays lost, and nobody changes the disk.
             raise LabLostError(words, where=self._cluster.name, hint=f"remove it: assay lab down {self._cluster.name}")
         if self._setting is not None and await _all_answer(self._setting.transports):
@@ -181,38 +181,38 @@ async def _all_answer(transports: Mapping[str, Transport]) -> bool:
     return not any(isinstance(answer, HostError) for answer in answers)
 
 
-async def carry_out(
+async def run_campaign(
     plan: Plan,
     cluster: Cluster,
     lab: LabFacts | None,
     repository: Repository,
-    todo: Prepared,
-    watcher: Watcher,
+    schedule: PreparedCampaign,
+    watcher: ProgressObserver,
     provide: MakeProvider,
     *,
     with_baseline: bool,
-) -> Summary:
+) -> CampaignSummary:
     """Make every run that is left on ``cluster`` (the plan's, with addresses where a lab made them), on the engine that
     ``provide`` gives.
 
     Raises EngineError when several runs in a row fail: the cluster is broken, and more runs would not help.
     """
-    with todo.journal.hold():
-        taken_in(repository, todo.journal, watcher.say)
-        todo = renewed(plan, todo, repository.runs(environment=False))
-        told = _Told(watcher, todo.journal)
-        todo.journal.write("connect")
-        hands = _Cluster(plan, cluster, lab, todo.journal.campaign_id, told, provide)
+    with schedule.journal.hold():
+        recover_unpublished(repository, schedule.journal, watcher.say)
+        schedule = renewed(plan, schedule, repository.runs(environment=False))
+        told = _JournalingObserver(watcher, schedule.journal)
+        schedule.journal.write("connect")
+        executor = _ConnectedCluster(plan, cluster, lab, schedule.journal.campaign_id, told, provide)
         try:
-            await hands.open(with_baseline=with_baseline)
-            made = await Loop(Work(plan, repository, todo, told), hands).run()
+            await executor.open(with_baseline=with_baseline)
+            made = await Loop(CampaignWork(plan, repository, schedule, told), executor).run()
         finally:
-            await finish(hands.close(), "closing the cluster", 2 * CLOSE_S)
-    return Summary(
-        todo.journal.campaign_id,
-        len(todo.runs),
+            await finish(executor.close(), "closing the cluster", 2 * CLOSE_S)
+    return CampaignSummary(
+        schedule.journal.campaign_id,
+        len(schedule.runs),
         made.statuses.total(),
-        todo.done,
+        schedule.done,
         dict(made.statuses),
         dict(made.failures),
         made.stopped,
@@ -221,7 +221,7 @@ async def carry_out(
     )
 
 
-def added_up(summaries: Sequence[Summary]) -> Summary:
+def added_up(summaries: Sequence[CampaignSummary]) -> CampaignSummary:
     """Return what the parts of one call made, each but the last of which lost its lab."""
     counts = [(Counter(one.statuses), Counter(one.failures)) for one in summaries]
     return replace(
@@ -262,7 +262,7 @@ async def connect(cluster: Cluster, stack: AsyncExitStack) -> dict[str, Transpor
     return {transport.name: transport for transport in transports}
 
 
-async def _fitness(cluster: Cluster, transports: Mapping[str, Transport], watcher: Watcher) -> Fitness | None:
+async def _fitness(cluster: Cluster, transports: Mapping[str, Transport], watcher: ProgressObserver) -> Fitness | None:
     """Check real hosts; a lab's and this machine's are what they are."""
     if cluster.placement is not Placement.SSH or cluster.simulated:
         return None
@@ -276,7 +276,9 @@ async def _fitness(cluster: Cluster, transports: Mapping[str, Transport], watche
     return found
 
 
-async def _baseline(cluster: Cluster, transports: Mapping[str, Transport], watcher: Watcher) -> Baseline | None:
+async def _baseline(
+    cluster: Cluster, transports: Mapping[str, Transport], watcher: ProgressObserver
+) -> Baseline | None:
     if cluster.placement is Placement.LOCAL or cluster.simulated:
         return None
     if cluster.attached:
@@ -291,7 +293,11 @@ async def _baseline(cluster: Cluster, transports: Mapping[str, Transport], watch
 
 
 async def _environment(
-    cluster: Cluster, transports: Mapping[str, Transport], facts: EngineFacts, lab: LabFacts | None, watcher: Watcher
+    cluster: Cluster,
+    transports: Mapping[str, Transport],
+    facts: EngineFacts,
+    lab: LabFacts | None,
+    watcher: ProgressObserver,
 ) -> Environment:
     if cluster.simulated:
         return Environment({"assay": {"version": __version__}})

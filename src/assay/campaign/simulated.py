@@ -8,7 +8,7 @@ import hashlib
 from dataclasses import replace
 
 from assay.engines.simulated.engine import refuse
-from assay.engines.simulated.scenario import Asked
+from assay.engines.simulated.scenario import SimulationRequest
 from assay.model import CostProfile, Plan
 from assay.planning.forecast import Schedule
 from assay.planning.inputs import size_of
@@ -21,9 +21,9 @@ def simulated_plan(plan: Plan, profile: CostProfile) -> Plan:
     return replace(plan, fingerprint=fingerprint, cluster=replace(plan.cluster, simulated=True))
 
 
-def refuse_what_can_not_be(plan: Plan, profile: CostProfile, todo: Schedule) -> None:
+def refuse_what_can_not_be(plan: Plan, profile: CostProfile, schedule: Schedule) -> None:
     """Raise SpecificationError for the first run that is left and can't be simulated."""
-    for planned in {planned.key[:2]: planned for planned, _ in todo.left}.values():
+    for planned in {planned.key[:2]: planned for planned, _ in schedule.left}.values():
         size = size_of(planned, plan)
         configuration = replace(planned.configuration, engine=planned.configuration.engine or plan.engine)
-        refuse(Asked(plan.cluster, configuration, planned.workload.name, size, profile))
+        refuse(SimulationRequest(plan.cluster, configuration, planned.workload.name, size, profile))

@@ -21,7 +21,7 @@ _CAMPAIGNS_READ_MAX = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class AttemptStep:
     """One step of an attempt that has ended."""
 
     name: str
@@ -46,7 +46,7 @@ class Attempt:
     failure_class: str | None = None
     workload: str | None = None
     duration_s: float | None = None
-    steps: list[Step] = field(default_factory=list)
+    steps: list[AttemptStep] = field(default_factory=list)
 
     def step_s(self, name: str) -> float:
         """Return how long the steps of that name took."""
@@ -97,7 +97,9 @@ def attempts_of(events: Iterable[dict[str, Any]]) -> list[Attempt]:
             found.cause, found.failure_class = event.get("cause"), event.get("failure_class")
             found.duration_s = event.get("duration_s")
         elif event["event"] == "step":
-            found.steps.append(Step(str(event.get("step")), event.get("began_unix_s", 0.0), event.get("took_s", 0.0)))
+            found.steps.append(
+                AttemptStep(str(event.get("step")), event.get("began_unix_s", 0.0), event.get("took_s", 0.0))
+            )
     return attempts
 
 

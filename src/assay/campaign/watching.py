@@ -1,7 +1,8 @@
 """Whether all that a run stands on is well while it goes on: daemons, hosts, links, devices, the lab's own parts.
 
 In: what an attempt shares, its engine, and the work to guard. Out: the work's end; or it is ended, with the true cause,
-when it can't end well any more. What was seen beside that (:class:`Seen`) decides later whose fault a failure was.
+when it can't end well any more. What was seen beside that (:class:`NodeObservations`) decides later whose fault a
+failure was.
 
 Bound: a daemon, disk or link that is gone is noticed at the second look, a host that says nothing after
 :data:`SILENT_S` + :data:`ANSWER_S`, packets that do not come through between two nodes at the fifth look; all are below
@@ -17,13 +18,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from assay.campaign.setting import Setting
+from assay.campaign.run_environment import RunEnvironment
 from assay.cancellation import end_tasks, finish
 from assay.engines.contract import Engine
 from assay.errors import AssayError, EngineError, HostError, LabError
 from assay.hosts.transport import Transport
 from assay.lab.health import LabHealth
-from assay.observe.watching import INTERVAL_S, UNHEARD_LOOKS, NodeWatch, Seen, WatchOptions, cuts
+from assay.observe.watching import INTERVAL_S, UNHEARD_LOOKS, NodeObservations, NodeWatch, WatchOptions, cuts
 
 T = TypeVar("T")
 
@@ -43,42 +44,44 @@ _DOWN_LOOKS = 2
 
 
 @asynccontextmanager
-async def watching(setting: Setting, engine: Engine) -> AsyncIterator[Vigil]:
+async def watching(run_environment: RunEnvironment, engine: Engine) -> AsyncIterator[HealthMonitor]:
     """Watch every node until the block ends. Raises HostError where a node can't be watched."""
-    options = watch_options(setting, engine)
-    names = list(setting.transports)
-    starting = (NodeWatch.start(setting.transports[name], options[name]) for name in names)
+    options = watch_options(run_environment, engine)
+    names = list(run_environment.transports)
+    starting = (NodeWatch.start(run_environment.transports[name], options[name]) for name in names)
     results = await asyncio.gather(*starting, return_exceptions=True)
-    vigil = Vigil({one.transport.name: one for one in results if isinstance(one, NodeWatch)}, engine, setting.health)
+    monitor = HealthMonitor(
+        {one.transport.name: one for one in results if isinstance(one, NodeWatch)}, engine, run_environment.health
+    )
     try:
         for result in results:
             if isinstance(result, BaseException):
                 raise result
-        yield vigil
+        yield monitor
     finally:
-        await finish(vigil.stop(), "ending the watch of the nodes", STOP_S)
+        await finish(monitor.stop(), "ending the watch of the nodes", STOP_S)
 
 
-def watch_options(setting: Setting, engine: Engine) -> dict[str, WatchOptions]:
+def watch_options(run_environment: RunEnvironment, engine: Engine) -> dict[str, WatchOptions]:
     """Return what is looked at on each node."""
-    groups = {name: (one.cgroup or {}).get("memory") for name, one in setting.samplers.items()}
+    groups = {name: (one.cgroup or {}).get("memory") for name, one in run_environment.samplers.items()}
     return {
         name: WatchOptions(
             daemons=engine.pid_files.get(name, {}),
-            directories=setting.samplers[name].disks,
+            directories=run_environment.samplers[name].disks,
             peers={
                 node.name: node.address.host
-                for node in setting.cluster.nodes
-                if node.address and node.name != name and node.name in setting.transports
+                for node in run_environment.cluster.nodes
+                if node.address and node.name != name and node.name in run_environment.transports
             },
             cgroup=groups.get(name),
-            shared=setting.links is not None,
+            shared=run_environment.links is not None,
         )
-        for name in setting.transports
+        for name in run_environment.transports
     }
 
 
-class Vigil:
+class HealthMonitor:
     """The watches of all nodes while they go on."""
 
     def __init__(self, watches: Mapping[str, NodeWatch], engine: Engine, lab: LabHealth | None) -> None:
@@ -89,7 +92,7 @@ class Vigil:
         self._engine_words = ""
 
     @property
-    def seen(self) -> tuple[Seen, ...]:
+    def seen(self) -> tuple[NodeObservations, ...]:
         """What was seen of each node."""
         return tuple(watch.seen for watch in self._watches.values())
 
@@ -139,7 +142,7 @@ class Vigil:
         """Return what the lab has lost, which is asked for so long."""
         until_s = time.monotonic() + wait_s
         while self._lab:
-            if words := await asyncio.to_thread(self._lab.trouble):
+            if words := await asyncio.to_thread(self._lab.health_check):
                 return LabError(words)
             if time.monotonic() >= until_s:
                 break
@@ -178,7 +181,7 @@ class Vigil:
             return None
         try:
             async with asyncio.timeout(ENGINE_ANSWER_S):
-                words = await self._engine.trouble() or ""
+                words = await self._engine.health_check() or ""
         except TimeoutError:
             words = f"{self._engine.facts.name} does not answer"
         except AssayError as error:
@@ -188,7 +191,7 @@ class Vigil:
         return EngineError(words) if words and before else None
 
 
-def _of_parts(seen: Seen) -> AssayError | None:
+def _of_parts(seen: NodeObservations) -> AssayError | None:
     """Return that a link is down, or that a device has errors."""
     for name, looks in seen.down.items():
         if looks >= _DOWN_LOOKS:
@@ -196,7 +199,7 @@ def _of_parts(seen: Seen) -> AssayError | None:
     return HostError(seen.devices[0].words) if seen.devices else None
 
 
-def _daemons(seen: Seen) -> list[str]:
+def _daemons(seen: NodeObservations) -> list[str]:
     """Return which daemons of a node died, or have been stopped for two looks."""
     dead = [f"{seen.node}: {name} died" for name, state in seen.daemons.items() if state == "dead"]
     return [*dead, *(f"{seen.node}: {name} is stopped (SIGSTOP)" for name in seen.stuck)]

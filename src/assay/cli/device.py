@@ -11,7 +11,7 @@ from assay.cli.common import json_option, print_json
 from assay.units import format_byte_rate
 
 if TYPE_CHECKING:
-    from assay.devices.calibration import Calibration, Number
+    from assay.devices.calibration import CalibratedValue, Calibration
 
 _UNITS = {
     "read": "B/s",
@@ -96,7 +96,7 @@ def entry_lines(name: str, found: Calibration) -> list[str]:
     return [f"{name}:", *(line.rstrip() for line in lines)]
 
 
-def value_text(number: Number) -> str:
+def value_text(number: CalibratedValue) -> str:
     """Return the value as a cluster file has it, with its unit and four digits."""
     value, unit = number.value, _UNITS.get(number.key)
     if unit == "B/s":

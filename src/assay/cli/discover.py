@@ -18,7 +18,7 @@ from assay.errors import HostError, SpecificationError
 if TYPE_CHECKING:
     from assay.formats.inventory import HadoopHosts, Listed
     from assay.model import Address
-    from assay.observe.survey import Surveyed
+    from assay.observe.survey import SurveyedHosts
 
 _HTTP_TIMEOUT_S = 5.0
 
@@ -95,7 +95,7 @@ def discover(
         sys.exit(HostError.exit_code)
 
 
-def _report(output: Path, found: Surveyed) -> None:
+def _report(output: Path, found: SurveyedHosts) -> None:
     """Say what was written, having read it as every other command will."""
     from assay.spec import load_cluster
 
@@ -190,7 +190,7 @@ def _ssh_section(login: _Login) -> Mapping[str, str]:
     return {name: str(value) for name, value in values.items() if value is not None}
 
 
-async def _survey(addresses: Mapping[str, Address | None]) -> Surveyed:
+async def _survey(addresses: Mapping[str, Address | None]) -> SurveyedHosts:
     from assay.observe.survey import survey_all
 
     return await survey_all(addresses)

@@ -15,7 +15,7 @@ from assay.cli.common import repository_option, say
 from assay.errors import SpecificationError
 
 if TYPE_CHECKING:
-    from assay.campaign.setting import Published
+    from assay.campaign.run_environment import CompletedRun
     from assay.model import Cluster
 
 
@@ -53,11 +53,11 @@ def observe(cluster: Path, command: tuple[str, ...], duration: str | None, repos
         sys.exit(1)
 
 
-async def _watch(cluster: Cluster, command: Sequence[str], watch_s: float | None) -> Published:
-    from assay.campaign.observed import ObservedRun, nothing_told
+async def _watch(cluster: Cluster, command: Sequence[str], watch_s: float | None) -> CompletedRun:
+    from assay.campaign.observed import ObservationRequest, unchanged_result
     from assay.campaign.observed import observe as observed
     from assay.campaign.runner import connect
-    from assay.engines.hadoop.happened import telling
+    from assay.engines.hadoop.happened import history_reader
 
     async def run() -> int | None:
         if watch_s is not None:
@@ -78,6 +78,6 @@ async def _watch(cluster: Cluster, command: Sequence[str], watch_s: float | None
     async with AsyncExitStack() as stack:
         transports = await connect(cluster, stack)
         say(f"watching {len(transports)} hosts: {title}")
-        told = await telling(cluster, transports, say) if cluster.attached else nothing_told
+        reader = await history_reader(cluster, transports, say) if cluster.attached else unchanged_result
         engine = "hadoop" if cluster.attached else "unknown"
-        return await observed(cluster, transports, ObservedRun(title, run), engine=engine, told=told)
+        return await observed(cluster, transports, ObservationRequest(title, run), engine=engine, reader=reader)

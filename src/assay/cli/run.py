@@ -17,7 +17,7 @@ from assay.errors import SpecificationError
 from assay.units import format_duration
 
 if TYPE_CHECKING:
-    from assay.campaign.runner import Summary
+    from assay.campaign.runner import CampaignSummary
     from assay.engines.contract import MakeProvider
     from assay.model import CostProfile, Plan
     from assay.planning.forecast import Row, Schedule
@@ -161,7 +161,7 @@ def carried_out_by(plan: Plan, costs: CostProfile | None, trace_by: str = "group
     return plan, simulator_of(plan.rules, costs, trace_by)
 
 
-def _summary_json(summary: Summary) -> dict[str, object]:
+def _summary_json(summary: CampaignSummary) -> dict[str, object]:
     return {
         "campaign_id": summary.campaign_id,
         "planned": summary.planned,
@@ -173,7 +173,7 @@ def _summary_json(summary: Summary) -> dict[str, object]:
     }
 
 
-def summary_lines(summary: Summary) -> list[str]:
+def summary_lines(summary: CampaignSummary) -> list[str]:
     """Return what a call did, in words."""
     counts = ", ".join(f"{count} {status}" for status, count in summary.statuses.items()) or "none"
     lines = [f"attempts made: {summary.made} ({counts}); runs that were there already: {summary.already_there}"]

@@ -15,7 +15,7 @@ from assay.errors import SpecificationError
 from assay.units import format_duration
 
 if TYPE_CHECKING:
-    from assay.campaign.runner import Summary
+    from assay.campaign.runner import CampaignSummary
     from assay.model import CostProfile, Plan
     from assay.questions.tuning import Side, TuningAsked, TuningState
 
@@ -139,7 +139,7 @@ def _carried_out(
     simulate: bool,
     baseline: bool,
     dry_run: bool,
-) -> tuple[TuningState, Summary | None] | None:
+) -> tuple[TuningState, CampaignSummary | None] | None:
     """Carry the tuning out as far as this call goes; return how it stands, and what the call did, if anything."""
     from assay.campaign.execute import execute_campaign
     from assay.campaign.prepare import prepare
@@ -161,7 +161,7 @@ def _carried_out(
     plan, provide = carried_out_by(made.plan, costs if simulate else None)
     todo = prepare(plan, store, again=False, stop=stop, next_runs=made.tuner)
     made.keep(todo.journal)
-    summary: Summary | None = None
+    summary: CampaignSummary | None = None
     with CampaignDisplay() as display:
         for line in [f"tuning plan {plan.name}, campaign {todo.journal.campaign_id}", *made.lines()]:
             display.say(line)

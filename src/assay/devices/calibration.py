@@ -1,7 +1,7 @@
 """From what a real disk was measured to do to the numbers that a device model needs, each with where it comes from.
 
-In: :class:`Figure` of single measurements, in bytes/s, requests/s and seconds. Out: :class:`Calibration`, a device's
-numbers for a cluster file. The formulas are those of :mod:`assay.devices.rates`, solved for the numbers. What
+In: :class:`DeviceMeasurement` of single measurements, in bytes/s, requests/s and seconds. Out: :class:`Calibration`, a
+device's numbers for a cluster file. The formulas are those of :mod:`assay.devices.rates`, solved for the numbers. What
 no measurement tells is as usual for the kind, and says so.
 """
 
@@ -37,7 +37,7 @@ USUAL = "usual for the kind; not in the report"
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class DeviceMeasurement:
     """One measurement. ``offset_share`` is where on the device it began."""
 
     job: str
@@ -64,7 +64,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class CalibratedValue:
     """One entry of the cluster file: its value in the base unit, and its source in words."""
 
     key: str
@@ -74,7 +74,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ModelCheck:
     """A measurement that no number was taken from, beside what the calibrated model does."""
 
     what: str
@@ -87,8 +87,8 @@ class Calibration:
     """A device's numbers at full scale, in the order in which a cluster file has them."""
 
     kind: DeviceKind
-    numbers: tuple[Number, ...]
-    checks: tuple[Check, ...]
+    numbers: tuple[CalibratedValue, ...]
+    checks: tuple[ModelCheck, ...]
 
     def value(self, key: str) -> float | None:
         """Return the number called ``key``; None when the device has none."""
@@ -96,7 +96,7 @@ class Calibration:
 
 
 def calibrate(
-    figures: Sequence[Figure],
+    figures: Sequence[DeviceMeasurement],
     *,
     kind: DeviceKind | None = None,
     capacity_bytes: int | None = None,
@@ -114,11 +114,13 @@ def calibrate(
         )
     write = _sequential(figures, writes=True)
     kind = kind or _kind(figures, read)
-    numbers = [Number("read", read.bytes_per_s, f"job {read.job}", measured=True)]
+    numbers = [CalibratedValue("read", read.bytes_per_s, f"job {read.job}", measured=True)]
     if write:
-        numbers.append(Number("write", write.bytes_per_s, f"job {write.job}", measured=True))
+        numbers.append(CalibratedValue("write", write.bytes_per_s, f"job {write.job}", measured=True))
     else:
-        numbers.append(Number("write", read.bytes_per_s, "as it reads: no job writes in sequence", measured=False))
+        numbers.append(
+            CalibratedValue("write", read.bytes_per_s, "as it reads: no job writes in sequence", measured=False)
+        )
     write_bytes_per_s = numbers[1].value
     if kind is DeviceKind.HDD:
         numbers += _hdd(figures, read, capacity_bytes, rpm)
@@ -130,9 +132,9 @@ def calibrate(
     else:
         numbers += _flash(figures, kind, read, write_bytes_per_s)
     size = (
-        Number("capacity", capacity_bytes, "as you said", measured=True)
+        CalibratedValue("capacity", capacity_bytes, "as you said", measured=True)
         if capacity_bytes
-        else Number(
+        else CalibratedValue(
             "capacity", _CAPACITY_BYTES, "a guess: fio does not report it; write the device's own", measured=False
         )
     )
@@ -143,7 +145,7 @@ def calibrate(
 _CAPACITY_BYTES: Final = 10**12
 
 
-def _sequential(figures: Sequence[Figure], *, writes: bool) -> Figure | None:
+def _sequential(figures: Sequence[DeviceMeasurement], *, writes: bool) -> DeviceMeasurement | None:
     """Return the fastest single stream near the start of the device."""
     found = [
         f for f in figures if f.writes == writes and not f.random and f.streams == 1 and f.offset_share <= OUTER_TO
@@ -151,17 +153,19 @@ def _sequential(figures: Sequence[Figure], *, writes: bool) -> Figure | None:
     return max(found, key=lambda figure: figure.bytes_per_s, default=None)
 
 
-def _random(figures: Sequence[Figure], *, writes: bool, wanted: Callable[[int], bool]) -> Figure | None:
+def _random(
+    figures: Sequence[DeviceMeasurement], *, writes: bool, wanted: Callable[[int], bool]
+) -> DeviceMeasurement | None:
     """Return the random measurement of the smallest requests, the deepest of those, whose depth is ``wanted``."""
     found = [f for f in figures if f.random and f.writes == writes and wanted(f.depth)]
     return min(found, key=lambda figure: (figure.request_bytes, -figure.depth), default=None)
 
 
-def _alone(figures: Sequence[Figure], *, writes: bool) -> Figure | None:
+def _alone(figures: Sequence[DeviceMeasurement], *, writes: bool) -> DeviceMeasurement | None:
     return _random(figures, writes=writes, wanted=lambda depth: depth == 1)
 
 
-def _kind(figures: Sequence[Figure], read: Figure) -> DeviceKind:
+def _kind(figures: Sequence[DeviceMeasurement], read: DeviceMeasurement) -> DeviceKind:
     alone = _alone(figures, writes=False)
     if alone is None:
         raise FormatError(
@@ -173,7 +177,9 @@ def _kind(figures: Sequence[Figure], read: Figure) -> DeviceKind:
     return DeviceKind.NVME if read.bytes_per_s > SATA_BYTES_PER_S else DeviceKind.SSD
 
 
-def _hdd(figures: Sequence[Figure], read: Figure, capacity_bytes: int | None, rpm: float | None) -> list[Number]:
+def _hdd(
+    figures: Sequence[DeviceMeasurement], read: DeviceMeasurement, capacity_bytes: int | None, rpm: float | None
+) -> list[CalibratedValue]:
     usual = usual_hdd() if rpm is None else replace(usual_hdd(), rpm=rpm)
     alone = _alone(figures, writes=False)
     inner = _inner_share(figures, read, usual, capacity_bytes)
@@ -183,22 +189,26 @@ def _hdd(figures: Sequence[Figure], read: Figure, capacity_bytes: int | None, rp
     disk = HddAtScale(model, read.bytes_per_s, capacity_bytes or _CAPACITY_BYTES)
     iops = hdd_random_iops(disk, disk.capacity_bytes, RANDOM_REQUEST_BYTES)
     return [
-        Number("iops", round(iops), "4 KiB at random over the whole disk, by the numbers below", measured=False),
+        CalibratedValue(
+            "iops", round(iops), "4 KiB at random over the whole disk, by the numbers below", measured=False
+        ),
         inner,
-        Number("seek_track", usual.seek_track_s, USUAL, measured=False),
+        CalibratedValue("seek_track", usual.seek_track_s, USUAL, measured=False),
         seek,
-        Number("rpm", usual.rpm, USUAL if rpm is None else "as you said", measured=rpm is not None),
+        CalibratedValue("rpm", usual.rpm, USUAL if rpm is None else "as you said", measured=rpm is not None),
         _write_cache(figures, alone),
     ]
 
 
-def _seek_full(alone: Figure | None, read: Figure, model: HddModel, capacity_bytes: int | None) -> Number:
+def _seek_full(
+    alone: DeviceMeasurement | None, read: DeviceMeasurement, model: HddModel, capacity_bytes: int | None
+) -> CalibratedValue:
     """Return the longest seek: what is left of a random read's time beside half a turn and the transfer is the mean
     seek, and that is linear in the longest.
     """
 
-    def usual(why: str) -> Number:
-        return Number("seek_full", model.seek_full_s, f"usual for the kind: {why}", measured=False)
+    def usual(why: str) -> CalibratedValue:
+        return CalibratedValue("seek_full", model.seek_full_s, f"usual for the kind: {why}", measured=False)
 
     if alone is None:
         return usual("no job reads at random with one request at a time")
@@ -213,22 +223,24 @@ def _seek_full(alone: Figure | None, read: Figure, model: HddModel, capacity_byt
     mean_s = alone.service_s - model.half_turn_s - alone.request_bytes / read.bytes_per_s
     full_s = max(model.seek_track_s, model.seek_track_s + (mean_s - model.seek_track_s) / share)
     source = f"job {alone.job}: {alone.service_s * 1e3:.2f} ms a request, less half a turn and the transfer"
-    return Number("seek_full", full_s, source, measured=True)
+    return CalibratedValue("seek_full", full_s, source, measured=True)
 
 
-def _used_bytes(figure: Figure, size_bytes: float) -> float:
+def _used_bytes(figure: DeviceMeasurement, size_bytes: float) -> float:
     """Return how much of a device of ``size_bytes`` a measurement used."""
     return size_bytes * figure.span_share if figure.span_bytes is None else min(figure.span_bytes, size_bytes)
 
 
-def _inner_share(figures: Sequence[Figure], read: Figure, usual: HddModel, capacity_bytes: int | None) -> Number:
+def _inner_share(
+    figures: Sequence[DeviceMeasurement], read: DeviceMeasurement, usual: HddModel, capacity_bytes: int | None
+) -> CalibratedValue:
     """Return the innermost rate as a share of the outermost, from the rate at a place further out.
 
     The square of the rate falls linearly with the share of the capacity that lies before (docs/devices.md).
     """
     inner = [f for f in figures if not f.writes and not f.random and f.streams == 1 and f.offset_share >= INNER_FROM]
     if not inner:
-        return Number("inner_share", usual.inner_share, USUAL, measured=False)
+        return CalibratedValue("inner_share", usual.inner_share, USUAL, measured=False)
     last = max(inner, key=lambda figure: figure.offset_share)
     size_bytes = capacity_bytes or _CAPACITY_BYTES
     swept_bytes = min(last.moved_bytes, _used_bytes(last, size_bytes))
@@ -236,43 +248,49 @@ def _inner_share(figures: Sequence[Figure], read: Figure, usual: HddModel, capac
     there = min(1.0, last.bytes_per_s / read.bytes_per_s)
     share = max(INNER_SHARE_MIN, 1 - (1 - there**2) / place) ** 0.5
     words = f"job {last.job} at {place:.0%} of the disk against job {read.job}"
-    return Number("inner_share", share, words, measured=True)
+    return CalibratedValue("inner_share", share, words, measured=True)
 
 
-def _write_cache(figures: Sequence[Figure], alone: Figure | None) -> Number:
+def _write_cache(figures: Sequence[DeviceMeasurement], alone: DeviceMeasurement | None) -> CalibratedValue:
     writes = _alone(figures, writes=True)
     if writes is None or alone is None:
         words = "none, as no job reads and writes at random with one request at a time"
-        return Number("write_cache", 0, words, measured=False)
+        return CalibratedValue("write_cache", 0, words, measured=False)
     if writes.service_s >= CACHED_SHARE * alone.service_s:
-        return Number("write_cache", 0, f"job {writes.job}: a random write waits for the platter", measured=True)
+        return CalibratedValue(
+            "write_cache", 0, f"job {writes.job}: a random write waits for the platter", measured=True
+        )
     words = f"job {writes.job} shows that there is one; its size is the usual one"
-    return Number("write_cache", USUAL_CACHE_BYTES, words, measured=False)
+    return CalibratedValue("write_cache", USUAL_CACHE_BYTES, words, measured=False)
 
 
-def _flash(figures: Sequence[Figure], kind: DeviceKind, read: Figure, write_bytes_per_s: float) -> list[Number]:
+def _flash(
+    figures: Sequence[DeviceMeasurement], kind: DeviceKind, read: DeviceMeasurement, write_bytes_per_s: float
+) -> list[CalibratedValue]:
     usual = usual_flash(nvme=kind is DeviceKind.NVME)
     rates = {"read": read.bytes_per_s, "write": write_bytes_per_s}
     numbers = []
     for key, bytes_per_s in rates.items():
         deep = _random(figures, writes=key == "write", wanted=lambda depth: depth >= DEEP)
         if deep is not None and deep.bytes_per_s < BANDWIDTH_BOUND_SHARE * bytes_per_s:
-            numbers.append(Number(f"{key}_iops", round(deep.iops), f"job {deep.job}", measured=True))
-    numbers.append(Number("channels", usual.channels, USUAL, measured=False))
+            numbers.append(CalibratedValue(f"{key}_iops", round(deep.iops), f"job {deep.job}", measured=True))
+    numbers.append(CalibratedValue("channels", usual.channels, USUAL, measured=False))
     usual_s = {"read": usual.read_latency_s, "write": usual.write_latency_s}
     for key, bytes_per_s in rates.items():
         alone = _alone(figures, writes=key == "write")
         if alone is None:
-            numbers.append(Number(f"{key}_latency", usual_s[key], USUAL, measured=False))
+            numbers.append(CalibratedValue(f"{key}_latency", usual_s[key], USUAL, measured=False))
             continue
         transfer_s = flash_transfer_s(usual, bytes_per_s, read.bytes_per_s, alone.request_bytes)
         words = f"job {alone.job}: {alone.service_s * 1e6:.0f} us a request, less the transfer"
         latency_s = max(LATENCY_S_MIN, alone.service_s - transfer_s)
-        numbers.append(Number(f"{key}_latency", latency_s, words, measured=True))
+        numbers.append(CalibratedValue(f"{key}_latency", latency_s, words, measured=True))
     return numbers
 
 
-def _checks(figures: Sequence[Figure], kind: DeviceKind, numbers: Sequence[Number]) -> tuple[Check, ...]:
+def _checks(
+    figures: Sequence[DeviceMeasurement], kind: DeviceKind, numbers: Sequence[CalibratedValue]
+) -> tuple[ModelCheck, ...]:
     """Return the reads by several streams beside what the model makes of them."""
     values = {number.key: number.value for number in numbers}
     several = [f for f in figures if not f.writes and not f.random and f.streams > 1 and f.depth == f.streams]
@@ -290,5 +308,5 @@ def _checks(figures: Sequence[Figure], kind: DeviceKind, numbers: Sequence[Numbe
             disk = HddAtScale(model, values["read"], values["capacity"])
             span_bytes = _used_bytes(figure, disk.capacity_bytes) or disk.capacity_bytes
             modelled = hdd_streams_bytes_per_s(disk, span_bytes, figure.streams, figure.request_bytes)
-        checks.append(Check(f"job {figure.job}: {figure.streams} streams", figure.bytes_per_s, modelled))
+        checks.append(ModelCheck(f"job {figure.job}: {figure.streams} streams", figure.bytes_per_s, modelled))
     return tuple(checks)

@@ -53,7 +53,7 @@ def bandwidths(cluster: Cluster, baseline: Baseline | None) -> dict[str, Bandwid
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class DirectorySplit:
     """Device name to number of directories. ``spread``: how much more bandwidth the best-off directory has than the
     worst-off, 0.08 being 8 %.
     """
@@ -68,7 +68,7 @@ def spread_of(rates: Mapping[str, float], directories: Mapping[str, int]) -> flo
     return max(each) / min(each) - 1
 
 
-def split(rates: Mapping[str, float], *, error: float, most: int) -> Split:
+def split(rates: Mapping[str, float], *, error: float, most: int) -> DirectorySplit:
     """Return the fewest directories with which bandwidths per directory differ by ``error`` at most.
 
     ``rates``: device name to bytes/s. No device gets more than ``most``; where that is too few, the best of what is
@@ -77,7 +77,7 @@ def split(rates: Mapping[str, float], *, error: float, most: int) -> Split:
     that works gives the fewest for every device at once. One of the directories has bandwidth ``t`` exactly.
     """
     candidates = sorted({rate / count for rate in rates.values() for count in range(1, most + 1)}, reverse=True)
-    best: Split | None = None
+    best: DirectorySplit | None = None
     for smallest in candidates:
         counts = {
             name: min(most, max(1, int(rate / smallest * (1 + 1e-9)))) for name, rate in rates.items()
@@ -88,9 +88,9 @@ def split(rates: Mapping[str, float], *, error: float, most: int) -> Split:
                 continue
             spread = spread_of(rates, tried)
             if spread <= error * (1 + 1e-9) + 1e-12:
-                return Split(tried, spread)
+                return DirectorySplit(tried, spread)
             if best is None or spread < best.spread:
-                best = Split(tried, spread)
+                best = DirectorySplit(tried, spread)
     assert best is not None
     return best
 
@@ -100,7 +100,7 @@ def _ceil(value: float) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class DirectoryUse:
     """One kind of data on a worker: the directories that it goes to, and its bytes for each byte of data."""
 
     directories: Mapping[str, int]
@@ -108,7 +108,7 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Fill:
+class DeviceFill:
     """How devices fill up. ``full_after``: device name to the data per worker, in bytes, at which it is full; in this
     order. ``ends_at``: the data at which some kind of data has no place left.
     """
@@ -118,7 +118,9 @@ class Fill:
     full_after: dict[str, float]
     ends_at: float
 
-    def used_bytes(self, data_bytes: float, capacities: Mapping[str, float], uses: Sequence[Use]) -> dict[str, float]:
+    def used_bytes(
+        self, data_bytes: float, capacities: Mapping[str, float], uses: Sequence[DirectoryUse]
+    ) -> dict[str, float]:
         """Return what lies on each device when a worker has ``data_bytes``, or all that there is room for."""
         used = dict.fromkeys(self.shares, 0.0)
         stops = sorted({0.0, *self.full_after.values(), self.ends_at})
@@ -132,7 +134,7 @@ class Fill:
         return used
 
 
-def _rates(uses: Sequence[Use], capacities: Mapping[str, float], full: set[str]) -> dict[str, float]:
+def _rates(uses: Sequence[DirectoryUse], capacities: Mapping[str, float], full: set[str]) -> dict[str, float]:
     """Return what each device takes for each byte of data when those in ``full`` take no more."""
     rates = dict.fromkeys(capacities, 0.0)
     for use in uses:
@@ -142,7 +144,7 @@ def _rates(uses: Sequence[Use], capacities: Mapping[str, float], full: set[str])
     return rates
 
 
-def fill(capacities: Mapping[str, float], uses: Sequence[Use]) -> Fill:
+def fill(capacities: Mapping[str, float], uses: Sequence[DirectoryUse]) -> DeviceFill:
     """Return how devices of ``capacities`` fill when each use goes round its directories, passing full ones over.
 
     Intermediate data count as if all of them lay there at once, as at the end of a TeraSort's shuffle.
@@ -161,7 +163,7 @@ def fill(capacities: Mapping[str, float], uses: Sequence[Use]) -> Fill:
         for name in taking:
             if left[name] <= capacities[name] * 1e-9:
                 full[name] = data
-    return Fill(first, full, data if wanted else float("inf"))
+    return DeviceFill(first, full, data if wanted else float("inf"))
 
 
 @dataclass(frozen=True, slots=True)

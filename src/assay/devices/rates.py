@@ -72,17 +72,17 @@ def hdd_sequential_bytes_per_s(disk: HddAtScale, span_bytes: float) -> float:
 
 def hdd_random_iops(disk: HddAtScale, span_bytes: float, request_bytes: float) -> float:
     """Return random reads per second, one at a time, over the first ``span_bytes``."""
-    transfers_s = [disk.transfer_s(place, request_bytes) for place in _places(span_bytes)]
+    transfers_s = [disk.transfer_s(place, request_bytes) for place in _offsets(span_bytes)]
     return 1 / (hdd_mean_seek_s(disk, span_bytes) + disk.model.half_turn_s + sum(transfers_s) / len(transfers_s))
 
 
 def hdd_mean_seek_s(disk: HddAtScale, span_bytes: float) -> float:
     """Return the mean seek between two random places of the first ``span_bytes``."""
-    places = _places(span_bytes)
+    places = _offsets(span_bytes)
     return sum(disk.seek_s(a, b) for a in places for b in places) / len(places) ** 2
 
 
-def _places(span_bytes: float) -> list[float]:
+def _offsets(span_bytes: float) -> list[float]:
     return [span_bytes * (step + 0.5) / MEAN_STEPS for step in range(MEAN_STEPS)]
 
 
@@ -151,7 +151,7 @@ def flash_random_iops(
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedRates:
     """What the baseline should find of one device; None where nothing is stated that tells.
 
     ``rates_modelled``, ``places_modelled``: whether the sequential rates, and what depends on the distance between
@@ -167,7 +167,7 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class BaselineSettings:
     """How the baseline measures: bytes of the test file, and of a random request, how many at once.
 
     Streams read through the page cache, so their requests' size is the readahead's doing.
@@ -180,12 +180,12 @@ class Measured:
     random_depth: int
 
 
-def stated(device: Device, scale: float) -> Expected:
+def stated(device: Device, scale: float) -> ExpectedRates:
     """Return what the device's description states: bandwidths and requests per second."""
-    return Expected(device.read_bytes_per_s * scale, device.write_bytes_per_s * scale, None, device.read_iops)
+    return ExpectedRates(device.read_bytes_per_s * scale, device.write_bytes_per_s * scale, None, device.read_iops)
 
 
-def on_host(device: Device, how: Measured) -> Expected:
+def on_host(device: Device, how: BaselineSettings) -> ExpectedRates:
     """Return what a real device should reach: as stated, but for what an HDD's arm does within the test file.
 
     An HDD's stated requests per second are over the whole disk, and those within a small file take shorter seeks.
@@ -199,7 +199,7 @@ def on_host(device: Device, how: Measured) -> Expected:
     )
 
 
-def modelled(device: Device, scale: float, how: Measured) -> Expected:
+def modelled(device: Device, scale: float, how: BaselineSettings) -> ExpectedRates:
     """Return what the device's model should reach in a lab at ``scale``, measured in a file at the outer edge."""
     read, write = device.read_bytes_per_s * scale, device.write_bytes_per_s * scale
     if device.kind is DeviceKind.HDD:
@@ -207,11 +207,11 @@ def modelled(device: Device, scale: float, how: Measured) -> Expected:
         outer = hdd_sequential_bytes_per_s(disk, how.span_bytes)
         streams = hdd_streams_bytes_per_s(disk, how.span_bytes, how.streams, how.stream_request_bytes, at_once=2)
         iops = hdd_random_iops(disk, how.span_bytes, how.random_request_bytes)
-        return Expected(outer, write * outer / read, streams, iops, rates_modelled=True, places_modelled=True)
+        return ExpectedRates(outer, write * outer / read, streams, iops, rates_modelled=True, places_modelled=True)
     flash = device.flash_model
     iops = flash_random_iops(flash, read, how.random_request_bytes, how.random_depth, device.read_iops)
     written = flash_written_bytes_per_s(flash, write, scale, how.span_bytes)
-    return Expected(read, written, read, iops, rates_modelled=True, places_modelled=True)
+    return ExpectedRates(read, written, read, iops, rates_modelled=True, places_modelled=True)
 
 
 def flash_written_bytes_per_s(

@@ -47,10 +47,10 @@ __all__ = [
     "Engine",
     "EngineFacts",
     "EngineKind",
-    "Finished",
     "MakeProvider",
     "Mistake",
-    "Provided",
+    "ProgramResult",
+    "ProvidedEngine",
     "Provider",
     "ProviderKind",
     "Rules",
@@ -109,7 +109,7 @@ class EngineFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class ProgramResult:
     """A program that ended: its outcome, and what its jobs did, with all times in seconds from its start."""
 
     outcome: Outcome
@@ -128,7 +128,7 @@ class Finished:
     """Where ``duration_s``, ``phases``, ``tasks`` and the engine's ``metrics`` come from, in words."""
     checks: tuple[Check, ...] = ()
     """Whether what the engine tells is all that there is to tell; one that did not pass makes a run invalid."""
-    trouble: str | None = None
+    problem: str | None = None
     """What of the engine was lost while the program ran, by its own record: the run is of no use then."""
     pause: str | None = None
     """That assay did not run while the program did, which its own clock shows, in words; the run is invalid then."""
@@ -185,7 +185,7 @@ class Engine(Protocol):
     def pid_files(self) -> Mapping[str, Mapping[str, str]]:
         """Node name to the pid files there, by name, of the daemons that must live while a program runs.
 
-        Empty where they are somebody else's or there are none: then :meth:`trouble` is asked instead.
+        Empty where they are somebody else's or there are none: then :meth:`health_check` is asked instead.
         """
 
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
@@ -195,7 +195,7 @@ class Engine(Protocol):
 
     async def run(
         self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
-    ) -> Finished:
+    ) -> ProgramResult:
         """Run a program to its end, showing how far it is, and return what it and its jobs did.
 
         A program that fails is an outcome, no exception: its own exit status, 124 where it did not end within
@@ -207,14 +207,14 @@ class Engine(Protocol):
 
     async def check(
         self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
-    ) -> Finished:
+    ) -> ProgramResult:
         """Run a program of which only what it writes counts, not its time or its tasks: in the quickest way there is.
 
         ``reads_bytes``: about how much it reads, by which the engine chooses the way. Otherwise as :meth:`run`, with
         the label ``check``.
         """
 
-    async def trouble(self) -> str | None:
+    async def health_check(self) -> str | None:
         """Return what is wrong with it, in words; None when it could run a program now."""
 
     async def logs(self) -> dict[str, bytes]:
@@ -222,7 +222,7 @@ class Engine(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Provided:
+class ProvidedEngine:
     """An engine that fits a configuration, and whether something was (re)started for that."""
 
     engine: Engine
@@ -246,7 +246,7 @@ class Provider(Protocol):
         Raises EngineError when another assay uses the cluster, or it can't run this engine; nothing is held then.
         """
 
-    async def provide(self, configuration: Configuration, show: Show) -> Provided:
+    async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
         """Make the engine run with ``configuration``. What runs already is left alone where it fits and is in order.
 
         Raises EngineError where that can't be, with the daemon, its host and its last words.

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from assay.cancellation import end_tasks
-from assay.engines.contract import Engine, EngineFacts, Finished, Provided, Show, Storage
+from assay.engines.contract import Engine, EngineFacts, ProgramResult, ProvidedEngine, Show, Storage
 from assay.engines.timing import Heartbeat, split_times, timed
 from assay.errors import AssayError, EngineError, HostError, HostTimeoutError
 from assay.model import (
@@ -192,7 +192,7 @@ class NoDaemons:
         """Return the defaults of its rules, and what overrides them."""
         return {**{default.name: default.value for default in self.rules.defaults}, **parameters}
 
-    async def trouble(self) -> str | None:
+    async def health_check(self) -> str | None:
         """None: it has no daemons that could have died."""
         return None
 
@@ -227,7 +227,7 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
 
     async def run(
         self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
-    ) -> Finished:
+    ) -> ProgramResult:
         """Run a program to its end; ``duration_s`` of the outcome is the client's wall time on the master."""
         if program.engine != self.facts.name:
             raise EngineError(f"{program.main_class} is a program of {program.engine}, which does not run here")
@@ -236,7 +236,7 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
 
     async def check(
         self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
-    ) -> Finished:
+    ) -> ProgramResult:
         """Run it as any other program."""
         return await self.run(program, parameters, timeout_s=timeout_s, label="check", show=show)
 
@@ -244,7 +244,9 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
         """End what a client that was cancelled has left running on the cluster. Bounded in time by the caller."""
 
     @abstractmethod
-    async def carry(self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str) -> Finished:
+    async def carry(
+        self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
+    ) -> ProgramResult:
         """Carry a program of this engine out, by :meth:`client`, and return what is known of its jobs."""
 
     async def progress(self) -> str | None:
@@ -259,7 +261,7 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
         *,
         cwd: str | None = None,
         env: Mapping[str, str] | None = None,
-    ) -> Finished:
+    ) -> ProgramResult:
         """Run a command on the master and return how it ended, with nothing of jobs and with what it printed as log.
 
         Its time is the master's, from exec to exit; assay's own where the master could not tell it.
@@ -282,9 +284,9 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
         took_s, clock = (heartbeat.took_s, "assay's clock") if host_s is None else (host_s, "the master's clock")
         outcome = Outcome(status, printed.decode(errors="replace"), {}, 0, took_s, late, lost)
         sources = {"duration_s": f"wall time of the client program, by {clock}"}
-        return Finished(outcome, started_unix_s, logs={f"{label}.log": printed}, sources=sources, pause=pause)
+        return ProgramResult(outcome, started_unix_s, logs={f"{label}.log": printed}, sources=sources, pause=pause)
 
-    async def _shown(self, running: Awaitable[Finished], show: Show) -> Finished:
+    async def _shown(self, running: Awaitable[ProgramResult], show: Show) -> ProgramResult:
         """Show where the program is while it runs."""
         task = asyncio.ensure_future(running)
         try:
@@ -364,13 +366,13 @@ class HeldProvider(ABC, Generic[EngineT]):
             raise
         self._hold = hold
 
-    async def provide(self, configuration: Configuration, show: Show) -> Provided:
+    async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
         """Restart where the rules' deployment key is another, or what runs is in trouble."""
         _ = self.facts
         key = self.rules.deployment_key(configuration, self.cluster)
-        if self._engine and key == self._key and await self._engine.trouble() is None:
+        if self._engine and key == self._key and await self._engine.health_check() is None:
             await self.kept(self._engine, configuration)
-            return Provided(self._engine, restarted=False)
+            return ProvidedEngine(self._engine, restarted=False)
         engine = await self.engine_for(configuration)
         if self._engine:
             if self.transports:
@@ -378,7 +380,7 @@ class HeldProvider(ABC, Generic[EngineT]):
             await self.stop(self._engine)
         self._engine, self._key = engine, key
         await self.start(engine, configuration, show)
-        return Provided(engine, restarted=True)
+        return ProvidedEngine(engine, restarted=True)
 
     async def close(self) -> None:
         """Leave what was started, and let go of the cluster."""

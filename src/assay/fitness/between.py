@@ -4,7 +4,7 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 
-from assay.fitness.check import ASSAY, BetweenCheck, BetweenJudge, Found, criterion, fit, unknown
+from assay.fitness.check import ASSAY, BetweenCheck, BetweenJudge, CheckFinding, criterion, fit, unknown
 from assay.model import Grade, Survey
 from assay.units import format_bit_rate, format_bytes
 
@@ -15,7 +15,7 @@ PAIR_SHARE_MIN = 0.7
 """Of the slower NIC's rate, and of the median pair: TCP over Ethernet reaches 0.94 of it at packets of 1500 bytes."""
 
 
-def alike(values: Mapping[str, str | None], otherwise: Grade, subject: str = "") -> Found:
+def alike(values: Mapping[str, str | None], otherwise: Grade, subject: str = "") -> CheckFinding:
     """Return whether all hosts share one value; where not, what the fewest have, and which these are."""
     known = {host: value for host, value in values.items() if value is not None}
     if not known:
@@ -29,7 +29,7 @@ def alike(values: Mapping[str, str | None], otherwise: Grade, subject: str = "")
         if value != common:
             sets[value].append(host)
     words = [f"{value} on {_named(hosts)}" for value, hosts in sorted(sets.items())]
-    return Found(otherwise, f"{common} on {most}, but {'; '.join(words)}", subject)
+    return CheckFinding(otherwise, f"{common} on {most}, but {'; '.join(words)}", subject)
 
 
 def _named(hosts: list[str]) -> str:
@@ -38,7 +38,7 @@ def _named(hosts: list[str]) -> str:
 
 
 def _of(value: Callable[[Survey], str | None], otherwise: Grade) -> BetweenJudge:
-    def judge(hosts: Mapping[str, Survey]) -> Iterator[Found]:
+    def judge(hosts: Mapping[str, Survey]) -> Iterator[CheckFinding]:
         yield alike({name: value(host) for name, host in hosts.items()}, otherwise)
 
     return judge
@@ -60,7 +60,7 @@ def _mount_options(host: Survey) -> str:
     return ", ".join([*sorted(systems), *sorted(times)]) or "none"
 
 
-def _sysctls(hosts: Mapping[str, Survey]) -> Iterator[Found]:
+def _sysctls(hosts: Mapping[str, Survey]) -> Iterator[CheckFinding]:
     names = sorted({name for host in hosts.values() for name in host.basics.sysctls})
     differing = 0
     for name in names:
@@ -75,22 +75,22 @@ def _sysctls(hosts: Mapping[str, Survey]) -> Iterator[Found]:
         yield fit(f"{len(names)} settings are alike")
 
 
-def _clocks(hosts: Mapping[str, Survey]) -> Iterator[Found]:
+def _clocks(hosts: Mapping[str, Survey]) -> Iterator[CheckFinding]:
     offsets = {name: host.clock.offset_s for name, host in hosts.items()}
     sure = max((host.clock.uncertain_s for host in hosts.values()), default=0.0)
     apart = max(offsets.values()) - min(offsets.values())
     last, first = max(offsets, key=offsets.__getitem__), min(offsets, key=offsets.__getitem__)
     words = f"{apart:.3f} s apart at most, ± {2 * sure:.3f} s"
     far = apart > CLOCKS_MAX_S + 2 * sure
-    yield Found(Grade.ERROR, f"{words}: {last} is ahead of {first}") if far else fit(words)
+    yield CheckFinding(Grade.ERROR, f"{words}: {last} is ahead of {first}") if far else fit(words)
 
 
-def _pairs(hosts: Mapping[str, Survey]) -> Iterator[Found]:
+def _pairs(hosts: Mapping[str, Survey]) -> Iterator[CheckFinding]:
     """Hold each pair against the slower of its two NICs, where they tell their rates, and against all other pairs."""
     rates = {(name, to): rate for name, host in hosts.items() for to, rate in host.sent_bits_per_s.items()}
     for name, host in hosts.items():
         for to, why in host.unsent.items():
-            yield Found(Grade.ERROR, why, f"{name} → {to}")
+            yield CheckFinding(Grade.ERROR, why, f"{name} → {to}")
     if not rates:
         yield unknown("measured on demand: assay check --bandwidth")
         return
@@ -100,11 +100,11 @@ def _pairs(hosts: Mapping[str, Survey]) -> Iterator[Found]:
         able = min((speed * 1e6 for speed in told if speed), default=None)
         words = format_bit_rate(rate)
         if rate < PAIR_SHARE_MIN * middle:
-            yield Found(
+            yield CheckFinding(
                 Grade.WARNING, f"{words}, where the median pair has {format_bit_rate(middle)}", f"{name} → {to}"
             )
         elif able and rate < PAIR_SHARE_MIN * able:
-            yield Found(Grade.WARNING, f"{words}, over NICs of {format_bit_rate(able)}", f"{name} → {to}")
+            yield CheckFinding(Grade.WARNING, f"{words}, over NICs of {format_bit_rate(able)}", f"{name} → {to}")
         else:
             continue
         slow += 1

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from assay.fitness import between, disks, memory, network, processor, system
-from assay.fitness.check import BetweenCheck, Described, HostCheck
+from assay.fitness.check import BetweenCheck, DescribedHost, HostCheck
 from assay.model import Cluster, Fitness, Grade, Node, Reading, Survey
 from assay.model.fitness import BETWEEN
 
@@ -12,10 +12,10 @@ BETWEEN_CHECKS: tuple[BetweenCheck, ...] = between.CHECKS
 CRITERIA = (*(check.criterion for check in HOST_CHECKS), *(check.criterion for check in BETWEEN_CHECKS))
 
 
-def described(node: Node, cluster: Cluster) -> Described:
+def described(node: Node, cluster: Cluster) -> DescribedHost:
     """Return what the cluster file says of a host."""
     directories = {device.name: device.directory for device in node.type.devices if device.directory}
-    return Described(node.type, node.roles, directories, cluster.home, cluster.attached is not None)
+    return DescribedHost(node.type, node.roles, directories, cluster.home, cluster.attached is not None)
 
 
 def judged(cluster: Cluster, checked_at: str, hosts: Mapping[str, Survey], unreached: Mapping[str, str]) -> Fitness:
@@ -24,14 +24,14 @@ def judged(cluster: Cluster, checked_at: str, hosts: Mapping[str, Survey], unrea
     readings = [
         reading
         for name, survey in hosts.items()
-        for reading in _of_host(name, survey, described(nodes[name], cluster) if name in nodes else Described())
+        for reading in _of_host(name, survey, described(nodes[name], cluster) if name in nodes else DescribedHost())
     ]
     if len(hosts) > 1:
         readings += _between(hosts)
     return Fitness(cluster.name, checked_at, tuple(hosts), CRITERIA, tuple(readings), dict(unreached))
 
 
-def _of_host(name: str, survey: Survey, said: Described) -> Iterator[Reading]:
+def _of_host(name: str, survey: Survey, said: DescribedHost) -> Iterator[Reading]:
     for check in HOST_CHECKS:
         for found in check.judge(survey, said):
             yield Reading(check.criterion.name, name, found.grade, found.found, found.subject)

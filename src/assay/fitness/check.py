@@ -16,7 +16,7 @@ ASSAY = "assay: what makes runs comparable"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CheckFinding:
     """One thing that was found; ``subject``: the device, mount or interface that it is about."""
 
     grade: Grade
@@ -25,7 +25,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class DescribedHost:
     """What the cluster file says of a host; all of it empty where there is no file."""
 
     type: NodeType | None = None
@@ -36,8 +36,8 @@ class Described:
     attached: bool = False
 
 
-HostJudge = Callable[[Survey, Described], Iterable[Found]]
-BetweenJudge = Callable[[Mapping[str, Survey]], Iterable[Found]]
+HostJudge = Callable[[Survey, DescribedHost], Iterable[CheckFinding]]
+BetweenJudge = Callable[[Mapping[str, Survey]], Iterable[CheckFinding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +61,22 @@ def criterion(name: str, title: str, why: str, change: str, *advice: tuple[str, 
     return Criterion(name, title, why, change, tuple(Advice(*each) for each in advice))
 
 
-def fit(found: str, subject: str = "") -> Found:
+def fit(found: str, subject: str = "") -> CheckFinding:
     """Return that something is as it should be."""
-    return Found(Grade.FIT, found, subject)
+    return CheckFinding(Grade.FIT, found, subject)
 
 
-def unknown(why: str, subject: str = "") -> Found:
+def unknown(why: str, subject: str = "") -> CheckFinding:
     """Return that something could not be known, and why."""
-    return Found(Grade.UNKNOWN, why, subject)
+    return CheckFinding(Grade.UNKNOWN, why, subject)
 
 
-def graded(good: bool, otherwise: Grade, found: str, subject: str = "") -> Found:
+def graded(good: bool, otherwise: Grade, found: str, subject: str = "") -> CheckFinding:
     """Return ``found`` as fit where it is good, else with the grade ``otherwise``."""
-    return Found(Grade.FIT if good else otherwise, found, subject)
+    return CheckFinding(Grade.FIT if good else otherwise, found, subject)
 
 
-def data_mounts(host: Survey, described: Described) -> list[Mount]:
+def data_mounts(host: Survey, described: DescribedHost) -> list[Mount]:
     """Return the file systems with data: those of the described directories, else all that are for data."""
     if not described.directories:
         return host.data_mounts()
@@ -84,12 +84,12 @@ def data_mounts(host: Survey, described: Described) -> list[Mount]:
     return list(found.values())
 
 
-def data_blocks(host: Survey, described: Described) -> list[str]:
+def data_blocks(host: Survey, described: DescribedHost) -> list[str]:
     """Return the names of the block devices on which these file systems lie, each once."""
     names = [host.block_of(mount) for mount in data_mounts(host, described)]
     return list(dict.fromkeys(name for name in names if name))
 
 
-def data_disks(host: Survey, described: Described) -> list[str]:
+def data_disks(host: Survey, described: DescribedHost) -> list[str]:
     """Return the names of the disks under them in the end."""
     return list(dict.fromkeys(disk for name in data_blocks(host, described) for disk in host.disks_of(name)))

@@ -9,8 +9,8 @@ from assay.fitness.check import (
     LINUX,
     SAMMER,
     SANDISK,
-    Described,
-    Found,
+    CheckFinding,
+    DescribedHost,
     HostCheck,
     HostJudge,
     criterion,
@@ -38,23 +38,23 @@ _DESCRIBED_SHARE = 0.85
 _BAD_OPTIONS = ("sync", "dirsync", "ro", "nobarrier", "barrier=0", "data=journal")
 
 
-def _mounted(host: Survey, described: Described) -> Iterator[Found]:
+def _mounted(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     holders: dict[str, str] = {}
     for device, directory in described.directories.items():
         mount = host.mount_at(directory)
         if mount is None:
-            yield Found(Grade.ERROR, "no file system holds it", directory)
+            yield CheckFinding(Grade.ERROR, "no file system holds it", directory)
         elif mount.point == "/":
-            yield Found(Grade.WARNING, "it lies on the system's own file system", directory)
+            yield CheckFinding(Grade.WARNING, "it lies on the system's own file system", directory)
         elif mount.point in holders:
-            yield Found(Grade.ERROR, f"on the same file system as {holders[mount.point]}", directory)
+            yield CheckFinding(Grade.ERROR, f"on the same file system as {holders[mount.point]}", directory)
         else:
             yield fit(f"{device} is {mount.source}", directory)
         if mount:
             holders.setdefault(mount.point, directory)
 
 
-def _writable(host: Survey, described: Described) -> Iterator[Found]:
+def _writable(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     for directory in described.directories.values():
         there = host.directories.get(directory)
         if there is None:
@@ -66,7 +66,7 @@ def _writable(host: Survey, described: Described) -> Iterator[Found]:
         yield graded(there.writable, grade, f"{words}{refused}", directory)
 
 
-def _capacity(host: Survey, described: Described) -> Iterator[Found]:
+def _capacity(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     if described.type is None:
         return
     sizes = {device.directory: device.capacity_bytes for device in described.type.devices if device.directory}
@@ -76,7 +76,7 @@ def _capacity(host: Survey, described: Described) -> Iterator[Found]:
             yield graded(mount.size_bytes >= wanted * _DESCRIBED_SHARE, Grade.WARNING, words, directory)
 
 
-def _kind(host: Survey, described: Described) -> Iterator[Found]:
+def _kind(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     if described.type is None:
         return
     for device in described.type.devices:
@@ -89,33 +89,33 @@ def _kind(host: Survey, described: Described) -> Iterator[Found]:
             yield graded(found is device.kind, Grade.WARNING, words, str(device.directory))
 
 
-def _noatime(host: Survey, described: Described) -> Iterator[Found]:
+def _noatime(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     for mount in data_mounts(host, described):
         told = next((each for each in ("noatime", "relatime", "strictatime") if each in mount.options), "strictatime")
         grade = Grade.NOTE if told == "relatime" else Grade.WARNING
         yield graded(told == "noatime", grade, told, mount.point)
 
 
-def _file_system(host: Survey, described: Described) -> Iterator[Found]:
+def _file_system(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     for mount in data_mounts(host, described):
         yield graded(mount.file_system in _SYSTEMS, Grade.WARNING, mount.file_system, mount.point)
 
 
-def _options(host: Survey, described: Described) -> Iterator[Found]:
+def _options(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     for mount in data_mounts(host, described):
         bad = [each for each in _BAD_OPTIONS if each in mount.options]
         grade = Grade.ERROR if "ro" in bad else Grade.WARNING
         yield graded(not bad, grade, ", ".join(bad) or "nothing unusual", mount.point)
 
 
-def _noexec(host: Survey, described: Described) -> Iterator[Found]:
+def _noexec(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     for point in dict.fromkeys(["/tmp", *([described.home] if described.home else [])]):  # noqa: S108
         if mount := host.mount_at(point):
             noexec = "noexec" in mount.options
             yield graded(not noexec, Grade.ERROR, "noexec" if noexec else "programs may run", point)
 
 
-def _alignment(host: Survey, described: Described) -> Iterator[Found]:
+def _alignment(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     for name in (each for top in data_blocks(host, described) for each, _ in host.below(top)):
         block = host.blocks[name]
         if block.kind == "part":
@@ -123,7 +123,7 @@ def _alignment(host: Survey, described: Described) -> Iterator[Found]:
             yield graded(not off, Grade.WARNING, f"begins at {format_bytes(block.start_bytes)}", name)
 
 
-def _scheduler(host: Survey, described: Described) -> Iterator[Found]:
+def _scheduler(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     for name in data_disks(host, described):
         block = host.blocks[name]
         if block.scheduler is None:
@@ -135,7 +135,7 @@ def _scheduler(host: Survey, described: Described) -> Iterator[Found]:
             yield graded(good, Grade.NOTE, block.scheduler, name)
 
 
-def _readahead(host: Survey, described: Described) -> Iterator[Found]:
+def _readahead(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     for name in data_blocks(host, described):
         value = host.blocks[name].read_ahead_kib
         if value is None:
@@ -146,7 +146,7 @@ def _readahead(host: Survey, described: Described) -> Iterator[Found]:
             yield fit(f"{value} KiB, no arm to move", name)
 
 
-def _request(host: Survey, described: Described) -> Iterator[Found]:
+def _request(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     for name in data_disks(host, described):
         block = host.blocks[name]
         if block.max_request_kib is None:
@@ -157,7 +157,7 @@ def _request(host: Survey, described: Described) -> Iterator[Found]:
         yield graded(block.max_request_kib >= min(REQUEST_MIN_KIB, able or REQUEST_MIN_KIB), Grade.NOTE, words, name)
 
 
-def _write_cache(host: Survey, described: Described) -> Iterator[Found]:
+def _write_cache(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     caches = {name: host.blocks[name].write_cache for name in data_disks(host, described)}
     known = {name: cache for name, cache in caches.items() if cache}
     for name, cache in caches.items():
@@ -168,7 +168,7 @@ def _write_cache(host: Survey, described: Described) -> Iterator[Found]:
             yield graded(alike, Grade.WARNING, cache if alike else f"{cache}; not all of this host alike", name)
 
 
-def _smart(host: Survey, described: Described) -> Iterator[Found]:
+def _smart(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     for name in data_disks(host, described):
         verdict = host.health.get(name)
         if verdict is None:
@@ -177,48 +177,48 @@ def _smart(host: Survey, described: Described) -> Iterator[Found]:
             yield graded(verdict in ("PASSED", "OK"), Grade.ERROR, verdict, name)
 
 
-def _errors(host: Survey, described: Described) -> Iterator[Found]:
+def _errors(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     for name in data_disks(host, described):
         errors = host.blocks[name].errors
         if errors is not None:
             yield graded(errors <= 2, Grade.WARNING, f"{errors} errors of commands", name)
 
 
-def _raid(host: Survey, described: Described) -> Iterator[Found]:
+def _raid(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     arrays = [n for top in data_blocks(host, described) for n, block in host.below(top) if block.kind == "raid"]
     for name in dict.fromkeys(arrays):
         block = host.blocks[name]
         if block.raid_missing:
-            yield Found(Grade.ERROR, f"{block.raid_level}: {block.raid_missing} members are missing", name)
+            yield CheckFinding(Grade.ERROR, f"{block.raid_level}: {block.raid_missing} members are missing", name)
         elif block.raid_action not in (None, "idle", "frozen"):
-            yield Found(Grade.ERROR, f"{block.raid_level}: {block.raid_action} goes on", name)
+            yield CheckFinding(Grade.ERROR, f"{block.raid_level}: {block.raid_action} goes on", name)
         else:
-            yield Found(Grade.WARNING, f"{block.raid_level} on {', '.join(block.on)}", name)
+            yield CheckFinding(Grade.WARNING, f"{block.raid_level} on {', '.join(block.on)}", name)
     if not arrays:
         yield fit("none")
 
 
-def _luks(host: Survey, described: Described) -> Iterator[Found]:
+def _luks(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     for mount in data_mounts(host, described):
         layers = [w for w in host.between(host.block_of(mount) or "") if not w.startswith("RAID")]
         yield graded(not layers, Grade.NOTE, ", ".join(layers) or "nothing", mount.point)
 
 
-def _room(host: Survey, described: Described) -> Iterator[Found]:
+def _room(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     for mount in data_mounts(host, described):
         share = mount.free_bytes / mount.size_bytes if mount.size_bytes else 0.0
         words = f"{format_bytes(mount.free_bytes)} of {format_bytes(mount.size_bytes)} ({share:.0%})"
         yield graded(share >= FREE_FIT, Grade.WARNING if share >= FREE_MIN else Grade.ERROR, words, mount.point)
 
 
-def _inodes(host: Survey, described: Described) -> Iterator[Found]:
+def _inodes(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     for mount in data_mounts(host, described):
         if mount.inodes:
             share = mount.free_inodes / mount.inodes
             yield graded(share >= INODES_MIN, Grade.ERROR, f"{mount.free_inodes} ({share:.0%})", mount.point)
 
 
-def _slow(host: Survey, described: Described) -> Iterator[Found]:
+def _slow(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     """Hold each disk against the median of those of its kind on this host: a share, as spreads of a few say little."""
     for turns in (True, False):
         rates = {
@@ -236,7 +236,7 @@ def _slow(host: Survey, described: Described) -> Iterator[Found]:
             yield unknown("not read: it is asked for with --deep, and needs root or the group disk", name)
 
 
-def _burden(host: Survey, described: Described) -> Iterator[Found]:
+def _burden(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     for name in data_disks(host, described):
         rate = host.burden.disk_bytes_per_s.get(name, 0.0)
         yield graded(rate < BUSY_BYTES_PER_S, Grade.WARNING, f"{format_byte_rate(rate)} for half a second", name)

@@ -9,8 +9,8 @@ from assay.fitness.check import (
     LINUX,
     SAMMER,
     SANDISK,
-    Described,
-    Found,
+    CheckFinding,
+    DescribedHost,
     HostCheck,
     criterion,
     fit,
@@ -32,7 +32,7 @@ def _setting(host: Survey, name: str) -> int | None:
     return int(text) if text.isdecimal() else None
 
 
-def _swappiness(host: Survey, _: Described) -> Iterator[Found]:
+def _swappiness(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     value = _setting(host, "vm.swappiness")
     if value is None:
         yield unknown("the kernel does not tell")
@@ -43,7 +43,7 @@ def _swappiness(host: Survey, _: Described) -> Iterator[Found]:
         yield graded(value <= SWAPPINESS_FIT, grade, str(value))
 
 
-def _overcommit(host: Survey, _: Described) -> Iterator[Found]:
+def _overcommit(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     value = _setting(host, "vm.overcommit_memory")
     if value is None:
         yield unknown("the kernel does not tell")
@@ -53,7 +53,7 @@ def _overcommit(host: Survey, _: Described) -> Iterator[Found]:
     yield graded(value != 2, Grade.WARNING, words)
 
 
-def _huge_pages(host: Survey, _: Described) -> Iterator[Found]:
+def _huge_pages(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     value = host.basics.huge_pages
     yield (
         unknown("the kernel has none, or hides it")
@@ -62,7 +62,7 @@ def _huge_pages(host: Survey, _: Described) -> Iterator[Found]:
     )
 
 
-def _huge_pages_defrag(host: Survey, _: Described) -> Iterator[Found]:
+def _huge_pages_defrag(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     value = host.basics.huge_pages_defrag
     yield (
         unknown("the kernel has none, or hides it")
@@ -71,17 +71,17 @@ def _huge_pages_defrag(host: Survey, _: Described) -> Iterator[Found]:
     )
 
 
-def _swap_in_use(host: Survey, _: Described) -> Iterator[Found]:
+def _swap_in_use(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     used = host.burden.swap_used_bytes
     yield graded(used < 2**26, Grade.WARNING, f"{format_bytes(used)} of {format_bytes(host.basics.swap_bytes)}")
 
 
-def _zone_reclaim(host: Survey, _: Described) -> Iterator[Found]:
+def _zone_reclaim(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     value = _setting(host, "vm.zone_reclaim_mode")
     yield unknown("the kernel does not tell") if value is None else graded(value == 0, Grade.WARNING, str(value))
 
 
-def _dirty(host: Survey, _: Described) -> Iterator[Found]:
+def _dirty(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     ratio, background = _setting(host, "vm.dirty_ratio"), _setting(host, "vm.dirty_background_ratio")
     if ratio is None or background is None:
         yield unknown("the kernel does not tell")
@@ -90,7 +90,7 @@ def _dirty(host: Survey, _: Described) -> Iterator[Found]:
     yield graded(ratio == 0 or (background < ratio <= DIRTY_RATIO_MAX), Grade.NOTE, words)
 
 
-def _map_count(host: Survey, _: Described) -> Iterator[Found]:
+def _map_count(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     value = _setting(host, "vm.max_map_count")
     yield (
         unknown("the kernel does not tell")
@@ -99,7 +99,7 @@ def _map_count(host: Survey, _: Described) -> Iterator[Found]:
     )
 
 
-def _as_described(host: Survey, described: Described) -> Iterator[Found]:
+def _as_described(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     if described.type is None:
         return
     has, wanted = host.usable_memory_bytes, described.type.memory_bytes
@@ -107,7 +107,7 @@ def _as_described(host: Survey, described: Described) -> Iterator[Found]:
     yield graded(has >= wanted * _DESCRIBED_SHARE, Grade.ERROR, words)
 
 
-def _control_group(host: Survey, _: Described) -> Iterator[Found]:
+def _control_group(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     group = host.control_group
     memory = group.memory_bytes if host.usable_memory_bytes < host.basics.memory_bytes else None
     limits = [
@@ -117,7 +117,7 @@ def _control_group(host: Survey, _: Described) -> Iterator[Found]:
     yield graded(not limits, Grade.WARNING, ", ".join(limits) or "none")
 
 
-def _memory_errors(host: Survey, _: Described) -> Iterator[Found]:
+def _memory_errors(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     errors = host.cpu.memory_errors
     yield (
         unknown("no memory controller reports")

@@ -2,7 +2,18 @@
 
 from collections.abc import Iterator
 
-from assay.fitness.check import ASSAY, CLOUDERA_RA, LINUX, Described, Found, HostCheck, criterion, fit, graded, unknown
+from assay.fitness.check import (
+    ASSAY,
+    CLOUDERA_RA,
+    LINUX,
+    CheckFinding,
+    DescribedHost,
+    HostCheck,
+    criterion,
+    fit,
+    graded,
+    unknown,
+)
 from assay.model import Grade, Survey
 from assay.units import format_bit_rate
 
@@ -17,7 +28,7 @@ def _name(host: Survey) -> str:
     return next((name for name, nic in host.nics.items() if nic is host.nic), "")
 
 
-def _rate(host: Survey, described: Described) -> Iterator[Found]:
+def _rate(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     nic = host.nic
     rate = nic.link_bits_per_s if nic else None
     if nic is None or rate is None:
@@ -31,7 +42,7 @@ def _rate(host: Survey, described: Described) -> Iterator[Found]:
     yield graded(rate >= wanted * _DESCRIBED_SHARE, Grade.ERROR, words, _name(host))
 
 
-def _negotiated(host: Survey, _: Described) -> Iterator[Found]:
+def _negotiated(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     nic = host.nic
     if nic is None or nic.link_bits_per_s is None:
         yield unknown(nic.no_rate if nic else "no interface is up", _name(host))
@@ -44,7 +55,7 @@ def _negotiated(host: Survey, _: Described) -> Iterator[Found]:
     yield graded(good, Grade.WARNING, words, _name(host))
 
 
-def _rings(host: Survey, _: Described) -> Iterator[Found]:
+def _rings(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     nic = host.nic
     if nic is None or not nic.ring_receive_max:
         yield unknown("the driver has none, or does not tell", _name(host))
@@ -53,7 +64,7 @@ def _rings(host: Survey, _: Described) -> Iterator[Found]:
     yield graded((nic.ring_receive or 0) >= nic.ring_receive_max, Grade.NOTE, words, _name(host))
 
 
-def _errors(host: Survey, _: Described) -> Iterator[Found]:
+def _errors(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     nic = host.nic
     if nic is None:
         yield unknown("no interface is up")
@@ -62,7 +73,7 @@ def _errors(host: Survey, _: Described) -> Iterator[Found]:
     yield graded(errors <= packets * ERROR_SHARE_MAX, Grade.WARNING, f"{errors} in {packets} packets", _name(host))
 
 
-def _drops(host: Survey, _: Described) -> Iterator[Found]:
+def _drops(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     nic = host.nic
     if nic is None:
         yield unknown("no interface is up")
@@ -71,7 +82,7 @@ def _drops(host: Survey, _: Described) -> Iterator[Found]:
     yield graded(drops <= packets * DROP_SHARE_MAX, Grade.NOTE, f"{drops} in {packets} packets", _name(host))
 
 
-def _carrier(host: Survey, _: Described) -> Iterator[Found]:
+def _carrier(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     changes = host.nic.carrier_changes if host.nic else None
     yield (
         unknown("the kernel does not tell", _name(host))
@@ -80,7 +91,7 @@ def _carrier(host: Survey, _: Described) -> Iterator[Found]:
     )
 
 
-def _whole_packet(host: Survey, _: Described) -> Iterator[Found]:
+def _whole_packet(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     mtu = host.nic.mtu_bytes if host.nic else None
     if host.whole_packet is None:
         yield unknown("there is no ping, or the next host does not answer it", _name(host))
@@ -89,19 +100,19 @@ def _whole_packet(host: Survey, _: Described) -> Iterator[Found]:
         yield graded(host.whole_packet, Grade.ERROR, words, _name(host))
 
 
-def _own_name(host: Survey, _: Described) -> Iterator[Found]:
+def _host_name_address(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     addresses = host.own_addresses
     if not addresses:
-        yield Found(Grade.ERROR, f"{host.hostname} has no address")
+        yield CheckFinding(Grade.ERROR, f"{host.hostname} has no address")
     elif all(address.startswith("127.") for address in addresses):
-        yield Found(
+        yield CheckFinding(
             Grade.WARNING, f"{host.hostname} is {', '.join(addresses)}: daemons would listen to this host alone"
         )
     else:
         yield fit(f"{host.hostname} is {', '.join(addresses)}")
 
 
-def _peers(host: Survey, _: Described) -> Iterator[Found]:
+def _peers(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     unknown_names = sorted(name for name, addresses in host.peers.items() if not addresses)
     words = f"{len(host.peers) - len(unknown_names)} of {len(host.peers)} known"
     if unknown_names:
@@ -109,18 +120,18 @@ def _peers(host: Survey, _: Described) -> Iterator[Found]:
     yield graded(not unknown_names, Grade.ERROR, words)
 
 
-def _reverse(host: Survey, _: Described) -> Iterator[Found]:
+def _reverse(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     if host.entered_by is None:
         yield unknown("it was not reached by an address")
     elif host.entered_name is None:
-        yield Found(Grade.WARNING, f"{host.entered_by} has no name")
+        yield CheckFinding(Grade.WARNING, f"{host.entered_by} has no name")
     else:
         same = host.entered_name.split(".")[0] == host.hostname.split(".")[0]
         words = f"{host.entered_by} is {host.entered_name}, which calls itself {host.hostname}"
         yield graded(same, Grade.NOTE, words)
 
 
-def _connections(host: Survey, _: Described) -> Iterator[Found]:
+def _connections(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     text = host.basics.sysctls.get("net.core.somaxconn", "")
     yield (
         graded(int(text) >= CONNECTIONS_MIN, Grade.NOTE, text)
@@ -208,7 +219,7 @@ CHECKS = (
             "the host's address before its name in /etc/hosts or DNS, not 127.0.1.1",
             ("an address that others reach", "Apache Hadoop wiki, ConnectionRefused"),
         ),
-        _own_name,
+        _host_name_address,
     ),
     HostCheck(
         criterion(

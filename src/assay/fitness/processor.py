@@ -2,7 +2,18 @@
 
 from collections.abc import Iterator
 
-from assay.fitness.check import ASSAY, CLOUDERA, LINUX, Described, Found, HostCheck, criterion, fit, graded, unknown
+from assay.fitness.check import (
+    ASSAY,
+    CLOUDERA,
+    LINUX,
+    CheckFinding,
+    DescribedHost,
+    HostCheck,
+    criterion,
+    fit,
+    graded,
+    unknown,
+)
 from assay.model import Grade, Survey
 
 BUSY_FIT, BUSY_MAX = 0.05, 0.25
@@ -11,7 +22,7 @@ STEADY_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc
 FIT_PROFILES = ("throughput-performance", "latency-performance", "network-throughput", "hpc-compute", "none")
 
 
-def _governor(host: Survey, _: Described) -> Iterator[Found]:
+def _governor(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     if not host.cpu.governors:
         yield unknown("the kernel does not govern it: a virtual machine, or the firmware does")
         return
@@ -19,7 +30,7 @@ def _governor(host: Survey, _: Described) -> Iterator[Found]:
     yield graded(host.cpu.governors == ("performance",), Grade.WARNING, names)
 
 
-def _drift(host: Survey, _: Described) -> Iterator[Found]:
+def _drift(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     slow, fast = host.cpu.slowest_mhz, host.cpu.fastest_mhz
     if not slow or not fast:
         yield unknown("no clock rate is told")
@@ -29,11 +40,11 @@ def _drift(host: Survey, _: Described) -> Iterator[Found]:
     yield graded(slow >= fast * (1 - DRIFT_MAX), Grade.NOTE, words)
 
 
-def _throttled(host: Survey, _: Described) -> Iterator[Found]:
+def _throttled(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     yield graded(host.cpu.throttled == 0, Grade.WARNING, f"{host.cpu.throttled} times since the start")
 
 
-def _numa(host: Survey, _: Described) -> Iterator[Found]:
+def _numa(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     nodes, balancing = host.cpu.numa_nodes or 1, host.basics.sysctls.get("kernel.numa_balancing")
     if nodes == 1:
         yield fit("one NUMA node")
@@ -42,13 +53,13 @@ def _numa(host: Survey, _: Described) -> Iterator[Found]:
         yield graded(balancing != "0", Grade.NOTE, words)
 
 
-def _cores(host: Survey, described: Described) -> Iterator[Found]:
+def _cores(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     if described.type is not None:
         has, wanted = host.usable_cores, described.type.cores
         yield graded(has >= wanted, Grade.ERROR, f"{has}, described: {wanted}")
 
 
-def _background(host: Survey, _: Described) -> Iterator[Found]:
+def _background(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     share = host.burden.cpu_share
     if share is None:
         yield unknown("the kernel does not tell")
@@ -58,12 +69,12 @@ def _background(host: Survey, _: Described) -> Iterator[Found]:
     yield graded(share <= BUSY_FIT, Grade.NOTE if share <= BUSY_MAX else Grade.WARNING, words)
 
 
-def _clock_source(host: Survey, _: Described) -> Iterator[Found]:
+def _clock_source(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     source = host.basics.clock_source
     yield unknown("the kernel does not tell") if source is None else graded(source in STEADY_CLOCKS, Grade.NOTE, source)
 
 
-def _tuned(host: Survey, _: Described) -> Iterator[Found]:
+def _tuned(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     profile = host.tuned_profile or "none"
     yield graded(profile in FIT_PROFILES, Grade.NOTE, profile)
 

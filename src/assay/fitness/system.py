@@ -2,7 +2,18 @@
 
 from collections.abc import Iterator
 
-from assay.fitness.check import ASSAY, LINUX, SANDISK, Described, Found, HostCheck, criterion, fit, graded, unknown
+from assay.fitness.check import (
+    ASSAY,
+    LINUX,
+    SANDISK,
+    CheckFinding,
+    DescribedHost,
+    HostCheck,
+    criterion,
+    fit,
+    graded,
+    unknown,
+)
 from assay.model import Grade, Survey
 
 OPEN_FILES_FIT, OPEN_FILES_MIN = 32768, 16384
@@ -13,7 +24,7 @@ _NEEDED = ("tar", "flock", "setsid")
 _WANTED = ("fio", "iperf3")
 
 
-def _open_files(host: Survey, _: Described) -> Iterator[Found]:
+def _open_files(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     value = host.basics.open_files
     if value is None:
         yield fit("no limit")
@@ -22,28 +33,28 @@ def _open_files(host: Survey, _: Described) -> Iterator[Found]:
         yield graded(value >= OPEN_FILES_FIT, grade, f"{value} for {host.user.name}")
 
 
-def _daemons_open_files(host: Survey, _: Described) -> Iterator[Found]:
+def _daemons_open_files(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     for daemon in host.daemons:
         if daemon.open_files is not None:
             good = daemon.open_files >= OPEN_FILES_FIT
             yield graded(good, Grade.WARNING, f"{daemon.open_files} for {daemon.user}", daemon.role)
 
 
-def _processes(host: Survey, _: Described) -> Iterator[Found]:
+def _processes(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     value = host.basics.processes
     yield fit("no limit") if value is None else graded(value >= PROCESSES_FIT, Grade.WARNING, str(value))
 
 
-def _offset(host: Survey, _: Described) -> Iterator[Found]:
+def _offset(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     off, uncertain = abs(host.clock.offset_s), host.clock.uncertain_s
     words = f"{host.clock.offset_s:+.3f} s from this machine's, ± {uncertain:.3f} s"
     if off <= max(CLOCK_FIT_S, uncertain):
         yield fit(words)
     else:
-        yield Found(Grade.NOTE if off - uncertain <= CLOCK_MAX_S else Grade.ERROR, words)
+        yield CheckFinding(Grade.NOTE if off - uncertain <= CLOCK_MAX_S else Grade.ERROR, words)
 
 
-def _synchronised(host: Survey, _: Described) -> Iterator[Found]:
+def _synchronised(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     running = [name for name in host.services if name in ("chronyd", "ntpd", "systemd-timesyncd")]
     words = f"{', '.join(running) or 'no service runs here'}"
     if host.clock.synchronised is None:
@@ -53,19 +64,19 @@ def _synchronised(host: Survey, _: Described) -> Iterator[Found]:
         yield graded(host.clock.synchronised, Grade.WARNING, f"{state}; {words}")
 
 
-def _java(host: Survey, described: Described) -> Iterator[Found]:
+def _java(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     version = host.java.version
     if version is None:
         grade = Grade.NOTE if described.attached or host.java.installed else Grade.ERROR
         others = ", ".join(host.java.installed.values())
-        yield Found(grade, f"none on the PATH{f'; installed: {others}' if others else ''}")
+        yield CheckFinding(grade, f"none on the PATH{f'; installed: {others}' if others else ''}")
         return
     words = version.removeprefix("1.").split(".")[0].split("-")[0].split("+")[0]
     known = words.isdecimal()
     yield graded(known and (described.attached or int(words) in JAVA_FIT), Grade.ERROR, version)
 
 
-def _tools(host: Survey, described: Described) -> Iterator[Found]:
+def _tools(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     missing = [name for name in _NEEDED if not host.tools.get(name)]
     wanted = [] if described.attached else [name for name in _WANTED if not host.tools.get(name)]
     grade = Grade.ERROR if missing else Grade.NOTE
@@ -73,7 +84,7 @@ def _tools(host: Survey, described: Described) -> Iterator[Found]:
     yield graded(not missing and not wanted, grade, words)
 
 
-def _sudo(host: Survey, _: Described) -> Iterator[Found]:
+def _sudo(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     words = {
         "root": "logs in as root",
         "free": "sudo without a password",
@@ -84,22 +95,22 @@ def _sudo(host: Survey, _: Described) -> Iterator[Found]:
     yield graded(good, Grade.NOTE, f"{host.user.name}: {words.get(host.user.sudo, host.user.sudo)}")
 
 
-def _selinux(host: Survey, _: Described) -> Iterator[Found]:
+def _selinux(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     yield graded(host.selinux != "enforcing", Grade.NOTE, host.selinux)
 
 
-def _firewall(host: Survey, _: Described) -> Iterator[Found]:
+def _firewall(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     active = [name for name in host.services if name in ("firewalld", "ufw")]
     tables = [name for name in host.firewall_tables if name == "filter"]
     words = ", ".join([*active, *(f"iptables: {name}" for name in tables)])
     yield graded(not active, Grade.WARNING, words or "none seen")
 
 
-def _timers(host: Survey, _: Described) -> Iterator[Found]:
+def _timers(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     yield graded(not host.scrubs, Grade.NOTE, ", ".join(host.scrubs) or "none of those that read disks")
 
 
-def _balancer(host: Survey, _: Described) -> Iterator[Found]:
+def _balancer(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     if (host.cpu.sockets or 1) < 2 and host.basics.cores <= 2:
         yield fit("not needed with so few cores")
     else:
@@ -107,27 +118,27 @@ def _balancer(host: Survey, _: Described) -> Iterator[Found]:
         yield graded(runs or host.basics.virtual, Grade.NOTE, "irqbalance runs" if runs else "no irqbalance")
 
 
-def _others(host: Survey, described: Described) -> Iterator[Found]:
+def _others(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     theirs = sorted({daemon.role for daemon in host.daemons if not daemon.by_assay})
     words = ", ".join(theirs) or "none"
     yield graded(not theirs or described.attached, Grade.ERROR, words)
 
 
-def _jobs(host: Survey, _: Described) -> Iterator[Found]:
+def _jobs(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     for daemon in host.daemons:
         if daemon.running_jobs is not None:
             words = f"{daemon.running_jobs} jobs, {daemon.containers} containers"
             yield graded(daemon.running_jobs == 0, Grade.WARNING, words, daemon.role)
 
 
-def _state(host: Survey, _: Described) -> Iterator[Found]:
+def _state(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     for daemon in host.daemons:
         if daemon.safe_mode:
-            yield Found(Grade.ERROR, "in safe mode: HDFS can be read, not written", daemon.role)
+            yield CheckFinding(Grade.ERROR, "in safe mode: HDFS can be read, not written", daemon.role)
         elif daemon.unhealthy:
-            yield Found(Grade.WARNING, f"{daemon.unhealthy} NodeManagers are unhealthy", daemon.role)
+            yield CheckFinding(Grade.WARNING, f"{daemon.unhealthy} NodeManagers are unhealthy", daemon.role)
         elif daemon.role in ("ozone", "router"):
-            yield Found(Grade.ERROR, "assay does not know this kind of file system", daemon.role)
+            yield CheckFinding(Grade.ERROR, "assay does not know this kind of file system", daemon.role)
         elif daemon.address:
             yield fit(f"{daemon.version or 'answers'}{' (standby)' if daemon.active is False else ''}", daemon.role)
 

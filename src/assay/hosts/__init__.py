@@ -2,6 +2,6 @@
 
 from assay.hosts.local import LocalTransport
 from assay.hosts.ssh import SshTransport, connect_ssh
-from assay.hosts.transport import Completed, RemoteProcess, Transport
+from assay.hosts.transport import CommandResult, RemoteProcess, Transport
 
-__all__ = ["Completed", "LocalTransport", "RemoteProcess", "SshTransport", "Transport", "connect_ssh"]
+__all__ = ["CommandResult", "LocalTransport", "RemoteProcess", "SshTransport", "Transport", "connect_ssh"]

@@ -18,7 +18,7 @@ from typing import IO, Protocol
 
 from assay.errors import CommandError, HostError, HostTimeoutError
 from assay.hosts import shell
-from assay.hosts.transport import Completed, RemoteProcess
+from assay.hosts.transport import CommandResult, RemoteProcess
 
 FILE_TIMEOUT_S = 120.0
 TREE_TIMEOUT_S = 900.0
@@ -251,7 +251,7 @@ class BaseTransport:
         check: bool = True,
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
-    ) -> Completed:
+    ) -> CommandResult:
         """Run a command to its end; see :meth:`assay.hosts.transport.Transport.run`."""
         return await self._run(argv, _slices(stdin), timeout_s, check=check, env=env, cwd=cwd)
 
@@ -264,7 +264,7 @@ class BaseTransport:
         check: bool = True,
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
-    ) -> Completed:
+    ) -> CommandResult:
         where = f"{self.name}: {shell.describe(argv)}"
         async with self._slots:
             process = await self._launch(argv, env, cwd)
@@ -282,7 +282,7 @@ class BaseTransport:
                 process.abandon()
         if check and status != 0:
             raise CommandError(_failure(status, stderr), where=where)
-        return Completed(tuple(argv), status, stdout, stderr)
+        return CommandResult(tuple(argv), status, stdout, stderr)
 
     async def start(
         self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None

@@ -1,7 +1,7 @@
 """What every way of reaching a node offers: run a command, start one, spawn a daemon, move files, forward a port.
 
-In: argument vectors, never shell text; bytes; paths on the node. Out: :class:`Completed`, a :class:`RemoteProcess`, a
-pid, bytes. Timeouts are in seconds. Whatever goes wrong is a :class:`assay.errors.HostError` whose ``where`` reads
+In: argument vectors, never shell text; bytes; paths on the node. Out: :class:`CommandResult`, a :class:`RemoteProcess`,
+a pid, bytes. Timeouts are in seconds. Whatever goes wrong is a :class:`assay.errors.HostError` whose ``where`` reads
 ``node: command``. One contract suite holds for every implementation.
 """
 
@@ -12,7 +12,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Completed:
+class CommandResult:
     """How a command ended. ``exit_status`` is negative when a signal ended it: ``-9`` for SIGKILL."""
 
     argv: tuple[str, ...]
@@ -69,7 +69,7 @@ class Transport(Protocol):
         check: bool = True,
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
-    ) -> Completed:
+    ) -> CommandResult:
         """Run a command to its end. A timeout or a cancellation kills its process group on the node first.
 
         A program that is not there ends with status 127, as in a shell. Raises HostError on a timeout, and with

@@ -15,12 +15,12 @@ from typing import Any
 
 from assay.devices.numbers import dirty_seconds, model_numbers
 from assay.errors import LabError
-from assay.lab.cgroups import NodeGroup, throttle_directory
+from assay.lab.cgroups import NodeCgroup, throttle_directory
 from assay.lab.commands import parallel
 from assay.lab.disks import DiskEmulator, EmulatedDisk, ThrottledLoop, scaled_disk
-from assay.lab.journal import Journal, Step
+from assay.lab.journal import UndoJournal, UndoStep
 from assay.lab.modelled import ModelledLoop
-from assay.lab.network import Network, make_network, plan_network
+from assay.lab.network import LabNetwork, make_network, plan_network
 from assay.lab.nodes import SSH_PORT, SYSTEM_DIRECTORY, LabNode, boot_nodes, make_client_key, prepare_nodes
 from assay.lab.probe import DEVICE_MODEL, DISK_RATES, Capabilities
 from assay.model import Address, Cluster, Disks, LabSettings, Node, NodeType
@@ -32,7 +32,7 @@ NEVER_EMULATED = ("network latency: links have a rate, and no more delay than th
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BootedLab:
     """A lab that is up. ``processes`` are the nodes' first processes, children of this one."""
 
     cluster: Cluster
@@ -41,12 +41,12 @@ class Built:
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class LabSite:
     """Where and with what a lab is made."""
 
     name: str
     directory: Path
-    journal: Journal
+    journal: UndoJournal
     capabilities: Capabilities
     progress: Callable[[str], None]
     check: Callable[[], None]
@@ -58,14 +58,14 @@ class Site:
         self.progress(f"lab {self.name}: {words}")
 
 
-def build(cluster: Cluster, site: Site) -> Built:
+def build(cluster: Cluster, site: LabSite) -> BootedLab:
     """Make everything; raise LabError at the first thing that can't be made."""
     settings = cluster.lab
     if settings is None:
         raise LabError(f"the cluster {cluster.name} is not described as a lab")
     _check_names(cluster)
     _check_memory(cluster, settings)
-    groups = {node.name: NodeGroup(site.capabilities.controllers, site.name, node.name) for node in cluster.nodes}
+    groups = {node.name: NodeCgroup(site.capabilities.controllers, site.name, node.name) for node in cluster.nodes}
     site.begin(f"{len(cluster.nodes)} nodes at scale 1/{1 / settings.scale:g}")
     network = plan_network(site.name, {n.name: n.type.nic.rate_bits_per_s * settings.scale for n in cluster.nodes})
     make_network(network, site.journal, shaped=site.capabilities.shaped)
@@ -96,10 +96,10 @@ def build(cluster: Cluster, site: Site) -> Built:
     reachable = _reachable(cluster, network, key, known_hosts)
     # Whoever measures the disks has to know how they are emulated.
     reachable = replace(reachable, lab=replace(settings, disks=emulator.kind))
-    return Built(reachable, facts, (*processes, *emulator.processes))
+    return BootedLab(reachable, facts, (*processes, *emulator.processes))
 
 
-def choose_emulator(settings: LabSettings, groups: dict[str, NodeGroup], site: Site) -> DiskEmulator:
+def choose_emulator(settings: LabSettings, groups: dict[str, NodeCgroup], site: LabSite) -> DiskEmulator:
     """Return the device model where the machine has it, unless the cluster file wants throttling.
 
     Raises LabError when the file wants what the machine lacks.
@@ -116,7 +116,7 @@ def choose_emulator(settings: LabSettings, groups: dict[str, NodeGroup], site: S
     return ThrottledLoop({name: throttle_directory(group) for name, group in groups.items()})
 
 
-def _emulator_facts(emulator: DiskEmulator, settings: LabSettings, site: Site) -> dict[str, str]:
+def _emulator_facts(emulator: DiskEmulator, settings: LabSettings, site: LabSite) -> dict[str, str]:
     """Return how disks are emulated and why so; it is kept with each run."""
     if settings.disks is not None:
         reason = "the cluster file says so"
@@ -162,7 +162,9 @@ def _check_memory(cluster: Cluster, settings: LabSettings) -> None:
         )
 
 
-def _make_groups(cluster: Cluster, settings: LabSettings, groups: dict[str, NodeGroup], journal: Journal) -> list[str]:
+def _make_groups(
+    cluster: Cluster, settings: LabSettings, groups: dict[str, NodeCgroup], journal: UndoJournal
+) -> list[str]:
     """Make the nodes' control groups with memory limit and CPU share; return in words what the kernel refused."""
     directories = [directory for group in groups.values() for directory in group.directories]
     parents = dict.fromkeys(directory.parent for directory in directories)
@@ -172,7 +174,7 @@ def _make_groups(cluster: Cluster, settings: LabSettings, groups: dict[str, Node
             f"control group {existing} exists already, and not by this state directory",
             hint="choose another name with --name, or remove the group with rmdir",
         )
-    journal.record(*(Step("cgroup", {"path": str(path)}) for path in (*parents, *directories)))
+    journal.record(*(UndoStep("cgroup", {"path": str(path)}) for path in (*parents, *directories)))
     cores_max = max(node.type.cores for node in cluster.nodes)
     refused = []
     for node in cluster.nodes:
@@ -185,7 +187,7 @@ def _make_groups(cluster: Cluster, settings: LabSettings, groups: dict[str, Node
     return refused
 
 
-def _make_disks(cluster: Cluster, settings: LabSettings, emulator: DiskEmulator, site: Site) -> list[EmulatedDisk]:
+def _make_disks(cluster: Cluster, settings: LabSettings, emulator: DiskEmulator, site: LabSite) -> list[EmulatedDisk]:
     images, scale = site.directory / "images", settings.scale
     every = [(node.name, device) for node in cluster.nodes for device in node.type.devices]
     seconds = dirty_seconds((device for _, device in every), scale)
@@ -216,7 +218,7 @@ def _overcommitment(
     return words
 
 
-def _reachable(cluster: Cluster, network: Network, key: Path, known_hosts: Path) -> Cluster:
+def _reachable(cluster: Cluster, network: LabNetwork, key: Path, known_hosts: Path) -> Cluster:
     def mounted(kind: NodeType) -> NodeType:
         devices = tuple(replace(device, directory=f"/mnt/{device.name}") for device in kind.devices)
         return replace(kind, devices=devices)
@@ -239,7 +241,7 @@ def _reachable(cluster: Cluster, network: Network, key: Path, known_hosts: Path)
 
 
 def _facts(
-    cluster: Cluster, settings: LabSettings, network: Network, nodes: Sequence[LabNode], kind: Disks
+    cluster: Cluster, settings: LabSettings, network: LabNetwork, nodes: Sequence[LabNode], kind: Disks
 ) -> dict[str, Any]:
     by_name = {node.name: node for node in cluster.nodes}
     return {

@@ -22,7 +22,7 @@ CPU_WEIGHT_MAX = 10000
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DiskLimits:
     """What a disk may do: bytes/s and requests/s; None is unlimited."""
 
     read_bytes_per_s: float | None = None
@@ -59,7 +59,7 @@ def find_controllers(mountinfo: str) -> dict[str, Controller]:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeGroup:
+class NodeCgroup:
     """The control groups of one node: one directory per controller (the same one several times under version 2)."""
 
     controllers: dict[str, Controller]
@@ -123,7 +123,7 @@ class NodeGroup:
         return write_text(directory / "cpu.weight", str(max(1, round(CPU_WEIGHT_FULL * share))))
 
 
-def throttle_directory(group: NodeGroup) -> Path | None:
+def throttle_directory(group: NodeCgroup) -> Path | None:
     """Return the directory whose files throttle the node's disks: the root group of version 1, or the node's of 2."""
     io = group.controllers.get("io")
     if io is None:
@@ -131,7 +131,7 @@ def throttle_directory(group: NodeGroup) -> Path | None:
     return io.mount if io.version == 1 else group.directory("io")
 
 
-def throttle(directory: Path, major_minor: str, limits: Limits) -> bool:
+def throttle(directory: Path, major_minor: str, limits: DiskLimits) -> bool:
     """Limit the device ``major_minor`` as ``limits`` say; return False when the kernel refuses any of them."""
     rates = (limits.read_bytes_per_s, limits.write_bytes_per_s, limits.read_iops, limits.write_iops)
     if read_text(directory / "blkio.throttle.read_bps_device") is not None:

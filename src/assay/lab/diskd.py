@@ -24,7 +24,7 @@ from typing import Any
 from assay.errors import LabError
 from assay.installation import installation
 from assay.lab.commands import ENVIRONMENT, run
-from assay.lab.journal import Journal, Step
+from assay.lab.journal import UndoJournal, UndoStep
 from assay.process import start_ticks
 
 PROGRAM = "assay-diskd"
@@ -48,7 +48,7 @@ def find_daemon(environment: Mapping[str, str] = os.environ) -> Path | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Daemon:
+class DiskDaemon:
     """A daemon's program and the files it works with. It need not run."""
 
     program: Path
@@ -60,10 +60,10 @@ class Daemon:
         """What the daemon said."""
         return self.specification.with_suffix(".log")
 
-    def start(self, devices: Sequence[Mapping[str, Any]], seed: int, journal: Journal) -> subprocess.Popen[bytes]:
+    def start(self, devices: Sequence[Mapping[str, Any]], seed: int, journal: UndoJournal) -> subprocess.Popen[bytes]:
         """Start the daemon and return it when its files are there; raise LabError in its own words when it fails."""
         journal.record(
-            Step(
+            UndoStep(
                 "diskd",
                 {"program": str(self.program), "specification": str(self.specification), "mount": str(self.mount)},
             )
@@ -146,9 +146,9 @@ class Daemon:
         return f"the disks' daemon, process {min(running)}, does not end" if self.pids() else None
 
 
-def daemon_of(arguments: Mapping[str, Any]) -> Daemon:
+def daemon_of(arguments: Mapping[str, Any]) -> DiskDaemon:
     """Return the daemon of a step in the journal."""
-    return Daemon(*(Path(arguments[name]) for name in ("program", "specification", "mount")))
+    return DiskDaemon(*(Path(arguments[name]) for name in ("program", "specification", "mount")))
 
 
 def _wait_until_gone(running: Mapping[int, int]) -> bool:

@@ -21,9 +21,9 @@ from typing import Protocol
 
 from assay.devices.numbers import DIRTY_S
 from assay.errors import LabError
-from assay.lab.cgroups import Limits, throttle
+from assay.lab.cgroups import DiskLimits, throttle
 from assay.lab.commands import parallel, read_text, run, write_text
-from assay.lab.journal import Journal, Step
+from assay.lab.journal import UndoJournal, UndoStep
 from assay.model import Device, DeviceKind, Disks, request_bytes
 
 CAPACITY_BYTES_MIN = 64 * 2**20
@@ -41,7 +41,7 @@ class DiskSpec:
     scale: float
     image: Path
     capacity_bytes: int
-    limits: Limits
+    limits: DiskLimits
     request_bytes: int
     dirty_bytes: int
 
@@ -72,10 +72,10 @@ class DiskEmulator(Protocol):
     def processes(self) -> tuple[subprocess.Popen[bytes], ...]:
         """Children of this process that the disks need."""
 
-    def create(self, specs: Sequence[DiskSpec], journal: Journal) -> list[EmulatedDisk]:
+    def create(self, specs: Sequence[DiskSpec], journal: UndoJournal) -> list[EmulatedDisk]:
         """Return formatted devices, perhaps without limits yet; raise LabError when one can't be made."""
 
-    def limit(self, disk: EmulatedDisk, journal: Journal) -> tuple[str, ...]:
+    def limit(self, disk: EmulatedDisk, journal: UndoJournal) -> tuple[str, ...]:
         """Put the limits on; return in words what the kernel refused."""
 
 
@@ -93,7 +93,7 @@ def scaled_disk(
             where=node,
             hint="give the device more capacity, or choose a larger scale",
         )
-    limits = Limits(
+    limits = DiskLimits(
         device.read_bytes_per_s * scale, device.write_bytes_per_s * scale, device.read_iops, device.write_iops
     )
     return DiskSpec(
@@ -146,7 +146,7 @@ def make_image(spec: DiskSpec) -> None:
     )
 
 
-def attach(spec: DiskSpec, backing: Path, journal: Journal) -> EmulatedDisk:
+def attach(spec: DiskSpec, backing: Path, journal: UndoJournal) -> EmulatedDisk:
     """Make ``backing`` a block device past the host's page cache, with the queue of the described disk at scale."""
     block = Path(run(["losetup", "--direct-io=on", "--find", "--show", str(backing)]).strip())
     major_minor = read_text(SYS_BLOCK / block.name / "dev") or ""
@@ -156,7 +156,7 @@ def attach(spec: DiskSpec, backing: Path, journal: Journal) -> EmulatedDisk:
     return EmulatedDisk(spec, backing, block, major_minor, tuple(missing))
 
 
-def _tune(spec: DiskSpec, backing: Path, block: Path, major_minor: str, journal: Journal) -> list[str]:
+def _tune(spec: DiskSpec, backing: Path, block: Path, major_minor: str, journal: UndoJournal) -> list[str]:
     queue, bdi = SYS_BLOCK / block.name / "queue", Path("/sys/class/bdi") / major_minor
     settings = {  # in this order: the kernel resets the readahead when the others change
         queue / "rotational": str(int(spec.device.kind is DeviceKind.HDD)),
@@ -166,7 +166,7 @@ def _tune(spec: DiskSpec, backing: Path, block: Path, major_minor: str, journal:
     }
     before = {path: read_text(path) for path in (*settings, bdi / "max_ratio")}
     known = {str(path): value for path, value in before.items() if value is not None}
-    journal.record(Step("settings", {"block": str(block), "image": str(backing), "values": known}))
+    journal.record(UndoStep("settings", {"block": str(block), "image": str(backing), "values": known}))
     refused = [path.name for path, value in settings.items() if not write_text(path, value)]
     # Before Linux 6.2 there is no max_bytes, and the finest step is one per cent of all memory.
     if not write_text(bdi / "max_bytes", str(spec.dirty_bytes)) and not write_text(bdi / "max_ratio", "1"):
@@ -188,23 +188,23 @@ class ThrottledLoop:
     def __init__(self, throttles: dict[str, Path | None]) -> None:
         self._throttles = throttles
 
-    def create(self, specs: Sequence[DiskSpec], journal: Journal) -> list[EmulatedDisk]:
+    def create(self, specs: Sequence[DiskSpec], journal: UndoJournal) -> list[EmulatedDisk]:
         """Format and attach each file; the limits come later, or mounting would take as long as on the slow disks."""
 
         def made(spec: DiskSpec) -> EmulatedDisk:
-            journal.record(Step("image", {"path": str(spec.image)}))
+            journal.record(UndoStep("image", {"path": str(spec.image)}))
             make_image(spec)
             return attach(spec, spec.image, journal)
 
         return parallel(made, specs)
 
-    def limit(self, disk: EmulatedDisk, journal: Journal) -> tuple[str, ...]:
+    def limit(self, disk: EmulatedDisk, journal: UndoJournal) -> tuple[str, ...]:
         """Write the limits into the node's throttle directory."""
         directory = self._throttles[disk.spec.node]
         if directory is None:
             return ("disk bandwidth and IOPS: this kernel has no block-I/O controller",)
         journal.record(
-            Step(
+            UndoStep(
                 "throttle",
                 {
                     "directory": str(directory),

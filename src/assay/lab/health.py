@@ -22,7 +22,7 @@ class LabHealth:
         nodes = [step.arguments for step in steps if step.kind == "node"]
         self._groups = {Path(one["boot"]).parents[1].name: [Path(group) for group in one["cgroups"]] for one in nodes}
 
-    def trouble(self) -> str | None:
+    def health_check(self) -> str | None:
         """Return what is gone or does not go on; None when all is there."""
         for running in self._daemons:
             what = f"the daemon behind the disks of the lab {self._name}"

@@ -1,8 +1,8 @@
 """The journal of a lab: what is about to be made, on disk before it is made, so that any later process can undo it.
 
-``journal.jsonl`` holds one JSON object a line. The first is the :class:`Header` (name, owner, whether the lab outlives
-its owner); each other is a :class:`Step`: a kind that :mod:`assay.lab.undo` knows, and its arguments. A line cut short
-by a crash is the last one, and what it announces was not begun: it is ignored.
+``journal.jsonl`` holds one JSON object a line. The first is the :class:`LabHeader` (name, owner, whether the lab
+outlives its owner); each other is a :class:`UndoStep`: a kind that :mod:`assay.lab.undo` knows, and its arguments. A
+line cut short by a crash is the last one, and what it announces was not begun: it is ignored.
 """
 
 import os
@@ -19,7 +19,7 @@ JOURNAL = "journal.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class LabHeader:
     """Whose lab this is. A ``persistent`` lab outlives its owner once it is up."""
 
     lab: str
@@ -28,7 +28,7 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class UndoStep:
     """One thing that is about to be made: what kind of thing, and what is needed to remove it."""
 
     kind: str
@@ -36,19 +36,19 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Journal:
+class UndoJournal:
     """An append-only file of steps; every append is on disk before it returns."""
 
     path: Path
 
     @classmethod
-    def begin(cls, directory: Path, header: Header) -> Self:
+    def begin(cls, directory: Path, header: LabHeader) -> Self:
         """Start the journal in ``directory`` with ``header``."""
         journal = cls(directory / JOURNAL)
         journal._append([msgspec.json.encode(header)])
         return journal
 
-    def record(self, *steps: Step) -> None:
+    def record(self, *steps: UndoStep) -> None:
         """Put ``steps`` on disk, in order."""
         self._append([msgspec.json.encode(step) for step in steps])
 
@@ -59,20 +59,20 @@ class Journal:
             os.fsync(file.fileno())
 
 
-def read_journal(directory: Path) -> tuple[Header | None, list[Step]]:
+def read_journal(directory: Path) -> tuple[LabHeader | None, list[UndoStep]]:
     """Return the header and the steps of the journal in ``directory``; (None, []) when nothing was begun there."""
     try:
         lines = (directory / JOURNAL).read_bytes().split(b"\n")
     except OSError:
         return None, []
-    header: Header | None = None
-    steps: list[Step] = []
+    header: LabHeader | None = None
+    steps: list[UndoStep] = []
     for number, line in enumerate(lines[:-1]):  # what follows the last newline is empty, or a line cut short
         try:
             if number == 0:
-                header = msgspec.json.decode(line, type=Header)
+                header = msgspec.json.decode(line, type=LabHeader)
             else:
-                steps.append(msgspec.json.decode(line, type=Step))
+                steps.append(msgspec.json.decode(line, type=UndoStep))
         except msgspec.MsgspecError:
             continue  # a block that the disk lost in a power failure; the other lines still say what to undo
     return header, steps

@@ -20,10 +20,10 @@ from typing import Any, Self
 import msgspec
 
 from assay.errors import LabError
-from assay.lab.build import Site, build
+from assay.lab.build import LabSite, build
 from assay.lab.diskd import daemon_of
-from assay.lab.journal import Header, Journal, read_journal
-from assay.lab.links import Links
+from assay.lab.journal import LabHeader, UndoJournal, read_journal
+from assay.lab.links import LabLinks
 from assay.lab.probe import clear_scratch, probe
 from assay.lab.state import lab_directories, lab_directory, machine_lock, state_root, take_lab_lock
 from assay.lab.undo import undo_all
@@ -120,9 +120,9 @@ class Lab:
             _refuse_existing(directory)
             directory.mkdir(parents=True, mode=0o700)
             lock = take_lab_lock(directory)
-            journal = Journal.begin(directory, Header(name, persistent, Owner.current()))
+            journal = UndoJournal.begin(directory, LabHeader(name, persistent, Owner.current()))
             with _undone_on_failure(directory, lock), deferred() as check:
-                built = build(cluster, Site(name, directory, journal, capabilities, progress, check))
+                built = build(cluster, LabSite(name, directory, journal, capabilities, progress, check))
                 facts = {"name": name, "elapsed_s": round(time.monotonic() - started_s, 3), **built.facts}
                 description = Description(cluster, built.cluster, facts)
                 _write_description(directory, description)
@@ -153,9 +153,9 @@ class Lab:
         return lab
 
     @property
-    def links(self) -> Links:
+    def links(self) -> LabLinks:
         """The links between nodes and switch."""
-        return Links(self.recorded, self._directory)
+        return LabLinks(self.recorded, self._directory)
 
     def detach(self) -> None:
         """Let go of the lab and leave it up, its links as described."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assay.errors import LabError
 from assay.lab.commands import parallel, run
-from assay.lab.network import NODE_INTERFACE, Network, shaping
+from assay.lab.network import NODE_INTERFACE, LabNetwork, shaping
 from assay.model import LabFacts
 
 CHANGED = "links.json"
@@ -20,12 +20,12 @@ TOLERANCE = 0.01
 """By which the kernel may round a rate."""
 
 
-class Links:
+class LabLinks:
     """The links of one lab, between its nodes and its switch."""
 
     def __init__(self, facts: LabFacts, directory: Path) -> None:
         self._changed = directory / CHANGED
-        self._network = Network(
+        self._network = LabNetwork(
             facts.name,
             ipaddress.IPv4Network(facts.subnet),
             {name: node.address for name, node in facts.nodes.items()},

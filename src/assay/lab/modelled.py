@@ -15,9 +15,9 @@ from typing import Any
 
 from assay.devices.numbers import model_numbers
 from assay.lab.commands import parallel
-from assay.lab.diskd import Daemon
+from assay.lab.diskd import DiskDaemon
 from assay.lab.disks import DiskSpec, EmulatedDisk, attach, make_image
-from assay.lab.journal import Journal, Step
+from assay.lab.journal import UndoJournal, UndoStep
 from assay.model import Disks
 
 SEED = 1
@@ -30,21 +30,21 @@ class ModelledLoop:
     not_emulated = ("small requests at scale: a page is as large as ever, and the bandwidth is scaled",)
 
     def __init__(self, program: Path, directory: Path) -> None:
-        self.daemon = Daemon(program, directory / "model.json", directory / "model")
+        self.daemon = DiskDaemon(program, directory / "model.json", directory / "model")
         self.processes: tuple[subprocess.Popen[bytes], ...] = ()
 
-    def create(self, specs: Sequence[DiskSpec], journal: Journal) -> list[EmulatedDisk]:
+    def create(self, specs: Sequence[DiskSpec], journal: UndoJournal) -> list[EmulatedDisk]:
         """Format the images, start the daemon over them, attach its files."""
-        journal.record(*(Step("image", {"path": str(spec.image)}) for spec in specs))
+        journal.record(*(UndoStep("image", {"path": str(spec.image)}) for spec in specs))
         parallel(make_image, specs)
         if not specs:
             return []
         self.processes = (self.daemon.start([device_json(spec) for spec in specs], SEED, journal),)
         files = [self.daemon.mount / file_name(spec) for spec in specs]
-        journal.record(*(Step("loop", {"path": str(file)}) for file in files))
+        journal.record(*(UndoStep("loop", {"path": str(file)}) for file in files))
         return parallel(lambda pair: attach(*pair, journal), list(zip(specs, files, strict=True)))
 
-    def limit(self, disk: EmulatedDisk, journal: Journal) -> tuple[str, ...]:  # noqa: ARG002 - the seam's signature
+    def limit(self, disk: EmulatedDisk, journal: UndoJournal) -> tuple[str, ...]:  # noqa: ARG002 - the seam's signature
         """Do nothing: the model holds from the first request."""
         return ()
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from assay.errors import LabError
 from assay.lab.commands import parallel, run
-from assay.lab.journal import Journal, Step
+from assay.lab.journal import UndoJournal, UndoStep
 
 SEARCHED = ("10.213.0.0/16", "198.18.0.0/16")
 """Private space, then RFC 2544's range for benchmarks on networks."""
@@ -30,7 +30,7 @@ BURST_S = 0.002
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
+class LabNetwork:
     """The names and addresses of a lab's network. ``addresses`` and ``rates_bits_per_s`` are by node name."""
 
     lab: str
@@ -58,7 +58,7 @@ class Network:
         return "\n".join([*lines, *(f"{address} {node}" for node, address in self.addresses.items())]) + "\n"
 
 
-def plan_network(lab: str, rates_bits_per_s: Mapping[str, float]) -> Network:
+def plan_network(lab: str, rates_bits_per_s: Mapping[str, float]) -> LabNetwork:
     """Choose a subnet that overlaps no address or route of this machine; raise LabError when there is none."""
     if len(rates_bits_per_s) > NODES_MAX:
         raise LabError(
@@ -69,7 +69,7 @@ def plan_network(lab: str, rates_bits_per_s: Mapping[str, float]) -> Network:
         for subnet in ipaddress.IPv4Network(wide).subnets(new_prefix=24):
             if not any(subnet.overlaps(other) for other in taken):
                 addresses = {node: str(subnet[number]) for number, node in enumerate(rates_bits_per_s, start=1)}
-                return Network(lab, subnet, addresses, dict(rates_bits_per_s))
+                return LabNetwork(lab, subnet, addresses, dict(rates_bits_per_s))
     raise LabError(
         f"no free /24 in {' or '.join(SEARCHED)}",
         hint="see: ip route show table all; remove labs: assay lab down --all",
@@ -85,7 +85,7 @@ def _taken_networks() -> Iterator[ipaddress.IPv4Network]:
             yield ipaddress.IPv4Network(f"{address['local']}/{address['prefixlen']}", strict=False)
 
 
-def make_network(network: Network, journal: Journal, *, shaped: bool) -> None:
+def make_network(network: LabNetwork, journal: UndoJournal, *, shaped: bool) -> None:
     """Make namespaces, bridge and links; raise LabError when one exists already (a lab kept in another state
     directory).
     """
@@ -97,9 +97,9 @@ def make_network(network: Network, journal: Journal, *, shaped: bool) -> None:
             where=network.lab,
             hint=f"choose another name with --name, or remove it with: ip netns delete {existing[0]}",
         )
-    journal.record(*(Step("namespace", {"name": name}) for name in namespaces))
+    journal.record(*(UndoStep("namespace", {"name": name}) for name in namespaces))
     run(["ip", "-batch", "-"], stdin="".join(f"netns add {name}\n" for name in namespaces))
-    journal.record(Step("link", {"name": network.host_interface}))
+    journal.record(UndoStep("link", {"name": network.host_interface}))
     run(
         ["ip", "-batch", "-"],
         stdin=f"link add {network.host_interface} type veth peer name host netns {network.switch}\n"
@@ -115,7 +115,7 @@ def make_network(network: Network, journal: Journal, *, shaped: bool) -> None:
         run(["tc", "-n", network.switch, "-batch", "-"], stdin="".join(lines))
 
 
-def _switch_commands(network: Network) -> str:
+def _switch_commands(network: LabNetwork) -> str:
     lines = [
         f"link add {BRIDGE} type bridge forward_delay 0",
         f"link set {BRIDGE} up",
@@ -129,7 +129,7 @@ def _switch_commands(network: Network) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _make_node_end(network: Network, node: str) -> None:
+def _make_node_end(network: LabNetwork, node: str) -> None:
     namespace = network.namespace(node)
     run(
         ["ip", "-n", namespace, "-batch", "-"],
@@ -138,7 +138,7 @@ def _make_node_end(network: Network, node: str) -> None:
     )
 
 
-def _shape_node_end(network: Network, node: str) -> None:
+def _shape_node_end(network: LabNetwork, node: str) -> None:
     arguments = shaping(network.rates_bits_per_s[node]).split()
     run(["tc", "-n", network.namespace(node), "qdisc", "add", "dev", NODE_INTERFACE, "root", *arguments])
 

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import LabError
-from assay.lab.cgroups import NodeGroup
+from assay.lab.cgroups import NodeCgroup
 from assay.lab.commands import ENVIRONMENT, parallel, run
 from assay.lab.disks import EmulatedDisk
-from assay.lab.journal import Journal, Step
-from assay.lab.network import Network
+from assay.lab.journal import UndoJournal, UndoStep
+from assay.lab.network import LabNetwork
 
 BOOT_TIMEOUT_S = 20.0
 SSH_PORT = 22
@@ -81,7 +81,7 @@ class LabNode:
 
     name: str
     directory: Path
-    group: NodeGroup
+    group: NodeCgroup
     disks: tuple[EmulatedDisk, ...]
 
     @property
@@ -97,7 +97,7 @@ def make_client_key(directory: Path) -> Path:
     return key
 
 
-def prepare_nodes(nodes: Sequence[LabNode], network: Network, key: Path) -> Path:
+def prepare_nodes(nodes: Sequence[LabNode], network: LabNetwork, key: Path) -> Path:
     """Write each node's files and host key; return the known_hosts file that vouches for all of them."""
     parallel(lambda node: _prepare(node, network, key), nodes)
     known_hosts = key.parent / "known_hosts"
@@ -110,7 +110,7 @@ def _public_key(node: LabNode) -> str:
     return (node.directory / "sshd" / "host_key.pub").read_text()
 
 
-def _prepare(node: LabNode, network: Network, key: Path) -> None:
+def _prepare(node: LabNode, network: LabNetwork, key: Path) -> None:
     ssh = node.directory / "sshd"
     ssh.mkdir(parents=True)
     (node.directory / "mnt").mkdir()
@@ -141,14 +141,14 @@ def _boot_script(node: LabNode) -> str:
 
 
 def boot_nodes(
-    nodes: Sequence[LabNode], network: Network, journal: Journal, check: Callable[[], None]
+    nodes: Sequence[LabNode], network: LabNetwork, journal: UndoJournal, check: Callable[[], None]
 ) -> list[subprocess.Popen[bytes]]:
     """Start every node; return their first processes when each sshd answers, or raise LabError with the node's own
     words.
     """
     journal.record(
         *(
-            Step(
+            UndoStep(
                 "node",
                 {
                     "namespace": network.namespace(node.name),

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import AssayError, LabError
-from assay.lab.cgroups import Limits, member_pids, throttle
+from assay.lab.cgroups import DiskLimits, member_pids, throttle
 from assay.lab.commands import parallel, run, write_text
 from assay.lab.diskd import daemon_of
 from assay.lab.disks import backing_image, loops_over
-from assay.lab.journal import Step, read_journal
+from assay.lab.journal import UndoStep, read_journal
 from assay.process import boot_id
 
 TERMINATE_WAIT_S = 2.0
@@ -74,7 +74,7 @@ def _undo_node(arguments: dict[str, Any]) -> str | None:
 
 def _undo_throttle(arguments: dict[str, Any]) -> str | None:
     if backing_image(Path(arguments["block"])) in (None, Path(arguments["image"])):  # else another lab has it now
-        throttle(Path(arguments["directory"]), arguments["device"], Limits())
+        throttle(Path(arguments["directory"]), arguments["device"], DiskLimits())
     return None
 
 
@@ -155,7 +155,7 @@ UNDO: dict[str, Callable[[dict[str, Any]], str | None]] = {
 """Step kind to the function that removes it; each returns None, or in words what is left."""
 
 
-def _undo_step(step: Step) -> str | None:
+def _undo_step(step: UndoStep) -> str | None:
     try:
         return UNDO[step.kind](step.arguments)
     except (AssayError, OSError, KeyError) as error:

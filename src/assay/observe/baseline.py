@@ -22,7 +22,7 @@ from typing import TypeVar
 
 from assay.cancellation import end_tasks, finish
 from assay.devices import rates as device_rates
-from assay.devices.rates import Expected, Measured
+from assay.devices.rates import BaselineSettings, ExpectedRates
 from assay.errors import FormatError, HostError
 from assay.formats.bare.fio import FioDirection, FioReport, parse_fio
 from assay.formats.bare.iperf3 import Iperf3Report, parse_iperf3
@@ -119,7 +119,7 @@ async def _measure_devices(
         with contextlib.suppress(HostError):
             removing = transport.run(["rm", "-rf", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)
             await finish(removing, "removing the test files", 2 * COMMAND_TIMEOUT_S)
-    found = [value for device in devices for value in _found(cluster, node, device, writes, reads)]
+    found = [value for device in devices for value in _device_measurements(cluster, node, device, writes, reads)]
     return {"fio": reads.version.removeprefix("fio-")}, found
 
 
@@ -150,7 +150,9 @@ async def _sync(transport: Transport, folders: Sequence[str]) -> None:
         await transport.run(["sync"], timeout_s=DISK_TIMEOUT_S)
 
 
-def _found(cluster: Cluster, node: Node, device: Device, writes: FioReport, reads: FioReport) -> Iterator[Measurement]:
+def _device_measurements(
+    cluster: Cluster, node: Node, device: Device, writes: FioReport, reads: FioReport
+) -> Iterator[Measurement]:
     expected = _expected(device, cluster)
 
     def figure(metric: str, value: float, wanted: float | None, *, modelled: bool) -> Measurement:
@@ -173,7 +175,7 @@ def _found(cluster: Cluster, node: Node, device: Device, writes: FioReport, read
             yield figure("random_read_iops", one.read.iops, expected.random_read_iops, modelled=places_modelled)
 
 
-def _expected(device: Device, cluster: Cluster) -> Expected:
+def _expected(device: Device, cluster: Cluster) -> ExpectedRates:
     if cluster.lab is None:
         return device_rates.on_host(device, _how(device, cluster))
     if cluster.lab.disks is Disks.MODEL:
@@ -190,7 +192,7 @@ def _together_bytes_per_s(streams: Sequence[FioDirection]) -> float:
     return sum(one.io_bytes for one in streams) / max(longest_s, FIO_CLOCK_S)
 
 
-def _how(device: Device, cluster: Cluster) -> Measured:
+def _how(device: Device, cluster: Cluster) -> BaselineSettings:
     """Return how ``device`` is measured: by a file of some seconds, in whole requests."""
     scale = cluster.scale
     disks = cluster.lab.disks or Disks.THROTTLE if cluster.lab else Disks.MODEL
@@ -206,7 +208,7 @@ def _how(device: Device, cluster: Cluster) -> Measured:
         if hdd
         else ((LAB_FLASH_REQUEST_BYTES, LAB_FLASH_DEPTH) if in_lab else (RANDOM_REQUEST_BYTES, FLASH_DEPTH))
     )
-    return Measured(max(1, units) * unit, STREAMS, stream_bytes, *random)
+    return BaselineSettings(max(1, units) * unit, STREAMS, stream_bytes, *random)
 
 
 def _job(kind: str, device: Device, cluster: Cluster, *, first: bool = False) -> list[str]:

@@ -29,7 +29,7 @@ CONNECT_TIMEOUT_S = 8.0
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class LinkRates:
     """Sender to receiver to bits/s; and what could not be measured, with the reason."""
 
     rates: Mapping[str, Mapping[str, float]]
@@ -50,7 +50,9 @@ def rounds(names: Sequence[str]) -> list[list[tuple[str, str]]]:
     return found + [[(b, a) for a, b in pairs] for pairs in found]
 
 
-async def measure_pairs(addresses: Mapping[str, Address], progress: Callable[[str], None] = lambda _: None) -> Pairs:
+async def measure_pairs(
+    addresses: Mapping[str, Address], progress: Callable[[str], None] = lambda _: None
+) -> LinkRates:
     """Connect to the hosts and measure. A host that can't be entered is part of the answer."""
     rates: dict[str, dict[str, float]] = {}
     failed: dict[tuple[str, str], str] = {}
@@ -76,7 +78,7 @@ async def measure_pairs(addresses: Mapping[str, Address], progress: Callable[[st
         for number, pairs in enumerate(planned, 1):
             progress(f"pairs of hosts: round {number} of {len(planned)}")
             await asyncio.gather(*(one(*pair) for pair in pairs))
-    return Pairs(rates, failed)
+    return LinkRates(rates, failed)
 
 
 async def _measured(sender: Transport, receiver: Transport, host: str) -> float:
@@ -85,13 +87,13 @@ async def _measured(sender: Transport, receiver: Transport, host: str) -> float:
     try:
         async with asyncio.timeout(PAIR_TIMEOUT_S):
             lines = aiter(server.stdout)
-            port = _told(await anext(lines, b""), receiver)["port"]
+            port = _parse_line(await anext(lines, b""), receiver)["port"]
             to = {**options, "host": host, "port": port}
             sent = await run_script(sender, "link_rate", to, timeout_s=PAIR_TIMEOUT_S)
             if "error" in sent:
                 words = f"port {port} of {host} can't be reached from it: {sent['error']}"
                 raise HostError(words, where=sender.name, hint="a firewall between the hosts?")
-            took = _told(await anext(lines, b""), receiver)
+            took = _parse_line(await anext(lines, b""), receiver)
     except TimeoutError as error:
         raise HostError(f"not measured within {PAIR_TIMEOUT_S:g} s", where=sender.name) from error
     finally:
@@ -99,7 +101,7 @@ async def _measured(sender: Transport, receiver: Transport, host: str) -> float:
     return float(took["bytes"]) * 8 / max(float(took["seconds"]), PAIR_S / 10)
 
 
-def _told(line: bytes, host: Transport) -> dict[str, Any]:
+def _parse_line(line: bytes, host: Transport) -> dict[str, Any]:
     try:
         told: dict[str, Any] = json.loads(line)
     except ValueError as error:

@@ -73,10 +73,10 @@ class Sampler(NodeStream):
             "nics": list(options.nics) if options.nics is not None else None,
             "cgroup": dict(options.cgroup) if options.cgroup else None,
         }
-        return await cls.begun(transport, arguments)
+        return await cls.start_script(transport, arguments)
 
     @property
-    def said(self) -> bool:
+    def has_reported(self) -> bool:
         """Whether the header came."""
         return self._header_unix_s is not None
 

@@ -18,7 +18,7 @@ START_TIMEOUT_S = 20.0
 
 
 class NodeStream(ABC):
-    """One such script; it is begun by :meth:`begun` alone."""
+    """One such script; it is begun by :meth:`start_script` alone."""
 
     script: ClassVar[str]
     """Its name in ``observe/node``."""
@@ -35,7 +35,7 @@ class NodeStream(ABC):
 
     @property
     @abstractmethod
-    def said(self) -> bool:
+    def has_reported(self) -> bool:
         """Whether anything that can be used has come."""
 
     @abstractmethod
@@ -47,7 +47,7 @@ class NodeStream(ABC):
         """Take that no more lines come: by itself, or because the connection was lost."""
 
     @classmethod
-    async def begun(cls, transport: Transport, options: Mapping[str, Any]) -> Self:
+    async def start_script(cls, transport: Transport, options: Mapping[str, Any]) -> Self:
         """Start it; returns when the first line has come. Raises HostError when none does."""
         stream = cls(transport, await transport.start(command(cls.script, options)))
         try:
@@ -58,7 +58,7 @@ class NodeStream(ABC):
             if isinstance(error, TimeoutError):
                 raise HostError(f"{cls.title} says nothing", where=f"{transport.name}: {cls.script}") from error
             raise
-        if not stream.said:
+        if not stream.has_reported:
             with contextlib.suppress(HostError):
                 await stream._process.wait(cls.stop_timeout_s)
             status = stream._process.exit_status

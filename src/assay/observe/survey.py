@@ -27,7 +27,7 @@ HostWork = Callable[[Transport], Awaitable[Survey]]
 
 
 @dataclass(frozen=True, slots=True)
-class Surveyed:
+class SurveyedHosts:
     """What was found, and which hosts could not be asked, each with the reason."""
 
     hosts: Mapping[str, Survey]
@@ -81,7 +81,7 @@ async def survey_all(
     *,
     timeout_s: float = HOST_TIMEOUT_S,
     progress: Callable[[str], None] = lambda _: None,
-) -> Surveyed:
+) -> SurveyedHosts:
     """Connect to every host and do ``work`` there; None is this machine. A host that fails stops no other one."""
     turns = asyncio.Semaphore(AT_ONCE)
     done = 0
@@ -117,4 +117,4 @@ async def survey_all(
             failed[name] = result
         elif isinstance(result, BaseException):
             raise result
-    return Surveyed(found, failed)
+    return SurveyedHosts(found, failed)

@@ -1,7 +1,7 @@
 """Watch a node while something is carried out on it, and tell what was seen of its daemons, links, devices and memory.
 
-In: a transport and what to look at. Out: :class:`Seen`, which grows while the watch goes on. The lines' format and
-their sources are described in ``node/watch.py``. A look every two seconds; times in seconds, room in bytes.
+In: a transport and what to look at. Out: :class:`NodeObservations`, which grows while the watch goes on. The lines'
+format and their sources are described in ``node/watch.py``. A look every two seconds; times in seconds, room in bytes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class WatchOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class NodeEvent:
     """Something of a node that is not as it should be, in words, and when it was seen."""
 
     words: str
@@ -56,7 +56,7 @@ class Change:
 
 
 @dataclass(slots=True)
-class Seen:
+class NodeObservations:
     """What was seen of one node."""
 
     node: str
@@ -66,17 +66,17 @@ class Seen:
     """Daemons that were stopped at the last two looks."""
     down: dict[str, int] = field(default_factory=dict)
     """Link to the number of looks in a row at which it had no carrier."""
-    links: dict[str, Change] = field(default_factory=dict)
+    links: dict[str, NodeEvent] = field(default_factory=dict)
     """What became of each link that lost its carrier."""
     unheard: dict[str, int] = field(default_factory=dict)
     """Peer to the number of looks in a row at which it had not answered."""
-    cut: dict[str, Change] = field(default_factory=dict)
+    cut: dict[str, NodeEvent] = field(default_factory=dict)
     """What became of each peer that was cut off."""
-    low: dict[str, Change] = field(default_factory=dict)
+    low: dict[str, NodeEvent] = field(default_factory=dict)
     """Each device that had little or no room left, at its least."""
-    devices: list[Change] = field(default_factory=list)
+    devices: list[NodeEvent] = field(default_factory=list)
     """What the kernel's log says of devices."""
-    memory: list[Change] = field(default_factory=list)
+    memory: list[NodeEvent] = field(default_factory=list)
     """Processes that were ended for lack of memory."""
     least_bytes: dict[str, int] = field(default_factory=dict)
     looks: int = 0
@@ -94,33 +94,33 @@ class Seen:
             if changes or not carrier:
                 now = "is down" if not carrier else f"was down (its carrier changed {changes} times)"
                 words = f"the link {name} of {self.node} {now}"
-                self.links[name] = Change(words, self.links[name].at_unix_s if name in self.links else now_unix_s)
+                self.links[name] = NodeEvent(words, self.links[name].at_unix_s if name in self.links else now_unix_s)
         self.unheard = dict(line["unheard"])
         for name, looks in self.unheard.items():
             if looks >= UNHEARD_LOOKS and name not in self.cut:
                 words = f"packets between {self.node} and {name} are lost, in one direction at least"
-                self.cut[name] = Change(words, now_unix_s)
+                self.cut[name] = NodeEvent(words, now_unix_s)
         for name, (free_bytes, all_bytes, inodes) in line["room"].items():
             self._room(name, free_bytes, all_bytes, inodes, now_unix_s)
         for text in line["kernel"]:
             self._kernel(text, now_unix_s)
         if int(line["oom"]) > len(self.memory):
             words = f"the kernel ended a process on {self.node} for lack of memory"
-            self.memory.append(Change(words, now_unix_s))
+            self.memory.append(NodeEvent(words, now_unix_s))
 
     def _kernel(self, text: str, now_unix_s: float) -> None:
         """Take a line of the kernel's log. What it says of memory twice, in two lines, counts once."""
         if victim := _KILLED.search(text):
             words = f"the kernel ended {victim[1]} (process {victim[2]}) on {self.node} for lack of memory"
-            self.memory.append(Change(words, now_unix_s))
+            self.memory.append(NodeEvent(words, now_unix_s))
         elif "memory" not in text.lower() and len(self.devices) < KERNEL_LINES_MAX:
-            self.devices.append(Change(f"the kernel of {self.node} says: {text}", now_unix_s))
+            self.devices.append(NodeEvent(f"the kernel of {self.node} says: {text}", now_unix_s))
 
     def _room(self, name: str, free_bytes: int, all_bytes: int, inodes: int, now_unix_s: float) -> None:
         if free_bytes < 0:
             words = f"{name} of {self.node} does not answer"
             if all(change.words != words for change in self.devices):
-                self.devices.append(Change(words, now_unix_s))
+                self.devices.append(NodeEvent(words, now_unix_s))
             return
         low = free_bytes < min(LOW_SHARE * all_bytes, LOW_BYTES_MAX)
         if (low or not inodes) and free_bytes < self.least_bytes.get(name, all_bytes + 1):
@@ -132,12 +132,12 @@ class Seen:
             else:
                 left = f"{format_bytes(free_bytes)} of {format_bytes(all_bytes)}"
                 words = f"{name} of {self.node} was nearly full: {left} were left"
-            self.low[name] = Change(words, now_unix_s)
+            self.low[name] = NodeEvent(words, now_unix_s)
 
 
-def cuts(seen: Sequence[Seen]) -> list[Change]:
+def cuts(seen: Sequence[NodeObservations]) -> list[NodeEvent]:
     """Return which nodes did not hear each other, in words; one that none of several others hears is named alone."""
-    lost: dict[frozenset[str], Change] = {}
+    lost: dict[frozenset[str], NodeEvent] = {}
     for one in seen:
         for peer, change in one.cut.items():
             lost.setdefault(frozenset((one.node, peer)), change)
@@ -145,11 +145,11 @@ def cuts(seen: Sequence[Seen]) -> list[Change]:
     alone = {
         node for node in nodes if len(nodes) > 2 and all(frozenset((node, other)) in lost for other in nodes - {node})
     }
-    single = [Change(f"no other node hears {node}", _first_s(node, lost)) for node in sorted(alone)]
+    single = [NodeEvent(f"no other node hears {node}", _first_s(node, lost)) for node in sorted(alone)]
     return [*single, *(change for pair, change in lost.items() if not pair & alone)]
 
 
-def _first_s(node: str, lost: Mapping[frozenset[str], Change]) -> float:
+def _first_s(node: str, lost: Mapping[frozenset[str], NodeEvent]) -> float:
     return min(change.at_unix_s for pair, change in lost.items() if node in pair)
 
 
@@ -159,7 +159,7 @@ class NodeWatch(NodeStream):
     script, title, stop_timeout_s = "watch", "the watch", STOP_TIMEOUT_S
 
     def __init__(self, transport: Transport, process: RemoteProcess) -> None:
-        self.seen = Seen(transport.name)
+        self.seen = NodeObservations(transport.name)
         self.heard_s = time.monotonic()
         self.lost: HostError | None = None
         super().__init__(transport, process)
@@ -175,10 +175,10 @@ class NodeWatch(NodeStream):
             "cgroup": options.cgroup,
             "shared": options.shared,
         }
-        return await cls.begun(transport, arguments)
+        return await cls.start_script(transport, arguments)
 
     @property
-    def said(self) -> bool:
+    def has_reported(self) -> bool:
         """Whether there was a look."""
         return self.seen.looks > 0
 

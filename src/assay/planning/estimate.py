@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from assay.model import Configuration, Origin, Placement, Plan, Run, RunStatus
-from assay.planning.inputs import Kept, Key, kept_by, newly_made, size_of
+from assay.planning.inputs import CachedDataset, Key, kept_by, newly_made, size_of
 from assay.planning.limits import NO_HISTORY, TimeLimit
 from assay.planning.order import PlannedRun, restarts
 from assay.units import format_duration
@@ -165,7 +165,7 @@ def inputs_s(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key]) -> 
     return [sum(_making_s(input_, run, plan) for input_ in new) for run, new in zip(listed, made, strict=True)]
 
 
-def _making_s(kept: Kept, planned: PlannedRun, plan: Plan) -> float:
+def _making_s(kept: CachedDataset, planned: PlannedRun, plan: Plan) -> float:
     """Return how long the making of one input should take: written, and where it is sorted first read and shuffled."""
     read, shuffled = (2, 1) if kept.is_sorted else (0, 0)
     written = kept.data_bytes * (shuffled + kept.copies)

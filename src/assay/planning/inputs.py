@@ -19,7 +19,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CachedDataset:
     """One set of data that stays."""
 
     key: Key
@@ -42,20 +42,22 @@ def size_of(planned: PlannedRun, plan: Plan) -> Size:
     )
 
 
-def kept_by(planned: PlannedRun, plan: Plan) -> list[Kept]:
+def kept_by(planned: PlannedRun, plan: Plan) -> list[CachedDataset]:
     """Return what lies in HDFS when ``planned`` is over, in the order in which it is made."""
     workload, size = workloads()[planned.workload.name], size_of(planned, plan)
     where = plan.rules.file_system(planned.configuration, plan.cluster)
     needed = workload.input(size)
     if needed is not None:
         return [
-            Kept(
+            CachedDataset(
                 (where, _folder(step.place)), step.name, step.data_bytes, step.replication, True, step.needs is not None
             )
             for step in _chain(needed)
         ]
     return [
-        Kept((where, _folder(folder)), planned.workload.name, workload.data_bytes(size), size.replication, False)
+        CachedDataset(
+            (where, _folder(folder)), planned.workload.name, workload.data_bytes(size), size.replication, False
+        )
         for folder in workload.leaves(size)
     ]
 
@@ -70,14 +72,14 @@ def _folder(path: str) -> str:
     return path.removeprefix(f"{INPUT}/").split("/")[0]
 
 
-def newly_made(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key]) -> list[list[Kept]]:
+def newly_made(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key]) -> list[list[CachedDataset]]:
     """Return for each run, in order, the inputs that are made for it: those that are not ``there``, and that no run
     before it has made or left.
     """
     known, seen = set(there), set[tuple[str, str]]()
-    made: list[list[Kept]] = []
+    made: list[list[CachedDataset]] = []
     for run in runs:
-        new: list[Kept] = []
+        new: list[CachedDataset] = []
         if run.key[:2] not in seen:
             seen.add(run.key[:2])
             stays = kept_by(run, plan)

@@ -10,7 +10,16 @@ from pathlib import Path
 
 import msgspec
 
-from assay.devices.directories import Bandwidth, Fill, Split, Use, available_space, bandwidths, fill, split
+from assay.devices.directories import (
+    Bandwidth,
+    DeviceFill,
+    DirectorySplit,
+    DirectoryUse,
+    available_space,
+    bandwidths,
+    fill,
+    split,
+)
 from assay.errors import SpecificationError
 from assay.model import Baseline, Cluster, Device
 from assay.repository import Repository
@@ -45,13 +54,13 @@ class DirectoryPlan:
     bandwidths_from: str
     devices: tuple[Device, ...]
     rates: Mapping[str, Bandwidth]
-    hdfs: Split
-    intermediate: Split
+    hdfs: DirectorySplit
+    intermediate: DirectorySplit
     difference: float
     replication: int
     ratio: float
     data_bytes: float | None
-    fill: Fill
+    fill: DeviceFill
     used: Mapping[str, float]
     warnings: tuple[str, ...]
 
@@ -105,7 +114,10 @@ def directory_plan(cluster: Cluster, baseline: Baseline | None, asked: DevicesAs
         for part, names in (("hdfs", asked.hdfs), ("intermediate", asked.intermediate))
     )
     replication = asked.replication or min(REPLICATION_USUAL, len(cluster.workers))
-    uses = [Use(hdfs.directories, replication), Use(intermediate.directories, asked.intermediate_ratio)]
+    uses = [
+        DirectoryUse(hdfs.directories, replication),
+        DirectoryUse(intermediate.directories, asked.intermediate_ratio),
+    ]
     capacities = {d.name: float(d.capacity_bytes) for d in devices if any(d.name in u.directories for u in uses)}
     filled = fill(capacities, uses)
     source = f"the baseline of {baseline.measured_at}" if baseline else "the specification: no baseline was measured"

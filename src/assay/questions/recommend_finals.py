@@ -14,7 +14,7 @@ import numpy as np
 from assay.cost.pareto import Priced, on_front
 from assay.engines.simulated.draws import DEVICE_SIGMA, LINK_SIGMA, cpu_sigma, spread_of
 from assay.engines.simulated.error_model import Z90
-from assay.engines.simulated.process import Simulated
+from assay.engines.simulated.process import SimulationResult
 from assay.planning.candidates import Machine
 from assay.questions.mix import Work
 from assay.questions.recommend_doubt import Follows, model_errors
@@ -71,7 +71,7 @@ def finals(search: Search, progress: Progress | None) -> Finals:
     hear = (lambda done: progress("looked at closely", done, len(scenarios))) if progress else None
     told: dict[tuple[int, int, str], float] = {}
     for key, answer in zip(asked, search.pool.each(scenarios, hear), strict=True):
-        if not isinstance(answer, Simulated):
+        if not isinstance(answer, SimulationResult):
             raise answer
         told[key] = answer.duration_s
     flows = np.array([search.simulated[int(row)].times_s for row in rows])

@@ -18,8 +18,8 @@ from assay.cost.bills import Bills, Parts, bills
 from assay.cost.pareto import Priced, on_front
 from assay.cost.parts import Counts
 from assay.engines.simulated.pool import SimulatorPool
-from assay.engines.simulated.process import Simulated
-from assay.engines.simulated.scenario import CODECS, Asked, scenario_of, shares_of
+from assay.engines.simulated.process import SimulationResult
+from assay.engines.simulated.scenario import CODECS, SimulationRequest, scenario_of, shares_of
 from assay.errors import SpecificationError
 from assay.model import YEAR_H, CostProfile, PriceBook
 from assay.planning.altered import only_run
@@ -141,11 +141,13 @@ class Search:
             kept &= times_s.max(axis=1) <= self.limits.deadline_s * slack
         return kept
 
-    def scenario(self, row: int, work: Work, draw: Mapping[str, float] | None = None) -> tuple[Asked, dict[str, Any]]:
+    def scenario(
+        self, row: int, work: Work, draw: Mapping[str, float] | None = None
+    ) -> tuple[SimulationRequest, dict[str, Any]]:
         """Return what is asked of one cluster. Raises SpecificationError for what can't be."""
         plan = plan_for(self.found, row, work.entry(self.factor))
         run = only_run(plan)
-        asked = Asked(
+        asked = SimulationRequest(
             plan.cluster, run.configuration, run.workload.name, size_of(run, plan), self.profile, **(draw or {})
         )
         scenario = scenario_of(asked)
@@ -154,7 +156,7 @@ class Search:
 
     def ask(self, rows: Sequence[int], progress: Progress | None, done_before: int, most: int) -> None:
         """Simulate every workload on these clusters."""
-        asked: list[tuple[int, Asked]] = []
+        asked: list[tuple[int, SimulationRequest]] = []
         scenarios = []
         for row in rows:
             try:
@@ -166,7 +168,7 @@ class Search:
             scenarios += [pair[1] for pair in pairs]
         hear = (lambda ready: progress("simulated", done_before + ready // len(self.works), most)) if progress else None
         for (row, one), answer in zip(asked, self.pool.each(scenarios, hear), strict=True):
-            if not isinstance(answer, Simulated):
+            if not isinstance(answer, SimulationResult):
                 if not isinstance(answer, SpecificationError):
                     raise answer
                 self._refuse(row, answer.message)
@@ -230,7 +232,7 @@ class Search:
         return np.array(sorted(self.simulated), dtype=np.int64)
 
 
-def limit_of(answer: Simulated) -> str:
+def limit_of(answer: SimulationResult) -> str:
     """Return what limited the tasks for the longest time."""
     if not answer.limits:
         return "not told"

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.campaign.journal import Journal
+from assay.campaign.journal import CampaignJournal
 from assay.campaign.status import object_in
 from assay.compare.comparison import log_ratio
 from assay.compare.matched import LogMean
@@ -91,7 +91,7 @@ class TuningMade:
             found.append(f"{len(self.tuner.before)} runs of such configurations are in the repository, and count")
         return [*found, self.estimated] if self.estimated else found
 
-    def keep(self, journal: Journal) -> None:
+    def keep(self, journal: CampaignJournal) -> None:
         """Write down beside the campaign what it tunes, for whoever asks how it stands."""
         told = {
             "workload": self.asked.workload,
@@ -106,7 +106,7 @@ class TuningMade:
         if not (journal.folder / TUNING).exists():
             _write(journal, told)
 
-    def settle(self, journal: Journal, runs: Sequence[Run]) -> None:
+    def settle(self, journal: CampaignJournal, runs: Sequence[Run]) -> None:
         """Write down that the search expects nothing to be faster, if it does: its runs alone do not tell."""
         told = object_in(journal.folder / TUNING)
         found = self.tuner.expects_nothing([run for run in runs if run.campaign_id == journal.campaign_id])
@@ -114,7 +114,7 @@ class TuningMade:
             _write(journal, {**told, NOTHING_BETTER: found})
 
 
-def _write(journal: Journal, told: Mapping[str, Any]) -> None:
+def _write(journal: CampaignJournal, told: Mapping[str, Any]) -> None:
     write_whole(journal.folder / TUNING, json.dumps(told, indent=2, ensure_ascii=False).encode() + b"\n")
 
 

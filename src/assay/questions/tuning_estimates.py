@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.engines.simulated.process import simulate
-from assay.engines.simulated.scenario import Asked, scenario_of
+from assay.engines.simulated.scenario import SimulationRequest, scenario_of
 from assay.errors import SpecificationError
 from assay.model import CostProfile, Origin, Plan, Run, RunStatus
 from assay.planning.inputs import size_of
@@ -41,7 +41,7 @@ def simulated_logs(tuner: Tuner, profile: CostProfile) -> Floats:
     planned = _planned(tuner)
     plan = tuner.space.plan
     asked = [
-        Asked(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile)
+        SimulationRequest(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile)
         for run in planned.values()
     ]
     told = simulate([scenario_of(one).with_seed(plan.seed, "estimate") for one in asked])

@@ -23,9 +23,9 @@ from assay.cost.rate import hourly_rate
 from assay.cost.run_cost import cost_per_run
 from assay.engines.simulated.draws import SCATTER_SIGMA, draws
 from assay.engines.simulated.error_model import Z90, Correction, Spread, correction
-from assay.engines.simulated.process import Simulated, simulate
+from assay.engines.simulated.process import SimulationResult, simulate
 from assay.engines.simulated.reach import beyond
-from assay.engines.simulated.scenario import Asked, Scenario, scenario_of, shares_of
+from assay.engines.simulated.scenario import Scenario, SimulationRequest, scenario_of, shares_of
 from assay.errors import RepositoryError, SpecificationError
 from assay.model import CostProfile, Origin, Plan, PriceBook, Run, RunStatus
 from assay.planning import device_space
@@ -125,10 +125,10 @@ class Anchor:
     plan: Plan
     """Of what was measured alone."""
     scenario: Scenario
-    simulated: tuple[Simulated, ...]
+    simulated: tuple[SimulationResult, ...]
 
 
-Ask = Callable[[Sequence[Mapping[str, Any]]], list[Simulated]]
+Ask = Callable[[Sequence[Mapping[str, Any]]], list[SimulationResult]]
 """Simulators: scenarios in, results out in their order."""
 
 
@@ -262,10 +262,10 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
     )
 
 
-def _asked(plan: Plan, profile: CostProfile) -> Asked:
+def _asked(plan: Plan, profile: CostProfile) -> SimulationRequest:
     run = only_run(plan)
     configuration = replace(run.configuration, engine=run.configuration.engine or plan.engine)
-    return Asked(plan.cluster, configuration, run.workload.name, size_of(run, plan), profile)
+    return SimulationRequest(plan.cluster, configuration, run.workload.name, size_of(run, plan), profile)
 
 
 def _scenario(plan: Plan, profile: CostProfile) -> Scenario:
@@ -280,7 +280,7 @@ def _drawn(plan: Plan, profile: CostProfile) -> list[dict[str, Any]]:
     ]
 
 
-def _limits(side: Sequence[Simulated]) -> dict[str, float]:
+def _limits(side: Sequence[SimulationResult]) -> dict[str, float]:
     names = dict.fromkeys(name for one in side for name in one.limits)
     return {name.replace(":dfs", ":hdfs"): fmean(one.limits.get(name, 0.0) for one in side) for name in names}
 
@@ -330,7 +330,7 @@ def _priced_cluster(plan: Plan) -> PricedCluster:
 
 def _assumptions(
     scenarios: Sequence[Scenario],
-    after: Simulated,
+    after: SimulationResult,
     profile: CostProfile,
     miss: float,
     correction_share: float,

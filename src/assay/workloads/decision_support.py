@@ -19,7 +19,7 @@ from assay.workloads.decision_queries import queries
 from assay.workloads.hadoop_options import DEFAULT_MAPS, storing
 from assay.workloads.inputs import OUTPUT, Input
 from assay.workloads.spark_options import spark_program
-from assay.workloads.workload import MAPS, DataFlow, Evidence, Figure, Judgement, Option, Size, Workload
+from assay.workloads.workload import MAPS, DataFlow, Figure, Option, Size, ValidationInput, ValidationResult, Workload
 
 _ORDER = (14, 2, 9, 20, 6, 17, 18, 8, 21, 13, 3, 22, 16, 4, 11, 15, 1, 10, 19, 5, 7, 12)
 _ANSWERS = f"{OUTPUT}/decision-support"
@@ -84,30 +84,30 @@ class DecisionSupport(Workload):
         """Have DuckDB answer the same questions over the same files."""
         return Asked(scale_factor(size), size.maps or DEFAULT_MAPS, queries(float(scale_factor(size))))
 
-    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
+    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check the files, every answer, and what streams were answered; tell each question's time."""
         checks = list(common_checks(outcome))
         if outcome.exit_status != 0:
-            return Judgement(tuple(checks))
-        answered = evidence.reference
+            return ValidationResult(tuple(checks))
+        answered = validation_input.reference
         if answered is None:
-            return Judgement((*checks, Check("answers", False, "there is nothing to compare them with")))
+            return ValidationResult((*checks, Check("answers", False, "there is nothing to compare them with")))
         checks += [
-            equal("bytes of tables", evidence.manifest.get(_BYTES), answered.files_bytes),
-            equal("checksum of tables", evidence.manifest.get(_CHECKSUM), answered.files_checksum, "as a sum"),
+            equal("bytes of tables", validation_input.manifest.get(_BYTES), answered.files_bytes),
+            equal("checksum of tables", validation_input.manifest.get(_CHECKSUM), answered.files_checksum, "as a sum"),
         ]
-        texts = {path.rsplit("-", 1)[-1]: path for path in await evidence.files.paths(_ANSWERS)}
+        texts = {path.rsplit("-", 1)[-1]: path for path in await validation_input.files.paths(_ANSWERS)}
         wrong = []
         for number, expected in enumerate(answered.rows, 1):
             path = texts.get(_name(number))
-            told = rows_of(await evidence.files.read(path)) if path else None
+            told = rows_of(await validation_input.files.read(path)) if path else None
             if difference := _difference(told, expected):
                 wrong.append(f"question {number}: {difference}")
         all_of = f"{len(answered.rows)} questions, {sum(map(len, answered.rows))} rows"
         checks.append(Check("answers", not wrong, "; ".join(wrong)[:600] if wrong else f"DuckDB's: {all_of}"))
         if "streams" in size.options:
             checks.append(equal("streams' answers", outcome.counter("STREAMS_DIFFERING_ANSWERS"), 0, "differ"))
-        return Judgement(tuple(checks), _metrics(outcome))
+        return ValidationResult(tuple(checks), _metrics(outcome))
 
 
 def _metrics(outcome: Outcome) -> dict[str, float]:

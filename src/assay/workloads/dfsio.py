@@ -13,7 +13,7 @@ from assay.workloads.checks import common_checks, equal, read_by_counter, replic
 from assay.workloads.hadoop_options import storing
 from assay.workloads.inputs import INPUT, Input
 from assay.workloads.testdfsio_output import DfsioResult, parse_dfsio
-from assay.workloads.workload import FILES, DataFlow, Evidence, Figure, Judgement, Size, Workload
+from assay.workloads.workload import FILES, DataFlow, Figure, Size, ValidationInput, ValidationResult, Workload
 
 _CLASS = "org.apache.hadoop.fs.TestDFSIO"
 _FOLDER = f"{INPUT}/dfsio"
@@ -114,17 +114,17 @@ class DfsioWrite(_Dfsio):
         """Keep the files: they are the read test's input."""
         return (_data(size),)
 
-    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
+    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check the bytes that were written and every replica of them."""
         result = _result(outcome)
-        stored = await evidence.files.stored(_data(size))
+        stored = await validation_input.files.stored(_data(size))
         checks = (
             *common_checks(outcome),
             *_result_checks(result, size),
             equal("bytes in HDFS", stored.length_bytes, _total_bytes(size)),
             replicas(stored, size.replication),
         )
-        return Judgement(checks, _metrics(result))
+        return ValidationResult(checks, _metrics(result))
 
 
 class DfsioRead(_Dfsio):
@@ -149,12 +149,12 @@ class DfsioRead(_Dfsio):
         """Read the files."""
         return {"hadoop": _program("read", size)}
 
-    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:  # noqa: ARG002
+    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:  # noqa: ARG002
         """Check the bytes that the program and the engine's counters say were read."""
         result = _result(outcome)
         # The maps read their control files too, so the counter is a little larger than the data.
         counted = read_by_counter(outcome, _total_bytes(size))
-        return Judgement((*common_checks(outcome), *_result_checks(result, size), counted), _metrics(result))
+        return ValidationResult((*common_checks(outcome), *_result_checks(result, size), counted), _metrics(result))
 
 
 WORKLOADS = (DfsioWrite(), DfsioRead())

@@ -16,7 +16,17 @@ from assay.workloads.checks import common_checks, equal, read_by_counter, replic
 from assay.workloads.dfsio import files_of
 from assay.workloads.hadoop_options import own_program, storing
 from assay.workloads.inputs import OUTPUT, Input
-from assay.workloads.workload import FILES, PAYLOAD, SEED, DataFlow, Evidence, Figure, Judgement, Size, Workload
+from assay.workloads.workload import (
+    FILES,
+    PAYLOAD,
+    SEED,
+    DataFlow,
+    Figure,
+    Size,
+    ValidationInput,
+    ValidationResult,
+    Workload,
+)
 
 CLOCK_ERROR_MAX_MS = 500.0
 """Half a slot: with a larger error, bytes may be counted in a neighbouring second."""
@@ -85,9 +95,11 @@ def _written(size: Size) -> Input:
     return wanted.with_program(_program("write", size, place, wanted.place_in("series")), place=place)
 
 
-async def _streams(evidence: Evidence, series: str) -> tuple[bytes, list[Stream] | str]:
+async def _streams(validation_input: ValidationInput, series: str) -> tuple[bytes, list[Stream] | str]:
     """Return the maps' lines, and the streams that they describe or why they can't be read."""
-    lines = b"".join([await evidence.files.read(path) for path in sorted(await evidence.files.paths(series))])
+    lines = b"".join(
+        [await validation_input.files.read(path) for path in sorted(await validation_input.files.paths(series))]
+    )
     try:
         return lines, msgspec.json.Decoder(Stream).decode_lines(lines)
     except msgspec.DecodeError as error:
@@ -120,16 +132,18 @@ def _metrics(streams: Sequence[Stream]) -> dict[str, float]:
 
 
 async def _judgement(
-    size: Size, outcome: Outcome, evidence: Evidence, series: str, own: tuple[Check, ...]
-) -> Judgement:
+    size: Size, outcome: Outcome, validation_input: ValidationInput, series: str, own: tuple[Check, ...]
+) -> ValidationResult:
     """Return the judgement of a run's series, with the checks that only one of the two operations has."""
     if outcome.exit_status != 0:
-        return Judgement(common_checks(outcome))
-    lines, streams = await _streams(evidence, series)
+        return ValidationResult(common_checks(outcome))
+    lines, streams = await _streams(validation_input, series)
     if isinstance(streams, str):
-        return Judgement((*common_checks(outcome), Check("series", False, streams)), logs={"streams.jsonl": lines})
+        return ValidationResult(
+            (*common_checks(outcome), Check("series", False, streams)), logs={"streams.jsonl": lines}
+        )
     measured = [CountedStream(s.start_ms / 1000, s.end_ms / 1000, s.first_slot_s, s.slot_bytes) for s in streams]
-    return Judgement(
+    return ValidationResult(
         (*common_checks(outcome), *_stream_checks(streams, size), *own),
         _metrics(streams),
         tuple(measured),
@@ -163,11 +177,11 @@ class DfsioeWrite(_Dfsioe):
         """Keep the files: they are the read test's input."""
         return (_written(size).place,)
 
-    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
+    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check the bytes that were moved, where they lie, and the clocks."""
-        stored = await evidence.files.stored(_written(size).place)
+        stored = await validation_input.files.stored(_written(size).place)
         own = (equal("bytes in HDFS", stored.length_bytes, _total_bytes(size)), replicas(stored, size.replication))
-        return await _judgement(size, outcome, evidence, f"{_WRITTEN}/series", own)
+        return await _judgement(size, outcome, validation_input, f"{_WRITTEN}/series", own)
 
 
 class DfsioeRead(_Dfsioe):
@@ -185,10 +199,10 @@ class DfsioeRead(_Dfsioe):
         """Read them."""
         return {"hadoop": _program("read", size, input_path or "", f"{_READ}/series")}
 
-    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
+    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check the bytes that were really read, by the maps' count and by the engine's, and the clocks."""
         counted = read_by_counter(outcome, _total_bytes(size))
-        return await _judgement(size, outcome, evidence, f"{_READ}/series", (counted,))
+        return await _judgement(size, outcome, validation_input, f"{_READ}/series", (counted,))
 
 
 WORKLOADS = (DfsioeWrite(), DfsioeRead())

@@ -21,11 +21,11 @@ from assay.workloads.workload import (
     REDUCES,
     SEED,
     DataFlow,
-    Evidence,
     Figure,
-    Judgement,
     Option,
     Size,
+    ValidationInput,
+    ValidationResult,
     Workload,
 )
 
@@ -48,11 +48,11 @@ def _generator(size: Size, path: str) -> Program:
     return generator("Points", _points(size), size.clusters or DEFAULT_CLUSTERS, path, size=size)
 
 
-async def _iterations(evidence: Evidence, iterations: int) -> list[tuple[int, float]]:
+async def _iterations(validation_input: ValidationInput, iterations: int) -> list[tuple[int, float]]:
     """Return the points and the squared distances of each iteration, added up over its clusters."""
     found = []
     for iteration in range(1, iterations + 1):
-        lines = (await evidence.files.read(f"{_OUTPUT}/centroids-{iteration}")).decode().splitlines()
+        lines = (await validation_input.files.read(f"{_OUTPUT}/centroids-{iteration}")).decode().splitlines()
         columns = [line.split("\t") for line in lines]
         found.append((sum(int(column[0]) for column in columns), sum(float(column[1]) for column in columns)))
     return found
@@ -84,12 +84,12 @@ class KMeans(Workload):
             "spark": spark_program("KMeans", *given, partitions(size), options={}),
         }
 
-    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
+    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check that each iteration has all points and is no worse than the one before, and the input's real size."""
         if outcome.exit_status != 0:
-            return Judgement(common_checks(outcome))
-        source = await evidence.files.stored(evidence.input_place or _OUTPUT)
-        found = await _iterations(evidence, self.iterations(size))
+            return ValidationResult(common_checks(outcome))
+        source = await validation_input.files.stored(validation_input.input_path or _OUTPUT)
+        found = await _iterations(validation_input, self.iterations(size))
         worse = [number for number, (a, b) in enumerate(pairwise(found), 2) if b[1] > a[1] * (1 + _ROUNDING)]
         costs = ", ".join(f"{cost:.6g}" for _, cost in found)
         checks = (
@@ -99,7 +99,7 @@ class KMeans(Workload):
             Check("squared distances", not worse, f"by iteration: {costs}" + (f"; {worse} are worse" if worse else "")),
             about("input size", source.length_bytes, size.data_bytes),
         )
-        return Judgement(checks, {"input_bytes": float(source.length_bytes), "squared_distances": found[-1][1]})
+        return ValidationResult(checks, {"input_bytes": float(source.length_bytes), "squared_distances": found[-1][1]})
 
 
 WORKLOADS = (KMeans(),)

@@ -20,9 +20,9 @@ from assay.workloads.workload import (
     REDUCES,
     SEED,
     DataFlow,
-    Evidence,
-    Judgement,
     Size,
+    ValidationInput,
+    ValidationResult,
     Workload,
 )
 
@@ -72,20 +72,22 @@ class PageRank(Workload):
             "spark": spark_program("PageRank", *given, partitions(size), options=storing(size)),
         }
 
-    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
+    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check pages, links, ranks and replicas of the last iteration, and the graph's real size."""
-        stored = await evidence.files.stored(_OUTPUT)
-        graph = await evidence.files.stored(evidence.input_place) if evidence.input_place else stored
+        stored = await validation_input.files.stored(_OUTPUT)
+        graph = (
+            await validation_input.files.stored(validation_input.input_path) if validation_input.input_path else stored
+        )
         total = (outcome.counter("PAGERANK_SUM_E15") or 0) / _UNITS
         checks = (
             *common_checks(outcome),
             equal("pages", outcome.counter("REDUCE_OUTPUT_RECORDS"), _pages(size), "pages"),
-            equal("links", outcome.counter("PAGERANK_LINKS"), evidence.manifest.get(_LINKS, -1), "links"),
+            equal("links", outcome.counter("PAGERANK_LINKS"), validation_input.manifest.get(_LINKS, -1), "links"),
             Check("sum of ranks", abs(total - 1) <= _SUM_ERROR_MAX, f"{total:.12f}, expected 1"),
             about("input size", graph.length_bytes, size.data_bytes),
             replicas(stored, size.replication),
         )
-        return Judgement(checks, {"input_bytes": float(graph.length_bytes)})
+        return ValidationResult(checks, {"input_bytes": float(graph.length_bytes)})
 
 
 WORKLOADS = (PageRank(),)

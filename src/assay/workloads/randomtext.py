@@ -20,9 +20,9 @@ from assay.workloads.workload import (
     REDUCES,
     WRITTEN_BYTES,
     DataFlow,
-    Evidence,
-    Judgement,
     Size,
+    ValidationInput,
+    ValidationResult,
     Workload,
 )
 
@@ -68,9 +68,9 @@ class RandomTextWriter(Workload):
         """Write the text."""
         return {"hadoop": _writer(size, _WRITTEN, TEXT_LINES)}
 
-    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
+    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check that all words that the maps counted lie in HDFS, and their replicas."""
-        stored = await evidence.files.stored(_WRITTEN)
+        stored = await validation_input.files.stored(_WRITTEN)
         counted = (outcome.counter("BYTES_WRITTEN"), outcome.counter("RECORDS_WRITTEN"))
         expected = (counted[0] or 0) + _BYTES_BESIDE_TEXT * (counted[1] or 0)
         checks = (
@@ -79,7 +79,7 @@ class RandomTextWriter(Workload):
             about("text size", stored.length_bytes, size.data_bytes),
             replicas(stored, size.replication),
         )
-        return Judgement(checks, {"written_bytes": float(stored.length_bytes)})
+        return ValidationResult(checks, {"written_bytes": float(stored.length_bytes)})
 
 
 class Sort(Workload):
@@ -109,10 +109,12 @@ class Sort(Workload):
         arguments = ("-sortInput", input_path or "", "-sortOutput", _SORTED)
         return Program("org.apache.hadoop.mapred.SortValidator", arguments)
 
-    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
+    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check records, replicas, the input's real size, and what the validator found."""
-        stored = await evidence.files.stored(_SORTED)
-        source = await evidence.files.stored(evidence.input_place) if evidence.input_place else stored
+        stored = await validation_input.files.stored(_SORTED)
+        source = (
+            await validation_input.files.stored(validation_input.input_path) if validation_input.input_path else stored
+        )
         records = outcome.counter("MAP_INPUT_RECORDS") or -1
         unjudged: Outcome | None = None
         checks = [
@@ -122,7 +124,7 @@ class Sort(Workload):
             replicas(stored, size.replication),
         ]
         if outcome.exit_status == 0:
-            found = evidence.check_outcome
+            found = validation_input.check_outcome
             if found is None or not _SAID.search(found.output):
                 checks.append(could_not_run("sorted output", "SortValidator", found))
                 unjudged = found
@@ -130,7 +132,7 @@ class Sort(Workload):
                 passed = found.exit_status == 0 and _AGREES in found.output
                 said = "records, bytes, checksum and order agree" if passed else " | ".join(found.last_words())
                 checks.append(Check("sorted output", passed, said))
-        return Judgement(tuple(checks), {"input_bytes": float(source.length_bytes)}, unjudged=unjudged)
+        return ValidationResult(tuple(checks), {"input_bytes": float(source.length_bytes)}, unjudged=unjudged)
 
 
 WORKLOADS = (RandomTextWriter(), Sort())

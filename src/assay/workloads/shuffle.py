@@ -11,7 +11,18 @@ from assay.model import Outcome, Program
 from assay.workloads.checks import common_checks, equal, nothing_written
 from assay.workloads.hadoop_options import DEFAULT_MAPS, generating, own_program, reducing
 from assay.workloads.spark_options import partitions, spark_program
-from assay.workloads.workload import MAPS, PAYLOAD, REDUCES, SEED, DataFlow, Evidence, Figure, Judgement, Size, Workload
+from assay.workloads.workload import (
+    MAPS,
+    PAYLOAD,
+    REDUCES,
+    SEED,
+    DataFlow,
+    Figure,
+    Size,
+    ValidationInput,
+    ValidationResult,
+    Workload,
+)
 
 
 class Shuffle(Workload):
@@ -32,7 +43,7 @@ class Shuffle(Workload):
             "spark": spark_program("Shuffle", *counts, options={}),
         }
 
-    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:  # noqa: ARG002
+    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:  # noqa: ARG002
         """Check that what was sent is what was received, byte for byte."""
         fetched = outcome.counter("REDUCE_SHUFFLE_BYTES")
         checks = (
@@ -48,7 +59,7 @@ class Shuffle(Workload):
             equal("bytes fetched", fetched, outcome.counter("MAP_OUTPUT_MATERIALIZED_BYTES") or -1),
             nothing_written(outcome),
         )
-        return Judgement(checks, {"shuffle_bytes": float(fetched)} if fetched else {})
+        return ValidationResult(checks, {"shuffle_bytes": float(fetched)} if fetched else {})
 
 
 WORKLOADS = (Shuffle(),)

@@ -21,10 +21,10 @@ from assay.workloads.workload import (
     REDUCES,
     SEED,
     DataFlow,
-    Evidence,
     Figure,
-    Judgement,
     Size,
+    ValidationInput,
+    ValidationResult,
     Workload,
 )
 
@@ -79,11 +79,13 @@ class SqlQuery(Workload):
             "spark": replace(spark, options={**spark.options, **shuffled}),
         }
 
-    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
+    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check that no visit and no cent was lost, and the tables' real size."""
-        stored = await evidence.files.stored(*self.outputs)
-        tables = await evidence.files.stored(evidence.input_place) if evidence.input_place else stored
-        expected = evidence.manifest
+        stored = await validation_input.files.stored(*self.outputs)
+        tables = (
+            await validation_input.files.stored(validation_input.input_path) if validation_input.input_path else stored
+        )
+        expected = validation_input.manifest
         checks = (
             *common_checks(outcome),
             equal("visits", outcome.counter(self.visits_read), expected.get(self.visits_expected, -1), "visits"),
@@ -92,7 +94,7 @@ class SqlQuery(Workload):
             replicas(stored, size.replication),
         )
         groups = outcome.counter("REDUCE_OUTPUT_RECORDS") or 0
-        return Judgement(checks, {"input_bytes": float(tables.length_bytes), "groups": float(groups)})
+        return ValidationResult(checks, {"input_bytes": float(tables.length_bytes), "groups": float(groups)})
 
 
 class SqlAggregation(SqlQuery):

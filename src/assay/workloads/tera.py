@@ -22,9 +22,9 @@ from assay.workloads.workload import (
     REDUCES,
     WRITTEN_BYTES,
     DataFlow,
-    Evidence,
-    Judgement,
     Size,
+    ValidationInput,
+    ValidationResult,
     Workload,
 )
 
@@ -72,13 +72,16 @@ def _rows_input(size: Size) -> Input:
     return generated("teragen", rows, _bytes(size), size.replication, counters=(_CHECKSUM,), exact=True)
 
 
-async def _report_check(evidence: Evidence) -> Check:
+async def _report_check(validation_input: ValidationInput) -> Check:
     """Return the check of TeraValidate's report: no misplaced row, and the checksum that TeraGen counted."""
     text = "".join(
-        [(await evidence.files.read(path)).decode(errors="replace") for path in await evidence.files.paths(_REPORT)]
+        [
+            (await validation_input.files.read(path)).decode(errors="replace")
+            for path in await validation_input.files.paths(_REPORT)
+        ]
     )
     found = re.search(r"^checksum\t([0-9a-f]+)", text, re.MULTILINE)
-    expected = evidence.manifest.get(_CHECKSUM)
+    expected = validation_input.manifest.get(_CHECKSUM)
     if re.search(r"^(error|misorder)", text, re.MULTILINE):
         return Check("sorted output", False, f"TeraValidate: {text.strip()[:200]}")
     if found is None or expected is None:
@@ -108,10 +111,10 @@ class TeraGen(_OfRows):
         """Generate the rows."""
         return {"hadoop": _teragen(size, _GENERATED)}
 
-    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
+    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check bytes, replicas and the number of rows."""
-        stored = await evidence.files.stored(_GENERATED)
-        return Judgement(
+        stored = await validation_input.files.stored(_GENERATED)
+        return ValidationResult(
             (
                 *common_checks(outcome),
                 equal("bytes in HDFS", stored.length_bytes, _bytes(size)),
@@ -146,21 +149,21 @@ class TeraSort(_OfRows):
         """Read the output in order."""
         return _teravalidate(_SORTED, _REPORT)
 
-    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
+    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check bytes, replicas, order and checksum."""
-        stored = await evidence.files.stored(_SORTED)
+        stored = await validation_input.files.stored(_SORTED)
         checks = [
             *common_checks(outcome),
             equal("bytes in HDFS", stored.length_bytes, _bytes(size)),
             replicas(stored, _copies(size)),
         ]
         if outcome.exit_status != 0:
-            return Judgement(tuple(checks))
-        validated = evidence.check_outcome
+            return ValidationResult(tuple(checks))
+        validated = validation_input.check_outcome
         if validated is None or validated.exit_status != 0:
             checks.append(could_not_run("sorted output", "TeraValidate", validated))
-            return Judgement(tuple(checks), unjudged=validated)
-        return Judgement((*checks, await _report_check(evidence)))
+            return ValidationResult(tuple(checks), unjudged=validated)
+        return ValidationResult((*checks, await _report_check(validation_input)))
 
 
 class TeraValidate(_OfRows):
@@ -182,12 +185,12 @@ class TeraValidate(_OfRows):
         """Validate them."""
         return {"hadoop": _teravalidate(input_path or "", _REPORT)}
 
-    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
+    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check the rows that were read, their order and their checksum."""
         checks = [*common_checks(outcome), equal("rows", outcome.counter("MAP_INPUT_RECORDS"), _rows(size), "rows")]
         if outcome.exit_status == 0:
-            checks.append(await _report_check(evidence))
-        return Judgement(tuple(checks))
+            checks.append(await _report_check(validation_input))
+        return ValidationResult(tuple(checks))
 
 
 class TeraRead(_OfRows):
@@ -209,9 +212,9 @@ class TeraRead(_OfRows):
             "spark": spark_program("TeraRead", input_path or "", options={}),
         }
 
-    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:  # noqa: ARG002
+    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:  # noqa: ARG002
         """Check that every row was read and nothing written."""
-        return Judgement(
+        return ValidationResult(
             (
                 *common_checks(outcome),
                 equal("rows", outcome.counter("MAP_INPUT_RECORDS"), _rows(size), "rows"),
@@ -252,16 +255,16 @@ class HdfsWrite(Workload):
         }
         return {"hadoop": Program("org.apache.hadoop.examples.RandomWriter", (_WRITTEN,), options)}
 
-    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
+    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check the bytes that the maps counted, and that each is there exactly once."""
-        stored = await evidence.files.stored(_WRITTEN)
+        stored = await validation_input.files.stored(_WRITTEN)
         if size.payload == "pattern":
             length = equal("bytes in HDFS", stored.length_bytes, _bytes(size))
         else:
             # Its file format adds some bytes to each record.
             length = about("bytes in HDFS", stored.length_bytes, size.data_bytes)
         once = equal("one copy", stored.replica_bytes, stored.length_bytes)
-        return Judgement((*common_checks(outcome), length, once), {"written_bytes": float(stored.length_bytes)})
+        return ValidationResult((*common_checks(outcome), length, once), {"written_bytes": float(stored.length_bytes)})
 
 
 WORKLOADS = (TeraGen(), TeraSort(), TeraValidate(), TeraRead(), HdfsWrite())

@@ -12,7 +12,16 @@ from assay.workloads.hadoop_options import reducing, storing
 from assay.workloads.inputs import OUTPUT, Input
 from assay.workloads.randomtext import TEXT_LINES, text_input
 from assay.workloads.spark_options import partitions, spark_program
-from assay.workloads.workload import INPUT_BYTES, MAPS, REDUCES, DataFlow, Evidence, Judgement, Size, Workload
+from assay.workloads.workload import (
+    INPUT_BYTES,
+    MAPS,
+    REDUCES,
+    DataFlow,
+    Size,
+    ValidationInput,
+    ValidationResult,
+    Workload,
+)
 
 _OUTPUT = f"{OUTPUT}/wordcount"
 
@@ -38,15 +47,17 @@ class WordCount(Workload):
             "spark": spark_program("WordCount", *paths, partitions(size), options=storing(size)),
         }
 
-    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
+    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check that the counts add up to the words that the maps emitted, and that all text was read."""
-        stored = await evidence.files.stored(evidence.input_place) if evidence.input_place else None
+        stored = (
+            await validation_input.files.stored(validation_input.input_path) if validation_input.input_path else None
+        )
         checks = [*common_checks(outcome)]
         if outcome.exit_status != 0:
-            return Judgement(tuple(checks))
+            return ValidationResult(tuple(checks))
         words, metrics = 0, dict[str, float]()
-        for path in await evidence.files.paths(_OUTPUT):
-            lines = (await evidence.files.read(path)).decode(errors="replace").splitlines()
+        for path in await validation_input.files.paths(_OUTPUT):
+            lines = (await validation_input.files.read(path)).decode(errors="replace").splitlines()
             words += sum(int(line.rsplit("\t", 1)[-1]) for line in lines)
         checks.append(equal("words counted", words, outcome.counter("MAP_OUTPUT_RECORDS") or -1, "words"))
         read = outcome.counter("HDFS_BYTES_READ") or 0
@@ -57,7 +68,7 @@ class WordCount(Workload):
                 about("input size", stored.length_bytes, size.data_bytes),
             ]
             metrics["input_bytes"] = float(stored.length_bytes)
-        return Judgement(tuple(checks), metrics)
+        return ValidationResult(tuple(checks), metrics)
 
 
 WORKLOADS = (WordCount(),)

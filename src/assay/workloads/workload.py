@@ -124,7 +124,7 @@ WRITTEN_BYTES = Figure("written_bytes", "length of the output in HDFS")
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class ValidationResult:
     """What a workload says of an outcome: its checks and its own metrics."""
 
     checks: tuple[Check, ...]
@@ -138,14 +138,14 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class ValidationInput:
     """What a workload can look at besides the outcome."""
 
     files: FileSystem
     manifest: Mapping[str, int]
     """The input's kept counters."""
     check_outcome: Outcome | None
-    input_place: str | None
+    input_path: str | None
     reference: Answered | None = None
     """What another program answers, for a workload that asked for it."""
 
@@ -246,5 +246,5 @@ class Workload(ABC):
         return None
 
     @abstractmethod
-    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
+    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Judge a finished run."""

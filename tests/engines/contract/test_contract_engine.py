@@ -111,7 +111,7 @@ async def test_a_program_that_fails_is_an_outcome_with_its_last_words(running: R
     assert not done.outcome.timed_out
     assert not done.outcome.host_lost
     assert any("nowhere" in line for line in done.outcome.last_words())
-    assert await engine.trouble() is None
+    assert await engine.health_check() is None
 
 
 async def test_a_program_of_another_engine_is_refused_in_words(running: Running) -> None:
@@ -129,7 +129,7 @@ async def test_a_program_is_ended_at_its_time_limit_and_the_engine_goes_on(runni
     )
     assert (done.outcome.exit_status, done.outcome.timed_out) == (124, True)
     await engine.storage.delete("/assay/output/endless")
-    assert await engine.trouble() is None
+    assert await engine.health_check() is None
 
 
 @pytest.mark.slow
@@ -252,7 +252,7 @@ async def test_an_engine_restarts_only_for_what_needs_it_and_keeps_the_data_of_e
     assert not carried.restarted
     restarted = await provider.provide(subject.configuration(subject.restarting), print)
     assert restarted.restarted
-    assert await restarted.engine.trouble() is None
+    assert await restarted.engine.health_check() is None
     await restarted.engine.storage.write("/assay/input/kept", b"here")
     other = await provider.provide(subject.configuration(subject.restarting, layout="other"), print)
     assert other.restarted
@@ -267,10 +267,10 @@ async def test_a_daemon_that_died_is_trouble_in_words(running: Running) -> None:
     assert running.subject.disturb is not None
     engine = running.provider.engine
     assert engine is not None
-    assert await engine.trouble() is None
+    assert await engine.health_check() is None
     running.subject.disturb(engine, running.home)
     for _ in range(60):
-        if trouble := await engine.trouble():
+        if trouble := await engine.health_check():
             break
         await asyncio.sleep(0.5)
     assert "died" in (trouble or "")

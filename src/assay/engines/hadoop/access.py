@@ -1,6 +1,6 @@
 """How a secured cluster is entered: by a ticket of Kerberos on the edge node, and by HTTPS with whoever vouches for it.
 
-In: what the cluster file says of the login. Out: an :class:`Access`, which asks daemons by the edge node's own curl
+In: what the cluster file says of the login. Out: an :class:`HttpAccess`, which asks daemons by the edge node's own curl
 (``--negotiate``, ``--cacert``), so that tickets, keys and authorities stay on the node that has them, and assay's
 machine needs neither a Kerberos library nor a way to the KDC. A keytab is turned into a ticket cache of assay's own
 below ``home``, which goes when the campaign ends. Addresses, which may hold delegation tokens, travel by stdin: they
@@ -40,7 +40,7 @@ fi
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class HttpAccess:
     """How daemons' HTTP is asked. Without Kerberos and HTTPS nothing of this is used."""
 
     secured: bool = False
@@ -146,9 +146,9 @@ class Access:
         return EngineError(f"no answer: {words or f'curl ended with {status}'}", where=where)
 
 
-def of(*, secured: bool, authorities: str | None, login: KerberosLogin | None, home: str) -> Access:
+def of(*, secured: bool, authorities: str | None, login: KerberosLogin | None, home: str) -> HttpAccess:
     """Return the access that a cluster file asks for."""
-    return replace(Access(secured, authorities, home=home), login=login or KerberosLogin())
+    return replace(HttpAccess(secured, authorities, home=home), login=login or KerberosLogin())
 
 
 async def _quiet(edge: Transport, command: list[str], env: Mapping[str, str]) -> tuple[int, str] | None:

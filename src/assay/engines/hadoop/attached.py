@@ -17,16 +17,16 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assay.engines.contract import EngineFacts, Finished, Provided, Show
+from assay.engines.contract import EngineFacts, ProgramResult, ProvidedEngine, Show
 from assay.engines.hadoop import access, published
 from assay.engines.hadoop import jobs as own_jobs
 from assay.engines.hadoop.configuration import is_job_parameter, normalised
 from assay.engines.hadoop.hdfs import ROOT, Hdfs
-from assay.engines.hadoop.histories import Histories, job_ids, progress
-from assay.engines.hadoop.jobs import Jobs
+from assay.engines.hadoop.histories import JobHistories, job_ids, progress
+from assay.engines.hadoop.jobs import JobsJar
 from assay.engines.hadoop.rest import PLAIN, Endpoint
 from assay.engines.hadoop.rules import REPLICATION, HadoopRules
-from assay.engines.hadoop.site import Site, active_namenode, active_resourcemanager, read_site
+from assay.engines.hadoop.site import ClientConfiguration, active_namenode, active_resourcemanager, read_site
 from assay.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine, HeldProvider
 from assay.errors import EngineError, HostError
 from assay.formats.hadoop.configuration import Property
@@ -47,7 +47,7 @@ _PLACE = re.compile(rf"(^|[=,]){ROOT}(?=/|$)")
 
 
 @dataclass(slots=True)
-class _Others:
+class _ForeignContainers:
     """What was seen of other tenants while a program ran: containers at each look, theirs and ours."""
 
     theirs: list[int] = field(default_factory=list)
@@ -79,13 +79,15 @@ class AttachedEngine(ClientEngine[Hdfs]):
 
     rules = HadoopRules()
 
-    def __init__(self, entered: Entered, folder: str, cluster: Cluster, transports: Mapping[str, Transport]) -> None:
+    def __init__(
+        self, entered: AttachedCluster, folder: str, cluster: Cluster, transports: Mapping[str, Transport]
+    ) -> None:
         super().__init__(entered.facts, entered.hdfs(folder), cluster, transports)
         self.entered = entered
         self._resourcemanager = entered.resourcemanager
         self.master = entered.edge
         self.tag = f"assay-{uuid.uuid4().hex[:12]}"
-        self._others = _Others()
+        self._others = _ForeignContainers()
 
     @property
     def addresses(self) -> Mapping[str, str]:
@@ -109,7 +111,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
         set_there = telling(Property(name, site.get(name), ()) for name in site.settings)
         return {**set_there, **normalised(parameters), QUEUE: self.entered.attachment.queue}
 
-    async def trouble(self) -> str | None:
+    async def health_check(self) -> str | None:
         """Return which master does not answer, or that nothing can be written; the active one is looked for anew."""
         try:
             await self.entered.site.access.enter(self.master)
@@ -124,7 +126,9 @@ class AttachedEngine(ClientEngine[Hdfs]):
         self._storage = replace(self._storage, namenode=namenode)
         self._resourcemanager = await active_resourcemanager(self.master, self.entered.site)
 
-    async def carry(self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str) -> Finished:
+    async def carry(
+        self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
+    ) -> ProgramResult:
         """Submit a program by the client on the edge node, and fetch its jobs' histories."""
         entered, attachment = self.entered, self.entered.attachment
         entered.jobs.require_for(program)
@@ -135,9 +139,9 @@ class AttachedEngine(ClientEngine[Hdfs]):
         command = [attachment.hadoop, "--config", attachment.configuration, program.main_class, *arguments]
         folders = entered.site.history_folders()
 
-        async def told(ended: Finished) -> Finished:
+        async def told(ended: ProgramResult) -> ProgramResult:
             storage = replace(self.storage, root=ROOT)
-            return await Histories(storage, folders).told(ended, job_ids(ended.outcome.output))
+            return await JobHistories(storage, folders).told(ended, job_ids(ended.outcome.output))
 
         copies = options.get(REPLICATION) or entered.site.get(REPLICATION, "3")
         return await self.submitted(command, timeout_s, label, told, int(copies) if copies.isdecimal() else 1)
@@ -147,16 +151,16 @@ class AttachedEngine(ClientEngine[Hdfs]):
         command: Sequence[str],
         timeout_s: float,
         label: str,
-        told: Callable[[Finished], Awaitable[Finished]],
+        told: Callable[[ProgramResult], Awaitable[ProgramResult]],
         copies: int,
         env: Mapping[str, str] | None = None,
-    ) -> Finished:
+    ) -> ProgramResult:
         """Run a client on the edge node, and add what ``told`` knows of its jobs and what was seen of others meanwhile.
 
         What still runs of a client that failed is ended.
         """
         entered = self.entered
-        self._others = _Others()
+        self._others = _ForeignContainers()
         before = await published.look(self.storage.namenode, self._resourcemanager)
         ended = await self.client(
             command, timeout_s, label, cwd=entered.home, env={**entered.environment, **(env or {})}
@@ -171,7 +175,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
         warned = (*ended.warnings, *warnings)
         ended = replace(ended, metrics={**ended.metrics, **metrics}, warnings=warned, sources=sources)
         after = await published.look(self.storage.namenode, self._resourcemanager)
-        return published.told(ended, before, after, copies)
+        return published.add_daemon_metrics(ended, before, after, copies)
 
     def placed(self, text: str) -> str:
         """Return an argument with assay's root in HDFS replaced by the folder that is ours."""
@@ -225,16 +229,16 @@ class AttachedEngine(ClientEngine[Hdfs]):
 
 
 @dataclass(frozen=True, slots=True)
-class Entered:
+class AttachedCluster:
     """What was found when the cluster was entered."""
 
     attachment: Attachment
     edge: Transport
-    site: Site
+    site: ClientConfiguration
     namenode: Endpoint
     resourcemanager: Endpoint
     facts: EngineFacts
-    jobs: Jobs
+    jobs: JobsJar
     names: Mapping[str, str]
     home: str
 
@@ -262,11 +266,11 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
 
     def __init__(self, cluster: Cluster, transports: Mapping[str, Transport]) -> None:
         super().__init__(cluster, transports)
-        self._entered: Entered
+        self._entered: AttachedCluster
         self._access = PLAIN
 
     @property
-    def entered(self) -> Entered:
+    def entered(self) -> AttachedCluster:
         """What was found when the cluster was entered."""
         return self._entered
 
@@ -299,7 +303,7 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
             name: (await transport.run(["hostname"], timeout_s=COMMAND_TIMEOUT_S)).stdout.decode().strip()
             for name, transport in self.transports.items()
         }
-        self._entered = Entered(
+        self._entered = AttachedCluster(
             attachment, edge, site, namenode, resourcemanager, facts, jobs, names, self.cluster.home
         )
         hdfs = self._entered.hdfs(attachment.directory)
@@ -307,7 +311,7 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
         show(await _room(hdfs, namenode))
         return facts
 
-    async def _site(self) -> Site:
+    async def _site(self) -> ClientConfiguration:
         """Return the client's configuration, with the ticket that it asks for at hand."""
         edge, attachment = self.holder, self._attachment
         site = await read_site(edge, attachment.configuration)
@@ -327,7 +331,7 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
             await self._leave_ticket()
             raise
 
-    async def provide(self, configuration: Configuration, show: Show) -> Provided:
+    async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
         """Use what runs there; where it has gone since the run before, wait until its owner has it back."""
         if self._engine:
             await _until_back(self._engine, show)
@@ -375,7 +379,7 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
 async def _until_back(engine: AttachedEngine, show: Show) -> None:
     """Wait while masters do not serve or HDFS is in safe mode, so long at most; a ticket that is wrong stays wrong."""
     deadline = time.monotonic() + BACK_TIMEOUT_S
-    while (words := await engine.trouble()) and time.monotonic() < deadline:
+    while (words := await engine.health_check()) and time.monotonic() < deadline:
         with contextlib.suppress(HostError):
             await engine.entered.site.access.enter(engine.master)
         show(f"waiting for the Hadoop that is somebody else's: {words}")
@@ -397,7 +401,7 @@ async def _version(edge: Transport, attachment: Attachment) -> str:
     return found[1]
 
 
-async def _check_queue(resourcemanager: Endpoint, queue: str, site: Site) -> None:
+async def _check_queue(resourcemanager: Endpoint, queue: str, site: ClientConfiguration) -> None:
     """Raise EngineError, naming those that there are, when there is no such queue."""
     answer = await resourcemanager.get("/ws/v1/cluster/scheduler")
     names: list[str] = []

@@ -49,7 +49,7 @@ _COMMAND_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class ClusterHealth:
     """Live workers as the masters see them, and whether HDFS is out of safe mode."""
 
     live_datanodes: int
@@ -241,7 +241,7 @@ class Daemons:
         await self._spawn(master, _HISTORY, MASTER_DAEMONS[_HISTORY])
         return True
 
-    async def health(self) -> Health | None:
+    async def health(self) -> ClusterHealth | None:
         """Return what the masters see; None while one of them does not answer."""
         try:
             answers: tuple[dict[str, Any], ...] = await asyncio.gather(
@@ -253,7 +253,7 @@ class Daemons:
         except (EngineError, HostError):
             return None
         state, info, metrics, _ = answers
-        return Health(
+        return ClusterHealth(
             live_datanodes=int(state.get("NumLiveDataNodes", 0)),
             live_nodemanagers=int(metrics.get("clusterMetrics", {}).get("activeNodes", 0)),
             safe_mode=bool(info.get("Safemode", "")),
@@ -345,7 +345,7 @@ class Daemons:
         return list(json.loads(answer.stdout))
 
 
-def healthy(health: Health | None, workers: int) -> bool:
+def healthy(health: ClusterHealth | None, workers: int) -> bool:
     """Say whether every worker is live and HDFS takes writes."""
     return (
         health is not None
@@ -355,7 +355,7 @@ def healthy(health: Health | None, workers: int) -> bool:
     )
 
 
-def in_words(health: Health | None, workers: int) -> str:
+def in_words(health: ClusterHealth | None, workers: int) -> str:
     """Return what the masters see, as it is told."""
     if health is None:
         return "a master daemon does not answer"

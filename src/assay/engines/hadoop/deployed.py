@@ -18,7 +18,7 @@ from assay.engines.hadoop.daemons import Daemons
 from assay.engines.hadoop.distribution import require
 from assay.engines.hadoop.engine import HadoopEngine
 from assay.engines.hadoop.hdfs import ROOT
-from assay.engines.hadoop.jobs import Jobs, ship
+from assay.engines.hadoop.jobs import JobsJar, ship
 from assay.engines.hadoop.memory import in_memory, let_go
 from assay.engines.hadoop.rules import HadoopRules
 from assay.engines.shipping import ship_jars
@@ -35,11 +35,11 @@ JAVA_MAXIMUM = 23
 
 
 @dataclass(frozen=True, slots=True)
-class _Installed:
+class _InstalledHadoop:
     """What lies on every host."""
 
     ports: Ports
-    jobs: Jobs
+    jobs: JobsJar
     classpath: str
     native: str
     classes: ClassArchive | None
@@ -49,7 +49,7 @@ class DeployedHadoop(HeldProvider[HadoopEngine]):
     """One Hadoop on one cluster, used by one assay at a time."""
 
     rules = HadoopRules()
-    _installed: _Installed
+    _installed: _InstalledHadoop
 
     async def install(self, show: Show) -> EngineFacts:
         """Install Hadoop where it is missing and end what an interrupted assay left there.
@@ -64,7 +64,7 @@ class DeployedHadoop(HeldProvider[HadoopEngine]):
         jobs = await ship(transports, cluster.home, show)
         ports = _free_ports() if cluster.placement is Placement.LOCAL else Ports()
         shared = cluster.placement is not Placement.SSH and home == str(distribution.home)
-        self._installed = _Installed(
+        self._installed = _InstalledHadoop(
             ports=ports,
             jobs=jobs,
             classpath=jobs.behind(distribution.classpath_at(home)),

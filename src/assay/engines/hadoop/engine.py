@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from assay.engines.contract import EngineFacts, Finished, Show
+from assay.engines.contract import EngineFacts, ProgramResult, Show
 from assay.engines.hadoop.configuration import is_job_parameter, job_options, properties
 from assay.engines.hadoop.daemons import Daemons, healthy, in_words
 from assay.engines.hadoop.hdfs import Hdfs
-from assay.engines.hadoop.histories import Histories, job_ids, progress
-from assay.engines.hadoop.jobs import Jobs
+from assay.engines.hadoop.histories import JobHistories, job_ids, progress
+from assay.engines.hadoop.jobs import JobsJar
 from assay.engines.hadoop.rules import HadoopRules
 from assay.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine
 from assay.errors import EngineError, HostError
@@ -38,7 +38,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
 
     rules = HadoopRules()
 
-    def __init__(self, facts: EngineFacts, daemons: Daemons, jobs: Jobs, link_bits_per_s: float) -> None:
+    def __init__(self, facts: EngineFacts, daemons: Daemons, jobs: JobsJar, link_bits_per_s: float) -> None:
         super().__init__(facts, Hdfs(daemons.namenode, user="root"), daemons.deployment.cluster, daemons.transports)
         self.daemons = daemons
         self.link_bits_per_s = link_bits_per_s
@@ -69,7 +69,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
         deployment = self.daemons.deployment
         return {**properties(deployment, deployment.cluster.master), **job_options(deployment, parameters)}
 
-    async def trouble(self) -> str | None:
+    async def health_check(self) -> str | None:
         """Return which daemons died, or which master does not answer, or that not every worker is live."""
         dead = await self.daemons.dead()
         if dead:
@@ -83,13 +83,15 @@ class HadoopEngine(ClientEngine[Hdfs]):
 
     async def check(
         self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
-    ) -> Finished:
+    ) -> ProgramResult:
         """Run a check inside its client's JVM where there is little to read over a quick link, else on the cluster."""
         if program.main_class in _CHECKS_AT_THE_CLIENT and soon_at_the_client(reads_bytes, self.link_bits_per_s):
             program = replace(program, options={**program.options, **_AT_THE_CLIENT})
         return await self.run(program, parameters, timeout_s=timeout_s, label="check", show=show)
 
-    async def carry(self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str) -> Finished:
+    async def carry(
+        self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
+    ) -> ProgramResult:
         """Run a client program on the master and fetch its jobs' histories."""
         self._jobs.require_for(program)
         job = {name: value for name, value in parameters.items() if is_job_parameter(name)}
@@ -99,7 +101,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
         ended = await self.client(command, timeout_s, label, cwd=self.daemons.home)
         if ended.outcome.exit_status != 0:
             await self.end_applications()
-        return await Histories(self.storage, _HISTORIES).told(ended, job_ids(ended.outcome.output))
+        return await JobHistories(self.storage, _HISTORIES).told(ended, job_ids(ended.outcome.output))
 
     async def cut_short(self) -> None:
         """End the jobs of a client that was cancelled."""

@@ -8,18 +8,18 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
-from assay.engines.contract import Finished, Show
+from assay.engines.contract import ProgramResult, Show
 from assay.engines.hadoop.hdfs import ROOT, Hdfs
-from assay.engines.hadoop.histories import Histories
+from assay.engines.hadoop.histories import JobHistories
 from assay.engines.hadoop.site import active_namenode, active_resourcemanager, read_site
 from assay.errors import EngineError, HostError
 from assay.hosts.transport import Transport
 from assay.model import Cluster, CodedWarning, WarningCode
 
 
-async def telling(
+async def history_reader(
     cluster: Cluster, transports: Mapping[str, Transport], show: Show
-) -> Callable[[Finished], Awaitable[Finished]]:
+) -> Callable[[ProgramResult], Awaitable[ProgramResult]]:
     """Return what adds to a finished watch the jobs that fell into it. Raises EngineError where no Hadoop answers."""
     assert cluster.attached is not None
     edge = transports[cluster.attached.edge]
@@ -27,7 +27,7 @@ async def telling(
     site.check()
     await active_resourcemanager(edge, site)
 
-    async def told(finished: Finished) -> Finished:
+    async def told(finished: ProgramResult) -> ProgramResult:
         show("asking which jobs ran")
         until = time.time()
         try:
@@ -42,7 +42,7 @@ async def telling(
         within = [app for app in apps if int(app.get("startedTime", 0)) <= until * 1000]
         jobs = [str(app["id"]) for app in within if app.get("applicationType") == "MAPREDUCE"]
         ids = sorted(name.replace("application_", "job_") for name in jobs)
-        found = await Histories(storage, site.history_folders()).told(finished, ids)
+        found = await JobHistories(storage, site.history_folders()).told(finished, ids)
         missing = len(within) - len(found.jobs)
         if missing > 0:
             words = f"of {missing} of {len(within)} applications {site.user} may read no history: they are left out"

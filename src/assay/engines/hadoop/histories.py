@@ -1,7 +1,8 @@
 """What jobs on YARN tell: how far one is while it runs, and what its history says afterwards.
 
 In: the ResourceManager's REST, the folders of HDFS with histories. Out: progress in words; a
-:class:`~assay.engines.contract.Finished` with jobs, tasks and phases, all times in seconds from the program's start.
+:class:`~assay.engines.contract.ProgramResult` with jobs, tasks and phases, all times in seconds from the program's
+start.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.engines.contract import Finished
+from assay.engines.contract import ProgramResult
 from assay.engines.hadoop.hdfs import Hdfs
 from assay.engines.hadoop.rest import Endpoint
 from assay.errors import EngineError, HostError
@@ -37,13 +38,13 @@ async def progress(resourcemanager: Endpoint, app: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Histories:
+class JobHistories:
     """Where the histories of jobs lie."""
 
     storage: Hdfs
     folders: Sequence[str]
 
-    async def told(self, ended: Finished, jobs: Sequence[str]) -> Finished:
+    async def told(self, ended: ProgramResult, jobs: Sequence[str]) -> ProgramResult:
         """Return what ended with what the histories of ``jobs`` tell."""
         wait_s = _WAIT_S if ended.outcome.exit_status == 0 else _WAIT_AFTER_FAILURE_S
         found: list[JobHistory] = []
@@ -79,7 +80,7 @@ class Histories:
         return without_secrets(content) if path.endswith("_conf.xml") else content
 
 
-def _with(ended: Finished, histories: Sequence[JobHistory], logs: Mapping[str, bytes]) -> Finished:
+def _with(ended: ProgramResult, histories: Sequence[JobHistory], logs: Mapping[str, bytes]) -> ProgramResult:
     """Return what ended with what histories tell, in the words that all engines share."""
     if not histories:
         return replace(ended, logs={**ended.logs, **logs})

@@ -25,11 +25,11 @@ _NAME_CHARS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Jobs:
+class JobsJar:
     """The jar's path on every host, or why there is none."""
 
     path: str | None
-    trouble: EngineError | None = None
+    problem: EngineError | None = None
 
     def behind(self, classpath: str) -> str:
         """Return ``classpath`` with the jar at its end, when there is one."""
@@ -37,8 +37,8 @@ class Jobs:
 
     def require_for(self, program: Program) -> None:
         """Raise the EngineError that tells why the jar is missing, when ``program`` is in it."""
-        if self.trouble and program.main_class.startswith(OWN_JOBS):
-            raise self.trouble
+        if self.problem and program.main_class.startswith(OWN_JOBS):
+            raise self.problem
 
 
 def _sources() -> Path:
@@ -98,7 +98,7 @@ def build(progress: Callable[[str], None]) -> Path:
     return target
 
 
-async def ship(transports: Mapping[str, Transport], home: str, progress: Callable[[str], None]) -> Jobs:
+async def ship(transports: Mapping[str, Transport], home: str, progress: Callable[[str], None]) -> JobsJar:
     """Put the jar below ``home`` on every host, built first where that is needed and possible.
 
     A jar that can't be built is no error here: stock programs do without it.
@@ -107,8 +107,8 @@ async def ship(transports: Mapping[str, Transport], home: str, progress: Callabl
         jar = await asyncio.to_thread(require, progress)
     except EngineError as error:
         progress(f"going on without assay's own jobs: {error.message}")
-        return Jobs(None, error)
+        return JobsJar(None, error)
     content = await asyncio.to_thread(jar.read_bytes)
     path = f"{home}/jobs-{hashlib.sha256(content).hexdigest()[:_NAME_CHARS]}.jar"
     await asyncio.gather(*(transport.write_file(path, content) for transport in transports.values()))
-    return Jobs(path)
+    return JobsJar(path)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.engines.contract import Finished
+from assay.engines.contract import ProgramResult
 from assay.engines.hadoop.rest import Endpoint
 from assay.errors import EngineError, HostError
 from assay.model import CodedWarning, WarningCode
@@ -30,7 +30,7 @@ _SYSTEM = "java.lang:type=OperatingSystem"
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class DaemonMetrics:
     """What daemons said at one time; each mapping by host."""
 
     read_bytes: Mapping[str, float]
@@ -41,10 +41,10 @@ class Look:
     silent: tuple[str, ...] = ()
 
 
-async def look(namenode: Endpoint, resourcemanager: Endpoint) -> Look | None:
+async def look(namenode: Endpoint, resourcemanager: Endpoint) -> DaemonMetrics | None:
     """Ask every live daemon of the workers. None where not even the masters name them in time."""
     turns = asyncio.Semaphore(AT_ONCE)
-    told: dict[str, dict[str, float]] = {name: {} for name in ("read", "written", "shuffled", "busy")}
+    add_daemon_metrics: dict[str, dict[str, float]] = {name: {} for name in ("read", "written", "shuffled", "busy")}
     silent: list[str] = []
 
     async def ask(host: str, endpoint: Endpoint, query: str, wanted: Mapping[str, str]) -> None:
@@ -56,7 +56,7 @@ async def look(namenode: Endpoint, resourcemanager: Endpoint) -> Look | None:
                 return
         for name, attribute in wanted.items():
             if isinstance(value := bean.get(attribute), int | float) and value >= 0:
-                told[name][host] = float(value)
+                add_daemon_metrics[name][host] = float(value)
 
     try:
         async with asyncio.timeout(LOOK_TIMEOUT_S):
@@ -73,7 +73,13 @@ async def look(namenode: Endpoint, resourcemanager: Endpoint) -> Look | None:
         return None
     if not datanodes and not managers:
         return None
-    return Look(told["read"], told["written"], told["shuffled"], told["busy"], tuple(sorted(set(silent))))
+    return DaemonMetrics(
+        add_daemon_metrics["read"],
+        add_daemon_metrics["written"],
+        add_daemon_metrics["shuffled"],
+        add_daemon_metrics["busy"],
+        tuple(sorted(set(silent))),
+    )
 
 
 def _datanodes(info: Mapping[str, Any], namenode: Endpoint) -> dict[str, Endpoint]:
@@ -101,7 +107,9 @@ def _managers(nodes: Mapping[str, Any], resourcemanager: Endpoint) -> dict[str, 
     return found
 
 
-def told(ended: Finished, before: Look | None, after: Look | None, copies: int) -> Finished:
+def add_daemon_metrics(
+    ended: ProgramResult, before: DaemonMetrics | None, after: DaemonMetrics | None, copies: int
+) -> ProgramResult:
     """Return what ended with what all daemons moved meanwhile, and what of it was others', as far as can be told.
 
     A daemon that started anew in between counts from nothing, and is left out. What our jobs wrote is their counters
@@ -143,7 +151,7 @@ def _grown(before: Mapping[str, float], after: Mapping[str, float]) -> float | N
     return sum(grown) if grown else None
 
 
-def _others(ended: Finished, metrics: Mapping[str, float], copies: int) -> float | None:
+def _others(ended: ProgramResult, metrics: Mapping[str, float], copies: int) -> float | None:
     counted = [{name: value for group in job.counters.values() for name, value in group.items()} for job in ended.jobs]
     known = counted and all("HDFS_BYTES_WRITTEN" in each for each in counted)
     if not known or not {"all_hdfs_read_bytes", "all_hdfs_written_bytes"} <= metrics.keys():

@@ -30,7 +30,7 @@ _TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _NodeAnswer:
     node: Node
     told: Mapping[str, Any]
     ahead_s: float
@@ -53,7 +53,7 @@ async def require_ready(
         raise UnfitError(f"daemons can't be started: {words}", where=deployment.cluster.name, hint=hints)
 
 
-async def _ask(deployment: Deployment, node: Node, transport: Transport, folders: Sequence[str]) -> _Answer:
+async def _ask(deployment: Deployment, node: Node, transport: Transport, folders: Sequence[str]) -> _NodeAnswer:
     source = (resources.files("assay.engines.hadoop.node") / "ready.py").read_text()
     own = [*deployment.hdfs_directories(node), *deployment.memory_directories(node)] if _works(node) else []
     metadata = [*own, *([deployment.image_directory] if Role.MASTER in node.roles else [])]
@@ -64,14 +64,14 @@ async def _ask(deployment: Deployment, node: Node, transport: Transport, folders
     now = time.time()
     # The node read its clock somewhere between our two readings.
     early, late = told["unix_s"] - now, told["unix_s"] - began
-    return _Answer(node, told, 0.0 if early <= 0 <= late else min(early, late, key=abs))
+    return _NodeAnswer(node, told, 0.0 if early <= 0 <= late else min(early, late, key=abs))
 
 
 def _works(node: Node) -> bool:
     return Role.WORKER in node.roles
 
 
-def _troubles(deployment: Deployment, answer: _Answer) -> list[tuple[str, str]]:
+def _troubles(deployment: Deployment, answer: _NodeAnswer) -> list[tuple[str, str]]:
     """Return what is wrong with a node by itself, and what to do about it."""
     name, told = answer.node.name, answer.told
     found = [(f"{name}: {words}", f"on {name}: {hint}") for words, hint in told["troubles"]]
@@ -92,7 +92,7 @@ def _troubles(deployment: Deployment, answer: _Answer) -> list[tuple[str, str]]:
     return found
 
 
-def _foreign(deployment: Deployment, answers: Sequence[_Answer]) -> list[tuple[str, str]]:
+def _foreign(deployment: Deployment, answers: Sequence[_NodeAnswer]) -> list[tuple[str, str]]:
     """Return the DataNodes' directories that belong to another HDFS than the NameNode's."""
     found = {}
     image = next(

@@ -11,11 +11,11 @@ import urllib.request
 from dataclasses import dataclass
 from typing import Any, Final
 
-from assay.engines.hadoop.access import ASK_TIMEOUT_S, Access
+from assay.engines.hadoop.access import ASK_TIMEOUT_S, HttpAccess
 from assay.errors import EngineError
 from assay.hosts.transport import Transport
 
-PLAIN: Final = Access()
+PLAIN: Final = HttpAccess()
 _ERROR = 400
 
 
@@ -26,7 +26,7 @@ class Endpoint:
     transport: Transport
     host: str
     port: int
-    access: Access = PLAIN
+    access: HttpAccess = PLAIN
     tls: bool = False
 
     async def request(self, method: str, path: str, body: bytes | None = None) -> bytes:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.engines.hadoop.access import Access
+from assay.engines.hadoop.access import HttpAccess
 from assay.engines.hadoop.rest import PLAIN, Endpoint
 from assay.errors import EngineError, HostError
 from assay.formats.hadoop.configuration import read_conf
@@ -23,13 +23,13 @@ _REFERENCES_MAX = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class ClientConfiguration:
     """The client's configuration, and from where it holds."""
 
     settings: Mapping[str, str]
     where: str
     user: str
-    access: Access = PLAIN
+    access: HttpAccess = PLAIN
 
     @property
     def secured(self) -> bool:
@@ -131,7 +131,7 @@ def _address(text: str, host: str, port: int) -> tuple[str, int]:
     return named, int(number) if number.isdecimal() else port
 
 
-async def read_site(edge: Transport, folder: str) -> Site:
+async def read_site(edge: Transport, folder: str) -> ClientConfiguration:
     """Return the client's configuration on the edge node. Raises EngineError where there is none."""
     settings: dict[str, str] = {}
     for name in FILES:
@@ -147,10 +147,10 @@ async def read_site(edge: Transport, folder: str) -> Site:
             each.name: each.value for each in read_conf(content, source=f"{edge.name}: {folder}/{name}").values()
         }
     user = (await edge.run(["id", "-un"], timeout_s=20)).stdout.decode().strip()
-    return Site(settings, f"{edge.name}: {folder}", user)
+    return ClientConfiguration(settings, f"{edge.name}: {folder}", user)
 
 
-async def active_namenode(edge: Transport, site: Site) -> Endpoint:
+async def active_namenode(edge: Transport, site: ClientConfiguration) -> Endpoint:
     """Return the NameNode that serves. Raises EngineError when none does."""
 
     async def state(endpoint: Endpoint) -> str | None:
@@ -160,7 +160,7 @@ async def active_namenode(edge: Transport, site: Site) -> Endpoint:
     return await _active("NameNode", found, state, site)
 
 
-async def active_resourcemanager(edge: Transport, site: Site) -> Endpoint:
+async def active_resourcemanager(edge: Transport, site: ClientConfiguration) -> Endpoint:
     """Return the ResourceManager that serves. Raises EngineError when none does."""
 
     async def state(endpoint: Endpoint) -> str | None:
@@ -171,7 +171,10 @@ async def active_resourcemanager(edge: Transport, site: Site) -> Endpoint:
 
 
 async def _active(
-    what: str, endpoints: Sequence[Endpoint], state_of: Callable[[Endpoint], Awaitable[str | None]], site: Site
+    what: str,
+    endpoints: Sequence[Endpoint],
+    state_of: Callable[[Endpoint], Awaitable[str | None]],
+    site: ClientConfiguration,
 ) -> Endpoint:
     """Return the first that says that it is active, or that knows no such states: it is alone then."""
     said = []

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
 from assay.engines.simulated.error_model import Z90
-from assay.engines.simulated.scenario import Asked
+from assay.engines.simulated.scenario import SimulationRequest
 from assay.model import CostProfile, Uncertain
 
 DEVICE_SIGMA = 0.04
@@ -23,7 +23,7 @@ _SIGMA_MAX = 0.4
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
+class ParameterDraw:
     """One draw: factors, and the simulator's seed."""
 
     seed: int
@@ -32,12 +32,12 @@ class Draw:
     links: float
     fixed: float
 
-    def of(self, asked: Asked) -> Asked:
+    def of(self, asked: SimulationRequest) -> SimulationRequest:
         """Return ``asked`` with this draw's factors."""
         return replace(asked, cpu=self.cpu, disks=self.disks, links=self.links, fixed=self.fixed)
 
 
-def draws(profile: CostProfile, count: int, seed: int) -> Iterator[Draw]:
+def draws(profile: CostProfile, count: int, seed: int) -> Iterator[ParameterDraw]:
     """Yield ``count`` draws; the first is at the middle of everything.
 
     So few draws scatter by chance less or more than they stand for (8 of one seed by a quarter less), and every answer
@@ -48,7 +48,9 @@ def draws(profile: CostProfile, count: int, seed: int) -> Iterator[Draw]:
     drawn = [[chance.gauss(0.0, 1.0) for _ in sigmas] for _ in range(count - 1)]
     columns = [_stretched([one[at] for one in drawn]) for at in range(len(sigmas))]
     for number in range(count):
-        yield Draw(seed + number, *(math.exp(sigma * own[number]) for sigma, own in zip(sigmas, columns, strict=True)))
+        yield ParameterDraw(
+            seed + number, *(math.exp(sigma * own[number]) for sigma, own in zip(sigmas, columns, strict=True))
+        )
 
 
 def _stretched(drawn: Sequence[float]) -> list[float]:

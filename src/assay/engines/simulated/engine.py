@@ -1,9 +1,9 @@
 """The simulated engine: what a workload would take on the described cluster, behind the contract of all engines.
 
 In: a cluster's description, a profile of what workloads cost, and a workload of a size as the program. Out: a
-:class:`Finished` whose times are virtual, with jobs, attempts, phases, trace and counters as a real engine tells them,
-and with the interval in which a measured run's time would lie nine times of ten. Nothing runs and nothing is written:
-there is no input to make, no output to judge, and no host.
+:class:`ProgramResult` whose times are virtual, with jobs, attempts, phases, trace and counters as a real engine tells
+them, and with the interval in which a measured run's time would lie nine times of ten. Nothing runs and nothing is
+written: there is no input to make, no output to judge, and no host.
 """
 # ruff: noqa: ARG002 - what there is nothing to say of is answered here
 
@@ -17,14 +17,14 @@ from dataclasses import replace
 from statistics import median, stdev
 from typing import TYPE_CHECKING, Any
 
-from assay.engines.contract import EngineFacts, Finished, MakeProvider, Rules, Show
+from assay.engines.contract import EngineFacts, MakeProvider, ProgramResult, Rules, Show
 from assay.engines.simulated.draws import SCATTER_SIGMA, draws
 from assay.engines.simulated.error_model import Z90, sigma_of
-from assay.engines.simulated.process import Simulated, carried_out, simulate
+from assay.engines.simulated.process import SimulationResult, run_simulations, simulate
 from assay.engines.simulated.reach import beyond
-from assay.engines.simulated.results import groups_of_nodes, told
+from assay.engines.simulated.results import groups_of_nodes, read_result
 from assay.engines.simulated.results_stages import staged
-from assay.engines.simulated.scenario import Asked, Scenario, scenario_of, shares_of
+from assay.engines.simulated.scenario import Scenario, SimulationRequest, scenario_of, shares_of
 from assay.engines.simulated.smaller import smaller
 from assay.engines.skeleton import HeldProvider, ListedStorage, NoDaemons
 from assay.errors import EngineError
@@ -110,7 +110,7 @@ class SimulatedEngine(NoDaemons):
 
     async def run(
         self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
-    ) -> Finished:
+    ) -> ProgramResult:
         """Simulate a workload. ``timeout_s`` is of the computation: virtual time has no limit.
 
         Raises EngineError where the program is no workload, and SpecificationError for what can't be simulated.
@@ -125,32 +125,38 @@ class SimulatedEngine(NoDaemons):
         trees = [scenario.with_seed(program.seed, program.main_class, "traces", self._trace_by)]
         try:
             async with asyncio.timeout(timeout_s):
-                [result] = await carried_out(trees)
+                [result] = await run_simulations(trees)
                 middle_s, sigma = await self._spread(program.main_class, asked, result.duration_s)
         except TimeoutError:
             words = f"the simulation did not end within {timeout_s:.0f} s"
             outcome = Outcome(124, words, {}, 0, time.monotonic() - clock, timed_out=True)
-            return Finished(outcome, began, logs={f"{label}.log": words.encode()}, sources=self._sources())
+            return ProgramResult(outcome, began, logs={f"{label}.log": words.encode()}, sources=self._sources())
         far = replace(scenario, assumptions=(*beyond(asked)[1], *scenario.assumptions))
         return await asyncio.to_thread(self._finished, result, far, began, label, (middle_s, sigma))
 
-    def asked(self, workload: str, size: Size) -> Asked:
+    def asked(self, workload: str, size: Size) -> SimulationRequest:
         """Return what is asked of the simulator."""
         configuration = replace(self.configuration, engine=self.facts.name)
-        return Asked(self._cluster, configuration, workload, size, self._profile)
+        return SimulationRequest(self._cluster, configuration, workload, size, self._profile)
 
-    async def _spread(self, name: str, asked: Asked, simulated_s: float) -> tuple[float, float]:
+    async def _spread(self, name: str, asked: SimulationRequest, simulated_s: float) -> tuple[float, float]:
         """Return the middle of the times that draws give, and the spread of a run's logarithm about it.
 
         Of a large cluster a smaller one is drawn, whose middle is to its first draw, at the middle of all that is
         uncertain, as the large one's is to the time that was simulated.
         """
         configuration = asked.configuration
-        told = (configuration.engine, name, asked.size, sorted(configuration.parameters.items()), configuration.network)
-        key = " ".join(map(str, told))
+        read_result = (
+            configuration.engine,
+            name,
+            asked.size,
+            sorted(configuration.parameters.items()),
+            configuration.network,
+        )
+        key = " ".join(map(str, read_result))
         if key not in self._spreads:
             drawn = [(draw.seed, scenario_of(draw.of(asked))) for draw in draws(self._profile, DRAWS, SEED)]
-            found = await carried_out([smaller(scenario).with_seed(seed, "draw") for seed, scenario in drawn])
+            found = await run_simulations([smaller(scenario).with_seed(seed, "draw") for seed, scenario in drawn])
             times = [one.duration_s for one in found]
             parts = (stdev(map(math.log, times)), sigma_of(shares_of(asked, found)), SCATTER_SIGMA, beyond(asked)[0])
             is_whole = smaller(drawn[0][1]) is drawn[0][1]
@@ -159,17 +165,17 @@ class SimulatedEngine(NoDaemons):
         return self._spreads[key]
 
     def _finished(
-        self, result: Simulated, scenario: Scenario, began: float, label: str, spread: tuple[float, float]
-    ) -> Finished:
+        self, result: SimulationResult, scenario: Scenario, began: float, label: str, spread: tuple[float, float]
+    ) -> ProgramResult:
         pool = scenario.tree["cluster"].get("cpu_pool")
-        found = told(result, pool["cores"] if pool else None)
+        found = read_result(result, pool["cores"] if pool else None)
         if self._profile.workloads[result.tree["id"]].stages:
             found = staged(found, result.tree, scenario.tree)
         middle_s, sigma = spread
         assumptions = list(dict.fromkeys((*scenario.assumptions, *result.assumptions)))
         counters = {group: dict(counts) for job in found.jobs[-1:] for group, counts in job.counters.items()}
         said = "\n".join((f"{result.duration_s:.3f} s of virtual time", *assumptions))
-        return Finished(
+        return ProgramResult(
             Outcome(0, said, counters, 0, result.duration_s),
             began,
             jobs=found.jobs,
@@ -198,7 +204,7 @@ class SimulatedEngine(NoDaemons):
             },
         )
 
-    def _groups(self, result: Simulated) -> dict[str, Any]:
+    def _groups(self, result: SimulationResult) -> dict[str, Any]:
         """Return which workers were observed together, in the order of the cluster's workers."""
         groups = groups_of_nodes(result.tree)
         if not groups:
@@ -214,7 +220,7 @@ class SimulatedEngine(NoDaemons):
 
     async def check(
         self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
-    ) -> Finished:
+    ) -> ProgramResult:
         """Raise EngineError: nothing was written that could be checked."""
         raise EngineError("a simulated run writes nothing that could be checked", where=program.main_class)
 
@@ -260,6 +266,6 @@ def simulator_of(rules: Rules, profile: CostProfile, trace_by: str = "group") ->
     return provide
 
 
-def refuse(asked: Asked) -> None:
+def refuse(asked: SimulationRequest) -> None:
     """Raise SpecificationError where ``asked`` can't be simulated: before the first run of a plan, not amidst it."""
     simulate([smaller(scenario_of(asked)).with_seed(SEED, "whether it can be")])

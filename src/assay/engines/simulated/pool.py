@@ -16,16 +16,16 @@ from typing import Any, Self
 
 import msgspec
 
-from assay.engines.simulated.process import TIMEOUT_S, Simulated, result_of, simulator
+from assay.engines.simulated.process import TIMEOUT_S, SimulationResult, result_of, simulator
 from assay.errors import AssayError, HostError
 
 _PIECE_BYTES = 1 << 20
 _PAUSE_S = 0.5
 """How long a wait goes on before Ctrl-C is heard."""
-Answer = Simulated | AssayError
+Answer = SimulationResult | AssayError
 
 
-class _One:
+class _SimulatorProcess:
     """One simulator, which answers a line at a time."""
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class _One:
             start_new_session=True,
         )
 
-    def answer(self, scenario: Mapping[str, Any], timeout_s: float) -> Simulated:
+    def answer(self, scenario: Mapping[str, Any], timeout_s: float) -> SimulationResult:
         """Return the result. Raises SpecificationError for what can't be simulated, HostError when it is gone."""
         assert self._process.stdin is not None
         try:
@@ -96,8 +96,8 @@ class SimulatorPool:
         self.processes = processes or max(1, len(os.sched_getaffinity(0)))
         self._timeout_s = timeout_s
         self._threads = ThreadPoolExecutor(self.processes, thread_name_prefix="simulator")
-        self._free: SimpleQueue[_One | None] = SimpleQueue()
-        self._every: list[_One] = []
+        self._free: SimpleQueue[_SimulatorProcess | None] = SimpleQueue()
+        self._every: list[_SimulatorProcess] = []
         self._lock = Lock()
         self._closed = False
         for _ in range(self.processes):
@@ -132,13 +132,13 @@ class SimulatorPool:
                 done(len(futures) - len(left))
         return [future.result() for future in futures]
 
-    def simulate(self, scenarios: Sequence[Mapping[str, Any]]) -> list[Simulated]:
+    def simulate(self, scenarios: Sequence[Mapping[str, Any]]) -> list[SimulationResult]:
         """Return the results; raises the first that is wrong."""
         found = self.each(scenarios)
         wrong = next((one for one in found if isinstance(one, AssayError)), None)
         if wrong is not None:
             raise wrong
-        return [one for one in found if isinstance(one, Simulated)]
+        return [one for one in found if isinstance(one, SimulationResult)]
 
     def _one(self, scenario: Mapping[str, Any]) -> Answer:
         own = self._free.get()
@@ -151,10 +151,10 @@ class SimulatorPool:
         finally:
             self._free.put(own)
 
-    def _started(self) -> _One:
+    def _started(self) -> _SimulatorProcess:
         with self._lock:
             if self._closed:
                 raise HostError("the simulators were ended", hint="ask again")
-            one = _One()
+            one = _SimulatorProcess()
             self._every = [*(each for each in self._every if not each.ended), one]
             return one

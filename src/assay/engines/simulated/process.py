@@ -1,7 +1,8 @@
 """The simulator as a process: scenarios go in as JSON lines, results come out in the same order.
 
-In: scenarios (:mod:`assay.engines.simulated.scenario`). Out: :class:`Simulated` values. The program is a native part of
-this installation (``assay-simulate``, rust/simulate); it needs neither root nor Java, reads no clock and no file.
+In: scenarios (:mod:`assay.engines.simulated.scenario`). Out: :class:`SimulationResult` values. The program is a native
+part of this installation (``assay-simulate``, rust/simulate); it needs neither root nor Java, reads no clock and no
+file.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ TIMEOUT_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Simulated:
+class SimulationResult:
     """One simulation's result; ``tree``: all of it, as docs/simulator.md has it."""
 
     duration_s: float
@@ -46,7 +47,7 @@ def simulator() -> Path:
     return found
 
 
-def simulate(scenarios: Sequence[Mapping[str, Any]], timeout_s: float = TIMEOUT_S) -> list[Simulated]:
+def simulate(scenarios: Sequence[Mapping[str, Any]], timeout_s: float = TIMEOUT_S) -> list[SimulationResult]:
     """Return the results of ``scenarios``, in their order.
 
     Raises SpecificationError for what can't be simulated, in the simulator's words, and HostError when it ends.
@@ -64,7 +65,7 @@ def simulate(scenarios: Sequence[Mapping[str, Any]], timeout_s: float = TIMEOUT_
     return _results(scenarios, done.returncode, done.stdout, done.stderr)
 
 
-async def carried_out(scenarios: Sequence[Mapping[str, Any]]) -> list[Simulated]:
+async def run_simulations(scenarios: Sequence[Mapping[str, Any]]) -> list[SimulationResult]:
     """Do as :func:`simulate` does, without a limit: whoever cancels it ends the simulator."""
     process = await asyncio.create_subprocess_exec(
         str(simulator()), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
@@ -83,7 +84,9 @@ def _lines(scenarios: Sequence[Mapping[str, Any]]) -> bytes:
     return b"".join(msgspec.json.encode(scenario) + b"\n" for scenario in scenarios)
 
 
-def _results(scenarios: Sequence[Mapping[str, Any]], status: int, printed: bytes, said: bytes) -> list[Simulated]:
+def _results(
+    scenarios: Sequence[Mapping[str, Any]], status: int, printed: bytes, said: bytes
+) -> list[SimulationResult]:
     answers = printed.splitlines()
     if status != 0 or len(answers) != len(scenarios):
         words = said.decode(errors="replace").strip().splitlines()
@@ -95,12 +98,12 @@ def _results(scenarios: Sequence[Mapping[str, Any]], status: int, printed: bytes
     return [result_of(msgspec.json.decode(answer)) for answer in answers]
 
 
-def result_of(tree: Mapping[str, Any]) -> Simulated:
+def result_of(tree: Mapping[str, Any]) -> SimulationResult:
     """Return what one line of the simulator says. Raises SpecificationError for a scenario that can't be."""
     if "error" in tree:
         raise SpecificationError(f"this can't be simulated: {tree['error']}", where="scenario")
     limits = tree.get("limits", {})
-    return Simulated(
+    return SimulationResult(
         duration_s=float(tree["duration_s"]),
         limits={str(name): float(share) for name, share in (limits.get("shares") or {}).items()},
         assumptions=tuple(str(words) for words in tree.get("assumptions", ())),

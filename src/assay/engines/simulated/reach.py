@@ -6,7 +6,7 @@ beyond. Pure.
 
 import math
 
-from assay.engines.simulated.scenario import Asked
+from assay.engines.simulated.scenario import SimulationRequest
 
 FAR_SIGMA = 0.06
 """What each doubling beyond what was learned adds to the spread."""
@@ -14,7 +14,7 @@ BEYOND_MIN = 2.0
 """What is less than so many times beyond is as good as learned."""
 
 
-def beyond(asked: Asked) -> tuple[float, list[str]]:
+def beyond(asked: SimulationRequest) -> tuple[float, list[str]]:
     """Return the spread that it adds, and how far each of data and workers lies beyond what was learned."""
     learned, own = asked.profile.learned, asked.profile.workloads[asked.workload]
     workers = asked.configuration.workers or len(asked.cluster.workers)

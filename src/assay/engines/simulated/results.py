@@ -1,7 +1,7 @@
 """A simulation's result in the words of runs: jobs, attempts, phases, a trace, and counters under Hadoop's names.
 
-In: the simulator's result with its traces. Out: :class:`Told`. Times are in seconds from the run's start. Counters
-carry the names that Hadoop gives them, so that every view of a measured run is one of a simulated run too.
+In: the simulator's result with its traces. Out: :class:`SimulatedRun`. Times are in seconds from the run's start.
+Counters carry the names that Hadoop gives them, so that every view of a measured run is one of a simulated run too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from assay.engines.simulated.process import Simulated
+from assay.engines.simulated.process import SimulationResult
 from assay.model import Executor, Job, Phase, Stage, Task, Trace
 
 _FILES = "org.apache.hadoop.mapreduce.FileSystemCounter"
@@ -20,7 +20,7 @@ _PHASES = {"sort": "merge"}
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SimulatedRun:
     """What a simulation says of a run."""
 
     duration_s: float
@@ -33,7 +33,7 @@ class Told:
     metrics: Mapping[str, float] = field(default_factory=dict)
 
 
-def told(simulated: Simulated, pool_cores: float | None = None) -> Told:
+def read_result(simulated: SimulationResult, pool_cores: float | None = None) -> SimulatedRun:
     """Return the result as a run has it. ``pool_cores``: of the machine that a lab's nodes share."""
     tree = simulated.tree
     tasks = tuple(_tasks(tree["task_columns"])) if "task_columns" in tree else ()
@@ -48,7 +48,7 @@ def told(simulated: Simulated, pool_cores: float | None = None) -> Told:
         for each in tree.get("phases", ())
         if each.get("job") in (None, last) and each["end_s"] > each["start_s"]
     ]
-    return Told(simulated.duration_s, jobs, tasks, tuple(phases), _trace(tree, pool_cores))
+    return SimulatedRun(simulated.duration_s, jobs, tasks, tuple(phases), _trace(tree, pool_cores))
 
 
 def _phase(each: Mapping[str, Any], first_s: float) -> str:

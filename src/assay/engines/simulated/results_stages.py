@@ -11,13 +11,13 @@ from typing import Any
 
 from msgspec.structs import replace as changed
 
-from assay.engines.simulated.results import Told
+from assay.engines.simulated.results import SimulatedRun
 from assay.model import Executor, Job, Phase, Stage, Task
 
 _JOB = "0"
 
 
-def staged(found: Told, result: Mapping[str, Any], scenario: Mapping[str, Any]) -> Told:
+def staged(found: SimulatedRun, result: Mapping[str, Any], scenario: Mapping[str, Any]) -> SimulatedRun:
     """Return ``found`` as Spark's event log would tell it."""
     [planned], [ran] = scenario["jobs"], result["jobs"]
     places = {stage["name"]: place for place, stage in enumerate(planned["stages"])}

@@ -16,7 +16,7 @@ from assay.engines.hadoop import containers
 from assay.engines.hadoop.defaults import BY_DEFAULT
 from assay.engines.simulated import stages
 from assay.engines.simulated.error_model import time_shares
-from assay.engines.simulated.process import Simulated
+from assay.engines.simulated.process import SimulationResult
 from assay.engines.spark import settings
 from assay.errors import SpecificationError
 from assay.model import (
@@ -59,7 +59,7 @@ run tells."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SimulationRequest:
     """What is to be simulated."""
 
     cluster: Cluster
@@ -92,7 +92,7 @@ class Scenario:
         return {**self.tree, **chosen}
 
 
-def scenario_of(asked: Asked) -> Scenario:
+def scenario_of(asked: SimulationRequest) -> Scenario:
     """Return the scenario of ``asked``.
 
     Raises SpecificationError where the profile has no such workload, is another engine's, or there is nothing to run.
@@ -136,7 +136,11 @@ def scenario_of(asked: Asked) -> Scenario:
 
 
 def _staged(
-    asked: Asked, cluster: Cluster, profile: WorkloadProfile, parameters: Mapping[str, str], assumptions: list[str]
+    asked: SimulationRequest,
+    cluster: Cluster,
+    profile: WorkloadProfile,
+    parameters: Mapping[str, str],
+    assumptions: list[str],
 ) -> stages.StagedJob | None:
     """Return the job of an engine of stages; None for maps and reduces."""
     if not profile.stages:
@@ -146,7 +150,7 @@ def _staged(
     return stages.StagedJob(asked.workload, asked.size, profile, costs, parameters, executors, assumptions)
 
 
-def shares_of(asked: Asked, simulated: Sequence[Simulated]) -> dict[str, float]:
+def shares_of(asked: SimulationRequest, simulated: Sequence[SimulationResult]) -> dict[str, float]:
     """Return the shares of the time by resource, mean over simulations of ``asked``."""
     own = asked.profile.of_engine(asked.configuration.engine or asked.profile.engine)
     costs, layout = own.costs, asked.configuration.layout
@@ -173,7 +177,9 @@ def _number(parameters: Mapping[str, str], name: str, default: float) -> float:
     return float(text)
 
 
-def _cluster(asked: Asked, cluster: Cluster, parameters: Mapping[str, str], assumptions: list[str]) -> dict[str, Any]:
+def _cluster(
+    asked: SimulationRequest, cluster: Cluster, parameters: Mapping[str, str], assumptions: list[str]
+) -> dict[str, Any]:
     types: dict[tuple[str, int | None], list[str]] = {}
     by_name: dict[str, NodeType] = {}
     executors: Mapping[str, int] = {}
@@ -199,7 +205,11 @@ def _cluster(asked: Asked, cluster: Cluster, parameters: Mapping[str, str], assu
 
 
 def _node(
-    asked: Asked, cluster: Cluster, kind: NodeType, names: list[str], given: tuple[Mapping[str, str], int | None]
+    asked: SimulationRequest,
+    cluster: Cluster,
+    kind: NodeType,
+    names: list[str],
+    given: tuple[Mapping[str, str], int | None],
 ) -> dict[str, Any]:
     parameters, executors = given
     memory = kind.memory_bytes * cluster.scale
@@ -227,13 +237,13 @@ def _node(
     }
 
 
-def _link(asked: Asked, cluster: Cluster, kind: NodeType) -> float:
+def _link(asked: SimulationRequest, cluster: Cluster, kind: NodeType) -> float:
     network = asked.configuration.network
     bits = cluster.link_bits_per_s(network) if network else kind.nic.rate_bits_per_s * cluster.scale
     return bits / 8 * asked.links
 
 
-def _devices(asked: Asked, cluster: Cluster, kind: NodeType) -> list[dict[str, Any]]:
+def _devices(asked: SimulationRequest, cluster: Cluster, kind: NodeType) -> list[dict[str, Any]]:
     layout, scale = asked.configuration.layout, cluster.scale
     in_lab = cluster.lab is not None
     emulated = (cluster.lab.disks if cluster.lab else None) or Disks.MODEL
@@ -268,14 +278,14 @@ def _purposes(layout: Layout, device: str) -> dict[str, int]:
     return {name: count for name, count in both.items() if count}
 
 
-def _storage(asked: Asked, parameters: Mapping[str, str]) -> dict[str, Any]:
+def _storage(asked: SimulationRequest, parameters: Mapping[str, str]) -> dict[str, Any]:
     return {
         "block_bytes": asked.size.block_bytes or block_size_bytes(parameters.get("dfs.blocksize", str(BLOCK_BYTES))),
         "replication": asked.size.replication,
     }
 
 
-def _engine(asked: Asked, parameters: Mapping[str, str], assumptions: list[str]) -> dict[str, Any]:
+def _engine(asked: SimulationRequest, parameters: Mapping[str, str], assumptions: list[str]) -> dict[str, Any]:
     costs, fixed = asked.profile.costs, asked.fixed
     own = {
         "client_start_s": costs.client_start_s.value * fixed,
@@ -297,7 +307,7 @@ def _engine(asked: Asked, parameters: Mapping[str, str], assumptions: list[str])
 class _Jobs:
     """The jobs of a run, from what its workload does with each byte of its data."""
 
-    asked: Asked
+    asked: SimulationRequest
     profile: WorkloadProfile
     parameters: Mapping[str, str]
     assumptions: list[str]

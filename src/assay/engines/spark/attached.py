@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assay.engines.contract import Engine, EngineFacts, Finished, Provided, Show
+from assay.engines.contract import Engine, EngineFacts, ProgramResult, ProvidedEngine, Show
 from assay.engines.hadoop import jobs as hadoop_jobs
 from assay.engines.hadoop.attached import AttachedEngine, AttachedHadoop
 from assay.engines.hadoop.configuration import normalised
@@ -46,7 +46,7 @@ _VERSION = re.compile(r"version (\d+\.\d+\.\d[\w.-]*)")
 
 
 @dataclass(slots=True)
-class _Beside:
+class _ForeignApplications:
     """Applications on Spark's own master that are not ours, and the most cores that they held at one look."""
 
     before: frozenset[str] = frozenset()
@@ -68,7 +68,7 @@ class _Beside:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SparkInstallation:
     """What was found of Spark on the edge node, and what of ours was brought there."""
 
     client: SparkClient
@@ -85,10 +85,10 @@ class Found:
 class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
     """Somebody else's Spark beside somebody else's Hadoop."""
 
-    def __init__(self, found: Found, hadoop: AttachedEngine, transports: Mapping[str, Transport]) -> None:
+    def __init__(self, found: SparkInstallation, hadoop: AttachedEngine, transports: Mapping[str, Transport]) -> None:
         super().__init__(found.facts, hadoop, transports)
         self._found = found
-        self._beside = _Beside()
+        self._beside = _ForeignApplications()
 
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Return Hadoop's, Spark's own defaults, what its configuration there says, and what the job carries."""
@@ -119,9 +119,9 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
             settings.EVENTS: self._found.logs.address,
         }
 
-    async def trouble(self) -> str | None:
+    async def health_check(self) -> str | None:
         """Return what is wrong with Hadoop, or with Spark's own master."""
-        if words := await self.hadoop.trouble():
+        if words := await self.hadoop.health_check():
             return words
         try:
             await _alive(self.master, self._found.client)
@@ -129,7 +129,9 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
             return error.message
         return None
 
-    async def carry(self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str) -> Finished:
+    async def carry(
+        self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
+    ) -> ProgramResult:
         """Submit a program by their spark-submit, and fetch its event log from where their configuration has it."""
         found, hadoop = self._found, self.hadoop
         logs = replace(found.logs, storage=replace(self.storage, root=ROOT))
@@ -141,9 +143,9 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         command = [found.client.submit, *(part for n, v in sorted(chosen.items()) for part in ("--conf", f"{n}={v}"))]
         command += ["--jars", found.jobs, "--class", program.main_class, found.programs]
         command += map(hadoop.placed, program.arguments)
-        self._beside = _Beside(frozenset(str(app.get("id")) for app in await self._on_master()))
+        self._beside = _ForeignApplications(frozenset(str(app.get("id")) for app in await self._on_master()))
 
-        async def told(ended: Finished) -> Finished:
+        async def told(ended: ProgramResult) -> ProgramResult:
             files = await logs.fetched(there, hadoop.tag)
             return told_by_log(ended, recorded(files, ended.started_unix_s))
 
@@ -208,7 +210,7 @@ class AttachedSpark:
         self._transports = transports
         self._client = cluster.attached.spark or USUAL
         self._hadoop = AttachedHadoop(cluster, transports)
-        self._found: Found | None = None
+        self._found: SparkInstallation | None = None
         self._engine: Engine | None = None
 
     @property
@@ -221,7 +223,7 @@ class AttachedSpark:
         """What was provided last."""
         return self._engine
 
-    def _there(self) -> Found:
+    def _there(self) -> SparkInstallation:
         if self._found is None:
             raise EngineError("Spark was not entered yet", where=self._cluster.name)
         return self._found
@@ -235,7 +237,7 @@ class AttachedSpark:
             await self._hadoop.close()
             raise
 
-    async def _ask(self, show: Show) -> Found:
+    async def _ask(self, show: Show) -> SparkInstallation:
         client, edge, entered = self._client, self._hadoop.holder, self._hadoop.entered
         show("asking the running Spark")
         version = await _version(edge, client)
@@ -251,9 +253,9 @@ class AttachedSpark:
             await logs.storage.make(logs.path)
         hadoop = entered.facts
         facts = replace(hadoop, name=AttachedSparkEngine.rules.name, version=f"{version} on Hadoop {hadoop.version}")
-        return Found(client, facts, theirs, built.defaults, program_jar, str(hadoop.jobs), logs)
+        return SparkInstallation(client, facts, theirs, built.defaults, program_jar, str(hadoop.jobs), logs)
 
-    async def provide(self, configuration: Configuration, show: Show) -> Provided:
+    async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
         """Return the engine that the configuration names, as it stands there."""
         found = self._there()
         provided = await self._hadoop.provide(without_spark(configuration), show)
@@ -264,7 +266,7 @@ class AttachedSpark:
         elif not (isinstance(self._engine, AttachedSparkEngine) and self._engine.hadoop is hadoop):
             self._engine = AttachedSparkEngine(found, hadoop, self._transports)
         assert self._engine is not None
-        return Provided(self._engine, provided.restarted)
+        return ProvidedEngine(self._engine, provided.restarted)
 
     async def close(self) -> None:
         """Let go; nothing of theirs is ended."""

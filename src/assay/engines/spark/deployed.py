@@ -9,14 +9,14 @@ import socket
 from collections.abc import Mapping
 from dataclasses import replace
 
-from assay.engines.contract import Engine, EngineFacts, Provided, Show
+from assay.engines.contract import Engine, EngineFacts, ProvidedEngine, Show
 from assay.engines.hadoop import jobs as hadoop_jobs
 from assay.engines.hadoop.deployed import DeployedHadoop
 from assay.engines.hadoop.engine import HadoopEngine
 from assay.engines.shipping import ship_jars
 from assay.engines.spark import programs, settings
 from assay.engines.spark.distribution import require
-from assay.engines.spark.engine import Installed, SparkEngine
+from assay.engines.spark.engine import InstalledSpark, SparkEngine
 from assay.engines.spark.java import require_java
 from assay.engines.spark.rules import without_spark
 from assay.engines.spark.standalone import MasterPorts, Standalone
@@ -34,7 +34,7 @@ class DeployedSpark:
         self._cluster = cluster
         self._transports = transports
         self._hadoop = DeployedHadoop(cluster, transports)
-        self._installed: Installed | None = None
+        self._installed: InstalledSpark | None = None
         self._ports = MasterPorts()
         self._engine: Engine | None = None
         self._standalone: Standalone | None = None
@@ -49,7 +49,7 @@ class DeployedSpark:
         """What was provided last."""
         return self._engine
 
-    def _there(self) -> Installed:
+    def _there(self) -> InstalledSpark:
         if self._installed is None:
             raise EngineError("Spark is not installed yet", where=self._cluster.name)
         return self._installed
@@ -63,7 +63,7 @@ class DeployedSpark:
             await self._hadoop.close()
             raise
 
-    async def _install(self, show: Show) -> Installed:
+    async def _install(self, show: Show) -> InstalledSpark:
         cluster, transports = self._cluster, self._transports
         spark = await asyncio.to_thread(require, show)
         hadoop = self._hadoop.facts
@@ -75,9 +75,9 @@ class DeployedSpark:
         home = await ship_jars(transports, spark.home, f"{cluster.home}/spark-{spark.version}", show)
         program_jar = await programs.ship(transports, built.jar, cluster.home)
         facts = replace(hadoop, name=_RULES.name, version=f"{spark.version} on Hadoop {hadoop.version}")
-        return Installed(facts, f"{home}/jars", program_jar, str(hadoop.jobs), built.defaults)
+        return InstalledSpark(facts, f"{home}/jars", program_jar, str(hadoop.jobs), built.defaults)
 
-    async def provide(self, configuration: Configuration, show: Show) -> Provided:
+    async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
         """Make Hadoop's daemons run as ``configuration`` has them, and Spark's own where it wants those."""
         installed = self._there()
         provided = await self._hadoop.provide(without_spark(configuration), show)
@@ -92,7 +92,7 @@ class DeployedSpark:
         elif not (isinstance(self._engine, SparkEngine) and self._engine.fits(hadoop, self._standalone)):
             self._engine = SparkEngine(installed, hadoop, self._standalone)
         assert self._engine is not None
-        return Provided(self._engine, provided.restarted or started)
+        return ProvidedEngine(self._engine, provided.restarted or started)
 
     async def _own_daemons(
         self, hadoop: HadoopEngine, configuration: Configuration, before: Standalone | None, show: Show
@@ -102,7 +102,7 @@ class DeployedSpark:
             if before:
                 await before.stop()
             return None, before is not None
-        if before and await before.trouble() is None:
+        if before and await before.health_check() is None:
             return before, False
         if before:
             await before.stop()

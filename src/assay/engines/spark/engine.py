@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from assay.engines.contract import EngineFacts, Finished, Show
+from assay.engines.contract import EngineFacts, ProgramResult, Show
 from assay.engines.hadoop.engine import HadoopEngine
 from assay.engines.hadoop.hdfs import Hdfs
 from assay.engines.hadoop.rules import HadoopRules
 from assay.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine
 from assay.engines.spark import programs, settings
-from assay.engines.spark.history import Recorded, recorded
+from assay.engines.spark.history import SparkJobHistory, recorded
 from assay.engines.spark.rules import SparkRules
 from assay.engines.spark.standalone import Standalone
 from assay.errors import EngineError, HostError
@@ -43,7 +43,7 @@ _COUNTER = re.compile(r"^assay-counter ([A-Z0-9_]+) (-?[0-9]+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Installed:
+class InstalledSpark:
     """Where Spark and assay's own programs lie on every host."""
 
     facts: EngineFacts
@@ -94,7 +94,7 @@ class SparkOnHadoop(ClientEngine[Hdfs], Generic[HadoopT]):
 
     async def run(
         self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
-    ) -> Finished:
+    ) -> ProgramResult:
         """Run a program of Spark's; one of Hadoop's is run by Hadoop."""
         if program.engine == self.hadoop.facts.name:
             own = settings.of_hadoop(parameters)
@@ -103,7 +103,7 @@ class SparkOnHadoop(ClientEngine[Hdfs], Generic[HadoopT]):
 
     async def check(
         self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
-    ) -> Finished:
+    ) -> ProgramResult:
         """Run a check: one of Hadoop's in Hadoop's quickest way, one of Spark's as any program."""
         if program.engine == self.hadoop.facts.name:
             own = settings.of_hadoop(parameters)
@@ -129,7 +129,7 @@ class SparkOnHadoop(ClientEngine[Hdfs], Generic[HadoopT]):
 class SparkEngine(SparkOnHadoop[HadoopEngine]):
     """Spark that assay deploys: on its YARN, or on ``standalone`` daemons where those run."""
 
-    def __init__(self, installed: Installed, hadoop: HadoopEngine, standalone: Standalone | None) -> None:
+    def __init__(self, installed: InstalledSpark, hadoop: HadoopEngine, standalone: Standalone | None) -> None:
         super().__init__(installed.facts, hadoop, hadoop.daemons.transports)
         self.standalone = standalone
         self._installed = installed
@@ -159,18 +159,20 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         }
         return settings.program_settings(self.hadoop.daemons.deployment, parameters, fixed)
 
-    async def trouble(self) -> str | None:
+    async def health_check(self) -> str | None:
         """Return what is wrong with Hadoop's daemons, or with Spark's own."""
-        if trouble := await self.hadoop.trouble():
-            return trouble
-        return await self.standalone.trouble() if self.standalone else None
+        if problem := await self.hadoop.health_check():
+            return problem
+        return await self.standalone.health_check() if self.standalone else None
 
     async def logs(self) -> dict[str, bytes]:
         """Return ``node-daemon.log`` to its last lines, of Hadoop's daemons and of Spark's own."""
         own = await self.standalone.logs() if self.standalone else {}
         return await self.hadoop.logs() | own
 
-    async def carry(self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str) -> Finished:
+    async def carry(
+        self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
+    ) -> ProgramResult:
         """Run a driver on the master and fetch its event log."""
         daemons = self.hadoop.daemons
         events = settings.event_directory(daemons.deployment)
@@ -222,7 +224,7 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         return f"{apps[-1]['name']}: {apps[-1]['state'].lower()} in {apps[-1].get('runningContainers', 0)} containers"
 
 
-def told_by_log(ended: Finished, told: Recorded) -> Finished:
+def told_by_log(ended: ProgramResult, told: SparkJobHistory) -> ProgramResult:
     """Return what ended with what the event log tells, in the words that all engines share."""
     own = {name: int(value) for name, value in _COUNTER.findall(ended.outcome.output)}
     summed = {name: int(told.metrics[metric]) for name, metric in _SUMS.items() if metric in told.metrics}
@@ -231,7 +233,7 @@ def told_by_log(ended: Finished, told: Recorded) -> Finished:
     return replace(
         ended,
         outcome=replace(ended.outcome, counters=counters, failed_tasks=told.failed_tasks),
-        trouble=told.trouble,
+        problem=told.problem,
         jobs=told.jobs,
         tasks=told.tasks,
         phases=told.phases,

@@ -27,7 +27,7 @@ _OF_THE_PROGRAM = re.compile(r"(?i)exit ?code:? 52\b|OutOfMemoryError|(exceeding
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class SparkJobHistory:
     """What the event log tells; empty where there is none."""
 
     files: Mapping[str, bytes]
@@ -39,18 +39,18 @@ class Recorded:
     metrics: Mapping[str, float] = field(default_factory=dict)
     checks: tuple[Check, ...] = ()
     failed_tasks: int = 0
-    trouble: str | None = None
+    problem: str | None = None
 
 
-def recorded(files: Mapping[str, bytes], started_unix_s: float) -> Recorded:
+def recorded(files: Mapping[str, bytes], started_unix_s: float) -> SparkJobHistory:
     """Return what the log in ``files`` tells. A log that can't be read is a check that did not pass."""
     parts = {name: content for name, content in files.items() if not name.startswith("appstatus_")}
     if not parts:
-        return Recorded(files, checks=(Check(_CHECK, False, "there is none: nobody knows what the tasks did"),))
+        return SparkJobHistory(files, checks=(Check(_CHECK, False, "there is none: nobody knows what the tasks did"),))
     try:
         application = read_application((name, unpacked(parts[name], name)) for name in sorted(parts, key=_number))
     except FormatError as error:
-        return Recorded(files, checks=(Check(_CHECK, False, str(error)),))
+        return SparkJobHistory(files, checks=(Check(_CHECK, False, str(error)),))
     shift_s = application.start_unix_s - started_unix_s
     tasks = tuple(
         replace(task, start_s=task.start_s + shift_s, end_s=task.end_s + shift_s) for task in application.tasks
@@ -59,7 +59,7 @@ def recorded(files: Mapping[str, bytes], started_unix_s: float) -> Recorded:
     phases = _described(phases_of(application, ended_s, begin_s=-shift_s), application)
     metrics, _ = metrics_of(application)
     failed = sum(task.status == "failed" for task in tasks)
-    return Recorded(
+    return SparkJobHistory(
         files,
         jobs=_jobs(application, shift_s),
         tasks=tasks,
@@ -69,7 +69,7 @@ def recorded(files: Mapping[str, bytes], started_unix_s: float) -> Recorded:
         metrics=metrics,
         checks=tuple(_checks(application)),
         failed_tasks=failed,
-        trouble=_lost(application),
+        problem=_lost(application),
     )
 
 

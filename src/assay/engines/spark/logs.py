@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from assay.engines.contract import Show
-from assay.engines.hadoop.attached import Entered
+from assay.engines.hadoop.attached import AttachedCluster
 from assay.engines.hadoop.hdfs import ROOT, Hdfs
 from assay.engines.skeleton import COMMAND_TIMEOUT_S
 from assay.engines.spark import settings
@@ -84,7 +84,7 @@ def _carries(content: bytes, name: str, tag: str) -> bool:
         return False
 
 
-def logs_of(theirs: Mapping[str, str], entered: Entered, show: Show) -> EventLogs:
+def logs_of(theirs: Mapping[str, str], entered: AttachedCluster, show: Show) -> EventLogs:
     """Return where logs go by their configuration; into our own folder where that says nothing that can be read."""
     storage = entered.hdfs(ROOT)
     default = entered.site.get("fs.defaultFS", entered.site.get("fs.default.name")).rstrip("/")

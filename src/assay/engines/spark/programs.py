@@ -54,14 +54,14 @@ def _place(spark: SparkDistribution) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class SparkPrograms:
     """The programs for one Spark, and what that Spark takes where nothing is said, of what matters for its speed."""
 
     jar: Path
     defaults: Mapping[str, str]
 
 
-def require(spark: SparkDistribution, jobs: Path, progress: Callable[[str], None]) -> Built:
+def require(spark: SparkDistribution, jobs: Path, progress: Callable[[str], None]) -> SparkPrograms:
     """Return the programs, compiled first when there are none. ``jobs``: the jar of assay's Hadoop jobs, beside them.
 
     Raises EngineError without a Java compiler, or when it fails.
@@ -70,7 +70,7 @@ def require(spark: SparkDistribution, jobs: Path, progress: Callable[[str], None
     if not target.is_file():
         _compile(spark, jobs, target, progress)
     lines = (target.parent / _DEFAULTS).read_text().splitlines()
-    return Built(target, spark_parameters(dict(line.split("=", 1) for line in lines if "=" in line)))
+    return SparkPrograms(target, spark_parameters(dict(line.split("=", 1) for line in lines if "=" in line)))
 
 
 def _compile(spark: SparkDistribution, jobs: Path, target: Path, progress: Callable[[str], None]) -> None:

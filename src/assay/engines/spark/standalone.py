@@ -128,7 +128,7 @@ class Standalone:
     async def _dead(self) -> list[str]:
         return await self.daemons.dead_of([(node, [name]) for node, name in self._places()])
 
-    async def trouble(self) -> str | None:
+    async def health_check(self) -> str | None:
         """Return which daemon died, or that not every worker is live."""
         if dead := await self._dead():
             return f"{', '.join(dead)} died"

@@ -1,6 +1,6 @@
 """What each job of a fio report says about a device: sequential or random, read or written, by how many, how fast.
 
-In: a :class:`~fio.FioReport`. Out: :class:`~assay.devices.calibration.Figure`. Jobs are recognised by
+In: a :class:`~fio.FioReport`. Out: :class:`~assay.devices.calibration.DeviceMeasurement`. Jobs are recognised by
 their options (``rw``, ``bs``, ``iodepth``, ``numjobs``, ``offset``), not by their names. Jobs of one name in one group
 ran side by side, as ``numjobs`` makes them, and count as one measurement of several streams. Left out are mixed jobs
 (``rw``, ``randrw``), trims, failed jobs, those that moved nothing, and those that went through the page cache, which
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
 
-from assay.devices.calibration import Figure
+from assay.devices.calibration import DeviceMeasurement
 from assay.errors import FormatError
 from assay.formats.bare.fio import FioJob, FioReport
 
@@ -28,7 +28,7 @@ _PAST_THE_CACHE: Final = ("sg", "io_uring_cmd")
 """Engines that speak to the device itself, whatever ``direct`` says."""
 
 
-def figures(report: FioReport) -> tuple[Figure, ...]:
+def figures(report: FioReport) -> tuple[DeviceMeasurement, ...]:
     """Return the measurements of ``report`` that tell something about the device.
 
     Raises FormatError when all that there is went through the page cache.
@@ -70,7 +70,7 @@ def _is_direct(options: dict[str, str]) -> bool:
     return options.get("buffered") in ("0", "false")
 
 
-def _figure(jobs: list[FioJob], options: dict[str, str], *, writes: bool, random: bool) -> Figure | None:
+def _figure(jobs: list[FioJob], options: dict[str, str], *, writes: bool, random: bool) -> DeviceMeasurement | None:
     did = [job.write if writes else job.read for job in jobs]
     bytes_per_s, iops = sum(one.bytes_per_s for one in did), sum(one.iops for one in did)
     request_bytes = size_bytes(options.get("bs", _BS_DEFAULT).split(",")[-1 if writes else 0])
@@ -80,7 +80,7 @@ def _figure(jobs: list[FioJob], options: dict[str, str], *, writes: bool, random
     depth = _whole(options.get("iodepth")) if options.get("ioengine") in _QUEUING else 1
     told = [one.latency_mean_s for one in did if one.latency_mean_s]
     latency_s = sum(told) / len(told) if told and depth * streams == 1 else None
-    return Figure(
+    return DeviceMeasurement(
         job=jobs[0].name,
         writes=writes,
         random=random,

@@ -83,7 +83,7 @@ class Pressure:
         return [int(total) for total in cpu[:1] + io[:2] + memory[:2]]
 
 
-class Disks:
+class DiskCounters:
     """The lines of /proc/diskstats for the disks that were asked for."""
 
     def __init__(self, names: Dict[bytes, List[str]]) -> None:
@@ -187,7 +187,7 @@ def make_sources(options: Dict[str, Any], missing: Dict[str, str]) -> List[Tuple
         ("nic", lambda: Nics(options.get("nics"))),
     ]
     if options.get("disks"):
-        wanted.append(("disk", lambda: Disks(find_disks(options["disks"], missing))))
+        wanted.append(("disk", lambda: DiskCounters(find_disks(options["disks"], missing))))
     if cgroup:
         wanted.append(("cgroup", lambda: Cgroup(cgroup["cpu"], cgroup["memory"])))
     sources: List[Tuple[str, Any]] = []

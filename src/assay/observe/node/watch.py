@@ -58,7 +58,7 @@ def state_of(pid_file: str) -> Optional[str]:
     return "stopped" if state == "T" else None
 
 
-class Links:
+class LinkWatch:
     """Carrier of each link that has one now; those without are somebody's to plug in."""
 
     def __init__(self, root: str = "/sys/class/net") -> None:
@@ -80,7 +80,7 @@ class Links:
         return {name: [int(self.carrier(name)), self.changes(name) - was] for name, was in self.before.items()}
 
 
-class Kernel:
+class KernelLog:
     """What the kernel's log says from now on."""
 
     def __init__(self, marks: Optional[List[str]], devices: Set[str]) -> None:
@@ -114,7 +114,7 @@ class Kernel:
         return not self.devices or of_devices(line, self.devices, os.listdir(BLOCK))
 
 
-class Peers:
+class PeerPings:
     """Which other nodes answer echo requests from here; an address that can't be resolved is left out."""
 
     def __init__(self, peers: Dict[str, str], always: bool) -> None:
@@ -276,7 +276,7 @@ def main() -> None:
     kernel = None
     peers = None
     try:
-        links = Links()
+        links = LinkWatch()
     except OSError as error:
         missing["links"] = str(error)
     marks = None
@@ -289,11 +289,11 @@ def main() -> None:
             for mark in (name + " ", name + ",", name + ")", name + ":", name + "-")
         ]
     try:
-        kernel = Kernel(marks, stack_of([*directories.values(), "/"]))
+        kernel = KernelLog(marks, stack_of([*directories.values(), "/"]))
     except OSError as error:
         missing["kernel log"] = str(error)
     try:
-        peers = Peers(options["peers"], options["shared"])
+        peers = PeerPings(options["peers"], options["shared"])
     except OSError as error:
         missing["peers"] = str(error)
     killed_before = killed(cgroup)

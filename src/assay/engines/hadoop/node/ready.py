@@ -94,7 +94,7 @@ def main() -> None:
     tried = [trouble_with(folder, options["room_bytes"], folder in own) for folder in options["folders"]]
     clusters = {directory: cluster_in(directory) for directory in options["metadata"]}
     found = {
-        "troubles": [trouble for trouble in tried if trouble],
+        "troubles": [problem for problem in tried if problem],
         "unix_s": time.time(),
         "clusters": {directory: name for directory, name in clusters.items() if name},
     }

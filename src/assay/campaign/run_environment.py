@@ -8,21 +8,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.engines.contract import Finished, Provider, Show
+from assay.engines.contract import ProgramResult, Provider, Show
 from assay.errors import UnfitError
 from assay.hosts.transport import Transport
 from assay.lab.health import LabHealth
-from assay.lab.links import Links
+from assay.lab.links import LabLinks
 from assay.model import Baseline, CacheState, Cluster, CodedWarning, Environment, Plan, Run, Task, Trace
 from assay.observe.sampling import SamplerOptions
-from assay.observe.watching import Seen
+from assay.observe.watching import NodeObservations
 from assay.planning.limits import NO_HISTORY, TimeLimit
 from assay.workloads.catalogue import workloads
-from assay.workloads.workload import Judgement, Workload
+from assay.workloads.workload import ValidationResult, Workload
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class RunEnvironment:
     """What all runs of a campaign share."""
 
     plan: Plan
@@ -34,7 +34,7 @@ class Setting:
     environment: Environment
     baseline: Baseline | None
     show: Show
-    links: Links | None = None
+    links: LabLinks | None = None
     """The lab's; None on other hosts."""
     health: LabHealth | None = None
     """The same."""
@@ -47,14 +47,14 @@ async def _nothing() -> None:
 
 
 @dataclass(slots=True)
-class Step:
+class RunningStep:
     """A step that goes on."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class AttemptContext:
     """What one attempt is told by the campaign around it."""
 
     limit: TimeLimit = NO_HISTORY
@@ -67,9 +67,9 @@ class Around:
     """Takes why the attempt is ended, when that is seen."""
 
     @contextmanager
-    def step(self, name: str) -> Iterator[Step]:
+    def step(self, name: str) -> Iterator[RunningStep]:
         """Time the block as a step; it may be given another name meanwhile."""
-        step, began, clock = Step(name), time.time(), time.monotonic()
+        step, began, clock = RunningStep(name), time.time(), time.monotonic()
         try:
             yield step
         finally:
@@ -77,7 +77,7 @@ class Around:
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class CompletedRun:
     """A run with what lies beside it in its bundle."""
 
     run: Run
@@ -91,34 +91,34 @@ class Published:
 
 
 @dataclass(slots=True)
-class Gathered:
+class AttemptState:
     """What is gathered while an attempt goes on, so that a failure keeps what was seen until then."""
 
     caches: tuple[CacheState, ...] = ()
     trace: Trace = field(default_factory=Trace)
     logs: dict[str, bytes] = field(default_factory=dict)
     warnings: list[CodedWarning] = field(default_factory=list)
-    finished: Finished | None = None
-    judgement: Judgement | None = None
-    trouble: str | None = None
+    finished: ProgramResult | None = None
+    validation: ValidationResult | None = None
+    problem: str | None = None
     network: dict[str, Any] = field(default_factory=dict)
-    seen: tuple[Seen, ...] = ()
+    seen: tuple[NodeObservations, ...] = ()
     """What the watch has seen of each node."""
-    not_own_s: float = 0.0
+    excluded_s: float = 0.0
     """Time spent on deploying, making input and checking output: neither the job's nor assay's own."""
 
     @property
     def sound(self) -> bool:
         """Whether the job ended well, and every check of it passed."""
-        if self.finished is None or self.finished.outcome.exit_status != 0 or self.trouble or self.judgement is None:
+        if self.finished is None or self.finished.outcome.exit_status != 0 or self.problem or self.validation is None:
             return False
-        return all(check.passed for check in (*self.finished.checks, *self.judgement.checks))
+        return all(check.passed for check in (*self.finished.checks, *self.validation.checks))
 
     @contextmanager
-    def not_own(self) -> Iterator[None]:
+    def exclude_time(self) -> Iterator[None]:
         """Count the block's time as not assay's own."""
         began = time.monotonic()
         try:
             yield
         finally:
-            self.not_own_s += time.monotonic() - began
+            self.excluded_s += time.monotonic() - began
