@@ -1,7 +1,4 @@
-"""A third engine, as small as one can be: programs are commands on the master, its storage is a folder there.
-
-It stands for whoever writes an engine: rules, storage, engine and provider, and nothing of any other room.
-"""
+"""A third engine, as small as possible: programs are commands on the master; its storage is a folder there."""
 
 from __future__ import annotations
 
@@ -78,8 +75,8 @@ class ToyEngine(ClientEngine[ToyStorage]):
         )
         trace = Trace()
         trace.append(end_s, self.master.name, "toy", "commands", counter=True, value=1.0)
-        told = {**done.sources, "phases": "the command", "tasks": "the command"}
-        return replace(done, jobs=(job,), tasks=(task,), phases=(Phase("map", 0.0, end_s),), trace=trace, sources=told)
+        sources = {**done.sources, "phases": "the command", "tasks": "the command"}
+        return replace(done, jobs=(job,), tasks=(task,), phases=(Phase("map", 0.0, end_s),), trace=trace, sources=sources)
 
 
 class DeployedToy(HeldProvider[ToyEngine]):
