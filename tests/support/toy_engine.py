@@ -76,7 +76,8 @@ class ToyEngine(ClientEngine[ToyStorage]):
         trace = Trace()
         trace.append(end_s, self.master.name, "toy", "commands", counter=True, value=1.0)
         sources = {**done.sources, "phases": "the command", "tasks": "the command"}
-        return replace(done, jobs=(job,), tasks=(task,), phases=(Phase("map", 0.0, end_s),), trace=trace, sources=sources)
+        phases = (Phase("map", 0.0, end_s),)
+        return replace(done, jobs=(job,), tasks=(task,), phases=phases, trace=trace, sources=sources)
 
 
 class DeployedToy(HeldProvider[ToyEngine]):
