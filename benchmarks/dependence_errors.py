@@ -15,18 +15,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import processes
+from cost_errors import decision_on_costs
 from processes import Drawn, Rng
 
 from assay.compare.findings import ClaimAnswer, findings
 from assay.compare.matched import InferenceScope, match
 from assay.compare.significance import best_of
 from assay.compare.speedups import speedups_of
-from assay.cost.pareto import Priced, plane
-from assay.cost.rate import Price
-from assay.cost.run_cost import mean_errors, scatter_by, times_of
 from assay.quality.anomalies import find_anomalies
 from assay.quality.changes import histories
-from assay.questions.planes import SURE
 from assay.statistics import Verdict
 
 NOTHING = float("nan")
@@ -78,19 +75,14 @@ def of_fastest(rng: Rng) -> Outcome:
 
 
 def of_cost(rng: Rng, spreads: tuple[float, ...], runs: tuple[int, ...]) -> Outcome:
-    """Four layouts of one price that are all alike: any that is called the cheapest for sure is called so wrongly."""
-    codes = np.repeat(np.arange(4), runs).astype(np.int32)
+    """Four layouts of one price that are all alike: naming any of them the cheapest without a tie is wrong."""
+    codes = np.repeat(np.arange(4), runs)
     times = np.exp(6 + rng.normal(0, 1, len(codes)) * np.array(spreads)[codes])
-    found = times_of(times, codes, 4)
-    price = Price("hour", 1, 1, 1, "hour", "exact")  # type: ignore[arg-type]
-    book = Priced((price,), np.ones(1), np.ones((4, 1)))
-    layouts = np.arange(4)
-    errors = mean_errors(found, *scatter_by(found, layouts, layouts))
-    view = plane(found, book, errors, seed=int(rng.integers(2**31)))
-    low, high = view.time_low_s, view.time_high_s
-    held = (low <= np.exp(6)) & (np.exp(6) <= high)
-    sure = view.shares is not None and bool((view.shares.cheapest >= SURE).any())
-    return Outcome(sure, float(held.mean()))
+    decision = decision_on_costs(codes, times, rng)
+    costs = [option.cost for option in decision.options if option.cost]
+    held = [cost.low <= 1 <= cost.high for cost in costs if cost.low is not None and cost.high is not None]
+    wrong = decision.cheapest is not None and not decision.cheapest.ties
+    return Outcome(wrong, float(np.mean(held)) if held else NOTHING)
 
 
 def of_outliers(rng: Rng, noise: float) -> Outcome:

@@ -1,4 +1,4 @@
-"""``assay cost``: what a run costs on each configuration, which are worth having, and at which price that changes."""
+"""``assay cost``: which configuration costs least per run; then time, money and break-even prices in detail."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,11 +25,7 @@ from assay.wording import (
 
 
 def _as_json(view: PlaneView) -> dict[str, Any]:
-    plain: dict[str, Any] = json_value(view) | {
-        "certainty": view.certainty,
-        "headline": view.headline,
-        "note": view.note,
-    }
+    plain: dict[str, Any] = json_value(view) | {"headline": view.headline, "note": view.note}
     for row, shown in zip(plain["rows"], view.rows, strict=True):
         for item, priced in zip(row["rate"]["items"], shown.rate.items, strict=True):
             item["per_h"] = json_value(priced.per_h)
@@ -38,7 +34,7 @@ def _as_json(view: PlaneView) -> dict[str, Any]:
 
 def _cells(row: PlaneRow, view: PlaneView) -> tuple[str, ...]:
     return (
-        str(row.rank),
+        NOTHING if row.rank is None else str(row.rank),
         *(row.levels.get(name, NOTHING) for name in view.by),
         str(row.n) if row.n == row.n_all else f"{row.n} of {row.n_all}",
         *((str(row.flagged),) if view.flagged else ()),
@@ -48,7 +44,7 @@ def _cells(row: PlaneRow, view: PlaneView) -> tuple[str, ...]:
         money_interval(row.cost_low, row.cost_high, view.currency) + (" *" if row.borrowed else ""),
         "yes" if row.on_front else "no",
         probability(row.front_probability),
-        probability(row.cheapest_probability),
+        row.verdict.value,
     )
 
 
@@ -70,13 +66,13 @@ def _flip_cells(row: FlipRow, currency: str) -> tuple[str, ...]:
 
 _TAKEN = {
     "best": "the best configuration of each row",
-    "all": "all runs of each row, whatever else differs",
-    "fastest": "the one fastest run of each row: nothing is known of its scatter",
+    "all": "all runs of each row; other settings may differ",
+    "fastest": "the fastest run of each row, so no spread is known",
 }
 
 
 def _remarks(view: PlaneView) -> Iterator[str]:
-    """Yield what limits the ranking: single runs, flagged ones, sizes that are not told."""
+    """Yield what limits the ranking: few runs, outliers, unknown data sizes."""
     from assay.cost.run_cost import OWN_SCATTER_MIN  # imported here: numpy is slow to load
 
     borrowed = sum(row.borrowed for row in view.rows)
@@ -84,22 +80,27 @@ def _remarks(view: PlaneView) -> Iterator[str]:
         single = sum(row.n == 1 for row in view.rows)
         rows = plural(borrowed, "row has", "rows have")
         yield (
-            f"* {rows} fewer than {OWN_SCATTER_MIN} runs ({single} a single one): their intervals are from the pooled "
-            "scatter of all that was repeated of this work."
+            f"* {rows} fewer than {OWN_SCATTER_MIN} runs ({single} a single run): their intervals use the pooled "
+            "spread of all repeated runs of this job."
         )
     if view.flagged:
         how = "; they count, --exclude-flagged leaves them out" if view.flagged_count else ", and left out"
         yield f"{runs_flagged(view.flagged)}{how}."
     if not view.size_told:
-        yield "The source does not tell how much data these runs were on: other sizes may be among them."
+        yield "The source does not record the data size of these runs: they may have different sizes."
 
 
 def _print(view: PlaneView) -> None:
     context = ", ".join(f"{name}={level_text(name, text)}" for name, text in view.job.items() if name != "workload")
     title = f"Cost per run: {workload_title(view.job.get('workload', ''), context)}"
     if not view.rows:
-        click.echo(f"{title}: nothing of it is priced")
+        click.echo(f"{title}: the price book has no price for its hardware")
         return
+    click.secho(title, bold=True)
+    click.echo(view.headline)
+    if view.note:
+        click.echo(view.note)
+    click.echo()
     headers = (
         "Rank",
         *(name.capitalize() for name in view.by),
@@ -109,14 +110,11 @@ def _print(view: PlaneView) -> None:
         "An hour",
         "A run",
         "95 % interval",
-        "Front",
+        "Pareto front",
         "Front in",
-        "Cheapest in",
+        "Verdict",
     )
-    print_table(headers, [_cells(row, view) for row in view.rows], title=title)
-    click.echo(view.headline)
-    if view.note:
-        click.echo(view.note)
+    print_table(headers, [_cells(row, view) for row in view.rows], title="Details: means over the runs of each row")
     for line in _remarks(view):
         click.echo(line)
     chosen = [row for row in view.rows if row.configuration]
@@ -125,23 +123,23 @@ def _print(view: PlaneView) -> None:
         texts = [
             (row.label, ", ".join(f"{k}={level_text(k, v)}" for k, v in row.configuration.items())) for row in chosen
         ]
-        print_table(("Row", "Its configuration"), texts, title="What else differs between the rows")
+        print_table(("Row", "Configuration"), texts, title="Other settings that differ between the rows")
     click.echo()
     print_table(
-        ("Price", "Per", "Now", "Possible", "Cheapest changes below", "and above"),
+        ("Price", "Per", "Now", "Possible", "Lowest mean changes below", "and above"),
         [_flip_cells(row, view.currency) for row in view.flips],
-        title="At which price does the cheapest configuration change?",
+        title="Details: the price at which another row has the lowest mean cost, all other prices equal",
     )
     click.echo()
     click.echo(f"Times: {_TAKEN[view.take]}. Prices: {view.book}, {view.date} ({view.source}).")
     if view.draws:
         click.echo(
-            f"Front in, Cheapest in: shares of {view.draws} draws of the runs and of the prices that are thought "
-            "possible."
+            f"Front in: share of {view.draws} simulations of run times and possible prices in which no other row is "
+            "both faster and cheaper."
         )
     if view.left_out:
         left_out = plural(view.left_out, "run does", "runs do")
-        click.echo(f"{left_out} not count: invalid, failed, without a time, or warm beside cold ones.")
+        click.echo(f"{left_out} not count: invalid, failed, without a time, or warm where others are cold.")
     for label, why in view.set_apart.items():
         click.echo(f"left out: {label}: {why}")
 
@@ -177,7 +175,7 @@ def cost(
     repository: Path,
     as_json: bool,
 ) -> None:
-    """What a run costs: ranking, Pareto front in seconds and money, and the prices at which the answer changes."""
+    """Decide which configuration costs least per run; show times, costs, the Pareto front and break-even prices."""
     from assay.spec import load_prices  # imported here: YAML is slow to load
     from assay.spec.prices import checked_date
 
@@ -187,8 +185,8 @@ def cost(
     day = checked_date(on, "--on") if on else None
     if day and day < book.date:
         click.echo(
-            f"warning: --on {day} is before {book.date}, the date of {prices.name}: these are not the prices of that "
-            "day, but those that the book does not date",
+            f"warning: --on {day} is before {book.date}, the date of {prices.name}: prices without a date of their "
+            "own may not have applied yet",
             err=True,
         )
     asked = PlaneOptions((), take, day, currency, seed, exclude_flagged)

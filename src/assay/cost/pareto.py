@@ -1,14 +1,14 @@
-"""Which configurations are worth having: the cost-effectiveness plane in seconds and money.
+"""Compute the Pareto front of time and money, and the probability that a configuration is on it.
 
-In: run times by configuration, and what each adds to an hour by price. Out: the Pareto front (nothing else is as fast
-and as cheap, and better in one of the two), and how probable it is that each configuration is on it, or is the
-cheapest, given how the runs scatter and which prices are thought possible.
+In: run times by configuration, and what each adds to an hour by price. Out: the front (no other configuration is as
+fast and as cheap, and better in one of the two) and, for each configuration, the share of simulations in which it is
+on the front. Which configuration is the cheapest is the question of ``questions/decisions``, not of this module.
 
-The logarithm of a configuration's mean time is drawn from Student's t with the runs' scatter, which is what its 95 %
-interval comes from, too: a bootstrap over three runs would be sure far too soon (docs/adr/0003). Few runs borrow the
-scatter of their kind (``run_cost.py``); where a single run has none to borrow, there are no shares of draws.
-Prices are drawn from the triangle between low, price and high; one draw of a price holds for all configurations, as one
-shop's price would. Intervals of times, and of costs under exact prices, are not drawn: no seed moves them.
+The log of a configuration's mean time is drawn from Student's t with the spread of its runs, as its 95 % interval is: a
+bootstrap over three runs would be too sure (docs/adr/0003). Few runs use the pooled spread of similar runs
+(``run_cost.py``); without any repeated run there are no shares. Prices are drawn from the triangle between low, price
+and high; a draw of a price holds for all configurations. Intervals of times, and of costs under exact prices, are not
+drawn, so no seed changes them.
 """
 
 import math
@@ -105,23 +105,14 @@ def drawn_rates_per_h(book: Priced, draws: int, generator: np.random.Generator) 
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
-    """In which share of the draws each configuration is on the front, the cheapest, or the fastest."""
-
-    front: Floats
-    cheapest: Floats
-    fastest: Floats
-
-
-@dataclass(frozen=True, slots=True)
 class Plane:
     """Configurations in seconds and money. All arrays are by configuration."""
 
     times_s: Floats
     costs: Floats
     front: Mask
-    shares: Shares | None
-    """None where nothing tells how some times scatter."""
+    front_shares: Floats | None
+    """Share of the draws in which each is on the Pareto front; None where the spread of some times is unknown."""
     time_low_s: Floats
     time_high_s: Floats
     cost_low: Floats
@@ -155,21 +146,13 @@ def plane(times: Times, book: Priced, errors: MeanErrors | None = None, *, draws
         times_s=times.mean_s,
         costs=costs,
         front=on_front(times.mean_s, costs)[0],
-        shares=_shares(time, cost) if known else None,
+        front_shares=on_front(time, cost).mean(axis=0) if known else None,
         time_low_s=time_low,
         time_high_s=time_high,
         cost_low=np.where(ranged, drawn_low, time_low * book.rates_per_h / HOUR_S),
         cost_high=np.where(ranged, drawn_high, time_high * book.rates_per_h / HOUR_S),
         borrowed=sure.borrowed,
         draws=draws if known else 0,
-    )
-
-
-def _shares(time: Floats, cost: Floats) -> Shares:
-    return Shares(
-        front=on_front(time, cost).mean(axis=0),
-        cheapest=(cost == cost.min(axis=1, keepdims=True)).mean(axis=0),
-        fastest=(time == time.min(axis=1, keepdims=True)).mean(axis=0),
     )
 
 

@@ -16,7 +16,7 @@ from assay.cost.rate import hourly_rate
 from assay.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.quality.flagging import odd_times
-from assay.questions.planes import PlaceFacts, facts_of_places
+from assay.questions.cluster_facts import PlaceFacts, facts_of_places
 from assay.repository import Repository
 from assay.statistics import Floats, RunTable, first_rows, groups_by
 

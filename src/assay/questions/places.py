@@ -20,9 +20,9 @@ from assay.model import LAYOUT_FACTOR, PriceBook, Run
 from assay.quality.changes import Change, histories
 from assay.quality.flagging import odd_times
 from assay.quality.scatter import configurations_of
+from assay.questions.cluster_facts import PlaceFacts, facts_of_places
 from assay.questions.flags import FlagCount, Flagged, flag_count
 from assay.questions.hardware import HardwareView, hardware_of
-from assay.questions.planes import PlaceFacts, facts_of_places
 from assay.questions.runs import level_at
 from assay.repository import Repository
 from assay.statistics import (

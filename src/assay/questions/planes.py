@@ -1,16 +1,20 @@
-"""Cost per run, ranking, Pareto front and flip prices of a table of runs: what ``assay cost`` shows.
+"""Answer "which configuration costs least per run?", and show time against money for each configuration.
 
-In: a :class:`RunTable`, what runs said of their clusters, a price book. Out: one :class:`PlaneView` for each job (a
-workload with its size, origin and scale: only those have comparable times). A row of it is one combination of levels of
-the factors asked for, such as a layout with a network.
+In: a :class:`RunTable`, recorded facts of clusters, a price book. Out: one :class:`PlaneView` for each job (a workload
+with its size, origin and scale: only those have comparable times). A row of it is one combination of levels of the
+factors in ``by``, such as a layout with a network.
 
-``take`` chooses the runs that stand for a row (``plane_runs.py``). Runs whose times are flagged as outliers count,
-unless they are excluded. Runs whose data size is implausible are set apart before ranking (``quality/data_sizes.py``).
-What the book does not price is left out with its reason.
+The answer is a decision over the runs of the job (``decisions/decide.py``): it compares runs that are equal in
+everything else. Rows show means over their runs, which need not be equal in everything else. Therefore the decision
+ranks them: first the cheapest option and its ties, then options that cost more, then options without a verdict.
+
+``take`` chooses the runs that make up a row (``plane_runs.py``). Outliers count unless they are excluded. Runs whose
+data size is implausible are set apart before ranking (``quality/data_sizes.py``). Configurations without a price are
+left out with the reason.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
@@ -18,14 +22,20 @@ from enum import StrEnum
 import numpy as np
 
 from assay.compare.derived_factors import with_factors
+from assay.compare.matched import session_spread
 from assay.cost.flip import Flip, flips
 from assay.cost.pareto import Plane, Quadrants, plane, priced, quadrants
 from assay.cost.parts import counts_from_facts
 from assay.cost.rate import Price, Rate, exchanged, hourly_rate
 from assay.cost.run_cost import MeanErrors, Times, cost_per_run, mean_errors, ranks, times_of
 from assay.errors import RepositoryError, SpecificationError, did_you_mean
-from assay.model import LAYOUT_FACTOR, ClusterFacts, Environment, PriceBook
+from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.quality.data_sizes import ImplausibleSizes, implausible_sizes
+from assay.questions.cluster_facts import PlaceFacts, facts_of_places
+from assay.questions.decisions.costs import RunCosts, run_costs
+from assay.questions.decisions.decide import decide
+from assay.questions.decisions.sentences import cheapest_sentence
+from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.job_cost import LAB_NOTE
 from assay.questions.plane_runs import ChosenRuns, Take, choose, counted_runs, scatter_of
 from assay.repository import Repository
@@ -36,17 +46,11 @@ from assay.statistics import (
     Floats,
     Ints,
     RunTable,
-    first_rows,
     groups_by,
     offsets_in,
     same_work,
 )
-from assay.wording import CheapestWords
-
-PlaceFacts = Mapping[tuple[str, str], ClusterFacts]
-"""Cluster and layout to what a run there said of the cluster."""
-SURE = 0.95
-"""A row is said to be the cheapest when it is so in at least this share of the draws."""
+from assay.statistics.sessions import SessionSpread
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,28 +67,34 @@ class PlaneOptions:
     """Leave out runs whose times are flagged as outliers."""
 
 
-class Certainty(StrEnum):
-    """How sure it is which row is the cheapest."""
+class RowVerdict(StrEnum):
+    """How the decision on costs sees a row."""
 
-    SURE = "sure"
-    UNSURE = "not sure"
-    SINGLE_RUN = "rests on one run"
-    NOT_REPEATED = "nothing was repeated"
-    CHANCE = "one run of each row, chosen for being the fastest"
-    ALONE = "nothing to compare with"
+    CHEAPEST = "cheapest"
+    TIE = "tie with the cheapest"
+    """Its cost is not distinguishable from that of the cheapest."""
+    DEARER = "costs more than the cheapest"
+    NOT_ENOUGH_RUNS = "not enough runs"
+    NOT_COMPARED = "not compared"
+    """No run of it is equal in everything else to a run of the compared rows."""
+
+
+_ORDER = (RowVerdict.CHEAPEST, RowVerdict.TIE, RowVerdict.DEARER, RowVerdict.NOT_ENOUGH_RUNS, RowVerdict.NOT_COMPARED)
 
 
 @dataclass(frozen=True, slots=True)
 class PlaneRow:
-    """One configuration: what a run on it takes and costs, and what the draws say of it."""
+    """One configuration: time and cost of a run, and how the decision ranks it."""
 
-    rank: int
+    rank: int | None
+    """1 for the cheapest and its ties; None without a verdict."""
+    verdict: RowVerdict
     levels: dict[str, str]
     configuration: dict[str, str]
-    """What else is the same in all runs of this row, and not in all rows."""
+    """Further levels that all runs of this row share, and not all rows."""
     n: int
     n_all: int
-    """Runs that count in this row, of which ``n`` stand for it."""
+    """Valid runs of this row, of which ``n`` were taken."""
     flagged: int
     """Runs of this row whose times are flagged as outliers."""
     time_s: float
@@ -95,22 +105,20 @@ class PlaneRow:
     cost_low: float | None
     cost_high: float | None
     borrowed: bool
-    """Whether the intervals are from the pooled scatter of its kind, as there are few runs."""
+    """Whether the intervals come from the pooled spread of similar runs, as this row has few."""
     on_front: bool
     front_probability: float | None
-    cheapest_probability: float | None
-    fastest_probability: float | None
-    """Shares of the draws; None where nothing tells how times scatter."""
+    """Share of the draws; None where the spread of times is unknown."""
     rate: Rate
 
     @property
     def label(self) -> str:
-        """The levels, as people say them."""
+        """The levels in words."""
         return " ".join(self.levels.values())
 
     @property
     def runs(self) -> int:
-        """The runs that stand for it."""
+        """Number of runs taken."""
         return self.n
 
 
@@ -128,7 +136,7 @@ class FlipRow:
 
 @dataclass(frozen=True, slots=True)
 class PlaneView:
-    """The cost-effectiveness plane of one job, cheapest first; no rows when the book prices nothing of it."""
+    """The answer for one job with its rows; no rows when the price book has no price for any of them."""
 
     job: dict[str, str]
     book: str
@@ -150,6 +158,8 @@ class PlaneView:
     flagged_count: bool
     """Whether these count, as they do unless they are excluded."""
     draws: int
+    decision: Decision | None
+    """Which row costs least; None where no two rows can be compared."""
 
     @property
     def note(self) -> str | None:
@@ -163,77 +173,24 @@ class PlaneView:
         return "data_bytes" in self.job or any(letter.isdigit() for letter in sizes)
 
     @property
-    def certainty(self) -> Certainty | None:
-        """How sure it is that the first row is the cheapest; None without a row."""
-        if len(self.rows) < 2:
-            return Certainty.ALONE if self.rows else None
-        first = self.rows[0]
-        if first.cheapest_probability is None:
-            return Certainty.CHANCE if self.take == "fastest" else Certainty.NOT_REPEATED
-        if first.n == 1:
-            return Certainty.SINGLE_RUN
-        return Certainty.SURE if first.cheapest_probability >= SURE else Certainty.UNSURE
-
-    @property
     def headline(self) -> str:
-        """Which row is the cheapest and how sure that is, in words; empty without a row."""
+        """Which row costs least per run, in one sentence; empty without a row."""
         if not self.rows:
             return ""
-        first = self.rows[0]
-        words = CheapestWords(
-            first.label,
-            first.cost,
-            first.cost_low,
-            first.cost_high,
-            self.currency,
-            first.time_s,
-            first.n,
-            first.cheapest_probability,
-            self.draws,
-            [row.label for row in self.rivals],
-        )
-        match self.certainty:
-            case Certainty.SURE:
-                return words.sure()
-            case Certainty.UNSURE:
-                return words.unsure()
-            case Certainty.SINGLE_RUN:
-                return words.single()
-            case Certainty.NOT_REPEATED:
-                return words.not_repeated()
-            case Certainty.CHANCE:
-                return words.chance()
-        return words.alone()
-
-    @property
-    def rivals(self) -> tuple[PlaneRow, ...]:
-        """The other rows that may be the cheapest: in more than one of twenty draws."""
-        return tuple(row for row in self.rows[1:] if (row.cheapest_probability or 0) > 1 - SURE)
+        if len(self.rows) == 1:
+            return f"Nothing to compare with: {self.rows[0].label} is the only row with a price."
+        sentence = cheapest_sentence(self.decision) if self.decision else None
+        if sentence is None:
+            return "Not compared: no two runs of different rows are equal in everything else."
+        apart = sum(row.verdict in (RowVerdict.NOT_COMPARED, RowVerdict.NOT_ENOUGH_RUNS) for row in self.rows)
+        if apart:
+            sentence += f" {apart} of {len(self.rows)} rows are not compared with these."
+        return sentence
 
     @property
     def quadrants(self) -> Quadrants | None:
         """Where fast ends and slow begins among its rows, and cheap and dear."""
         return quadrants([row.time_s for row in self.rows], [float(row.cost) for row in self.rows])
-
-
-def facts_told(hosts: Iterable[tuple[str, str, Environment]]) -> dict[tuple[str, str], ClusterFacts]:
-    """Return what runs said of their clusters, by cluster and layout: the first that said something."""
-    found: dict[tuple[str, str], ClusterFacts] = {}
-    for cluster, layout, environment in hosts:
-        if (cluster, layout) not in found and (told := environment.cluster) is not None:
-            found[cluster, layout] = told
-    return found
-
-
-def facts_of_places(repository: Repository, table: RunTable) -> dict[tuple[str, str], ClusterFacts]:
-    """Return what one run on each cluster and layout says of its cluster."""
-    places = [name for name in ("cluster", "layout") if name in table.columns]
-    rows = first_rows(groups_by(table, places)).tolist()
-    names = (
-        [table.columns[name].text(row) or "" if name in places else "" for row in rows]
-        for name in ("cluster", "layout")
-    )
-    return facts_told(zip(*names, repository.environments_at(table, rows), strict=True))
 
 
 def default_factors(table: RunTable) -> tuple[str, ...]:
@@ -298,12 +255,13 @@ def _rows(
 ) -> list[PlaneRow]:
     costs = [cost_per_run(rate.per_h, float(s)) for rate, s in zip(rates, times.mean_s, strict=True)]
     common = set.intersection(*(set(levels[row].items()) for row in kept))
-    rows, shares = [], found.shares
-    for place, (row, rank) in enumerate(zip(kept, ranks(costs), strict=True)):
+    rows, shares = [], found.front_shares
+    for place, row in enumerate(kept):
         cost, time_s = float(costs[place]), float(times.mean_s[place])
         rows.append(
             PlaneRow(
-                rank=rank,
+                rank=None,
+                verdict=RowVerdict.NOT_COMPARED,
                 levels={name: levels[row][name] for name in by if name in levels[row]},
                 configuration={k: v for k, v in levels[row].items() if k not in by and (k, v) not in common},
                 n=int(times.n[place]),
@@ -318,9 +276,7 @@ def _rows(
                 cost_high=_end(found.cost_high[place], cost),
                 borrowed=bool(found.borrowed[place]),
                 on_front=bool(found.front[place]),
-                front_probability=None if shares is None else float(shares.front[place]),
-                cheapest_probability=None if shares is None else float(shares.cheapest[place]),
-                fastest_probability=None if shares is None else float(shares.fastest[place]),
+                front_probability=None if shares is None else float(shares[place]),
                 rate=rates[place],
             )
         )
@@ -355,7 +311,7 @@ def _plane_view(
     labels = [row.label for row in rows]
     return replace(
         empty,
-        rows=tuple(sorted(rows, key=lambda row: (row.rank, row.time_s))),
+        rows=tuple(rows),
         flips=tuple(_flip_row(flip, labels) for flip in flips(times.mean_s, as_prices)),
         draws=found.draws,
     )
@@ -390,7 +346,44 @@ def _empty_view(
         flagged=0,
         flagged_count=not options.exclude_flagged,
         draws=0,
+        decision=None,
     )
+
+
+def _decided(view: PlaneView, table: RunTable, costs: RunCosts, spread: SessionSpread) -> PlaneView:
+    """Return the view with the decision over the runs of its job (``table``), and with its rows ranked by it."""
+    varied = [name for name in view.by if len({row.levels.get(name) for row in view.rows}) > 1]
+    decisions = decide(table, DecisionRequest(",".join(varied)), costs, spread) if varied else ()
+    decision = next((made for made in decisions if made.cheapest), None)
+    rows = [
+        replace(row, verdict=_row_verdict(decision, " + ".join(row.levels.get(name, "") for name in varied)))
+        for row in view.rows
+    ]
+    rows.sort(key=lambda row: (_ORDER.index(row.verdict), row.cost, row.time_s))
+    ranked = [row for row in rows if row.verdict is RowVerdict.DEARER]
+    first = sum(row.verdict in (RowVerdict.CHEAPEST, RowVerdict.TIE) for row in rows)
+    rank_of = dict(zip(map(id, ranked), ranks([row.cost for row in ranked]), strict=True))
+    rows = [
+        replace(row, rank=1 if row.verdict in (RowVerdict.CHEAPEST, RowVerdict.TIE) else first + rank_of[id(row)])
+        if row.verdict in _ORDER[:3]
+        else row
+        for row in rows
+    ]
+    return replace(view, rows=tuple(rows), decision=decision)
+
+
+def _row_verdict(decision: Decision | None, option: str) -> RowVerdict:
+    if decision is None or decision.cheapest is None:
+        return RowVerdict.NOT_COMPARED
+    if option == decision.cheapest.option:
+        return RowVerdict.CHEAPEST if not decision.cheapest.ties else RowVerdict.TIE
+    if option in decision.cheapest.ties:
+        return RowVerdict.TIE
+    result = next((result for result in decision.options if result.option == option), None)
+    if option == decision.baseline or (result and result.cost):
+        return RowVerdict.DEARER
+    rows = [row for row in decision.results if row.option == option]
+    return RowVerdict.NOT_ENOUGH_RUNS if any(row.time for row in rows) else RowVerdict.NOT_COMPARED
 
 
 def _workers(table: RunTable, facts: PlaceFacts) -> Floats:
@@ -439,12 +432,15 @@ def plane_views(table: RunTable, facts: PlaceFacts, book: PriceBook, options: Pl
     parts = [part for part in np.split(rows[order], ends[:-1]) if len(part)]
     parts.sort(key=lambda part: int(part[0]))
     views, odd = [], np.flatnonzero(counted.flagged)
+    costs, spread = run_costs(facts, table, book, on=options.on), session_spread(table)
     for part in parts:
         job = jobs.of_row[part[0]]
         flagged = odd[jobs.of_row[odd] == job]
         apart = np.flatnonzero(implausible.rows & (jobs.of_row == job))
         shown = len(apart) + (len(flagged) if options.exclude_flagged else 0)
         view = _plane_view(table, part, (int(all_runs[job]) - len(part) - shown, flagged), facts, book, options)
+        if len(view.rows) > 1:
+            view = _decided(view, table.taken(part), replace(costs, per_h=costs.per_h[part]), spread)
         views.append(replace(view, set_apart=_set_apart(table, apart, implausible, options.by)))
     if not any(view.rows for view in views):
         raise SpecificationError(next(iter(views[0].unpriced.values())))

@@ -1,12 +1,13 @@
-"""The chapters on cost: of a job on each layout, and of a run in each row of the cost-effectiveness plane.
+"""Render the chapters on cost: which option is the cheapest, then cost per job by layout, or per run by configuration.
 
-In: what ``costs.py`` and ``planes.py`` made. Out: chapters of a document. Nothing is computed here.
+In: decisions, cost tables and cost-effectiveness planes. Out: chapters of a document. Nothing is computed here.
 """
 
 from collections.abc import Mapping, Sequence
 
 from assay.charts.plane import cost_plane
 from assay.charts.style import FULL_PX, HALF_PX
+from assay.questions.decisions.sentences import cost_headline
 from assay.questions.job_cost import CostView
 from assay.questions.planes import PlaneView
 from assay.questions.report_single import SingleReport
@@ -24,11 +25,13 @@ def cost_chapter(report: SingleReport, figure: ReportFigure | None) -> Chapter |
     cost = report.cost
     if cost is None or figure is None:
         return None
+    answer = cost_headline(report.decisions[0]) if report.decisions else None
     blocks: list[Block] = [
+        *([Paragraph(line(answer))] if answer else []),
         Paragraph(
             line(
-                f"The purchase price over the jobs that a cluster gets through in {cost.years:g} years of back-to-back "
-                f"use. Prices: {cost.book} of {cost.date}, {cost.source}."
+                f"Details: the purchase price over the jobs that a cluster completes in {cost.years:g} years of "
+                f"back-to-back use. Prices: {cost.book} of {cost.date}, {cost.source}."
             )
         ),
         *([Paragraph(line(cost.note), "warn")] if cost.note else []),
@@ -116,10 +119,10 @@ def planes_chapter(
     blocks: list[Block] = [
         Paragraph(
             line(
-                "All valid runs of each row, whatever else differs between them: ",
+                "The answer compares runs that are equal in everything except what makes a row. Tables and charts are "
+                "details: means over all valid runs of each row, ranked by the answer. ",
                 Code("assay cost"),
-                " shows the best configuration of each, and at which price the answer changes. On the front: "
-                f"no other row is both cheaper and faster. Prices: {first.book}, {first.date} ({first.source}).",
+                f" also shows break-even prices. Prices: {first.book}, {first.date} ({first.source}).",
             )
         )
     ]
@@ -130,8 +133,9 @@ def planes_chapter(
     ]
     planes: tuple[Block, ...] = cells[0][1:] if len(titled) == 1 else (Pair(tuple(cells)),)
     blocks += [
-        Fold("Time against money, every row", planes),
+        *(Paragraph(line(f"{title}: {view.headline}" if len(titled) > 1 else view.headline)) for title, view in titled),
         *(_rows(title, view) for title, view in titled),
+        Fold("Time against money, every row", planes),
         *(Paragraph(line(f"Left out: {text}."), "soft") for text in unpriced),
     ]
     return Chapter("cost", "Cost", tuple(blocks))
@@ -140,7 +144,7 @@ def planes_chapter(
 def _plane(title: str, view: PlaneView, name: str, palette: Mapping[str, str], width_px: int) -> ReportFigure:
     caption = (
         f"{title}: time and cost of a run, with 95 % intervals; {language.plural(len(view.rows), 'row')}, each of "
-        "all its valid runs. The larger a point, the more runs; the dashed line joins the front."
+        "all its valid runs. The larger a point, the more runs; the dashed line is the Pareto front."
     )
     return ReportFigure(name, lambda width: cost_plane(view.rows, palette, view.currency, width), caption, width_px)
 
@@ -155,6 +159,7 @@ def _rows(title: str, view: PlaneView) -> Block:
             amounts.money(r.cost, view.currency),
             amounts.money_interval(r.cost_low, r.cost_high, view.currency),
             "yes" if r.on_front else "no",
+            r.verdict.value,
         )
         for r in view.rows[:ROWS_SHOWN]
     ]
@@ -165,7 +170,8 @@ def _rows(title: str, view: PlaneView) -> Block:
         "#An hour",
         "#A run",
         "#95 % interval",
-        "On the front",
+        "Pareto front",
+        "Verdict",
     )
     part = f" (the first {ROWS_SHOWN} of {len(view.rows)})" if len(view.rows) > ROWS_SHOWN else ""
-    return table(columns, rows, f"{title}, cheapest first{part}")
+    return table(columns, rows, f"{title}: time and cost of a run{part}")

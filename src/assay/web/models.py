@@ -11,9 +11,10 @@ from assay.cost.pareto import Quadrants
 from assay.cost.tco import CostRatio
 from assay.explain.series import Series, SeriesName
 from assay.model import Run, Task
+from assay.questions.decisions.values import Decision
 from assay.questions.job_cost import CostPerformance
 from assay.questions.overview import RunCounts
-from assay.questions.planes import Certainty
+from assay.questions.planes import RowVerdict
 
 _TASK_FIELDS: Any = {name: (kind, ...) for name, kind in get_type_hints(Task).items() if name in Task.__struct_fields__}
 TaskAttempt: Any = create_model("TaskAttempt", __config__=ConfigDict(from_attributes=True), **_TASK_FIELDS)
@@ -125,7 +126,8 @@ class CostQuestion(Model):
 class CostRow(Model):
     """One configuration in seconds and money."""
 
-    rank: int
+    rank: int | None = Field(description="1 for the cheapest and its ties; null without a verdict.")
+    verdict: RowVerdict
     label: str
     levels: dict[str, str]
     configuration: dict[str, str]
@@ -142,8 +144,6 @@ class CostRow(Model):
     borrowed: bool = Field(description="Whether the interval is from the pooled scatter of its kind: of few runs.")
     on_front: bool
     front_probability: float | None
-    cheapest_probability: float | None
-    fastest_probability: float | None
 
 
 class FlipPrice(Model):
@@ -178,7 +178,7 @@ class CostPlane(Model):
     flagged: int
     flagged_count: bool
     size_told: bool
-    certainty: Certainty | None = Field(description="How sure it is that the first row is the cheapest.")
+    decision: Decision | None = Field(description="Which row costs least, over runs that are equal in all else.")
     headline: str = Field(description="The same in words.")
     note: str | None = Field(description="What to keep in mind of a lab's absolute times and money.")
     draws: int

@@ -2,7 +2,6 @@
 
 from assay.wording.amounts import money, money_interval
 from assay.wording.codes import meanings
-from assay.wording.costs import CheapestWords
 from assay.wording.language import capitalised, joined, moment, plural, slug
 from assay.wording.metrics import METRIC_GROUPS, metric_group, metric_text
 from assay.wording.numbers import NOTHING, count, interval_s, probability, rate, seconds, share, size, tenths

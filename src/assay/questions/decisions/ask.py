@@ -12,6 +12,7 @@ from assay.compare.device_classes import DEVICE_CLASS, with_device_class
 from assay.compare.matched import session_spread
 from assay.model import LAYOUT_FACTOR
 from assay.quality.flagging import odd_times
+from assay.questions.cluster_facts import facts_of_places
 from assay.questions.decisions.buyer import CHEAPEST, STORAGE, question_named, varied
 from assay.questions.decisions.caveats import in_order
 from assay.questions.decisions.costs import run_costs
@@ -19,7 +20,6 @@ from assay.questions.decisions.decide import decide
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.sentences import headline
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
-from assay.questions.planes import facts_of_places
 from assay.questions.runs import selected
 from assay.repository import Repository
 from assay.statistics import ABSENT, RunTable, usable

@@ -13,7 +13,7 @@ from assay.cost.parts import counts_from_facts
 from assay.cost.prices import run_price
 from assay.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, YEAR_H, PriceBook
-from assay.questions.planes import PlaceFacts
+from assay.questions.cluster_facts import PlaceFacts
 from assay.statistics import Floats, RunTable, first_rows, groups_by
 
 _PRICED_BY = ("cluster", LAYOUT_FACTOR, "network")
@@ -35,11 +35,14 @@ class RunCosts:
     """Cluster, layout and network that the book does not price, and why."""
 
 
-def run_costs(facts: PlaceFacts, table: RunTable, book: PriceBook, years: float | None = None) -> RunCosts:
+def run_costs(
+    facts: PlaceFacts, table: RunTable, book: PriceBook, years: float | None = None, on: str | None = None
+) -> RunCosts:
     """Return what the hardware of each run costs per hour: its total cost over ``years``, per hour of use.
 
     ``facts``: what runs recorded of each cluster and layout. ``years``: None for the book's amortisation, or three.
-    Power and maintenance are included where the book has them.
+    ``on``: the day whose prices apply; None for the date of the book. Power and maintenance are included where the book
+    has them.
     """
     if years is None:
         years = float(book.amortisation.years) if book.amortisation else YEARS
@@ -52,7 +55,7 @@ def run_costs(facts: PlaceFacts, table: RunTable, book: PriceBook, years: float 
         layout = levels.get(LAYOUT_FACTOR, "")
         counts = counts_from_facts(facts.get((levels.get("cluster", ""), layout)), layout, levels)
         try:
-            per_hour = float(run_price(book, counts, layout, years=years).total) / (years * YEAR_H)
+            per_hour = float(run_price(book, counts, layout, years=years, on=on).total) / (years * YEAR_H)
         except SpecificationError as error:
             unpriced[" ".join(levels.values())] = error.message
             continue

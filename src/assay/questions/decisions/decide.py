@@ -24,6 +24,7 @@ from assay.compare.sessions import session_warnings
 from assay.errors import SpecificationError, did_you_mean
 from assay.model import LAYOUT_FACTOR
 from assay.questions.decisions.caveats import caveats_of, in_order
+from assay.questions.decisions.cheapest import cheapest_of
 from assay.questions.decisions.costs import RunCosts
 from assay.questions.decisions.further_runs import further_runs
 from assay.questions.decisions.headline import Row, headline_of
@@ -153,6 +154,8 @@ def _decision(
         return None
     headline = headline_of(times, rows, code, levels, request.margin)
     example = times.strata.levels(table, strata[0])
+    shared = [s for s in strata if times.strata.levels(table, s)["workload"] in headline.shared_workloads]
+    codes = dict(zip(names, options, strict=True))
     decision = Decision(
         factor=factor,
         baseline=baseline,
@@ -167,6 +170,7 @@ def _decision(
         family=headline.family,
         margin=request.margin,
         currency=costs.currency if costs else None,
+        cheapest=cheapest_of(money, shared, headline.options, baseline, codes) if money else None,
         caveats=(),
         next_runs=(),
     )

@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.compare.matched import combine
 from assay.compare.option_estimates import OptionEstimates, PairEstimate
-from assay.questions.decisions.values import CostRatio, OptionResult, TimeRatio, WorkloadResult
+from assay.questions.decisions.values import CostRatio, CostVerdict, OptionResult, TimeRatio, WorkloadResult
 from assay.statistics import ALPHA, Estimate, InferenceScope, Verdict, holm_where_known, verdict_of
 from assay.workloads.catalogue import generates_input
 
@@ -71,8 +71,9 @@ def headline_of(
     def judged(row: Row) -> tuple[Verdict, TimeRatio | None, CostRatio | None]:
         number = position[id(row)]
         time = _time_ratio(row.time, time_p[number]) if row.time else None
-        cost = _cost_ratio(row, cost_p[number]) if row.time and row.cost else None
-        return _verdict(time, margin), time, cost
+        verdict = _verdict(time, margin)
+        cost = _cost_ratio(row, cost_p[number], enough_runs=verdict is not Verdict.NOT_ENOUGH_RUNS)
+        return verdict, time, cost
 
     results = tuple(WorkloadResult(row.workload, levels[row.option], *judged(row)) for row in rows)
     leader = max(compared, key=lambda row: row.time.mean.mean if row.time else -math.inf, default=None)
@@ -83,7 +84,7 @@ def headline_of(
     ties = {
         option: ratio
         for option in rivals
-        if (ratio := _tie(estimates, strata, option, leading, len(rivals))) is not None
+        if (ratio := tie_with(estimates, strata, option, leading, len(rivals))) is not None
     }
     ordered = sorted(overall, key=lambda row: -row.time.mean.mean if row.time else math.inf)
     return Headline(
@@ -156,11 +157,17 @@ def _time_ratio(estimate: PairEstimate, holm_p: float | None) -> TimeRatio:
     )
 
 
-def _cost_ratio(row: Row, holm_p: float | None) -> CostRatio | None:
+def _cost_ratio(row: Row, holm_p: float | None, *, enough_runs: bool) -> CostRatio | None:
     """Return option cost / baseline cost; None where a run behind the time has no price."""
     if row.time is None or row.cost is None or row.cost.runs != row.time.runs:
         return None
     inverse = row.cost.mean.ratio
+    if holm_p is None or not enough_runs:
+        verdict = CostVerdict.NOT_ENOUGH_RUNS
+    elif holm_p >= ALPHA:
+        verdict = CostVerdict.NOT_DISTINGUISHABLE
+    else:
+        verdict = CostVerdict.CHEAPER if inverse.value > 1 else CostVerdict.DEARER
     return CostRatio(
         ratio=1 / inverse.value,
         low=None if inverse.high is None else 1 / inverse.high,
@@ -168,6 +175,7 @@ def _cost_ratio(row: Row, holm_p: float | None) -> CostRatio | None:
         price_ratio=math.exp(row.time.mean.mean - row.cost.mean.mean),
         break_even_price_ratio=math.exp(row.time.mean.mean),
         holm_p=holm_p,
+        verdict=verdict,
     )
 
 
@@ -178,8 +186,13 @@ def _verdict(time: TimeRatio | None, margin: float) -> Verdict:
     return verdict_of(ratio, time.holm_p, time.groups, runs, margin=margin)
 
 
-def _tie(estimates: OptionEstimates, strata: Sequence[int], option: int, leader: int, rivals: int) -> TimeRatio | None:
-    """Return the leader's speedup over ``option`` where the two are not distinguishable; else None."""
+def tie_with(
+    estimates: OptionEstimates, strata: Sequence[int], option: int, leader: int, rivals: int
+) -> TimeRatio | None:
+    """Return the leader's speedup over ``option`` where the two are not distinguishable; else None.
+
+    ``estimates`` of costs give the ratio of costs. None where a stratum has no estimate.
+    """
     parts = [estimates.between(stratum, option, leader) for stratum in strata]
     known = [part for part in parts if part is not None]
     if len(known) < len(parts) or not known:

@@ -8,8 +8,8 @@ from assay.model import CONTAINERS, LAYOUT_FACTOR, MAP_SLOTS, WORKERS_FACTOR, Or
 from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.next_sentences import next_sentences
 from assay.questions.decisions.option_words import option_text, option_verb
-from assay.questions.decisions.values import CostRatio, Decision, OptionResult, TimeRatio, WorkloadResult
-from assay.statistics import ALPHA, Verdict
+from assay.questions.decisions.values import CostRatio, CostVerdict, Decision, OptionResult, TimeRatio, WorkloadResult
+from assay.statistics import Verdict
 from assay.wording import capitalised, column_title, format_interval, format_ratio, joined, plural, workload_title
 from assay.wording.verdicts import evidence_text, groups_and_runs, verdict_text
 
@@ -147,12 +147,14 @@ def cost_sentence(decision: Decision, level: str, cost: CostRatio) -> str:
     option, baseline = option_text(decision.factor, level), option_text(decision.factor, decision.baseline)
     amount = f"{format_ratio(cost.ratio)}× ({interval_text(cost)}) at {format_ratio(cost.price_ratio)}× the price"
     break_even = f"{format_ratio(cost.break_even_price_ratio)}× the price of {baseline}"
-    if cost.holm_p is None or cost.holm_p >= ALPHA:
+    if cost.verdict is CostVerdict.NOT_ENOUGH_RUNS:
+        return capitalised(f"not enough runs to compare the cost per job of {option} and {baseline}: {amount}.")
+    if cost.verdict is CostVerdict.NOT_DISTINGUISHABLE:
         return capitalised(
             f"the cost per job of {option} and {baseline} is not distinguishable: {amount}. "
             f"It is equal at {break_even}."
         )
-    if cost.ratio < 1:
+    if cost.verdict is CostVerdict.CHEAPER:
         return capitalised(
             f"a job on {option} costs less than on {baseline}: {amount}. It stays cheaper below {break_even}."
         )
@@ -161,12 +163,44 @@ def cost_sentence(decision: Decision, level: str, cost: CostRatio) -> str:
     )
 
 
+def cheapest_sentence(decision: Decision) -> str | None:
+    """Return which option has the lowest cost per job, or which options tie; None without prices."""
+    if decision.cheapest is None:
+        return None
+    factor, baseline = decision.factor, decision.baseline
+    cheapest, ties = decision.cheapest.option, decision.cheapest.ties
+    costs = {option.option: option.cost for option in decision.options if option.cost}
+    where = _where(decision.shared_workloads)
+    if ties:
+        named = [
+            f"{option_text(factor, name)} ({f'{format_ratio(costs[name].ratio)}×' if name in costs else '1×'})"
+            for name in (cheapest, *ties[: OPTIONS_NAMED - 1])
+        ]
+        more = len(ties) + 1 - len(named)
+        names = joined([*named, f"{more} more"] if more else named)
+        text = f"no option is shown to be the cheapest per job{where}: not distinguishable are {names}"
+    else:
+        text = f"{option_text(factor, cheapest)} {_verb(factor, cheapest)} the cheapest per job{where}"
+        if cheapest == baseline:
+            text += ": every other option costs more"
+        else:
+            cost = costs[cheapest]
+            text += f": {format_ratio(cost.ratio)}× the cost of {option_text(factor, baseline)} ({interval_text(cost)})"
+    return f"Simulated: {text}." if decision.origin == Origin.SIMULATED else f"{capitalised(text)}."
+
+
 def cost_headline(decision: Decision) -> str | None:
-    """Return what the leading option costs, or else the first other option; None without prices."""
+    """Return which option is the cheapest and what the leading option costs; None without prices.
+
+    With two options, the comparison of their costs says both.
+    """
     compared = [option for option in decision.options if option.cost]
     chosen = next((option for option in compared if option.option == decision.leader), None)
     chosen = chosen or next(iter(compared), None)
-    return cost_sentence(decision, chosen.option, chosen.cost) if chosen and chosen.cost else None
+    if chosen is None or chosen.cost is None:
+        return None
+    sentence = cost_sentence(decision, chosen.option, chosen.cost)
+    return sentence if len(compared) == 1 else f"{cheapest_sentence(decision)} {sentence}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +212,7 @@ class DecisionAnswer:
     evidence: str
     """What the headline rests on."""
     cost: str | None
-    """What the leading option costs; None without prices."""
+    """Which option is the cheapest, and what the leading option costs; None without prices."""
     sentences: tuple[str, ...]
     """One sentence for each result."""
     next: tuple[str, ...]

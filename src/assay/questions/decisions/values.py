@@ -69,6 +69,15 @@ class TimeRatio:
     """The same after Holm's correction over all estimates of the decision."""
 
 
+class CostVerdict(StrEnum):
+    """What a cost ratio comes to, after Holm's correction over all cost ratios of its decision."""
+
+    CHEAPER = "costs less"
+    DEARER = "costs more"
+    NOT_DISTINGUISHABLE = "not distinguishable"
+    NOT_ENOUGH_RUNS = "not enough runs"
+
+
 @dataclass(frozen=True, slots=True)
 class CostRatio:
     """Option cost / baseline cost of a job, from the same runs as the time ratio."""
@@ -81,6 +90,16 @@ class CostRatio:
     break_even_price_ratio: float
     """The option is cheaper per job while its price per hour is below this multiple of the baseline's."""
     holm_p: float | None
+    verdict: CostVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class Cheapest:
+    """The option with the lowest cost per job over the shared workloads."""
+
+    option: str
+    ties: tuple[str, ...]
+    """Options whose cost per job is not distinguishable from that of ``option``, the lowest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +193,8 @@ class Decision:
     margin: float
     currency: str | None
     """Currency of costs; None without a price book."""
+    cheapest: Cheapest | None
+    """None without a price for the baseline and one other option."""
     caveats: tuple[Caveat, ...]
     next_runs: tuple[FurtherRuns, ...]
     """At most three proposals for rows without a verdict."""
