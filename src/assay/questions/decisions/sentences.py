@@ -180,7 +180,7 @@ def cheapest_sentence(decision: Decision) -> str | None:
         names = joined([*named, f"{more} more"] if more else named)
         text = f"no option is shown to be the cheapest per job{where}: not distinguishable are {names}"
     else:
-        text = f"{option_text(factor, cheapest)} {_verb(factor, cheapest)} the cheapest per job{where}"
+        text = f"{option_text(factor, cheapest)} {option_verb(factor, cheapest)} the cheapest per job{where}"
         if cheapest == baseline:
             text += ": every other option costs more"
         else:
