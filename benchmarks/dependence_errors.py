@@ -1,10 +1,12 @@
 """How often statements are wrong where runs depend on each other: sessions, clusters, unequal sides, drift.
 
-Draws repositories with a known truth by the processes of ``processes.py`` and asks each question as its command does.
-Printed for each: the share of repositories in which a statement is wrong, the share of 95 % intervals that hold the
-truth, and how often a true effect is stated. ``statement_errors.py`` prints the same for runs that are independent.
+Draws repositories with a known truth by the processes of ``processes.py`` and asks each question as its command does;
+questions that a decision answers are asked of ``decide``. Printed for each: the share of repositories in which a
+statement is wrong, the share of 95 % intervals that hold the truth, and how often a true effect is stated.
+``statement_errors.py`` prints the same for runs that are independent.
 
-Run it with ``python benchmarks/dependence_errors.py``; with 500 repositories a row, a rate of 5 % is known to 2 %.
+Run it with ``python benchmarks/dependence_errors.py``; with 500 repositories a row, the standard error of a rate of
+5 % is 1 %.
 """
 
 from __future__ import annotations
@@ -19,14 +21,18 @@ from cost_errors import decision_on_costs
 from processes import Drawn, Rng
 
 from assay.compare.findings import ClaimAnswer, findings
-from assay.compare.matched import InferenceScope, match
+from assay.compare.matched import match
 from assay.compare.significance import best_of
 from assay.compare.speedups import speedups_of
 from assay.quality.anomalies import find_anomalies
 from assay.quality.changes import histories
-from assay.statistics import Verdict
+from assay.questions.decisions.costs import RunCosts
+from assay.questions.decisions.decide import decide
+from assay.questions.decisions.values import DecisionRequest
+from assay.statistics import InferenceScope, Verdict
 
 NOTHING = float("nan")
+Ask = Callable[[Rng, float], "Outcome"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,29 +44,56 @@ class Outcome:
     stated: float = NOTHING
 
 
-def verdicts(drawn: Drawn, gain: float, **asked: object) -> Outcome:
-    """Ask for the speedup of every level over L0, which is the same for all of them."""
-    ignore = frozenset({"cluster"}) if asked.get("ignore_cluster") else frozenset()
-    found = speedups_of(match(drawn.table, "layout", ignore), "L0")
-    said = [one.verdict for one in found]
-    wrong = {Verdict.SLOWER} if gain > 1 else {Verdict.FASTER, Verdict.SLOWER}
-    truth = float(np.exp(drawn.log_gain))
-    held = [one.low <= truth <= one.high for one in found if one.low is not None and one.high is not None]
-    stated = float(np.mean([one is Verdict.FASTER for one in said])) if gain > 1 else NOTHING
-    return Outcome(any(one in wrong for one in said), float(np.mean(held)) if held else NOTHING, stated)
+def decided(drawn: Drawn, gain: float, *, ignore: tuple[str, ...] = (), baseline: str = "L0") -> Outcome:
+    """Ask which options are faster; all but the baseline gain the same. Wrong: one is called so that is not."""
+    (decision,) = decide(drawn.table, DecisionRequest("layout", baseline, ignore=ignore))
+    gains = [drawn.log_gains_here.get(result.workload, drawn.log_gain) for result in decision.results]
+    wrong = any(
+        (result.verdict is Verdict.FASTER and true <= 0) or (result.verdict is Verdict.SLOWER and true >= 0)
+        for result, true in zip(decision.results, gains, strict=True)
+    )
+    held = [
+        result.time.low <= np.exp(true) <= result.time.high
+        for result, true in zip(decision.results, gains, strict=True)
+        if result.time and result.time.low is not None and result.time.high is not None
+    ]
+    stated = float(np.mean([result.verdict is Verdict.FASTER for result in decision.results])) if gain > 1 else NOTHING
+    return Outcome(wrong, float(np.mean(held)) if held else NOTHING, stated)
+
+
+def leading(drawn: Drawn, gain: float) -> Outcome:
+    """Ask which option leads, and which are tied with it. Wrong: a given one of the fastest options is neither."""
+    (decision,) = decide(drawn.table, DecisionRequest("layout", "L0"))
+    return Outcome(("L1" if gain > 1 else "L0") not in {decision.leader, *decision.ties})
+
+
+def cheapest(drawn: Drawn) -> Outcome:
+    """Ask what options of one price cost that are all alike. Wrong: a given one is not among the cheapest."""
+    costs = RunCosts(np.ones(len(drawn.table)), "USD", "one price", {})
+    (decision,) = decide(drawn.table, DecisionRequest("layout", "L0"), costs)
+    known = [result.cost for result in decision.results if result.cost]
+    held = [cost.low <= 1 <= cost.high for cost in known if cost.low is not None and cost.high is not None]
+    named = decision.cheapest
+    wrong = named is not None and "L0" not in {named.option, *named.ties}
+    return Outcome(wrong, float(np.mean(held)) if held else NOTHING)
 
 
 def of_clusters(rng: Rng, gain: float, clusters: int) -> Outcome:
-    """Ask for the gain on another cluster: the only statement that is about clusters not measured."""
-    found = speedups_of(match(processes.clusters_apart(rng, gain, clusters=clusters).table, "layout"), "HDD")
-    answers = [answer for one in found for answer in one.by_scope if answer.scope is InferenceScope.OTHER_CLUSTERS]
-    held = [one.low <= gain <= one.high for one in answers if one.low is not None and one.high is not None]
+    """Ask for the gain on another cluster, over both workloads: the only answer about clusters that were not measured.
+
+    Wrong: its interval leaves out the true gain.
+    """
+    found = speedups_of(match(processes.clusters_apart(rng, gain, clusters=clusters).table, "layout"), "HDD", by=None)
+    answers = [answer for row in found for answer in row.by_scope if answer.scope is InferenceScope.OTHER_CLUSTERS]
+    held = [
+        answer.low <= gain <= answer.high for answer in answers if answer.low is not None and answer.high is not None
+    ]
     return Outcome(not all(held), float(np.mean(held)) if held else NOTHING)
 
 
-def of_findings(rng: Rng, gain: float, clusters: int) -> Outcome:
+def of_findings(drawn: Drawn, gain: float) -> Outcome:
     """Ask the two claims on SSDs: on shuffle-heavy jobs they are faster, on CPU-bound ones within 10 %."""
-    (found,) = findings(processes.clusters_apart(rng, gain, clusters=clusters).table).values()
+    (found,) = findings(drawn.table).values()
     answers = {one.name: one.answer for one in found}
     truth = {"ssd-helps-shuffle": gain > 1, "ssd-not-for-cpu": gain <= 1.1}
     right = {True: ClaimAnswer.SUPPORTED, False: ClaimAnswer.CONTRADICTED}
@@ -97,33 +130,81 @@ def of_changes(rng: Rng, draw: Callable[[Rng], object]) -> Outcome:
     return Outcome(bool(histories(draw(rng)).changed))  # type: ignore[arg-type]
 
 
-def _verdict(draw: Callable[..., Drawn], **more: object) -> Callable[[Rng, float], Outcome]:
-    ignore = {"ignore_cluster": more.pop("ignore_cluster", False)}
-    return lambda rng, gain: verdicts(draw(rng, gain, **more), gain, **ignore)
+def _decided(draw: Callable[..., Drawn], ignore: tuple[str, ...] = (), **more: object) -> Ask:
+    return lambda rng, gain: decided(draw(rng, gain, **more), gain, ignore=ignore)
 
 
-Question = tuple[Callable[[Rng, float], Outcome], tuple[float, ...]]
+def _leading(draw: Callable[..., Drawn], **more: object) -> Ask:
+    return lambda rng, gain: leading(draw(rng, **more), gain)
+
+
+def _on_clusters(clusters: int) -> Ask:
+    return lambda rng, gain: decided(processes.clusters_apart(rng, gain, clusters=clusters), gain, baseline="HDD")
+
+
+def _cost(draw: Callable[..., Drawn], **more: object) -> Ask:
+    return lambda rng, _: cheapest(draw(rng, **more))
+
+
+def _claims(draw: Callable[..., Drawn], **more: object) -> Ask:
+    return lambda rng, gain: of_findings(draw(rng, gain, **more), gain)
+
+
+Question = tuple[Ask, tuple[float, ...]]
 BOTH, EQUAL = (1.0, 1.1, 1.3, 2.0), (1.0,)
+CLAIMED = (1.0, 1.3)
 QUESTIONS: dict[str, Question] = {
-    "compare: one session a side, 5 runs each": (_verdict(processes.one_after_the_other), BOTH),
-    "compare: one session a side, 20 runs each": (_verdict(processes.one_after_the_other, runs=20), EQUAL),
-    "compare: order of runs unknown, 5 runs each": (_verdict(processes.one_after_the_other, dated=False), BOTH),
-    "compare: four sessions a side, 5 runs each": (_verdict(processes.one_after_the_other, sessions=4), BOTH),
-    "compare: ten sessions a side, 3 runs each": (_verdict(processes.one_after_the_other, sessions=10, runs=3), BOTH),
-    "compare: blocks of one campaign, 5 runs each": (_verdict(processes.in_blocks), BOTH),
-    "compare: blocks of three campaigns, 5 runs each": (_verdict(processes.in_blocks, sessions=3), BOTH),
-    "compare: 3 against 20 runs, bimodal": (_verdict(processes.unequal, bimodal=True), BOTH),
-    "compare: 3 runs that scatter by 10 % against 20": (_verdict(processes.unequal, bimodal=False), BOTH),
-    "compare: eight verdicts, a session for each level": (_verdict(processes.one_after_the_other, levels=9), BOTH),
-    "speedup: the gain depends on a factor of 3 levels": (_verdict(processes.depends_on_factor), BOTH),
-    "speedup: the gain depends on a factor of 6 levels": (_verdict(processes.depends_on_factor, levels=6), BOTH),
+    "decide: one session a side, 5 runs each": (_decided(processes.one_after_the_other), BOTH),
+    "decide: one session a side, 20 runs each": (_decided(processes.one_after_the_other, runs=20), EQUAL),
+    "decide: one session a side, order of runs unknown": (_decided(processes.one_after_the_other, dated=False), BOTH),
+    "decide: one session a side, sessions differ by 15 %": (
+        _decided(processes.one_after_the_other, spread=0.15),
+        EQUAL,
+    ),
+    "decide: one session a side, 50 other sessions known": (_decided(processes.with_known_sessions), BOTH),
+    "decide: four sessions a side, 5 runs each": (_decided(processes.one_after_the_other, sessions=4), BOTH),
+    "decide: ten sessions a side, 3 runs each": (_decided(processes.one_after_the_other, sessions=10, runs=3), BOTH),
+    "decide: blocks of one campaign, 5 runs each": (_decided(processes.in_blocks), BOTH),
+    "decide: blocks of three campaigns, 5 runs each": (_decided(processes.in_blocks, sessions=3), BOTH),
+    "decide: four options in blocks of one campaign": (_decided(processes.in_blocks, levels=4), BOTH),
+    "decide: four options, a session for each": (_decided(processes.one_after_the_other, levels=4), BOTH),
+    "decide: nine options, a session for each": (_decided(processes.one_after_the_other, levels=9), BOTH),
+    "decide: four options with 2, 2, 20 and 20 runs": (
+        lambda rng, gain: decided(processes.uneven_levels(rng), gain),
+        EQUAL,
+    ),
+    "decide: 3 against 20 runs, bimodal": (_decided(processes.unequal, bimodal=True), BOTH),
+    "decide: 3 runs that scatter by 10 % against 20": (_decided(processes.unequal, bimodal=False), BOTH),
+    "decide: the gain depends on a factor of 3 levels": (_decided(processes.depends_on_factor), BOTH),
+    "decide: the gain depends on a factor of 6 levels": (_decided(processes.depends_on_factor, levels=6), BOTH),
+    "decide: 2 clusters 10 % apart, on these clusters": (_on_clusters(2), EQUAL),
+    "decide: 3 clusters 10 % apart, on these clusters": (_on_clusters(3), EQUAL),
+    "decide: clusters confound layouts, --ignore cluster": (_decided(processes.confounded, ("cluster",)), BOTH),
+    "decide: leader of four, blocks of one campaign": (_leading(processes.in_blocks, levels=4), EQUAL),
+    "decide: leader of four, a session for each": (_leading(processes.one_after_the_other, levels=4), EQUAL),
+    "decide: leader of four, four sessions for each": (
+        _leading(processes.one_after_the_other, levels=4, sessions=4),
+        EQUAL,
+    ),
+    "decide: leader of four with 2, 2, 20 and 20 runs": (_leading(processes.uneven_levels), EQUAL),
+    "decide: cheapest, blocks of one campaign": (_cost(processes.in_blocks, levels=4), EQUAL),
+    "decide: cheapest, a session for each of four options": (_cost(processes.one_after_the_other, levels=4), EQUAL),
+    "decide: cheapest, four sessions for each of four options": (
+        _cost(processes.one_after_the_other, levels=4, sessions=4),
+        EQUAL,
+    ),
+    "decide: cheapest, four options with 2, 2, 20 and 20 runs": (_cost(processes.uneven_levels), EQUAL),
     "speedup: for another cluster, 2 clusters 10 % apart": (lambda rng, gain: of_clusters(rng, gain, 2), EQUAL),
     "speedup: for another cluster, 3 clusters 10 % apart": (lambda rng, gain: of_clusters(rng, gain, 3), EQUAL),
-    "speedup: clusters confound layouts, --ignore cluster": (_verdict(processes.confounded, ignore_cluster=True), BOTH),
     "speedup: the fastest of four, 15 workloads": (lambda rng, _: of_fastest(rng), EQUAL),
-    "findings: two claims, 2 clusters 10 % apart": (lambda rng, gain: of_findings(rng, gain, 2), (1.0, 1.3)),
-    "findings: two claims, 3 clusters 10 % apart": (lambda rng, gain: of_findings(rng, gain, 3), (1.0, 1.3)),
-    "findings: two claims, 8 clusters 10 % apart": (lambda rng, gain: of_findings(rng, gain, 8), (1.0, 1.3)),
+    "findings: two claims, a session for each kind of disk": (
+        _claims(processes.claims_in_sessions, apart=True),
+        CLAIMED,
+    ),
+    "findings: two claims, in turns in one session": (_claims(processes.claims_in_sessions, apart=False), CLAIMED),
+    "findings: two claims, 2 clusters 10 % apart": (_claims(processes.clusters_apart, clusters=2), CLAIMED),
+    "findings: two claims, 3 clusters 10 % apart": (_claims(processes.clusters_apart, clusters=3), CLAIMED),
+    "findings: two claims, 8 clusters 10 % apart": (_claims(processes.clusters_apart, clusters=8), CLAIMED),
     "cost: spreads of 2, 2, 2 and 15 %, 5 runs each": (
         lambda rng, _: of_cost(rng, (0.02, 0.02, 0.02, 0.15), (5, 5, 5, 5)),
         EQUAL,
@@ -140,6 +221,14 @@ QUESTIONS: dict[str, Question] = {
     "outliers: 90 runs, scatter of 10 %": (lambda rng, _: of_outliers(rng, 0.10), EQUAL),
     "changes: sessions of 5 runs": (lambda rng, _: of_changes(rng, processes.histories_in_sessions), EQUAL),
     "changes: random walk of 2 % a run": (lambda rng, _: of_changes(rng, processes.random_walks), EQUAL),
+    "changes: random walk of 2 % a run, one configuration alone": (
+        lambda rng, _: of_changes(rng, lambda rng: processes.random_walks(rng, configurations=1)),
+        EQUAL,
+    ),
+    "changes: random walk of 2 % a run, ten configurations": (
+        lambda rng, _: of_changes(rng, lambda rng: processes.random_walks(rng, configurations=10)),
+        EQUAL,
+    ),
 }
 
 

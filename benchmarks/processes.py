@@ -9,7 +9,7 @@ are a week apart. All draws come from the generator that is given, so a seed giv
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,8 @@ class Drawn:
 
     table: RunTable
     log_gain: float
+    log_gains_here: dict[str, float] = field(default_factory=dict)
+    """The true mean log gain on the clusters that were measured, by workload, where it differs between clusters."""
 
 
 def table_of(rows: Sequence[dict[str, str]], logs: Array, started_unix_s: Array, **metrics: Array) -> RunTable:
@@ -53,23 +55,50 @@ def starts(session: NDArray[np.int64]) -> Array:
 
 
 def one_after_the_other(
-    rng: Rng, gain: float = 1.0, *, levels: int = 2, sessions: int = 1, runs: int = 5, dated: bool = True
+    rng: Rng,
+    gain: float = 1.0,
+    *,
+    levels: int = 2,
+    sessions: int = 1,
+    runs: int = 5,
+    dated: bool = True,
+    spread: float = SESSION_SPREAD,
 ) -> Drawn:
-    """All levels in turn, each in ``sessions`` sessions that no other level shares: A … A, then B … B."""
+    """All levels in turn, each in ``sessions`` sessions that no other level shares: A … A, then B … B.
+
+    ``spread``: standard deviation of a session's effect on log times.
+    """
     level = np.repeat(np.arange(levels), sessions * runs)
     session = np.repeat(np.arange(levels * sessions), runs)
-    logs = rng.normal(0, SESSION_SPREAD, levels * sessions)[session] + rng.normal(0, NOISE, len(level))
+    logs = rng.normal(0, spread, levels * sessions)[session] + rng.normal(0, NOISE, len(level))
     logs -= np.log(gain) * (level > 0)
     rows = [{"workload": "terasort", "layout": f"L{n}"} for n in level]
     when = starts(session) if dated else np.full(len(level), np.nan)
     return Drawn(table_of(rows, logs, when), float(np.log(gain)))
 
 
-def in_blocks(rng: Rng, gain: float = 1.0, *, sessions: int = 1, blocks: int = 5) -> Drawn:
+def with_known_sessions(rng: Rng, gain: float = 1.0, *, workloads: int = 5, sessions: int = 10, runs: int = 5) -> Drawn:
+    """One session a side, in a repository whose other workloads show how much sessions differ.
+
+    Each of the other workloads has three runs in each of ``sessions`` sessions, all with layout A.
+    """
+    asked = one_after_the_other(rng, gain, runs=runs)
+    session = np.repeat(np.arange(workloads * sessions), 3)
+    logs = rng.normal(0, SESSION_SPREAD, workloads * sessions)[session] + rng.normal(0, NOISE, len(session))
+    rows = [{"workload": "terasort", "layout": asked.table.columns["layout"].text(n) or ""} for n in range(2 * runs)]
+    rows += [{"workload": f"other{n // sessions}", "layout": "L0"} for n in session]
+    logs = np.concatenate((np.log(asked.table.values["duration_s"]) - BASE, logs))
+    when = np.concatenate((asked.table.values["started_unix_s"], starts(session + 10)))
+    return Drawn(table_of(rows, logs, when), asked.log_gain)
+
+
+def in_blocks(rng: Rng, gain: float = 1.0, *, sessions: int = 1, blocks: int = 5, levels: int = 2) -> Drawn:
     """A plan's campaigns: blocks A B, B A, … within each session, as assay orders its own runs."""
-    level = np.array([(block + turn) % 2 for _ in range(sessions) for block in range(blocks) for turn in range(2)])
-    session = np.repeat(np.arange(sessions), 2 * blocks)
-    logs = rng.normal(0, SESSION_SPREAD, sessions)[session] + rng.normal(0, NOISE, len(level)) - np.log(gain) * level
+    turns = range(levels)
+    level = np.array([(block + turn) % levels for _ in range(sessions) for block in range(blocks) for turn in turns])
+    session = np.repeat(np.arange(sessions), levels * blocks)
+    logs = rng.normal(0, SESSION_SPREAD, sessions)[session] + rng.normal(0, NOISE, len(level))
+    logs -= np.log(gain) * (level > 0)
     rows = [
         {"workload": "terasort", "layout": f"L{n}", "campaign_id": f"c{s}"} for n, s in zip(level, session, strict=True)
     ]
@@ -89,6 +118,35 @@ def unequal(rng: Rng, gain: float = 1.0, *, bimodal: bool, small: int = 3, large
     rows = [{"workload": "terasort", "layout": f"L{n}"} for n in level]
     when = starts(np.zeros(len(level), dtype=np.int64))
     return Drawn(table_of(rows, logs - np.log(gain) * level, when), float(np.log(gain)))
+
+
+def uneven_levels(
+    rng: Rng, *, runs: tuple[int, ...] = (2, 2, 20, 20), spreads: tuple[float, ...] = (0.10, 0.10, 0.02, 0.02)
+) -> Drawn:
+    """Levels that are all alike, with these numbers of runs and spreads, in one session and in random order."""
+    level = rng.permutation(np.repeat(np.arange(len(runs)), runs))
+    logs = rng.normal(0, 1, len(level)) * np.array(spreads)[level]
+    rows = [{"workload": "terasort", "layout": f"L{n}"} for n in level]
+    return Drawn(table_of(rows, logs, starts(np.zeros(len(level), dtype=np.int64))), 0.0)
+
+
+def claims_in_sessions(rng: Rng, gain: float = 1.0, *, apart: bool, sets: int = 8) -> Drawn:
+    """SSDs against hard disks on TeraSort and wordcount: each in a session (``apart``), or in turns in one session."""
+    cells = [(name, block, ssd) for name in ("terasort", "wordcount") for block in range(sets) for ssd in (0, 1)]
+    cells = sorted(cells, key=lambda cell: cell[2]) if apart else cells
+    session = np.array([ssd if apart else 0 for _, _, ssd in cells])
+    logs = rng.normal(0, SESSION_SPREAD, 2)[session] + rng.normal(0, 0.03, len(cells))
+    logs -= np.log(gain) * np.array([ssd for _, _, ssd in cells])
+    rows = [
+        {
+            "workload": name,
+            "layout": ("HDD", "SSD")[ssd],
+            "layout_devices": ("1 hdd", "1 ssd")[ssd],
+            "dfs.blocksize": str(b),
+        }
+        for name, b, ssd in cells
+    ]
+    return Drawn(table_of(rows, logs, starts(session)), float(np.log(gain)))
 
 
 def depends_on_factor(rng: Rng, gain: float = 1.0, *, levels: int = 3, sets: int = 4) -> Drawn:
@@ -115,9 +173,11 @@ def depends_on_factor(rng: Rng, gain: float = 1.0, *, levels: int = 3, sets: int
 def clusters_apart(rng: Rng, gain: float = 1.0, *, clusters: int = 2, sets: int = 8) -> Drawn:
     """SSDs against hard disks on TeraSort and wordcount; what they gain differs by 10 % from cluster to cluster."""
     rows, logs = [], []
+    here = dict.fromkeys(("terasort", "wordcount"), float(np.log(gain)))
     for cluster in range(clusters):
-        for workload in ("terasort", "wordcount"):
+        for workload in here:
             own = rng.normal(0, APART)
+            here[workload] += own / clusters
             for block in range(sets):
                 for layout, devices in (("HDD", "1 hdd"), ("SSD", "1 ssd")):
                     rows.append(
@@ -131,7 +191,7 @@ def clusters_apart(rng: Rng, gain: float = 1.0, *, clusters: int = 2, sets: int 
                     )
                     logs.append(-(np.log(gain) + own) * (layout == "SSD") + rng.normal(0, 0.03))
     when = starts(np.zeros(len(rows), dtype=np.int64))
-    return Drawn(table_of(rows, np.array(logs), when), float(np.log(gain)))
+    return Drawn(table_of(rows, np.array(logs), when), float(np.log(gain)), here)
 
 
 def many_workloads(rng: Rng, *, workloads: int = 15, levels: int = 4, sets: int = 6) -> Drawn:

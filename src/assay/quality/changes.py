@@ -53,6 +53,13 @@ _NEAR, _FAR = 2, 8
 """Distances of two runs whose differences show whether the level wanders."""
 _WANDER_ERRORS = 2.0
 _WANDER_NOISE_MIN = 0.1
+WANDER_MIN, WANDER_MIN_LONG = 0.3, 0.4
+"""Smallest step of wandering that an abrupt change must exceed, in standard deviations of a run: in a history of two
+times :data:`ABRUPT_RUNS` runs or fewer, and in a longer one, where the place is the most likely of many stretches."""
+ABRUPT_RUNS = 10
+"""Runs before and after a change within which it must show, where few histories show whether levels wander."""
+_WANDER_SHOWN = 40
+"""Minimum number of distinct stretches of :data:`_FAR` runs that show how far levels wander."""
 _CHI_SQUARE_MEDIAN = 0.4549
 """Median of the square of a standard normal."""
 _TELLING = 5
@@ -208,13 +215,22 @@ class Nothing:
     """The statistic of histories in which nothing happened, by their length; drawn as they are needed, and seeded.
 
     ``wander``: the step of a random walk that is added, in standard deviations of a run (:func:`wander_of`).
+    ``few``: whether few runs show how far levels wander. Then each change is tested a second time, within
+    :data:`ABRUPT_RUNS` runs before and after it: a level that wanders goes far in many runs, and hardly in a few.
     """
 
-    def __init__(self, correlation: float = 0.0, seed: int = SEED, wander: float = 0.0) -> None:
+    def __init__(self, correlation: float = 0.0, seed: int = SEED, wander: float = 0.0, few: bool = False) -> None:
+        self._abrupt = (
+            [Nothing(correlation, seed, max(wander, least)) for least in (WANDER_MIN, WANDER_MIN_LONG)] if few else []
+        )
         self.correlation = round(correlation, 2)
         self.wander = round(wander, 2)
         self._seed = seed
         self._drawn: dict[int, Floats] = {}
+
+    def of_abrupt_changes(self, runs: int) -> Nothing | None:
+        """Return what an abrupt change in a history of ``runs`` runs is tested against; None where none must be."""
+        return self._abrupt[runs > 2 * ABRUPT_RUNS] if self._abrupt else None
 
     def _more(self, n: int, count: int) -> Floats:
         known = self._drawn.get(n, np.zeros(0))
@@ -250,15 +266,17 @@ class Nothing:
 def nothing_of(histories_logs: Sequence[Floats]) -> Nothing:
     """Return what chance does to histories whose runs depend on each other as in these.
 
-    Levels that large changes part are no wandering, so the smaller of two estimates counts: of whole histories, and of
-    the parts between large changes.
+    Levels between large changes do not wander, so the smaller of two estimates counts: of whole histories, and of the
+    parts between large changes. A few histories show wandering badly, so each of their changes must also be abrupt
+    (:class:`Nothing`).
     """
     correlation = correlation_of(histories_logs)
     wander = wander_of(histories_logs, correlation)
     if wander:
         parts = [part for logs in histories_logs for part in _levels(logs, Nothing())]
         wander = min(wander, wander_of(parts, correlation, errors=1.0))
-    return Nothing(correlation, wander=wander)
+    stretches = sum(max(0, len(logs) - _FAR) for logs in histories_logs) / _FAR
+    return Nothing(correlation, wander=wander, few=stretches < _WANDER_SHOWN)
 
 
 def _test(values: Floats, nothing: Nothing, alpha: float, draws: int = DRAWS) -> tuple[float, int]:
@@ -287,13 +305,19 @@ def change_places(values: Floats, nothing: Nothing | None = None, *, alpha: floa
 
 
 def _confirmed(values: Floats, places: list[int], nothing: Nothing, alpha: float) -> list[tuple[int, float]]:
-    """Return the changes that also stand between their neighbours, each moved to its best place there."""
+    """Return the changes that also show between their neighbours, each moved to its best place there."""
     while True:
         bounds = [0, *places, len(values)]
         again = [_test(values[a:c], nothing, alpha) for a, c in zip(bounds, bounds[2:], strict=False)]
+        moved = [bounds[i] + place for i, (_, place) in enumerate(again)]
+        abrupt = nothing.of_abrupt_changes(len(values))
+        if abrupt is not None:
+            for i, place in enumerate(moved):
+                near = values[max(bounds[i], place - ABRUPT_RUNS) : min(bounds[i + 2], place + ABRUPT_RUNS)]
+                again[i] = max(again[i][0], _test(near, abrupt, alpha)[0]), again[i][1]
         weakest = max(range(len(places)), key=lambda i: again[i][0], default=None)
         if weakest is None or again[weakest][0] <= alpha:
-            return sorted({bounds[i] + again[i][1]: again[i][0] for i in range(len(places))}.items())
+            return sorted({place: p for place, (p, _) in zip(moved, again, strict=True)}.items())
         del places[weakest]
 
 
