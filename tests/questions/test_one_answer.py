@@ -13,11 +13,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from starlette.testclient import TestClient
 
 from assay.cli.main import assay
-from assay.model.run import Origin
-from assay.questions.decisions.ask import decisions_of
+from assay.model.run import Origin, Run
+from assay.questions.decisions.answers import QuestionAnswer, answer_questions
+from assay.questions.decisions.buyer import BUYER_QUESTIONS
 from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.question_sentences import view_of
 from assay.questions.decisions.sentences import answer_of, basis_text, cost_headline, evidence, headline, interval_text
 from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.flags import flags_in
@@ -34,66 +37,95 @@ pytestmark = pytest.mark.slow
 ALOJA = ROOT.parent / "shared" / "data" / "aloja" / "aloja-execs-2014-09-dump.csv"
 
 
+QUESTIONS = tuple(question.name for question in BUYER_QUESTIONS)
+SCALED_S = {"2": 60.0, "3": 43.0, "4": 35.0, "6": 28.5}
+"""Run times by number of workers: contention 0.05, coherency 0.04 over multiples of two workers, before rounding."""
+
+
 @dataclass(frozen=True)
 class Case:
-    """A repository, with its price book if it has one."""
+    """A repository with its price book, if any, and what every interface shows of the six questions."""
 
     root: Path
     prices: Path | None
+    answers: dict[str, QuestionAnswer]
+    client: TestClient
+    overview: str
+    """The overview page as text."""
+    report: str
+    """The report on storage as text."""
 
 
 def clusters(root: Path) -> None:
-    """Three clusters, two of them with layouts in common, one with its own."""
-    number, runs = 0, []
+    """Write runs of three clusters, two with layouts in common; one also varies workers, one containers."""
+    runs: list[Run] = []
+
+    def add(duration_s: float, cluster: str, layout: str, **levels: str) -> None:
+        for repetition in range(3):
+            number = len(runs)
+            runs.append(
+                make_run(
+                    number,
+                    cluster=cluster,
+                    layout=layout,
+                    levels={"layout": layout, **levels},
+                    lab_scale=None,
+                    repetition=repetition,
+                    duration_s=duration_s * (1 + 0.01 * ((number * 7) % 5)),
+                )
+            )
+
     for cluster, times in {
-        "rack-1": {"HD2": 60.0, "SS2": 44.0, "HS5": 50.0},
+        "rack-1": {"HD2": 60.0, "HD4": 41.0, "SS2": 44.0, "HS5": 50.0},
         "rack-2": {"HD2": 66.0, "SS2": 47.0},
         "cloud": {"RL1": 90.0, "RL3": 80.0},
     }.items():
         for layout, time_s in times.items():
             for network in ("ETH", "IB"):
-                for repetition in range(3):
-                    number += 1
-                    levels = {"layout": layout, "network": network}
-                    duration_s = time_s * (0.95 if network == "IB" else 1.0) * (1 + 0.01 * ((number * 7) % 5))
-                    runs.append(
-                        make_run(
-                            number,
-                            cluster=cluster,
-                            layout=layout,
-                            levels=levels,
-                            lab_scale=None,
-                            repetition=repetition,
-                            duration_s=duration_s,
-                        )
-                    )
+                add(time_s * (0.95 if network == "IB" else 1.0), cluster, layout, network=network)
+    for workers, time_s in SCALED_S.items():
+        add(time_s, "rack-1", "HD2", workers=workers)
+    for containers, time_s in {"2": 50.0, "4": 40.0, "8": 39.0}.items():
+        add(time_s, "rack-2", "HD2", containers=containers)
     build_repository(root, runs)
+
+
+def repository_of(name: str, folder: Path) -> tuple[Path, Path | None]:
+    """Make one of the four repositories; return it with its price book."""
+    root, prices = folder / "repository", folder / "prices.yaml"
+    if name == "aloja":
+        if not ALOJA.exists():
+            pytest.skip(f"SKIPPED LOUDLY: no {ALOJA.name}, so ALOJA's dump was not asked")
+        assert CliRunner().invoke(assay, ["import", str(ALOJA), "--repository", str(root)]).exit_code == 0
+        return root, None
+    if name == "clusters":
+        clusters(root)
+        return root, None
+    prices.write_text(PRICES_YAML)
+    simulated = [replace(run, origin=Origin.SIMULATED, cold=None) for run in study_runs()]
+    build_repository(root, simulated if name == "simulated" else None)
+    return root, prices
 
 
 @pytest.fixture(scope="module", params=["lab", "clusters", "aloja", "simulated"])
 def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Case:
     folder = tmp_path_factory.mktemp(request.param)
-    root, prices = folder / "repository", folder / "prices.yaml"
-    prices.write_text(PRICES_YAML)
-    if request.param == "lab":
-        build_repository(root)
-        return Case(root, prices)
-    if request.param == "clusters":
-        clusters(root)
-        return Case(root, None)
-    if request.param == "simulated":
-        build_repository(root, [replace(run, origin=Origin.SIMULATED, cold=None) for run in study_runs()])
-        return Case(root, prices)
-    if not ALOJA.exists():
-        pytest.skip(f"SKIPPED LOUDLY: no {ALOJA.name}, so ALOJA's dump was not asked")
-    assert CliRunner().invoke(assay, ["import", str(ALOJA), "--repository", str(root)]).exit_code == 0
-    return Case(root, None)
-
-
-def decisions(case: Case, factor: str) -> tuple[Decision, ...]:
-    repository = Repository.open(case.root)
-    book = load_prices(case.prices) if case.prices else None
-    return decisions_of(repository, flags_in(repository).table, DecisionRequest(factor, prices=book))
+    root, prices = repository_of(request.param, folder)
+    repository = Repository.open(root)
+    book = load_prices(prices) if prices else None
+    answers = answer_questions(repository, flags_in(repository).table, DecisionRequest(prices=book))
+    client = client_of(root, book=book)
+    arguments = ["report", "-o", str(folder / "report.html"), "--repository", str(root)]
+    written = CliRunner().invoke(assay, [*arguments, *(["--prices", str(prices)] if prices else [])])
+    assert written.exit_code == 0, written.output
+    return Case(
+        root,
+        prices,
+        {answer.question.name: answer for answer in answers},
+        client,
+        text_of(client.get("/").text),
+        text_of((folder / "report.html").read_text(encoding="utf-8")),
+    )
 
 
 def printed(case: Case, command: str, *arguments: str) -> str:
@@ -135,39 +167,61 @@ def text_of(page: str) -> str:
     return html.unescape(re.sub(r"<[^>]+>", " ", re.sub(r"</(tr|p|h\d|li)>", "\n", rows))).replace("\u202f", " ")
 
 
-@pytest.mark.parametrize("factor", ["layout", "network"])
-def test_terminal_json_api_pages_and_report_print_the_same_decision(case: Case, factor: str, tmp_path: Path) -> None:
-    asked = decisions(case, factor) if factor == "layout" or _varies(case, factor) else ()
-    if not asked:
-        pytest.skip(f"all runs have the same {factor}")
-    shown = printed(case, "decide", factor, "--all")
-    book = load_prices(case.prices) if case.prices else None
-    client = client_of(case.root, book=book)
-    answers = json_value([answer_of(decision) for decision in asked])
-    assert json.loads(printed(case, "decide", factor, "--json")) == answers
-    assert client.get("/api/v1/decisions", params={"factor": factor}).json() == answers
-    pages = [text_of(client.get(address).text) for address in ("/", f"/speedup?by={factor}")]
-    for decision in asked:
+def without_spaces(text: str) -> str:
+    """Return the text without spaces, some of which stand for the tags of code on a page."""
+    return re.sub(r"\s+", "", text)
+
+
+def test_every_interface_lists_the_six_questions_with_the_same_sentences(case: Case) -> None:
+    views = [view_of(answer) for answer in case.answers.values()]
+    assert tuple(view.name for view in views) == QUESTIONS
+    assert json.loads(printed(case, "decide", "--json")) == json_value(views)
+    assert case.client.get("/api/v1/questions").json() == json_value(views)
+    listing = printed(case, "decide")
+    for view in views:
+        assert f"{view.name:<10}  {view.answer}\n" in listing
+        assert view.answer in case.overview
+        assert view.evidence in case.overview
+        assert (view.cost or "") in case.overview
+        if view.next_step:
+            assert f"next: {view.next_step}\n" in listing
+            assert without_spaces(f"Next: {view.next_step}".replace("`", "")) in without_spaces(case.overview)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_every_interface_prints_the_same_decisions(case: Case, name: str) -> None:
+    answer = case.answers[name]
+    shown = printed(case, "decide", name, "--all")
+    answers = json_value([answer_of(decision) for decision in answer.decisions])
+    assert json.loads(printed(case, "decide", name, "--json")) == answers
+    assert case.client.get("/api/v1/decisions", params={"factor": name}).json() == answers
+    if not answer.decisions:
+        view = view_of(answer)
+        assert f"{view.answer}\nnext: {view.next_step}\n" in shown
+        return
+    for decision in answer.decisions:
         assert_printed(shown, decision)
-        for page in pages:
-            assert_printed(page, decision)
-        if not case.prices:
-            assert_printed(printed(case, "compare", "--by", factor, "--all"), decision)
-            assert_printed(printed(case, "speedup", "--by", factor, "--all"), decision)
-        elif factor == "layout":
-            assert_printed(printed(case, "tco"), decision)
-    report = tmp_path / "report.html"
-    prices = ["--prices", str(case.prices)] if case.prices else []
-    arguments = ["report", "-o", str(report), "--by", factor, *prices, "--repository", str(case.root)]
-    assert CliRunner().invoke(assay, arguments).exit_code == 0
-    written = text_of(report.read_text(encoding="utf-8"))
-    for decision in asked:
-        assert headline(decision) in written
-    if len(asked[0].results) <= ROWS_MAX:
-        assert_printed(written, asked[0])
-    assert (cost_headline(asked[0]) or "") in written
+        assert_printed(case.overview, decision)
 
 
-def _varies(case: Case, factor: str) -> bool:
-    table = Repository.open(case.root).table()
-    return factor in table.columns and len(table.columns[factor].levels) > 1
+@pytest.mark.parametrize(("name", "factor"), [("storage", "layout"), ("network", "network")])
+def test_compare_speedup_and_tco_print_the_same_decisions(case: Case, name: str, factor: str) -> None:
+    page = text_of(case.client.get(f"/speedup?by={factor}").text) if case.answers[name].decisions else ""
+    texts = [page]
+    if not case.prices:
+        texts += [printed(case, command, "--by", factor, "--all") for command in ("compare", "speedup")]
+    elif name == "storage":
+        texts.append(printed(case, "tco"))
+    for decision in case.answers[name].decisions:
+        for text in texts:
+            assert_printed(text, decision)
+
+
+def test_the_report_prints_the_same_decisions(case: Case) -> None:
+    for decision in case.answers["storage"].decisions:
+        assert headline(decision) in case.report
+        assert evidence(decision) in case.report
+        assert (cost_headline(decision) or "") in case.report
+    first = case.answers["storage"].decisions[0]
+    if len(first.results) <= ROWS_MAX:
+        assert_printed(case.report, first)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from assay.compare.disk_counts import DISK_KIND, DISKS, disks_of, with_disks
 from assay.model import MAP_SLOTS, Run
 from assay.questions.decisions.answers import Obstacle, QuestionAnswer, answer_questions
 from assay.questions.decisions.buyer import BUYER_QUESTIONS
+from assay.questions.decisions.curve import curve_of
 from assay.questions.decisions.question_sentences import answer_sentence, next_step, view_of
 from assay.questions.decisions.values import DecisionRequest
 from assay.questions.flags import flags_in
@@ -158,3 +160,41 @@ def test_terminal_json_api_and_overview_list_the_same_questions(tmp_path: Path) 
         assert single.exit_code == 0
         assert view.answer in single.output
         assert view.answered or (view.next_step or "") in single.output
+
+
+SCALED_S = {
+    workers: 60.0 * (1 + 0.05 * (n - 1) + 0.04 * n * (n - 1)) / n
+    for workers, n in (("2", 1.0), ("3", 1.5), ("4", 2.0), ("6", 3.0))
+}
+"""Run times that follow the Universal Scalability Law with contention 0.05 and coherency 0.04."""
+
+
+def test_the_curve_of_workers_is_the_same_on_every_surface_and_marks_extrapolation(tmp_path: Path) -> None:
+    root = tmp_path / "r"
+    runs = interleaved(
+        make_run(
+            10 * number + repetition,
+            levels={"layout": "HD2", "workers": workers},
+            duration_s=time_s * (1 + 0.01 * (repetition - 1)),
+        )
+        for number, (workers, time_s) in enumerate(SCALED_S.items())
+        for repetition in range(3)
+    )
+    answer = answers(runs, root)["nodes"]
+    curve = curve_of(answer.decisions[0])
+    assert curve is not None
+    assert curve.law is not None
+    assert (curve.law.contention, curve.law.coherency) == pytest.approx((0.05, 0.04), rel=0.02)
+    assert [point.level for point in curve.points] == [2.0, 3.0, 4.0, 6.0]
+    peak = 2 * math.sqrt(0.95 / 0.04)
+    assert f"Extrapolated: the fitted scalability law peaks at {peak:.3g}, beyond the measured range." in curve.sentence
+    text = CliRunner().invoke(assay, ["decide", "nodes", "--repository", str(root)]).output
+    page = client_of(root).get("/").text
+    report = tmp_path / "report.html"
+    arguments = ["report", "-o", str(report), "--by", "workers", "--repository", str(root)]
+    assert CliRunner().invoke(assay, arguments).exit_code == 0
+    for surface in (text, page, report.read_text(encoding="utf-8")):
+        assert curve.sentence in surface
+        for point in curve.points[1:]:
+            assert point.efficiency is not None
+            assert f"{point.efficiency:.0%}" in surface
