@@ -6,9 +6,19 @@ from assay.questions.decisions.answers import Obstacle, QuestionAnswer, Unanswer
 from assay.questions.decisions.buyer import CHEAPEST
 from assay.questions.decisions.next_sentences import next_sentences
 from assay.questions.decisions.option_words import option_text
-from assay.questions.decisions.sentences import DecisionAnswer, answer_of, cost_headline, evidence, headline
+from assay.questions.decisions.sentences import (
+    DecisionAnswer,
+    answer_of,
+    cheapest_sentence,
+    cost_headline,
+    cost_sentence,
+    evidence,
+    headline,
+)
 from assay.wording import joined, plural
 
+COSTS_NAMED = 2
+"""Maximum number of options whose costs are named as evidence, the lowest first."""
 LEVELS_NAMED = 5
 """Maximum number of levels named in a sentence."""
 
@@ -19,7 +29,7 @@ def answer_sentence(answer: QuestionAnswer) -> str:
         return _unanswered_sentence(answer, answer.unanswered)
     first = answer.decisions[0]
     if answer.question.name == CHEAPEST:
-        return cost_headline(first) or headline(first)
+        return cheapest_sentence(first) or headline(first)
     return headline(first)
 
 
@@ -73,7 +83,20 @@ def next_step(answer: QuestionAnswer) -> str | None:
 
 def answer_evidence(answer: QuestionAnswer) -> str:
     """Return what the answer rests on; empty where there is none."""
-    return evidence(answer.decisions[0]) if answer.decisions else ""
+    if not answer.decisions:
+        return ""
+    first = answer.decisions[0]
+    if answer.question.name != CHEAPEST:
+        return evidence(first)
+    priced = sorted(
+        ((option.option, cost) for option in first.options if (cost := option.cost)), key=lambda item: item[1].ratio
+    )
+    return " ".join(cost_sentence(first, option, cost) for option, cost in priced[:COSTS_NAMED])
+
+
+def answer_cost(answer: QuestionAnswer) -> str | None:
+    """Return what the leading option costs; None without prices, and where cost is the question."""
+    return cost_headline(answer.decisions[0]) if answer.decisions and answer.question.name != CHEAPEST else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +111,7 @@ class QuestionView:
     evidence: str
     """What the answer rests on; empty where there is none."""
     cost: str | None
-    """What the leading option costs; None without prices."""
+    """What the leading option costs; None without prices, and where cost is the question."""
     next_step: str | None
     """How to answer the question; of an answered one, the first run to make next. None where nothing is open."""
     decisions: tuple[DecisionAnswer, ...]
@@ -103,7 +126,7 @@ def view_of(answer: QuestionAnswer) -> QuestionView:
         answered=answer.unanswered is None,
         answer=answer_sentence(answer),
         evidence=answer_evidence(answer),
-        cost=cost_headline(answer.decisions[0]) if answer.decisions else None,
+        cost=answer_cost(answer),
         next_step=next_step(answer),
         decisions=tuple(answer_of(decision) for decision in answer.decisions),
     )
