@@ -169,7 +169,7 @@ def test_what_must_fail_is_refused_before_anything_is_begun_and_a_dry_run_says_s
     assert "docs/campaigns.md, Room" in str(caught.value)
     assert list((tmp_path / "repository").glob("campaigns/*")) == []
     shown = plan_lines(plan, prepare(plan, repository, again=False, write=False), tmp_path)
-    assert any(line.startswith("warning: it can't be carried out: the plan does not fit") for line in shown)
+    assert any(line.startswith("warning: it can't be executed: the plan does not fit") for line in shown)
     only = prepare(plan, repository, again=False, only=["layout=SS2"])
     assert only.warnings
     assert len(only.left) == 2

@@ -302,7 +302,7 @@ MISTAKES = [
         "kind: hdd, inner_share: 155%,",
         "cluster.yaml:10: inner_share: '155%' is not a share from 1 to 100; write 55%",
     ),
-    (LAB, "kind: ssd,", "kind: ssd, burst: 20GB,", "cluster.yaml:11: burst needs burst_write beside it"),
+    (LAB, "kind: ssd,", "kind: ssd, burst: 20GB,", "cluster.yaml:11: burst needs burst_write, too"),
     (
         LAB,
         "kind: ssd,",

@@ -121,7 +121,7 @@ def test_workers_devices_are_cut_down_to_what_all_have_and_that_is_said(tmp_path
 def test_hosts_without_a_disk_of_their_own_get_a_folder_and_a_word(tmp_path: Path) -> None:
     cluster, text, _ = written(tmp_path, [survey(mounts=(mount(0, point="/"),))])
     assert cluster.workers[0].type.devices[0].directory == "/var/tmp/assay-disk"
-    assert "guessed: no disk of its own is mounted" in text
+    assert "guessed: no data disk is mounted" in text
 
 
 def test_a_mount_in_which_the_user_may_not_write_is_a_note(tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
-"""What a configuration looks like wherever it is drawn: its colour and its shape, told by its name alone.
+"""Give each configuration its colour and shape, from its name alone.
 
 In: names of levels, such as storage layouts. Out: colours and Vega's names of shapes. The order in which levels were
 found does not matter, so a configuration keeps its colour when runs are added. The usual layout codes
-(``model.layout_code``) have a colour each, that no other has: one disk, two and five are as easily told apart as a disk
+(``model.layout_code``) have a colour each, that no other has: one disk, two and five differ as clearly as a disk
 and an SSD. Any other name takes the first colour that is still free, from a place that its own text gives. There are
-nineteen; who draws more than that can't tell them by colour, so names and shapes stand beside them everywhere.
+nineteen. Charts with more levels need names and shapes, which every chart has.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ OTHERS: Final = (
     "#906090",
     "#FC18F0",
 )
-"""More colours beside the palette's, for who shows more than six levels."""
+"""Additional colours for charts with more than six levels."""
 _HUES: Final = PALETTE[:-1]
 _OF_CODES: Final[Mapping[tuple[str, int], str]] = {
     ("HD", 1): "#0072B2",

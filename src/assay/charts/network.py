@@ -1,7 +1,7 @@
-"""What was compared with what, as a drawing: levels as points on a circle, matched sets as the lines between them.
+"""Draw which levels were compared: levels as points on a circle, matched groups as lines between them.
 
-In: levels and, for pairs of them, the number of matched sets that have both. Out: a Vega-Lite specification, whose own
-expressions place the points. A pair without a line was never compared but by way of others.
+In: levels and, for pairs of them, the number of matched groups that have both. Out: a Vega-Lite specification, whose
+own expressions place the points. A pair without a line was compared only through other levels.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ def comparison_network(network: LevelNetwork, palette: Mapping[str, str], width_
     colours = {level: palette.get(level, PALETTE[-1]) for level in levels}
     described = ", ".join(f"{line['between']} {line['sets']}" for line in lines)
     return chart(
-        f"Matched sets that have both of two levels: {described}",
+        f"Matched groups that have both of two levels: {described}",
         {
             "width": width_px,
             "height": _HEIGHT_PX,
@@ -103,7 +103,7 @@ def _lines(rows: list[Spec], levels: int) -> Spec:
                 "scale": {"type": "sqrt", "domainMin": 0, "range": [0.8, 9]},
                 "legend": None,
             },
-            "tooltip": [{"field": "between", "title": "Levels"}, {"field": "sets", "title": "Matched sets"}],
+            "tooltip": [{"field": "between", "title": "Levels"}, {"field": "sets", "title": "Matched groups"}],
         },
     }
 
@@ -136,7 +136,7 @@ def _points(rows: list[Spec], colours: dict[str, str]) -> Spec:
 
 
 def _names(rows: list[Spec], levels: int) -> list[Spec]:
-    """Return the names beside their points, away from the middle, so that none covers a point or another name."""
+    """Return the names next to their points, away from the middle, so that none covers a point or another name."""
     sides = (("left", f"datum.x > {_SIDE}"), ("right", f"datum.x < -{_SIDE}"), ("center", f"abs(datum.x) <= {_SIDE}"))
     return [
         {

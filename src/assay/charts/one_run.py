@@ -16,7 +16,7 @@ from assay.model import Phase
 
 TIME_TITLE = "Time since the run's start (s)"
 LABELS_PX = 112
-"""Room for the names beside every panel: the same for all, so that their axes of time stand below each other."""
+"""Width of the names next to every panel, equal for all panels so that their time axes align."""
 DASHES = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2], [1, 2], [12, 3], [6, 2, 2, 2, 2, 2])
 _DASHES_SIZE = 1200
 """A stroke in the legend is as long as its root in px: long enough for the longest dashes to show."""
@@ -62,7 +62,7 @@ def over_time(seen: OverTime, width_px: int = FULL_PX) -> Spec:
         panels.append(_task_panel(seen, width_px))
     named: set[tuple[str, ...]] = set()
     for lines in seen.lines:
-        # Who has which colour and dashes is told once for all panels that show the same.
+        # One legend serves all panels with the same nodes and devices.
         nodes, devices = ("node", *lines.nodes), ("device", *lines.devices)
         panels.append(_line_panel(lines, seen, width_px, nodes=nodes not in named, devices=devices not in named))
         named |= {nodes, devices}

@@ -49,7 +49,7 @@ class PlanePoint(Protocol):
 
     @property
     def time_s(self) -> float:
-        """Seconds of a run, with the ends of its interval beside it."""
+        """Seconds of a run; the next fields are the ends of its interval."""
 
     @property
     def time_low_s(self) -> float | None:
@@ -61,7 +61,7 @@ class PlanePoint(Protocol):
 
     @property
     def cost(self) -> float | Decimal:
-        """Money of a run, with the ends of its interval beside it."""
+        """Cost of a run; the next fields are the ends of its interval."""
 
     @property
     def cost_low(self) -> float | None:
@@ -157,7 +157,7 @@ def short_names(points: Sequence[PlanePoint]) -> list[str]:
 
 
 def _name_rows(points: Sequence[PlanePoint], x: Extent, y: Extent, *, all_named: bool) -> list[Spec]:
-    """Return the names that fit beside their points at each width of the plot, those of the Pareto front first."""
+    """Return the names that fit next to their points at each width of the plot, those of the Pareto front first."""
     pairs = zip(points, short_names(points), strict=True)
     named = sorted(pairs, key=lambda pair: (not pair[0].on_front, pair[0].time_s))
     shares = [(x.share(p.time_s), HEIGHT_PX * (1 - y.share(float(p.cost)))) for p, _ in named]

@@ -1,6 +1,6 @@
 """The chart of speedups: a dot and its 95 % interval for each comparison, on a logarithmic axis.
 
-In: comparisons, of one matched set each or of many, with their names. Out: a Vega-Lite specification.
+In: comparisons over one or many matched groups, with their names. Out: a Vega-Lite specification.
 """
 
 from collections.abc import Mapping, Sequence

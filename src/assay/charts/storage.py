@@ -41,7 +41,7 @@ def storage_costs(
     x = {
         "field": "capacity",
         "type": "quantitative",
-        # So that the name of the last one stands on the drawing, too.
+        # Leaves room for the name of the last bar.
         "scale": {
             "zero": True,
             "nice": True,

@@ -14,7 +14,7 @@ SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 VEGA_LITE_VERSION = "5.21"
 """The version that charts are written for, and that renders them."""
 PALETTE = ("#0072B2", "#D55E00", "#009C3C", "#A8849C", "#9078FC", "#84906C", "#6C6C78")
-"""The seven that lie farthest apart; the last is for what has no colour of its own."""
+"""Seven colours with the largest distances; the last one is for everything without an assigned colour."""
 PHASE_COLOURS = {
     "overhead": "#8F8F8F",
     "setup": "#9C8C70",
@@ -28,7 +28,7 @@ PHASE_COLOURS = {
     "shuffle_map": "#3A9C8C",
     "result": "#CC6677",
 }
-"""Phases are no configurations, so they have hues of their own, with the same contrast."""
+"""Phases have different hues from configurations, with the same contrast."""
 INK = "currentColor"
 FULL_PX = 980
 HALF_PX = 470

@@ -17,7 +17,7 @@ LIMIT_COLOURS = {
     "containers": "#A08A28",
     "fixed": "#8F8F8F",
 }
-"""Limits are neither configurations nor phases: what a task waits for has a colour of its own."""
+"""Limits have different colours from configurations and phases."""
 _HEIGHT_PX = 260
 
 

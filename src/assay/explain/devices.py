@@ -4,8 +4,8 @@ In: a trace with ``disk:``, ``nic:`` and ``cpu`` counters, and where the layout 
 per request (LISA'14, figure 3), waits, queues and busy shares of devices, and each node's part of the work.
 
 A device that the layout uses for one purpose tells exactly what that purpose did. One that holds both can't: the kernel
-counts requests by device, not by file. It is shown as *shared*, never split by a guess; what the job's own counters say
-it asked for stands beside it (:mod:`assay.explain.job_figures`), before the page cache.
+counts requests by device, not by file. It is shown as *shared*, never split by a guess. The job's counters give what it
+requested before the page cache (:mod:`assay.explain.job_figures`).
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ In the manner of blocked-time analysis (K. Ousterhout et al., "Making Sense of P
 Frameworks", NSDI 2015): each attempt gives up the time in which it can have waited for a resource, and the attempts
 are then placed into the same containers in the same order. Hadoop does not tell how long an attempt waited, so the
 most that it can have waited is taken: the time in which the resource was busy, but never what the *other* resources
-needed for their own work of that second. Of the CPU that is the tasks' own CPU time alone, spread over each attempt:
-what daemons and a lab's own disks burn besides goes on for as long as the run does, and would hide what faster disks
-save. A bound is therefore large rather than small, as long as data, placement and order stay as they are; a faster run
-is placed otherwise, though, and page caches take in more: docs/limits.md has how often a bound is beaten.
+needed for their own work of that second. For the CPU, only the tasks' CPU time counts, spread over each attempt:
+daemons and a lab's disks use CPU for the whole run, which would hide what faster disks save. A bound is therefore large
+rather than small, as long as data, placement and order stay as they are; a faster run is placed otherwise, though, and
+page caches take in more: docs/limits.md has how often a bound is beaten.
 """
 
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ class Bound:
     freed: str
     least_s: float
     gain_max: float
-    """The run's time over that: at most so many times as fast."""
+    """Duration of the run / that bound: the maximum speedup."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Limits:
 
 
 def limits_of(run: Run, tasks: Sequence[Task], trace: Trace) -> Limits | None:
-    """Return what limited ``run``; None where no trace tells of its workers."""
+    """Return what limited ``run``; None if its trace has no worker."""
     loads, tasks = loads_of(run, tasks, trace), as_observed(run, tasks)
     if loads is None:
         return None

@@ -81,7 +81,7 @@ def rank(name: str) -> tuple[int, str]:
 
 
 def task_phases(task: Task) -> Iterator[Phase]:
-    """Yield the phases of one attempt. What a reduce does not tell of shuffle and merge counts as reduce."""
+    """Yield the phases of one attempt. Time of a reduce without recorded shuffle and merge counts as reduce."""
     if task.status != "succeeded":
         yield Phase("waste", task.start_s, task.end_s)
     elif task.kind != "reduce":
@@ -132,7 +132,7 @@ def _attempts(run: Run, tasks: Sequence[Task]) -> list[Phase]:
 
 
 def _cut(phases: Sequence[Phase], start_s: float, end_s: float) -> list[Phase]:
-    # Most lie within: of a million attempts, making each phase anew took most of the time.
+    # Most phases need no cut: with a million attempts, copying each of them took most of the time.
     cut = (
         phase
         if start_s <= phase.start_s and phase.end_s <= end_s
@@ -156,7 +156,7 @@ def _idle_phases(attempts: Sequence[Phase], jobs: Sequence[tuple[float, float]])
 def divide(attempts: Sequence[Phase], jobs: Sequence[tuple[float, float]], start_s: float, end_s: float) -> Breakdown:
     """Divide the time from ``start_s`` to ``end_s`` among the phases of ``found``, one entry for each attempt in one.
 
-    ``jobs``: submission and end of each. What lies outside the interval is cut off.
+    ``jobs``: submission and end of each. Time outside the interval is cut off.
     """
     active = _cut(attempts, start_s, end_s)
     idle = _cut(_idle_phases(active, jobs), start_s, end_s)

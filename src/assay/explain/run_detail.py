@@ -1,6 +1,6 @@
 """Everything that is known of one run, put together from its jobs, its task attempts and its trace.
 
-In: a run with what lies beside it in its bundle. Out: a :class:`RunDetail` for screens and reports, and the figures of
+In: a run with the other files of its bundle. Out: a :class:`RunDetail` for screens and reports, and the figures of
 it that become the run's metrics, so that many runs can be asked for them. What was not observed is None or absent.
 """
 
@@ -59,8 +59,8 @@ class RunDetail:
 def replication_of(run: Run) -> int | None:
     """Return how many copies of its output a run wrote; None when its parameters do not say.
 
-    A program with an option of its own for that (TeraSort's) writes one, whatever HDFS keeps; assay tells it to write
-    the plan's, unless the plan sets that option too. Some workloads always write one.
+    TeraSort has an option for the number of replicas, with default 1, independent of HDFS. assay sets it to the plan's
+    replication unless the plan sets the option. Some workloads always write one replica.
     """
     recorded = run.parameters.get(_REPLICATION) or run.recorded.parameters.get(_REPLICATION)
     is_example, program = "program" in run.workload_parameters, run.workload_parameters.get("program", run.workload)

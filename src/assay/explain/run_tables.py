@@ -125,7 +125,7 @@ def _metrics_shown(run: Run, detail: RunDetail) -> dict[str, float]:
 
 
 def _other_sources(run: Run, detail: RunDetail) -> dict[str, str]:
-    """Return the sources of what is no metric that already stands beside its own."""
+    """Return the sources of values that are not metrics; metrics show their own source."""
     shown = _metrics_shown(run, detail)
     return {_FIELDS.get(name, name): source for name, source in run.sources.items() if name not in shown}
 
@@ -308,7 +308,7 @@ def _merged(merges: float | None, requests: float | None) -> str:
 
 
 def purposes_table(detail: RunDetail) -> TextTable:
-    """Return bytes and request sizes by purpose, beside what the jobs' counters asked for."""
+    """Return bytes and request sizes by purpose, with the bytes that the jobs' counters requested."""
     measured = {use.purpose: use for use in detail.by_purpose}
     asked = {demand.purpose: demand for demand in detail.asked}
     order = [purpose for purpose in Purpose if purpose in measured or (purpose in asked and measured)]

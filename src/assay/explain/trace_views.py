@@ -1,4 +1,4 @@
-"""What of a trace is looked at: one metric of some subjects, under a name and a title.
+"""Define the views of a trace: one metric of some subjects, under a name and a title.
 
 In: a trace, or the names of its series. Out: the views that it has, and their series, thinned.
 """

@@ -208,7 +208,7 @@ def _positive(parse: Callable[[str], float], text: str) -> float:
 
 
 def _with_workers(cluster: Cluster, count: int) -> Cluster:
-    """Return the cluster with so many workers: the first ones, or more of the last one's kind."""
+    """Return the cluster with ``count`` workers: the first ones, or more of the last one's kind."""
     workers = cluster.workers
     if count <= len(workers):
         return cluster.using(count)

@@ -57,7 +57,7 @@ HADOOP = {
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """One way to build a worker: what is bought, and where data lies on it."""
+    """One way to build a worker: its parts, and its storage layout."""
 
     option: WorkerOption
     memory_bytes: int
@@ -193,7 +193,7 @@ def _storages(option: WorkerOption) -> list[tuple[tuple[Device, ...], Layout]]:
 
 
 def _layouts(chosen: Sequence[tuple[DeviceOption, int]], devices: Sequence[Device]) -> list[Layout]:
-    """Return all on all devices, and beside that, where there are both, HDFS on hard disks and the rest on flash."""
+    """Return one layout with everything on all devices and, for mixed devices, one with HDFS on hard disks only."""
     if not devices:
         return []
     every = tuple(Directories(device.name) for device in devices)

@@ -3,8 +3,8 @@
 In: claims, which are bytes of all copies on all workers after the lab's scale with the directories that they are spread
 over, and a worker's capacities in bytes. Out: how full each device of a worker gets when bytes spread evenly over
 workers and directories, as HDFS and YARN mean to; and what can't fit however they are spread. Inputs stay (docs/adr,
-decision 4), so all of them count; outputs and intermediate data are there while their run goes on, so the largest
-counts. How much intermediate data lies there at once, uncompressed, is the engine's to say.
+decision 4), so all of them count. Outputs and intermediate data exist during their run only, so the largest counts.
+The engine states how much uncompressed intermediate data exists at once.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from assay.units import format_bytes
 from assay.workloads.catalogue import workloads
 
 FULL_SHARE = 0.98
-"""HDFS's checksums take 0.8 % beside its blocks, and assay's NodeManagers give a disk up that is 99 % full."""
+"""Maximum fill of a device. HDFS checksums add 0.8 %, and NodeManagers reject a disk that is 99 % full."""
 _LISTED_MAX = 4
 
 
@@ -51,7 +51,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A device of a worker, with what it has to hold in bytes: what stays, by file system, and the most beside it."""
+    """A device of a worker with the bytes that it must hold: stored data by file system, largest temporary data."""
 
     device: str
     capacity_bytes: float
@@ -67,7 +67,7 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """HDFS data of all copies that must lie on these devices of so many workers, and have no room there."""
+    """HDFS data, all replicas included, that must fit on these devices of this number of workers and does not."""
 
     devices: tuple[str, ...]
     workers: int
@@ -101,8 +101,8 @@ def filled(claims: Claims, capacities: Mapping[str, float]) -> list[Filled]:
 def shortage(claims: Claims, capacities: Mapping[str, float]) -> Shortage | None:
     """Return what can't fit however HDFS spreads it; None where it might. Intermediate data is left out of account.
 
-    For each set of devices on the first so many workers: all that may lie nowhere else must fit there (Hall's
-    condition). What does not fit even alone is left out: that shows in its first run, not after hours.
+    For each set of devices on the first workers: all data that can only be stored there must fit (Hall's condition).
+    Data that does not fit even alone is left out: its first run fails at once, not after hours.
     """
     parts = [(claim, part) for claim in (*claims.kept, *claims.passing) for part in claim.hdfs if part.bytes > 0]
     targets = dict.fromkeys((frozenset(part.directories), claim.workers) for claim, part in parts)
@@ -150,7 +150,7 @@ def _kept_claims(run: PlannedRun, plan: Plan) -> Iterator[tuple[tuple[str, str],
 
 
 def _passing_claims(run: PlannedRun, plan: Plan) -> Iterator[Claim]:
-    """Yield what the run takes while it goes on, and what sorting its input takes."""
+    """Yield the space that the run needs during its execution, and that sorting its input needs."""
     layout, workers = run.configuration.layout, _workers(run, plan)
     where = plan.rules.file_system(run.configuration, plan.cluster)
     size, stays = size_of(run, plan), kept_by(run, plan)

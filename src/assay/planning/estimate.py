@@ -41,7 +41,7 @@ _REACHED_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Overheads:
-    """What a campaign takes beside its jobs, in seconds: measured in earlier ones where there were any."""
+    """Time of a campaign outside its jobs, in seconds: measured in earlier campaigns if there are any."""
 
     restart_s: float = RESTART_S
     extra_s: Mapping[str, float] = field(default_factory=dict)
@@ -214,7 +214,7 @@ def time_limit(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> TimeL
     limit = _time_limit(planned, plan, history)
     if planned.at_most_s is None or planned.at_most_s >= limit.seconds:
         return limit
-    return TimeLimit(planned.at_most_s, "hopeless beside the fastest run so far")
+    return TimeLimit(planned.at_most_s, "far slower than the fastest run so far")
 
 
 def _time_limit(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> TimeLimit:

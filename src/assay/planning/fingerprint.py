@@ -30,7 +30,7 @@ _COUNTED_IF_GIVEN = (
     "cpu_speed",
     "simulated",
 )
-"""Newer than the fingerprints that lie in repositories, which stay what they are for a file without these."""
+"""Keys added after the first fingerprints were stored: a file without them keeps its fingerprint."""
 
 
 def fingerprinted(plan: Plan) -> Plan:

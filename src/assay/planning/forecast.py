@@ -23,7 +23,7 @@ class Schedule:
 
     runs: Sequence[PlannedRun]
     campaign_id: str | None = None
-    """The campaign that goes on; None where a new one begins."""
+    """The campaign to resume; None for a new campaign."""
     left: Sequence[tuple[PlannedRun, int]] = ()
     done: int = 0
     """Planned runs with a valid result."""
@@ -40,7 +40,7 @@ class Schedule:
     def left_after(self, plan: Plan, finished: Sequence[Run]) -> list[tuple[PlannedRun, int]]:
         """Return what is left once the campaign has ``finished`` these runs, each with its next attempt's number.
 
-        How often one call tries is the caller's affair: whoever starts the campaign again has mended something.
+        The caller bounds the attempts of one call: a user who starts the campaign again has fixed something.
         """
         runs = [run for run in self.next_runs(plan, self.runs, finished) if self.selection.takes(run)]
         return numbered(runs, finished)
@@ -58,7 +58,7 @@ class Row:
     planned: PlannedRun
     attempt: int
     restart: str | None
-    """Why the daemons (re)start before it; None when they go on."""
+    """Why the daemons start or restart before it; None if they keep running."""
     starts_after_s: float
     expected_s: float
     basis: str
@@ -70,7 +70,7 @@ class Row:
 
 
 def renewed(plan: Plan, todo: S, history: Sequence[Run]) -> S:
-    """Return ``todo`` with what is left by ``history``: somebody else may have made runs since it was counted."""
+    """Return ``todo`` without the runs in ``history``: another process may have added runs since the count."""
     there = _done(todo, history)
     left = todo.left_after(plan, _of_campaign(todo, history))
     made = inputs_there(todo.runs, plan, history)
@@ -79,7 +79,7 @@ def renewed(plan: Plan, todo: S, history: Sequence[Run]) -> S:
     planned = {run.key for run in todo.runs}
     done = (
         len(there & planned) if todo.next_runs is as_planned else len(there)
-    )  # of others nobody knows which beforehand
+    )  # unplanned runs are not known beforehand
     return replace(todo, left=left, done=done, expected_s=expected_s, inputs_there=made)
 
 
@@ -97,7 +97,7 @@ def with_warnings(plan: Plan, todo: S, history: Sequence[Run], *, refuse: bool) 
         if why and refuse:
             raise SpecificationError(why, where=f"plan {plan.name}", hint=device_space.remedy(plan.cluster))
         done = set() if plan.cluster.placement is Placement.LAB else _done(todo, history)
-        lines += [f"it can't be carried out: {why}"] if why else []
+        lines += [f"it can't be executed: {why}"] if why else []
         lines += device_space.warnings(plan, [*left, *(run for run in todo.runs if run.key in done)])
     return replace(todo, warnings=tuple(lines))
 

@@ -1,8 +1,8 @@
-"""What stays in HDFS beside the runs: their inputs, made once in each layout's own file system, and kept. Pure.
+"""List the data that stays in HDFS between runs: inputs, made once in the file system of each layout. Pure.
 
-In: a planned run. Out: each set of data that lies below ``/assay/input`` when the run is over, in bytes of one copy
-after the lab's scale. Two runs share one when it lies in the same folder of the same file system. What a write test
-leaves for the read test is one as well; the run writes it itself.
+In: a planned run. Out: each data set below ``/assay/input`` after the run, in bytes of one replica at the lab's scale.
+Two runs share a data set in the same folder of the same file system. The output of a write test that the read test uses
+is such a data set, too; the run writes it itself.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -43,7 +43,7 @@ def size_of(planned: PlannedRun, plan: Plan) -> Size:
 
 
 def kept_by(planned: PlannedRun, plan: Plan) -> list[CachedDataset]:
-    """Return what lies in HDFS when ``planned`` is over, in the order in which it is made."""
+    """Return the data sets in HDFS after ``planned``, in the order of their creation."""
     workload, size = workloads()[planned.workload.name], size_of(planned, plan)
     where = plan.rules.file_system(planned.configuration, plan.cluster)
     needed = workload.input(size)

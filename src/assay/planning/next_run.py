@@ -1,8 +1,8 @@
 """What to run next, given a plan, the runs planned and the finished ones: as planned, or as a tuner decides. Pure.
 
 A campaign asks its :class:`NextRuns` before each run, with all that it has finished so far. :func:`as_planned` answers
-with what is left of the plan, and with ``until`` drops what is known well enough. Another one can answer with runs that
-nobody had planned, made of configurations that it thinks of.
+with what is left of the plan, and with ``until`` drops what is known well enough. Another implementation can
+answer with unplanned runs of configurations that it chooses.
 """
 
 from collections import Counter

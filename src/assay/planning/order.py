@@ -1,4 +1,4 @@
-"""From a plan to its runs in the order in which they are carried out. Pure.
+"""Return the runs of a plan in the order of their execution. Pure.
 
 Configurations whose daemons run with the same layout and the same daemons' parameters form a group: going from one to
 the other restarts nothing. Every repetition visits each group once and, inside it, each of its configurations once;
@@ -76,7 +76,7 @@ def schedule(plan: Plan, configurations: Sequence[Configuration]) -> list[Planne
 
 
 def restarts(runs: Iterable[PlannedRun], plan: Plan, running: Configuration | None = None) -> list[str | None]:
-    """Return for each run why the daemons (re)start before it, in words; None where they go on.
+    """Return for each run why the daemons (re)start before it, in words; None if they keep running.
 
     ``running``: the configuration that the daemons have now. An attached cluster's daemons are never restarted.
     """

@@ -151,7 +151,7 @@ class PlanFile(Section):
     only: list[dict[str, Scalar]] = Field(default_factory=list)
     """Of all combinations, those that are run, where not every one is: a list of factors' levels each, and workload."""
     layouts: dict[Label, LayoutSection] = Field(default_factory=dict)
-    """Layouts of your own by name, beside the codes."""
+    """Named layouts, in addition to the layout codes."""
     layout: Text | None = None
     """The layout of all runs, when it is not a factor: a code such as HD2, or a name under layouts."""
     repetitions: Count = 3

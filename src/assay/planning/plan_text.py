@@ -1,6 +1,6 @@
 """A plan as YAML: its content as texts, and the text with the line of each value. Pure.
 
-The file's own keys begin a line each, with entries of lists and mappings below them; what is deeper stands on one line.
+Each top-level key starts a line, with the entries of its list or mapping below it. Deeper values are on one line.
 """
 
 import json
@@ -97,7 +97,7 @@ class _Writer:
                 self.refuse(name)
 
     def line(self, text: str, at: Location, value: Value) -> None:
-        """Write a line, and note that all of ``value`` stands on it."""
+        """Write a line, and record it as the line of ``value``."""
         self.text.append(text)
         self.note(at, value)
 

@@ -1,4 +1,4 @@
-"""What a plan sets beside the layout: engine parameters, and words that stand for something else.
+"""Read what a plan sets in addition to the layout: engine parameters, and short names for groups of parameters.
 
 ``network`` and ``workers`` choose a part of the cluster; the engine's words (``containers``, ``compression``) become
 parameters by its :class:`~assay.model.rules.Rules`. All of them, and any engine parameters, can be a factor each, be
@@ -115,7 +115,7 @@ def check_configurations(plan: Plan, configurations: Sequence[Configuration], pr
 
 
 def _check_restarts(plan: Plan, configurations: Sequence[Configuration], problems: Problems) -> None:
-    """Note a factor that needs daemons to restart, where they are somebody else's; a folder's policy needs none."""
+    """Report a factor that needs a restart of daemons on an attached cluster; the policy of a folder needs none."""
     if plan.cluster.attached is None:
         return
     keys: dict[str, dict[str, Configuration]] = {}
@@ -128,7 +128,7 @@ def _check_restarts(plan: Plan, configurations: Sequence[Configuration], problem
         if len(different) > 1:
             first, second = list(different.values())[:2]
             names = [name for name in second.levels if first.levels.get(name) != second.levels[name]]
-            words = "needs daemons to restart or to be configured, and they are somebody else's (provider: attached)"
+            words = "needs daemons to be restarted or reconfigured, but assay does not manage them (provider: attached)"
             problems.add(("factors", *names[:1]), f"{' or '.join(names)} {words}")
             return
 

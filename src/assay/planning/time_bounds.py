@@ -1,8 +1,9 @@
 """The least time that a workload can take on a cluster, by bytes and cycles alone; for many clusters at once. Pure.
 
 In: what the clusters have (:class:`Powers`, an array of each), what a workload costs. Out: seconds that no run can go
-below, as long as the costs are right. A disk gives its full rate to whoever asks, caches hold whatever fits into all
-memory, nothing waits for anything: so a cluster whose bound is too long need not be simulated.
+below, as long as the costs are right. Every request gets the disk's full
+rate, caches hold everything that fits into memory, nothing waits. A cluster whose bound is too long need not be
+simulated.
 """
 
 from dataclasses import dataclass
@@ -111,7 +112,7 @@ def least_s(powers: Powers, costs: CostProfile, workload: WorkloadProfile, moved
 
 
 def fits(powers: Powers, kept_bytes: float, spilled_bytes: float, share: float) -> Mask:
-    """Tell which clusters hold so much in HDFS, all copies counted, and so much intermediate data beside it."""
+    """Return which clusters have room for the HDFS data, all replicas included, and for the intermediate data."""
     together = kept_bytes + np.where(powers.shared, spilled_bytes, 0.0) <= share * powers.hdfs_bytes
     apart = powers.shared | (spilled_bytes <= share * powers.intermediate_bytes)
     fitting: Mask = together & apart

@@ -27,11 +27,11 @@ from assay.statistics import Floats
 from assay.units import parse_bytes
 
 LEVELS_MAX = 16
-"""A range of more whole numbers is tried at so many of them, spread evenly by ratio."""
+"""Maximum levels of a range; a longer range of whole numbers is sampled evenly by ratio."""
 CANDIDATES_MAX = 2_000
 DIMENSIONS_MAX = 12
 _RATIO_OF_LOGARITHMS = 4.0
-"""A range whose ends are further apart than this is looked at by ratio, others by difference."""
+"""A range with a larger ratio of its ends than this is searched on a logarithmic scale."""
 _RANGE = re.compile(r"(?P<low>\d{1,12})(?P<unit_low>[A-Za-z]*)\.\.(?P<high>\d{1,12})(?P<unit>[A-Za-z]*)")
 
 

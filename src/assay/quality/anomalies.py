@@ -81,7 +81,7 @@ class Anomaly:
     z: float | None
     """How many robust standard deviations apart; None where that is not how it was found."""
     repetitions: int
-    """Runs of its configuration that were looked at, itself included."""
+    """Runs of its configuration that were compared, itself included."""
     reason: str
 
 

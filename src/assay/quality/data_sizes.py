@@ -5,8 +5,8 @@ runs are implausible, and why in words. A data size is read off ``data_bytes`` o
 (``HiBench-1TB``), and sources record it wrongly: a suite named 1 TB that ended after 513 s where every other cluster
 takes hours makes its cluster the cheapest of all.
 
-A run is held against its like: the same work on other clusters. It is implausible where the time of its configuration,
-per worker, lies below the median of the other clusters by :data:`FACTOR_MIN` and by :data:`Z_MIN` robust standard
+A run is compared with the same work on other clusters. It is implausible if the time of its configuration,
+per worker, is below the median of the other clusters by :data:`FACTOR_MIN` and by :data:`Z_MIN` robust standard
 deviations of these clusters (B. Iglewicz and D. C. Hoaglin, How to Detect and Handle Outliers, 1993). The same rule
 holds for how a cluster's time grows from the next smaller size: ten times the data in the same time is implausible
 where other clusters take ten times as long.
@@ -24,7 +24,7 @@ FACTOR_MIN = 4.0
 """Minimum ratio of the usual time to an implausible one."""
 Z_MIN = 3.5
 CLUSTERS_MIN = 3
-"""Minimum number of other clusters that a time is held against."""
+"""Minimum number of other clusters to compare a time with."""
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)[ _]?([KMGTP])i?B", re.IGNORECASE)
 _POWERS = "KMGTP"
 

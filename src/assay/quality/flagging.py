@@ -1,7 +1,8 @@
 """Anomalies as a column of the table: what every question that uses runs sees of them.
 
-In: all runs of a repository as a table. Out: the same with the column ``anomaly``, whose level is the most serious odd
-thing about a run, ``none`` where nothing is odd, and nothing where a run was not looked at (invalid, failed, no time).
+In: all runs of a repository as a table. Out: the same with the column ``anomaly``, whose level is the most serious
+outlier flag of a run, ``none`` if it has no flag, and absent for runs that were not examined (invalid, failed, no
+time).
 """
 
 import numpy as np

@@ -14,7 +14,7 @@ import numpy as np
 from assay.statistics import LEVEL, Floats, Ints, RunTable, groups_by, usable, warm_among_cold
 
 NEEDED_MAX = 1000
-"""More repetitions than this are told as "more than"."""
+"""Maximum number of repetitions that is stated; larger numbers are shown as "more than"."""
 _STRATA = ("workload", "origin", "lab_scale")
 
 
@@ -35,7 +35,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """All configurations beside a stated precision."""
+    """All configurations compared with a wanted precision."""
 
     wanted: float
     configurations: int
@@ -48,7 +48,7 @@ class Precision:
     unknown: int
     """Configurations of which it is not known, or more than :data:`NEEDED_MAX`."""
     needs: tuple[Need, ...]
-    """Those with the most repetitions first: they are the ones that people go on with."""
+    """Configurations with the most repetitions first, because users continue with these."""
 
 
 def _needed(scatter: Floats, wanted: float) -> Ints:
@@ -65,7 +65,7 @@ def _needed(scatter: Floats, wanted: float) -> Ints:
 
 
 def _pooled(table: RunTable, first: Ints, squares: Floats, runs: Ints) -> Floats:
-    """Return the scatter of each configuration's workload; NaN where none of it was repeated."""
+    """Return the scatter of each configuration's workload; NaN if no configuration was repeated."""
     names = [name for name in _STRATA if name in table.columns]
     strata = groups_by(table.taken(first), names)
     total = np.bincount(strata.of_row, weights=squares, minlength=strata.count)

@@ -28,7 +28,7 @@ from assay.statistics import (
 )
 
 REPETITIONS_MIN = 3
-"""With two runs nobody can say which of them is off."""
+"""Minimum repetitions to compare a run with: of two runs, either could be the outlier."""
 SPREAD_RUNS_MIN = 8
 """With fewer repetitions than this, a configuration has the spread of its workload."""
 SPREAD_ALONE_RUNS_MIN = 20
@@ -42,9 +42,9 @@ GAP_MIN = 4.0
 """A gap without any run, this many times wide, tells runs that did nothing from those that did their work."""
 ABOVE_SHARE_MIN = 0.2
 ABOVE_MIN = 5
-"""So many runs, and this share of their workload's, must lie above a gap: fewer are slow runs, not the normal ones."""
+"""Minimum number of runs above a gap: fewer are slow runs, not normal ones. A minimum share applies, too."""
 FIT_CONFIGURATIONS_MAX = 20_000
-"""The log-linear model is fitted to at most so many configurations, evenly taken: its effects are sure long before."""
+"""Maximum number of configurations, evenly sampled, that the log-linear model is fitted to."""
 FREE_MIN = 10
 """With fewer configurations than this beyond the model's number of effects, the model fits anything."""
 _SWEEPS, _ROUNDS, _HUBER = 5, 3, 1.345
@@ -60,7 +60,7 @@ class Floors:
     floor_s: Floats
     """The shortest time above the gap."""
     below: Mask
-    """Runs that lie below the gap, and whose configuration does not explain that."""
+    """Runs below the gap whose configuration does not explain it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +103,12 @@ def _gap_middles(logs: Floats, work: Ints, count: int) -> tuple[Floats, Floats]:
 
 
 def learn_floors(table: RunTable, work: Groups, learn: Mask) -> Floors:
-    """Return the floor of each work (:func:`work_of`) and the runs below it; only rows of ``learn`` are looked at.
+    """Return the floor of each work (:func:`work_of`) and the runs below it; only rows of ``learn`` are used.
 
     A job that does nothing ends in a narrow range of short times whatever its configuration, and there is a wide empty
     gap up to the fastest that did something. A run below the gap is let off where its cluster, layout, network, or a
-    workload option explains the short time: at least :data:`ABOVE_MIN` runs share that level, none of them lies above,
-    and the level is not known to be no faster than others at other work. An engine parameter is no such excuse: it
+    workload option explains the short time: at least :data:`ABOVE_MIN` runs share that level, none of them is above the
+    gap, and the level is not known to be no faster than others at other work. An engine parameter is no such excuse: it
     seldom makes a job that much faster, while a setting with which every job dies at once is common.
     """
     rows = np.flatnonzero(learn)

@@ -132,7 +132,7 @@ def _node_type(name: str, section: NodeTypeSection, device_home: str | None) -> 
 
 
 def _devices(group_name: str, group: DeviceGroup, device_home: str | None) -> list[Device]:
-    """Return the group's devices; without directories of their own they lie under ``device_home``, if there is one."""
+    """Return the devices of the group; devices without directories get one below ``device_home``, if there is one."""
     names = device_names(group_name, group)
     group_directories: list[str | None] = [directory.rstrip("/") for directory in group.directories or ()]
     directories = group_directories or [f"{device_home}/{name}" if device_home else None for name in names]
@@ -183,7 +183,7 @@ def _given(group: DeviceKeys, fields: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _hdd(group: DeviceKeys) -> HddModel | None:
-    """Return the model of an HDD of which the file says more than it must; what it does not say is as usual."""
+    """Return the model of an HDD with optional keys in the file; missing values are defaults."""
     given = _given(group, _HDD_FIELDS)
     if group.kind != DeviceKind.HDD or not given:
         return None

@@ -113,7 +113,7 @@ def _check_roles(file: ClusterFile, placement: Placement, problems: Problems) ->
 def _check_attached(file: ClusterFile, problems: Problems) -> None:
     if file.provider != "attached":
         if file.attached is not None:
-            problems.add(("attached",), "attached is for 'provider: attached'; a deployed engine needs none of it")
+            problems.add(("attached",), "attached is for 'provider: attached'; a deployed engine does not need it")
         for name in (name for name, group in file.nodes.items() if not group.roles):
             words = f"node {name!r} has no role, which only an edge node of an attached cluster may have"
             problems.add(("nodes", name, "roles"), words)
@@ -221,7 +221,7 @@ def check_device(group: DeviceKeys, at: Location, problems: Problems) -> None:
         problems.add((*at, "seek_full"), f"the longest seek is shorter than the shortest, {seek_track_s * 1000:g}ms")
     for key, needed in (("burst", "burst_write"), ("burst_write", "burst")):
         if getattr(group, key) is not None and getattr(group, needed) is None:
-            problems.add((*at, key), f"{key} needs {needed} beside it")
+            problems.add((*at, key), f"{key} needs {needed}, too")
     if group.burst_write is not None and group.burst_write < group.write:
         problems.add((*at, "burst_write"), "the burst rate is below the sustained rate, write")
 

@@ -113,7 +113,7 @@ class DeviceGroup(DeviceKeys):
 
 
 class _RateSection(Section):
-    """Something whose rate alone may stand in its place."""
+    """A section that may be written as its rate alone."""
 
     rate: BitRate
     """Rate of a node's link in each direction."""
@@ -131,7 +131,7 @@ class _RateSection(Section):
 
 
 class NicSection(_RateSection):
-    """A node's link to the switch. Its rate alone may stand in its place: ``nic: 10Gbit/s``."""
+    """A node's link to the switch. It may be written as its rate alone: ``nic: 10Gbit/s``."""
 
     price: Price | None = None
     """Price of the NIC."""
@@ -167,7 +167,7 @@ class NodeTypeSection(Section):
     devices: dict[HostName, DeviceGroup] = Field(default_factory=dict)
     """Disks by name; a worker needs at least one."""
     price: Price | None = None
-    """Price of one machine without the devices and NICs that have prices of their own."""
+    """Price of one machine without the devices and NICs that are priced separately."""
     cpu: CpuSection | None = None
     """The processor, and how fast it is; only simulation asks."""
 
@@ -223,7 +223,7 @@ class KerberosSection(Section):
 
 
 class SparkClientSection(Section):
-    """The Spark that stands there: its client on the edge node, and who runs its executors."""
+    """An existing Spark installation: its client on the edge node, and the cluster manager of its executors."""
 
     submit: Directory = "/usr/bin/spark-submit"
     """The program spark-submit on the edge node."""
@@ -244,7 +244,7 @@ class SparkClientSection(Section):
 
 
 class AttachedSection(Section):
-    """The Hadoop that stands there and is somebody else's: how it is entered, and what of it assay may use."""
+    """An existing, externally managed Hadoop: how to connect to it, and what assay may use."""
 
     hadoop: Directory = "/usr/bin/hadoop"
     """The client's program on the edge node."""
@@ -259,7 +259,7 @@ class AttachedSection(Section):
     jars: list[Directory] = Field(default_factory=list)
     """Jars on the edge node with the examples and TestDFSIO, where the client does not find them by itself."""
     kerberos: KerberosSection | None = None
-    """Where the Hadoop is secured by Kerberos and the login has no ticket of its own."""
+    """For a Hadoop secured by Kerberos, if the login has no ticket."""
     authorities: Directory | None = None
     """File on the edge node with the authorities (PEM) that sign the daemons' certificates; absent: its system's."""
     spark: SparkClientSection | None = None
@@ -269,7 +269,7 @@ class AttachedSection(Section):
 
 
 class NetworkSection(_RateSection):
-    """One of several networks between the nodes. Its rate alone may stand in its place: ``IB: 56Gbit/s``."""
+    """One of several networks between the nodes. It may be written as its rate alone: ``IB: 56Gbit/s``."""
 
     addresses: dict[HostName, Annotated[list[HostAddress], Field(min_length=1)]] | None = None
     """Real hosts: group of nodes to the nodes' addresses in this network; when absent, those under nodes."""
@@ -294,7 +294,7 @@ class SshSection(Section):
     jump: Annotated[Text, AfterValidator(_host_address)] | None = None
     """Host through which the others are reached: ``user@host:port``; user and port may be left out.
 
-    An IPv6 address with a port stands in brackets.
+    Write an IPv6 address with a port in brackets.
     """
 
 
@@ -327,8 +327,8 @@ class ClusterFile(Section):
     hadoop_home: Directory | None = None
     """Hadoop's directory on each host; when absent, assay installs its own."""
     provider: ProviderName = "deployed"
-    """deployed: assay installs the engine, starts and ends it; attached: it stands there already; simulated: there are
-    no hosts, and every run is simulated.
+    """deployed: assay installs, starts and stops the engine. attached: the engine runs already. simulated: there are no
+    hosts, and every run is simulated.
     """
     attached: AttachedSection | None = None
     """With ``provider: attached``: how the running engine is entered."""

@@ -1,4 +1,4 @@
-"""A cluster file from what was found on hosts. What no host tells is guessed, and a comment beside it says so.
+"""Write a cluster file from surveys of hosts. Guessed values are marked by a comment.
 
 In: a survey of each host, in the order in which they were named, and how they are reached. Out: the file's text, which
 :func:`assay.spec.load_cluster` takes as it is, and what its reader should know. Pure.
@@ -21,7 +21,7 @@ USUAL = {
     DeviceKind.SSD: ("500MB/s", "450MB/s", None),
     DeviceKind.NVME: ("2GB/s", "1.5GB/s", None),
 }
-"""Read, write and requests per second of a device of which nobody has measured them."""
+"""Default read bandwidth, write bandwidth and IOPS of unmeasured devices."""
 _NIC_GUESS_BITS_PER_S = 1e10
 _FALLBACK_DIRECTORY = "/var/tmp/assay-disk"  # noqa: S108 - on the system's disk, where a host has no other
 _ALIKE = 0.03
@@ -93,7 +93,7 @@ class _Machine:
 
 
 def cluster_text(hosts: Sequence[Survey], reach: Reach, wish: Wish) -> tuple[str, list[str]]:
-    """Return the cluster file and, beside it, what is to be known of it. Raises ValueError without a host."""
+    """Return the cluster file and remarks on it. Raises ValueError without a host."""
     if not hosts:
         raise ValueError("no host was reached")
     roles, guessed = _roles(hosts, wish.master)
@@ -169,7 +169,7 @@ def _alike(workers: Sequence[_Machine], below: str) -> tuple[dict[str, tuple[_Gr
             if (count := shared.get(g.name, 0))
         )
     if any(not groups for groups in kept.values()):
-        notes.append("no disk is common to all workers: a folder on each system's disk stands in the file instead")
+        notes.append("no disk is common to all workers: the file names a folder on each system disk instead")
         kept = {m.survey.host: (_system_disk(m.survey),) for m in workers}
     return kept, notes
 
@@ -213,7 +213,7 @@ def _system_disk(host: Survey) -> _Group:
         True,
         size,
         (_FALLBACK_DIRECTORY,),
-        ("guessed: no disk of its own is mounted, this is the system's",),
+        ("guessed: no data disk is mounted, this is the system disk",),
     )
 
 
@@ -298,7 +298,7 @@ def _left_out(hosts: Sequence[Survey]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Theirs:
-    """Somebody else's ResourceManager, and the host from which jobs are to be submitted to it."""
+    """An externally managed ResourceManager, and the host that submits jobs to it."""
 
     daemon: Daemon
     edge: Survey
@@ -318,7 +318,7 @@ def _theirs(hosts: Sequence[Survey]) -> _Theirs | None:
 def _engine(theirs: _Theirs, roles: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
     """Yield how to attach to it."""
     daemon, edge = theirs.daemon, theirs.edge
-    yield f"# A Hadoop {daemon.version or ''} runs there and is somebody else's: it is attached to, nothing is changed."
+    yield f"# A Hadoop {daemon.version or ''} runs already: assay attaches to it and changes nothing."
     yield "provider: attached"
     yield "attached:"
     program = edge.clients.programs.get("hadoop")
@@ -332,7 +332,7 @@ def _engine(theirs: _Theirs, roles: Mapping[str, tuple[str, ...]]) -> Iterator[s
 
 
 def _remarks(machines: Sequence[_Machine]) -> Iterator[str]:
-    """Yield what stands in the way of using the file as it is."""
+    """Yield what must be changed before the file can be used."""
     for machine in machines:
         host = machine.survey
         for group in machine.groups:

@@ -340,7 +340,7 @@ def _quoted(text: str) -> str:
 
 
 def shipped_profile() -> CostProfile:
-    """Return the profile that comes with assay, Hadoop's with Spark's beside it.
+    """Return the profile that assay ships: Hadoop's, with Spark's as an additional engine.
 
     Raises HostError where this installation has none.
     """

@@ -1,7 +1,8 @@
 """Treatments compared within blocks that do not all hold the same ones: estimated together, by least squares.
 
 In: one value for each treatment in each block that has it, as arrays of block numbers, treatment numbers and values.
-Out: differences between any two treatments that blocks connect, directly or by way of others, with their errors.
+Out: differences between any two treatments that blocks connect, directly or through other treatments, with their
+errors.
 
 Each value is its block's level plus its treatment's effect plus an error; blocks drop out, so what differs between them
 does not matter (intrablock analysis of incomplete blocks: F. Yates, Ann. Eugen. 7, 1936; as a network meta-analysis: G.

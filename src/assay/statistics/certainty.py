@@ -1,6 +1,6 @@
 """How far a run time can be off however little its repetitions scatter: rounding, and a simulator's own error.
 
-In: times in seconds and, of simulated runs, the ends of the interval that nine of ten run times lie in. Out: offsets of
+In: times in seconds and, of simulated runs, the ends of the interval that holds 90 % of run times. Out: offsets of
 their logarithms, below which no interval of a mean or a ratio is narrower. Simulated repetitions differ by the draws of
 the simulator alone; how far it is from a cluster, their scatter does not tell.
 """
@@ -22,8 +22,8 @@ _FROM_90_TO_95 = 1.959964 / 1.644854
 def offsets(duration_s: Floats, low_s: Floats, high_s: Floats, *, sides: int) -> Floats:
     """Return how far the logarithm of each time can be off; ``low_s`` and ``high_s`` are NaN where none is simulated.
 
-    ``sides``: 1 for times that stand alone. 2 for times that are held against others: the offsets of both sides are
-    added up there, and those of a simulator come to the 95 % interval of errors that have nothing in common.
+    ``sides``: 1 for single times. 2 for times that are compared: the offsets of both sides are added there, and those
+    of a simulator give the 95 % interval of independent errors.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         half = np.log(high_s / low_s) / 2 * _FROM_90_TO_95 / math.sqrt(sides)

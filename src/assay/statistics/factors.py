@@ -111,8 +111,7 @@ def on_hard_disks(devices: Iterable[tuple[str | None, str | None]]) -> frozenset
 
 
 def default_baseline(factor: str, levels: Sequence[str], hard_disks: Collection[str]) -> str:
-    """Return the level that others are compared with when nobody names one: hard disks, the least of numbers, nothing
-    of something that can be left out (``none``), or else the first.
+    """Return the default baseline: hard disks, the smallest number, ``none``, or else the first level.
 
     ``levels``: at least one, in the order in which runs first had them, which a campaign's plan shuffles.
     ``hard_disks``: layouts on hard disks, see :func:`on_hard_disks`.
@@ -147,8 +146,8 @@ def following(run: Run) -> set[str]:
 def circumstances(run: Run, factor: str) -> dict[str, str]:
     """Return everything that must be equal for a fair comparison by ``factor``, as text by name.
 
-    What the level of a word stands for (the memory of ``containers``), and the tasks that ``waves`` come to, are left
-    out: word and waves say it.
+    Parameters that follow from a short name (the memory of ``containers``) and the number of tasks that follows from
+    ``waves`` are left out.
     """
     derived = (LAYOUT_PARAMETERS if factor == LAYOUT_FACTOR else frozenset()) | following(run)
     texts = {

@@ -42,7 +42,7 @@ def _one_against_many_p(baseline: Sequence[float], candidate: Sequence[float]) -
 
 
 def smallest_reachable_p(n_baseline: int, n_candidate: int) -> float:
-    """Return the smallest two-sided p value that any rank test can give with so many runs: 0.1 for three a side."""
+    """Return the smallest two-sided p value of a rank test with these numbers of runs: 0.1 for three per side."""
     return min(1.0, 2 / math.comb(n_baseline + n_candidate, n_baseline))
 
 

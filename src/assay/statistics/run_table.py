@@ -1,7 +1,7 @@
 """Runs as columns, so that a view over a million of them is a few array operations.
 
-A :class:`RunTable` holds one row a run. What runs are told apart by (workload, layout, engine parameters, and the like)
-are coded columns: an integer per row and the texts that the integers stand for. What is measured are float columns, NaN
+A :class:`RunTable` holds one row a run. What distinguishes runs (workload, layout, engine parameters, and so on) is in
+coded columns: an integer per row, and the text of each integer. Measured values are float columns, NaN
 where a run does not have it.
 """
 
@@ -23,7 +23,7 @@ BASE_VALUES = ("duration_s", "started_unix_s")
 ANOMALY = "anomaly"
 """The column that tells what is odd about a run; made from the others, for questions that look at it."""
 NOT_ODD = "none"
-"""Its level where nothing is odd; a run that was not looked at has no level."""
+"""Level of runs without a flag; a run that was not examined has no level."""
 DESCRIPTIVE = ("status", "cold", "plan", "campaign_id", ANOMALY, LAYOUT_DEVICES)
 """Columns that say something of a run but do not set its configuration apart."""
 

@@ -33,7 +33,7 @@ class Verdict(StrEnum):
     FASTER = "faster"
     SLOWER = "slower"
     EQUIVALENT = "equivalent"
-    """The 95 % interval lies within the margin."""
+    """The 95 % interval is within the margin."""
     NOT_DISTINGUISHABLE = "not distinguishable"
     NOT_ENOUGH_RUNS = "not enough runs"
     NOT_COMPARED = "not compared"

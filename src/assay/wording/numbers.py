@@ -40,7 +40,7 @@ def share(value: float | None) -> str:
 
 
 def probability(value: float | None) -> str:
-    """Return a share of draws in per cent; nearly none and nearly all are told from none and all."""
+    """Return a share of draws in per cent; shows <1 % and >99 % instead of rounding to 0 or 100 %."""
     if value is None:
         return NOTHING
     return f"{value:.0%}" if value in (0.0, 1.0) or 0.005 <= value < 0.995 else "<1%" if value < 0.5 else ">99%"

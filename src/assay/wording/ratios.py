@@ -9,7 +9,7 @@ def format_ratio(value: float) -> str:
 
 
 def format_interval(low: float, high: float) -> str:
-    """Return ``1.93 to 2.31``, both ends with the digits that the narrower one needs to be told apart."""
+    """Return ``1.93 to 2.31``, both ends with as many digits as are needed to distinguish them."""
     texts = format_ratio(low), format_ratio(high)
     if texts[0] == texts[1] and low != high:
         texts = f"{low:.3g}", f"{high:.3g}"

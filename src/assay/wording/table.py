@@ -1,4 +1,4 @@
-"""A table of text: its cells are written, how they stand on a screen or a page is for those to say."""
+"""Define a table of text cells; interfaces decide on its layout."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FIGURE = re.compile(r"–|-?[0-9][0-9.,]*(?: [%A-Za-z/]+)?")
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """A table with a title, and lines below it. Without headers the first column names what stands beside it."""
+    """A table with a title and notes. Without headers, the first column names the row."""
 
     title: str
     headers: tuple[str, ...] = ()
