@@ -15,6 +15,8 @@ from assay.questions.decisions.sentences import (
     evidence,
     headline,
 )
+from assay.questions.decisions.values import Decision
+from assay.statistics import Verdict
 from assay.wording import joined, plural
 
 COSTS_NAMED = 2
@@ -68,11 +70,19 @@ def _level(factor: str, level: str) -> str:
     return level if level.isdecimal() else option_text(factor, level)
 
 
+def _settled(decision: Decision) -> bool:
+    """Return whether the headline has a verdict: the leading option is faster, or every option is judged."""
+    verdicts = {option.option: option.verdict for option in decision.options if option.time}
+    judged = (Verdict.FASTER, Verdict.SLOWER, Verdict.EQUIVALENT)
+    return verdicts.get(decision.leader) is Verdict.FASTER or all(verdict in judged for verdict in verdicts.values())
+
+
 def next_step(answer: QuestionAnswer) -> str | None:
-    """Return how to answer the question, or else the first proposal of further runs; None where nothing is open."""
+    """Return how to answer the question, or the first proposal of further runs where the headline has no verdict."""
     why, question = answer.unanswered, answer.question
     if why is None:
-        return next(iter(next_sentences(answer.decisions[0])), None)
+        first = answer.decisions[0]
+        return None if _settled(first) else next(iter(next_sentences(first)), None)
     if why.obstacle in (Obstacle.NO_PRICES, Obstacle.UNPRICED):
         return f"`assay decide {question.name} --prices FILE` answers it with a price book of this hardware."
     if not question.plan_factor:
@@ -113,7 +123,7 @@ class QuestionView:
     cost: str | None
     """What the leading option costs; None without prices, and where cost is the question."""
     next_step: str | None
-    """How to answer the question; of an answered one, the first run to make next. None where nothing is open."""
+    """How to answer the question, or the runs to make next where the headline has no verdict; else None."""
     decisions: tuple[DecisionAnswer, ...]
     """The first is the answer."""
 
