@@ -18,17 +18,7 @@ from numpy.typing import ArrayLike
 from assay.compare.joint import Fit, alone, contradicts, fits
 from assay.compare.matched import SETS_MIN, LogMean, MatchedSets, Strata, log_mean, pairs, stratify
 from assay.errors import SpecificationError
-from assay.statistics import (
-    EXACT_ARRANGEMENTS_MAX,
-    LEVEL,
-    Floats,
-    InferenceScope,
-    Ints,
-    Means,
-    estimate,
-    means_by,
-    rank_test_p,
-)
+from assay.statistics import LEVEL, Floats, InferenceScope, Ints, Means, estimate, is_exact, means_by, rank_test_p
 
 ALPHA = 0.05
 LEVELS_MAX = 64
@@ -44,8 +34,7 @@ class RankTest:
 
     p: float
     exact: bool
-    """Whether every arrangement was counted; otherwise the normal approximation, which ties allow only beyond
-    :data:`~assay.statistics.ranks.EXACT_ARRANGEMENTS_MAX` arrangements."""
+    """Whether every arrangement was counted; otherwise the normal approximation, used for very many runs with ties."""
     smallest_reachable_p: float
     """The smallest p that any order of these times, with these ties, can give."""
     delta: float
@@ -83,12 +72,9 @@ def smallest_p_with_ties(baseline: Sequence[float], candidate: Sequence[float]) 
 def rank_test(baseline: Sequence[float], candidate: Sequence[float]) -> RankTest:
     """Return the Mann-Whitney test of two samples of run times. ValueError for an empty side."""
     delta = cliffs_delta(baseline, candidate)
-    pooled = [*baseline, *candidate]
-    tied = len(set(pooled)) < len(pooled)
-    exact = not tied or math.comb(len(pooled), len(baseline)) <= EXACT_ARRANGEMENTS_MAX
     p, smallest = rank_test_p(baseline, candidate), smallest_p_with_ties(baseline, candidate)
     p = max(p, smallest)  # the normal approximation can fall below what any order of these times gives
-    return RankTest(p, exact, smallest, delta, len(baseline), len(candidate))
+    return RankTest(p, is_exact(baseline, candidate), smallest, delta, len(baseline), len(candidate))
 
 
 @dataclass(frozen=True, slots=True)

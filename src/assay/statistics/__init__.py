@@ -57,7 +57,7 @@ from assay.statistics.keys import (
     usable,
     warm_among_cold,
 )
-from assay.statistics.ranks import EXACT_ARRANGEMENTS_MAX, holm_where_known, rank_test_p, smallest_reachable_p
+from assay.statistics.ranks import holm_where_known, is_exact, rank_test_p, smallest_reachable_p
 from assay.statistics.run_table import (
     ABSENT,
     ANOMALY,

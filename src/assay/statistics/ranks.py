@@ -12,33 +12,47 @@ from numpy.typing import ArrayLike
 
 from assay.statistics.arrays import Floats
 
-EXACT_ARRANGEMENTS_MAX = 20_000
-"""With ties, up to this many arrangements are counted one by one; beyond, the normal approximation is used."""
+EXACT_SIZE_MAX = 10_000
+"""With ties, the test is exact up to this product of the smaller side's runs and all runs, else approximate."""
+
+
+def is_exact(baseline: Sequence[float], candidate: Sequence[float]) -> bool:
+    """Return whether :func:`rank_test_p` counts every arrangement; otherwise it is the normal approximation."""
+    pooled = [*baseline, *candidate]
+    return len(set(pooled)) == len(pooled) or _is_small(len(baseline), len(candidate))
 
 
 def rank_test_p(baseline: Sequence[float], candidate: Sequence[float]) -> float:
-    """Return the two-sided Mann-Whitney p value: exact, also with ties unless there are very many arrangements."""
-    from scipy import stats  # imported here: the slowest import of a comparison
+    """Return the two-sided Mann-Whitney p value: exact, also with ties unless there are very many runs."""
+    if _is_small(len(baseline), len(candidate)):
+        return _exact_p(np.asarray(baseline, dtype=np.float64), np.asarray(candidate, dtype=np.float64))
+    from scipy import stats  # imported here: slow to load, and few comparisons have so many runs
 
-    pooled = [*baseline, *candidate]
-    if len(set(pooled)) == len(pooled):
-        return float(stats.mannwhitneyu(baseline, candidate, method="exact").pvalue)
-    if len(set(pooled)) == 1:
-        return 1.0
-    if min(len(baseline), len(candidate)) == 1:
-        return _one_against_many_p(baseline, candidate)
-    if math.comb(len(pooled), len(baseline)) <= EXACT_ARRANGEMENTS_MAX:
-        every_arrangement = stats.PermutationMethod(n_resamples=EXACT_ARRANGEMENTS_MAX)
-        return float(stats.mannwhitneyu(baseline, candidate, method=every_arrangement).pvalue)
-    return float(stats.mannwhitneyu(baseline, candidate, method="asymptotic").pvalue)
+    method = "exact" if is_exact(baseline, candidate) else "asymptotic"
+    return float(stats.mannwhitneyu(baseline, candidate, method=method).pvalue)
 
 
-def _one_against_many_p(baseline: Sequence[float], candidate: Sequence[float]) -> float:
-    """Return the exact two-sided p where a side has one run: twice the share of runs that are as far on its side."""
-    pooled = [*baseline, *candidate]
-    alone = baseline[0] if len(baseline) == 1 else candidate[0]
-    smaller, larger = sum(value <= alone for value in pooled), sum(value >= alone for value in pooled)
-    return min(1.0, 2 * min(smaller, larger) / len(pooled))
+def _is_small(n_baseline: int, n_candidate: int) -> bool:
+    return min(n_baseline, n_candidate) * (n_baseline + n_candidate) <= EXACT_SIZE_MAX
+
+
+def _exact_p(first: Floats, second: Floats) -> float:
+    """Return twice the share of arrangements whose rank sum is at least as far from the middle on the same side.
+
+    The number of arrangements by size and rank sum is counted run by run; ties share the mean of their ranks.
+    """
+    small, pooled = (first, second)[len(second) < len(first)], np.concatenate((first, second))
+    values, of_run = np.unique(pooled, return_inverse=True)
+    ends = np.cumsum(np.bincount(of_run, minlength=len(values)))
+    doubled = (ends + np.concatenate(([0], ends[:-1])) + 1)[of_run]  # twice the mean rank, a whole number
+    share = np.zeros((len(small) + 1, int(np.sort(doubled)[-len(small) :].sum()) + 1))
+    share[0, 0] = 1.0
+    for rank in doubled.tolist():
+        share[1:, rank:] += share[:-1, : share.shape[1] - rank].copy()
+    counts = share[-1]
+    start = 0 if small is first else len(first)
+    at = int(doubled[start : start + len(small)].sum())
+    return float(min(1.0, 2 * min(counts[: at + 1].sum(), counts[at:].sum()) / counts.sum()))
 
 
 def smallest_reachable_p(n_baseline: int, n_candidate: int) -> float:
