@@ -158,4 +158,4 @@ def test_equal_levels_are_seldom_said_to_differ_and_never_the_wrong_way_round(no
     assert apart["slower"] == 0
     assert apart["faster"] >= 100
     few, _ = errors.verdicts(noise, 2, 1.3, 50, rng)
-    assert few == {"not_enough_runs": 50}
+    assert few == {"not enough runs": 50}

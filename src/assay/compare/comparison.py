@@ -101,12 +101,23 @@ def compare(runs: Sequence[Run], *, factor: str, baseline: str) -> list[SpeedupR
 
     Results without a run on a side come last, with the verdict "not compared".
     """
-    return compare_sets(run_sets(runs, factor), factor, baseline)
+    results = [
+        _result(matched, factor, baseline, level)
+        for matched in run_sets(runs, factor)
+        for level in matched.levels
+        if level != baseline
+    ]
+    return sorted(with_verdicts(results), key=lambda result: result.ratio is None)
 
 
 def compare_sets(groups: Sequence[RunSet], factor: str, baseline: str) -> list[SpeedupResult]:
-    """Compare the levels of matched groups that are made already."""
-    results = [
-        _result(matched, factor, baseline, level) for matched in groups for level in matched.levels if level != baseline
-    ]
-    return sorted(with_verdicts(results), key=lambda result: result.ratio is None)
+    """Compare the levels of matched groups that are made already, where both sides have a run."""
+    return with_verdicts(
+        [
+            _result(matched, factor, baseline, level)
+            for matched in groups
+            if matched.levels.get(baseline)
+            for level, runs in matched.levels.items()
+            if level != baseline and runs
+        ]
+    )

@@ -68,7 +68,7 @@ def comparison_view(
         for decision in decisions
         if decision.factor == name
         for result in compare_sets(groups, name, decision.baseline)
-        if result.ratio is not None and _is_of(result, decision)
+        if _is_of(result, decision)
     ]
     counts = counts_by(joined, name)
     without_level = counts.pop("", 0)
