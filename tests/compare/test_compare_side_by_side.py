@@ -12,9 +12,12 @@ import pytest
 from assay.compare.side_by_side import DifferenceKind, alike, side_by_side
 from assay.errors import SpecificationError
 from assay.model.run import Origin, RunStatus
+from assay.questions.decisions.decide import decide
+from assay.questions.decisions.sentences import headline
+from assay.questions.decisions.values import DecisionRequest
 from assay.questions.result_sentences import different_jobs_text, side_sentence
 from assay.statistics.run_table import table_of
-from builders import make_run, runs_with, study_runs
+from builders import build_repository, make_run, runs_with, study_runs
 from web_support import client_of, filled
 
 
@@ -112,3 +115,18 @@ def test_the_filtered_runs_leave_as_files(tmp_path: Path, form: str) -> None:
     else:
         assert answer.content[:4] == b"PAR1"
     assert client.get("/api/v1/export", params={"where": "layout=none"}).status_code == 400
+
+
+def test_the_page_begins_with_the_decision_on_what_differs(tmp_path: Path) -> None:
+    runs = runs_with({"HD2": [60.0, 61, 62], "SS2": [30.0, 31, 32]})
+    repository = build_repository(tmp_path / "r", runs)
+    (decision,) = decide(repository.table(), DecisionRequest("layout", "HD2", ("workload=terasort",)))
+    client = client_of(tmp_path / "r")
+    ids = [next(run.run_id for run in runs if run.layout == layout) for layout in ("HD2", "SS2")]
+    page = client.get("/compare", params=[("run", run_id) for run_id in ids]).text
+    assert page.index(headline(decision)) < page.index("Details: these configurations")
+    other = make_run(99, workload="sort")
+    repository.publish(other)
+    apart = client_of(tmp_path / "r").get("/compare", params=[("run", ids[0]), ("run", other.run_id)]).text
+    assert "different jobs" in apart
+    assert 'class="decision"' not in apart

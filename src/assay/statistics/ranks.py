@@ -28,8 +28,9 @@ def rank_test_p(baseline: Sequence[float], candidate: Sequence[float]) -> float:
         return _exact_p(np.asarray(baseline, dtype=np.float64), np.asarray(candidate, dtype=np.float64))
     from scipy import stats  # imported here: slow to load, and few comparisons have so many runs
 
-    method = "exact" if is_exact(baseline, candidate) else "asymptotic"
-    return float(stats.mannwhitneyu(baseline, candidate, method=method).pvalue)
+    if is_exact(baseline, candidate):
+        return float(stats.mannwhitneyu(baseline, candidate, method="exact").pvalue)
+    return float(stats.mannwhitneyu(baseline, candidate, method="asymptotic").pvalue)
 
 
 def _is_small(n_baseline: int, n_candidate: int) -> bool:
