@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,9 @@ from assay.questions.recommend import Recommendation, RecommendQuestion, recomme
 from assay.questions.recommend_doubt import drawn, losses, model_errors, worth_of_everything, worth_of_knowing
 from assay.questions.recommend_limits import limits_of
 from assay.questions.recommend_search import Least
+from assay.questions.recommend_words import headline, shares_of
 from assay.spec.prices import load_prices
+from assay.wording import NOTHING, probability
 from benchmark_support import benchmark
 from effort import examples
 from paths import EXAMPLES
@@ -353,3 +356,25 @@ def test_the_benchmark_of_recommendations_holds_an_answer_against_a_world(pool: 
     turned = module.World(as_said.times_s[::-1] * 20, as_said.bills[::-1], as_said.rates_per_h)
     wrong = module.judged(asked, found.chosen, turned)
     assert not wrong.holds_time
+
+
+def test_extrapolation_comes_first_and_withholds_shares(pool: SimulatorPool, tmp_path: Path) -> None:
+    found = answer(pool, book(tmp_path))
+    assert found.chosen is not None
+    assert found.runner_up is not None
+    assert all(one.keeps_probability >= found.surely for one in found.front), (
+        "a candidate that breaks a limit is listed"
+    )
+    near, far = replace(found, extrapolation=1.0), replace(found, extrapolation=94.0)
+    lines = list(headline(near))
+    assert not any("xtrapolated" in line for line in lines)
+    share = probability(found.chosen.hardware_probability)
+    assert any(f"in {share} of" in line for line in lines)
+    assert shares_of(found.chosen, near)[1] == share, "one candidate has one share of draws in which it is the best"
+    first, second, *rest = headline(far)
+    assert first.startswith("Extrapolated: up to 94 times the data per worker")
+    assert second == f"Too close to call between {found.chosen.label} and {found.runner_up.label}."
+    assert not any(share in line and "draws" in line for line in rest)
+    assert shares_of(found.chosen, far) == (NOTHING, NOTHING, NOTHING)
+    unsure = replace(near, chosen=replace(found.chosen, hardware_probability=0.5))
+    assert next(headline(unsure)).startswith("Too close to call between")

@@ -142,14 +142,13 @@ def _progress() -> Iterator[Progress | None]:
 
 
 def _show(found: Recommendation) -> None:
-    from assay.questions.recommend_words import headline, sentences
+    from assay.questions.recommend_words import front_title, headline, sentences
 
     for line in headline(found):
         click.echo(line)
     click.echo()
     if found.front:
-        title = "Front of money and time: simulated, intervals hold nine of ten"
-        print_table(_HEADERS, [_row(one, found) for one in found.front], title=title)
+        print_table(_HEADERS, [_row(one, found) for one in found.front], title=front_title(found))
         click.echo()
     if found.changes:
         rows = [(one.what, one.now, one.at or "no", one.then) for one in found.changes]
@@ -165,11 +164,22 @@ def _show(found: Recommendation) -> None:
         click.echo(f"- {line}")
 
 
-_HEADERS = ("Cluster", "Price", "A day's work (s)", "90 %", "costs", "limit", "Front in", "Best in", "Keeps limits in")
+_HEADERS = (
+    "Cluster",
+    "Price",
+    "A day's work (s)",
+    "90 %",
+    "costs",
+    "limit",
+    "Front in",
+    "Best hardware in",
+    "Keeps limits in",
+)
 
 
 def _row(one: Choice, found: Recommendation) -> tuple[str, ...]:
-    from assay.wording import interval_s, money, probability, seconds
+    from assay.questions.recommend_words import shares_of
+    from assay.wording import interval_s, money, seconds
 
     mark = " ◀" if found.chosen is not None and one.label == found.chosen.label else ""
     return (
@@ -179,7 +189,5 @@ def _row(one: Choice, found: Recommendation) -> tuple[str, ...]:
         interval_s(one.day_low_s, one.day_high_s),
         money(one.day_cost, found.currency),
         ", ".join(dict.fromkeys(work.limit for work in one.times)),
-        probability(one.front_probability),
-        probability(one.best_probability),
-        probability(one.keeps_probability),
+        *shares_of(one, found),
     )

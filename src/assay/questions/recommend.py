@@ -24,6 +24,10 @@ from assay.statistics import Floats, Mask
 
 SIMULATIONS_MAX = 300
 SURELY = 0.9
+EXTRAPOLATION_STATED = 2.0
+"""Data per worker, as a multiple of what the profile was learned from, from which an answer begins with it."""
+EXTRAPOLATION_MAX = 8.0
+"""The same multiple, above which no share of draws is stated: the draws know nothing of errors so far away."""
 FRONT_SHOWN = 0.05
 """Who is on the front in fewer of the draws, and is not on it at the middle, is not listed."""
 _LOW, _HIGH = 0.05, 0.95
@@ -81,9 +85,9 @@ class Choice:
     """At the middle of everything."""
     front_probability: float
     best_probability: float
-    """Share of the draws in which it is the best of those that keep the limits."""
+    """Share of the draws in which it, with these settings, is the best of those that keep the limits."""
     hardware_probability: float
-    """The same of its hardware, whatever its settings."""
+    """Share of the draws in which its hardware is the best, with any settings. This share is shown to users."""
     keeps_probability: float
     """Share of the draws in which it keeps every limit."""
     fidelity: str
@@ -150,13 +154,31 @@ class Recommendation:
     """The best that other hardware is bought for."""
     why_none: str = ""
     front: tuple[Choice, ...] = ()
-    """From the cheapest to the fastest."""
+    """Pareto front of money and time, from the cheapest to the fastest. Candidates that do not keep the limits surely
+    enough are omitted, unless no candidate does.
+    """
     finalists: tuple[Choice, ...] = ()
     """All that were looked at closely, the best first."""
     changes: tuple[Change, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     worth_of_everything: float = 0.0
     draws: int = 0
+    extrapolation: float = 1.0
+    """Largest data per worker of a finalist, as a multiple of the largest that the profile was learned from."""
+
+    @property
+    def extrapolated(self) -> bool:
+        """Whether the data per worker is too far from what was learned for a share of draws to be stated."""
+        return self.extrapolation > EXTRAPOLATION_MAX
+
+    @property
+    def too_close(self) -> bool:
+        """Whether other hardware may be the best: the chosen hardware is so in too small a share of the draws."""
+        return (
+            self.chosen is not None
+            and self.runner_up is not None
+            and (self.extrapolated or self.chosen.hardware_probability < self.surely)
+        )
 
 
 def recommend(
@@ -186,7 +208,11 @@ def recommend(
     view = _View(asked, search, known, drawn(known.times_s, known.follows, known.book, asked.seed, SCATTER_SIGMA))
     order, chosen = view.order(), view.chosen()
     choices = view.choices()
-    front = [one for one in choices if one.on_front or one.front_probability >= FRONT_SHOWN]
+    front = [
+        one
+        for one, keeps in zip(choices, view.sure, strict=True)
+        if (one.on_front or one.front_probability >= FRONT_SHOWN) and (keeps or chosen is None)
+    ]
     doubts, everything = view.doubts()
     return replace(
         base,
@@ -201,6 +227,7 @@ def recommend(
         worth_of_everything=everything,
         draws=len(view.drawn.times_s),
         assumptions=_assumptions(search, known),
+        extrapolation=known.extrapolation,
     )
 
 

@@ -49,6 +49,8 @@ class Finals:
     fidelities: tuple[str, ...]
     simulations: int
     assumptions: tuple[str, ...]
+    extrapolation: float
+    """Largest data per worker of a finalist, as a multiple of the largest that the profile was learned from."""
 
     def margin(self) -> float:
         """Return the factor that a time needs to be kept nine times of ten, in the middle of the finalists."""
@@ -81,7 +83,7 @@ def finals(search: Search, progress: Progress | None) -> Finals:
             for place, row in enumerate(rows)
         ]
     )
-    follows, words = _follows(search, rows, flows, told)
+    follows, words, extrapolation = _follows(search, rows, flows, told)
     exact = {row for row, _, thing in told if thing == "requests"}
     return Finals(
         rows=rows,
@@ -92,6 +94,7 @@ def finals(search: Search, progress: Progress | None) -> Finals:
         fidelities=tuple("requests" if int(row) in exact else "flows" for row in rows),
         simulations=len(scenarios),
         assumptions=tuple(words),
+        extrapolation=extrapolation,
     )
 
 
@@ -125,8 +128,8 @@ def _chosen(search: Search) -> Ints:
 
 def _follows(
     search: Search, rows: Ints, flows: Floats, told: dict[tuple[int, int, str], float]
-) -> tuple[list[Follows], list[str]]:
-    """Return how times follow each uncertain thing, and what was assumed of it in words."""
+) -> tuple[list[Follows], list[str], float]:
+    """Return how times follow each uncertain thing, the assumptions in words, and how far data is extrapolated."""
     profile, machines = search.profile, [search.found.machines[search.found.machine[row]] for row in rows]
 
     def slopes(thing: str) -> Floats:
@@ -146,8 +149,8 @@ def _follows(
         Follows("fixed", slopes("fixed") * spread_of(profile.costs.job_start_s)),
         *model_errors([search.simulated[int(row)].shares for row in rows]),
     ]
-    far, more = _far(search, rows)
-    return [*follows, Follows("size", far)], [*words, *more]
+    far, extrapolation = _far(search, rows)
+    return [*follows, Follows("size", far)], words, extrapolation
 
 
 def _by_kind(search: Search, rows: Ints, disks: Floats) -> tuple[Floats, Floats]:
@@ -176,21 +179,19 @@ def _cpu_sigmas(search: Search, machines: Sequence[Machine]) -> tuple[Floats, li
     return np.array(found), list(dict.fromkeys(words))
 
 
-def _far(search: Search, rows: Ints) -> tuple[Floats, list[str]]:
-    """Return how unsure costs are beyond what was learned: data on a worker, and the number of workers."""
+def _far(search: Search, rows: Ints) -> tuple[Floats, float]:
+    """Return the uncertainty of times beyond the learned data per worker and number of workers, and how far data is
+    extrapolated.
+    """
     profile = search.profile
     learned, scale = profile.learned, profile.learned.lab_scale or 1.0
     workers = search.found.workers[rows].astype(np.float64)
     beyond = np.log2(np.maximum(1.0, workers / max(1, learned.workers_max)))
-    found, words = [], []
+    found, furthest = [], 1.0
     for work in search.works:
         own = profile.workloads[work.workload]
         most = own.data_bytes_max / scale / max(1, learned.workers_max)
         times = np.maximum(1.0, work.data_bytes * search.factor / workers / max(1.0, most))
         found.append(FAR_SIGMA * (np.log2(times) + beyond))
-        if times.max() > 2:
-            words.append(
-                f"{work.workload}: up to {times.max():,.0f} times the data on a worker that was learned from; the "
-                "intervals are wider for it"
-            )
-    return np.stack(found, axis=1), words
+        furthest = max(furthest, float(times.max()))
+    return np.stack(found, axis=1), furthest

@@ -1,14 +1,14 @@
-"""A recommendation as sentences, the same for all faces.
+"""State a recommendation in sentences, the same on every surface.
 
-In: the answer. Out: text. Nothing is computed here.
+In: the answer. Out: text. Nothing is computed here. Extrapolation comes first.
 """
 
 from collections.abc import Iterator
 
-from assay.questions.recommend import Choice, Recommendation
+from assay.questions.recommend import EXTRAPOLATION_MAX, EXTRAPOLATION_STATED, Choice, Recommendation
 from assay.questions.recommend_search import Least, Limits
 from assay.units import format_bytes, format_duration
-from assay.wording import money, money_interval, probability
+from assay.wording import NOTHING, money, money_interval, probability
 
 LEAST = {
     Least.PRICE: "the least price",
@@ -47,19 +47,47 @@ def headline(found: Recommendation) -> Iterator[str]:
     if found.chosen is None:
         yield f"No recommendation: {found.why_none}."
         return
-    one = found.chosen
-    yield f"Recommended: {chosen_text(one, found)} (simulated)."
-    sure, all_kept = probability(one.hardware_probability), probability(one.keeps_probability)
-    keeps = f" With these settings it keeps every limit ({kept}) in {all_kept}." if kept else ""
-    yield (
-        f"Its hardware, whatever the settings, has {LEAST[found.least]} in {sure} of {found.draws:,} draws of all that "
-        f"is uncertain.{keeps}"
-    )
-    if found.runner_up is not None:
-        other = found.runner_up
-        yield f"Runner-up: {chosen_text(other, found)}; the best in {probability(other.hardware_probability)}."
+    chosen, runner_up = found.chosen, found.runner_up
+    if found.extrapolation > EXTRAPOLATION_STATED:
+        yield (
+            f"Extrapolated: up to {found.extrapolation:,.0f} times the data per worker that the profile was learned "
+            "from. A measured run with more data per worker would make this answer surer."
+        )
+    if found.too_close and runner_up is not None:
+        yield f"Too close to call between {chosen.label} and {runner_up.label}."
+    yield f"{'Best estimate' if found.too_close else 'Recommended'}: {chosen_text(chosen, found)} (simulated)."
+    if found.extrapolated:
+        yield (
+            f"No probability of having {LEAST[found.least]} is stated beyond {EXTRAPOLATION_MAX:g} times the learned "
+            f"data per worker.{f' Limits: {kept}.' if kept else ''}"
+        )
     else:
-        yield f"There is no runner-up: nothing else keeps every limit in {found.surely:.0%} of the draws."
+        share, keeps_share = probability(chosen.hardware_probability), probability(chosen.keeps_probability)
+        keeps = f" With these settings it keeps every limit ({kept}) in {keeps_share}." if kept else ""
+        yield f"Its hardware has {LEAST[found.least]} in {share} of {found.draws:,} simulated draws.{keeps}"
+    if runner_up is not None:
+        best = "" if found.extrapolated else f"; the best in {probability(runner_up.hardware_probability)}"
+        yield f"Runner-up: {chosen_text(runner_up, found)}{best}."
+    else:
+        yield f"There is no runner-up: no other hardware keeps every limit in {found.surely:.0%} of the draws."
+
+
+def front_title(found: Recommendation) -> str:
+    """Return the title of the list of candidates."""
+    if found.chosen is None:
+        return "No candidate keeps every limit; these come nearest. Simulated, 90 % intervals"
+    return "Pareto front of money and time among candidates that keep every limit: simulated, 90 % intervals"
+
+
+def shares_of(one: Choice, found: Recommendation) -> tuple[str, str, str]:
+    """Return the shares of draws in which a candidate is on the Pareto front, is the best hardware, and keeps every
+    limit; a dash where they are extrapolated too far.
+    """
+    if found.extrapolated:
+        return NOTHING, NOTHING, NOTHING
+    shares = one.front_probability, one.hardware_probability, one.keeps_probability
+    front, best, keeps = map(probability, shares)
+    return front, best, keeps
 
 
 def sentences(found: Recommendation) -> Iterator[str]:

@@ -24,7 +24,10 @@ from assay.cost.repricing import amounts_of, price_names, repriced
 from assay.errors import AssayError, SpecificationError
 from assay.model import LAYOUT_FACTOR, PriceBook, price
 from assay.quality.flagging import TIME_ODD
+from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.decide import baseline_of_options
+from assay.questions.decisions.sentences import cost_headline
+from assay.questions.decisions.values import DecisionRequest
 from assay.questions.job_cost import CostView, name_of
 from assay.questions.runs import comparable, levels_in, selected
 from assay.statistics import RunTable, counts_by
@@ -61,6 +64,7 @@ _NOTHING: dict[str, Any] = {
     "currency": "",
     "changed": False,
     "tco": None,
+    "answer": None,
     "drawn": {},
     "problem": None,
     "colours": {},
@@ -273,8 +277,14 @@ def _years(context: Context, asked: CostAsked) -> dict[str, Any]:
     colours = colours_of([*palette(context.store.table(), LAYOUT_FACTOR), *view.bills])
     more = len(view.rows) - len(shown.rows)
     changed = repriced(book, {name: Decimal(str(amount)) for name, amount in question.changes.items()})
+    request = DecisionRequest(LAYOUT_FACTOR, where=of_years.where, prices=changed, years=question.years)
+    decisions = context.store.answer(
+        ("years decision", question.model_dump_json()),
+        lambda table: decisions_of(context.store.repository, table, request),
+    )
     return {
         "tco": shown,
+        "answer": cost_headline(decisions[0]) if decisions else None,
         "narrowed": of_years.narrowed,
         "told_by": told_by,
         "colours": colours,

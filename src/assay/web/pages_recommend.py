@@ -19,7 +19,7 @@ from assay.errors import AssayError, SpecificationError
 from assay.questions.recommend import Recommendation
 from assay.questions.recommend_asked import RecommendAsked, kept_catalogues
 from assay.questions.recommend_search import Least
-from assay.questions.recommend_words import headline, sentences
+from assay.questions.recommend_words import front_title, headline, sentences, shares_of
 from assay.web import api_recommend
 from assay.web.answering import page_of
 from assay.web.context import READERS, Context, ContextOf, get_context
@@ -116,6 +116,8 @@ def _shown(found: Recommendation) -> dict[str, Any]:
     money = "Cost of a day's work" if found.least is Least.JOB else f"Price over {found.limits.years:g} years"
     return {
         "headline": list(headline(found)),
+        "front_title": front_title,
+        "shares_of": shares_of,
         "sentences": list(sentences(found)),
         "plane": cost_plane(points, layouts, found.currency, of=("Time of a day's work", money)) if points else None,
         "doubts": [one for one in found.doubts if one.share >= WORTHY][:DOUBTS_SHOWN],
