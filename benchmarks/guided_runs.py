@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from prediction import dump
 
-from assay.predict.choosing import most_telling, trees_say
+from assay.predict.choosing import estimates_by_tree, most_informative
 from assay.predict.features import Features, learned_encoding
 from assay.predict.model import SEED, Learning
 from assay.statistics.run_table import RunTable
@@ -42,7 +42,7 @@ class Replay:
         """Return what trees say of the plan that know some of it."""
         rows = list(chosen)
         learned = np.concatenate([self.known, self.features[rows]]), np.concatenate([self.known_logs, self.logs[rows]])
-        return trees_say(*learned, self.features, SEED)
+        return estimates_by_tree(*learned, self.features, SEED)
 
     def errors(self, chosen: list[int]) -> tuple[float, float]:
         """Return MAE in seconds and the median relative error of the rest."""
@@ -53,7 +53,7 @@ class Replay:
     def guided(self, chosen: list[int], more: int, _random: np.random.Generator) -> list[int]:
         """Return more configurations, by what trees doubt."""
         free = np.setdiff1d(np.arange(len(self.logs)), chosen)
-        picked = most_telling(self.said(chosen)[free], None, runs=more)
+        picked = most_informative(self.said(chosen)[free], None, runs=more)
         return [*chosen, *(int(free[at]) for at in picked.order)]
 
     def at_random(self, chosen: list[int], more: int, random: np.random.Generator) -> list[int]:

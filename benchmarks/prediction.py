@@ -282,6 +282,12 @@ def anchored(table: RunTable, runs: int) -> Iterator[tuple[str, Rows, Rows]]:
         yield level, np.concatenate([kept, known]), np.setdiff1d(left, known)
 
 
+def of_left_out_clusters(table: RunTable) -> None:
+    """Print a table for each cluster that is left out."""
+    for level, kept, left in left_out(table, "cluster", 100):
+        printed(f"cluster {level} left out ({len(left):,} runs)", [tried(table, kept, left)])
+
+
 def of_dump(table: RunTable, repeats: int) -> None:
     """Print the tables for ALOJA's dump."""
     started = time.perf_counter()
@@ -301,8 +307,7 @@ def of_dump(table: RunTable, repeats: int) -> None:
     splits = [tried(table, kept, left) for kept, left in random_splits(table, repeats)]
     printed(f"{repeats} random splits, a fifth of the configurations left out", splits)
     printed_clusters(splits)
-    for level, kept, left in left_out(table, "cluster", 100):
-        printed(f"cluster {level} left out ({len(left):,} runs)", [tried(table, kept, left)])
+    of_left_out_clusters(table)
     for level, kept, left in left_out(with_kinds(table), "plan", 30):
         printed(f"disks {level} left out ({len(left):,} runs)", [tried(table, kept, left)])
     for level, kept, left in anchored(table, ANCHORS):
@@ -356,10 +361,13 @@ def main() -> None:
     parser.add_argument("tables", type=Path, nargs="*", help="ALOJA's execs table as CSV, and its list of clusters")
     parser.add_argument("--worlds", action="store_true", help="also tables that are made from a formula")
     parser.add_argument("--oracle", action="store_true", help="only: left-out clusters whose level an oracle tells")
+    parser.add_argument("--clusters", action="store_true", help="only: each cluster left out")
     parser.add_argument("--repeats", type=int, default=5, help="random splits")
     options = parser.parse_args()
     if options.tables and options.oracle:
         oracle(dump(options.tables))
+    elif options.tables and options.clusters:
+        of_left_out_clusters(dump(options.tables))
     elif options.tables:
         of_dump(dump(options.tables), options.repeats)
     elif not options.worlds:

@@ -56,6 +56,17 @@ def test_few_errors_have_no_quantile_and_few_levels_widen_it() -> None:
     assert calibration.left_out_quantile([np.ones(50)] * 20) == 1.0
 
 
+@pytest.mark.parametrize("levels", [2, 3, 5, 8])
+def test_the_quantile_of_few_left_out_levels_holds_for_nine_of_ten_new_levels(levels: int) -> None:
+    """Each level has its own offset; an interval around zero covers the offset of the next level."""
+    random = np.random.default_rng(levels)
+    held = [
+        abs(offsets[-1]) <= calibration.left_out_quantile([np.full(5, abs(offset)) for offset in offsets[:-1]])
+        for offsets in random.normal(size=(10_000, levels + 1))
+    ]
+    assert np.mean(held) == pytest.approx(calibration.LEVEL, abs=0.01)
+
+
 def test_a_text_that_every_run_has_for_itself_is_its_name_and_no_factor() -> None:
     runs = [replace(run, levels={**run.levels, "folder": f"run-{n}"}) for n, run in enumerate(learning_runs())]
     encoding = learned_encoding(table_of(runs))

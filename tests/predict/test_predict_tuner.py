@@ -22,7 +22,7 @@ from assay.planning.order import PlannedRun
 from assay.planning.plan_reader import load_plan
 from assay.planning.tuning_space import LEVELS_MAX, Space, space_of
 from assay.predict.tuner import HOPELESS_LEAST_S, Strategy, Tuner
-from assay.predict.tuning import Tried, first_ones
+from assay.predict.tuning import Tried, first_candidates
 from assay.questions.tuning import TUNING, TuningAsked, TuningState, Warm, state_of, tuning_made, tuning_state
 from assay.repository import Repository
 from assay.repository.ids import new_run_id
@@ -199,7 +199,7 @@ def test_an_estimate_comes_first_and_what_it_missed_is_learned() -> None:
     tuner = Tuner(space(), 12, 0)
     estimate = np.zeros(len(tuner.possible))
     estimate[17] = -1.0
-    assert first_ones(tuner.possible, 3, estimate, 1)[0] == 17
+    assert first_candidates(tuner.possible, 3, estimate, 1)[0] == 17
     warm = replace(tuner, estimate=estimate, _drawn={})
     runs = carried_out(warm, bowl)
     assert (warm.winner(warm.tried(runs)) or 0) != 17  # it is slow in truth
@@ -368,4 +368,4 @@ def test_times_that_never_differ_end_a_search_without_a_gain() -> None:
 def test_contradictory_runs_are_scatter_to_a_search() -> None:
     tuner = Tuner(space(), 12, 0)
     runs = carried_out(tuner, lambda planned: 100.0 if planned.index % 2 else 300.0)
-    assert tuner.said(tuner.tried(runs)).noise > 0.1
+    assert tuner.expected(tuner.tried(runs)).noise > 0.1

@@ -43,10 +43,10 @@ def test_short_names_are_understood_and_what_was_not_said_is_told(repository: Re
 @pytest.mark.parametrize(
     ("where", "why"),
     [
-        ("workload", "has no form COLUMN=LEVEL"),
-        ("layout=SSD", "of which workload"),
+        ("workload", "is not COLUMN=LEVEL"),
+        ("layout=SSD", "no workload is named"),
         ("workload=sort,colour=red", "no run has a factor 'colour'"),
-        ("workload=sort,maps=many", "'many' is no number"),
+        ("workload=sort,maps=many", "must be a number or a size, not 'many'"),
         ("workload=sort,workload=sort", "named twice"),
     ],
 )

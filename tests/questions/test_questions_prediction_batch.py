@@ -83,8 +83,8 @@ def test_bad_rows_are_named_by_their_line_and_stop_no_other(repository: Reposito
     target = tmp_path / "predicted.csv"
     done = asked(repository, file, "-o", str(target))
     assert done.exit_code == 0
-    assert "asked.csv:4: 'many' is no number" in done.stderr
-    assert "asked.csv:6: of which workload?" in done.stderr
+    assert "asked.csv:4: mapreduce.tasktracker.map.tasks.maximum must be a number or a size, not 'many'" in done.stderr
+    assert "asked.csv:6: no workload is named" in done.stderr
     assert "asked.csv:7: has 2 cells where the header has 4" in done.stderr
     rows = list(csv.DictReader(target.open()))
     assert [row["line"] for row in rows] == ["2", "3", "4", "6", "7", "8", "9"]
@@ -106,7 +106,7 @@ def test_a_batch_without_one_good_row_fails(repository: Repository, tmp_path: Pa
         ("workload,colour\nsort,red\n", "no run has a factor 'colour'"),
         ("workload,workload\nsort,sort\n", "two columns are named workload"),
         ("workload,\nsort,x\n", "column 2 has no name"),
-        ("workload,maps\n", "has no row to predict"),
+        ("workload,maps\n", "has no rows to predict"),
     ],
 )
 def test_a_table_that_is_none_is_refused_in_words(repository: Repository, tmp_path: Path, text: str, why: str) -> None:
@@ -139,6 +139,29 @@ def test_rows_describe_a_cluster_by_its_hardware(repository: Repository) -> None
     assert (new.configuration["cluster"], new.basis) == ("3x 10 cores 64 GB", "other clusters")
     assert named.expected_s == predicted(repository, ["workload=sort,layout=SSD,maps=6,cluster=c12"]).expected_s
     assert bad.problem == "cores is '-1', which is no number of cores"
+
+
+@pytest.mark.parametrize(
+    ("body", "why", "where"),
+    [
+        ({"rows": [{"workload": "sort"}] * 10_001}, "10,001 entries are more than the maximum of 10,000", "rows"),
+        ({"rows": []}, "at least 1 entry is needed, there is none", "rows"),
+        ({}, "required and missing", "rows"),
+        ({"rows": [{"workload": "sort"}], "limit": 1}, "unknown field", "limit"),
+        ("workload", "the request's body is not valid JSON, or not an object", None),
+    ],
+)
+def test_a_request_that_is_no_batch_is_refused_in_words(
+    repository: Repository, body: object, why: str, where: str | None
+) -> None:
+    answer = client_of(repository.root).post("/api/v1/predict", json=body)
+    assert (answer.status_code, answer.json()["message"], answer.json()["where"]) == (422, why, where)
+
+
+def test_null_and_empty_text_name_nothing(repository: Repository) -> None:
+    rows = [{"workload": "sort"}, {"workload": "sort", "maps": None, "layout": ""}]
+    first, second = client_of(repository.root).post("/api/v1/predict", json={"rows": rows}).json()["rows"]
+    assert {**first, "line": 2} == second
 
 
 def test_separators_and_empty_cells_of_a_table_are_read(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from assay.predict.forest import ARRAYS, Boosting, Forest
 from assay.predict.model import Model, Transfer, Unseen
 from assay.predict.stack import SCALE_FEATURES, Stack
 
-VERSION = 3
+VERSION = 4
 MAGIC = f"assay model {VERSION}\n".encode()
 _PLAIN = ("configurations", "medians")
 

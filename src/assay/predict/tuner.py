@@ -1,9 +1,8 @@
-"""Tuning as a campaign's next runs: what is tried within a budget, then the winner against the defaults, measured anew.
+"""Plan the next run of a tuning: a search within a budget, then new runs of the winner and the defaults.
 
-In: a space, a budget, and the campaign's finished runs, which are all that is remembered: a call that was interrupted
-goes on from them. Out: planned runs. The search is runs 0 to budget - 1 by their index; what comes after is the
-comparison, in pairs as ABBA, of runs that the search has not seen: the winner of a search was lucky as well as fast,
-and measured again its luck is gone.
+In: a space, a budget, and the campaign's finished runs, which are the only state: an interrupted call continues from
+them. Out: planned runs. Runs 0 to budget - 1 are the search. Later runs are the comparison, in pairs in the order ABBA.
+The comparison uses new runs only, because the winner was selected for fast runs, and some were fast by chance.
 """
 
 import math
@@ -19,17 +18,27 @@ import numpy as np
 from assay.model import FailureClass, Plan, Run, RunStatus
 from assay.planning.order import PlannedRun
 from assay.planning.tuning_space import Space
-from assay.predict.tuning import SETTLING_SHARE, Expected, Tried, best_one, expected, first_ones, next_one
+from assay.predict.tuning import (
+    SETTLING_SHARE,
+    Expected,
+    Tried,
+    best_candidate,
+    expected,
+    first_candidates,
+    next_candidate,
+)
 from assay.statistics import Floats, Mask
 
 HOPELESS = 2.5
-"""A run of the search that takes so many times as long as the fastest is stopped."""
+"""A run of the search is stopped at this multiple of the fastest time."""
 HOPELESS_LEAST_S = 60.0
+"""Minimum time after which a run of the search is stopped, in seconds."""
 BUDGET_MIN = 4
+"""Minimum number of runs of a search."""
 
 
 class Strategy(StrEnum):
-    """How candidates are picked."""
+    """How the search picks candidates."""
 
     BAYESIAN = "bayesian"
     RANDOM = "random"
@@ -37,23 +46,23 @@ class Strategy(StrEnum):
 
 @dataclass(frozen=True)
 class Tuner:
-    """Decides what is run next (:class:`~assay.planning.next_run.NextRuns`)."""
+    """Decides on the next run (:class:`~assay.planning.next_run.NextRuns`)."""
 
     space: Space
     budget: int
     pairs: int
     strategy: Strategy = Strategy.BAYESIAN
     estimate: Floats | None = None
-    """Logarithms of times that were estimated beforehand, by candidate."""
+    """Logarithms of estimated times by candidate."""
     before: tuple[Tried, ...] = ()
-    """Runs of the same candidates that other campaigns made."""
+    """Runs of the same candidates in other campaigns."""
     seed: int = 1
     _drawn: dict[str, list[int]] = field(default_factory=dict)
 
     @cached_property
     def possible(self) -> Mask:
         """Which candidates can be run at all."""
-        return np.array([self.space.why_not(one) is None for one in range(len(self.space.points))])
+        return np.array([self.space.why_not(candidate) is None for candidate in range(len(self.space.points))])
 
     @cached_property
     def coordinates(self) -> Floats:
@@ -61,93 +70,92 @@ class Tuner:
         return self.space.coordinates()
 
     def __call__(self, plan: Plan, planned: Sequence[PlannedRun], finished: Sequence[Run]) -> Sequence[PlannedRun]:
-        """Return the next run of the search, or what is left of the comparison."""
+        """Return the next run of the search, or the remaining runs of the comparison."""
         del plan, planned
         searched = self.searched(finished)
         tried = self.tried(searched)
         made = Counter(self.space.candidate_of(run.levels) for run in searched)
         if len(searched) < self.budget:
-            there = {run.position for run in searched}
-            free = next(at for at in range(self.budget) if at not in there)
+            used = {run.position for run in searched}
+            free = next(position for position in range(self.budget) if position not in used)
             candidate = self.pick(tried, len(searched))
             return [self._search_run(candidate, made[candidate] + 1, tried, free)]
         winner = self.winner(tried)
         return self._comparison(winner, made, finished) if winner else []
 
     def searched(self, finished: Sequence[Run]) -> list[Run]:
-        """Return the last attempt of each run of the search, in order; a valid one where there is one."""
+        """Return the last attempt of each run of the search, in order; a valid attempt where one exists."""
         last: dict[int, Run] = {}
         for run in finished:
             if run.position < self.budget and (run.position not in last or run.status is RunStatus.VALID):
                 last[run.position] = run
-        return [last[at] for at in sorted(last)]
+        return [last[position] for position in sorted(last)]
 
     def tried(self, searched: Sequence[Run]) -> list[Tried]:
-        """Return what the search's runs tell."""
-        return [one for run in searched if (one := self._tried(run)) is not None]
+        """Return the candidate and time of each run of the search."""
+        return [result for run in searched if (result := self._tried(run)) is not None]
 
     def winner(self, tried: Sequence[Tried]) -> int | None:
-        """Return the candidate that is expected to be the fastest; None where that is the defaults, or nothing ran."""
-        if not any(one.log_s is not None and one.candidate for one in tried):
+        """Return the candidate with the least expected time; None for the defaults, or without a valid run."""
+        if not any(run.log_s is not None and run.candidate for run in tried):
             return None
-        if self.strategy is Strategy.RANDOM or sum(one.log_s is not None for one in tried) < 2:
-            good = [one for one in tried if one.log_s is not None]
-            return min(good, key=lambda one: one.log_s or 0.0).candidate or None
-        return best_one(self.said(tried), tried) or None
+        if self.strategy is Strategy.RANDOM or sum(run.log_s is not None for run in tried) < 2:
+            valid = [run for run in tried if run.log_s is not None]
+            return min(valid, key=lambda run: run.log_s or 0.0).candidate or None
+        return best_candidate(self.expected(tried), tried) or None
 
     def expects_nothing(self, finished: Sequence[Run]) -> bool:
         """Say whether the search is over and expects nothing to be faster than the defaults."""
         searched = self.searched(finished)
         return len(searched) >= self.budget and self.winner(self.tried(searched)) is None
 
-    def said(self, tried: Sequence[Tried]) -> Expected:
-        """Return what is expected of each candidate after these runs."""
+    def expected(self, tried: Sequence[Tried]) -> Expected:
+        """Return the expected time of each candidate after these runs."""
         return expected(self.coordinates, [*self.before, *tried], self.estimate, self.seed)
 
     def pick(self, tried: Sequence[Tried], made: int) -> int:
-        """Return the candidate of the run after so many of the search."""
+        """Return the candidate of the next run; ``made`` runs of the search exist."""
         if self.strategy is Strategy.RANDOM:
             return self._random_order()[made % len(self._random_order())]
         opening = self._opening()
         if made < len(opening):
             return opening[made]
-        if sum(one.log_s is not None for one in (*self.before, *tried)) < 2:
-            failed = {one.candidate for one in tried if one.log_s is None}
-            return next((one for one in self._random_order() if one not in failed), 0)
+        failed = {run.candidate for run in tried if run.log_s is None}
+        if sum(run.log_s is not None for run in (*self.before, *tried)) < 2:
+            return next((candidate for candidate in self._random_order() if candidate not in failed), 0)
         settling = made >= self.budget - max(1, round(SETTLING_SHARE * self.budget))
-        failed = {one.candidate for one in tried if one.log_s is None}
         free = self.possible & ~np.isin(np.arange(len(self.possible)), list(failed))
-        return next_one(self.said(tried), tried, free if free.any() else self.possible, settling=settling)
+        return next_candidate(self.expected(tried), tried, free if free.any() else self.possible, settling=settling)
 
     def _opening(self) -> list[int]:
-        """Return what the search begins with: the defaults, a few far apart, and the defaults again, for scatter."""
+        """Return the first candidates: the defaults, a few others, and the defaults again to estimate the noise."""
         if "opening" not in self._drawn:
             count = 1 if self.before else max(2, min(2 * len(self.space.dimensions) + 1, self.budget // 3))
-            some = first_ones(self.possible, count, self.estimate, self.seed)
-            self._drawn["opening"] = [0, *some, 0][: self.budget]
+            others = first_candidates(self.possible, count, self.estimate, self.seed)
+            self._drawn["opening"] = [0, *others, 0][: self.budget]
         return self._drawn["opening"]
 
     def _random_order(self) -> list[int]:
         if "random" not in self._drawn:
-            some = [one for one in range(1, len(self.possible)) if self.possible[one]]
-            random.Random(self.seed).shuffle(some)  # noqa: S311 - an order, not a secret
-            self._drawn["random"] = [0, *some]
+            others = [candidate for candidate in range(1, len(self.possible)) if self.possible[candidate]]
+            random.Random(self.seed).shuffle(others)  # noqa: S311 - an order, not a secret
+            self._drawn["random"] = [0, *others]
         return self._drawn["random"]
 
     def _tried(self, run: Run) -> Tried | None:
-        """Return what a run of the search tells; None where its cluster was at fault."""
+        """Return the result of a run of the search; None when the cluster caused the failure."""
         candidate = self.space.candidate_of(run.levels)
         if candidate is None:
             return None
         if run.status is RunStatus.VALID:
             return Tried(candidate, math.log(run.duration_s))
-        told = run.failure_class in (FailureClass.WORKLOAD, FailureClass.VALIDATION)
-        return Tried(candidate, None) if told else None
+        by_configuration = run.failure_class in (FailureClass.WORKLOAD, FailureClass.VALIDATION)
+        return Tried(candidate, None) if by_configuration else None
 
     def _search_run(self, candidate: int, repetition: int, tried: Sequence[Tried], index: int) -> PlannedRun:
         run = self.space.run(candidate, repetition, index, index)
-        assert run is not None  # only possible ones are picked
-        best = min((one.log_s for one in tried if one.log_s is not None), default=None)
+        assert run is not None  # only possible candidates are picked
+        best = min((result.log_s for result in tried if result.log_s is not None), default=None)
         return run if best is None else replace(run, at_most_s=max(HOPELESS_LEAST_S, HOPELESS * math.exp(best)))
 
     def _comparison(self, winner: int, made: Counter[int | None], finished: Sequence[Run]) -> list[PlannedRun]:

@@ -1,12 +1,11 @@
-"""Which configuration to try next so that the fastest is found in few runs, whose times scatter: Bayesian optimisation.
+"""Choose the next configuration of a tuning by Bayesian optimisation with noisy times.
 
-In: candidates as numbers (:meth:`~assay.planning.tuning_space.Space.coordinates`), what was tried and took how long,
-and an estimate of every candidate's time, where there is one. Out: a candidate, and what is expected of each.
-Logarithms of times are a Gaussian process (Matérn 5/2 with a length for each dimension, and noise that is learned with
-it); an estimate made beforehand is its mean, scaled to what was measured, so that only what it missed is learned. The
-next run is the one with the largest augmented expected improvement (D. Huang et al., J. Global Optim. 34 (2006)), which
-counts that one noisy run does not settle a time, and so repeats what is in doubt. A run that failed, or was stopped
-because it was hopeless, counts as the slowest one.
+In: candidates as numbers (:meth:`~assay.planning.tuning_space.Space.coordinates`), the runs so far, and an estimate of
+each candidate's time, where one exists. Out: a candidate, and the expected time of each. Logarithms of times are a
+Gaussian process of scikit-learn (Matérn 5/2 with a length for each dimension and learned noise). An earlier estimate is
+its mean, scaled to the measured times, so that the process learns only the difference. The next run has the largest
+augmented expected improvement (D. Huang et al., J. Global Optim. 34 (2006)). It accounts for noise, so uncertain
+candidates are repeated. A run that failed, or was stopped because it took too long, counts as the slowest run.
 """
 
 import math
@@ -19,10 +18,11 @@ import numpy as np
 from assay.statistics import Floats, Mask
 
 SETTLING_SHARE = 0.2
-"""Of the budget, the last runs: they repeat what may be the fastest, rather than try what is new."""
+"""Share of the budget, at its end, that repeats the fastest candidates instead of trying new ones."""
 _NOISE = (1e-4, 0.25)
-"""Least and largest variance of repetitions' log times: 1 % and 50 %."""
+"""Minimum and maximum variance of repetitions' log times: 1 % and 50 % squared."""
 _LENGTHS = (0.15, 8.0)
+"""Minimum and maximum length scale; coordinates lie between 0 and 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,37 +36,35 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What the process says of each candidate."""
+    """Expected log time of each candidate."""
 
     log_s: Floats
     error: Floats
-    """Standard deviation of what is expected."""
+    """Standard deviation of the expected log time."""
     noise: float
-    """Standard deviation of one run's log time about it."""
+    """Standard deviation of one run's log time around it."""
 
 
-def first_ones(possible: Mask, count: int, estimate: Floats | None, seed: int) -> list[int]:
-    """Return candidates to begin with, beside the defaults: what an estimate says is fastest, then drawn at random.
+def first_candidates(possible: Mask, count: int, estimate: Floats | None, seed: int) -> list[int]:
+    """Return the first candidates next to the defaults: the fastest by an estimate, then random ones.
 
-    Drawn, and not those farthest apart: these are corners, where every name has its least or its largest level, and
-    which are slow more often than not.
+    Candidates that are farthest apart are not used: these are corners of the space, which are often slow.
     """
     drawn = np.random.default_rng(seed).permutation(np.flatnonzero(possible)).tolist()
     best = [] if estimate is None else np.argsort(np.where(possible, estimate, np.inf), kind="stable")[:2].tolist()
-    return [one for one in dict.fromkeys([*best, *drawn]) if one][:count]
+    return [candidate for candidate in dict.fromkeys([*best, *drawn]) if candidate][:count]
 
 
 def expected(coordinates: Floats, tried: Sequence[Tried], estimate: Floats | None, seed: int) -> Expected:
-    """Return what is expected of each candidate. At least two runs must have succeeded."""
+    """Return the expected log time of each candidate. At least two runs must have succeeded."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
     from threadpoolctl import threadpool_limits
 
-    at = np.array([one.candidate for one in tried])
-    known = [one.log_s for one in tried if one.log_s is not None]
-    worst = max(known)
-    logs = np.array([worst if one.log_s is None else one.log_s for one in tried])
+    at = np.array([run.candidate for run in tried])
+    worst = max(run.log_s for run in tried if run.log_s is not None)
+    logs = np.array([worst if run.log_s is None else run.log_s for run in tried])
     mean = _mean(logs, at, estimate, len(coordinates))
     rest = logs - mean[at]
     scale = max(float(rest.std()), 0.02)
@@ -74,64 +72,65 @@ def expected(coordinates: Floats, tried: Sequence[Tried], estimate: Floats | Non
         np.full(coordinates.shape[1], 1.0), _LENGTHS, nu=2.5
     ) + WhiteKernel(min(max(0.03**2 / scale**2, _NOISE[0]), 1.0), (_NOISE[0] / scale**2, _NOISE[1] / scale**2))
     process = GaussianProcessRegressor(kernel, alpha=1e-8, random_state=seed)
-    with warnings.catch_warnings(), threadpool_limits(1):  # such small matrices are slower on many threads
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a bound that was reached: bounds are there for that
+    with warnings.catch_warnings(), threadpool_limits(1):  # threads slow down matrices this small
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a length at its bound is no failure
         process.fit(coordinates[at], rest / scale)
-        said, spread = process.predict(coordinates, return_std=True)
+        rest_mean, rest_std = process.predict(coordinates, return_std=True)
     noise = float(process.kernel_.k2.noise_level)
-    error = np.sqrt(np.maximum(spread**2 - noise, 1e-12)) * scale
-    return Expected(mean + said * scale, error, math.sqrt(noise) * scale)
+    error = np.sqrt(np.maximum(rest_std**2 - noise, 1e-12)) * scale
+    return Expected(mean + rest_mean * scale, error, math.sqrt(noise) * scale)
 
 
 def _mean(logs: Floats, at: np.ndarray, estimate: Floats | None, size: int) -> Floats:
-    """Return the mean of the process: the middle, or what was estimated, as far as that goes with what was measured."""
+    """Return the mean of the process: the mean log time, or the estimate scaled to the measured times."""
     if estimate is None:
         return np.full(size, float(logs.mean()))
-    apart, off = estimate - estimate[at].mean(), logs - logs.mean()
-    own = apart[at]
-    weight = 0.1  # as if one run in which the estimate is right had been seen already
-    slope = float((own @ off + weight) / (own @ own + weight)) if len(at) else 1.0
-    found: Floats = logs.mean() + min(max(slope, 0.0), 1.5) * apart
-    return found
+    centred, centred_logs = estimate - estimate[at].mean(), logs - logs.mean()
+    of_runs = centred[at]
+    weight = 0.1  # pulls the slope towards 1 while few runs are known
+    slope = float((of_runs @ centred_logs + weight) / (of_runs @ of_runs + weight)) if len(at) else 1.0
+    scaled: Floats = logs.mean() + min(max(slope, 0.0), 1.5) * centred
+    return scaled
 
 
-def next_one(found: Expected, tried: Sequence[Tried], possible: Mask, *, settling: bool) -> int:
-    """Return the candidate to run next; ``settling``: one that was tried and may be the fastest, the least known."""
+def next_candidate(expected_logs: Expected, tried: Sequence[Tried], possible: Mask, *, settling: bool) -> int:
+    """Return the candidate to run next; ``settling``: of those that may be the fastest, the one with fewest runs."""
     runs = _runs(tried, len(possible))
     good = runs > 0
     if settling and good.any():
-        best = int(np.argmin(np.where(good, found.log_s, np.inf)))
-        reach = np.sqrt(found.error**2 + found.noise**2 / np.maximum(runs, 1))
-        rivals = good & possible & (found.log_s - reach <= found.log_s[best] + reach[best])
-        order = np.lexsort((found.log_s, runs))
-        return next(int(one) for one in order if rivals[one])
-    cautious = np.where(good, found.log_s + found.error, np.inf)
-    least = found.log_s[int(np.argmin(cautious))] if good.any() else float(found.log_s.min())
-    gain = _improvement(least - found.log_s, found.error)
-    gain *= 1.0 - found.noise / np.sqrt(found.error**2 + found.noise**2)
+        best = int(np.argmin(np.where(good, expected_logs.log_s, np.inf)))
+        reach = np.sqrt(expected_logs.error**2 + expected_logs.noise**2 / np.maximum(runs, 1))
+        rivals = good & possible & (expected_logs.log_s - reach <= expected_logs.log_s[best] + reach[best])
+        order = np.lexsort((expected_logs.log_s, runs))
+        return next(int(candidate) for candidate in order if rivals[candidate])
+    cautious = np.where(good, expected_logs.log_s + expected_logs.error, np.inf)
+    least = expected_logs.log_s[int(np.argmin(cautious))] if good.any() else float(expected_logs.log_s.min())
+    gain = _improvement(least - expected_logs.log_s, expected_logs.error)
+    gain *= 1.0 - expected_logs.noise / np.sqrt(expected_logs.error**2 + expected_logs.noise**2)
     return int(np.argmax(np.where(possible, gain, -1.0)))
 
 
-def best_one(found: Expected, tried: Sequence[Tried]) -> int:
-    """Return the candidate that is expected to be the fastest of those that were run."""
-    good = _runs(tried, len(found.log_s)) > 0
-    return int(np.argmin(np.where(good, found.log_s, np.inf)))
+def best_candidate(expected_logs: Expected, tried: Sequence[Tried]) -> int:
+    """Return the run candidate with the least expected time."""
+    good = _runs(tried, len(expected_logs.log_s)) > 0
+    return int(np.argmin(np.where(good, expected_logs.log_s, np.inf)))
 
 
 def _runs(tried: Sequence[Tried], size: int) -> np.ndarray:
-    """Return how many runs of each candidate succeeded; none of one that ever failed."""
-    found = np.zeros(size, dtype=np.int64)
-    for one in tried:
-        found[one.candidate] += one.log_s is not None
-    for one in tried:
-        if one.log_s is None:
-            found[one.candidate] = 0
-    return found
+    """Return the number of valid runs of each candidate; 0 for a candidate with a failed run."""
+    counts = np.zeros(size, dtype=np.int64)
+    for run in tried:
+        counts[run.candidate] += run.log_s is not None
+    for run in tried:
+        if run.log_s is None:
+            counts[run.candidate] = 0
+    return counts
 
 
 def _improvement(gain: Floats, error: Floats) -> Floats:
+    """Return the expected improvement of a normal variable with mean ``gain`` over 0."""
     from scipy.special import ndtr
 
     z = gain / error
-    found: Floats = gain * ndtr(z) + error * np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
-    return found
+    improvement: Floats = gain * ndtr(z) + error * np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
+    return improvement

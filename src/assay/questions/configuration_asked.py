@@ -49,7 +49,7 @@ def conditions(where: Sequence[str], encoding: Encoding) -> dict[str, str]:
     for text in (part.strip() for condition in where for part in condition.split(",")):
         name, equals, level = text.partition("=")
         if not equals or not name or not level:
-            raise SpecificationError(f"{text!r} has no form COLUMN=LEVEL", where="--where")
+            raise SpecificationError(f"{text!r} is not COLUMN=LEVEL", where="--where", hint="such as workload=terasort")
         named.append((name, level))
     return levels_named(named, encoding)
 
@@ -75,9 +75,9 @@ def factor_named(name: str, encoding: Encoding, place: str) -> Factor:
     several = ", ".join(factor.name for factor in near)
     known = ", ".join(sorted(factor.name for factor in encoding.factors if factor.varied))
     raise SpecificationError(
-        f"{name!r} may be {several}" if near else f"no run has a factor {name!r}",
+        f"{name!r} is ambiguous: {several}" if near else f"no run has a factor {name!r}",
         where=f"{place} {name}",
-        hint="write it whole" if near else f"factors that vary: {known}",
+        hint="write the full name" if near else f"factors that vary: {known}",
     )
 
 
@@ -93,7 +93,7 @@ def _level(factor: Factor, text: str) -> str:
             value = float(parse_bytes(text))
         except ValueError:
             raise SpecificationError(
-                f"{text!r} is no number, and {factor.name} has numbers", where=f"--where {factor.name}"
+                f"{factor.name} must be a number or a size, not {text!r}", where=f"--where {factor.name}"
             ) from None
     return next(
         (level for level in factor.levels if number_of(level) == value), f"{value:g}" if value % 1 else f"{value:.0f}"

@@ -15,7 +15,7 @@ import numpy as np
 from assay.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR
 from assay.predict.asking import ask
-from assay.predict.choosing import contrast, most_telling, trees_say
+from assay.predict.choosing import contrast, estimates_by_tree, most_informative
 from assay.predict.model import Learning
 from assay.questions.configuration_asked import factor_named
 from assay.questions.learned import Learned, learned
@@ -93,11 +93,11 @@ def next_runs_by(known: Learned, where: Sequence[str], about: str, budget: Budge
     if not len(candidates):
         raise SpecificationError("every combination of these levels was measured", hint="ask with fewer conditions")
     features = known.model.encoding.of(candidates)
-    said = trees_say(known.model.encoding.of(measured), told.logs, features, known.model.seed)
+    said = estimates_by_tree(known.model.encoding.of(measured), told.logs, features, known.model.seed)
     question = _question(candidates, about, known)
     answers = ask(known.model, candidates)
     expected_s: Floats = np.where(np.isfinite(answers.expected_s), answers.expected_s, np.exp(said.mean(axis=1)))
-    chosen = most_telling(said, question, runs=budget.runs, expected_s=expected_s, budget_s=budget.seconds)
+    chosen = most_informative(said, question, runs=budget.runs, expected_s=expected_s, budget_s=budget.seconds)
     varied = [factor.name for factor in known.model.encoding.factors if factor.varied]
     several = [name for name in varied if len(np.unique(candidates.columns[name].codes)) > 1]
     runs = tuple(
@@ -273,13 +273,13 @@ def _replayed(
             hint=f"at least {SIZES[0] + REST_MIN} are needed; `assay next` says which to run",
         )
     for size in sizes:
-        said = trees_say(
+        said = estimates_by_tree(
             np.concatenate([theirs, mine[chosen]]), np.concatenate([others.logs, own.logs[chosen]]), mine, seed
         )
         free = np.setdiff1d(np.arange(len(plan)), chosen)
-        picked = most_telling(said[free], None, runs=size - len(chosen))
+        picked = most_informative(said[free], None, runs=size - len(chosen))
         chosen += [int(free[at]) for at in picked.order]
-        again = trees_say(
+        again = estimates_by_tree(
             np.concatenate([theirs, mine[chosen]]), np.concatenate([others.logs, own.logs[chosen]]), mine, seed
         )
         left = np.setdiff1d(np.arange(len(plan)), chosen)

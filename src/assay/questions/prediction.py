@@ -105,6 +105,6 @@ def configuration_of(known: Learned, named: Mapping[str, str], cluster: NewClust
     workload = known.model.encoding.factor("workload")
     if workload is not None and "workload" not in named:
         raise SpecificationError(
-            "of which workload?", where="--where", hint=f"workload= one of {', '.join(workload.levels)}"
+            "no workload is named", where="--where", hint=f"add a workload: {', '.join(workload.levels)}"
         )
     return whole(known.table, known.model.encoding, named, cluster.hardware if cluster else None)

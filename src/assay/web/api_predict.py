@@ -65,8 +65,9 @@ class BatchAsked(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    rows: list[dict[str, str | int | float | bool]] = Field(min_length=1, max_length=BATCH_MAX)
-    """Column to level, a row a configuration: ``{"workload": "terasort", "layout": "SSD", "maps": 16}``."""
+    rows: list[dict[str, str | int | float | bool | None]] = Field(min_length=1, max_length=BATCH_MAX)
+    """Column to level by configuration: ``{"workload": "terasort", "layout": "SSD", "maps": 16}``. Null and empty text
+    name nothing, as empty cells do."""
     where: list[str] = Field(default=[], max_length=50)
     """``COLUMN=LEVEL`` for all rows that do not name another level."""
 
@@ -75,12 +76,13 @@ class BatchAsked(BaseModel):
 def post_predictions(context: ContextOf, asked: BatchAsked) -> BatchPrediction:
     """Predict many configurations, with the same values as one by one. Nothing is kept."""
     rows = [
-        AskedRow(place, {name: _text(value) for name, value in row.items()}) for place, row in enumerate(asked.rows, 1)
+        AskedRow(number, {name: _text(value) for name, value in row.items() if value not in (None, "")})
+        for number, row in enumerate(asked.rows, 1)
     ]
     return batch_predicted(kept_model(context), rows, asked.where)
 
 
-def _text(value: str | int | float | bool) -> str:
+def _text(value: str | int | float | bool | None) -> str:
     """Return a level as repositories have it: numbers without needless decimals, ``true`` and ``false``."""
     if isinstance(value, bool):
         return str(value).lower()

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -277,7 +278,24 @@ async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = next(iter(error.errors()), {"loc": (), "msg": "it can't be read"})
     where = ".".join(str(part) for part in first["loc"] if part not in ("query", "path", "body"))
-    return _answer(request, 422, str(first["msg"]), where or None, "the API's description has every parameter")
+    return _answer(request, 422, _plain(first), where or None, "the API's description has every parameter")
+
+
+def _plain(problem: Mapping[str, Any]) -> str:
+    """Return a problem with a request in plain words; pydantic's own words where they are plain already."""
+    limits = problem.get("ctx", {})
+    match problem.get("type"):
+        case "too_long":
+            return f"{limits['actual_length']:,} entries are more than the maximum of {limits['max_length']:,}"
+        case "too_short":
+            return f"at least {limits['min_length']:,} entry is needed, there is none"
+        case "missing":
+            return "required and missing"
+        case "extra_forbidden":
+            return "unknown field"
+        case "json_invalid" | "model_attributes_type":
+            return "the request's body is not valid JSON, or not an object"
+    return str(problem["msg"])
 
 
 async def _http(request: Request, error: Exception) -> Response:

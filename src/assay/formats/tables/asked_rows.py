@@ -61,10 +61,10 @@ def read_asked_rows(source: Source) -> AskedTable:
                 texts = zip(columns, map(cell_text, cells), strict=True)
                 rows.append(AskedRow(reader.line_num, {name: text for name, text in texts if text}))
     except csv.Error as error:
-        raise FormatError(f"is no CSV: {error}", where=f"{source.name}:{reader.line_num}") from error
+        raise FormatError(f"is not valid CSV: {error}", where=f"{source.name}:{reader.line_num}") from error
     if not rows:
         raise FormatError(
-            "has no row to predict",
+            "has no rows to predict",
             where=source.name,
             hint="write a line of column names, such as workload,layout,maps, and a configuration a line",
         )
