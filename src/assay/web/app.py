@@ -278,10 +278,10 @@ async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = next(iter(error.errors()), {"loc": (), "msg": "it can't be read"})
     where = ".".join(str(part) for part in first["loc"] if part not in ("query", "path", "body"))
-    return _answer(request, 422, _plain(first), where or None, "the API's description has every parameter")
+    return _answer(request, 422, _validation_message(first), where or None, "the API's description has every parameter")
 
 
-def _plain(problem: Mapping[str, Any]) -> str:
+def _validation_message(problem: Mapping[str, Any]) -> str:
     """Return a problem with a request in plain words; pydantic's own words where they are plain already."""
     limits = problem.get("ctx", {})
     match problem.get("type"):
