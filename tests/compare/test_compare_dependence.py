@@ -10,6 +10,7 @@ import pytest
 
 from assay.compare.comparison import compare
 from assay.compare.dependence import dependence_of
+from assay.compare.differences import cpu_warnings
 from assay.compare.findings import ClaimAnswer, Finding, findings
 from assay.compare.matched import InferenceScope, LogMean, SessionPart, combine, match, pairs, side
 from assay.compare.result import SpeedupResult
@@ -171,6 +172,15 @@ def test_claims_allow_for_sessions_as_decisions_do() -> None:
         (row,) = speedups_of(match(table_of(sides(started)), "layout"), "HDD")
         assert (wide.evidence[0].low, wide.evidence[0].high) == pytest.approx((row.low, row.high))
     assert claim(TWO_DAYS, origin=Origin.SIMULATED).answer is ClaimAnswer.SUPPORTED
+
+
+def test_a_busy_cpu_is_a_warning_and_no_claim_about_devices() -> None:
+    """No run shows what the devices would do with a faster CPU, so the difference *may* be larger."""
+    runs = [replace(run, metrics={**run.metrics, "cpu_busy_share": 0.95}) for run in sides(IN_TURNS)]
+    (warning,) = cpu_warnings(runs)
+    assert warning.words.startswith(f"CPU was the limit in {len(runs)} of {len(runs)} runs: ")
+    assert "the devices' difference may be larger than the ratio shows" in warning.words
+    assert cpu_warnings([replace(run, metrics={}) for run in runs]) == []
 
 
 RATES = {
