@@ -32,13 +32,13 @@ def histories(rng: np.random.Generator, correlation: float, shape: tuple[int, in
     return values
 
 
-def share_named(logs: Array, nothings: dict[tuple[float, float], Nothing], together: int) -> float:
+def share_named(logs: Array, nothings: dict[tuple[float, float, bool], Nothing], together: int) -> float:
     """Return the share of histories that are named, ``together`` of them telling how runs depend on each other."""
     named = 0
     for start in range(0, len(logs), together):
         rows = list(logs[start : start + together])
         nothing = nothing_of(rows)
-        nothing = nothings.setdefault((nothing.correlation, nothing.wander), nothing)
+        nothing = nothings.setdefault((nothing.correlation, nothing.wander, nothing.few), nothing)
         named += sum(bool(change_places(row, nothing)) for row in rows)
     return named / len(logs)
 
@@ -48,7 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--histories", type=int, default=1000)
     count = parser.parse_args().histories
-    rng, nothings = np.random.default_rng(20), dict[tuple[float, float], Nothing]()
+    rng, nothings = np.random.default_rng(20), dict[tuple[float, float, bool], Nothing]()
     print(
         "| runs | correlation | " + " | ".join(f"change of {change:g}" for change in CHANGES) + " | alone, no change |"
     )

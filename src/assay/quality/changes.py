@@ -14,7 +14,8 @@ Runs that follow each other resemble each other, on a machine whose speed drifts
 So a history in which nothing happened is one whose neighbours correlate as those of the table do: a first-order
 autoregression (with none, its ranks are a random permutation). Sessions of several runs, and machines whose speed
 wanders, make differences that go on growing with the distance of two runs; so a random walk is added whose steps are as
-large as that growth shows. Both are estimated from all histories of the table together. And as many histories are
+large as that growth shows. Both are estimated from all histories of the table together. Few histories show wandering
+badly; there a change must also be abrupt: it must show within ten runs before and after it. And as many histories are
 looked at, they are chosen so that of all that are named, few are named wrongly (Y. Benjamini and Y. Hochberg, J. R.
 Stat. Soc. B 57 (1995)). docs/speedup.md has both error rates, measured.
 """
@@ -220,6 +221,7 @@ class Nothing:
     """
 
     def __init__(self, correlation: float = 0.0, seed: int = SEED, wander: float = 0.0, few: bool = False) -> None:
+        self.few = few
         self._abrupt = (
             [Nothing(correlation, seed, max(wander, least)) for least in (WANDER_MIN, WANDER_MIN_LONG)] if few else []
         )
