@@ -28,6 +28,8 @@ from assay.statistics.sessions import SideSessions
 LEVEL = 0.95
 UNEQUAL_MIN = 1.5
 """How many times as many values the other side must have, from which a side has at least the other's variance."""
+BORROWING_MIN = 4
+"""Minimum number of values on a side that takes over the other side's degrees of freedom with its variance."""
 _UNITS = (1.0, 0.1, 0.01, 0.001)
 """What times are rounded to, s: of each run the coarsest of which its time is a multiple."""
 _NO_SCATTER = 1e-24
@@ -98,7 +100,9 @@ def _at_least(side: Means, other: Means) -> tuple[Floats, Floats]:
     """Return the variance of each group of ``side``, where it has few values at least the other's, and its degrees."""
     with np.errstate(invalid="ignore"):
         borrowed = (other.n >= UNEQUAL_MIN * side.n) & (other.variance > side.variance)
-    variance, n = np.where(borrowed, other.variance, side.variance), np.where(borrowed, other.n, side.n)
+    variance = np.where(borrowed, other.variance, side.variance)
+    # Two or three runs can't show that their side scatters no more than the other, so they keep their one degree of freedom.
+    n = np.where(borrowed & (side.n >= BORROWING_MIN), other.n, side.n)
     return variance, n - 1.0
 
 
