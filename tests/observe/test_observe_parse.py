@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.explain.counters import counter_increases, increase
+from assay.model.counters import counter_increases, increase
 from assay.model.trace import Trace
 from assay.observe.sampling import parse_samples
 from assay.observe.traces import cpu_busy_shares, device_totals

@@ -5,7 +5,6 @@ engine, the workload, the sampler, or the aggregate over streams.
 """
 
 import statistics
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -19,19 +18,7 @@ from assay.compare.differences import CPU_LIMIT_SHARE
 from assay.engines.contract import Engine, EngineFacts
 from assay.errors import AssayError
 from assay.explain.run_detail import detail_metrics, run_detail
-from assay.model import (
-    CacheState,
-    Cluster,
-    ClusterFacts,
-    CodedWarning,
-    Environment,
-    Layout,
-    LayoutPlaces,
-    Placement,
-    Role,
-    Run,
-    WarningCode,
-)
+from assay.model import CacheState, Cluster, ClusterFacts, CodedWarning, Environment, Placement, Run, WarningCode
 from assay.observe.caches import is_cold
 from assay.observe.traces import cpu_busy_shares, device_totals
 from assay.planning.order import PlannedRun
@@ -189,7 +176,7 @@ def _environment(planned: PlannedRun, run_environment: RunEnvironment, state: At
     return {
         **run_environment.environment.tree,
         "engine": _facts(planned, run_environment).record(),
-        "cluster": cluster_facts(run_environment.cluster, planned.configuration.layout).tree(),
+        "cluster": ClusterFacts.of_layout(run_environment.cluster, planned.configuration.layout).tree(),
         **({"network": state.network} if state.network else {}),
         **(state.finished.environment if state.finished else {}),
         "parameters": _effective(planned, run_environment.provider.engine),
@@ -208,24 +195,3 @@ def _facts(planned: PlannedRun, run_environment: RunEnvironment) -> EngineFacts:
 def _effective(planned: PlannedRun, engine: Engine | None) -> dict[str, str]:
     parameters = planned.configuration.parameters
     return engine.effective_parameters(parameters) if engine else dict(parameters)  # None: it never came up
-
-
-def cluster_facts(cluster: Cluster, layout: Layout) -> ClusterFacts:
-    """Return the counts that prices are multiplied by; devices are those of one worker that the layout uses."""
-    devices = [device for device in cluster.workers[0].type.devices if device.name in layout.devices()]
-    return ClusterFacts(
-        name=cluster.name,
-        placement=str(cluster.placement),
-        nodes=len(cluster.nodes),
-        masters=sum(Role.MASTER in node.roles for node in cluster.nodes),
-        workers=len(cluster.workers),
-        worker_names=tuple(node.name for node in cluster.workers),
-        ports=len(cluster.nodes),
-        node_types=dict(Counter(node.type.name for node in cluster.nodes)),
-        layout_devices=dict(Counter(str(device.kind) for device in devices)),
-        device_names={device.name: str(device.kind) for device in devices},
-        layout_capacity_bytes=sum(device.capacity_bytes for device in devices),
-        layout=LayoutPlaces(
-            {part.device: part.count for part in layout.hdfs}, {part.device: part.count for part in layout.intermediate}
-        ),
-    )

@@ -18,8 +18,8 @@ from statistics import fmean
 
 from msgspec.structs import replace as changed
 
-from assay.explain.counters import counter_increases
 from assay.model import CPU_BUSY, CPU_FREE, NodeGroups, Run, Task, Trace
+from assay.model.counters import counter_increases
 
 IMBALANCE_MEAN_MIN = {"cpu": 1.0, "disk": 16e6, "nic": 16e6}
 """With less CPU time (s) or fewer bytes than this on the mean worker, one that did more says nothing."""

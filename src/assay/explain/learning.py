@@ -19,7 +19,6 @@ from statistics import fmean, median, stdev
 import numpy as np
 
 from assay.errors import SpecificationError
-from assay.explain.counters import counter_increases
 from assay.explain.devices import workers
 from assay.explain.learning_stages import (
     SMALL,
@@ -48,6 +47,7 @@ from assay.model import (
     WorkloadProfile,
     splits_of,
 )
+from assay.model.counters import counter_increases
 from assay.model.engine_values import block_size_bytes
 from assay.model.workload_profile import SPLITS
 

@@ -11,6 +11,9 @@ from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from typing import Any, Self
 
+from assay.model.cluster import Cluster, Role
+from assay.model.layout import Layout
+
 Tree = Mapping[str, Any]
 
 
@@ -88,6 +91,28 @@ class ClusterFacts:
             layout=LayoutPlaces(_numbers(layout["hdfs"]), _numbers(layout["intermediate"]))
             if {"hdfs", "intermediate"} <= layout.keys()
             else None,
+        )
+
+    @classmethod
+    def of_layout(cls, cluster: Cluster, layout: Layout) -> Self:
+        """Count what prices are multiplied by; devices are those of one worker that the layout uses."""
+        devices = [device for device in cluster.workers[0].type.devices if device.name in layout.devices()]
+        return cls(
+            name=cluster.name,
+            placement=str(cluster.placement),
+            nodes=len(cluster.nodes),
+            masters=sum(Role.MASTER in node.roles for node in cluster.nodes),
+            workers=len(cluster.workers),
+            worker_names=tuple(node.name for node in cluster.workers),
+            ports=len(cluster.nodes),
+            node_types=dict(Counter(node.type.name for node in cluster.nodes)),
+            layout_devices=dict(Counter(str(device.kind) for device in devices)),
+            device_names={device.name: str(device.kind) for device in devices},
+            layout_capacity_bytes=sum(device.capacity_bytes for device in devices),
+            layout=LayoutPlaces(
+                {part.device: part.count for part in layout.hdfs},
+                {part.device: part.count for part in layout.intermediate},
+            ),
         )
 
     def tree(self) -> dict[str, Any]:

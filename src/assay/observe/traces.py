@@ -7,8 +7,8 @@ Pure.
 from collections import defaultdict
 from collections.abc import Iterable
 
-from assay.explain.counters import counter_increases
 from assay.model import CPU_BUSY, CPU_FREE, Trace
+from assay.model.counters import counter_increases
 
 _TOTALS = {
     ("disk", "read_bytes"): "disk_read_bytes",

@@ -16,7 +16,6 @@ from decimal import Decimal
 from statistics import covariance, fmean, median, stdev, variance
 from typing import Any
 
-from assay.campaign.recording import cluster_facts
 from assay.cost.changed import PricedCluster, why_unpriced
 from assay.cost.parts import counts_from_facts
 from assay.cost.rate import hourly_rate
@@ -27,7 +26,7 @@ from assay.engines.simulated.process import SimulationResult, simulate
 from assay.engines.simulated.reach import beyond
 from assay.engines.simulated.scenario import Scenario, SimulationRequest, scenario_of, shares_of
 from assay.errors import RepositoryError, SpecificationError
-from assay.model import CostProfile, Origin, Plan, PriceBook, Run, RunStatus
+from assay.model import ClusterFacts, CostProfile, Origin, Plan, PriceBook, Run, RunStatus
 from assay.planning import device_space
 from assay.planning.altered import Change, altered, only_run
 from assay.planning.inputs import size_of
@@ -324,7 +323,7 @@ def _priced_cluster(plan: Plan) -> PricedCluster:
     configuration = only_run(plan).configuration
     cluster, layout = plan.cluster.using(configuration.workers), configuration.layout
     levels = {"cluster": plan.cluster.name, **plan.parameters, **configuration.levels}
-    counts = counts_from_facts(cluster_facts(cluster, layout), layout.name, levels)
+    counts = counts_from_facts(ClusterFacts.of_layout(cluster, layout), layout.name, levels)
     return PricedCluster(cluster, layout, configuration.network, counts)
 
 

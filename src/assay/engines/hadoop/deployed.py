@@ -8,10 +8,10 @@ removed at the end.
 import asyncio
 import hashlib
 import re
-import socket
 from dataclasses import dataclass, fields
 
 from assay.engines.contract import EngineFacts, Show
+from assay.engines.free_ports import free_ports
 from assay.engines.hadoop.class_archive import ClassArchive
 from assay.engines.hadoop.configuration import Deployment, Ports, daemon_parameters
 from assay.engines.hadoop.daemons import Daemons
@@ -62,7 +62,7 @@ class DeployedHadoop(HeldProvider[HadoopEngine]):
         versions = await asyncio.gather(*(_java_version(transport, java) for transport in transports.values()))
         home = await ship_jars(transports, distribution.home, f"{cluster.home}/hadoop-{distribution.version}", show)
         jobs = await ship(transports, cluster.home, show)
-        ports = _free_ports() if cluster.placement is Placement.LOCAL else Ports()
+        ports = Ports(*free_ports(len(fields(Ports)))) if cluster.placement is Placement.LOCAL else Ports()
         shared = cluster.placement is not Placement.SSH and home == str(distribution.home)
         self._installed = _InstalledHadoop(
             ports=ports,
@@ -165,15 +165,3 @@ async def _java_version(transport: Transport, java: str) -> int:
             hint="set java_home in the cluster file",
         )
     return version
-
-
-def _free_ports() -> Ports:
-    """Return ports that nothing on this machine uses now; for a cluster on the machine itself."""
-    held = [socket.socket() for _ in fields(Ports)]
-    try:
-        for one in held:
-            one.bind(("127.0.0.1", 0))
-        return Ports(*(one.getsockname()[1] for one in held))
-    finally:
-        for one in held:
-            one.close()

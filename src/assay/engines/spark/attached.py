@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assay.engines.contract import Engine, EngineFacts, ProgramResult, ProvidedEngine, Show
+from assay.engines.contract import EngineFacts, ProgramResult, ProvidedEngine, Show
 from assay.engines.hadoop import jobs as hadoop_jobs
 from assay.engines.hadoop.attached import AttachedEngine, AttachedHadoop
 from assay.engines.hadoop.configuration import normalised
@@ -25,6 +25,7 @@ from assay.engines.spark.distribution import SparkDistribution, require
 from assay.engines.spark.engine import SparkOnHadoop, told_by_log
 from assay.engines.spark.history import recorded
 from assay.engines.spark.logs import EventLogs, logs_of
+from assay.engines.spark.provider import SparkProvider
 from assay.engines.spark.rules import without_spark
 from assay.errors import EngineError, HostError
 from assay.formats.spark.parameters import spark_parameters
@@ -201,51 +202,24 @@ async def _alive(edge: Transport, client: SparkClient) -> None:
         raise EngineError("Spark's master has no worker that lives", where=client.master)
 
 
-class AttachedSpark:
-    """Enters somebody else's Spark on somebody else's Hadoop, asks what there is, and leaves both as they were."""
+class AttachedSpark(SparkProvider[AttachedHadoop, SparkInstallation]):
+    """Uses an existing Spark on an existing Hadoop, and leaves both unchanged."""
 
     def __init__(self, cluster: Cluster, transports: Mapping[str, Transport]) -> None:
         assert cluster.attached is not None, "the catalogue provides it for attached clusters alone"
-        self._cluster = cluster
-        self._transports = transports
+        super().__init__(cluster, transports, AttachedHadoop(cluster, transports))
         self._client = cluster.attached.spark or USUAL
-        self._hadoop = AttachedHadoop(cluster, transports)
-        self._found: SparkInstallation | None = None
-        self._engine: Engine | None = None
 
-    @property
-    def facts(self) -> EngineFacts:
-        """What is there. Raises EngineError before it was asked."""
-        return self._there().facts
-
-    @property
-    def engine(self) -> Engine | None:
-        """What was provided last."""
-        return self._engine
-
-    def _there(self) -> SparkInstallation:
-        if self._found is None:
-            raise EngineError("Spark was not entered yet", where=self._cluster.name)
-        return self._found
-
-    async def open(self, show: Show) -> None:
-        """Take hold of the edge node, and ask for Hadoop, then for Spark."""
-        await self._hadoop.open(show)
-        try:
-            self._found = await self._ask(show)
-        except BaseException:
-            await self._hadoop.close()
-            raise
-
-    async def _ask(self, show: Show) -> SparkInstallation:
+    async def install(self, show: Show) -> SparkInstallation:
+        """Check that the running Spark answers, and copy assay's programs for it to the edge node."""
         client, edge, entered = self._client, self._hadoop.holder, self._hadoop.entered
         show("asking the running Spark")
         version = await _version(edge, client)
         await _alive(edge, client)
         spark = await asyncio.to_thread(require, show)
         _same(spark, version, f"{edge.name}: {client.submit}")
-        own = await asyncio.to_thread(lambda: hadoop_jobs.require(show))
-        built = await asyncio.to_thread(programs.require, spark, own, show)
+        jobs_jar = await asyncio.to_thread(lambda: hadoop_jobs.require(show))
+        built = await asyncio.to_thread(programs.require, spark, jobs_jar, show)
         program_jar = await programs.ship({edge.name: edge}, built.jar, self._cluster.home)
         theirs = await _defaults(edge, client)
         logs = logs_of(theirs, entered, show)
@@ -256,22 +230,16 @@ class AttachedSpark:
         return SparkInstallation(client, facts, theirs, built.defaults, program_jar, str(hadoop.jobs), logs)
 
     async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
-        """Return the engine that the configuration names, as it stands there."""
-        found = self._there()
+        """Return the engine that the configuration names; nothing on the cluster is restarted."""
         provided = await self._hadoop.provide(without_spark(configuration), show)
         hadoop = self._hadoop.engine
         assert hadoop is not None
         if configuration.engine == hadoop.facts.name:
             self._engine = hadoop
         elif not (isinstance(self._engine, AttachedSparkEngine) and self._engine.hadoop is hadoop):
-            self._engine = AttachedSparkEngine(found, hadoop, self._transports)
+            self._engine = AttachedSparkEngine(self.installation, hadoop, self._transports)
         assert self._engine is not None
         return ProvidedEngine(self._engine, provided.restarted)
-
-    async def close(self) -> None:
-        """Let go; nothing of theirs is ended."""
-        self._found, self._engine = None, None
-        await self._hadoop.close()
 
 
 async def _version(edge: Transport, client: SparkClient) -> str:

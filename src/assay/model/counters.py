@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import groupby, islice, pairwise
 
-from assay.model import Trace
+from assay.model.trace import Trace
 
 
 def increase(points: Sequence[tuple[float, float]], start_s: float, end_s: float) -> float | None:
