@@ -320,13 +320,13 @@ def test_what_all_finalists_share_is_drawn_once() -> None:
 def test_a_pool_answers_in_order_tells_what_is_wrong_and_leaves_nobody_behind() -> None:
     scenario: dict[str, Any] = {"cluster": {}, "jobs": []}
     with SimulatorPool(2) as own:
-        found = own.each([{**scenario, "id": str(number)} for number in range(5)])
+        found = own.simulate_each([{**scenario, "id": str(number)} for number in range(5)])
         processes = [one._process for one in own._every]
         assert all(isinstance(one, SpecificationError) for one in found)
         assert 1 <= len(processes) <= 2
         processes[0].kill()
         processes[0].wait()
-        assert len(own.each([scenario])) == 1
+        assert len(own.simulate_each([scenario])) == 1
     for process in processes:
         assert isinstance(process, subprocess.Popen)
         assert process.poll() is not None

@@ -97,17 +97,17 @@ class _Attempt:
     async def _configured(self) -> Engine:
         run_environment, state = self.run_environment, self.state
         with state.exclude_time(), self.context.step("restart") as step:
-            found = await configure(
+            configured = await configure(
                 self.planned.configuration,
                 run_environment.cluster,
                 run_environment.provider,
                 run_environment.links,
                 run_environment.show,
             )
-            state.network = found.network
-            if not found.restarted:
+            state.network = configured.network
+            if not configured.restarted:
                 step.name = "health"
-        return found.engine
+        return configured.engine
 
     async def _input(self, needed: Input | None, engine: Engine) -> dict[str, int]:
         with self.state.exclude_time(), self.context.step("input"):
@@ -190,8 +190,8 @@ class _Attempt:
             reference = await reference_answers(self.workload, self.size, run_environment.show)
         if checked:
             state.logs["check.log"] = checked.logs.get("check.log", b"")
-        outcome, place = checked.outcome if checked else None, needed.place if needed else None
-        validation_input = ValidationInput(engine.storage, manifest, outcome, place, reference)
+        outcome, input_path = checked.outcome if checked else None, needed.place if needed else None
+        validation_input = ValidationInput(engine.storage, manifest, outcome, input_path, reference)
         layout = self.planned.configuration.layout
         state.validation = await judged(
             self.workload, self.size, layout, finished.outcome, validation_input, engine.storage

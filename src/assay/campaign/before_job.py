@@ -52,13 +52,13 @@ async def configure(
     if network is None:
         return ConfiguredEngine(provided.engine, {}, provided.restarted)
     addresses = provided.engine.addresses
-    found = {
+    network_facts = {
         "name": network,
         "rate_bits_per_s": rate,
         "link_bits_per_s": {node.name: rates[node.name] for node in used.nodes} if links else None,
         "addresses": {node.name: addresses[node.name] for node in used.nodes if node.name in addresses},
     }
-    return ConfiguredEngine(provided.engine, found, provided.restarted)
+    return ConfiguredEngine(provided.engine, network_facts, provided.restarted)
 
 
 async def ensure_input(

@@ -45,16 +45,16 @@ def class_of_end(output: str, *, problem: str | None, lost: bool, full_disk: Col
 
 def of_hosts(seen: Sequence[NodeObservations]) -> list[str]:
     """Return what was wrong with links and devices while an attempt went on, in words: a failure came of that."""
-    found = [change for one in seen for change in (*one.links.values(), *one.devices, *one.low.values())]
-    found += cuts(seen)
-    return list(dict.fromkeys(change.words for change in sorted(found, key=lambda change: change.at_unix_s)))[
+    events = [change for node in seen for change in (*node.links.values(), *node.devices, *node.low.values())]
+    events += cuts(seen)
+    return list(dict.fromkeys(change.words for change in sorted(events, key=lambda change: change.at_unix_s)))[
         :_CAUSES_MAX
     ]
 
 
 def of_memory(seen: Sequence[NodeObservations]) -> list[str]:
     """Return which processes were ended for lack of memory, in words."""
-    return list(dict.fromkeys(change.words for one in seen for change in one.memory))[:_CAUSES_MAX]
+    return list(dict.fromkeys(change.words for node in seen for change in node.memory))[:_CAUSES_MAX]
 
 
 def spoiling(seen: Sequence[NodeObservations], began_unix_s: float, took_s: float) -> list[str]:
@@ -62,9 +62,9 @@ def spoiling(seen: Sequence[NodeObservations], began_unix_s: float, took_s: floa
     right.
     """
     end_unix_s = began_unix_s + took_s + INTERVAL_S
-    found = [change for one in seen for change in (*one.links.values(), *one.devices)]
-    found += cuts(seen)
-    return [change.words for change in found if began_unix_s <= change.at_unix_s <= end_unix_s][:_CAUSES_MAX]
+    events = [change for node in seen for change in (*node.links.values(), *node.devices)]
+    events += cuts(seen)
+    return [change.words for change in events if began_unix_s <= change.at_unix_s <= end_unix_s][:_CAUSES_MAX]
 
 
 def wait_before_retry_s(run: Run, tried: Sequence[FailureClass], plan: Plan) -> float | None:

@@ -45,7 +45,7 @@ class CampaignJournal:
     def write(self, event: str, *, synced: bool = True, **values: Any) -> None:
         """Append one line, on a line of its own even when a writer died in the middle of one; sync it to disk."""
         line = json.dumps({"at_unix_s": round(time.time(), 3), "event": event, **values}, ensure_ascii=False)
-        with _told(self.folder), (self.folder / JOURNAL).open("ab+") as file:
+        with _failure_explained(self.folder), (self.folder / JOURNAL).open("ab+") as file:
             size = file.seek(0, os.SEEK_END)
             if size:
                 file.seek(size - 1)
@@ -83,7 +83,7 @@ class CampaignJournal:
 
         Raises RepositoryError when somebody else does, HostError where the repository's file system has no locks.
         """
-        with _told(self.folder):
+        with _failure_explained(self.folder):
             lock = Lock.try_take(self.folder / LOCK, mode=0o666)
         if lock is None:
             raise RepositoryError(
@@ -110,8 +110,8 @@ def find_campaign(
         if fingerprint != plan.fingerprint:
             continue
         journal = CampaignJournal(path.parent, path.parent.name)
-        own = [run for run in finished if run.campaign_id == journal.campaign_id]
-        return None if again and not schedule.next_runs(plan, schedule.runs, own) else journal
+        runs = [run for run in finished if run.campaign_id == journal.campaign_id]
+        return None if again and not schedule.next_runs(plan, schedule.runs, runs) else journal
     return None
 
 
@@ -128,7 +128,7 @@ def _known(campaigns: Path) -> Iterator[tuple[int, Path, str]]:
 
 
 @contextmanager
-def _told(folder: Path) -> Iterator[None]:
+def _failure_explained(folder: Path) -> Iterator[None]:
     """Say in words, as RepositoryError, that a campaign's folder can't be written."""
     try:
         yield
@@ -145,7 +145,7 @@ def create_campaign(campaigns: Path, plan: Plan, runs: int) -> CampaignJournal:
     campaign_id = new_run_id()
     folder = campaigns / campaign_id
     number = 1 + max((number for number, _, _ in _known(campaigns)), default=0)
-    with _told(folder):
+    with _failure_explained(folder):
         folder.mkdir(parents=True)
         (folder / "plan.yaml").write_text(plan.source, encoding="utf-8")
         (folder / CLUSTER_TEXT).write_text(plan.cluster_source, encoding="utf-8")

@@ -60,12 +60,12 @@ async def judged(
 ) -> ValidationResult:
     """Return what the workload says of its output, with the checks of where the layout wants it; then remove it."""
     validation = await workload.judge(size, outcome, validation_input)
-    places = [
+    paths = [
         *workload.outputs,
         *workload.leaves(size),
         *([validation_input.input_path] if validation_input.input_path else []),
     ]
-    placements = await storage.placements(layout, places)
+    placements = await storage.placements(layout, paths)
     for path in workload.outputs:
         await storage.delete(path)
     return replace(validation, checks=(*validation.checks, *placements))
@@ -122,8 +122,8 @@ def _validation_checks(
         why = "; ".join(f"{check.name}: {check.detail}" for check in broken) or "not validated"
         unjudged = state.validation.unjudged if state.validation else None
         if unjudged is None:
-            own = set(broken) <= set(state.finished.checks) and state.validation is not None
-            return RunStatus.INVALID, why, FailureClass.ENGINE if own else FailureClass.VALIDATION
+            only_engine = set(broken) <= set(state.finished.checks) and state.validation is not None
+            return RunStatus.INVALID, why, FailureClass.ENGINE if only_engine else FailureClass.VALIDATION
         # It is the engine that could not run the check's program: there is nothing to say of the output.
         lost = unjudged.host_lost
         return RunStatus.INVALID, why, class_of_end(unjudged.output, problem=why, lost=lost, full_disk=full_disk)

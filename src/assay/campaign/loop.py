@@ -172,7 +172,7 @@ class Loop:
         """Ask what is left by the runs that are finished now, but for what this call has begun already."""
         finished = [run for run in self._history if run.campaign_id == self._journal.campaign_id]
         left = self._work.schedule.left_after(self._work.plan, finished)
-        before, self._queue = self._queue, [one for one in left if one[0].key not in self._begun]
+        before, self._queue = self._queue, [item for item in left if item[0].key not in self._begun]
         needed = {planned.key for planned, _ in self._queue} | self._begun
         for planned, _ in before:
             if planned.key not in needed:
@@ -287,8 +287,8 @@ class Loop:
         ``room`` was reserved for it. Raises RepositoryError when it can't be stored, which says where it is kept.
         """
         began, clock = self._work.now_unix_s(), time.monotonic()
-        beside = {"baseline.json": self._executor.baseline, "fitness.json": self._executor.fitness}
-        files = {name: msgspec.json.format(msgspec.json.encode(each)) for name, each in beside.items() if each}
+        attachments = {"baseline.json": self._executor.baseline, "fitness.json": self._executor.fitness}
+        files = {name: msgspec.json.format(msgspec.json.encode(value)) for name, value in attachments.items() if value}
         files |= self._made_with
 
         def store() -> int:

@@ -27,15 +27,15 @@ class PlanText:
 
 def plan_texts(campaigns: Path) -> list[PlanText]:
     """Return the plans, at most :data:`LISTED_MAX`; those that can't be read are left out."""
-    found = []
+    texts = []
     for folder in campaign_folders(campaigns)[::-1][:LISTED_MAX]:
         try:
             with (folder / "plan.yaml").open("rb") as file:
                 text = file.read(TEXT_BYTES_MAX).decode("utf-8")
         except (OSError, UnicodeDecodeError):
             continue
-        found.append(PlanText(status_of(folder, 0.0).plan, folder.name, text))
-    return found
+        texts.append(PlanText(status_of(folder, 0.0).plan, folder.name, text))
+    return texts
 
 
 def carried_files(plan: Plan) -> dict[str, bytes]:

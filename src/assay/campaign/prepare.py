@@ -63,16 +63,16 @@ def prepare(
         history = repository.runs(environment=False) if repository else []
     if repository:
         campaigns = repository.folders.campaigns
-        found = find_campaign(campaigns, plan, history, prepared, again=again)
+        campaign = find_campaign(campaigns, plan, history, prepared, again=again)
         overheads = measured_overheads(campaigns, plan.cluster.name)
-        known = found.campaign_id if found else None
+        known = campaign.campaign_id if campaign else None
         prepared = replace(
-            prepared, campaign=found, campaign_id=known, continued=found is not None, overheads=overheads
+            prepared, campaign=campaign, campaign_id=known, continued=campaign is not None, overheads=overheads
         )
     prepared = with_warnings(plan, renewed(plan, prepared, history), history, refuse=write and stop is None)
     if repository and write and prepared.campaign is None:
-        begun = create_campaign(repository.folders.campaigns, plan, len(prepared.runs))
-        prepared = replace(prepared, campaign=begun, campaign_id=begun.campaign_id)
+        journal = create_campaign(repository.folders.campaigns, plan, len(prepared.runs))
+        prepared = replace(prepared, campaign=journal, campaign_id=journal.campaign_id)
     return prepared
 
 

@@ -72,16 +72,16 @@ class _JournalingObserver:
 
     watcher: ProgressObserver
     journal: CampaignJournal
-    told: tuple[str, float] = ("", 0.0)
+    last_step: tuple[str, float] = ("", 0.0)
 
     def say(self, text: str) -> None:
         self.watcher.say(text)
 
     def step(self, text: str) -> None:
         self.watcher.step(text)
-        before, at_s = self.told
+        before, at_s = self.last_step
         if text != before and ("%" not in text or time.monotonic() - at_s >= _NOW_INTERVAL_S):
-            self.told = (text, time.monotonic())
+            self.last_step = (text, time.monotonic())
             self.journal.now(text)
 
     def begin(self, number: int, total: int, title: str, left_s: float | None) -> None:
@@ -200,12 +200,12 @@ async def run_campaign(
     with schedule.journal.hold():
         recover_unpublished(repository, schedule.journal, watcher.say)
         schedule = renewed(plan, schedule, repository.runs(environment=False))
-        told = _JournalingObserver(watcher, schedule.journal)
+        observer = _JournalingObserver(watcher, schedule.journal)
         schedule.journal.write("connect")
-        executor = _ConnectedCluster(plan, cluster, lab, schedule.journal.campaign_id, told, provide)
+        executor = _ConnectedCluster(plan, cluster, lab, schedule.journal.campaign_id, observer, provide)
         try:
             await executor.open(with_baseline=with_baseline)
-            made = await Loop(CampaignWork(plan, repository, schedule, told), executor).run()
+            made = await Loop(CampaignWork(plan, repository, schedule, observer), executor).run()
         finally:
             await finish(executor.close(), "closing the cluster", 2 * CLOSE_S)
     return CampaignSummary(
@@ -223,11 +223,11 @@ async def run_campaign(
 
 def added_up(summaries: Sequence[CampaignSummary]) -> CampaignSummary:
     """Return what the parts of one call made, each but the last of which lost its lab."""
-    counts = [(Counter(one.statuses), Counter(one.failures)) for one in summaries]
+    counts = [(Counter(part.statuses), Counter(part.failures)) for part in summaries]
     return replace(
         summaries[-1],
-        made=sum(one.made for one in summaries),
-        hopeless=sum(one.hopeless for one in summaries),
+        made=sum(part.made for part in summaries),
+        hopeless=sum(part.hopeless for part in summaries),
         already_there=summaries[0].already_there,
         statuses=dict(sum((statuses for statuses, _ in counts), Counter[str]())),
         failures=dict(sum((failures for _, failures in counts), Counter[str]())),
@@ -267,13 +267,15 @@ async def _fitness(cluster: Cluster, transports: Mapping[str, Transport], watche
     if cluster.placement is not Placement.SSH or cluster.simulated:
         return None
     watcher.step("checking hosts")
-    found = await check_reached(cluster, transports)
-    for each in found.troubles():
-        if each.grade is Grade.ERROR:
-            watcher.say(f"error on {each.host}: {each.criterion} {each.subject}: {each.found}".replace(" :", ":"))
-    counts = f"{found.count(Grade.ERROR)} errors, {found.count(Grade.WARNING)} warnings"
+    readings = await check_reached(cluster, transports)
+    for problem in readings.troubles():
+        if problem.grade is Grade.ERROR:
+            watcher.say(
+                f"error on {problem.host}: {problem.criterion} {problem.subject}: {problem.found}".replace(" :", ":")
+            )
+    counts = f"{readings.count(Grade.ERROR)} errors, {readings.count(Grade.WARNING)} warnings"
     watcher.say(f"hosts were checked: {counts}; they are kept with each run")
-    return found
+    return readings
 
 
 async def _baseline(

@@ -80,8 +80,8 @@ def status_of(folder: Path, now_unix_s: float) -> CampaignStatus:
     over_unix_s = None
     if going is not None and isinstance(going.left_s, int | float):
         over_unix_s = max(now_unix_s, going.began_unix_s + going.left_s)
-    last = {one.run: one for one in attempts if not _open(one)}
-    outcomes = Counter("done" if one.status == "valid" else "failed" for one in last.values())
+    last = {attempt.run: attempt for attempt in attempts if not _open(attempt)}
+    outcomes = Counter("done" if attempt.status == "valid" else "failed" for attempt in last.values())
     stopped = calls[-1] if calls and calls[-1]["event"] == "stop" and not holder else None
     return CampaignStatus(
         campaign_id=folder.name,
@@ -126,20 +126,24 @@ def find(campaigns: Path, prefix: str | None, now_unix_s: float) -> list[Campaig
 
 def _done(calls: list[dict[str, Any]], attempts: list[Attempt], valid: int) -> int:
     """Return how many runs are done: those there when the last call began, and those it made."""
-    begun = next((event for event in reversed(calls) if event["event"] == "start"), None)
-    if begun is None:
+    last_start = next((event for event in reversed(calls) if event["event"] == "start"), None)
+    if last_start is None:
         return valid
-    since = {one.run for one in attempts if one.began_unix_s >= begun["at_unix_s"] and one.status == "valid"}
-    return int(begun.get("done", 0)) + len(since)
+    since = {
+        attempt.run
+        for attempt in attempts
+        if attempt.began_unix_s >= last_start["at_unix_s"] and attempt.status == "valid"
+    }
+    return int(last_start.get("done", 0)) + len(since)
 
 
 def _failures(attempts: list[Attempt]) -> tuple[Failure, ...]:
-    found = [
-        Failure(one.title, str(one.status), one.failure_class, one.cause, one.ended_unix_s)
-        for one in attempts
-        if one.ended_unix_s is not None and one.status != "valid"
+    failures = [
+        Failure(attempt.title, str(attempt.status), attempt.failure_class, attempt.cause, attempt.ended_unix_s)
+        for attempt in attempts
+        if attempt.ended_unix_s is not None and attempt.status != "valid"
     ]
-    return tuple(found[-FAILURES_SHOWN:])
+    return tuple(failures[-FAILURES_SHOWN:])
 
 
 def _open(attempt: Attempt) -> bool:
@@ -150,8 +154,8 @@ def _in_last_call(events: Iterable[dict[str, Any]]) -> bool:
     """Say whether the last attempt began in the last call; one from before it was cut off. Lines are in order, and
     several can have the same time.
     """
-    told = [event["event"] for event in events if event["event"] in ("start", "stop", "begin")]
-    return bool(told) and told[-1] == "begin"
+    names = [event["event"] for event in events if event["event"] in ("start", "stop", "begin")]
+    return bool(names) and names[-1] == "begin"
 
 
 def _phase(folder: Path) -> str | None:

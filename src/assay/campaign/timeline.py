@@ -87,17 +87,22 @@ def attempts_of(events: Iterable[dict[str, Any]]) -> list[Attempt]:
             )
             continue
         number = event.get("attempt")  # a run is stored while the next one is prepared
-        found = next(
-            (one for one in reversed(attempts) if one.run == event.get("run") and number in (None, one.number)), None
+        attempt = next(
+            (
+                candidate
+                for candidate in reversed(attempts)
+                if candidate.run == event.get("run") and number in (None, candidate.number)
+            ),
+            None,
         )
-        if found is None:
+        if attempt is None:
             continue
         if event["event"] == "end":
-            found.ended_unix_s, found.status = event["at_unix_s"], event.get("status")
-            found.cause, found.failure_class = event.get("cause"), event.get("failure_class")
-            found.duration_s = event.get("duration_s")
+            attempt.ended_unix_s, attempt.status = event["at_unix_s"], event.get("status")
+            attempt.cause, attempt.failure_class = event.get("cause"), event.get("failure_class")
+            attempt.duration_s = event.get("duration_s")
         elif event["event"] == "step":
-            found.steps.append(
+            attempt.steps.append(
                 AttemptStep(str(event.get("step")), event.get("began_unix_s", 0.0), event.get("took_s", 0.0))
             )
     return attempts
@@ -117,12 +122,17 @@ def measured_overheads(campaigns: Path, cluster: str) -> Overheads:
             continue
         events = read_events(path.parent)
         begins += begins_s(events)
-        for one in attempts_of(events):
-            if one.status != "valid" or one.ended_unix_s is None or one.step_s(JOB) <= 0 or one.workload is None:
+        for attempt in attempts_of(events):
+            if (
+                attempt.status != "valid"
+                or attempt.ended_unix_s is None
+                or attempt.step_s(JOB) <= 0
+                or attempt.workload is None
+            ):
                 continue
-            restarts += [step.took_s for step in one.steps if step.name == RESTART]
-            beside_s = one.ended_unix_s - one.began_unix_s - sum(map(one.step_s, (JOB, RESTART, INPUT)))
-            extras.setdefault(one.workload, []).append(max(0.0, beside_s))
+            restarts += [step.took_s for step in attempt.steps if step.name == RESTART]
+            overhead_s = attempt.ended_unix_s - attempt.began_unix_s - sum(map(attempt.step_s, (JOB, RESTART, INPUT)))
+            extras.setdefault(attempt.workload, []).append(max(0.0, overhead_s))
     extra_s = {workload: median(times) for workload, times in extras.items()}
     begin_s = median(begins) if begins else None
     return Overheads(median(restarts) if restarts else RESTART_S, extra_s, begin_s)

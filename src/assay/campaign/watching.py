@@ -51,7 +51,9 @@ async def watching(run_environment: RunEnvironment, engine: Engine) -> AsyncIter
     starting = (NodeWatch.start(run_environment.transports[name], options[name]) for name in names)
     results = await asyncio.gather(*starting, return_exceptions=True)
     monitor = HealthMonitor(
-        {one.transport.name: one for one in results if isinstance(one, NodeWatch)}, engine, run_environment.health
+        {watch.transport.name: watch for watch in results if isinstance(watch, NodeWatch)},
+        engine,
+        run_environment.health,
     )
     try:
         for result in results:
@@ -64,7 +66,7 @@ async def watching(run_environment: RunEnvironment, engine: Engine) -> AsyncIter
 
 def watch_options(run_environment: RunEnvironment, engine: Engine) -> dict[str, WatchOptions]:
     """Return what is looked at on each node."""
-    groups = {name: (one.cgroup or {}).get("memory") for name, one in run_environment.samplers.items()}
+    groups = {name: (sampler.cgroup or {}).get("memory") for name, sampler in run_environment.samplers.items()}
     return {
         name: WatchOptions(
             daemons=engine.pid_files.get(name, {}),
@@ -134,7 +136,7 @@ class HealthMonitor:
                 return wrong
         if wrong := self._of_pairs():
             return wrong
-        if stuck := [one for watch in self._watches.values() for one in _daemons(watch.seen)]:
+        if stuck := [daemon for watch in self._watches.values() for daemon in _daemons(watch.seen)]:
             return EngineError(", ".join(stuck))
         return await self._of_engine()
 
@@ -213,5 +215,5 @@ async def _answers(transport: Transport) -> bool:
         return asked.exception() is None
     # Ending it there takes as long again: nobody waits for that.
     asked.cancel()
-    asked.add_done_callback(lambda one: one.cancelled() or one.exception())
+    asked.add_done_callback(lambda task: task.cancelled() or task.exception())
     return False

@@ -147,18 +147,18 @@ _CAPACITY_BYTES: Final = 10**12
 
 def _sequential(figures: Sequence[DeviceMeasurement], *, writes: bool) -> DeviceMeasurement | None:
     """Return the fastest single stream near the start of the device."""
-    found = [
+    values = [
         f for f in figures if f.writes == writes and not f.random and f.streams == 1 and f.offset_share <= OUTER_TO
     ]
-    return max(found, key=lambda figure: figure.bytes_per_s, default=None)
+    return max(values, key=lambda figure: figure.bytes_per_s, default=None)
 
 
 def _random(
     figures: Sequence[DeviceMeasurement], *, writes: bool, wanted: Callable[[int], bool]
 ) -> DeviceMeasurement | None:
     """Return the random measurement of the smallest requests, the deepest of those, whose depth is ``wanted``."""
-    found = [f for f in figures if f.random and f.writes == writes and wanted(f.depth)]
-    return min(found, key=lambda figure: (figure.request_bytes, -figure.depth), default=None)
+    chosen = [f for f in figures if f.random and f.writes == writes and wanted(f.depth)]
+    return min(chosen, key=lambda figure: (figure.request_bytes, -figure.depth), default=None)
 
 
 def _alone(figures: Sequence[DeviceMeasurement], *, writes: bool) -> DeviceMeasurement | None:
@@ -244,10 +244,10 @@ def _inner_share(
     last = max(inner, key=lambda figure: figure.offset_share)
     size_bytes = capacity_bytes or _CAPACITY_BYTES
     swept_bytes = min(last.moved_bytes, _used_bytes(last, size_bytes))
-    place = min(1.0, last.offset_share + swept_bytes / size_bytes / 2)
+    offset = min(1.0, last.offset_share + swept_bytes / size_bytes / 2)
     there = min(1.0, last.bytes_per_s / read.bytes_per_s)
-    share = max(INNER_SHARE_MIN, 1 - (1 - there**2) / place) ** 0.5
-    words = f"job {last.job} at {place:.0%} of the disk against job {read.job}"
+    share = max(INNER_SHARE_MIN, 1 - (1 - there**2) / offset) ** 0.5
+    words = f"job {last.job} at {offset:.0%} of the disk against job {read.job}"
     return CalibratedValue("inner_share", share, words, measured=True)
 
 

@@ -34,22 +34,27 @@ def bandwidths(cluster: Cluster, baseline: Baseline | None) -> dict[str, Bandwid
     That is the harmonic mean of the sequential read and write rates, and of the workers' where these were measured.
     """
     workers = {node.name for node in cluster.workers}
-    found: dict[str, Bandwidth] = {}
+    rates_by_name: dict[str, Bandwidth] = {}
     for device in cluster.workers[0].type.devices:
         rates = [
             [
-                one.value
-                for one in (baseline.measurements if baseline else ())
-                if one.subject == device.name and one.node in workers and one.metric == metric and one.value > 0
+                measurement.value
+                for measurement in (baseline.measurements if baseline else ())
+                if measurement.subject == device.name
+                and measurement.node in workers
+                and measurement.metric == metric
+                and measurement.value > 0
             ]
             for metric in (_READ, _WRITE)
         ]
         if all(rates):
             per_byte_s = sum(sum(1 / rate for rate in of_one) / len(of_one) for of_one in rates)
-            found[device.name] = Bandwidth(2 / per_byte_s / cluster.scale, True)
+            rates_by_name[device.name] = Bandwidth(2 / per_byte_s / cluster.scale, True)
         else:
-            found[device.name] = Bandwidth(2 / (1 / device.read_bytes_per_s + 1 / device.write_bytes_per_s), False)
-    return found
+            rates_by_name[device.name] = Bandwidth(
+                2 / (1 / device.read_bytes_per_s + 1 / device.write_bytes_per_s), False
+            )
+    return rates_by_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +69,8 @@ class DirectorySplit:
 
 def spread_of(rates: Mapping[str, float], directories: Mapping[str, int]) -> float:
     """Return how unequal the directories' bandwidths are: the largest over the smallest, minus 1."""
-    each = [rates[name] / directories[name] for name in rates]
-    return max(each) / min(each) - 1
+    bytes_per_s = [rates[name] / directories[name] for name in rates]
+    return max(bytes_per_s) / min(bytes_per_s) - 1
 
 
 def split(rates: Mapping[str, float], *, error: float, most: int) -> DirectorySplit:

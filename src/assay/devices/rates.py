@@ -72,14 +72,14 @@ def hdd_sequential_bytes_per_s(disk: HddAtScale, span_bytes: float) -> float:
 
 def hdd_random_iops(disk: HddAtScale, span_bytes: float, request_bytes: float) -> float:
     """Return random reads per second, one at a time, over the first ``span_bytes``."""
-    transfers_s = [disk.transfer_s(place, request_bytes) for place in _offsets(span_bytes)]
+    transfers_s = [disk.transfer_s(offset, request_bytes) for offset in _offsets(span_bytes)]
     return 1 / (hdd_mean_seek_s(disk, span_bytes) + disk.model.half_turn_s + sum(transfers_s) / len(transfers_s))
 
 
 def hdd_mean_seek_s(disk: HddAtScale, span_bytes: float) -> float:
     """Return the mean seek between two random places of the first ``span_bytes``."""
-    places = _offsets(span_bytes)
-    return sum(disk.seek_s(a, b) for a in places for b in places) / len(places) ** 2
+    offsets = _offsets(span_bytes)
+    return sum(disk.seek_s(a, b) for a in offsets for b in offsets) / len(offsets) ** 2
 
 
 def _offsets(span_bytes: float) -> list[float]:
@@ -190,12 +190,15 @@ def on_host(device: Device, how: BaselineSettings) -> ExpectedRates:
 
     An HDD's stated requests per second are over the whole disk, and those within a small file take shorter seeks.
     """
-    told = stated(device, 1.0)
+    device_rates = stated(device, 1.0)
     if device.kind is not DeviceKind.HDD:
-        return told
+        return device_rates
     arm = modelled(device, 1.0, how)
     return replace(
-        told, streams_bytes_per_s=arm.streams_bytes_per_s, random_read_iops=arm.random_read_iops, places_modelled=True
+        device_rates,
+        streams_bytes_per_s=arm.streams_bytes_per_s,
+        random_read_iops=arm.random_read_iops,
+        places_modelled=True,
     )
 
 

@@ -149,8 +149,8 @@ class ListedStorage(ABC):
         """Remove what lies there, if anything."""
 
     async def _seen(self, path: str) -> dict[str, int]:
-        found = await self.lengths(path)
-        return {name: found[name] for name in sorted(found) if not name.rpartition("/")[2].startswith((".", "_"))}
+        lengths = await self.lengths(path)
+        return {name: lengths[name] for name in sorted(lengths) if not name.rpartition("/")[2].startswith((".", "_"))}
 
     async def exists(self, path: str) -> bool:
         """Say whether a file lies there, be it hidden."""
@@ -162,8 +162,8 @@ class ListedStorage(ABC):
 
     async def stored(self, path: str) -> Stored:
         """Add up the lengths."""
-        found = await self._seen(path)
-        return Stored(len(found), sum(found.values()), sum(found.values()))
+        lengths = await self._seen(path)
+        return Stored(len(lengths), sum(lengths.values()), sum(lengths.values()))
 
     async def placements(self, layout: Layout, paths: Sequence[str]) -> tuple[Check, ...]:
         """None: it has no say in where files lie."""

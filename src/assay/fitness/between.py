@@ -67,10 +67,10 @@ def _sysctls(hosts: Mapping[str, Survey]) -> Iterator[CheckFinding]:
         # What the kernel computes from a host's own memory differs by itself.
         if name in ("fs.file-max", "vm.min_free_kbytes"):
             continue
-        found = alike({host: survey.basics.sysctls.get(name) for host, survey in hosts.items()}, Grade.WARNING, name)
-        if found.grade is not Grade.FIT:
+        readings = alike({host: survey.basics.sysctls.get(name) for host, survey in hosts.items()}, Grade.WARNING, name)
+        if readings.grade is not Grade.FIT:
             differing += 1
-            yield found
+            yield readings
     if not differing:
         yield fit(f"{len(names)} settings are alike")
 
@@ -96,8 +96,8 @@ def _pairs(hosts: Mapping[str, Survey]) -> Iterator[CheckFinding]:
         return
     middle, slow = statistics.median(rates.values()), 0
     for (name, to), rate in sorted(rates.items(), key=lambda item: item[1]):
-        told = [nic.speed_mbit_per_s for each in (name, to) if each in hosts and (nic := hosts[each].nic)]
-        able = min((speed * 1e6 for speed in told if speed), default=None)
+        speeds = [nic.speed_mbit_per_s for end in (name, to) if end in hosts and (nic := hosts[end].nic)]
+        able = min((speed * 1e6 for speed in speeds if speed), default=None)
         words = format_bit_rate(rate)
         if rate < PAIR_SHARE_MIN * middle:
             yield CheckFinding(

@@ -31,13 +31,13 @@ def judged(cluster: Cluster, checked_at: str, hosts: Mapping[str, Survey], unrea
     return Fitness(cluster.name, checked_at, tuple(hosts), CRITERIA, tuple(readings), dict(unreached))
 
 
-def _of_host(name: str, survey: Survey, said: DescribedHost) -> Iterator[Reading]:
+def _of_host(name: str, survey: Survey, described: DescribedHost) -> Iterator[Reading]:
     for check in HOST_CHECKS:
-        for found in check.judge(survey, said):
-            yield Reading(check.criterion.name, name, found.grade, found.found, found.subject)
+        for finding in check.judge(survey, described):
+            yield Reading(check.criterion.name, name, finding.grade, finding.found, finding.subject)
 
 
 def _between(hosts: Mapping[str, Survey]) -> Iterator[Reading]:
     for check in BETWEEN_CHECKS:
-        for found in check.judge(hosts):
-            yield Reading(check.criterion.name, BETWEEN, Grade(found.grade), found.found, found.subject)
+        for finding in check.judge(hosts):
+            yield Reading(check.criterion.name, BETWEEN, Grade(finding.grade), finding.found, finding.subject)

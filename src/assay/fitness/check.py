@@ -58,7 +58,7 @@ class BetweenCheck:
 
 def criterion(name: str, title: str, why: str, change: str, *advice: tuple[str, str]) -> Criterion:
     """Return a criterion; each advice is a value and its source."""
-    return Criterion(name, title, why, change, tuple(Advice(*each) for each in advice))
+    return Criterion(name, title, why, change, tuple(Advice(*entry) for entry in advice))
 
 
 def fit(found: str, subject: str = "") -> CheckFinding:
@@ -80,8 +80,8 @@ def data_mounts(host: Survey, described: DescribedHost) -> list[Mount]:
     """Return the file systems with data: those of the described directories, else all that are for data."""
     if not described.directories:
         return host.data_mounts()
-    found = {mount.point: mount for d in described.directories.values() if (mount := host.mount_at(d))}
-    return list(found.values())
+    mounts = {mount.point: mount for d in described.directories.values() if (mount := host.mount_at(d))}
+    return list(mounts.values())
 
 
 def data_blocks(host: Survey, described: DescribedHost) -> list[str]:

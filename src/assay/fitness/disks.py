@@ -81,19 +81,19 @@ def _kind(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
         return
     for device in described.type.devices:
         mount = host.mount_at(device.directory) if device.directory else None
-        found = host.kind_of(mount) if mount else None
-        if found is None:
+        kind = host.kind_of(mount) if mount else None
+        if kind is None:
             yield unknown("the kernel does not tell", str(device.directory))
         else:
-            words = f"{found}, described: {device.kind}"
-            yield graded(found is device.kind, Grade.WARNING, words, str(device.directory))
+            words = f"{kind}, described: {device.kind}"
+            yield graded(kind is device.kind, Grade.WARNING, words, str(device.directory))
 
 
 def _noatime(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     for mount in data_mounts(host, described):
-        told = next((each for each in ("noatime", "relatime", "strictatime") if each in mount.options), "strictatime")
-        grade = Grade.NOTE if told == "relatime" else Grade.WARNING
-        yield graded(told == "noatime", grade, told, mount.point)
+        option = next((name for name in ("noatime", "relatime", "strictatime") if name in mount.options), "strictatime")
+        grade = Grade.NOTE if option == "relatime" else Grade.WARNING
+        yield graded(option == "noatime", grade, option, mount.point)
 
 
 def _file_system(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
@@ -103,7 +103,7 @@ def _file_system(host: Survey, described: DescribedHost) -> Iterator[CheckFindin
 
 def _options(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
     for mount in data_mounts(host, described):
-        bad = [each for each in _BAD_OPTIONS if each in mount.options]
+        bad = [option for option in _BAD_OPTIONS if option in mount.options]
         grade = Grade.ERROR if "ro" in bad else Grade.WARNING
         yield graded(not bad, grade, ", ".join(bad) or "nothing unusual", mount.point)
 
@@ -116,7 +116,7 @@ def _noexec(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
 
 
 def _alignment(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
-    for name in (each for top in data_blocks(host, described) for each, _ in host.below(top)):
+    for name in (part for top in data_blocks(host, described) for part, _ in host.below(top)):
         block = host.blocks[name]
         if block.kind == "part":
             off = block.start_bytes % ALIGNMENT_BYTES or (block.alignment_offset_bytes or 0)

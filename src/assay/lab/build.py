@@ -86,7 +86,9 @@ def build(cluster: Cluster, site: LabSite) -> BootedLab:
     site.begin("starting the nodes")
     processes = boot_nodes(nodes, network, site.journal, site.check)
     # Only now, or mounting would take as long as on the slow disks.
-    refused += [words for found in parallel(lambda disk: emulator.limit(disk, site.journal), disks) for words in found]
+    refused += [
+        words for problems in parallel(lambda disk: emulator.limit(disk, site.journal), disks) for words in problems
+    ]
     refused += [words for disk in disks for words in disk.not_emulated]
     facts = _facts(cluster, settings, network, nodes, emulator.kind)
     facts["disks"] = _emulator_facts(emulator, settings, site)
@@ -104,13 +106,13 @@ def choose_emulator(settings: LabSettings, groups: dict[str, NodeCgroup], site: 
 
     Raises LabError when the file wants what the machine lacks.
     """
-    found = site.capabilities
-    if settings.disks is not Disks.THROTTLE and found.diskd:
-        return ModelledLoop(found.diskd, site.directory)
+    capabilities = site.capabilities
+    if settings.disks is not Disks.THROTTLE and capabilities.diskd:
+        return ModelledLoop(capabilities.diskd, site.directory)
     for wanted, name in ((Disks.MODEL, DEVICE_MODEL), (Disks.THROTTLE, DISK_RATES)):
-        if settings.disks is wanted and not found.has(name):
+        if settings.disks is wanted and not capabilities.has(name):
             raise LabError(
-                f"disks: {wanted.value} is not possible on this machine: {found.detail(name)}",
+                f"disks: {wanted.value} is not possible on this machine: {capabilities.detail(name)}",
                 hint="leave disks out of the cluster file's lab section, and the lab uses what there is",
             )
     return ThrottledLoop({name: throttle_directory(group) for name, group in groups.items()})
@@ -256,9 +258,9 @@ def _facts(
                 "memory_bytes": memory_limit_bytes(by_name[node.name], settings),
                 "cores_described": by_name[node.name].type.cores,
                 "cgroup": {
-                    key: str(found)
+                    key: str(directory)
                     for key, controller in (("cpu", "cpuacct"), ("memory", "memory"))
-                    if (found := node.group.directory(controller))
+                    if (directory := node.group.directory(controller))
                 },
                 "devices": {disk.spec.name: _disk_facts(disk, kind) for disk in node.disks},
             }

@@ -42,20 +42,22 @@ class Controller:
 
 def find_controllers(mountinfo: str) -> dict[str, Controller]:
     """Return the controllers that the mounts of ``/proc/self/mountinfo``'s text offer; version 1 where both do."""
-    found: dict[str, Controller] = {}
+    controllers: dict[str, Controller] = {}
     for line in mountinfo.splitlines():
         before, _, after = line.partition(" - ")
         kind, _, options = after.split(" ", 2) if after.count(" ") >= 2 else ("", "", "")
         mount = Path(before.split()[4].encode().decode("unicode_escape")) if kind.startswith("cgroup") else Path()
         if kind == "cgroup":
             names = {"io" if option == "blkio" else option for option in options.split(",")}
-            found |= {name: Controller(name, 1, mount) for name in CONTROLLERS if name in names}
+            controllers |= {name: Controller(name, 1, mount) for name in CONTROLLERS if name in names}
         elif kind == "cgroup2":
             names = set((read_text(mount / "cgroup.controllers") or "").split())
             if "cpu" in names:
                 names.add("cpuacct")
-            found |= {name: Controller(name, 2, mount) for name in CONTROLLERS if name in names and name not in found}
-    return found
+            controllers |= {
+                name: Controller(name, 2, mount) for name in CONTROLLERS if name in names and name not in controllers
+            }
+    return controllers
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +70,19 @@ class NodeCgroup:
 
     def directory(self, controller: str) -> Path | None:
         """Return the node's directory under ``controller``; None when this machine lacks the controller."""
-        found = self.controllers.get(controller)
-        return found.mount / f"assay-{self.lab}" / self.node if found else None
+        controller_mount = self.controllers.get(controller)
+        return controller_mount.mount / f"assay-{self.lab}" / self.node if controller_mount else None
 
     @property
     def directories(self) -> tuple[Path, ...]:
         """Every directory that makes up the group, each once; the parents carry the lab's name."""
-        found = (self.directory(name) for name in CONTROLLERS if self._has_own_directory(name))
-        return tuple(dict.fromkeys(directory for directory in found if directory))
+        paths = (self.directory(name) for name in CONTROLLERS if self._has_separate_directory(name))
+        return tuple(dict.fromkeys(directory for directory in paths if directory))
 
-    def _has_own_directory(self, controller: str) -> bool:
+    def _has_separate_directory(self, controller: str) -> bool:
         """Version 1 throttles in the root group, so the node needs none there."""
-        found = self.controllers.get(controller)
-        return found is not None and not (controller == "io" and found.version == 1)
+        controller_mount = self.controllers.get(controller)
+        return controller_mount is not None and not (controller == "io" and controller_mount.version == 1)
 
     def make(self) -> None:
         """Make the directories, and under version 2 hand the controllers down to them."""

@@ -41,10 +41,10 @@ def find_daemon(environment: Mapping[str, str] = os.environ) -> Path | None:
     """Return the daemon's program: $ASSAY_DISKD, else the one that came with assay, else one on the PATH."""
     if named := environment.get("ASSAY_DISKD"):
         return Path(named).absolute() if os.access(named, os.X_OK) and Path(named).is_file() else None
-    if own := installation().disks_daemon:
-        return own
-    found = shutil.which(PROGRAM, path=environment.get("PATH") or ENVIRONMENT["PATH"])
-    return Path(found).absolute() if found else None
+    if shipped := installation().disks_daemon:
+        return shipped
+    path = shutil.which(PROGRAM, path=environment.get("PATH") or ENVIRONMENT["PATH"])
+    return Path(path).absolute() if path else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +101,15 @@ class DiskDaemon:
 
     def pids(self) -> dict[int, int]:
         """Return the processes that are this daemon, each with its start in clock ticks since boot."""
-        found = {}
+        pids_by_disk = {}
         wanted = [os.fsencode(self.program), os.fsencode(self.specification)]
         for entry in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 if (entry / "cmdline").read_bytes().split(b"\0")[:-1][-2:] == wanted:
                     ticks = start_ticks(int(entry.name))
                     if ticks is not None:
-                        found[int(entry.name)] = ticks
-        return found
+                        pids_by_disk[int(entry.name)] = ticks
+        return pids_by_disk
 
     @property
     def mounted(self) -> bool:

@@ -20,7 +20,9 @@ class LabHealth:
         _, steps = read_journal(directory)
         self._daemons = [daemon_of(step.arguments).pids() for step in steps if step.kind == "diskd"]
         nodes = [step.arguments for step in steps if step.kind == "node"]
-        self._groups = {Path(one["boot"]).parents[1].name: [Path(group) for group in one["cgroups"]] for one in nodes}
+        self._groups = {
+            Path(node["boot"]).parents[1].name: [Path(group) for group in node["cgroups"]] for node in nodes
+        }
 
     def health_check(self) -> str | None:
         """Return what is gone or does not go on; None when all is there."""

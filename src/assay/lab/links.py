@@ -37,13 +37,13 @@ class LabLinks:
 
         Raises LabError where the kernel can't shape links, or has another rate than it was given.
         """
-        own = self._network.rates_bits_per_s
+        planned_rates = self._network.rates_bits_per_s
         if rate_bits_per_s is None:
             if self._changed.exists():
-                self._apply(own)
+                self._apply(planned_rates)
                 self._changed.unlink()
-            return dict(own)
-        rates = dict.fromkeys(own, rate_bits_per_s)
+            return dict(planned_rates)
+        rates = dict.fromkeys(planned_rates, rate_bits_per_s)
         self._changed.write_text(json.dumps({"link_bits_per_s": rate_bits_per_s}))
         self._apply(rates)
         return self._checked(rates)
@@ -71,7 +71,7 @@ class LabLinks:
 
     def _checked(self, rates: Mapping[str, float]) -> dict[str, float]:
         ports = _rates(self._network.switch)
-        found = {}
+        checked_rates = {}
         for number, (node, wanted) in enumerate(rates.items()):
             ends = (_rates(self._network.namespace(node)).get(NODE_INTERFACE), ports.get(f"port{number}"))
             for rate in ends:
@@ -81,11 +81,11 @@ class LabLinks:
                         where=self._network.lab,
                         hint="see: tc -n NAMESPACE qdisc show",
                     )
-            found[node] = min(rate for rate in ends if rate is not None)
-        return found
+            checked_rates[node] = min(rate for rate in ends if rate is not None)
+        return checked_rates
 
 
 def _rates(namespace: str) -> dict[str, float]:
     """Return interface to rate in bits/s of what is shaped by a token bucket in ``namespace``."""
     shown = json.loads(run(["tc", "-j", "-n", namespace, "qdisc", "show"]) or "[]")
-    return {one["dev"]: float(one["options"]["rate"]) * 8 for one in shown if one.get("kind") == "tbf"}
+    return {entry["dev"]: float(entry["options"]["rate"]) * 8 for entry in shown if entry.get("kind") == "tbf"}

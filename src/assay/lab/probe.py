@@ -110,12 +110,12 @@ def probe(state: Path | None = None) -> Capabilities:
         items += [_namespaces(), _links(), shaping, _loop(state_root(state))]
     daemon = find_daemon()
     model = _device_model(daemon, state_root(state))
-    found = find_controllers(Path("/proc/self/mountinfo").read_text())
-    groups = {name: _control_group(found.get(name), *words) for name, words in WANTED_CONTROLLERS.items()}
+    controllers = find_controllers(Path("/proc/self/mountinfo").read_text())
+    groups = {name: _control_group(controllers.get(name), *words) for name, words in WANTED_CONTROLLERS.items()}
     if model.ok:  # modelled disks need no limits
         groups["io"] = replace(groups["io"], required=False)
     items += [model, *groups.values(), _dirty_limit(), _space(state_root(state))]
-    usable = {name: found[name] for name, group in groups.items() if group.ok}
+    usable = {name: controllers[name] for name, group in groups.items() if group.ok}
     return Capabilities(tuple(items), usable, shaped=shaping.ok, diskd=daemon if model.ok else None)
 
 

@@ -54,7 +54,7 @@ LAB_FLASH_DEPTH = 4
 FIO_CLOCK_S = 0.001
 """fio tells run times in whole milliseconds."""
 FOLDER = ".assay-baseline"
-COMMAND_NOT_FOUND = 127
+EXIT_NO_COMMAND = 127
 Pair = tuple[Node, Node]
 T = TypeVar("T")
 
@@ -70,7 +70,7 @@ async def measure_baseline(
     nodes = [node for node in cluster.nodes if any(device.directory for device in node.type.devices)]
     disks = await _all(_measure_devices(cluster, node, transports[node.name]) for node in nodes)
     tools = {name: version for versions, _ in disks for name, version in versions.items()}
-    measurements = [measurement for _, found in disks for measurement in found]
+    measurements = [measurement for _, values in disks for measurement in values]
     for pairs in _link_rounds(cluster):
         progress("baseline: links " + ", ".join(f"{sender.name}→{receiver.name}" for sender, receiver in pairs))
         reports = await _all(_measure_link(pair, transports) for pair in pairs)
@@ -119,8 +119,8 @@ async def _measure_devices(
         with contextlib.suppress(HostError):
             removing = transport.run(["rm", "-rf", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)
             await finish(removing, "removing the test files", 2 * COMMAND_TIMEOUT_S)
-    found = [value for device in devices for value in _device_measurements(cluster, node, device, writes, reads)]
-    return {"fio": reads.version.removeprefix("fio-")}, found
+    values = [value for device in devices for value in _device_measurements(cluster, node, device, writes, reads)]
+    return {"fio": reads.version.removeprefix("fio-")}, values
 
 
 async def _check_room(
@@ -130,8 +130,8 @@ async def _check_room(
     if cluster.lab is not None:
         return
     df = ["df", "-B1", "--output=avail", "--", *folders]
-    said = await transport.run(df, timeout_s=COMMAND_TIMEOUT_S, check=False)
-    free = [int(word) for word in said.stdout.split() if word.isdigit()]
+    result = await transport.run(df, timeout_s=COMMAND_TIMEOUT_S, check=False)
+    free = [int(word) for word in result.stdout.split() if word.isdigit()]
     for device, free_bytes in zip(devices, free, strict=False):  # nothing from a df that is too old to be asked so
         wanted = _how(device, cluster).span_bytes
         if wanted > free_bytes * FILE_SHARE_MAX:
@@ -163,16 +163,16 @@ def _device_measurements(
     rates_modelled, places_modelled = expected.rates_modelled, expected.places_modelled
     yield figure("sequential_read_bytes_per_s", read_rate, expected.read_bytes_per_s, modelled=rates_modelled)
     yield figure("sequential_write_bytes_per_s", write_rate, expected.write_bytes_per_s, modelled=rates_modelled)
-    streams = [one.read for one in reads.jobs if one.name == f"streams.{device.name}"]
+    streams = [job.read for job in reads.jobs if job.name == f"streams.{device.name}"]
     yield figure(
         "streams_8_read_bytes_per_s",
         _together_bytes_per_s(streams),
         expected.streams_bytes_per_s,
         modelled=places_modelled,
     )
-    for one in reads.jobs:
-        if one.name == f"randread.{device.name}":
-            yield figure("random_read_iops", one.read.iops, expected.random_read_iops, modelled=places_modelled)
+    for job in reads.jobs:
+        if job.name == f"randread.{device.name}":
+            yield figure("random_read_iops", job.read.iops, expected.random_read_iops, modelled=places_modelled)
 
 
 def _expected(device: Device, cluster: Cluster) -> ExpectedRates:
@@ -188,8 +188,8 @@ def _together_bytes_per_s(streams: Sequence[FioDirection]) -> float:
 
     The sum of their rates would be more: one that ends early has its rate from the time when all ran.
     """
-    longest_s = max((one.runtime_s for one in streams), default=0.0)
-    return sum(one.io_bytes for one in streams) / max(longest_s, FIO_CLOCK_S)
+    longest_s = max((stream.runtime_s for stream in streams), default=0.0)
+    return sum(stream.io_bytes for stream in streams) / max(longest_s, FIO_CLOCK_S)
 
 
 def _how(device: Device, cluster: Cluster) -> BaselineSettings:
@@ -247,7 +247,7 @@ async def _fio(transport: Transport, jobs: Sequence[Sequence[str]]) -> FioReport
     common = ["fio", "--output-format=json", "--thread", "--ioengine=libaio", "--direct=1", "--fallocate=native"]
     argv = [*common, *(option for job in jobs for option in job)]
     done = await transport.run(argv, timeout_s=DISK_TIMEOUT_S, check=False)
-    if done.exit_status == COMMAND_NOT_FOUND:
+    if done.exit_status == EXIT_NO_COMMAND:
         raise _missing("fio", transport)
     if done.exit_status:
         raise HostError(
@@ -298,7 +298,7 @@ async def _measure_link(pair: Pair, transports: Mapping[str, Transport]) -> Iper
         )
     finally:
         await server.terminate()
-    if done.exit_status == COMMAND_NOT_FOUND:
+    if done.exit_status == EXIT_NO_COMMAND:
         raise _missing("iperf3", sender)
     try:
         return parse_iperf3(done.stdout)
@@ -312,12 +312,12 @@ async def _measure_link(pair: Pair, transports: Mapping[str, Transport]) -> Iper
 
 async def _listening(server: RemoteProcess, receiver: Transport) -> None:
     """Return when the server says that it listens; its port is open then."""
-    said = b""
+    output = b""
     async for line in server.stdout:
-        said += line
+        output += line
         if b"listening" in line:
             return
-    if await server.wait(COMMAND_TIMEOUT_S) == COMMAND_NOT_FOUND:
+    if await server.wait(COMMAND_TIMEOUT_S) == EXIT_NO_COMMAND:
         raise _missing("iperf3", receiver)
-    words = _last_words(said + server.stderr_tail.encode())
+    words = _last_words(output + server.stderr_tail.encode())
     raise HostError(words, where=f"{receiver.name}: iperf3 --server", hint=f"is port {IPERF3_PORT} in use?")

@@ -24,15 +24,15 @@ async def drop_caches(transport: Transport, data_directories: Sequence[str], *, 
     a lab share it. Raises HostError when the node can't be asked, or takes longer than ``timeout_s`` to write back.
     """
     options = {"directories": list(data_directories), "budget_s": COUNT_BUDGET_S}
-    found = await run_script(transport, "caches", options, timeout_s=timeout_s)
+    answer = await run_script(transport, "caches", options, timeout_s=timeout_s)
     return CacheState(
         node=transport.name,
-        cached_before_bytes=found["cached_before_bytes"],
-        cached_after_bytes=found["cached_after_bytes"],
-        data_resident_before_bytes=found["resident_before_bytes"],
-        data_resident_after_bytes=found["resident_after_bytes"],
-        dropped=found["dropped"],
-        reason=found["reason"] or found["unknown"],
+        cached_before_bytes=answer["cached_before_bytes"],
+        cached_after_bytes=answer["cached_after_bytes"],
+        data_resident_before_bytes=answer["resident_before_bytes"],
+        data_resident_after_bytes=answer["resident_after_bytes"],
+        dropped=answer["dropped"],
+        reason=answer["reason"] or answer["unknown"],
     )
 
 

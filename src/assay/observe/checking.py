@@ -37,9 +37,9 @@ async def check_hosts(
 
     timeout_s = DEEP_TIMEOUT_S if deep else HOST_TIMEOUT_S
     addresses = {name: node.address for name, node in nodes.items()}
-    found = await survey_all(addresses, work, timeout_s=timeout_s, progress=progress)
-    failed = {name: str(error) for name, error in found.failed.items()}
-    hosts = await _with_pairs(found.hosts, addresses, progress) if bandwidth else found.hosts
+    surveyed = await survey_all(addresses, work, timeout_s=timeout_s, progress=progress)
+    failed = {name: str(error) for name, error in surveyed.failed.items()}
+    hosts = await _with_pairs(surveyed.hosts, addresses, progress) if bandwidth else surveyed.hosts
     return judged(cluster, _now(), hosts, failed)
 
 
@@ -62,16 +62,16 @@ async def check_reached(cluster: Cluster, transports: Mapping[str, Transport]) -
     nodes = {node.name: node for node in cluster.nodes if node.name in transports}
     asked = (_looked_at(transports[name], node, cluster, deep=False) for name, node in nodes.items())
     results = await asyncio.gather(*asked, return_exceptions=True)
-    found: dict[str, Survey] = {}
+    surveys: dict[str, Survey] = {}
     failed: dict[str, str] = {}
     for name, result in zip(nodes, results, strict=True):
         if isinstance(result, Survey):
-            found[name] = result
+            surveys[name] = result
         elif isinstance(result, HostError):
             failed[name] = str(result)
         elif isinstance(result, BaseException):
             raise result
-    return judged(cluster, _now(), found, failed)
+    return judged(cluster, _now(), surveys, failed)
 
 
 def _now() -> str:
@@ -79,22 +79,22 @@ def _now() -> str:
 
 
 async def _looked_at(transport: Transport, node: Node, cluster: Cluster, *, deep: bool) -> Survey:
-    others = [each for each in cluster.nodes if each.address]
-    names = [each.address.host for each in others if each.address and each.name != node.name]
-    index = next((number for number, each in enumerate(others) if each.name == node.name), None)
+    others = [other for other in cluster.nodes if other.address]
+    names = [other.address.host for other in others if other.address and other.name != node.name]
+    index = next((number for number, other in enumerate(others) if other.name == node.name), None)
     after = others[(index + 1) % len(others)] if index is not None and len(others) > 1 else None
     directories = [device.directory for device in node.type.devices if device.directory]
     neighbour = after.address.host if after and after.address else None
-    found = await survey(transport, directories=directories, peers=names, neighbour=neighbour)
+    host_survey = await survey(transport, directories=directories, peers=names, neighbour=neighbour)
     if not deep:
-        return found
-    return replace(found, read_bytes_per_s=await _bare_reads(transport, found, node, cluster))
+        return host_survey
+    return replace(host_survey, read_bytes_per_s=await _bare_reads(transport, host_survey, node, cluster))
 
 
-async def _bare_reads(transport: Transport, found: Survey, node: Node, cluster: Cluster) -> Mapping[str, float]:
-    disks = data_disks(found, described(node, cluster))
+async def _bare_reads(transport: Transport, host_survey: Survey, node: Node, cluster: Cluster) -> Mapping[str, float]:
+    disks = data_disks(host_survey, described(node, cluster))
     options = {"disks": disks, "seconds": READ_S, "bytes": READ_BYTES_MAX}
-    if found.user.sudo == "free":
+    if host_survey.user.sudo == "free":
         argv = ["sudo", "-n", *command("bare_reads", options)]
         done = await transport.run(["sh", "-c", f"{shlex.join(argv)}"], timeout_s=DEEP_TIMEOUT_S, check=False)
         if done.exit_status == 0:

@@ -44,7 +44,7 @@ def core_speed(node: str, took_s: Mapping[str, Sequence[float]]) -> CoreSpeed:
         hint = "run it again; a clock of CPU time that does not go on can't be used"
         raise HostError(f"nothing tells how long it took: {', '.join(lacking)}", where=f"{node}: core_work", hint=hint)
     by_work = {name: reference_s / min(took_s[name]) for name, reference_s in REFERENCE_S.items()}
-    logs = [math.log(one) for one in by_work.values()]
+    logs = [math.log(rate) for rate in by_work.values()]
     half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(logs) - 1)) * stdev(logs) / math.sqrt(len(logs))
     middle = fmean(logs)
     return CoreSpeed(node, math.exp(middle), math.exp(middle - half), math.exp(middle + half), by_work)

@@ -21,5 +21,5 @@ async def capture(transport: Transport, *, directories: Sequence[str], java: str
     asked; a missing JVM is part of the answer.
     """
     options = {"directories": list(directories), "java": java}
-    found = await run_script(transport, "environment", options, timeout_s=CAPTURE_TIMEOUT_S)
-    return {"node": transport.name, "assay": __version__, **found}
+    answer = await run_script(transport, "environment", options, timeout_s=CAPTURE_TIMEOUT_S)
+    return {"node": transport.name, "assay": __version__, **answer}

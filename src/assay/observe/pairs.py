@@ -41,13 +41,13 @@ def rounds(names: Sequence[str]) -> list[list[tuple[str, str]]]:
     the circle method).
     """
     circle: list[str | None] = [*names, *([None] if len(names) % 2 else [])]
-    found = []
+    pairings = []
     for _ in range(len(circle) - 1):
         half = len(circle) // 2
         pairs = list(zip(circle[:half], reversed(circle[half:]), strict=True))
-        found.append([(a, b) for a, b in pairs if a is not None and b is not None])
+        pairings.append([(a, b) for a, b in pairs if a is not None and b is not None])
         circle = [circle[0], circle[-1], *circle[1:-1]]
-    return found + [[(b, a) for a, b in pairs] for pairs in found]
+    return pairings + [[(b, a) for a, b in pairs] for pairs in pairings]
 
 
 async def measure_pairs(
@@ -67,7 +67,7 @@ async def measure_pairs(
         planned = rounds(list(entered))[:ROUNDS_MAX]
         turns = asyncio.Semaphore(AT_ONCE)
 
-        async def one(sender: str, receiver: str) -> None:
+        async def measure(sender: str, receiver: str) -> None:
             async with turns:
                 try:
                     rate = await _measured(entered[sender], entered[receiver], addresses[receiver].host)
@@ -77,7 +77,7 @@ async def measure_pairs(
 
         for number, pairs in enumerate(planned, 1):
             progress(f"pairs of hosts: round {number} of {len(planned)}")
-            await asyncio.gather(*(one(*pair) for pair in pairs))
+            await asyncio.gather(*(measure(*pair) for pair in pairs))
     return LinkRates(rates, failed)
 
 
@@ -103,9 +103,9 @@ async def _measured(sender: Transport, receiver: Transport, host: str) -> float:
 
 def _parse_line(line: bytes, host: Transport) -> dict[str, Any]:
     try:
-        told: dict[str, Any] = json.loads(line)
+        answer: dict[str, Any] = json.loads(line)
     except ValueError as error:
         raise HostError("it does not listen", where=f"{host.name}: link_rate") from error
-    if "error" in told:
-        raise HostError(str(told["error"]), where=f"{host.name}: link_rate")
-    return told
+    if "error" in answer:
+        raise HostError(str(answer["error"]), where=f"{host.name}: link_rate")
+    return answer

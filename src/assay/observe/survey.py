@@ -47,7 +47,7 @@ async def survey(
     try:
         async with asyncio.timeout(timeout_s):
             offset = await _offset(transport, timeout_s)
-            found, environment, services = await asyncio.gather(
+            answer, environment, services = await asyncio.gather(
                 run_script(transport, "survey", options, timeout_s=timeout_s),
                 run_script(transport, "environment", {"directories": [], "java": None}, timeout_s=timeout_s),
                 run_script(transport, "services", {}, timeout_s=timeout_s),
@@ -56,7 +56,7 @@ async def survey(
         words = f"it does not answer within {timeout_s:g} s"
         raise HostTimeoutError(words, where=transport.name, hint="log in by hand and see what it hangs on") from error
     try:
-        return survey_of(transport.name, environment, {**found, **services, "clock": {**found["clock"], **offset}})
+        return survey_of(transport.name, environment, {**answer, **services, "clock": {**answer["clock"], **offset}})
     except (KeyError, TypeError, msgspec.ValidationError) as error:
         raise HostError(f"its answer is not what was asked for: {error}", where=f"{transport.name}: survey") from error
 
@@ -64,12 +64,12 @@ async def survey(
 async def _offset(transport: Transport, timeout_s: float) -> dict[str, float]:
     """Return how far the host's clock is from this one's, in s, taking that it told its time midway; and how sure."""
     began = time.time()
-    told = await transport.run(["date", "+%s.%N"], timeout_s=timeout_s)
+    result = await transport.run(["date", "+%s.%N"], timeout_s=timeout_s)
     ended = time.time()
     try:
-        there = float(told.stdout)
+        there = float(result.stdout)
     except ValueError as error:
-        words = f"its answer is not a time: {told.stdout[:80]!r}"
+        words = f"its answer is not a time: {result.stdout[:80]!r}"
         hint = "a start-up file of the login shell, such as .bashrc, must not print anything"
         raise HostError(words, where=f"{transport.name}: date", hint=hint) from error
     return {"offset_s": there - (began + ended) / 2, "uncertain_s": (ended - began) / 2}
@@ -109,12 +109,12 @@ async def survey_all(
                 progress(f"{done} of {len(addresses)} hosts")
 
     results = await asyncio.gather(*(ask(*item) for item in addresses.items()), return_exceptions=True)
-    found, failed = {}, {}
+    surveys, failed = {}, {}
     for name, result in zip(addresses, results, strict=True):
         if isinstance(result, Survey):
-            found[name] = result
+            surveys[name] = result
         elif isinstance(result, HostError):
             failed[name] = result
         elif isinstance(result, BaseException):
             raise result
-    return SurveyedHosts(found, failed)
+    return SurveyedHosts(surveys, failed)

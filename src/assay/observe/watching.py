@@ -138,10 +138,10 @@ class NodeObservations:
 def cuts(seen: Sequence[NodeObservations]) -> list[NodeEvent]:
     """Return which nodes did not hear each other, in words; one that none of several others hears is named alone."""
     lost: dict[frozenset[str], NodeEvent] = {}
-    for one in seen:
-        for peer, change in one.cut.items():
-            lost.setdefault(frozenset((one.node, peer)), change)
-    nodes = {one.node for one in seen}
+    for observations in seen:
+        for peer, change in observations.cut.items():
+            lost.setdefault(frozenset((observations.node, peer)), change)
+    nodes = {observations.node for observations in seen}
     alone = {
         node for node in nodes if len(nodes) > 2 and all(frozenset((node, other)) in lost for other in nodes - {node})
     }

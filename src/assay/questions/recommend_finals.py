@@ -72,7 +72,7 @@ def finals(search: Search, progress: Progress | None) -> Finals:
                 scenarios.append({**search.scenario(int(row), work)[1], "fidelity": "requests"})
     hear = (lambda done: progress("looked at closely", done, len(scenarios))) if progress else None
     told: dict[tuple[int, int, str], float] = {}
-    for key, answer in zip(asked, search.pool.each(scenarios, hear), strict=True):
+    for key, answer in zip(asked, search.pool.simulate_each(scenarios, hear), strict=True):
         if not isinstance(answer, SimulationResult):
             raise answer
         told[key] = answer.duration_s

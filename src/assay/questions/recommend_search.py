@@ -167,7 +167,7 @@ class Search:
             asked += [(row, pair[0]) for pair in pairs]
             scenarios += [pair[1] for pair in pairs]
         hear = (lambda ready: progress("simulated", done_before + ready // len(self.works), most)) if progress else None
-        for (row, one), answer in zip(asked, self.pool.each(scenarios, hear), strict=True):
+        for (row, one), answer in zip(asked, self.pool.simulate_each(scenarios, hear), strict=True):
             if not isinstance(answer, SimulationResult):
                 if not isinstance(answer, SpecificationError):
                     raise answer

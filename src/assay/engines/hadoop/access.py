@@ -17,7 +17,7 @@ from assay.model import KerberosLogin
 
 ASK_TIMEOUT_S = 20.0
 _COMMAND_TIMEOUT_S = 60.0
-_NOT_FOUND = 127
+_EXIT_NO_COMMAND = 127
 _UNAUTHORISED = 401
 _REFUSED = 7
 _UNTRUSTED = (35, 51, 60, 77)
@@ -135,7 +135,7 @@ class HttpAccess:
 
     def _unasked(self, edge: Transport, status: int, words: str, where: str) -> EngineError:
         """Return in words why curl got no answer."""
-        if status == _NOT_FOUND:
+        if status == _EXIT_NO_COMMAND:
             need = "Kerberos" if self.secured else "HTTPS"
             return EngineError(
                 f"there is no curl on {edge.name}, by which daemons behind {need} are asked", where=where
@@ -157,7 +157,7 @@ async def _quiet(edge: Transport, command: list[str], env: Mapping[str, str]) ->
         done = await edge.run(command, timeout_s=_COMMAND_TIMEOUT_S, check=False, env={**env, "LC_ALL": "C"})
     except HostError as error:
         return 1, error.message
-    if done.exit_status == _NOT_FOUND:
+    if done.exit_status == _EXIT_NO_COMMAND:
         return None
     return done.exit_status, (done.stdout + done.stderr).decode(errors="replace")
 

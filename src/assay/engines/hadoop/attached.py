@@ -43,7 +43,7 @@ BACK_TIMEOUT_S, BACK_INTERVAL_S = 900.0, 3.0
 DISTURBED_SHARE = 0.05
 """Containers of others, as a share of all that ran on average, from which on a run says that it was disturbed."""
 _APPLICATION_CLI = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
-_PLACE = re.compile(rf"(^|[=,]){ROOT}(?=/|$)")
+_ROOT_IN_OPTIONS = re.compile(rf"(^|[=,]){ROOT}(?=/|$)")
 
 
 @dataclass(slots=True)
@@ -56,10 +56,10 @@ class _ForeignContainers:
     def see(self, apps: Sequence[Mapping[str, Any]], tag: str) -> None:
         """Count the containers of one look."""
         running = [(int(app.get("runningContainers") or 0), tag in str(app.get("applicationTags", ""))) for app in apps]
-        self.theirs.append(sum(max(count, 0) for count, own in running if not own))
-        self.ours.append(sum(max(count, 0) for count, own in running if own))
+        self.theirs.append(sum(max(count, 0) for count, ours in running if not ours))
+        self.ours.append(sum(max(count, 0) for count, ours in running if ours))
 
-    def told(self) -> tuple[dict[str, float], tuple[CodedWarning, ...]]:
+    def summary(self) -> tuple[dict[str, float], tuple[CodedWarning, ...]]:
         """Return it as metrics, with a warning where it was more than a little."""
         if not self.theirs:
             return {}, ()
@@ -133,29 +133,33 @@ class AttachedEngine(ClientEngine[Hdfs]):
         entered, attachment = self.entered, self.entered.attachment
         entered.jobs.require_for(program)
         carried = {name: value for name, value in parameters.items() if is_job_parameter(name)}
-        own = {QUEUE: attachment.queue, TAGS: self.tag}
-        options = {**normalised(carried), **{name: self.placed(v) for name, v in program.options.items()}, **own}
+        job_settings = {QUEUE: attachment.queue, TAGS: self.tag}
+        options = {
+            **normalised(carried),
+            **{name: self.placed(v) for name, v in program.options.items()},
+            **job_settings,
+        }
         arguments = [*(f"-D{name}={value}" for name, value in options.items()), *map(self.placed, program.arguments)]
         command = [attachment.hadoop, "--config", attachment.configuration, program.main_class, *arguments]
         folders = entered.site.history_folders()
 
-        async def told(ended: ProgramResult) -> ProgramResult:
+        async def with_history(ended: ProgramResult) -> ProgramResult:
             storage = replace(self.storage, root=ROOT)
-            return await JobHistories(storage, folders).told(ended, job_ids(ended.outcome.output))
+            return await JobHistories(storage, folders).add_histories(ended, job_ids(ended.outcome.output))
 
         copies = options.get(REPLICATION) or entered.site.get(REPLICATION, "3")
-        return await self.submitted(command, timeout_s, label, told, int(copies) if copies.isdecimal() else 1)
+        return await self.submitted(command, timeout_s, label, with_history, int(copies) if copies.isdecimal() else 1)
 
     async def submitted(
         self,
         command: Sequence[str],
         timeout_s: float,
         label: str,
-        told: Callable[[ProgramResult], Awaitable[ProgramResult]],
+        with_history: Callable[[ProgramResult], Awaitable[ProgramResult]],
         copies: int,
         env: Mapping[str, str] | None = None,
     ) -> ProgramResult:
-        """Run a client on the edge node, and add what ``told`` knows of its jobs and what was seen of others meanwhile.
+        """Run a client on the edge node, and add what ``add_histories`` knows of its jobs and what was seen of others meanwhile.
 
         What still runs of a client that failed is ended.
         """
@@ -169,8 +173,8 @@ class AttachedEngine(ClientEngine[Hdfs]):
             await self._find_active()
         if ended.outcome.exit_status != 0:
             await self._end_applications()
-        ended = await told(ended)
-        metrics, warnings = self._others.told()
+        ended = await with_history(ended)
+        metrics, warnings = self._others.summary()
         sources = {**ended.sources, **dict.fromkeys(metrics, "ResourceManager, asked each second")}
         warned = (*ended.warnings, *warnings)
         ended = replace(ended, metrics={**ended.metrics, **metrics}, warnings=warned, sources=sources)
@@ -179,7 +183,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
 
     def placed(self, text: str) -> str:
         """Return an argument with assay's root in HDFS replaced by the folder that is ours."""
-        return _PLACE.sub(rf"\g<1>{self.storage.root}", text)
+        return _ROOT_IN_OPTIONS.sub(rf"\g<1>{self.storage.root}", text)
 
     async def _apps(self) -> list[dict[str, Any]]:
         answer = await self._resourcemanager.get("/ws/v1/cluster/apps?states=ACCEPTED,RUNNING")
@@ -394,11 +398,11 @@ async def _version(edge: Transport, attachment: Attachment) -> str:
         hint = "set attached: hadoop in the cluster file to the client's program"
         words = f"the client does not run: {error.message}"
         raise EngineError(words, where=f"{edge.name}: {attachment.hadoop}", hint=hint) from error
-    found = re.search(r"^Hadoop (\S+)", done.stdout.decode(errors="replace"), re.MULTILINE)
-    if found is None:
+    match = re.search(r"^Hadoop (\S+)", done.stdout.decode(errors="replace"), re.MULTILINE)
+    if match is None:
         words = f"it says no version: {done.stdout[:80].decode(errors='replace')!r}"
         raise EngineError(words, where=f"{edge.name}: {attachment.hadoop} version")
-    return found[1]
+    return match[1]
 
 
 async def _check_queue(resourcemanager: Endpoint, queue: str, site: ClientConfiguration) -> None:

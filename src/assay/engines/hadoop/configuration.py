@@ -234,9 +234,9 @@ def _jvm(deployment: Deployment, options: str) -> str:
 
 
 def _fixed(deployment: Deployment, node: Node) -> dict[str, str]:
-    master, own, ports = deployment.host(deployment.cluster.master), deployment.host(node), deployment.ports
+    master, host, ports = deployment.host(deployment.cluster.master), deployment.host(node), deployment.ports
     everywhere = "0.0.0.0"  # noqa: S104 - a cluster's daemons listen to their cluster
-    bind = own if deployment.cluster.placement == "local" or deployment.one_network else everywhere
+    bind = host if deployment.cluster.placement == "local" or deployment.one_network else everywhere
     addresses = {
         "fs.defaultFS": f"hdfs://{master}:{ports.namenode_rpc}",
         "hadoop.tmp.dir": deployment.scratch,
@@ -249,7 +249,7 @@ def _fixed(deployment: Deployment, node: Node) -> dict[str, str]:
         "dfs.namenode.http-address": f"{master}:{ports.namenode_http}",
         "dfs.namenode.http-bind-host": bind,
         "dfs.namenode.safemode.min.datanodes": str(len(deployment.cluster.workers)),
-        "dfs.datanode.hostname": own,
+        "dfs.datanode.hostname": host,
         "dfs.datanode.address": f"{bind}:{ports.datanode_transfer}",
         "dfs.datanode.http.address": f"{bind}:{ports.datanode_http}",
         "dfs.datanode.ipc.address": f"{bind}:{ports.datanode_ipc}",
@@ -260,11 +260,11 @@ def _fixed(deployment: Deployment, node: Node) -> dict[str, str]:
         "yarn.resourcemanager.resource-tracker.address": f"{master}:{ports.resourcemanager_tracker}",
         "yarn.resourcemanager.admin.address": f"{master}:{ports.resourcemanager_admin}",
         "yarn.resourcemanager.webapp.address": f"{master}:{ports.resourcemanager_http}",
-        "yarn.nodemanager.hostname": own,
+        "yarn.nodemanager.hostname": host,
         "yarn.nodemanager.bind-host": bind,
-        "yarn.nodemanager.address": f"{own}:{ports.nodemanager_address}",
-        "yarn.nodemanager.webapp.address": f"{own}:{ports.nodemanager_http}",
-        "yarn.nodemanager.localizer.address": f"{own}:{ports.nodemanager_localizer}",
+        "yarn.nodemanager.address": f"{host}:{ports.nodemanager_address}",
+        "yarn.nodemanager.webapp.address": f"{host}:{ports.nodemanager_http}",
+        "yarn.nodemanager.localizer.address": f"{host}:{ports.nodemanager_localizer}",
         "yarn.nodemanager.log-dirs": f"{deployment.cluster.home}/containers",
         "yarn.application.classpath": deployment.classpath,
         "mapreduce.application.classpath": deployment.classpath,

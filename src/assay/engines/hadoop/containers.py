@@ -84,11 +84,11 @@ def tasks_of_a_wave(parameters: Mapping[str, str], memory: str, workers: int) ->
     """Return how many tasks of one kind ``workers`` nodes run at once, beside the job's ApplicationMaster."""
     alone = containers_per_node(parameters, memory)
     left_mb = _whole(parameters, NODE_MEMORY) - allocation_mb(parameters, MASTER_MEMORY)
-    beside = max(0, left_mb) // allocation_mb(parameters, memory)
+    remaining = max(0, left_mb) // allocation_mb(parameters, memory)
     if _dominant(parameters):
         left = _whole(parameters, NODE_VCORES) - max(1, _whole(parameters, _vcores_of(MASTER_MEMORY)))
-        beside = min(beside, max(0, left) // max(1, _whole(parameters, _vcores_of(memory))))
-    return alone * (workers - 1) + beside
+        remaining = min(remaining, max(0, left) // max(1, _whole(parameters, _vcores_of(memory))))
+    return alone * (workers - 1) + remaining
 
 
 def parameters_for(containers: int, parameters: Mapping[str, str]) -> dict[str, str]:
@@ -108,8 +108,8 @@ def heap_mb(parameters: Mapping[str, str], memory: str) -> int:
 
 def stated_heap_mb(options: str) -> float | None:
     """Return the heap that Java options state (the last ``-Xmx``); None when they do not."""
-    found = re.findall(r"(?:^|\s)-Xmx(\d{1,18})([kKmMgGtT]?)(?=\s|$)", options)
-    return int(found[-1][0]) * _UNITS_MB[found[-1][1].lower()] if found else None
+    sizes = re.findall(r"(?:^|\s)-Xmx(\d{1,18})([kKmMgGtT]?)(?=\s|$)", options)
+    return int(sizes[-1][0]) * _UNITS_MB[sizes[-1][1].lower()] if sizes else None
 
 
 def mistakes(parameters: Mapping[str, str], workers: int) -> Iterator[tuple[tuple[str, ...], str]]:

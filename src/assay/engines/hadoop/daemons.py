@@ -99,9 +99,9 @@ class Daemons:
         with other ``java_options``.
         """
         deployment = self.deployment
-        own = deployment.daemon_java_options if java_options is None else java_options
+        java_flags = deployment.daemon_java_options if java_options is None else java_options
         options = [
-            *own.split(),
+            *java_flags.split(),
             *deployment.java_options.split(),
             f"-Dassay.deployment={deployment.marker}",
             # Jetty and the JVM's own counters would stay in /tmp when a daemon is killed.
@@ -135,7 +135,9 @@ class Daemons:
         """
         cluster = self.deployment.cluster
         scratch = ["rm", "-rf", self.deployment.java_scratch]
-        await asyncio.gather(*(one.run(scratch, timeout_s=_COMMAND_TIMEOUT_S) for one in self.transports.values()))
+        await asyncio.gather(
+            *(transport.run(scratch, timeout_s=_COMMAND_TIMEOUT_S) for transport in self.transports.values())
+        )
         folders = {node.name: self._folders(node) for node in cluster.nodes}
         await require_ready(self.deployment, self.transports, folders)
         await asyncio.gather(*(self._prepare(node) for node in cluster.nodes))
@@ -172,19 +174,19 @@ class Daemons:
         transport, deployment = self.transports[node.name], self.deployment
         # DataNodes refuse a directory that others may write.
         if Role.WORKER in node.roles:
-            own = [*deployment.hdfs_directories(node), *deployment.memory_directories(node)]
-            await transport.run(["chmod", "700", *own], timeout_s=_COMMAND_TIMEOUT_S)
+            directories = [*deployment.hdfs_directories(node), *deployment.memory_directories(node)]
+            await transport.run(["chmod", "700", *directories], timeout_s=_COMMAND_TIMEOUT_S)
         files = render(deployment, node)
         directory = self.configuration_directory()
         await asyncio.gather(*(transport.write_file(f"{directory}/{n}", t.encode()) for n, t in files.items()))
 
     async def _formatted(self) -> bool:
-        found = await self._master.run(
+        result = await self._master.run(
             ["test", "-e", f"{self.deployment.image_directory}/current/VERSION"],
             timeout_s=_COMMAND_TIMEOUT_S,
             check=False,
         )
-        return found.exit_status == 0
+        return result.exit_status == 0
 
     async def _wipe(self, node: Node) -> None:
         deployment = self.deployment
@@ -259,7 +261,7 @@ class Daemons:
             safe_mode=bool(info.get("Safemode", "")),
         )
 
-    def places(self) -> list[tuple[str, tuple[str, ...]]]:
+    def daemon_names(self) -> list[tuple[str, tuple[str, ...]]]:
         """Return each node with its daemons' names; a node that is master and worker stands there twice."""
         cluster = self.deployment.cluster
         masters = (cluster.master.name, tuple(MASTER_DAEMONS))
@@ -267,10 +269,10 @@ class Daemons:
 
     def pid_files(self) -> dict[str, dict[str, str]]:
         """Return node name to the pid file of each daemon there, by its name."""
-        found: dict[str, dict[str, str]] = {}
-        for node, names in self.places():
-            found.setdefault(node, {}).update({name: self.pid_file(name) for name in names})
-        return found
+        files: dict[str, dict[str, str]] = {}
+        for node, names in self.daemon_names():
+            files.setdefault(node, {}).update({name: self.pid_file(name) for name in names})
+        return files
 
     def pid_file(self, daemon: str) -> str:
         """Return where a daemon's process id stands on its node."""
@@ -278,7 +280,7 @@ class Daemons:
 
     async def dead(self) -> list[str]:
         """Return ``node: daemon`` for every daemon that should run and does not."""
-        return await self.dead_of(self.places())
+        return await self.dead_of(self.daemon_names())
 
     async def dead_of(self, wanted: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
         """Return ``node: daemon`` for each daemon that was spawned on a node (by its name) and does not run."""
@@ -289,7 +291,7 @@ class Daemons:
             )
             return [f"{node}: {name}" for name in answer.stdout.decode().split()]
 
-        return [name for names in await asyncio.gather(*(on(*one) for one in wanted)) for name in names]
+        return [name for names in await asyncio.gather(*(on(*daemon) for daemon in wanted)) for name in names]
 
     async def raise_for_dead(self) -> None:
         """Raise EngineError with the last words of the first daemon that has died; return when all live."""
@@ -314,7 +316,7 @@ class Daemons:
 
     async def logs(self) -> dict[str, bytes]:
         """Return ``node-daemon.log`` to its last 400 lines, for the bundle of a run that went wrong."""
-        return await self.last_lines([(node, name) for node, names in self.places() for name in names])
+        return await self.last_lines([(node, name) for node, names in self.daemon_names() for name in names])
 
     async def last_lines(self, wanted: Sequence[tuple[str, str]]) -> dict[str, bytes]:
         """Return the same of these daemons alone, each by its node and name."""

@@ -77,7 +77,7 @@ class DeployedHadoop(HeldProvider[HadoopEngine]):
             jobs=jobs.path,
             java=java,
             java_options="--add-opens=java.base/java.lang=ALL-UNNAMED" if min(versions) >= 17 else "",
-            ports={one.name: getattr(ports, one.name) for one in fields(Ports)},
+            ports={port.name: getattr(ports, port.name) for port in fields(Ports)},
             full_disk=FULL_DISK,
         )
         anything = Configuration({}, Layout("none", (), ()), {})  # the marker is the same for every layout
@@ -156,8 +156,8 @@ async def _java_version(transport: Transport, java: str) -> int:
             where=f"{transport.name}: {java} -version",
             hint="install Java 17 there, or set java_home in the cluster file",
         ) from error
-    found = re.search(r'version "(?:1\.)?(\d+)', answer.stderr.decode(errors="replace"))
-    version = int(found[1]) if found else 0
+    match = re.search(r'version "(?:1\.)?(\d+)', answer.stderr.decode(errors="replace"))
+    version = int(match[1]) if match else 0
     if not JAVA_MINIMUM <= version <= JAVA_MAXIMUM:
         raise EngineError(
             f"Java {version} can't run Hadoop 3.4 (it needs {JAVA_MINIMUM} to {JAVA_MAXIMUM})",

@@ -104,12 +104,14 @@ def assemble(progress: Callable[[str], None]) -> Distribution:
 
 def _bring_jars(lib: Path, scratch: Path, progress: Callable[[str], None]) -> None:
     """Maven comes first: it knows its user's proxies and passwords."""
-    own = installation()
-    if own.hadoop_jars and not maven.installed():
-        jars.fetch(jars.read_list(own.hadoop_jars.read_text()), jars.repository(os.environ, Path.home()), lib, progress)
+    folders = installation()
+    if folders.hadoop_jars and not maven.installed():
+        jars.fetch(
+            jars.read_list(folders.hadoop_jars.read_text()), jars.repository(os.environ, Path.home()), lib, progress
+        )
         return
-    if own.hadoop_pom is None:
+    if folders.hadoop_pom is None:
         raise EngineError("what Hadoop is assembled from did not come with assay", hint="install assay from a wheel")
     pom = scratch / "pom.xml"
-    pom.write_bytes(own.hadoop_pom.read_bytes())
+    pom.write_bytes(folders.hadoop_pom.read_bytes())
     maven.package(pom, "Hadoop's distribution", {"assay.lib": str(lib)})

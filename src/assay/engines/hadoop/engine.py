@@ -101,7 +101,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
         ended = await self.client(command, timeout_s, label, cwd=self.daemons.home)
         if ended.outcome.exit_status != 0:
             await self.end_applications()
-        return await JobHistories(self.storage, _HISTORIES).told(ended, job_ids(ended.outcome.output))
+        return await JobHistories(self.storage, _HISTORIES).add_histories(ended, job_ids(ended.outcome.output))
 
     async def cut_short(self) -> None:
         """End the jobs of a client that was cancelled."""

@@ -27,13 +27,13 @@ async def history_reader(
     site.check()
     await active_resourcemanager(edge, site)
 
-    async def told(finished: ProgramResult) -> ProgramResult:
+    async def read_history(finished: ProgramResult) -> ProgramResult:
         show("asking which jobs ran")
         until = time.time()
         try:
             resourcemanager = await active_resourcemanager(edge, site)
-            begun = int(finished.started_unix_s * 1000)
-            query = f"/ws/v1/cluster/apps?finishedTimeBegin={begun}"
+            started_ms = int(finished.started_unix_s * 1000)
+            query = f"/ws/v1/cluster/apps?finishedTimeBegin={started_ms}"
             apps = ((await resourcemanager.get(query)).get("apps") or {}).get("app") or []
             storage = Hdfs(await active_namenode(edge, site), site.user, ROOT)
         except (EngineError, HostError) as error:
@@ -42,11 +42,11 @@ async def history_reader(
         within = [app for app in apps if int(app.get("startedTime", 0)) <= until * 1000]
         jobs = [str(app["id"]) for app in within if app.get("applicationType") == "MAPREDUCE"]
         ids = sorted(name.replace("application_", "job_") for name in jobs)
-        found = await JobHistories(storage, site.history_folders()).told(finished, ids)
-        missing = len(within) - len(found.jobs)
+        with_history = await JobHistories(storage, site.history_folders()).add_histories(finished, ids)
+        missing = len(within) - len(with_history.jobs)
         if missing > 0:
             words = f"of {missing} of {len(within)} applications {site.user} may read no history: they are left out"
-            found = replace(found, warnings=(CodedWarning(WarningCode.TRACE, words),))
-        return found
+            with_history = replace(with_history, warnings=(CodedWarning(WarningCode.TRACE, words),))
+        return with_history
 
-    return told
+    return read_history

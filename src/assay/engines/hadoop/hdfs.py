@@ -37,8 +37,8 @@ class Hdfs:
 
     def _url(self, path: str, operation: str, **options: str) -> str:
         # Of a secured cluster the ticket says who asks.
-        who = {} if self.namenode.access.secured else {"user.name": self.user}
-        query = urlencode({"op": operation, **who, **options})
+        user = {} if self.namenode.access.secured else {"user.name": self.user}
+        query = urlencode({"op": operation, **user, **options})
         ours = path == ROOT or path.startswith(f"{ROOT}/")
         return f"/webhdfs/v1{quote(self.root + path.removeprefix(ROOT) if ours else path)}?{query}"
 
@@ -73,14 +73,14 @@ class Hdfs:
 
     async def files(self, path: str) -> list[FileStatus]:
         """Return every file below ``path``, but markers and hidden ones (names that start with ``_`` or ``.``)."""
-        found: list[FileStatus] = []
+        statuses: list[FileStatus] = []
         for entry in await self.entries(path):
             name = entry.path.rsplit("/", 1)[-1]
             if entry.is_directory:
-                found += await self.files(entry.path)
+                statuses += await self.files(entry.path)
             elif not name.startswith(("_", ".")):
-                found.append(entry)
-        return found
+                statuses.append(entry)
+        return statuses
 
     async def paths(self, path: str) -> list[str]:
         """Return the paths of the files below ``path``, markers left out."""
@@ -101,8 +101,8 @@ class Hdfs:
         """Return the check of the layout's storage policy over all blocks below ``paths``; none where it has none."""
         if layout.policy is None:
             return ()
-        found = sum([await self._storage_types(path) for path in paths], Counter[tuple[str, ...]]())
-        return (placed(layout.policy, found),)
+        counts = sum([await self._storage_types(path) for path in paths], Counter[tuple[str, ...]]())
+        return (placed(layout.policy, counts),)
 
     async def _storage_types(self, path: str) -> Counter[tuple[str, ...]]:
         """Return how many blocks below ``path`` have their replicas on which types of storage, each sorted."""
@@ -151,24 +151,24 @@ class Hdfs:
         return replace(self.namenode, host=parts.hostname or "", port=parts.port or 80, tls=parts.scheme == "https")
 
 
-def placed(policy: StoragePolicy, found: Mapping[tuple[str, ...], int]) -> Check:
+def placed(policy: StoragePolicy, counts: Mapping[tuple[str, ...], int]) -> Check:
     """Return the check that blocks lie where ``policy`` wants them; ``found`` counts blocks by their storage types.
 
     A block that LAZY_PERSIST still has in memory is where it should be.
     """
     astray: Counter[tuple[str, ...]] = Counter()
-    for types, blocks in found.items():
+    for types, blocks in counts.items():
         settled = tuple("DISK" if policy is StoragePolicy.LAZY_PERSIST and t == "RAM_DISK" else t for t in types)
         if tuple(sorted(settled)) != policy.storage_types(len(types)):
             astray[types] += blocks
-    everywhere = sorted(found.items(), key=lambda item: -item[1])
+    everywhere = sorted(counts.items(), key=lambda item: -item[1])
     listed = ", ".join(f"{blocks} on {'+'.join(types) or 'none'}" for types, blocks in everywhere[:_LISTED_MAX])
     if not astray:
         return Check("storage policy", True, f"{policy}: blocks lie {listed or 'nowhere: there are none'}")
     return Check(
         "storage policy",
         False,
-        f"{sum(astray.values())} of {sum(found.values())} blocks do not lie as {policy} says: {listed}",
+        f"{sum(astray.values())} of {sum(counts.values())} blocks do not lie as {policy} says: {listed}",
     )
 
 

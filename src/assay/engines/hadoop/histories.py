@@ -44,18 +44,18 @@ class JobHistories:
     storage: Hdfs
     folders: Sequence[str]
 
-    async def told(self, ended: ProgramResult, jobs: Sequence[str]) -> ProgramResult:
+    async def add_histories(self, ended: ProgramResult, jobs: Sequence[str]) -> ProgramResult:
         """Return what ended with what the histories of ``jobs`` tell."""
         wait_s = _WAIT_S if ended.outcome.exit_status == 0 else _WAIT_AFTER_FAILURE_S
-        found: list[JobHistory] = []
+        histories: list[JobHistory] = []
         logs: dict[str, bytes] = {}
         for job_id in jobs:
             files = await self._files(job_id, wait_s)
             logs |= files
             for name, content in files.items():
                 if name.endswith(".jhist"):
-                    found.append(parse_jhist(content, start_unix_s=ended.started_unix_s))
-        return _with(ended, found, logs)
+                    histories.append(parse_jhist(content, start_unix_s=ended.started_unix_s))
+        return _with(ended, histories, logs)
 
     async def _files(self, job_id: str, wait_s: float) -> dict[str, bytes]:
         """Return a job's ``.jhist`` and ``_conf.xml``, wherever the history server has them by now."""
@@ -63,9 +63,9 @@ class JobHistories:
         while time.monotonic() < deadline:
             for root in self.folders:
                 try:
-                    found = [p for p in await self.storage.paths(root) if p.rsplit("/", 1)[-1].startswith(job_id)]
-                    if any(path.endswith(".jhist") for path in found):
-                        wanted = [path for path in found if path.endswith((".jhist", "_conf.xml"))]
+                    files = [p for p in await self.storage.paths(root) if p.rsplit("/", 1)[-1].startswith(job_id)]
+                    if any(path.endswith(".jhist") for path in files):
+                        wanted = [path for path in files if path.endswith((".jhist", "_conf.xml"))]
                         contents = await asyncio.gather(*(self._read(path) for path in wanted))
                         endings = (".jhist" if path.endswith(".jhist") else "_conf.xml" for path in wanted)
                         return dict(zip((f"{job_id}{ending}" for ending in endings), contents, strict=True))

@@ -57,10 +57,10 @@ def read_list(text: str) -> tuple[Jar, ...]:
     """Return the jars of a list; raise EngineError for a line that is none."""
     jars = []
     for number, line in enumerate(text.splitlines(), 1):
-        found = _LINE.fullmatch(line)
-        if found is None or ".." in found[3]:
+        match = _LINE.fullmatch(line)
+        if match is None or ".." in match[3]:
             raise EngineError(f"line {number} is not a jar's: {line!r}", where="the list of Hadoop's jars")
-        jars.append(Jar(found[3], int(found[2]), found[1]))
+        jars.append(Jar(match[3], int(match[2]), match[1]))
     return tuple(jars)
 
 
@@ -91,8 +91,8 @@ def _in_settings(path: Path, environment: Mapping[str, str]) -> str | None:
         root = ElementTree.fromstring(path.read_text())  # noqa: S314 - the user's own file, which Maven trusts too
     except (ElementTree.ParseError, UnicodeDecodeError) as error:
         raise EngineError(f"it can't be read: {error}", where=str(path), hint=_HINT) from error
-    found = [_words(element) for element in root.findall(".//{*}mirror")]
-    addresses = [words.get("url", "") for words in found if _mirrors_central(words)]
+    mirrors = [_words(element) for element in root.findall(".//{*}mirror")]
+    addresses = [words.get("url", "") for words in mirrors if _mirrors_central(words)]
     named = [_words(element) for element in root.findall(".//{*}repository")]
     addresses += [words.get("url", "") for words in named if words.get("id") == "central"]
     return next((_filled(address, environment) for address in addresses if address), None)
@@ -120,16 +120,16 @@ def fetch(jars: Sequence[Jar], address: str, folder: Path, progress: Callable[[s
     """
     folder.mkdir(parents=True)
     total_mb = sum(jar.size_bytes for jar in jars) / 1e6
-    place = urlsplit(address).hostname or address
-    progress(f"Maven is not installed: fetching {len(jars)} jars, {total_mb:.0f} MB, from {place}")
+    server = urlsplit(address).hostname or address
+    progress(f"Maven is not installed: fetching {len(jars)} jars, {total_mb:.0f} MB, from {server}")
     with _source(address) as source, ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="jar") as pool:
         coming = [pool.submit(_fetch_one, jar, source, folder) for jar in jars]
         try:
-            for one in coming:
-                one.result()
+            for task in coming:
+                task.result()
         finally:
-            for one in coming:
-                one.cancel()
+            for task in coming:
+                task.cancel()
     progress(f"{len(jars)} jars are as their checksums say")
 
 
@@ -177,7 +177,7 @@ def _fetch_one(jar: Jar, source: Source, folder: Path) -> None:
     for left in reversed(range(_TRIES)):
         try:
             with (folder / f"{jar.name}.part").open("wb") as file:
-                found = _write(jar, source(jar), file)
+                problem = _write(jar, source(jar), file)
             break
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             if not left:
@@ -185,9 +185,9 @@ def _fetch_one(jar: Jar, source: Source, folder: Path) -> None:
                     f"it did not come: {_shown(str(error)) or type(error).__name__}", where=jar.path, hint=_HINT
                 ) from error
             time.sleep(_PAUSE_S)
-    if found != jar.sha256:
+    if problem != jar.sha256:
         raise EngineError(
-            f"its SHA-256 is {found}, and {jar.sha256} was expected: it is not the jar that assay was built with",
+            f"its SHA-256 is {problem}, and {jar.sha256} was expected: it is not the jar that assay was built with",
             where=jar.path,
             hint="use another Maven repository",
         )

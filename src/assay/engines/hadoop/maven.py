@@ -11,7 +11,7 @@ from pathlib import Path
 from assay.errors import EngineError
 
 _TIMEOUT_S = 900
-_LINES_TOLD = 3
+_ERROR_LINES_MAX = 3
 
 
 def installed() -> bool:
@@ -36,9 +36,9 @@ def package(pom: Path, what: str, properties: Mapping[str, str]) -> None:
         raise EngineError(f"Maven did not finish {what} within {_TIMEOUT_S} s", where="mvn package") from error
     if done.returncode != 0:
         lines = (done.stdout + done.stderr).strip().splitlines()
-        telling = [line for line in lines if line.startswith("[ERROR]") and "[Help" not in line][:_LINES_TOLD]
+        telling = [line for line in lines if line.startswith("[ERROR]") and "[Help" not in line][:_ERROR_LINES_MAX]
         raise EngineError(
-            f"Maven could not make {what}:\n{chr(10).join(telling or lines[-_LINES_TOLD:])}",
+            f"Maven could not make {what}:\n{chr(10).join(telling or lines[-_ERROR_LINES_MAX:])}",
             where="mvn package",
             hint="check that Maven reaches its repository",
         )

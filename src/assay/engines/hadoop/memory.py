@@ -52,8 +52,8 @@ async def in_memory(deployment: Deployment, transports: Mapping[str, Transport],
     answers = await asyncio.gather(
         *(transports[node.name].run(command, timeout_s=_TIMEOUT_S, check=False) for node in workers)
     )
-    found = [usable_bytes(answer.stdout.decode(errors="replace")) for answer in answers]
-    for node, (_, lacking) in zip(workers, found, strict=True):
+    sizes = [usable_bytes(answer.stdout.decode(errors="replace")) for answer in answers]
+    for node, (_, lacking) in zip(workers, sizes, strict=True):
         if lacking:
             raise EngineError(
                 f"the storage policy LAZY_PERSIST is impossible here: {'; '.join(lacking)}",
@@ -62,7 +62,7 @@ async def in_memory(deployment: Deployment, transports: Mapping[str, Transport],
                 "/etc/security/limits.conf, or choose HOT, ONE_SSD or ALL_SSD",
             )
     options = f"{deployment.java_options} -Djava.library.path={native}".strip()
-    return replace(deployment, java_options=options, memory_bytes=min(size for size, _ in found))
+    return replace(deployment, java_options=options, memory_bytes=min(size for size, _ in sizes))
 
 
 async def let_go(deployment: Deployment, transports: Mapping[str, Transport]) -> None:

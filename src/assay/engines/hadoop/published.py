@@ -65,9 +65,12 @@ async def look(namenode: Endpoint, resourcemanager: Endpoint) -> DaemonMetrics |
             managers = _managers(nodes, resourcemanager)
             moved = {"read": "BytesRead", "written": "BytesWritten"}
             await asyncio.gather(
-                *(ask(host, each, _ACTIVITY, moved) for host, each in datanodes.items()),
-                *(ask(host, each, _SHUFFLE, {"shuffled": "ShuffleOutputBytes"}) for host, each in managers.items()),
-                *(ask(host, each, _SYSTEM, {"busy": "SystemCpuLoad"}) for host, each in datanodes.items()),
+                *(ask(host, address, _ACTIVITY, moved) for host, address in datanodes.items()),
+                *(
+                    ask(host, address, _SHUFFLE, {"shuffled": "ShuffleOutputBytes"})
+                    for host, address in managers.items()
+                ),
+                *(ask(host, address, _SYSTEM, {"busy": "SystemCpuLoad"}) for host, address in datanodes.items()),
             )
     except (EngineError, HostError, TimeoutError):
         return None
@@ -88,23 +91,23 @@ def _datanodes(info: Mapping[str, Any], namenode: Endpoint) -> dict[str, Endpoin
         live: dict[str, dict[str, Any]] = json.loads(info.get("LiveNodes") or "{}")
     except ValueError:
         return {}
-    found = {}
-    for name, each in live.items():
-        address = str(each.get("infoSecureAddr" if namenode.tls else "infoAddr", ""))
+    endpoints = {}
+    for name, datanode in live.items():
+        address = str(datanode.get("infoSecureAddr" if namenode.tls else "infoAddr", ""))
         port = address.rpartition(":")[2]
         if port.isdecimal() and int(port):
             host = name.rpartition(":")[0]
-            found[host] = replace(namenode, host=host, port=int(port))
-    return found
+            endpoints[host] = replace(namenode, host=host, port=int(port))
+    return endpoints
 
 
 def _managers(nodes: Mapping[str, Any], resourcemanager: Endpoint) -> dict[str, Endpoint]:
-    found = {}
+    endpoints = {}
     for node in nodes.get("node") or []:
         host, _, port = str(node.get("nodeHTTPAddress", "")).rpartition(":")
         if host and port.isdecimal():
-            found[host] = replace(resourcemanager, host=host, port=int(port))
-    return found
+            endpoints[host] = replace(resourcemanager, host=host, port=int(port))
+    return endpoints
 
 
 def add_daemon_metrics(
@@ -153,8 +156,8 @@ def _grown(before: Mapping[str, float], after: Mapping[str, float]) -> float | N
 
 def _others(ended: ProgramResult, metrics: Mapping[str, float], copies: int) -> float | None:
     counted = [{name: value for group in job.counters.values() for name, value in group.items()} for job in ended.jobs]
-    known = counted and all("HDFS_BYTES_WRITTEN" in each for each in counted)
+    known = counted and all("HDFS_BYTES_WRITTEN" in counters for counters in counted)
     if not known or not {"all_hdfs_read_bytes", "all_hdfs_written_bytes"} <= metrics.keys():
         return None
-    ours = sum(each.get("HDFS_BYTES_READ", 0) + each["HDFS_BYTES_WRITTEN"] * copies for each in counted)
+    ours = sum(counters.get("HDFS_BYTES_READ", 0) + counters["HDFS_BYTES_WRITTEN"] * copies for counters in counted)
     return max(0.0, metrics["all_hdfs_read_bytes"] + metrics["all_hdfs_written_bytes"] - ours)

@@ -32,7 +32,7 @@ _TIMEOUT_S = 60.0
 @dataclass(frozen=True, slots=True)
 class _NodeAnswer:
     node: Node
-    told: Mapping[str, Any]
+    content: Mapping[str, Any]
     ahead_s: float
     """By how much its clock is ahead of ours."""
 
@@ -45,26 +45,26 @@ async def require_ready(
     answers = await asyncio.gather(
         *(_ask(deployment, node, transports[node.name], folders[node.name]) for node in nodes)
     )
-    places = await _places_before(deployment, transports[deployment.cluster.master.name])
-    found = [one for answer in answers for one in _troubles(deployment, answer)]
-    found += _elsewhere(deployment, places) or _foreign(deployment, answers)
-    if found:
-        words, hints = "; ".join(words for words, _ in found), "; ".join(dict.fromkeys(hint for _, hint in found))
+    known_directories = await _places_before(deployment, transports[deployment.cluster.master.name])
+    problems = [problem for answer in answers for problem in _troubles(deployment, answer)]
+    problems += _elsewhere(deployment, known_directories) or _foreign(deployment, answers)
+    if problems:
+        words, hints = "; ".join(words for words, _ in problems), "; ".join(dict.fromkeys(hint for _, hint in problems))
         raise UnfitError(f"daemons can't be started: {words}", where=deployment.cluster.name, hint=hints)
 
 
 async def _ask(deployment: Deployment, node: Node, transport: Transport, folders: Sequence[str]) -> _NodeAnswer:
     source = (resources.files("assay.engines.hadoop.node") / "ready.py").read_text()
-    own = [*deployment.hdfs_directories(node), *deployment.memory_directories(node)] if _works(node) else []
-    metadata = [*own, *([deployment.image_directory] if Role.MASTER in node.roles else [])]
-    options = {"folders": list(folders), "own": own, "room_bytes": ROOM_BYTES, "metadata": metadata}
+    directories = [*deployment.hdfs_directories(node), *deployment.memory_directories(node)] if _works(node) else []
+    metadata = [*directories, *([deployment.image_directory] if Role.MASTER in node.roles else [])]
+    options = {"folders": list(folders), "own": directories, "room_bytes": ROOM_BYTES, "metadata": metadata}
     began = time.time()
     done = await transport.run(["python3", "-c", source, json.dumps(options)], timeout_s=_TIMEOUT_S)
-    told = json.loads(done.stdout)
+    answer = json.loads(done.stdout)
     now = time.time()
     # The node read its clock somewhere between our two readings.
-    early, late = told["unix_s"] - now, told["unix_s"] - began
-    return _NodeAnswer(node, told, 0.0 if early <= 0 <= late else min(early, late, key=abs))
+    early, late = answer["unix_s"] - now, answer["unix_s"] - began
+    return _NodeAnswer(node, answer, 0.0 if early <= 0 <= late else min(early, late, key=abs))
 
 
 def _works(node: Node) -> bool:
@@ -73,43 +73,43 @@ def _works(node: Node) -> bool:
 
 def _troubles(deployment: Deployment, answer: _NodeAnswer) -> list[tuple[str, str]]:
     """Return what is wrong with a node by itself, and what to do about it."""
-    name, told = answer.node.name, answer.told
-    found = [(f"{name}: {words}", f"on {name}: {hint}") for words, hint in told["troubles"]]
+    name, answers = answer.node.name, answer.content
+    problems = [(f"{name}: {words}", f"on {name}: {hint}") for words, hint in answers["troubles"]]
     if abs(answer.ahead_s) > CLOCK_MAX_S:
         direction = "ahead of" if answer.ahead_s > 0 else "behind"
         words = f"{name}: its clock is {format_duration(abs(answer.ahead_s))} {direction} this machine's"
-        found.append((words, "set both by NTP (chrony, systemd-timesyncd)"))
+        problems.append((words, "set both by NTP (chrony, systemd-timesyncd)"))
     daemons = (2 if _works(answer.node) else 0) + (3 if Role.MASTER in answer.node.roles else 0)
-    if told["available_bytes"] < daemons * DAEMON_BYTES:
-        words = f"{name}: {format_bytes(told['available_bytes'])} of memory are available for {daemons} daemons"
-        found.append((words, f"on {name}: end what else runs there"))
+    if answers["available_bytes"] < daemons * DAEMON_BYTES:
+        words = f"{name}: {format_bytes(answers['available_bytes'])} of memory are available for {daemons} daemons"
+        problems.append((words, f"on {name}: end what else runs there"))
     containers_bytes = int(deployment.parameters.get(CONTAINERS_MEMORY, "0")) << 20 if _works(answer.node) else 0
     # A lab's nodes have limits of their own, and promise more than the machine has on purpose.
-    if deployment.cluster.placement is not Placement.LAB and containers_bytes > told["memory_bytes"]:
-        has = format_bytes(told["memory_bytes"])
+    if deployment.cluster.placement is not Placement.LAB and containers_bytes > answers["memory_bytes"]:
+        has = format_bytes(answers["memory_bytes"])
         words = f"{name}: containers may take {format_bytes(containers_bytes)}, and it has {has} of memory"
-        found.append((words, f"lower {CONTAINERS_MEMORY} in the plan, or the memory in the cluster file"))
-    return found
+        problems.append((words, f"lower {CONTAINERS_MEMORY} in the plan, or the memory in the cluster file"))
+    return problems
 
 
 def _foreign(deployment: Deployment, answers: Sequence[_NodeAnswer]) -> list[tuple[str, str]]:
     """Return the DataNodes' directories that belong to another HDFS than the NameNode's."""
-    found = {}
+    clusters = {}
     image = next(
-        (a.told["clusters"].get(deployment.image_directory) for a in answers if Role.MASTER in a.node.roles), None
+        (a.content["clusters"].get(deployment.image_directory) for a in answers if Role.MASTER in a.node.roles), None
     )
     for answer in answers if image else []:
-        for directory, cluster in answer.told["clusters"].items():
+        for directory, cluster in answer.content["clusters"].items():
             if cluster != image:
-                found[f"{answer.node.name}: {directory} belongs to another HDFS ({cluster}, not {image})"] = (
+                clusters[f"{answer.node.name}: {directory} belongs to another HDFS ({cluster}, not {image})"] = (
                     f"remove that directory on {answer.node.name} if nobody needs it, or name another home"
                 )
-    return list(found.items())
+    return list(clusters.items())
 
 
 def _elsewhere(deployment: Deployment, before: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
     """Return that HDFS was made in directories that the cluster file no longer names: blocks lie there."""
-    found = []
+    problems = []
     for node in deployment.cluster.workers:
         now = deployment.hdfs_directories(node)
         lost = [directory for directory in before.get(node.name, ()) if directory not in now]
@@ -122,8 +122,8 @@ def _elsewhere(deployment: Deployment, before: Mapping[str, Sequence[str]]) -> l
                 f"put the directories back; or begin anew (input is made again): remove {deployment.directory} on "
                 f"{deployment.cluster.master.name}, or name another home"
             )
-            found.append((words, hint))
-    return found
+            problems.append((words, hint))
+    return problems
 
 
 def _record(deployment: Deployment) -> str:
@@ -132,8 +132,10 @@ def _record(deployment: Deployment) -> str:
 
 async def _places_before(deployment: Deployment, master: Transport) -> dict[str, list[str]]:
     """Return where HDFS's directories were when it last came up; nothing where it never did."""
-    found = await master.run(["test", "-e", f"{deployment.image_directory}/current/VERSION"], timeout_s=20, check=False)
-    if found.exit_status != 0:
+    result = await master.run(
+        ["test", "-e", f"{deployment.image_directory}/current/VERSION"], timeout_s=20, check=False
+    )
+    if result.exit_status != 0:
         return {}
     try:
         return dict(json.loads(await master.read_file(_record(deployment))))
@@ -143,5 +145,5 @@ async def _places_before(deployment: Deployment, master: Transport) -> dict[str,
 
 async def note_places(deployment: Deployment, master: Transport) -> None:
     """Keep where HDFS's directories are, now that it has come up there."""
-    places = {node.name: deployment.hdfs_directories(node) for node in deployment.cluster.workers}
-    await master.write_file(_record(deployment), json.dumps(places).encode())
+    directories = {node.name: deployment.hdfs_directories(node) for node in deployment.cluster.workers}
+    await master.write_file(_record(deployment), json.dumps(directories).encode())

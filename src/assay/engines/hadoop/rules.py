@@ -74,13 +74,15 @@ class HadoopRules:
 
     def parameters(self, settings: Mapping[str, str]) -> dict[str, str]:
         """Resolve ``compression`` into the switch and the codec of map output, ``containers`` into a node's size."""
-        found = {name: value for name, value in settings.items() if name not in HADOOP_TARGETS}
+        engine_parameters = {name: value for name, value in settings.items() if name not in HADOOP_TARGETS}
         if COMPRESSION in settings:
             codec = CODECS[settings[COMPRESSION]]
-            found |= {MAP_OUTPUT_COMPRESS: "true" if codec else "false"} | ({MAP_OUTPUT_CODEC: codec} if codec else {})
+            engine_parameters |= {MAP_OUTPUT_COMPRESS: "true" if codec else "false"} | (
+                {MAP_OUTPUT_CODEC: codec} if codec else {}
+            )
         if CONTAINERS in settings:
-            found |= containers.parameters_for(int(settings[CONTAINERS]), found)
-        return found
+            engine_parameters |= containers.parameters_for(int(settings[CONTAINERS]), engine_parameters)
+        return engine_parameters
 
     def completed(self, settings: Mapping[str, str], workers: int) -> dict[str, str]:
         """Add the number of copies: as many as Hadoop's default, and as the workers can hold."""

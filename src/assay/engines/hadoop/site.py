@@ -93,11 +93,11 @@ class ClientConfiguration:
             host = re.sub(r"^hdfs://([^/:]+).*", r"\1", self.get("fs.defaultFS", self.get("fs.default.name")))
             return [_address(self.get(key), host, usual)]
         names = [word for word in re.split(r"[,\s]+", self.get(f"dfs.ha.namenodes.{service}")) if word]
-        found = []
+        addresses = []
         for name in names:
             rpc = self.get(f"dfs.namenode.rpc-address.{service}.{name}").split(":")[0]
-            found.append(_address(self.get(f"{key}.{service}.{name}"), rpc, usual))
-        return found
+            addresses.append(_address(self.get(f"{key}.{service}.{name}"), rpc, usual))
+        return addresses
 
     def resourcemanagers(self) -> list[tuple[str, int]]:
         """Return the HTTP addresses of the ResourceManagers, one or a pair."""
@@ -110,11 +110,11 @@ class ClientConfiguration:
         if not names:
             host = self.get("yarn.resourcemanager.hostname")
             return [_address(self.get(key), host, usual)]
-        found = []
+        addresses = []
         for name in names:
             host = self.get(f"yarn.resourcemanager.hostname.{name}")
-            found.append(_address(self.get(f"{key}.{name}"), host, usual))
-        return found
+            addresses.append(_address(self.get(f"{key}.{name}"), host, usual))
+        return addresses
 
     def history_folders(self) -> list[str]:
         """Return the HDFS folders in which a job's history lies when it has ended: the user's own, then all users'."""
@@ -144,7 +144,7 @@ async def read_site(edge: Transport, folder: str) -> ClientConfiguration:
                 raise EngineError(words, where=f"{edge.name}: {folder}/{name}", hint=hint) from error
             continue
         settings |= {
-            each.name: each.value for each in read_conf(content, source=f"{edge.name}: {folder}/{name}").values()
+            entry.name: entry.value for entry in read_conf(content, source=f"{edge.name}: {folder}/{name}").values()
         }
     user = (await edge.run(["id", "-un"], timeout_s=20)).stdout.decode().strip()
     return ClientConfiguration(settings, f"{edge.name}: {folder}", user)
@@ -156,8 +156,8 @@ async def active_namenode(edge: Transport, site: ClientConfiguration) -> Endpoin
     async def state(endpoint: Endpoint) -> str | None:
         return (await endpoint.bean("Hadoop:service=NameNode,name=NameNodeStatus")).get("State")
 
-    found = [Endpoint(edge, host, port, site.access, site.hdfs_tls) for host, port in site.namenodes()]
-    return await _active("NameNode", found, state, site)
+    endpoints = [Endpoint(edge, host, port, site.access, site.hdfs_tls) for host, port in site.namenodes()]
+    return await _active("NameNode", endpoints, state, site)
 
 
 async def active_resourcemanager(edge: Transport, site: ClientConfiguration) -> Endpoint:
@@ -166,8 +166,8 @@ async def active_resourcemanager(edge: Transport, site: ClientConfiguration) -> 
     async def state(endpoint: Endpoint) -> str | None:
         return ((await endpoint.get("/ws/v1/cluster/info")).get("clusterInfo") or {}).get("haState")
 
-    found = [Endpoint(edge, host, port, site.access, site.yarn_tls) for host, port in site.resourcemanagers()]
-    return await _active("ResourceManager", found, state, site)
+    endpoints = [Endpoint(edge, host, port, site.access, site.yarn_tls) for host, port in site.resourcemanagers()]
+    return await _active("ResourceManager", endpoints, state, site)
 
 
 async def _active(
@@ -177,15 +177,15 @@ async def _active(
     site: ClientConfiguration,
 ) -> Endpoint:
     """Return the first that says that it is active, or that knows no such states: it is alone then."""
-    said = []
+    messages = []
     for endpoint in endpoints:
         name = f"{endpoint.host}:{endpoint.port}"
         try:
             state = await state_of(endpoint)
         except (EngineError, HostError) as error:
-            said.append(f"{name}: {error.message}")
+            messages.append(f"{name}: {error.message}")
             continue
         if state is None or state.lower() == "active":
             return endpoint
-        said.append(f"{name}: {state}")
-    raise EngineError(f"no {what} is active ({'; '.join(said) or 'none is named'})", where=site.where)
+        messages.append(f"{name}: {state}")
+    raise EngineError(f"no {what} is active ({'; '.join(messages) or 'none is named'})", where=site.where)

@@ -46,10 +46,10 @@ def draws(profile: CostProfile, count: int, seed: int) -> Iterator[ParameterDraw
     chance = random.Random(seed)  # noqa: S311 - draws of a model, no secret
     sigmas = (cpu_sigma(profile), DEVICE_SIGMA, LINK_SIGMA, spread_of(profile.costs.job_start_s))
     drawn = [[chance.gauss(0.0, 1.0) for _ in sigmas] for _ in range(count - 1)]
-    columns = [_stretched([one[at] for one in drawn]) for at in range(len(sigmas))]
+    columns = [_stretched([values[at] for values in drawn]) for at in range(len(sigmas))]
     for number in range(count):
         yield ParameterDraw(
-            seed + number, *(math.exp(sigma * own[number]) for sigma, own in zip(sigmas, columns, strict=True))
+            seed + number, *(math.exp(sigma * column[number]) for sigma, column in zip(sigmas, columns, strict=True))
         )
 
 
@@ -58,9 +58,9 @@ def _stretched(drawn: Sequence[float]) -> list[float]:
     if len(drawn) < 2:
         return [0.0, *drawn]
     middle = fmean(drawn)
-    apart = [0.0, *(one - middle for one in drawn)]
+    apart = [0.0, *(value - middle for value in drawn)]
     spread = stdev(apart)
-    return [one / spread for one in apart]
+    return [value / spread for value in apart]
 
 
 def spread_of(value: Uncertain) -> float:
@@ -74,6 +74,8 @@ def cpu_sigma(profile: CostProfile) -> float:
     """Return how sure the CPU of a task is: the costs of many runs stand for each other, so less than any of them."""
     parts = [spread_of(profile.costs.task_cpu_s)]
     parts += [
-        spread_of(one.map_cpu_s_per_byte) for one in profile.workloads.values() if one.map_cpu_s_per_byte.value > 0
+        spread_of(workload.map_cpu_s_per_byte)
+        for workload in profile.workloads.values()
+        if workload.map_cpu_s_per_byte.value > 0
     ]
     return math.sqrt(sum(part * part for part in parts) / len(parts)) / 2

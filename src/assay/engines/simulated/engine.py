@@ -156,9 +156,9 @@ class SimulatedEngine(NoDaemons):
         key = " ".join(map(str, read_result))
         if key not in self._spreads:
             drawn = [(draw.seed, scenario_of(draw.of(asked))) for draw in draws(self._profile, DRAWS, SEED)]
-            found = await run_simulations([smaller(scenario).with_seed(seed, "draw") for seed, scenario in drawn])
-            times = [one.duration_s for one in found]
-            parts = (stdev(map(math.log, times)), sigma_of(shares_of(asked, found)), SCATTER_SIGMA, beyond(asked)[0])
+            results = await run_simulations([smaller(scenario).with_seed(seed, "draw") for seed, scenario in drawn])
+            times = [result.duration_s for result in results]
+            parts = (stdev(map(math.log, times)), sigma_of(shares_of(asked, results)), SCATTER_SIGMA, beyond(asked)[0])
             is_whole = smaller(drawn[0][1]) is drawn[0][1]
             middle_s = median(times) if is_whole else simulated_s * median(times) / times[0]
             self._spreads[key] = middle_s, math.sqrt(sum(part * part for part in parts))
@@ -168,26 +168,26 @@ class SimulatedEngine(NoDaemons):
         self, result: SimulationResult, scenario: Scenario, began: float, label: str, spread: tuple[float, float]
     ) -> ProgramResult:
         pool = scenario.tree["cluster"].get("cpu_pool")
-        found = read_result(result, pool["cores"] if pool else None)
+        simulated = read_result(result, pool["cores"] if pool else None)
         if self._profile.workloads[result.tree["id"]].stages:
-            found = staged(found, result.tree, scenario.tree)
+            simulated = staged(simulated, result.tree, scenario.tree)
         middle_s, sigma = spread
         assumptions = list(dict.fromkeys((*scenario.assumptions, *result.assumptions)))
-        counters = {group: dict(counts) for job in found.jobs[-1:] for group, counts in job.counters.items()}
-        said = "\n".join((f"{result.duration_s:.3f} s of virtual time", *assumptions))
+        counters = {group: dict(counts) for job in simulated.jobs[-1:] for group, counts in job.counters.items()}
+        text = "\n".join((f"{result.duration_s:.3f} s of virtual time", *assumptions))
         return ProgramResult(
-            Outcome(0, said, counters, 0, result.duration_s),
+            Outcome(0, text, counters, 0, result.duration_s),
             began,
-            jobs=found.jobs,
-            tasks=found.tasks,
-            phases=found.phases,
-            stages=found.stages,
-            executors=found.executors,
-            trace=found.trace,
-            logs={f"{label}.log": said.encode()},
+            jobs=simulated.jobs,
+            tasks=simulated.tasks,
+            phases=simulated.phases,
+            stages=simulated.stages,
+            executors=simulated.executors,
+            trace=simulated.trace,
+            logs={f"{label}.log": text.encode()},
             sources=self._sources(),
             metrics={
-                **found.metrics,
+                **simulated.metrics,
                 SIMULATED_LOW_S: middle_s * math.exp(-Z90 * sigma),
                 SIMULATED_HIGH_S: middle_s * math.exp(Z90 * sigma),
             },

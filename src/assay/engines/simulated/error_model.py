@@ -51,12 +51,12 @@ def time_shares(
     """
     outside = min(1.0, max(0.0, fixed_s / duration_s)) if duration_s > 0 else 0.0
     whole = sum(limits.values()) or 1.0
-    found = {"fixed": outside}
+    shares = {"fixed": outside}
     for name, share in limits.items():
         kind, _, purpose = name.partition(":")
         resource = disks.get(purpose, "hdd") if kind == "disk" else kind
-        found[resource] = found.get(resource, 0.0) + share / whole * (1 - outside)
-    return found
+        shares[resource] = shares.get(resource, 0.0) + share / whole * (1 - outside)
+    return shares
 
 
 def sigma_of(shares: Mapping[str, float]) -> float:
@@ -80,8 +80,10 @@ def correction(
     variance = sum((share * _sigma(name)) ** 2 for name, share in before.items()) + REST_SIGMA**2 + mean_sigma**2
     variance += drawn.before
     common = sum(share * after.get(name, 0.0) * _sigma(name) ** 2 for name, share in before.items()) + drawn.common
-    own = sigma_of(after) ** 2 + drawn.after
-    return Correction(math.exp(common / variance * log_miss), math.sqrt(max(REST_SIGMA**2, own - common**2 / variance)))
+    variance_after = sigma_of(after) ** 2 + drawn.after
+    return Correction(
+        math.exp(common / variance * log_miss), math.sqrt(max(REST_SIGMA**2, variance_after - common**2 / variance))
+    )
 
 
 def _sigma(name: str) -> float:

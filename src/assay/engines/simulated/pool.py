@@ -51,10 +51,10 @@ class _SimulatorProcess:
     def _line(self, timeout_s: float) -> bytes:
         stream = self._process.stdout
         assert stream is not None
-        found = bytearray()
+        line = bytearray()
         with selectors.DefaultSelector() as ready:
             ready.register(stream, selectors.EVENT_READ)
-            while not found.endswith(b"\n"):
+            while not line.endswith(b"\n"):
                 if not ready.select(timeout_s):
                     self.end()
                     raise HostError(
@@ -64,8 +64,8 @@ class _SimulatorProcess:
                 piece = os.read(stream.fileno(), _PIECE_BYTES)
                 if not piece:
                     raise self._gone()
-                found += piece
-        return bytes(found)
+                line += piece
+        return bytes(line)
 
     def _gone(self) -> HostError:
         self.end()
@@ -118,13 +118,15 @@ class SimulatorPool:
         with self._lock:
             self._closed = True
             every = list(self._every)
-        for one in every:
-            one.end()
+        for process in every:
+            process.end()
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    def each(self, scenarios: Sequence[Mapping[str, Any]], done: Callable[[int], None] | None = None) -> list[Answer]:
+    def simulate_each(
+        self, scenarios: Sequence[Mapping[str, Any]], done: Callable[[int], None] | None = None
+    ) -> list[Answer]:
         """Return for each scenario its result, or what is wrong with it. ``done`` hears how many are ready."""
-        futures = [self._threads.submit(self._one, scenario) for scenario in scenarios]
+        futures = [self._threads.submit(self._simulate_one, scenario) for scenario in scenarios]
         left: set[Future[Answer]] = set(futures)
         while left:
             ready, left = wait(left, timeout=_PAUSE_S, return_when="FIRST_COMPLETED")
@@ -134,27 +136,27 @@ class SimulatorPool:
 
     def simulate(self, scenarios: Sequence[Mapping[str, Any]]) -> list[SimulationResult]:
         """Return the results; raises the first that is wrong."""
-        found = self.each(scenarios)
-        wrong = next((one for one in found if isinstance(one, AssayError)), None)
+        answers = self.simulate_each(scenarios)
+        wrong = next((answer for answer in answers if isinstance(answer, AssayError)), None)
         if wrong is not None:
             raise wrong
-        return [one for one in found if isinstance(one, SimulationResult)]
+        return [answer for answer in answers if isinstance(answer, SimulationResult)]
 
-    def _one(self, scenario: Mapping[str, Any]) -> Answer:
-        own = self._free.get()
+    def _simulate_one(self, scenario: Mapping[str, Any]) -> Answer:
+        process = self._free.get()
         try:
-            if own is None or own.ended:
-                own = self._started()
-            return own.answer(scenario, self._timeout_s)
+            if process is None or process.ended:
+                process = self._started()
+            return process.answer(scenario, self._timeout_s)
         except AssayError as error:
             return error
         finally:
-            self._free.put(own)
+            self._free.put(process)
 
     def _started(self) -> _SimulatorProcess:
         with self._lock:
             if self._closed:
                 raise HostError("the simulators were ended", hint="ask again")
-            one = _SimulatorProcess()
-            self._every = [*(each for each in self._every if not each.ended), one]
-            return one
+            process = _SimulatorProcess()
+            self._every = [*(running for running in self._every if not running.ended), process]
+            return process

@@ -37,14 +37,14 @@ class SimulationResult:
 def simulator() -> Path:
     """Return the program. Raises HostError, with what to do, where there is none."""
     named = os.environ.get(OVERRIDE)
-    found = Path(named) if named else installation().simulator
-    if found is None or not os.access(found, os.X_OK):
+    path = Path(named) if named else installation().simulator
+    if path is None or not os.access(path, os.X_OK):
         raise HostError(
             "the simulator (assay-simulate) is not there",
-            where=str(found) if found else "",
+            where=str(path) if path else "",
             hint="a wheel brings it; in a source tree `make setup` builds it (it needs cargo)",
         )
-    return found
+    return path
 
 
 def simulate(scenarios: Sequence[Mapping[str, Any]], timeout_s: float = TIMEOUT_S) -> list[SimulationResult]:
@@ -71,13 +71,13 @@ async def run_simulations(scenarios: Sequence[Mapping[str, Any]]) -> list[Simula
         str(simulator()), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
     try:
-        printed, said = await process.communicate(_lines(scenarios))
+        printed, errors = await process.communicate(_lines(scenarios))
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
     # Large answers take seconds to read, in which the event loop must go on.
-    return await asyncio.to_thread(_results, scenarios, process.returncode or 0, printed, said)
+    return await asyncio.to_thread(_results, scenarios, process.returncode or 0, printed, errors)
 
 
 def _lines(scenarios: Sequence[Mapping[str, Any]]) -> bytes:
@@ -85,11 +85,11 @@ def _lines(scenarios: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def _results(
-    scenarios: Sequence[Mapping[str, Any]], status: int, printed: bytes, said: bytes
+    scenarios: Sequence[Mapping[str, Any]], status: int, printed: bytes, errors: bytes
 ) -> list[SimulationResult]:
     answers = printed.splitlines()
     if status != 0 or len(answers) != len(scenarios):
-        words = said.decode(errors="replace").strip().splitlines()
+        words = errors.decode(errors="replace").strip().splitlines()
         raise HostError(
             f"the simulator ended with {status} after {len(answers)} of {len(scenarios)} answers",
             where=str(simulator()),

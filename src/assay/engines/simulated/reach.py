@@ -16,10 +16,10 @@ BEYOND_MIN = 2.0
 
 def beyond(asked: SimulationRequest) -> tuple[float, list[str]]:
     """Return the spread that it adds, and how far each of data and workers lies beyond what was learned."""
-    learned, own = asked.profile.learned, asked.profile.workloads[asked.workload]
+    learned, workload = asked.profile.learned, asked.profile.workloads[asked.workload]
     workers = asked.configuration.workers or len(asked.cluster.workers)
     spans = (
-        ("data", asked.size.data_bytes, own.data_bytes_min, own.data_bytes_max),
+        ("data", asked.size.data_bytes, workload.data_bytes_min, workload.data_bytes_max),
         ("workers", workers, learned.workers_min, learned.workers_max),
     )
     sigma, words = 0.0, []

@@ -44,18 +44,18 @@ def read_result(simulated: SimulationResult, pool_cores: float | None = None) ->
     last = jobs[-1].job_id if jobs else ""
     first_s = min((task.start_s for task in by_job.get(last, ())), default=0.0)
     phases = [
-        Phase(_phase(each, first_s), each["start_s"], each["end_s"])
-        for each in tree.get("phases", ())
-        if each.get("job") in (None, last) and each["end_s"] > each["start_s"]
+        Phase(_phase(phase, first_s), phase["start_s"], phase["end_s"])
+        for phase in tree.get("phases", ())
+        if phase.get("job") in (None, last) and phase["end_s"] > phase["start_s"]
     ]
     return SimulatedRun(simulated.duration_s, jobs, tasks, tuple(phases), _trace(tree, pool_cores))
 
 
-def _phase(each: Mapping[str, Any], first_s: float) -> str:
+def _phase(phase: Mapping[str, Any], first_s: float) -> str:
     """Return what runs call a phase; around all tasks, which begin at ``first_s``, it is setup and cleanup."""
-    name = str(each["name"])
+    name = str(phase["name"])
     if name == "overhead":
-        return "setup" if float(each["start_s"]) < first_s else "cleanup"
+        return "setup" if float(phase["start_s"]) < first_s else "cleanup"
     return _PHASES.get(name, name)
 
 
@@ -108,42 +108,42 @@ def _tasks(columns: Mapping[str, Any]) -> Iterator[Task]:
         )
 
 
-def _job(each: Mapping[str, Any], own: Sequence[Task], tree: Mapping[str, Any]) -> Job:
-    name = str(each["name"])
-    counts = {kind: sum(stage["tasks"] for stage in each["stages"] if stage["kind"] == kind) for kind in _KINDS}
+def _job(tree_job: Mapping[str, Any], tasks: Sequence[Task], tree: Mapping[str, Any]) -> Job:
+    name = str(tree_job["name"])
+    counts = {kind: sum(stage["tasks"] for stage in tree_job["stages"] if stage["kind"] == kind) for kind in _KINDS}
     return Job(
         job_id=name,
         name=name,
         status="succeeded",
-        submit_s=float(each["submit_s"]),
-        launch_s=float(each["start_s"]),
-        finish_s=float(each["end_s"]),
+        submit_s=float(tree_job["submit_s"]),
+        launch_s=float(tree_job["start_s"]),
+        finish_s=float(tree_job["end_s"]),
         maps=counts["map"],
         reduces=counts["reduce"],
-        counters=_counters(own, tree, len(tree.get("jobs", ()))),
+        counters=_counters(tasks, tree, len(tree.get("jobs", ()))),
     )
 
 
 _KINDS = ("map", "reduce")
 
 
-def _counters(own: Sequence[Task], tree: Mapping[str, Any], jobs: int) -> dict[str, dict[str, int]]:
+def _counters(tasks: Sequence[Task], tree: Mapping[str, Any], jobs: int) -> dict[str, dict[str, int]]:
     every: Mapping[str, float] = tree.get("counters", {})
     shuffled = round(every.get("shuffle_bytes", 0) / max(1, jobs))
     return {
         _FILES: {
-            "HDFS_BYTES_READ": sum(task.hdfs_read_bytes for task in own),
-            "HDFS_BYTES_WRITTEN": sum(task.hdfs_write_bytes for task in own),
-            "FILE_BYTES_READ": sum(task.local_read_bytes for task in own),
-            "FILE_BYTES_WRITTEN": sum(task.local_write_bytes for task in own),
+            "HDFS_BYTES_READ": sum(task.hdfs_read_bytes for task in tasks),
+            "HDFS_BYTES_WRITTEN": sum(task.hdfs_write_bytes for task in tasks),
+            "FILE_BYTES_READ": sum(task.local_read_bytes for task in tasks),
+            "FILE_BYTES_WRITTEN": sum(task.local_write_bytes for task in tasks),
         },
         _TASKS: {
             "REDUCE_SHUFFLE_BYTES": shuffled,
             "MAP_OUTPUT_BYTES": shuffled,
-            "CPU_MILLISECONDS": round(1000 * sum(task.cpu_s or 0.0 for task in own)),
+            "CPU_MILLISECONDS": round(1000 * sum(task.cpu_s or 0.0 for task in tasks)),
         },
         _JOBS: {
-            "TOTAL_LAUNCHED_MAPS": sum(task.kind == "map" for task in own),
+            "TOTAL_LAUNCHED_MAPS": sum(task.kind == "map" for task in tasks),
             "DATA_LOCAL_MAPS": round(every.get("local_maps", 0) / max(1, jobs)),
             "RACK_LOCAL_MAPS": round(every.get("rack_maps", 0) / max(1, jobs)),
         },
@@ -182,8 +182,8 @@ def _add_shared_cpu(trace: Trace, times: list[float], used: Mapping[str, list[fl
     """Add what a lab's nodes show: each the machine's CPU, and its own share of it as its control group's."""
     together = [sum(values) for values in zip(*used.values(), strict=True)]
     idle = [max(0.0, cores * t_s - busy_s) for t_s, busy_s in zip(times, together, strict=True)]
-    for node, own in used.items():
-        trace.append_series(times, own, node, "cgroup", "cpu_s", counter=True)
+    for node, node_cores in used.items():
+        trace.append_series(times, node_cores, node, "cgroup", "cpu_s", counter=True)
         trace.append_series(times, together, node, "cpu", "user_s", counter=True)
         trace.append_series(times, idle, node, "cpu", "idle_s", counter=True)
         trace.append_series(times, [cores] * len(times), node, "cpu", "cores", counter=False)

@@ -17,31 +17,31 @@ from assay.model import Executor, Job, Phase, Stage, Task
 _JOB = "0"
 
 
-def staged(found: SimulatedRun, result: Mapping[str, Any], scenario: Mapping[str, Any]) -> SimulatedRun:
+def staged(run: SimulatedRun, result: Mapping[str, Any], scenario: Mapping[str, Any]) -> SimulatedRun:
     """Return ``found`` as Spark's event log would tell it."""
     [planned], [ran] = scenario["jobs"], result["jobs"]
-    places = {stage["name"]: place for place, stage in enumerate(planned["stages"])}
+    stage_indices = {stage["name"]: index for index, stage in enumerate(planned["stages"])}
     shuffles = [stage["output"]["to"] == "shuffle" for stage in planned["stages"]]
     columns = result["task_columns"]
     amounts = zip(
         *(columns[name] for name in ("stage", "index", "attempt", "shuffle_bytes", "output_bytes")), strict=True
     )
-    tasks = tuple(_task(task, shuffles[row[0]], *row) for task, row in zip(found.tasks, amounts, strict=True))
+    tasks = tuple(_task(task, shuffles[row[0]], *row) for task, row in zip(run.tasks, amounts, strict=True))
     by_stage: list[list[Task]] = [[] for _ in planned["stages"]]
     spilled = [0] * len(by_stage)
-    for task, place, spilled_bytes in zip(tasks, columns["stage"], columns["spilled_bytes"], strict=True):
-        by_stage[place].append(task)
-        spilled[place] += round(spilled_bytes)
+    for task, index, spilled_bytes in zip(tasks, columns["stage"], columns["spilled_bytes"], strict=True):
+        by_stage[index].append(task)
+        spilled[index] += round(spilled_bytes)
     stages = tuple(
-        _stage(stage, place, ran["stages"][place], by_stage[place], spilled[place], places)
-        for place, stage in enumerate(planned["stages"])
+        _stage(stage, index, ran["stages"][index], by_stage[index], spilled[index], stage_indices)
+        for index, stage in enumerate(planned["stages"])
     )
-    jobs = tuple(_job(job, tasks) for job in found.jobs)
+    jobs = tuple(_job(job, tasks) for job in run.jobs)
     return replace(
-        found,
+        run,
         jobs=jobs,
         tasks=tasks,
-        phases=_phases(stages, found.duration_s),
+        phases=_phases(stages, run.duration_s),
         stages=stages,
         executors=_executors(tasks, scenario),
         metrics=_metrics(tasks, stages),
@@ -49,9 +49,9 @@ def staged(found: SimulatedRun, result: Mapping[str, Any], scenario: Mapping[str
 
 
 def _task(
-    task: Task, shuffles: bool, place: int, index: int, attempt: int, fetched_bytes: float, output_bytes: float
+    task: Task, shuffles: bool, stage_index: int, index: int, attempt: int, fetched_bytes: float, output_bytes: float
 ) -> Task:
-    name = f"{place}.0.{index}"
+    name = f"{stage_index}.0.{index}"
     return changed(
         task,
         job_id=_JOB,
@@ -67,26 +67,26 @@ def _task(
 
 def _stage(
     planned: Mapping[str, Any],
-    place: int,
+    stage_index: int,
     ran: Mapping[str, Any],
-    own: Sequence[Task],
+    tasks: Sequence[Task],
     spilled_bytes: int,
-    places: Mapping[str, int],
+    stage_indices: Mapping[str, int],
 ) -> Stage:
     spills = planned.get("shuffle")
     return Stage(
-        stage_id=place,
+        stage_id=stage_index,
         attempt=0,
         name=str(planned["name"]),
-        parents=tuple(places[name] for name in planned["input"].get("stages", ())),
+        parents=tuple(stage_indices[name] for name in planned["input"].get("stages", ())),
         tasks=int(ran["tasks"]),
         start_s=float(ran["start_s"]),
         end_s=float(ran["end_s"]),
         failure=None,
-        read_bytes=sum(task.hdfs_read_bytes for task in own),
-        written_bytes=sum(task.hdfs_write_bytes for task in own),
-        shuffle_read_bytes=sum(task.local_read_bytes for task in own),
-        shuffle_write_bytes=sum(task.local_write_bytes for task in own),
+        read_bytes=sum(task.hdfs_read_bytes for task in tasks),
+        written_bytes=sum(task.hdfs_write_bytes for task in tasks),
+        shuffle_read_bytes=sum(task.local_read_bytes for task in tasks),
+        shuffle_write_bytes=sum(task.local_write_bytes for task in tasks),
         # Of a stage that only puts out, what the simulator calls spills are its shuffle files.
         spilled_bytes=spilled_bytes if spills else 0,
         gc_s=0.0,
@@ -100,10 +100,10 @@ def _job(job: Job, tasks: Sequence[Task]) -> Job:
 
 
 def _phases(stages: Sequence[Stage], duration_s: float) -> tuple[Phase, ...]:
-    spans = [(one.stage_id, one.start_s or 0.0, one.end_s or 0.0) for one in stages]
+    spans = [(stage.stage_id, stage.start_s or 0.0, stage.end_s or 0.0) for stage in stages]
     first, last = min(start for _, start, _ in spans), max(end for _, _, end in spans)
-    each = (Phase(f"stage {number}", start, end) for number, start, end in spans)
-    return (Phase("setup", 0.0, first), *each, Phase("cleanup", last, duration_s))
+    phases = (Phase(f"stage {number}", start, end) for number, start, end in spans)
+    return (Phase("setup", 0.0, first), *phases, Phase("cleanup", last, duration_s))
 
 
 def _executors(tasks: Sequence[Task], scenario: Mapping[str, Any]) -> tuple[Executor, ...]:
@@ -112,22 +112,22 @@ def _executors(tasks: Sequence[Task], scenario: Mapping[str, Any]) -> tuple[Exec
     by_node: dict[str, list[Task]] = {}
     for task in tasks:
         by_node.setdefault(task.node, []).append(task)
-    found = []
+    executors = []
     for number, (node, here) in enumerate(sorted(by_node.items()), start=1):
         busy_s = sum(task.end_s - task.start_s for task in here)
-        found.append(Executor(str(number), node, int(cores[node]), len(here), busy_s, 0.0, 0, 0, None))
-    return tuple(found)
+        executors.append(Executor(str(number), node, int(cores[node]), len(here), busy_s, 0.0, 0, 0, None))
+    return tuple(executors)
 
 
 def _metrics(tasks: Sequence[Task], stages: Sequence[Stage]) -> dict[str, float]:
     return {
         "executor_run_s": sum(task.end_s - task.start_s for task in tasks),
         "cpu_s": sum(task.cpu_s or 0.0 for task in tasks),
-        "input_bytes": float(sum(one.read_bytes for one in stages)),
-        "output_bytes": float(sum(one.written_bytes for one in stages)),
-        "shuffle_read_bytes": float(sum(one.shuffle_read_bytes for one in stages)),
-        "shuffle_write_bytes": float(sum(one.shuffle_write_bytes for one in stages)),
-        "disk_spilled_bytes": float(sum(one.spilled_bytes for one in stages)),
+        "input_bytes": float(sum(stage.read_bytes for stage in stages)),
+        "output_bytes": float(sum(stage.written_bytes for stage in stages)),
+        "shuffle_read_bytes": float(sum(stage.shuffle_read_bytes for stage in stages)),
+        "shuffle_write_bytes": float(sum(stage.shuffle_write_bytes for stage in stages)),
+        "disk_spilled_bytes": float(sum(stage.spilled_bytes for stage in stages)),
         "stages": float(len(stages)),
         "tasks": float(len(tasks)),
     }

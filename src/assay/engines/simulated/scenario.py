@@ -152,15 +152,15 @@ def _staged(
 
 def shares_of(asked: SimulationRequest, simulated: Sequence[SimulationResult]) -> dict[str, float]:
     """Return the shares of the time by resource, mean over simulations of ``asked``."""
-    own = asked.profile.of_engine(asked.configuration.engine or asked.profile.engine)
-    costs, layout = own.costs, asked.configuration.layout
-    fixed_s = sum(one.value for one in (costs.client_start_s, costs.job_start_s, costs.job_end_s, costs.client_end_s))
+    profile = asked.profile.of_engine(asked.configuration.engine or asked.profile.engine)
+    costs, layout = profile.costs, asked.configuration.layout
+    fixed_s = sum(cost.value for cost in (costs.client_start_s, costs.job_start_s, costs.job_end_s, costs.client_end_s))
     kinds = {device.name: device.kind for device in asked.cluster.workers[0].type.devices}
     disks = {
         purpose: "hdd" if any(kinds[part.device] is DeviceKind.HDD for part in parts) else "flash"
         for purpose, parts in (("dfs", layout.hdfs), ("intermediate", layout.intermediate))
     }
-    every = [time_shares(one.limits, fixed_s, one.duration_s, disks) for one in simulated]
+    every = [time_shares(cost.limits, fixed_s, cost.duration_s, disks) for cost in simulated]
     names = dict.fromkeys(name for shares in every for name in shares)
     return {name: fmean(shares.get(name, 0.0) for shares in every) for name in names}
 
@@ -188,20 +188,23 @@ def _cluster(
     for node in cluster.workers:
         types.setdefault((node.type.name, executors.get(node.name)), []).append(node.name)
         by_name[node.type.name] = node.type
-    nodes = [_node(asked, cluster, by_name[name], names, (parameters, own)) for (name, own), names in types.items()]
-    found: dict[str, Any] = {"nodes": nodes}
+    nodes = [
+        _node(asked, cluster, by_name[name], names, (parameters, overrides))
+        for (name, overrides), names in types.items()
+    ]
+    tree: dict[str, Any] = {"nodes": nodes}
     if cluster.lab is not None:
         cores = asked.profile.machine_cores
         if cores is None:
             cores = 2
             assumptions.append("the lab's machine is taken to have 2 cores: nothing says how many it has")
-        found["cpu_pool"] = {"cores": cores, "background_cores": min(asked.profile.background_cores, 0.9 * cores)}
+        tree["cpu_pool"] = {"cores": cores, "background_cores": min(asked.profile.background_cores, 0.9 * cores)}
     if cluster.racks is not None:
-        found["racks"] = {
+        tree["racks"] = {
             "nodes": cluster.racks.nodes,
             "uplink_bytes_per_s": cluster.racks.uplink_bits_per_s / 8 * cluster.scale * asked.links,
         }
-    return found
+    return tree
 
 
 def _node(
@@ -249,7 +252,7 @@ def _devices(asked: SimulationRequest, cluster: Cluster, kind: NodeType) -> list
     emulated = (cluster.lab.disks if cluster.lab else None) or Disks.MODEL
     used = [device for device in kind.devices if device.name in layout.devices()]
     dirty_s = dirty_seconds(kind.devices, scale) if in_lab else 0.0
-    found = []
+    devices = []
     for device in used:
         changed = replace(
             device,
@@ -258,7 +261,7 @@ def _devices(asked: SimulationRequest, cluster: Cluster, kind: NodeType) -> list
         )
         numbers = model_numbers(changed, scale)
         window = request_bytes(device, scale, emulated)
-        found.append(
+        devices.append(
             {
                 "name": device.name,
                 "size_bytes": device.capacity_bytes * scale,
@@ -268,7 +271,7 @@ def _devices(asked: SimulationRequest, cluster: Cluster, kind: NodeType) -> list
                 **({"dirty_limit_bytes": device.write_bytes_per_s * scale * dirty_s} if in_lab else {}),
             }
         )
-    return found
+    return devices
 
 
 def _purposes(layout: Layout, device: str) -> dict[str, int]:
@@ -287,7 +290,7 @@ def _storage(asked: SimulationRequest, parameters: Mapping[str, str]) -> dict[st
 
 def _engine(asked: SimulationRequest, parameters: Mapping[str, str], assumptions: list[str]) -> dict[str, Any]:
     costs, fixed = asked.profile.costs, asked.fixed
-    own = {
+    engine = {
         "client_start_s": costs.client_start_s.value * fixed,
         "am_start_s": costs.job_start_s.value * fixed,
         "job_end_s": costs.job_end_s.value * fixed,
@@ -300,7 +303,7 @@ def _engine(asked: SimulationRequest, parameters: Mapping[str, str], assumptions
         "daemon_memory_bytes": DAEMONS_RSS_BYTES,
     }
     assumptions.append("no speculative attempts, no failures")
-    return own
+    return engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,11 +317,11 @@ class _Jobs:
 
     def _count(self, rule: str) -> int:
         size = self.asked.size
-        own = {"files": size.files, "maps": size.maps, "reduces": size.reduces}
+        counts = {"files": size.files, "maps": size.maps, "reduces": size.reduces}
         if rule == SPLITS:
             return splits_of(self._data, self._files, size.block_bytes or BLOCK_BYTES)
-        if rule in own:
-            return own[rule] or 1
+        if rule in counts:
+            return counts[rule] or 1
         return int(rule)
 
     @property
@@ -346,12 +349,12 @@ class _Jobs:
         maps, reduces = self._count(self.profile.maps), self._count(self.profile.reduces)
         job_cpu = self.asked.profile.costs.job_cpu_s.value / max(1, maps + reduces)
         share = 1 / max(1, self._repeated)
-        own = [self._map(maps, job_cpu, share)]
+        jobs = [self._map(maps, job_cpu, share)]
         if reduces:
-            own.append(self._reduce(reduces, job_cpu, share))
+            jobs.append(self._reduce(reduces, job_cpu, share))
         memory = containers.allocation_mb(self.parameters, containers.MASTER_MEMORY) * MIB
         return [
-            {"name": f"job{number}", "am_memory_bytes": memory, "stages": own}
+            {"name": f"job{number}", "am_memory_bytes": memory, "stages": jobs}
             for number in range(1, self._repeated + 1)
         ]
 
@@ -365,10 +368,10 @@ class _Jobs:
             return 1.0, 0.0
         name = self.parameters.get(MAP_OUTPUT_CODEC, "").rpartition(".")[2].removesuffix("Codec").lower() or "default"
         usual, cpu = CODECS.get(name, CODECS["default"])
-        found = self.profile.compression.get(name)
-        if found is None:
+        codec = self.profile.compression.get(name)
+        if codec is None:
             self.assumptions.append(f"{name} leaves {usual.value:.0%} of map output: no run that was learned from says")
-        return (found or usual).value, cpu
+        return (codec or usual).value, cpu
 
     def _map(self, maps: int, job_cpu: float, share: float) -> dict[str, Any]:
         profile, io_cpu = self.profile, self._io_cpu
@@ -401,7 +404,7 @@ class _Jobs:
         source: dict[str, Any] = {"from": "generated", "bytes": generated}
         if profile.read:
             source = {"from": "dfs", "dataset": "input", "located": profile.located}
-        found = {
+        tree = {
             "name": "map",
             "kind": "map",
             "tasks": maps,
@@ -417,12 +420,12 @@ class _Jobs:
             "output": output,
         }
         if shuffles:
-            found["sort"] = {
+            tree["sort"] = {
                 "buffer_bytes": _number(self.parameters, containers.SORT_BUFFER, 100) * MIB,
                 "spill_share": _number(self.parameters, "mapreduce.map.sort.spill.percent", 0.8),
                 "factor": int(_number(self.parameters, "mapreduce.task.io.sort.factor", 10)),
             }
-        return found
+        return tree
 
     def _reduce(self, reduces: int, job_cpu: float, share: float) -> dict[str, Any]:
         del share

@@ -48,17 +48,17 @@ def _fewer(count: int, times: float) -> int:
 
 def _cluster(cluster: Mapping[str, Any], times: float) -> dict[str, Any]:
     nodes = [{**kind, "names": kind["names"][: _fewer(len(kind["names"]), times)]} for kind in cluster["nodes"]]
-    found: dict[str, Any] = {**cluster, "nodes": nodes}
+    tree: dict[str, Any] = {**cluster, "nodes": nodes}
     if "cpu_pool" in cluster:
-        found["cpu_pool"] = {name: cores / times for name, cores in cluster["cpu_pool"].items()}
+        tree["cpu_pool"] = {name: cores / times for name, cores in cluster["cpu_pool"].items()}
     if "racks" in cluster:
         # Of fewer racks, less of the traffic crosses uplinks: these are slower by as much.
         size, uplink = cluster["racks"]["nodes"], cluster["racks"]["uplink_bytes_per_s"]
         before, after = (
             1 - 1 / max(1.0, sum(len(kind["names"]) for kind in kinds) / size) for kinds in (cluster["nodes"], nodes)
         )
-        found["racks"] = {"nodes": size, "uplink_bytes_per_s": uplink * (after / before if after > 0 else 1.0)}
-    return found
+        tree["racks"] = {"nodes": size, "uplink_bytes_per_s": uplink * (after / before if after > 0 else 1.0)}
+    return tree
 
 
 def _stage(stage: Mapping[str, Any], times: float) -> dict[str, Any]:

@@ -48,7 +48,7 @@ CODEC_CPU_S = {"lz4": 3e-9, "lzf": 6e-9, "snappy": 4e-9, "zstd": 1e-8}
 def executors_by_node(parameters: Mapping[str, str], names: list[str]) -> dict[str, int]:
     """Return how many executors run on each worker: as even as it can be."""
     whole, rest = divmod(settings.executors(parameters, len(names)), len(names))
-    return {name: whole + (place < rest) for place, name in enumerate(names)}
+    return {name: whole + (index < rest) for index, name in enumerate(names)}
 
 
 def cores_of(parameters: Mapping[str, str]) -> int:
@@ -95,11 +95,11 @@ class StagedJob:
 
     def _count(self, rule: str) -> int:
         size = self.size
-        own = {"files": size.files, "maps": size.maps, "reduces": size.reduces}
+        counts = {"files": size.files, "maps": size.maps, "reduces": size.reduces}
         if rule == SPLITS:
             files = size.files or size.maps or size.reduces or 1
             return splits_of(self._data, files, size.block_bytes or BLOCK_BYTES)
-        return (own[rule] or 1) if rule in own else max(1, int(rule))
+        return (counts[rule] or 1) if rule in counts else max(1, int(rule))
 
     def _handled(self, stage: StageProfile) -> float:
         """Return what a stage handles for each byte of data."""
@@ -108,27 +108,27 @@ class StagedJob:
 
     def datasets(self) -> list[dict[str, Any]]:
         """Return what lies in HDFS before: a part for each stage that reads, or all of it, read again and again."""
-        reading = [place for place, stage in enumerate(self.profile.stages) if stage.read and not stage.parents]
+        reading = [index for index, stage in enumerate(self.profile.stages) if stage.read and not stage.parents]
         files = self.size.files or self.size.maps or self.size.reduces or 1
         if not reading:
             return []
-        amounts = {place: self._data * self.profile.stages[place].read for place in reading}
+        amounts = {index: self._data * self.profile.stages[index].read for index in reading}
         if self._read_again(reading):
             return [{"name": "input", "bytes": max(amounts.values()), "files": files}]
-        return [{"name": f"input{place}", "bytes": amounts[place], "files": files} for place in reading]
+        return [{"name": f"input{index}", "bytes": amounts[index], "files": files} for index in reading]
 
     def _read_again(self, reading: list[int]) -> bool:
-        return sum(self.profile.stages[place].read for place in reading) > 1.5 and len(reading) > 1
+        return sum(self.profile.stages[index].read for index in reading) > 1.5 and len(reading) > 1
 
     def made(self) -> list[dict[str, Any]]:
         """Return the job."""
         tasks = [self._count(stage.tasks) for stage in self.profile.stages]
         jvm_cpu = self.costs.costs.job_cpu_s.value * self.executors / sum(tasks)
-        stages = [self._stage(place, tasks, jvm_cpu) for place in range(len(tasks))]
+        stages = [self._stage(index, tasks, jvm_cpu) for index in range(len(tasks))]
         return [{"name": "application", "stages": stages}]
 
-    def _stage(self, place: int, tasks: list[int], jvm_cpu: float) -> dict[str, Any]:
-        stage, io_cpu = self.profile.stages[place], self.costs.costs.io_cpu_s_per_byte.value
+    def _stage(self, index: int, tasks: list[int], jvm_cpu: float) -> dict[str, Any]:
+        stage, io_cpu = self.profile.stages[index], self.costs.costs.io_cpu_s_per_byte.value
         left, codec_cpu = self._codec()
         handled, cpu = self._handled(stage), stage.cpu_s_per_byte.value
         reads = bool(stage.parents or stage.read)
@@ -137,48 +137,48 @@ class StagedJob:
             "read_s_per_byte": (io_cpu + (codec_cpu if stage.parents else 0.0)) if reads else 0.0,
             "process_s_per_byte": cpu,
         }
-        found: dict[str, Any] = {
-            "name": f"stage {place}",
+        tree: dict[str, Any] = {
+            "name": f"stage {index}",
             "kind": "map" if stage.shuffled else "reduce",
-            "tasks": tasks[place],
-            "input": self._input(place, handled),
+            "tasks": tasks[index],
+            "input": self._input(index, handled),
             "cpu": costs,
             "output": {"to": "none"},
-            "after": [f"stage {n}" for n, one in enumerate(self.profile.stages[:place]) if one.job < stage.job],
+            "after": [f"stage {n}" for n, earlier in enumerate(self.profile.stages[:index]) if earlier.job < stage.job],
         }
         memory = self._memory(stage)
         if stage.parents:
             heap = {"heap_bytes": memory, "buffer_share": 1.0, "merge_share": 1.0, "kept_share": 1.0}
-            found["shuffle"] = {**heap, "memory_limit_share": 1.0, "slow_start": 1.0, "copies": COPIES}
-            found["shuffle"]["factor"] = ALL_AT_ONCE
+            tree["shuffle"] = {**heap, "memory_limit_share": 1.0, "slow_start": 1.0, "copies": COPIES}
+            tree["shuffle"]["factor"] = ALL_AT_ONCE
         if stage.shuffled:
             ratio = stage.shuffled / handled
-            found["output"] = {"to": "shuffle", "ratio": ratio, "compression": left}
-            each = self._data * stage.shuffled / tasks[place]
-            bypasses = ratio >= COMBINED_SHARE and self._partitions(place, tasks) <= BYPASS_MAX
-            buffer = each / PARTITION_FILES if bypasses else memory
-            found["sort"] = {"buffer_bytes": max(1.0, buffer), "spill_share": 1.0, "factor": ALL_AT_ONCE}
-            found["sort"]["metadata_share"] = 0.0
+            tree["output"] = {"to": "shuffle", "ratio": ratio, "compression": left}
+            task_bytes = self._data * stage.shuffled / tasks[index]
+            bypasses = ratio >= COMBINED_SHARE and self._partitions(index, tasks) <= BYPASS_MAX
+            buffer = task_bytes / PARTITION_FILES if bypasses else memory
+            tree["sort"] = {"buffer_bytes": max(1.0, buffer), "spill_share": 1.0, "factor": ALL_AT_ONCE}
+            tree["sort"]["metadata_share"] = 0.0
             costs["write_s_per_byte"] = io_cpu + codec_cpu
         elif stage.written:
             copies = workloads()[self.workload].output_copies(self.size)
-            found["output"] = {"to": "dfs", "ratio": stage.written / handled, "replication": copies}
-            found["output"]["remote_cpu_s_per_byte"] = io_cpu
+            tree["output"] = {"to": "dfs", "ratio": stage.written / handled, "replication": copies}
+            tree["output"]["remote_cpu_s_per_byte"] = io_cpu
             costs["write_s_per_byte"] = io_cpu
-        return found
+        return tree
 
-    def _input(self, place: int, handled: float) -> dict[str, Any]:
-        stage = self.profile.stages[place]
+    def _input(self, index: int, handled: float) -> dict[str, Any]:
+        stage = self.profile.stages[index]
         if stage.parents:
             return {"from": "stage", "stages": [f"stage {parent}" for parent in stage.parents]}
         if not stage.read:
             return {"from": "generated", "bytes": self._data * handled}
-        reading = [n for n, one in enumerate(self.profile.stages) if one.read and not one.parents]
-        name = "input" if self._read_again(reading) else f"input{place}"
+        reading = [n for n, other in enumerate(self.profile.stages) if other.read and not other.parents]
+        name = "input" if self._read_again(reading) else f"input{index}"
         return {"from": "dfs", "dataset": name, "bytes": self._data * stage.read, "located": True}
 
-    def _partitions(self, place: int, tasks: list[int]) -> int:
-        return max((tasks[n] for n, one in enumerate(self.profile.stages) if place in one.parents), default=1)
+    def _partitions(self, index: int, tasks: list[int]) -> int:
+        return max((tasks[n] for n, stage in enumerate(self.profile.stages) if index in stage.parents), default=1)
 
     def _memory(self, stage: StageProfile) -> float:
         """Return how many bytes a task can handle before it spills."""
@@ -192,7 +192,7 @@ class StagedJob:
         if not name:
             return 1.0, 0.0
         usual = USUALLY_LEFT.get(name, USUALLY_LEFT[DEFAULT_CODEC])
-        found = self.profile.compression.get(name)
-        if found is None or not found.n:
+        codec = self.profile.compression.get(name)
+        if codec is None or not codec.n:
             self.assumptions.append(f"{name} leaves {usual:.0%} of shuffled bytes: no run that was learned from says")
-        return (found.value if found else usual), CODEC_CPU_S.get(name, CODEC_CPU_S[DEFAULT_CODEC])
+        return (codec.value if codec else usual), CODEC_CPU_S.get(name, CODEC_CPU_S[DEFAULT_CODEC])

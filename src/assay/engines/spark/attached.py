@@ -22,7 +22,7 @@ from assay.engines.hadoop.rules import REPLICATION
 from assay.engines.skeleton import COMMAND_TIMEOUT_S
 from assay.engines.spark import programs, settings
 from assay.engines.spark.distribution import SparkDistribution, require
-from assay.engines.spark.engine import SparkOnHadoop, told_by_log
+from assay.engines.spark.engine import SparkOnHadoop, with_event_log
 from assay.engines.spark.history import recorded
 from assay.engines.spark.logs import EventLogs, logs_of
 from assay.engines.spark.provider import SparkProvider
@@ -86,32 +86,39 @@ class SparkInstallation:
 class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
     """Somebody else's Spark beside somebody else's Hadoop."""
 
-    def __init__(self, found: SparkInstallation, hadoop: AttachedEngine, transports: Mapping[str, Transport]) -> None:
-        super().__init__(found.facts, hadoop, transports)
-        self._found = found
+    def __init__(
+        self, installation: SparkInstallation, hadoop: AttachedEngine, transports: Mapping[str, Transport]
+    ) -> None:
+        super().__init__(installation.facts, hadoop, transports)
+        self._found = installation
         self._beside = _ForeignApplications()
 
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Return Hadoop's, Spark's own defaults, what its configuration there says, and what the job carries."""
-        own = self.hadoop.effective_parameters(settings.of_hadoop(parameters))
-        found = self._found
-        return {**own, **found.built_in, **spark_parameters(found.theirs), **self._settings(parameters)}
+        hadoop_parameters = self.hadoop.effective_parameters(settings.of_hadoop(parameters))
+        installation = self._found
+        return {
+            **hadoop_parameters,
+            **installation.built_in,
+            **spark_parameters(installation.theirs),
+            **self._settings(parameters),
+        }
 
     def _settings(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Return what a job carries: what makes runs alike, the plan's, and where on this cluster it may be."""
         attachment, client = self.hadoop.entered.attachment, self._found.client
-        own = settings.of_spark(parameters)
-        executors = settings.executors(own, len(self.cluster.workers))
+        spark_settings = settings.of_spark(parameters)
+        executors = settings.executors(spark_settings, len(self.cluster.workers))
         alike = {name: settings.BY_DEFAULT[name] for name in _OF_OURS}
-        if not settings.dynamic(own):
+        if not settings.dynamic(spark_settings):
             alike[settings.EXECUTORS] = str(executors)
-            if not client.on_yarn and settings.CORES in own:
-                alike["spark.cores.max"] = str(executors * max(1, settings.whole(own, settings.CORES)))
+            if not client.on_yarn and settings.CORES in spark_settings:
+                alike["spark.cores.max"] = str(executors * max(1, settings.whole(spark_settings, settings.CORES)))
         carried = {name: value for name, value in settings.of_hadoop(parameters).items() if name.startswith("dfs.")}
         return {
             **alike,
             **{f"spark.hadoop.{name}": value for name, value in normalised(carried).items()},
-            **own,
+            **spark_settings,
             settings.MASTER: client.master,
             settings.DEPLOY_MODE: "client",
             settings.QUEUE: attachment.queue,
@@ -134,25 +141,28 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
     ) -> ProgramResult:
         """Submit a program by their spark-submit, and fetch its event log from where their configuration has it."""
-        found, hadoop = self._found, self.hadoop
-        logs = replace(found.logs, storage=replace(self.storage, root=ROOT))
+        installation, hadoop = self._found, self.hadoop
+        logs = replace(installation.logs, storage=replace(self.storage, root=ROOT))
         there = await logs.names()
         placed = {
             name: hadoop.placed(value) for name, value in {**program.options, **await self.tools(program)}.items()
         }
         chosen = {**self._settings(parameters), **placed}
-        command = [found.client.submit, *(part for n, v in sorted(chosen.items()) for part in ("--conf", f"{n}={v}"))]
-        command += ["--jars", found.jobs, "--class", program.main_class, found.programs]
+        command = [
+            installation.client.submit,
+            *(part for n, v in sorted(chosen.items()) for part in ("--conf", f"{n}={v}")),
+        ]
+        command += ["--jars", installation.jobs, "--class", program.main_class, installation.programs]
         command += map(hadoop.placed, program.arguments)
         self._beside = _ForeignApplications(frozenset(str(app.get("id")) for app in await self._on_master()))
 
-        async def told(ended: ProgramResult) -> ProgramResult:
+        async def with_history(ended: ProgramResult) -> ProgramResult:
             files = await logs.fetched(there, hadoop.tag)
-            return told_by_log(ended, recorded(files, ended.started_unix_s))
+            return with_event_log(ended, recorded(files, ended.started_unix_s))
 
         copies = parameters.get(REPLICATION, "1")
         ended = await hadoop.submitted(
-            command, timeout_s, label, told, int(copies), _environment(self.hadoop, found.client)
+            command, timeout_s, label, with_history, int(copies), _environment(self.hadoop, installation.client)
         )
         return replace(ended, warnings=(*ended.warnings, *self._beside.warnings()))
 
@@ -251,10 +261,10 @@ async def _version(edge: Transport, client: SparkClient) -> str:
         hint = "set attached: spark: submit in the cluster file to the program spark-submit"
         raise EngineError(f"Spark's client does not run: {error.message}", where=where, hint=hint) from error
     printed = (done.stdout + done.stderr).decode(errors="replace")
-    found = _VERSION.search(printed)
-    if found is None:
+    match = _VERSION.search(printed)
+    if match is None:
         raise EngineError(f"it says no version: {printed[:80]!r}", where=where)
-    return found[1]
+    return match[1]
 
 
 def _same(ours: SparkDistribution, version: str, where: str) -> None:

@@ -25,7 +25,7 @@ from assay.repository.dataset import OWN_FOLDER, DatasetStore, LocalStore
 
 LOCAL = "local"
 _TIMEOUT_S = 3600
-_LINES_TOLD = 3
+_ERROR_LINES_MAX = 3
 _SHELL = "org.apache.hadoop.fs.FsShell"
 
 
@@ -57,11 +57,11 @@ class HadoopStore:
     def put(self, folder: Path, names: Sequence[str]) -> None:
         """Copy files: tables as whole folders, as each call of the shell takes a JVM's start, then assay's own."""
         tables = list(dict.fromkeys(name.split("/", 1)[0] for name in names if not name.startswith(OWN_FOLDER)))
-        own = [str(folder / name) for name in names if name.startswith(OWN_FOLDER)]
+        descriptions = [str(folder / name) for name in names if name.startswith(OWN_FOLDER)]
         self._shell("-mkdir", "-p", f"{self.address}/{OWN_FOLDER}")
         if tables:
             self._shell("-put", "-f", *(str(folder / table) for table in tables), self.address)
-        self._shell("-put", "-f", *own, f"{self.address}/{OWN_FOLDER}")
+        self._shell("-put", "-f", *descriptions, f"{self.address}/{OWN_FOLDER}")
 
     def remove(self, names: Sequence[str]) -> None:
         """Remove files."""
@@ -125,9 +125,9 @@ def _run(command: Sequence[str], otherwise: str, where: str, env: Mapping[str, s
     except (OSError, subprocess.TimeoutExpired) as error:
         raise EngineError(f"{otherwise}: {error}", where=where) from error
     if done.returncode != 0:
-        said = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
-        telling = [line.strip() for line in said if "Exception" in line or "rror" in line or line.startswith("-")]
-        words = " | ".join((telling or said)[:_LINES_TOLD])[:600]
+        lines = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
+        telling = [line.strip() for line in lines if "Exception" in line or "rror" in line or line.startswith("-")]
+        words = " | ".join((telling or lines)[:_ERROR_LINES_MAX])[:600]
         hint = "HADOOP_CONF_DIR names the folder of the file system's and YARN's configuration"
         raise EngineError(f"{otherwise}: {words}", where=where, hint=hint)
     return done.stdout

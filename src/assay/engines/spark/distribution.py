@@ -77,12 +77,12 @@ def _read(home: Path) -> SparkDistribution:
             hint=f"point SPARK_HOME at an unpacked Spark, or unset it and assay fetches Spark {FETCHED_VERSION}",
         )
     version = next(m[1] for j in jars if (m := re.fullmatch(r"spark-core_[\d.]+-(\d[\w.-]*)\.jar", j)))
-    found = SparkDistribution(home, version)
-    if found.major < OLDEST_MAJOR:
+    distribution = SparkDistribution(home, version)
+    if distribution.major < OLDEST_MAJOR:
         raise EngineError(
             f"Spark {version} is too old: assay's programs need {OLDEST_MAJOR} or newer", where=f"SPARK_HOME={home}"
         )
-    return found
+    return distribution
 
 
 def fetch(progress: Callable[[str], None]) -> SparkDistribution:
@@ -118,12 +118,12 @@ def _download(folder: Path) -> Path:
     except subprocess.TimeoutExpired as error:
         words = f"pip did not bring Spark within {_FETCH_TIMEOUT_S} s"
         raise EngineError(words, where="pip download pyspark", hint=hint) from error
-    found = next(iter(folder.glob("pyspark-*.tar.gz")), None)
-    if done.returncode != 0 or found is None:
+    archive = next(iter(folder.glob("pyspark-*.tar.gz")), None)
+    if done.returncode != 0 or archive is None:
         lines = (done.stderr + done.stdout).strip().splitlines()
-        told = [line for line in lines if line.startswith("ERROR")] or lines[-2:] or ["it said nothing"]
-        raise EngineError(f"pip could not bring Spark: {' '.join(told)}", where="pip download pyspark", hint=hint)
-    return found
+        errors = [line for line in lines if line.startswith("ERROR")] or lines[-2:] or ["it said nothing"]
+        raise EngineError(f"pip could not bring Spark: {' '.join(errors)}", where="pip download pyspark", hint=hint)
+    return archive
 
 
 def _unpack(archive: Path, jars: Path) -> None:

@@ -62,7 +62,7 @@ class InstalledSpark:
         return f"{self.programs}:{self.jobs}:{self.jars}/*"
 
     @property
-    def beside(self) -> str:
+    def extra_class_path(self) -> str:
         """What executors have beside Spark's own jars."""
         return f"{self.programs}:{self.jobs}"
 
@@ -97,8 +97,8 @@ class SparkOnHadoop(ClientEngine[Hdfs], Generic[HadoopT]):
     ) -> ProgramResult:
         """Run a program of Spark's; one of Hadoop's is run by Hadoop."""
         if program.engine == self.hadoop.facts.name:
-            own = settings.of_hadoop(parameters)
-            return await self.hadoop.run(program, own, timeout_s=timeout_s, label=label, show=show)
+            hadoop_parameters = settings.of_hadoop(parameters)
+            return await self.hadoop.run(program, hadoop_parameters, timeout_s=timeout_s, label=label, show=show)
         return await super().run(program, parameters, timeout_s=timeout_s, label=label, show=show)
 
     async def check(
@@ -106,8 +106,10 @@ class SparkOnHadoop(ClientEngine[Hdfs], Generic[HadoopT]):
     ) -> ProgramResult:
         """Run a check: one of Hadoop's in Hadoop's quickest way, one of Spark's as any program."""
         if program.engine == self.hadoop.facts.name:
-            own = settings.of_hadoop(parameters)
-            return await self.hadoop.check(program, own, reads_bytes=reads_bytes, timeout_s=timeout_s, show=show)
+            hadoop_parameters = settings.of_hadoop(parameters)
+            return await self.hadoop.check(
+                program, hadoop_parameters, reads_bytes=reads_bytes, timeout_s=timeout_s, show=show
+            )
         return await super().check(program, parameters, reads_bytes=reads_bytes, timeout_s=timeout_s, show=show)
 
     async def cut_short(self) -> None:
@@ -116,14 +118,14 @@ class SparkOnHadoop(ClientEngine[Hdfs], Generic[HadoopT]):
 
     async def tools(self, program: Program) -> dict[str, str]:
         """Put the programs that tasks call where the driver is, from where Spark brings them to executors."""
-        places = []
+        paths = []
         for name in program.tools:
             content = await asyncio.to_thread(programs.tool, name)
             # The folder has the checksum: tasks know the program by its own name.
-            place = f"{self.cluster.home}/tools/{hashlib.sha256(content).hexdigest()[:12]}/{name}"
-            await self.master.write_file(place, content)
-            places.append(place)
-        return {"spark.files": ",".join(places)} if places else {}
+            path = f"{self.cluster.home}/tools/{hashlib.sha256(content).hexdigest()[:12]}/{name}"
+            await self.master.write_file(path, content)
+            paths.append(path)
+        return {"spark.files": ",".join(paths)} if paths else {}
 
 
 class SparkEngine(SparkOnHadoop[HadoopEngine]):
@@ -141,19 +143,21 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
     @property
     def pid_files(self) -> Mapping[str, Mapping[str, str]]:
         """Those of Hadoop's daemons, and of Spark's own."""
-        own = self.standalone.pid_files() if self.standalone else {}
+        standalone_files = self.standalone.pid_files() if self.standalone else {}
         hadoop = self.hadoop.pid_files
-        return {node: {**hadoop.get(node, {}), **own.get(node, {})} for node in {**hadoop, **own}}
+        return {
+            node: {**hadoop.get(node, {}), **standalone_files.get(node, {})} for node in {**hadoop, **standalone_files}
+        }
 
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Return Hadoop's, every setting that a Spark program with ``parameters`` gets, and Spark's own defaults."""
-        own = self.hadoop.effective_parameters(settings.of_hadoop(parameters))
-        return {**own, **self._installed.defaults, **self._settings(parameters)}
+        hadoop_parameters = self.hadoop.effective_parameters(settings.of_hadoop(parameters))
+        return {**hadoop_parameters, **self._installed.defaults, **self._settings(parameters)}
 
     def _settings(self, parameters: Mapping[str, str]) -> dict[str, str]:
         installed = self._installed
         fixed = {
-            "spark.executor.extraClassPath": installed.beside,
+            "spark.executor.extraClassPath": installed.extra_class_path,
             settings.MASTER: self.standalone.url if self.standalone else settings.YARN,
             "spark.yarn.jars": f"local:{installed.jars}/*",
         }
@@ -167,8 +171,8 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
 
     async def logs(self) -> dict[str, bytes]:
         """Return ``node-daemon.log`` to its last lines, of Hadoop's daemons and of Spark's own."""
-        own = await self.standalone.logs() if self.standalone else {}
-        return await self.hadoop.logs() | own
+        standalone_logs = await self.standalone.logs() if self.standalone else {}
+        return await self.hadoop.logs() | standalone_logs
 
     async def carry(
         self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
@@ -184,15 +188,15 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         ended = await self.client(command, timeout_s, label, cwd=daemons.home, env=folders)
         if ended.outcome.exit_status != 0:
             await self.hadoop.end_applications()
-        return told_by_log(ended, recorded(await self._event_log(events), ended.started_unix_s))
+        return with_event_log(ended, recorded(await self._event_log(events), ended.started_unix_s))
 
     def _command(self, program: Program, parameters: Mapping[str, str]) -> list[str]:
         """Return the driver's command: SparkSubmit in client mode, which runs the program's class in its own JVM."""
         daemons = self.hadoop.daemons
-        deployment, own = daemons.deployment, {**self._settings(parameters), **program.options}
-        options = [*settings.MODULE_OPTIONS, *settings.driver_java_options(deployment, own)]
+        deployment, spark_settings = daemons.deployment, {**self._settings(parameters), **program.options}
+        options = [*settings.MODULE_OPTIONS, *settings.driver_java_options(deployment, spark_settings)]
         path = f"{daemons.configuration_directory()}:{self._installed.classpath}"
-        chosen = [part for name, value in sorted(own.items()) for part in ("--conf", f"{name}={value}")]
+        chosen = [part for name, value in sorted(spark_settings.items()) for part in ("--conf", f"{name}={value}")]
         command = [deployment.java, *options, f"-Dlog4j2.configurationFile={self._log_settings}", "-cp", path, SUBMIT]
         return [*command, *chosen, "--class", program.main_class, _NO_JAR, *program.arguments]
 
@@ -224,23 +228,23 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         return f"{apps[-1]['name']}: {apps[-1]['state'].lower()} in {apps[-1].get('runningContainers', 0)} containers"
 
 
-def told_by_log(ended: ProgramResult, told: SparkJobHistory) -> ProgramResult:
+def with_event_log(ended: ProgramResult, history: SparkJobHistory) -> ProgramResult:
     """Return what ended with what the event log tells, in the words that all engines share."""
-    own = {name: int(value) for name, value in _COUNTER.findall(ended.outcome.output)}
-    summed = {name: int(told.metrics[metric]) for name, metric in _SUMS.items() if metric in told.metrics}
-    counters = {group: counted for group, counted in (("assay", own), ("event log", summed)) if counted}
-    names = ["phases"] * bool(told.phases) + ["tasks"] * bool(told.tasks)
+    client_counters = {name: int(value) for name, value in _COUNTER.findall(ended.outcome.output)}
+    summed = {name: int(history.metrics[metric]) for name, metric in _SUMS.items() if metric in history.metrics}
+    counters = {group: counted for group, counted in (("assay", client_counters), ("event log", summed)) if counted}
+    names = ["phases"] * bool(history.phases) + ["tasks"] * bool(history.tasks)
     return replace(
         ended,
-        outcome=replace(ended.outcome, counters=counters, failed_tasks=told.failed_tasks),
-        problem=told.problem,
-        jobs=told.jobs,
-        tasks=told.tasks,
-        phases=told.phases,
-        stages=told.stages,
-        executors=told.executors,
-        logs={**ended.logs, **told.files},
-        sources={**ended.sources, **dict.fromkeys([*names, *told.metrics], "Spark event log")},
-        checks=told.checks if ended.outcome.exit_status == 0 else (),
-        metrics=told.metrics,
+        outcome=replace(ended.outcome, counters=counters, failed_tasks=history.failed_tasks),
+        problem=history.problem,
+        jobs=history.jobs,
+        tasks=history.tasks,
+        phases=history.phases,
+        stages=history.stages,
+        executors=history.executors,
+        logs={**ended.logs, **history.files},
+        sources={**ended.sources, **dict.fromkeys([*names, *history.metrics], "Spark event log")},
+        checks=history.checks if ended.outcome.exit_status == 0 else (),
+        metrics=history.metrics,
     )

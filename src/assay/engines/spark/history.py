@@ -65,7 +65,7 @@ def recorded(files: Mapping[str, bytes], started_unix_s: float) -> SparkJobHisto
         tasks=tasks,
         stages=tuple(_shifted(stage, shift_s) for stage in application.stages),
         executors=application.executors,
-        phases=tuple(Phase(one.name, max(0.0, one.start_s + shift_s), one.end_s + shift_s) for one in phases),
+        phases=tuple(Phase(phase.name, max(0.0, phase.start_s + shift_s), phase.end_s + shift_s) for phase in phases),
         metrics=metrics,
         checks=tuple(_checks(application)),
         failed_tasks=failed,
@@ -77,22 +77,22 @@ def _described(phases: Iterable[Phase], application: Application) -> list[Phase]
     """Return the phases with those stages as one whose jobs the program calls alike: hundreds, of many questions."""
     jobs = reversed(application.jobs.values())  # a stage runs in the first of the jobs that need it
     names = {f"stage {number}": job.description for job in jobs for number in job.stage_ids}
-    found: dict[str, Phase] = {}
+    phases_by_name: dict[str, Phase] = {}
     for phase in phases:
         name = names.get(phase.name.split(".", 1)[0]) or phase.name
-        begun = found.get(name, phase)
-        found[name] = Phase(name, min(begun.start_s, phase.start_s), max(begun.end_s, phase.end_s))
-    return list(found.values())
+        first = phases_by_name.get(name, phase)
+        phases_by_name[name] = Phase(name, min(first.start_s, phase.start_s), max(first.end_s, phase.end_s))
+    return list(phases_by_name.values())
 
 
 def _lost(application: Application) -> str | None:
     """Return which executors were lost while a job was under way; of one that the program itself has ended, none."""
-    told = [
-        f"executor {one.executor_id} on {one.node} was lost: {one.words}"
-        for one in application.lost
-        if not _OF_THE_PROGRAM.search(one.words)
+    losses = [
+        f"executor {loss.executor_id} on {loss.node} was lost: {loss.words}"
+        for loss in application.lost
+        if not _OF_THE_PROGRAM.search(loss.words)
     ]
-    return "; ".join(told[:_LOST_MAX]) or None
+    return "; ".join(losses[:_LOST_MAX]) or None
 
 
 def _shifted(stage: Stage, shift_s: float) -> Stage:
@@ -112,30 +112,30 @@ def _checks(application: Application) -> list[Check]:
     """Return whether the log has the application's end and the ends of all tasks, and why a task failed."""
     open_jobs = sum(job.failure is None for job in application.jobs.values())
     if application.duration_s is None or open_jobs:
-        found = [Check(_CHECK, False, f"it ends before the application did, with {open_jobs} jobs under way")]
+        checks = [Check(_CHECK, False, f"it ends before the application did, with {open_jobs} jobs under way")]
     elif application.missing_ends:
         words = f"{application.missing_ends} tasks that succeeded are not in it: Spark dropped their events"
-        found = [Check(_CHECK, False, words)]
+        checks = [Check(_CHECK, False, words)]
     else:
-        found = [Check(_CHECK, True, f"every end of {len(application.tasks)} task attempts is there")]
+        checks = [Check(_CHECK, True, f"every end of {len(application.tasks)} task attempts is there")]
     if application.first_failure:
-        found.append(Check("task attempts", False, f"the first that failed: {application.first_failure}"))
-    return found
+        checks.append(Check("task attempts", False, f"the first that failed: {application.first_failure}"))
+    return checks
 
 
 def _jobs(application: Application, shift_s: float) -> tuple[Job, ...]:
     kinds = Counter((task.job_id, task.kind) for task in application.tasks if task.status == "succeeded")
     names = {stage.stage_id: stage.name for stage in application.stages}
     last_s = application.duration_s or 0.0
-    found = []
+    jobs = []
     for number, job in application.jobs.items():
-        told = [names[stage] for stage in job.stage_ids if stage in names]
+        stage_names = [names[stage] for stage in job.stage_ids if stage in names]
         failed = "error" if job.failure is None else "failed"
         submit_s = (job.submit_s or 0.0) + shift_s
-        found.append(
+        jobs.append(
             Job(
                 job_id=str(number),
-                name=(told[-1] if told else f"{application.name} {number}")[:_NAME_MAX],
+                name=(stage_names[-1] if stage_names else f"{application.name} {number}")[:_NAME_MAX],
                 status="succeeded" if job.failure == "" else failed,
                 submit_s=round(submit_s, 3),
                 launch_s=round(submit_s, 3),
@@ -144,4 +144,4 @@ def _jobs(application: Application, shift_s: float) -> tuple[Job, ...]:
                 reduces=kinds[str(number), "result"],
             )
         )
-    return tuple(found)
+    return tuple(jobs)

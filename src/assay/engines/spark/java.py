@@ -25,8 +25,8 @@ def needed_java(spark_version: str) -> tuple[int, int, int]:
 
 def version_of(printed: str) -> tuple[int, int, int]:
     """Return the version that ``java -version`` printed; zeros where it tells none."""
-    found = _VERSION.search(printed)
-    major, minor, patch = (int(part or 0) for part in found.groups()) if found else (0, 0, 0)
+    match = _VERSION.search(printed)
+    major, minor, patch = (int(part or 0) for part in match.groups()) if match else (0, 0, 0)
     return major, minor, patch
 
 
@@ -34,12 +34,12 @@ async def require_java(transports: Mapping[str, Transport], java: str, spark: Sp
     """Raise EngineError where a host's Java is too old for ``spark``."""
     needed = needed_java(spark.version)
     answers = await asyncio.gather(
-        *(one.run([java, "-version"], timeout_s=_TIMEOUT_S, check=False) for one in transports.values())
+        *(host.run([java, "-version"], timeout_s=_TIMEOUT_S, check=False) for host in transports.values())
     )
     for transport, answer in zip(transports.values(), answers, strict=True):
-        found = version_of(answer.stderr.decode(errors="replace"))
-        if found < needed:
-            has, wants = (".".join(map(str, version)) for version in (found, needed))
+        java_version = version_of(answer.stderr.decode(errors="replace"))
+        if java_version < needed:
+            has, wants = (".".join(map(str, version)) for version in (java_version, needed))
             raise EngineError(
                 f"Java {has} is too old for Spark {spark.version}, which needs {wants} or newer",
                 where=f"{transport.name}: {java}",

@@ -42,9 +42,9 @@ class EventLogs:
             return frozenset(entry.path.rsplit("/", 1)[-1] for entry in await self.storage.entries(self.path))
         listed = await self.edge.run(["ls", "-1", self.path], timeout_s=COMMAND_TIMEOUT_S, check=False)
         if listed.exit_status != 0:
-            said = listed.stderr.decode(errors="replace").strip()
+            message = listed.stderr.decode(errors="replace").strip()
             raise EngineError(
-                f"the folder of event logs can't be listed: {said}",
+                f"the folder of event logs can't be listed: {message}",
                 where=f"{self.edge.name}: {self.address}",
                 hint=f"{settings.EVENTS} in spark-defaults.conf names it; it must be there before a program runs",
             )
@@ -56,7 +56,7 @@ class EventLogs:
             began = sorted(await self.names() - before)[:CANDIDATES_MAX]
             for name in began:
                 files = await self._files(name)
-                if any(_carries(content, each, tag) for each, content in files.items()):
+                if any(_carries(content, file_name, tag) for file_name, content in files.items()):
                     return files
         except (EngineError, HostError):
             return {}
@@ -68,11 +68,11 @@ class EventLogs:
         try:
             if self.in_hdfs:
                 paths = [file.path for file in await self.storage.files(path)]
-                return {each.rsplit("/", 1)[-1]: await self.storage.read(each) for each in paths}
+                return {file_path.rsplit("/", 1)[-1]: await self.storage.read(file_path) for file_path in paths}
             find = ["find", path, "-type", "f", "-name", "[!.]*"]
             listed = await self.edge.run(find, timeout_s=COMMAND_TIMEOUT_S, check=False)
             paths = sorted(listed.stdout.decode().splitlines())
-            return {each.rsplit("/", 1)[-1]: await self.edge.read_file(each) for each in paths}
+            return {file_path.rsplit("/", 1)[-1]: await self.edge.read_file(file_path) for file_path in paths}
         except (EngineError, HostError):
             return {}
 
@@ -88,12 +88,13 @@ def logs_of(theirs: Mapping[str, str], entered: AttachedCluster, show: Show) -> 
     """Return where logs go by their configuration; into our own folder where that says nothing that can be read."""
     storage = entered.hdfs(ROOT)
     default = entered.site.get("fs.defaultFS", entered.site.get("fs.default.name")).rstrip("/")
-    said = theirs.get(settings.EVENTS, "").rstrip("/") if theirs.get("spark.eventLog.enabled") == "true" else ""
-    parts = urlsplit(said)
-    if said and parts.scheme in ("", "file"):
-        return EventLogs(said, parts.path, in_hdfs=False, ours=False, edge=entered.edge, storage=storage)
+    directory = theirs.get(settings.EVENTS, "").rstrip("/") if theirs.get("spark.eventLog.enabled") == "true" else ""
+    parts = urlsplit(directory)
+    if directory and parts.scheme in ("", "file"):
+        return EventLogs(directory, parts.path, in_hdfs=False, ours=False, edge=entered.edge, storage=storage)
     if parts.scheme == "hdfs" and (not parts.netloc or f"hdfs://{parts.netloc}" == default):
-        return EventLogs(said, parts.path, in_hdfs=True, ours=False, edge=entered.edge, storage=storage)
+        return EventLogs(directory, parts.path, in_hdfs=True, ours=False, edge=entered.edge, storage=storage)
     path = f"{entered.attachment.directory}/{_OURS}"
-    show(f"event logs go to {path}: {f'{said} can not be read from here' if said else 'no other folder is configured'}")
+    reason = f"{directory} can not be read from here" if directory else "no other folder is configured"
+    show(f"event logs go to {path}: {reason}")
     return EventLogs(f"{default}{path}", path, in_hdfs=True, ours=True, edge=entered.edge, storage=storage)

@@ -27,16 +27,16 @@ _JAR = "assay-spark-jobs.jar"
 _DEFAULTS, _DEFAULTS_PROGRAM = "defaults.txt", f"{OWN_SPARK}Defaults"
 _NAME_CHARS = 12
 _COMPILE_TIMEOUT_S = 300
-_LINES_TOLD = 5
+_ERROR_LINES_MAX = 5
 
 
 def tool(name: str) -> bytes:
     """Return a program that assay's own Spark programs call. Raises EngineError where it is not there."""
-    place = installation().table_generator if name == GENERATOR else None
-    if place is None:
+    path = installation().table_generator if name == GENERATOR else None
+    if path is None:
         hint = f"install assay with what it requires, or the package {name} beside it"
         raise EngineError(f"the program {name} is not there", hint=hint)
-    return place.read_bytes()
+    return path.read_bytes()
 
 
 def _sources() -> list[Path]:
@@ -46,7 +46,7 @@ def _sources() -> list[Path]:
     return sorted(folder.rglob("*.java"))
 
 
-def _place(spark: SparkDistribution) -> Path:
+def _cache_folder(spark: SparkDistribution) -> Path:
     digest = hashlib.sha256(f"{spark.home} {spark.version}\n".encode())
     for path in _sources():
         digest.update(path.name.encode() + path.read_bytes())
@@ -66,7 +66,7 @@ def require(spark: SparkDistribution, jobs: Path, progress: Callable[[str], None
 
     Raises EngineError without a Java compiler, or when it fails.
     """
-    target = _place(spark)
+    target = _cache_folder(spark)
     if not target.is_file():
         _compile(spark, jobs, target, progress)
     lines = (target.parent / _DEFAULTS).read_text().splitlines()
@@ -85,22 +85,22 @@ def _compile(spark: SparkDistribution, jobs: Path, target: Path, progress: Calla
         classes = Path(scratch) / "classes"
         command = ["javac", "-nowarn", "--release", str(_release(spark)), "-d", str(classes)]
         command += ["-cp", f"{spark.home}/jars/*:{jobs}", *map(str, _sources())]
-        _told(command, f"assay's programs could not be compiled for Spark {spark.version}", spark)
+        _output_of(command, f"assay's programs could not be compiled for Spark {spark.version}", spark)
         aside = Path(scratch) / _JAR
         with zipfile.ZipFile(aside, "w") as jar:
             for path in sorted(classes.rglob("*.class")):
                 jar.write(path, path.relative_to(classes))
         asked = ["java", "-Xmx256m", "-cp", f"{classes}:{spark.home}/jars/*", _DEFAULTS_PROGRAM]
-        told = _told(asked, f"Spark {spark.version} does not tell its defaults", spark)
-        (target.parent / _DEFAULTS).write_text(told)
+        defaults = _output_of(asked, f"Spark {spark.version} does not tell its defaults", spark)
+        (target.parent / _DEFAULTS).write_text(defaults)
         aside.replace(target)
 
 
-def _told(command: list[str], otherwise: str, spark: SparkDistribution) -> str:
+def _output_of(command: list[str], otherwise: str, spark: SparkDistribution) -> str:
     """Return what a command printed; EngineError with its first lines where it failed."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILE_TIMEOUT_S, check=False)
     if done.returncode != 0:
-        lines = (done.stderr + done.stdout).strip().splitlines()[:_LINES_TOLD]
+        lines = (done.stderr + done.stdout).strip().splitlines()[:_ERROR_LINES_MAX]
         hint = f"use a JDK of Java {_release(spark)} or newer"
         raise EngineError(f"{otherwise}:\n{chr(10).join(lines)}", where=command[0], hint=hint)
     return done.stdout

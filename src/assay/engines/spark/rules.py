@@ -130,11 +130,11 @@ class SparkRules:
 
     def warnings(self, parameters: Mapping[str, str], cluster: Cluster) -> tuple[str, ...]:
         """Tell what Hadoop's rules tell, and that dynamic allocation goes without a shuffle service."""
-        told = self.hadoop.warnings(parameters, cluster)
+        texts = self.hadoop.warnings(parameters, cluster)
         if not settings.dynamic(parameters) or cluster.attached:
-            return told
+            return texts
         words = "spark.dynamicAllocation.enabled: executors that hold shuffle files stay, as no shuffle service runs"
-        return (*told, words)
+        return (*texts, words)
 
     def carried_by_job(self, name: str) -> bool:
         """Say so of all that is Spark's but its master, and of what a Hadoop job carries."""
@@ -205,14 +205,14 @@ def _crowded(parameters: Mapping[str, str], workers: int, asked_mb: int) -> Iter
         return -(-wanted_mb // max(1, smallest)) * max(1, smallest)
 
     master = rounded(settings.container_mb(parameters, settings.MASTER_MEMORY, settings.MASTER_OVERHEAD))
-    each = rounded(asked_mb)
-    fit = gives // each * (workers - 1) + max(0, gives - master) // each
+    executor_mb = rounded(asked_mb)
+    fit = gives // executor_mb * (workers - 1) + max(0, gives - master) // executor_mb
     wanted = settings.executors(parameters, workers)
     if wanted > fit:
         counted = settings.MOST_EXECUTORS if settings.dynamic(parameters) else settings.EXECUTORS
         names = (counted, settings.MEMORY, settings.OVERHEAD, containers.NODE_MEMORY)
-        beside = f"beside the ApplicationMaster's {master} MiB on {workers} workers that give {gives} MiB each"
-        yield Mistake(names, f"{wanted} executors of {each} MiB are wanted, and {fit} fit {beside}")
+        remainder = f"beside the ApplicationMaster's {master} MiB on {workers} workers that give {gives} MiB each"
+        yield Mistake(names, f"{wanted} executors of {executor_mb} MiB are wanted, and {fit} fit {remainder}")
 
 
 def _more_than_most(parameters: Mapping[str, str], workers: int) -> Iterator[Mistake]:

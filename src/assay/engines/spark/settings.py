@@ -178,14 +178,16 @@ def program_settings(deployment: Deployment, parameters: Mapping[str, str], spar
     ``spark``: what follows from where Spark lies (class path, master). Hadoop's own parameters that a job carries go
     along as ``spark.hadoop.…``.
     """
-    cluster, own = deployment.cluster, of_spark(parameters)
+    cluster, spark_settings = deployment.cluster, of_spark(parameters)
     master = deployment.host(cluster.master)
     marker = f"-Dassay.deployment={deployment.marker}"
     executor_options = " ".join(
-        part for part in (own.get("spark.executor.extraJavaOptions", deployment.task_java_options), marker) if part
+        part
+        for part in (spark_settings.get("spark.executor.extraJavaOptions", deployment.task_java_options), marker)
+        if part
     )
     fixed = {
-        MOST_EXECUTORS if dynamic(own) else EXECUTORS: str(executors(own, len(cluster.workers))),
+        MOST_EXECUTORS if dynamic(spark_settings) else EXECUTORS: str(executors(spark_settings, len(cluster.workers))),
         "spark.driver.host": master,
         "spark.driver.bindAddress": master,
         "spark.local.dir": f"{deployment.scratch}/spark",
@@ -194,16 +196,18 @@ def program_settings(deployment: Deployment, parameters: Mapping[str, str], spar
         "spark.yarn.am.extraJavaOptions": f"{deployment.task_java_options} {marker}".strip(),
         **spark,
     }
-    if not on_yarn(own):  # which knows of no number of executors, only of all their cores
-        fixed["spark.cores.max"] = str(executors(own, len(cluster.workers)) * max(1, whole(own, CORES)))
+    if not on_yarn(spark_settings):  # which knows of no number of executors, only of all their cores
+        fixed["spark.cores.max"] = str(
+            executors(spark_settings, len(cluster.workers)) * max(1, whole(spark_settings, CORES))
+        )
     if cluster.java_home:
         home = cluster.java_home
         fixed |= {"spark.executorEnv.JAVA_HOME": home, "spark.yarn.appMasterEnv.JAVA_HOME": home}
     carried = {name: value for name, value in of_hadoop(parameters).items() if name.startswith("dfs.")}
     hadoop = {f"spark.hadoop.{name}": value for name, value in normalised(carried).items()}
     # Spark's own master asks for none before a program begins, and the program would wait for all of them in vain.
-    coming = {REGISTERED: "0.0"} if dynamic(own) else {}
-    return {**BY_DEFAULT, **coming, **hadoop, **own, **fixed}
+    coming = {REGISTERED: "0.0"} if dynamic(spark_settings) else {}
+    return {**BY_DEFAULT, **coming, **hadoop, **spark_settings, **fixed}
 
 
 def event_directory(deployment: Deployment) -> str:

@@ -78,8 +78,8 @@ class Standalone:
 
     async def _worker(self, node: Node) -> None:
         memory = containers.node_memory_mb(self.parameters)
-        own = self._deployment.host(node)
-        arguments = ["--host", own, "--webui-port", "0", "--cores", str(_CORES), "--memory", f"{memory}m"]
+        host = self._deployment.host(node)
+        arguments = ["--host", host, "--webui-port", "0", "--cores", str(_CORES), "--memory", f"{memory}m"]
         arguments += ["--work-dir", f"{self.daemons.home}/spark-work", self.url]
         local = ",".join(self._deployment.intermediate_directories(node))
         await self._spawn(node, WORKER, f"{_PACKAGE}.worker.Worker", arguments, {"SPARK_LOCAL_DIRS": local})
@@ -113,20 +113,20 @@ class Standalone:
             return 0
         return sum(worker.get("state") == "ALIVE" for worker in answer.get("workers") or [])
 
-    def _places(self) -> list[tuple[str, str]]:
+    def _daemon_names(self) -> list[tuple[str, str]]:
         """Return node and name of each daemon."""
         cluster = self._deployment.cluster
         return [(cluster.master.name, MASTER), *((node.name, WORKER) for node in cluster.workers)]
 
     def pid_files(self) -> dict[str, dict[str, str]]:
         """Return node name to the pid file of each daemon there, by its name."""
-        found: dict[str, dict[str, str]] = {}
-        for node, name in self._places():
-            found.setdefault(node, {})[name] = self.daemons.pid_file(name)
-        return found
+        files: dict[str, dict[str, str]] = {}
+        for node, name in self._daemon_names():
+            files.setdefault(node, {})[name] = self.daemons.pid_file(name)
+        return files
 
     async def _dead(self) -> list[str]:
-        return await self.daemons.dead_of([(node, [name]) for node, name in self._places()])
+        return await self.daemons.dead_of([(node, [name]) for node, name in self._daemon_names()])
 
     async def health_check(self) -> str | None:
         """Return which daemon died, or that not every worker is live."""
@@ -137,11 +137,11 @@ class Standalone:
 
     async def logs(self) -> dict[str, bytes]:
         """Return ``node-daemon.log`` to its last 400 lines."""
-        return await self.daemons.last_lines(self._places())
+        return await self.daemons.last_lines(self._daemon_names())
 
     async def stop(self) -> None:
         """End them; they keep nothing that is read again."""
         script = 'test -e "$1" && kill -9 $(cat "$1") && rm -f "$1"'
-        for node, name in self._places():
+        for node, name in self._daemon_names():
             command = ["sh", "-c", script, "sh", self.daemons.pid_file(name)]
             await self.daemons.transports[node].run(command, timeout_s=_COMMAND_TIMEOUT_S, check=False)

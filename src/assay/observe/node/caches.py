@@ -120,10 +120,10 @@ def count_file(path: str, counter: Counter) -> int:
             return 0
         raise UnknownError("%s: %s" % (path, error.strerror)) from error
     try:
-        found = os.fstat(fd)
-        if found.st_mode & 0o170000 != 0o100000 or not found.st_size:
+        status = os.fstat(fd)
+        if status.st_mode & 0o170000 != 0o100000 or not status.st_size:
             return 0
-        return counter.resident_bytes(fd, found.st_size)
+        return counter.resident_bytes(fd, status.st_size)
     finally:
         os.close(fd)
 
@@ -139,8 +139,8 @@ def try_count(directories: List[str], budget_s: float) -> Tuple[Optional[int], O
 def cached_bytes() -> int:
     """Return Cached of /proc/meminfo."""
     with open("/proc/meminfo") as file:
-        found = re.search(r"^Cached:\s+(\d+)", file.read(), re.M)
-    return int(found.group(1)) * 1024 if found else 0
+        match = re.search(r"^Cached:\s+(\d+)", file.read(), re.M)
+    return int(match.group(1)) * 1024 if match else 0
 
 
 def drop() -> Optional[str]:
@@ -173,10 +173,10 @@ def drop_by_sudo() -> Optional[str]:
         return "sudo does not answer within %d s" % SUDO_TIMEOUT_S
     if done.returncode == 0:
         return None
-    said = done.stderr.decode("utf-8", "replace").strip()
-    if "password" in said or "terminal" in said:
+    message = done.stderr.decode("utf-8", "replace").strip()
+    if "password" in message or "terminal" in message:
         return "sudo asks for a password; " + rule
-    return "sudo refuses (%s); %s" % (said, rule)
+    return "sudo refuses (%s); %s" % (message, rule)
 
 
 def user_name() -> str:

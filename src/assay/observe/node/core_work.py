@@ -27,10 +27,10 @@ def main() -> None:
     text = " ".join(words).encode() * 4
 
     def count() -> object:
-        found: Dict[str, int] = {}
+        counts: Dict[str, int] = {}
         for word in words * 4:
-            found[word] = found.get(word, 0) + 1
-        return found
+            counts[word] = counts.get(word, 0) + 1
+        return counts
 
     work: Dict[str, Callable[[], object]] = {
         "sort": lambda: sorted(keys),

@@ -86,10 +86,10 @@ def cpu() -> Dict[str, Any]:
 
 def memory() -> Dict[str, Any]:
     """Return memory and swap in bytes."""
-    found = dict(re.findall(r"^(\w+):\s+(\d+)", text_of("/proc/meminfo") or "", re.M))
+    values = dict(re.findall(r"^(\w+):\s+(\d+)", text_of("/proc/meminfo") or "", re.M))
     return {
-        "total_bytes": int(found.get("MemTotal", 0)) * 1024,
-        "swap_bytes": int(found.get("SwapTotal", 0)) * 1024,
+        "total_bytes": int(values.get("MemTotal", 0)) * 1024,
+        "swap_bytes": int(values.get("SwapTotal", 0)) * 1024,
         "transparent_hugepage": chosen(text_of("/sys/kernel/mm/transparent_hugepage/enabled")),
         "transparent_hugepage_defrag": chosen(text_of("/sys/kernel/mm/transparent_hugepage/defrag")),
     }
@@ -113,26 +113,26 @@ def disk(folder: str) -> Dict[str, Any]:
 
 def disks(mounted: List[str]) -> Dict[str, Any]:
     """Return all block devices that have a size; loop and RAM devices only when they are among the mounted."""
-    found = {os.path.basename(folder): disk(folder) for folder in sorted(glob.glob("/sys/block/*"))}
+    all_disks = {os.path.basename(folder): disk(folder) for folder in sorted(glob.glob("/sys/block/*"))}
     return {
-        name: each
-        for name, each in found.items()
-        if each["size_bytes"] and (each["device"] in mounted or not re.match("(loop|ram|zram)[0-9]", name))
+        name: properties
+        for name, properties in all_disks.items()
+        if properties["size_bytes"] and (properties["device"] in mounted or not re.match("(loop|ram|zram)[0-9]", name))
     }
 
 
 def nics() -> Dict[str, Any]:
     """Return all interfaces but lo."""
-    found = {}
+    interfaces = {}
     for folder in sorted(glob.glob("/sys/class/net/*")):
         if os.path.basename(folder) != "lo" and os.path.isdir(folder):
             speed = number_of(os.path.join(folder, "speed"))
-            found[os.path.basename(folder)] = {
+            interfaces[os.path.basename(folder)] = {
                 "mtu_bytes": number_of(os.path.join(folder, "mtu")),
                 "speed_mbit_per_s": speed if speed and speed > 0 else None,
                 "state": text_of(os.path.join(folder, "operstate")),
             }
-    return found
+    return interfaces
 
 
 def unescaped(word: str) -> str:
@@ -142,11 +142,11 @@ def unescaped(word: str) -> str:
 
 def all_mounts() -> List[Dict[str, Any]]:
     """Return all mounts, as proc(5) describes /proc/self/mountinfo."""
-    found = []
+    entries = []
     for line in (text_of("/proc/self/mountinfo") or "").splitlines():
         left, _, right = line.partition(" - ")
         words, kind = left.split(), right.split(None, 2)
-        found.append(
+        entries.append(
             {
                 "mount_point": unescaped(words[4]),
                 "device": words[2],
@@ -156,14 +156,14 @@ def all_mounts() -> List[Dict[str, Any]]:
                 "super_options": kind[2] if len(kind) > 2 else "",
             }
         )
-    return found
+    return entries
 
 
 def holder(directory: str, mounts: List[Dict[str, Any]]) -> Optional[Dict[str, Any]]:
     """Return the mount on which a directory lies: the longest mount point above it, the last mounted of equals."""
     path = os.path.realpath(directory)
-    above = [each for each in mounts if (path + "/").startswith(each["mount_point"].rstrip("/") + "/")]
-    return max(reversed(above), key=lambda each: len(each["mount_point"])) if above else None
+    above = [entry for entry in mounts if (path + "/").startswith(entry["mount_point"].rstrip("/") + "/")]
+    return max(reversed(above), key=lambda entry: len(entry["mount_point"])) if above else None
 
 
 def file_systems(directories: List[str]) -> Dict[str, Any]:
@@ -171,15 +171,17 @@ def file_systems(directories: List[str]) -> Dict[str, Any]:
     mounts = all_mounts()
     holders = {directory: holder(directory, mounts) for directory in directories}
     kept = {
-        each["mount_point"]: each for each in mounts if each["source"].startswith("/dev/") or each in holders.values()
+        entry["mount_point"]: entry
+        for entry in mounts
+        if entry["source"].startswith("/dev/") or entry in holders.values()
     }
-    for point, each in kept.items():
+    for point, entry in kept.items():
         try:
             room = os.statvfs(point)
         except OSError:
             continue
-        each["size_bytes"] = room.f_blocks * room.f_frsize
-    points = {directory: each["mount_point"] if each else None for directory, each in holders.items()}
+        entry["size_bytes"] = room.f_blocks * room.f_frsize
+    points = {directory: entry["mount_point"] if entry else None for directory, entry in holders.items()}
     return {"mounts": kept, "directories": points}
 
 
@@ -214,7 +216,7 @@ def limits() -> Dict[str, Any]:
         "locked_memory_bytes": resource.RLIMIT_MEMLOCK,
     }
     return {
-        name: [None if each == resource.RLIM_INFINITY else each for each in resource.getrlimit(kind)]
+        name: [None if value == resource.RLIM_INFINITY else value for value in resource.getrlimit(kind)]
         for name, kind in kinds.items()
     }
 
@@ -227,11 +229,11 @@ def distribution() -> Optional[str]:
 
 def cgroup_versions() -> Dict[str, List[str]]:
     """Return the controllers of each mounted version."""
-    v1 = [each["super_options"] for each in all_mounts() if each["type"] == "cgroup"]
+    v1 = [entry["super_options"] for entry in all_mounts() if entry["type"] == "cgroup"]
     names = sorted({word for options in v1 for word in options.split(",") if word in CONTROLLERS})
-    v2 = [each["mount_point"] for each in all_mounts() if each["type"] == "cgroup2"]
-    found = (text_of(os.path.join(v2[0], "cgroup.controllers")) or "").split() if v2 else []
-    return {"v1": names, "v2": found}
+    v2 = [entry["mount_point"] for entry in all_mounts() if entry["type"] == "cgroup2"]
+    controllers = (text_of(os.path.join(v2[0], "cgroup.controllers")) or "").split() if v2 else []
+    return {"v1": names, "v2": controllers}
 
 
 def main() -> None:
@@ -239,7 +241,7 @@ def main() -> None:
     options = json.loads(sys.argv[1])
     sysctls = {name: text_of("/proc/sys/" + name.replace(".", "/")) for name in SYSCTLS}
     systems = file_systems(options["directories"])
-    mounted = [each["device"] for each in systems["mounts"].values()]
+    mounted = [entry["device"] for entry in systems["mounts"].values()]
     print(
         json.dumps(
             {

@@ -16,7 +16,7 @@ WAIT_S = 8.0
 """For the other side to come, and for a connection."""
 
 
-def said(values: Dict[str, Any]) -> None:
+def print_line(values: Dict[str, Any]) -> None:
     """Print a line now."""
     print(json.dumps(values), flush=True)
 
@@ -39,7 +39,7 @@ def listen(seconds: float, word: bytes) -> None:
     server.bind(("", 0))
     server.listen(4)
     server.settimeout(WAIT_S)
-    said({"port": server.getsockname()[1]})
+    print_line({"port": server.getsockname()[1]})
     deadline = time.monotonic() + WAIT_S
     while time.monotonic() < deadline:
         connection, _ = server.accept()
@@ -52,7 +52,7 @@ def listen(seconds: float, word: bytes) -> None:
             heard += more
         if heard == word:
             count, took_s = taken(connection, time.monotonic() + seconds + WAIT_S)
-            said({"bytes": count, "seconds": took_s})
+            print_line({"bytes": count, "seconds": took_s})
             return
         connection.close()
 
@@ -67,7 +67,7 @@ def send(host: str, port: int, seconds: float, word: bytes) -> None:
         connection.sendall(chunk)
         count += len(chunk)
     connection.close()
-    said({"bytes": count, "seconds": time.monotonic() - began})
+    print_line({"bytes": count, "seconds": time.monotonic() - began})
 
 
 def main() -> None:
@@ -80,7 +80,7 @@ def main() -> None:
         else:
             listen(options["seconds"], word)
     except OSError as error:
-        said({"error": str(error)})
+        print_line({"error": str(error)})
 
 
 if __name__ == "__main__":

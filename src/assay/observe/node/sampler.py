@@ -67,8 +67,8 @@ class Memory:
 
     def sample(self) -> Any:
         """Return KiB."""
-        found = dict(self.pattern.findall(self.file.read()))
-        return [int(found.get(key, 0)) for key in MEMORY_KEYS]
+        values = dict(self.pattern.findall(self.file.read()))
+        return [int(values.get(key, 0)) for key in MEMORY_KEYS]
 
 
 class Pressure:
@@ -79,7 +79,7 @@ class Pressure:
 
     def sample(self) -> Any:
         """Return cpu some, io some, io full, memory some, memory full."""
-        cpu, io, memory = [re.findall(b"total=([0-9]+)", each.read()) for each in self.files]
+        cpu, io, memory = [re.findall(b"total=([0-9]+)", file.read()) for file in self.files]
         return [int(total) for total in cpu[:1] + io[:2] + memory[:2]]
 
 
@@ -92,14 +92,14 @@ class DiskCounters:
 
     def sample(self) -> Any:
         """Return for each disk: reads, sectors, ms, writes, sectors, ms, ms busy, ms queued, merged reads, writes."""
-        found = {}
+        values = {}
         for line in self.file.read().split(b"\n"):
             words = line.split(None, 2)
             if len(words) == 3:
                 for name in self.names.get(words[0] + b":" + words[1], ()):
                     w = words[2].split()
-                    found[name] = [int(w[i]) for i in (1, 3, 4, 5, 7, 8, 10, 11, 2, 6)]
-        return found
+                    values[name] = [int(w[i]) for i in (1, 3, 4, 5, 7, 8, 10, 11, 2, 6)]
+        return values
 
 
 class Nics:
@@ -114,14 +114,14 @@ class Nics:
 
     def sample(self) -> Any:
         """Return for each NIC: bytes received, bytes sent."""
-        found = {}
+        values = {}
         for line in self.file.read().split(b"\n")[2:]:
             name, colon, rest = line.partition(b":")
             nic = name.strip().decode("utf-8", "replace")
             if colon and (nic in self.names if self.names is not None else nic != "lo"):
                 words = rest.split()
-                found[nic] = [int(words[0]), int(words[8])]
-        return found
+                values[nic] = [int(words[0]), int(words[8])]
+        return values
 
 
 class Cgroup:
@@ -154,8 +154,8 @@ def device_number(target: str) -> str:
     """Return "major:minor" of a device file, or of the file system on which a directory lies."""
     if re.match("^[0-9]+:[0-9]+$", target):
         return target
-    found = os.stat(target)
-    number = found.st_rdev if stat.S_ISBLK(found.st_mode) else found.st_dev
+    status = os.stat(target)
+    number = status.st_rdev if stat.S_ISBLK(status.st_mode) else status.st_dev
     return "%d:%d" % (os.major(number), os.minor(number))
 
 

@@ -78,7 +78,7 @@ def user_of(folder: str) -> str:
 
 def properties(folder: str) -> Dict[str, str]:
     """Return what the configuration files of a Hadoop directory set."""
-    found = {}  # type: Dict[str, str]
+    values = {}  # type: Dict[str, str]
     for name in ("core-site.xml", "hdfs-site.xml", "yarn-site.xml", "mapred-site.xml"):
         try:
             tree = ElementTree.parse(os.path.join(folder, name))  # noqa: S314 - the host's own settings
@@ -87,8 +87,8 @@ def properties(folder: str) -> Dict[str, str]:
         for entry in tree.iter("property"):
             key, value = entry.findtext("name"), entry.findtext("value")
             if key and value:
-                found[key.strip()] = value.strip()
-    return found
+                values[key.strip()] = value.strip()
+    return values
 
 
 def is_configuration(folder: str) -> bool:
@@ -132,46 +132,46 @@ def answer(address: str, path: str) -> Any:
 def reached(settings: Dict[str, str], role: str) -> List[str]:
     """Return the addresses at which a daemon of this host may serve HTTP, the likeliest first."""
     key, port, _ = WEB[role]
-    own = os.uname().nodename
+    host_name = os.uname().nodename
     wanted = [value for name, value in settings.items() if name == key or name.startswith(key + ".")]
-    hosts = [re.sub(r"^(0\.0\.0\.0)?:", own + ":", value) for value in wanted if ":" in value]
+    hosts = [re.sub(r"^(0\.0\.0\.0)?:", host_name + ":", value) for value in wanted if ":" in value]
     named = [settings[name] for name in settings if name.startswith("yarn.resourcemanager.hostname")]
     if role == "resourcemanager":
         hosts += ["%s:%d" % (host, port) for host in named]
-    return list(dict.fromkeys([*hosts, "%s:%d" % (own, port), "127.0.0.1:%d" % port]))
+    return list(dict.fromkeys([*hosts, "%s:%d" % (host_name, port), "127.0.0.1:%d" % port]))
 
 
 def state(settings: Dict[str, str], role: str) -> Dict[str, Any]:
     """Return what a daemon tells of itself: address, version, whether it is the active one, safe mode, live nodes."""
     if role not in WEB:
         return {}
-    told, address = None, None
+    report, address = None, None
     for address in reached(settings, role):
-        told = answer(address, WEB[role][2])
-        if told is not None:
+        report = answer(address, WEB[role][2])
+        if report is not None:
             break
-    if told is None:
+    if report is None:
         return {}
-    found = {"address": address}  # type: Dict[str, Any]
-    if "beans" in told:
-        beans = {key: value for bean in told["beans"] for key, value in bean.items()}
-        found["version"] = str(beans.get("Version") or "").split(",")[0] or None
-        found["active"] = {"active": True, "standby": False}.get(str(beans.get("State") or beans.get("tag.HAState")))
-        found["safe_mode"] = bool(beans["Safemode"]) if "Safemode" in beans else None
+    daemon = {"address": address}  # type: Dict[str, Any]
+    if "beans" in report:
+        beans = {key: value for bean in report["beans"] for key, value in bean.items()}
+        daemon["version"] = str(beans.get("Version") or "").split(",")[0] or None
+        daemon["active"] = {"active": True, "standby": False}.get(str(beans.get("State") or beans.get("tag.HAState")))
+        daemon["safe_mode"] = bool(beans["Safemode"]) if "Safemode" in beans else None
         try:
-            found["live"] = sorted(name.split(":")[0] for name in json.loads(beans.get("LiveNodes") or "{}"))
+            daemon["live"] = sorted(name.split(":")[0] for name in json.loads(beans.get("LiveNodes") or "{}"))
         except ValueError:
             pass
     else:
-        told = next(iter(told.values()))
-        found["version"] = told.get("hadoopVersion")
-        found["active"] = {"ACTIVE": True, "STANDBY": False}.get(told.get("haState", ""))
-    if role == "resourcemanager" and found["active"] is not False and address:
+        report = next(iter(report.values()))
+        daemon["version"] = report.get("hadoopVersion")
+        daemon["active"] = {"ACTIVE": True, "STANDBY": False}.get(report.get("haState", ""))
+    if role == "resourcemanager" and daemon["active"] is not False and address:
         metrics = (answer(address, "/ws/v1/cluster/metrics") or {}).get("clusterMetrics", {})
-        found["running_jobs"] = metrics.get("appsRunning")
-        found["containers"] = metrics.get("containersAllocated")
-        found["unhealthy"] = metrics.get("unhealthyNodes")
-    return found
+        daemon["running_jobs"] = metrics.get("appsRunning")
+        daemon["containers"] = metrics.get("containersAllocated")
+        daemon["unhealthy"] = metrics.get("unhealthyNodes")
+    return daemon
 
 
 def open_files(process: str) -> Optional[int]:
@@ -190,7 +190,7 @@ def same_host(process: str) -> bool:
 
 def daemons() -> List[Dict[str, Any]]:
     """Return every daemon of Hadoop and Spark, with where it is configured and what it says."""
-    found = []
+    states = []
     for process in sorted(glob.glob("/proc/[0-9]*"), key=lambda path: int(path[6:])):
         words = (text_of(process + "/cmdline") or "").split("\0")
         role = next((ROLES[word] for word in words if word in ROLES), None)
@@ -198,8 +198,8 @@ def daemons() -> List[Dict[str, Any]]:
             continue
         folder = configuration_of(words) or next(filter(is_configuration, USUAL_CONFIGURATION), None)
         settings = properties(folder) if folder else {}
-        told = state(settings, role)
-        found.append(
+        daemon_state = state(settings, role)
+        states.append(
             {
                 "role": role,
                 "user": user_of(process),
@@ -208,11 +208,11 @@ def daemons() -> List[Dict[str, Any]]:
                 "settings": {name: settings[name] for name in SETTINGS if name in settings},
                 "by_assay": any(word.startswith("-Dassay.deployment=") for word in words),
                 "open_files": open_files(process),
-                **told,
-                "version": told.get("version") or version_of(words),
+                **daemon_state,
+                "version": daemon_state.get("version") or version_of(words),
             }
         )
-    return found
+    return states
 
 
 def clients() -> Dict[str, Any]:
@@ -226,11 +226,11 @@ def clients() -> Dict[str, Any]:
 
 def javas() -> Dict[str, Any]:
     """Return the version of each installed Java by its directory, and of the one that logins find."""
-    found = {}
+    versions = {}
     for release in sorted(glob.glob("/usr/lib/jvm/*/release") + glob.glob("/opt/*/release")):
         match = re.search(r'^JAVA_VERSION="([^"]+)"', text_of(release) or "", re.M)
         if match:
-            found[os.path.realpath(os.path.dirname(release))] = match.group(1)
+            versions[os.path.realpath(os.path.dirname(release))] = match.group(1)
     program = shutil.which("java")
     version = None
     if program:
@@ -247,7 +247,7 @@ def javas() -> Dict[str, Any]:
         except (OSError, subprocess.TimeoutExpired):
             pass
     home = os.path.dirname(os.path.dirname(os.path.realpath(program))) if program else None
-    return {"home": home, "version": version, "installed": found}
+    return {"home": home, "version": version, "installed": versions}
 
 
 def timers() -> List[str]:
@@ -269,7 +269,7 @@ def main() -> None:
     starting = timers()
     enforce = text_of("/sys/fs/selinux/enforce")
     tables = [text_of("/proc/net/ip_tables_names"), text_of("/proc/net/ip6_tables_names")]
-    found = {
+    answer = {
         "daemons": daemons(),
         "clients": clients(),
         "java": javas(),
@@ -281,7 +281,7 @@ def main() -> None:
         "firewall_tables": sorted({word for table in tables for word in (table or "").split()}),
         "default_open_files": text_of("/proc/sys/fs/nr_open"),
     }
-    print(json.dumps(found))
+    print(json.dumps(answer))
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ def number_of(path: str) -> Optional[int]:
         return None
 
 
-def said(argv: List[str]) -> Optional[str]:
+def output_of(argv: List[str]) -> Optional[str]:
     """Return what a command prints; None when it is not there, fails or takes too long."""
     try:
         done = subprocess.run(
@@ -112,8 +112,12 @@ def block(name: str, folder: str) -> Dict[str, Any]:
 
 def blocks() -> Dict[str, Any]:
     """Return all block devices that have a size, partitions too."""
-    found = {name: block(name, "/sys/class/block/" + name) for name in sorted(os.listdir("/sys/class/block"))}
-    return {name: each for name, each in found.items() if each["size_bytes"] and not re.match("(ram|zram)[0-9]", name)}
+    devices = {name: block(name, "/sys/class/block/" + name) for name in sorted(os.listdir("/sys/class/block"))}
+    return {
+        name: device
+        for name, device in devices.items()
+        if device["size_bytes"] and not re.match("(ram|zram)[0-9]", name)
+    }
 
 
 def unescaped(word: str) -> str:
@@ -123,7 +127,7 @@ def unescaped(word: str) -> str:
 
 def mounts() -> List[Dict[str, Any]]:
     """Return the mounts of block devices and of /tmp and /dev/shm, the last of those on one point, with their room."""
-    found = {}
+    points = {}
     for line in (text_of("/proc/self/mountinfo") or "").splitlines():
         left, _, right = line.partition(" - ")
         words, kind = left.split(), right.split(None, 2)
@@ -136,7 +140,7 @@ def mounts() -> List[Dict[str, Any]]:
             continue
         if not os.path.isdir(point):
             continue
-        found[point] = {
+        points[point] = {
             "point": point,
             "device": words[2],
             "source": unescaped(kind[1]),
@@ -149,7 +153,7 @@ def mounts() -> List[Dict[str, Any]]:
             "free_inodes": room.f_favail,
             "writable": os.access(point, os.W_OK),
         }
-    return [found[point] for point in sorted(found)]
+    return [points[point] for point in sorted(points)]
 
 
 def owner(path: str) -> Dict[str, Any]:
@@ -244,7 +248,7 @@ def names(peers: List[str]) -> Dict[str, Any]:
     entered = os.environ.get("SSH_CONNECTION", "").split()
     address = entered[2] if len(entered) == 4 else None
     carrier = None
-    for line in (said(["ip", "-o", "-4", "addr"]) or "").splitlines():
+    for line in (output_of(["ip", "-o", "-4", "addr"]) or "").splitlines():
         words = line.split()
         if address and len(words) > 3 and words[3].split("/")[0] == address:
             carrier = words[1].split("@")[0]
@@ -264,9 +268,9 @@ def packet(neighbour: Optional[str], mtu_bytes: Optional[int]) -> Optional[bool]
     if not neighbour or not mtu_bytes or not shutil.which("ping"):
         return None
     ping = ["ping", "-c", "1", "-W", "1", "-q"]
-    if said([*ping, neighbour]) is None:
+    if output_of([*ping, neighbour]) is None:
         return None
-    return said([*ping, "-M", "do", "-s", str(mtu_bytes - 28), neighbour]) is not None
+    return output_of([*ping, "-M", "do", "-s", str(mtu_bytes - 28), neighbour]) is not None
 
 
 def clock() -> Dict[str, Any]:
@@ -337,7 +341,7 @@ def user() -> Dict[str, Any]:
     number = os.getuid()
     sudo = "root" if number == 0 else "none"
     if number and shutil.which("sudo"):
-        sudo = "free" if said(["sudo", "-n", "true"]) is not None else "password"
+        sudo = "free" if output_of(["sudo", "-n", "true"]) is not None else "password"
     groups = []
     for group in os.getgroups():
         try:
@@ -383,26 +387,26 @@ def control_group() -> Dict[str, Any]:
 def health(names_of_disks: List[str], sudo: str) -> Dict[str, Optional[str]]:
     """Return what SMART says of each disk: PASSED, FAILED and so on; None where it can't be asked."""
     prefix = {"root": [], "free": ["sudo", "-n"]}.get(sudo)  # type: Any
-    found = {}  # type: Dict[str, Optional[str]]
+    states = {}  # type: Dict[str, Optional[str]]
     for name in names_of_disks:
-        text = said([*prefix, "smartctl", "-H", "/dev/" + name]) if prefix is not None else None
+        text = output_of([*prefix, "smartctl", "-H", "/dev/" + name]) if prefix is not None else None
         verdict = re.search(r"(?:test result|Health Status):\s*(\w+)", text or "")
-        found[name] = verdict.group(1) if verdict else None
-    return found
+        states[name] = verdict.group(1) if verdict else None
+    return states
 
 
 def main() -> None:
     """Print everything."""
     options = json.loads(sys.argv[1])
-    who, all_blocks, all_nics, called = user(), blocks(), nics(), names(options["peers"])
-    whole = [name for name, each in all_blocks.items() if each["kind"] == "disk"]
+    login, all_blocks, all_nics, called = user(), blocks(), nics(), names(options["peers"])
+    whole = [name for name, device in all_blocks.items() if device["kind"] == "disk"]
     carrier = all_nics.get(called["entered_nic"], {})
-    found = {
+    answer = {
         **called,
-        "user": who,
+        "user": login,
         "cpu": cpu(),
         "blocks": all_blocks,
-        "health": health(whole, who["sudo"]) if shutil.which("smartctl") else {},
+        "health": health(whole, login["sudo"]) if shutil.which("smartctl") else {},
         "mounts": mounts(),
         "directories": {path: owner(path) for path in options["directories"]},
         "nics": all_nics,
@@ -412,7 +416,7 @@ def main() -> None:
         "tools": {tool: shutil.which(tool) for tool in TOOLS},
         "clock": clock(),
     }
-    print(json.dumps(found))
+    print(json.dumps(answer))
 
 
 if __name__ == "__main__":

@@ -51,8 +51,8 @@ def text_of(path: str) -> Optional[str]:
 def state_of(pid_file: str) -> Optional[str]:
     """Return that the process in a pid file is "dead" or "stopped"; None where it is neither."""
     pid = text_of(pid_file)
-    told = text_of("/proc/%s/stat" % pid) if pid and pid.isdigit() else None
-    state = told.rpartition(")")[2].split()[0] if told else "X"
+    text = text_of("/proc/%s/stat" % pid) if pid and pid.isdigit() else None
+    state = text.rpartition(")")[2].split()[0] if text else "X"
     if state in "ZX":  # a zombie is dead too: in containers often nobody reaps it
         return "dead"
     return "stopped" if state == "T" else None
@@ -91,7 +91,7 @@ class KernelLog:
 
     def lines(self) -> List[str]:
         """Return the telling lines since the last call."""
-        found: List[str] = []
+        complete: List[str] = []
         read_bytes = 0
         while read_bytes < KERNEL_BYTES_MAX:
             try:
@@ -103,9 +103,9 @@ class KernelLog:
                 continue
             read_bytes += len(record)
             line = record.partition(b";")[2].split(b"\n")[0].decode("utf-8", "replace")
-            if TELLING.search(line) and len(found) < LINES_MAX and self.ours(line):
-                found.append(line[:300])
-        return found
+            if TELLING.search(line) and len(complete) < LINES_MAX and self.ours(line):
+                complete.append(line[:300])
+        return complete
 
     def ours(self, line: str) -> bool:
         """Say whether a line is of this node: its marks where the log is other nodes' too, else its devices."""
@@ -155,17 +155,17 @@ class PeerPings:
 
     def heard(self) -> Set[str]:
         """Return who has answered since the last call."""
-        found: Set[str] = set()
+        hosts: Set[str] = set()
         while True:
             try:
                 packet, sender = self.socket.recvfrom(1024)
             except BlockingIOError:
-                return found
+                return hosts
             except OSError:  # an error that came back for a request
                 continue
             answer = packet[self.header_bytes :]
             if answer[:1] == b"\0" and answer[8:] == self.mark and sender[0] in self.names:
-                found.add(self.names[sender[0]])
+                hosts.add(self.names[sender[0]])
 
     def request(self, number: int) -> bytes:
         """Return an echo request with the mark of this watch."""
@@ -179,24 +179,24 @@ class PeerPings:
 def killed(cgroup: Optional[str]) -> int:
     """Return how many processes the kernel has ended in a control group for lack of memory."""
     for name in ("memory.events", "memory.oom_control"):
-        found = re.search("^oom_kill ([0-9]+)", text_of(os.path.join(cgroup or "/nowhere", name)) or "", re.M)
-        if found:
-            return int(found.group(1))
+        match = re.search("^oom_kill ([0-9]+)", text_of(os.path.join(cgroup or "/nowhere", name)) or "", re.M)
+        if match:
+            return int(match.group(1))
     return 0
 
 
 def room(directories: Dict[str, str]) -> Dict[str, List[int]]:
     """Return for each device: bytes free for users, bytes in all, inodes free; -1 for all where it does not answer."""
-    found = {}
+    free = {}
     for name, directory in directories.items():
         try:
-            told = os.statvfs(directory)
+            space = os.statvfs(directory)
             # Some file systems count no inodes: then there are always enough.
-            inodes = told.f_favail if told.f_files else 1
-            found[name] = [told.f_bavail * told.f_frsize, told.f_blocks * told.f_frsize, inodes]
+            inodes = space.f_favail if space.f_files else 1
+            free[name] = [space.f_bavail * space.f_frsize, space.f_blocks * space.f_frsize, inodes]
         except OSError:
-            found[name] = [-1, -1, -1]
-    return found
+            free[name] = [-1, -1, -1]
+    return free
 
 
 def seen(directories: Dict[str, str], missing: Dict[str, str]) -> Dict[str, str]:
@@ -205,7 +205,7 @@ def seen(directories: Dict[str, str], missing: Dict[str, str]) -> Dict[str, str]
     A directory that is not there from the start, or may not be entered, as on hosts whose engine is somebody else's,
     tells nothing of its device: only one that stops answering does.
     """
-    found = {}
+    answer = {}
     for name, directory in directories.items():
         try:
             os.statvfs(directory)
@@ -214,8 +214,8 @@ def seen(directories: Dict[str, str], missing: Dict[str, str]) -> Dict[str, str]
             continue
         except OSError:
             pass
-        found[name] = directory
-    return found
+        answer[name] = directory
+    return answer
 
 
 def device_names(directories: Dict[str, str]) -> List[str]:
@@ -241,19 +241,19 @@ def of_devices(line: str, ours: Set[str], every: List[str]) -> bool:
 
 def stack_of(directories: List[str]) -> Set[str]:
     """Return the kernel's names of devices that directories lie on: partitions, disks, and what mappers stand on."""
-    found: Set[str] = set()
+    devices: Set[str] = set()
     left = device_names({path: path for path in directories})
     while left:
         name = left.pop()
-        if name in found or not os.path.exists(os.path.join(BLOCK, name)):
+        if name in devices or not os.path.exists(os.path.join(BLOCK, name)):
             continue
-        found.add(name)
+        devices.add(name)
         path = os.path.realpath(os.path.join(BLOCK, name))
         if os.path.exists(os.path.join(path, "partition")):
             left.append(os.path.basename(os.path.dirname(path)))
         slaves = os.path.join(path, "slaves")
         left += os.listdir(slaves) if os.path.isdir(slaves) else []
-    return found
+    return devices
 
 
 def stdin_ended(wait_s: float) -> bool:

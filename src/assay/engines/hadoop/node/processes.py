@@ -21,7 +21,7 @@ KEEPERS = ("NameNode", "DataNode")
 def find(marker: str) -> Processes:
     """Return (pid, main class) of every process of this user that carries the marker."""
     wanted = ("-Dassay.deployment=" + marker).encode()
-    found = []  # type: Processes
+    processes = []  # type: Processes
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) == os.getpid():
             continue
@@ -32,8 +32,8 @@ def find(marker: str) -> Processes:
             continue
         if wanted in arguments:
             mains = [a for a in arguments[1:] if a.startswith((b"org.apache.", b"io.github.assay"))]
-            found.append((int(name), mains[0].decode().rsplit(".", 1)[-1] if mains else "java"))
-    return found
+            processes.append((int(name), mains[0].decode().rsplit(".", 1)[-1] if mains else "java"))
+    return processes
 
 
 def send(processes: Processes, number: int) -> None:
@@ -48,18 +48,18 @@ def send(processes: Processes, number: int) -> None:
 def stop(marker: str, grace_s: float) -> Processes:
     """End every marked process and return the keepers that had to be killed."""
     deadline = time.monotonic() + grace_s
-    found = find(marker)
-    send([one for one in found if one[1] in KEEPERS], signal.SIGTERM)
-    while found and time.monotonic() < deadline:
-        send([one for one in found if one[1] not in KEEPERS], signal.SIGKILL)
+    processes = find(marker)
+    send([process for process in processes if process[1] in KEEPERS], signal.SIGTERM)
+    while processes and time.monotonic() < deadline:
+        send([process for process in processes if process[1] not in KEEPERS], signal.SIGKILL)
         time.sleep(0.05)
-        found = find(marker)
-    killed = [one for one in found if one[1] in KEEPERS]
+        processes = find(marker)
+    killed = [process for process in processes if process[1] in KEEPERS]
     limit = time.monotonic() + 10
-    while found and time.monotonic() < limit:
-        send(found, signal.SIGKILL)
+    while processes and time.monotonic() < limit:
+        send(processes, signal.SIGKILL)
         time.sleep(0.05)
-        found = find(marker)
+        processes = find(marker)
     return killed
 
 

@@ -25,7 +25,7 @@ def user_name(number: int) -> str:
         return str(number)
 
 
-def trouble_with(folder: str, room_bytes: int, own: bool) -> Optional[List[str]]:
+def trouble_with(folder: str, room_bytes: int, owned: bool) -> Optional[List[str]]:
     """Return why a folder can't be used and what to do; None where it can."""
     me = user_name(os.geteuid())
     probe = os.path.join(folder, ".assay-%d" % os.getpid())
@@ -51,8 +51,8 @@ def trouble_with(folder: str, room_bytes: int, own: bool) -> Optional[List[str]]
             os.unlink(probe)
         except OSError:
             pass
-    told = os.statvfs(folder)
-    free_bytes = told.f_bavail * told.f_frsize
+    space = os.statvfs(folder)
+    free_bytes = space.f_bavail * space.f_frsize
     if free_bytes < room_bytes:
         words = "%s has %.0f MB free, and daemons need %.0f MB before any data" % (
             folder,
@@ -61,7 +61,7 @@ def trouble_with(folder: str, room_bytes: int, own: bool) -> Optional[List[str]]
         )
         return [words, "free space on that device"]
     owner = os.stat(folder).st_uid
-    if own and os.geteuid() not in (0, owner):
+    if owned and os.geteuid() not in (0, owner):
         words = "%s belongs to %s, and a DataNode of %s sets its mode" % (folder, user_name(owner), me)
         return [words, "chown it to %s, or name another directory" % me]
     return None
@@ -81,8 +81,8 @@ def cluster_in(directory: str) -> Optional[str]:
     """Return the id of the HDFS that a directory belongs to; None where it holds none."""
     try:
         with open(os.path.join(directory, "current", "VERSION")) as file:
-            found = re.search("^clusterID=(\\S+)", file.read(), re.M)
-        return found.group(1) if found else None
+            match = re.search("^clusterID=(\\S+)", file.read(), re.M)
+        return match.group(1) if match else None
     except OSError:
         return None
 
@@ -90,16 +90,16 @@ def cluster_in(directory: str) -> Optional[str]:
 def main() -> None:
     """Print what was found."""
     options = json.loads(sys.argv[1])
-    own = set(options["own"])
-    tried = [trouble_with(folder, options["room_bytes"], folder in own) for folder in options["folders"]]
+    owned = set(options["own"])
+    tried = [trouble_with(folder, options["room_bytes"], folder in owned) for folder in options["folders"]]
     clusters = {directory: cluster_in(directory) for directory in options["metadata"]}
-    found = {
+    answer = {
         "troubles": [problem for problem in tried if problem],
         "unix_s": time.time(),
         "clusters": {directory: name for directory, name in clusters.items() if name},
     }
-    found.update(memory())
-    print(json.dumps(found))
+    answer.update(memory())
+    print(json.dumps(answer))
 
 
 if __name__ == "__main__":
