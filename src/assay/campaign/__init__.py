@@ -1,1 +1,1 @@
-"""A plan carried out: order, journal, cold caches, retries, resume."""
+"""A plan executed: order, journal, cold caches, retries, resume."""

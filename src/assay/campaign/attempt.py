@@ -33,7 +33,7 @@ _ALONE = AttemptContext()
 async def attempt(
     planned: PlannedRun, number: int, run_environment: RunEnvironment, context: AttemptContext = _ALONE
 ) -> CompletedRun:
-    """Carry out one attempt and return its record, whatever became of it.
+    """Execute one attempt and return its record, whatever became of it.
 
     Raises RepositoryError when what was done can't be kept: that is no failure of the run.
     """
@@ -55,7 +55,7 @@ async def attempt(
     if engine and (not ended_well or state.problem or cause):
         state.logs |= await engine.logs()
     attempted = FinishedAttempt(run_id, number, started, time.monotonic() - clock, cause)
-    # A million attempts take seconds, in which the event loop must go on.
+    # A million attempts take seconds, in which the event loop must continue.
     published = await asyncio.to_thread(
         recorded, planned, workload, workload.data_bytes(size), run_environment, context, state, attempted
     )
@@ -179,7 +179,7 @@ class _Attempt:
     ) -> None:
         run_environment, state = self.run_environment, self.state
         if not engine.facts.real:
-            state.validation = ValidationResult(())  # nothing was written that could be looked at
+            state.validation = ValidationResult(())  # nothing was written that could be examined
             return
         run_environment.show("validating")
         with state.exclude_time():

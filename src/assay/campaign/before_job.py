@@ -64,7 +64,7 @@ async def configure(
 async def ensure_input(
     needed: Input, engine: Engine, parameters: Mapping[str, str], *, timeout_s: float, show: Show
 ) -> dict[str, int]:
-    """Make the input unless it lies there complete; return what its manifest keeps, and those of what it is made from.
+    """Make the input unless it is there complete; return what its manifest keeps, and those of what it is made from.
 
     Raises EngineError when the generator fails or writes something else than was asked for.
     """
@@ -97,7 +97,7 @@ async def _read_manifest(needed: Input, storage: Storage) -> dict[str, int] | No
 
 
 async def is_complete(needed: Input, storage: Storage) -> bool:
-    """Say whether an input lies there as it was asked for: bytes, files, copies."""
+    """Say whether an input is there as it was asked for: bytes, files, copies."""
     stored = await storage.stored(needed.place)
     return (
         (not needed.exact or stored.length_bytes == needed.data_bytes)

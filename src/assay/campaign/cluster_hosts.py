@@ -1,4 +1,4 @@
-"""Where a plan is carried out: a lab that is up or is made for it, this machine, or the cluster's own hosts."""
+"""Where a plan is executed: a lab that is up or is made for it, this machine, or the cluster's own hosts."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

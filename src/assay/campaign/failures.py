@@ -19,7 +19,7 @@ _DISK_FULL = ("No space left on device", "Disk quota exceeded")
 
 
 def disk_is_full(text: str, words: Collection[str] = ()) -> bool:
-    """Say whether an error or a client's output tells of a full device; ``words``: the engine's own for that."""
+    """Say whether an error or a client's output describes a full device; ``words``: the engine's own for that."""
     return any(part in text for part in (*_DISK_FULL, *words))
 
 

@@ -1,7 +1,7 @@
-"""A campaign's folder in the repository: which plan, which runs were begun, and who is carrying it out.
+"""A campaign's folder in the repository: which plan, which runs were started, and which process executes it.
 
 ``campaigns/<id>/`` holds ``campaign.json``, the texts of the plan and its cluster file, ``lock`` (who carries it out),
-``now.json`` (what goes on this second) and ``journal.jsonl``, one JSON object a line with ``at_unix_s`` and ``event``::
+``now.json`` (the current step) and ``journal.jsonl``, one JSON object a line with ``at_unix_s`` and ``event``::
 
     connect a call of `assay run` reaches for the hosts
     start   this call: runs planned, done and left, restarts; the process that makes them
@@ -10,8 +10,8 @@
     end     the run's status, cause, failure class and duration
     stop    this call is over, and why
 
-What is finished is read from the bundles, which are the truth; the journal tells what was begun and cut off, and where
-the time went. A campaign goes on when its plan's fingerprint is the same and something of it is left.
+What is finished is read from the bundles, which are the truth; the journal tells what was started and cut off, and
+where the time went. A campaign continues when its plan's fingerprint is the same and something of it is left.
 """
 
 import json
@@ -69,17 +69,17 @@ class CampaignJournal:
         )
 
     def now(self, text: str) -> None:
-        """Replace what goes on this second; a reader sees the old text or the new one."""
+        """Replace the current step; a reader sees the old text or the new one."""
         written = self.folder / f"{NOW}.{os.getpid()}"
         try:
             written.write_text(json.dumps({"at_unix_s": round(time.time(), 3), "text": text}, ensure_ascii=False))
             written.replace(self.folder / NOW)
-        except OSError:  # a courtesy to whoever looks: a campaign does not end for it
+        except OSError:  # a courtesy to the code that looks: a campaign does not end for it
             written.unlink(missing_ok=True)
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Be the only one who carries out this campaign.
+        """Lock the campaign for this process.
 
         Raises RepositoryError when somebody else does, HostError where the repository's file system has no locks.
         """
@@ -101,7 +101,7 @@ class CampaignJournal:
 def find_campaign(
     campaigns: Path, plan: Plan, finished: Sequence[Run], schedule: Schedule, *, again: bool
 ) -> CampaignJournal | None:
-    """Return the campaign to go on with; None when a new one is due. Writes nothing.
+    """Return the campaign to continue with; None when a new one is due. Writes nothing.
 
     ``campaigns``: the repository's folder of them; ``finished``: its runs. With ``again``, a campaign that is complete
     is followed by a new one; without, it is returned as it is.
@@ -141,7 +141,7 @@ def _failure_explained(folder: Path) -> Iterator[None]:
 
 
 def create_campaign(campaigns: Path, plan: Plan, runs: int) -> CampaignJournal:
-    """Begin a campaign of so many runs: its folder, with the texts of its plan and cluster."""
+    """Begin a campaign of this many runs: its folder, with the texts of its plan and cluster."""
     campaign_id = new_run_id()
     folder = campaigns / campaign_id
     number = 1 + max((number for number, _, _ in _known(campaigns)), default=0)

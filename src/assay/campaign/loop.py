@@ -1,8 +1,8 @@
 """The runs of a campaign, one after another: attempts, retries by the class of their failure, publishing, when to end.
 
-In: a :class:`RunExecutor` that makes one attempt at a time, what is left to do, and whoever watches. Out: published
-bundles, the journal's lines, and what was made. Times are in seconds; clock and pause are given, so that tests need
-none.
+In: a :class:`RunExecutor` that makes one attempt at a time, what is left to do, and the code that watches. Out:
+published bundles, the journal's lines, and what was made. Times are in seconds; clock and pause are given, so that
+tests need none.
 """
 
 import asyncio
@@ -35,13 +35,13 @@ GIVEN_UP_IN_A_ROW_MAX = 3
 
 
 class ProgressObserver(Protocol):
-    """Whoever shows a campaign's progress."""
+    """Shows a campaign's progress."""
 
     def say(self, text: str) -> None:
         """Take a line that stays."""
 
     def step(self, text: str) -> None:
-        """Take what goes on now; the next call replaces it."""
+        """Take a description of the current step; the next call replaces it."""
 
     def begin(self, number: int, total: int, title: str, left_s: float | None) -> None:
         """Take that run ``number`` of ``total`` begins, with the expected time for all that is left, if it is known."""
@@ -51,7 +51,7 @@ class ProgressObserver(Protocol):
 
 
 class RunExecutor(Protocol):
-    """Whoever carries runs out on the cluster."""
+    """Executes runs on the cluster."""
 
     async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
         """Make one attempt and return its record, whatever became of it."""
@@ -88,7 +88,7 @@ class LoopResult:
     failures: Counter[str] = field(default_factory=Counter)
     """Attempts that were not valid, by failure class."""
     runs: int = 0
-    """Planned runs that were begun."""
+    """Planned runs that were started."""
     stopped: str | None = None
     """Why the call ended with runs left; None when it made all."""
     lab_lost: LabLostError | None = None
@@ -169,7 +169,7 @@ class Loop:
                 )
 
     def _asked_anew(self) -> list[tuple[PlannedRun, int]]:
-        """Ask what is left by the runs that are finished now, but for what this call has begun already."""
+        """Ask what is left by the runs that are finished now, but for what this call has started already."""
         finished = [run for run in self._history if run.campaign_id == self._journal.campaign_id]
         left = self._work.schedule.left_after(self._work.plan, finished)
         before, self._queue = self._queue, [item for item in left if item[0].key not in self._begun]

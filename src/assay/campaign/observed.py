@@ -1,7 +1,8 @@
-"""Watch hosts while somebody else's job runs, or for a time, and make a run of it: origin measured, workload observed.
+"""Watch hosts while an externally managed job runs, or for a time, and make a run of it: origin measured, workload
+observed.
 
 In: a cluster, open transports, what to wait for. Out: a :class:`~assay.campaign.run_environment.CompletedRun` with the
-samples of every node, and with jobs, tasks and phases where an engine tells of them. Nothing is submitted, dropped or
+samples of every node, and with jobs, tasks and phases where an engine describes them. Nothing is submitted, dropped or
 changed, and of a command only its program's name is kept: arguments may hold secrets.
 """
 
@@ -36,7 +37,7 @@ class ObservationRequest:
 
 
 async def unchanged_result(finished: ProgramResult) -> ProgramResult:
-    """Return it as it is: no engine tells of its jobs."""
+    """Return it as it is: no engine describes its jobs."""
     return finished
 
 

@@ -26,7 +26,7 @@ def sampler_options(node: Node, cgroup: Mapping[str, str] | None) -> SamplerOpti
 
 
 def unseen(cluster: Cluster) -> tuple[CodedWarning, ...]:
-    """Return what of the workers nobody could look at, where they may not be entered."""
+    """Return what of the workers no one could look at, where they may not be entered."""
     entered = {node.name for node in cluster.entered}
     names = [node.name for node in cluster.workers if node.name not in entered]
     if not names:

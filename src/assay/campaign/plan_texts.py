@@ -1,4 +1,4 @@
-"""The plans of a repository's campaigns as they were carried out.
+"""The plans of a repository's campaigns as they were executed.
 
 In: a repository's folder of campaigns. Out: each campaign's plan with its text, newest first. Reads only.
 """
@@ -50,7 +50,7 @@ def plan_text(campaigns: Path, campaign_id: str) -> str:
 
 
 def cluster_text(campaigns: Path, campaign_id: str) -> str:
-    """Return the text of the cluster file that a campaign was carried out with; empty where none was kept."""
+    """Return the text of the cluster file that a campaign was executed with; empty where none was kept."""
     return _text(campaigns / campaign_id / CLUSTER_TEXT)
 
 

@@ -1,4 +1,4 @@
-"""What a call of ``assay run`` will do: a plan's schedule, with the campaign in the repository that it goes on with.
+"""What a call of ``assay run`` will do: a plan's schedule, with the campaign in the repository that it continues with.
 
 In: a plan, the repository or none, what was asked for on the command line. Out: a :class:`PreparedCampaign`, and the
 same in words. Needs no host, and with ``write=False`` writes nothing.
@@ -29,7 +29,7 @@ class PreparedCampaign(Schedule):
     """A schedule with its campaign."""
 
     campaign: CampaignJournal | None = None
-    """None in a preview of a campaign that is not begun."""
+    """None in a preview of a campaign that is not started."""
     continued: bool = False
 
     @property
@@ -51,11 +51,11 @@ def prepare(
     history: Sequence[Run] | None = None,
     next_runs: NextRuns = as_planned,
 ) -> PreparedCampaign:
-    """Return what there is to do for ``plan``: a new campaign, or the rest of one that was begun.
+    """Return what there is to do for ``plan``: a new campaign, or the rest of one that was started.
 
     ``repository`` may be None in a preview (``write=False``) before there is one. ``history``: the cluster's runs,
-    where the caller has them; else all runs are read. Raises :class:`SpecificationError`, before anything is begun, for
-    what can't fit on the devices; a preview has that as a warning.
+    where the caller has them; else all runs are read. Raises :class:`SpecificationError`, before anything is started,
+    for what can't fit on the devices; a preview has that as a warning.
     """
     prepared = PreparedCampaign(schedule(plan, expand(plan)), stop=stop, next_runs=next_runs)
     prepared = replace(prepared, selection=parse_selection(only, prepared.runs))

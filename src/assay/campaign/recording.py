@@ -1,7 +1,7 @@
 """The record of an attempt: a :class:`Run` with its metrics, warnings, environment, and where each of them came from.
 
-In: what was planned, and what was gathered. Out: a :class:`CompletedRun`. Whoever makes a figure says its source: the
-engine, the workload, the sampler, or the aggregate over streams.
+In: what was planned, and what was gathered. Out: a :class:`CompletedRun`. The code that makes a figure says its source:
+the engine, the workload, the sampler, or the aggregate over streams.
 """
 
 import statistics
@@ -154,7 +154,7 @@ def _warnings(state: AttemptState, metrics: Mapping[str, float]) -> list[CodedWa
 
 
 def warm_words(caches: Sequence[CacheState], cluster: Cluster, data_bytes: int | None) -> str | None:
-    """Return that a run was not shown to be cold, why, and on real hosts whether its data could lie in memory.
+    """Return that a run was not shown to be cold, why, and on real hosts whether its data could be in memory.
 
     None where it was cold, or no cache was to be made so.
     """

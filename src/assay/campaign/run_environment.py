@@ -1,4 +1,4 @@
-"""The values that the parts of an attempt share: what all runs of a campaign have in common, what one attempt is told,
+"""The values that the parts of an attempt share: what all runs of a campaign have in common, what one attempt receives,
 what it has gathered so far, and what comes out of it.
 """
 
@@ -48,18 +48,18 @@ async def _nothing() -> None:
 
 @dataclass(slots=True)
 class RunningStep:
-    """A step that goes on."""
+    """A step in progress."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptContext:
-    """What one attempt is told by the campaign around it."""
+    """What the campaign passes to one attempt."""
 
     limit: TimeLimit = NO_HISTORY
     settled: Callable[[], Awaitable[None]] = _nothing
-    """Awaited before caches are dropped: what of the run before still goes on must not disturb this one."""
+    """Awaited before caches are dropped, so that background work of the previous run has finished."""
     ended: Callable[[str, float, float], None] = lambda _name, _began_unix_s, _took_s: None
     """Takes each step that has ended: its name, when it began, and how long it took."""
 
@@ -78,7 +78,7 @@ class AttemptContext:
 
 @dataclass(frozen=True, slots=True)
 class CompletedRun:
-    """A run with what lies beside it in its bundle."""
+    """A finished run with the other files of its bundle."""
 
     run: Run
     tasks: tuple[Task, ...] = ()
@@ -92,7 +92,7 @@ class CompletedRun:
 
 @dataclass(slots=True)
 class AttemptState:
-    """What is gathered while an attempt goes on, so that a failure keeps what was seen until then."""
+    """What an attempt has gathered so far, so that a failure keeps what was seen until then."""
 
     caches: tuple[CacheState, ...] = ()
     trace: Trace = field(default_factory=Trace)

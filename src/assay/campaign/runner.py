@@ -1,8 +1,8 @@
-"""A campaign from start to end: connect, measure the baseline, carry out what is left of the plan, publish each run.
+"""A campaign from start to end: connect, measure the baseline, execute what is left of the plan, publish each run.
 
-In: a plan, a repository, a :class:`ProgressObserver` that shows what goes on. Out: published bundles and a
+In: a plan, a repository, a :class:`ProgressObserver` that shows progress. Out: published bundles and a
 :class:`CampaignSummary`. Whatever ends a campaign (a finished plan, an error, Ctrl-C, SIGTERM), the daemons are
-stopped, and every run that was finished stays. The same call goes on where it ended.
+stopped, and every run that was finished stays. The same call continues where it ended.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ class CampaignSummary:
     stopped: str | None
     """Why it ended before all was made; None when nothing of what was asked for is left."""
     lab_lost: LabLostError | None = None
-    """What the lab has lost; the rest can be carried out when it has been made anew."""
+    """What the lab has lost; the rest can be executed when it has been made anew."""
     hopeless: int = 0
     """Attempts that were stopped because faster runs are known, which a search expects."""
 
@@ -68,7 +68,7 @@ class CampaignSummary:
 
 @dataclass(slots=True)
 class _JournalingObserver:
-    """A watcher that also keeps what goes on now in the campaign's folder, for other terminals."""
+    """A watcher that also keeps what continues now in the campaign's folder, for other terminals."""
 
     watcher: ProgressObserver
     journal: CampaignJournal
@@ -159,7 +159,7 @@ class _ConnectedCluster:
         Raises HostError when one stays out of reach, LabLostError when the lab can't be mended at all.
         """
         if self._health and (words := self._health.health_check() or next(iter(self._device_errors), None)):
-            # What an emulated disk has lost stays lost, and nobody changes the disk.
+            # What an emulated disk has lost stays lost, and no one changes the disk.
             raise LabLostError(words, where=self._cluster.name, hint=f"remove it: assay lab down {self._cluster.name}")
         if self._setting is not None and await _all_answer(self._setting.transports):
             return
@@ -242,7 +242,7 @@ async def _finish(provider: Provider) -> None:
 async def connect(cluster: Cluster, stack: AsyncExitStack) -> dict[str, Transport]:
     """Return a transport for each node that may be entered, none where there are no hosts; ``stack`` closes them.
 
-    Raises HostError for one that can't be had.
+    Raises HostError if a connection fails.
     """
     if cluster.simulated:
         return {}

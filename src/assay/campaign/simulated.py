@@ -1,6 +1,6 @@
 """A plan for the simulator: a campaign of its own, on a cluster without hosts, refused where it can't be simulated.
 
-In: a plan, a profile of what its workloads cost. Out: the plan as it is carried out, by the same loop, attempt and
+In: a plan, a profile of what its workloads cost. Out: the plan as it is executed, by the same loop, attempt and
 record as on hosts (:mod:`assay.campaign.runner`), with the provider that :mod:`assay.engines.simulated` gives.
 """
 

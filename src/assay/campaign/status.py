@@ -47,12 +47,12 @@ class CampaignStatus:
     failed: int
     """Planned runs whose last attempt failed or was invalid."""
     run: int | None
-    """Number of the run that goes on, from 1."""
+    """Number of the run that continues, from 1."""
     title: str | None
     since_unix_s: float | None
     """When that run began."""
     phase: str | None
-    """What goes on now."""
+    """The current step."""
     left_s: float | None
     """Expected for all that this call still makes."""
     over_unix_s: float | None

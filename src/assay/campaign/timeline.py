@@ -71,7 +71,7 @@ def read_events(folder: Path) -> list[dict[str, Any]]:
 
 
 def attempts_of(events: Iterable[dict[str, Any]]) -> list[Attempt]:
-    """Return the attempts that the journal tells of, in their order."""
+    """Return the attempts that the journal describes, in their order."""
     attempts: list[Attempt] = []
     for event in events:
         if event["event"] == "begin":

@@ -1,7 +1,7 @@
-"""Whether all that a run stands on is well while it goes on: daemons, hosts, links, devices, the lab's own parts.
+"""Whether all that a run is on is well while it continues: daemons, hosts, links, devices, the lab's own parts.
 
 In: what an attempt shares, its engine, and the work to guard. Out: the work's end; or it is ended, with the true cause,
-when it can't end well any more. What was seen beside that (:class:`NodeObservations`) decides later whose fault a
+when it can't end well any more. What was seen next to that (:class:`NodeObservations`) decides later whose fault a
 failure was.
 
 Bound: a daemon, disk or link that is gone is noticed at the second look, a host that says nothing after
@@ -65,7 +65,7 @@ async def watching(run_environment: RunEnvironment, engine: Engine) -> AsyncIter
 
 
 def watch_options(run_environment: RunEnvironment, engine: Engine) -> dict[str, WatchOptions]:
-    """Return what is looked at on each node."""
+    """Return what is examined on each node."""
     groups = {name: (sampler.cgroup or {}).get("memory") for name, sampler in run_environment.samplers.items()}
     return {
         name: WatchOptions(
@@ -84,7 +84,7 @@ def watch_options(run_environment: RunEnvironment, engine: Engine) -> dict[str, 
 
 
 class HealthMonitor:
-    """The watches of all nodes while they go on."""
+    """The watches of all nodes while they continue."""
 
     def __init__(self, watches: Mapping[str, NodeWatch], engine: Engine, lab: LabHealth | None) -> None:
         self._watches = watches
@@ -213,7 +213,7 @@ async def _answers(transport: Transport) -> bool:
     done, _ = await asyncio.wait({asked}, timeout=ANSWER_S)
     if done:
         return asked.exception() is None
-    # Ending it there takes as long again: nobody waits for that.
+    # Ending it there takes as long again: no one waits for that.
     asked.cancel()
     asked.add_done_callback(lambda task: task.cancelled() or task.exception())
     return False

@@ -2,7 +2,7 @@
 
 In: :class:`DeviceMeasurement` of single measurements, in bytes/s, requests/s and seconds. Out: :class:`Calibration`, a
 device's numbers for a cluster file. The formulas are those of :mod:`assay.devices.rates`, solved for the numbers. What
-no measurement tells is as usual for the kind, and says so.
+no measurement gives is typical of the kind, and says so.
 """
 
 from collections.abc import Callable, Sequence
@@ -75,7 +75,7 @@ class CalibratedValue:
 
 @dataclass(frozen=True, slots=True)
 class ModelCheck:
-    """A measurement that no number was taken from, beside what the calibrated model does."""
+    """A measurement that no number was taken from, next to what the calibrated model does."""
 
     what: str
     measured_bytes_per_s: float
@@ -203,7 +203,7 @@ def _hdd(
 def _seek_full(
     alone: DeviceMeasurement | None, read: DeviceMeasurement, model: HddModel, capacity_bytes: int | None
 ) -> CalibratedValue:
-    """Return the longest seek: what is left of a random read's time beside half a turn and the transfer is the mean
+    """Return the longest seek: what is left of a random read's time next to half a turn and the transfer is the mean
     seek, and that is linear in the longest.
     """
 
@@ -291,7 +291,7 @@ def _flash(
 def _checks(
     figures: Sequence[DeviceMeasurement], kind: DeviceKind, numbers: Sequence[CalibratedValue]
 ) -> tuple[ModelCheck, ...]:
-    """Return the reads by several streams beside what the model makes of them."""
+    """Return the reads by several streams next to what the model makes of them."""
     values = {number.key: number.value for number in numbers}
     several = [f for f in figures if not f.writes and not f.random and f.streams > 1 and f.depth == f.streams]
     checks = []

@@ -2,9 +2,9 @@
 
 HDFS and YARN choose among their local directories round-robin, whatever is behind them. So each directory gets the same
 share, and a device's share grows with its number of directories: with numbers in proportion to bandwidth all devices
-finish together (LISA'14, section 4.2, where an SSD of 1300 MB/s beside HDDs of 120 MB/s is split into 10). The price is
-that devices do not fill together. In: bandwidths in bytes/s, capacities and data in bytes, all of one worker. Out: the
-numbers, shares, and the order in which devices fill up.
+finish together (LISA'14, section 4.2, where an SSD of 1300 MB/s next to HDDs of 120 MB/s is split into 10). The price
+is that devices do not fill together. In: bandwidths in bytes/s, capacities and data in bytes, all of one worker. Out:
+the numbers, shares, and the order in which devices fill up.
 """
 
 from collections.abc import Mapping, Sequence
@@ -126,7 +126,7 @@ class DeviceFill:
     def used_bytes(
         self, data_bytes: float, capacities: Mapping[str, float], uses: Sequence[DirectoryUse]
     ) -> dict[str, float]:
-        """Return what lies on each device when a worker has ``data_bytes``, or all that there is room for."""
+        """Return what is on each device when a worker has ``data_bytes``, or all that there is room for."""
         used = dict.fromkeys(self.shares, 0.0)
         stops = sorted({0.0, *self.full_after.values(), self.ends_at})
         full: set[str] = set()

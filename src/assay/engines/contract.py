@@ -4,9 +4,9 @@ An engine has four faces, and nothing outside ``engines/`` knows more of it:
 
 * :class:`Rules` (in :mod:`assay.model.rules`, so that plan files are checked by them too): pure, for planning.
 * :class:`Provider`: how there comes to be a running engine on a cluster: *deployed* by assay, or *attached* to what
-  stands there.
-* :class:`Engine`: running; runs programs, and tells of what they did in the words of :mod:`assay.model.run`.
-* :class:`Storage`: the distributed file system beside it.
+  exists.
+* :class:`Engine`: running; runs programs, and describes what they did in the words of :mod:`assay.model.run`.
+* :class:`Storage`: the distributed file system next to it.
 
 One suite, ``tests/engines/contract``, holds for all of them; what an engine can't do is marked there, in the open.
 Times are in seconds, sizes in bytes; all errors are :class:`~assay.errors.AssayError`.
@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 Show = Callable[[str], None]
-"""Takes what goes on now, in words; the next call replaces it."""
+"""Takes a description of the current step; the next call replaces it."""
 
 
 class ProviderKind(StrEnum):
@@ -68,7 +68,7 @@ class ProviderKind(StrEnum):
     DEPLOYED = "deployed"
     """assay installs it, configures it for each layout, restarts, stops and removes it."""
     ATTACHED = "attached"
-    """It stands there already and is somebody else's: only what a job can carry is varied, nothing is restarted."""
+    """An existing, externally managed cluster: only per-job settings vary; daemons are never restarted."""
     SIMULATED = "simulated"
     """There are no hosts: what a workload would take on the described cluster is computed, and nothing is written."""
 
@@ -82,14 +82,14 @@ class EngineFacts:
     origin: Origin = Origin.MEASURED
     """Where its times come from."""
     jobs: str | None = None
-    """Where assay's own programs lie on every host; None where there are none."""
+    """Where assay's own programs are on every host; None where there are none."""
     java: str | None = None
     """The Java program that it runs by; None for an engine without."""
     java_options: str = ""
     """Options that every JVM needs on that Java."""
     ports: Mapping[str, int] = field(default_factory=dict)
     full_disk: tuple[str, ...] = ()
-    """Parts of what it says of a full device, beside what the kernel says."""
+    """Parts of what it says of a full device, next to what the kernel says."""
 
     @property
     def real(self) -> bool:
@@ -97,7 +97,7 @@ class EngineFacts:
         return self.origin is Origin.MEASURED
 
     def record(self) -> dict[str, Any]:
-        """Return the facts as they stand in a run's environment; a run says its origin itself."""
+        """Return the facts as they are in a run's environment; a run says its origin itself."""
         return {
             "name": self.name,
             "version": self.version,
@@ -138,7 +138,7 @@ class ProgramResult:
     executors: tuple[Executor, ...] = ()
     """Both of an engine that has them."""
     warnings: tuple[CodedWarning, ...] = ()
-    """What is to be known of the run that the engine alone can see, such as what others ran beside it."""
+    """What is to be known of the run that the engine alone can see, such as what others ran next to it."""
     environment: Mapping[str, Any] = field(default_factory=dict)
     """What else the run's environment is to hold of how it came about."""
 
@@ -156,7 +156,7 @@ class Storage(FileSystem, Protocol):
         """Remove a file or folder with all that it holds; nothing happens when there is none."""
 
     async def placements(self, layout: Layout, paths: Sequence[str]) -> tuple[Check, ...]:
-        """Return the checks that what lies below ``paths`` is on the kinds of device that ``layout`` wants.
+        """Return the checks that what is below ``paths`` is on the kinds of device that ``layout`` wants.
 
         None where the layout leaves that to the storage, or the storage has no say in it.
         """
@@ -185,7 +185,7 @@ class Engine(Protocol):
     def pid_files(self) -> Mapping[str, Mapping[str, str]]:
         """Node name to the pid files there, by name, of the daemons that must live while a program runs.
 
-        Empty where they are somebody else's or there are none: then :meth:`health_check` is asked instead.
+        Empty where they are externally managed or there are none: then :meth:`health_check` is asked instead.
         """
 
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
@@ -277,7 +277,7 @@ class EngineKind:
     def provider_of(self, cluster: Cluster) -> MakeProvider:
         """Return the way in which ``cluster`` is to have this engine.
 
-        Raises SpecificationError, in words, where this engine can't be had in that way.
+        Raises SpecificationError, in words, where this engine can't be provided in that way.
         """
         kind = ProviderKind.ATTACHED if cluster.attached else ProviderKind.DEPLOYED
         if cluster.simulated:

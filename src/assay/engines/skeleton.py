@@ -51,7 +51,7 @@ _CUT_SHORT_S = 8.0
 
 @dataclass(frozen=True, slots=True)
 class PlainRules:
-    """Rules that refuse storage policies alone. Data lie on the layout's ``hdfs`` devices, one copy of each file."""
+    """Rules that refuse storage policies alone. Data are on the layout's ``hdfs`` devices, one copy of each file."""
 
     name: str
     defaults: tuple[Default, ...] = ()
@@ -130,7 +130,7 @@ class PlainRules:
 
 
 class ListedStorage(ABC):
-    """A file system that keeps one copy of each file. As in object stores, a folder is there when a file lies in it."""
+    """A file system that keeps one copy of each file. As in object stores, a folder is there when a file is in it."""
 
     @abstractmethod
     async def lengths(self, path: str) -> Mapping[str, int]:
@@ -146,14 +146,14 @@ class ListedStorage(ABC):
 
     @abstractmethod
     async def delete(self, path: str) -> None:
-        """Remove what lies there, if anything."""
+        """Remove what is there, if anything."""
 
     async def _seen(self, path: str) -> dict[str, int]:
         lengths = await self.lengths(path)
         return {name: lengths[name] for name in sorted(lengths) if not name.rpartition("/")[2].startswith((".", "_"))}
 
     async def exists(self, path: str) -> bool:
-        """Say whether a file lies there, be it hidden."""
+        """Say whether a file is there, be it hidden."""
         return bool(await self.lengths(path))
 
     async def paths(self, path: str) -> list[str]:
@@ -347,7 +347,7 @@ class HeldProvider(ABC, Generic[EngineT]):
         """Start what :meth:`engine_for` returned, after what ran before was stopped."""
 
     async def kept(self, engine: EngineT, configuration: Configuration) -> None:
-        """Take note that ``engine`` goes on with ``configuration``, for which nothing is restarted."""
+        """Take note that ``engine`` continues with ``configuration``, for which nothing is restarted."""
 
     async def stop(self, engine: EngineT) -> None:
         """End what was started."""

@@ -1,4 +1,4 @@
-"""All checks, and a cluster judged by them. In: surveys, and what the cluster file says. Out: a Fitness. Pure."""
+"""All checks, and a cluster evaluated by them. In: surveys, and what the cluster file says. Out: a Fitness. Pure."""
 
 from collections.abc import Iterator, Mapping
 
@@ -19,7 +19,7 @@ def described(node: Node, cluster: Cluster) -> DescribedHost:
 
 
 def judged(cluster: Cluster, checked_at: str, hosts: Mapping[str, Survey], unreached: Mapping[str, str]) -> Fitness:
-    """Judge every host that was surveyed, by itself and beside the others."""
+    """Judge every host that was surveyed, by itself and next to the others."""
     nodes = {node.name: node for node in cluster.nodes}
     readings = [
         reading

@@ -1,4 +1,4 @@
-"""What a check is: a criterion, and how a host's survey is judged by it. In: surveys. Out: what was found. Pure."""
+"""What a check is: a criterion, and how a host's survey is evaluated by it. In: surveys. Out: what was found. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Checks of disks, what lies on them, and what lies between. In: a survey. Out: what was found on each. Pure."""
+"""Checks of disks, what is on them, and what lies between. In: a survey. Out: what was found on each. Pure."""
 
 import statistics
 from collections.abc import Iterator

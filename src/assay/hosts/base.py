@@ -157,7 +157,7 @@ class ForegroundProcess:
                 )
             with contextlib.suppress(HostError):  # what left the group may hold its pipes open
                 await self.wait(REAP_TIMEOUT_S)
-        finally:  # also when whoever ends it has no more time for that
+        finally:  # also when the code that ends it has no more time for that
             self.abandon()
 
     async def communicate(self, stdin: Iterable[bytes]) -> tuple[int, bytes, bytes]:
@@ -180,7 +180,7 @@ class ForegroundProcess:
                 output.append(chunk)
 
     def abandon(self) -> None:
-        """Close this end: nobody listens to the process any more."""
+        """Close this end: no one listens to the process any more."""
         self._draining.cancel()
         self._channel.abandon()
 
@@ -302,7 +302,7 @@ class BaseTransport:
         return process
 
     async def close(self) -> None:
-        """Let the foreground processes see EOF; daemons go on."""
+        """Let the foreground processes see EOF; daemons continue."""
         for process in self._foreground:
             process.close_stdin()
 

@@ -238,7 +238,7 @@ class SshTransport(BaseTransport):
         self._connection.abort()
 
     async def close(self) -> None:
-        """Close the connection. Daemons go on, foreground processes see EOF."""
+        """Close the connection. Daemons continue, foreground processes see EOF."""
         await super().close()
         self._connection.close()
         with contextlib.suppress(TimeoutError):

@@ -109,7 +109,7 @@ class Transport(Protocol):
         """Return a (local address, port) that reaches ``host:port`` as this node sees it."""
 
     async def close(self) -> None:
-        """Close the connection. Daemons go on, foreground processes see EOF."""
+        """Close the connection. Daemons continue, foreground processes see EOF."""
 
     def abandon(self) -> None:
         """Drop the connection at once, as of a node that does not answer: whatever waits for it fails, and so does all

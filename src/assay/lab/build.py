@@ -1,7 +1,7 @@
 """The steps that bring a lab up, in order: keys, network, control groups, disks, nodes, limits.
 
 In: the described cluster and the lab's directory. Out: the cluster as it can be reached, and the facts of what was
-made. Each step is in the journal before it is taken; whoever calls undoes the journal when a step fails.
+made. Each step is in the journal before it is taken; the code that calls undoes the journal when a step fails.
 """
 
 import os
@@ -96,7 +96,7 @@ def build(cluster: Cluster, site: LabSite) -> BootedLab:
     facts["not_emulated"] = list(dict.fromkeys([*never, *site.capabilities.not_emulated, *refused]))
     facts["warnings"] = _overcommitment(cluster, settings, disks, site.directory)
     reachable = _reachable(cluster, network, key, known_hosts)
-    # Whoever measures the disks has to know how they are emulated.
+    # The code that measures the disks has to know how they are emulated.
     reachable = replace(reachable, lab=replace(settings, disks=emulator.kind))
     return BootedLab(reachable, facts, (*processes, *emulator.processes))
 

@@ -118,7 +118,7 @@ class DiskDaemon:
         return any(Path(line.split()[4].encode().decode("unicode_escape")) == self.mount for line in lines)
 
     def wake(self) -> None:
-        """Let the daemon go on where it was stopped (SIGSTOP): all that asks its disks waits for it, beyond signals."""
+        """Resume a stopped daemon (SIGSTOP): every process that uses its disks waits for it and ignores signals."""
         for pid in self.pids():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)

@@ -25,7 +25,7 @@ class LabHealth:
         }
 
     def health_check(self) -> str | None:
-        """Return what is gone or does not go on; None when all is there."""
+        """Return what is gone or does not continue; None when all is there."""
         for running in self._daemons:
             what = f"the daemon behind the disks of the lab {self._name}"
             if not running:

@@ -2,7 +2,7 @@
 
 ``journal.jsonl`` holds one JSON object a line. The first is the :class:`LabHeader` (name, owner, whether the lab
 outlives its owner); each other is a :class:`UndoStep`: a kind that :mod:`assay.lab.undo` knows, and its arguments. A
-line cut short by a crash is the last one, and what it announces was not begun: it is ignored.
+line cut short by a crash is the last one, and what it announces was not started: it is ignored.
 """
 
 import os
@@ -60,7 +60,7 @@ class UndoJournal:
 
 
 def read_journal(directory: Path) -> tuple[LabHeader | None, list[UndoStep]]:
-    """Return the header and the steps of the journal in ``directory``; (None, []) when nothing was begun there."""
+    """Return the header and the steps of the journal in ``directory``; (None, []) when nothing was started there."""
     try:
         lines = (directory / JOURNAL).read_bytes().split(b"\n")
     except OSError:

@@ -264,7 +264,7 @@ def _lost_disks(directory: Path) -> bool:
 
 
 def _abandoned(directory: Path) -> bool:
-    """Whether nobody will use or finish the lab: see :func:`clear_abandoned`."""
+    """Whether no one will use or finish the lab: see :func:`clear_abandoned`."""
     header, _ = read_journal(directory)
     if header is None or header.owner.boot_id != Owner.current().boot_id:
         return True

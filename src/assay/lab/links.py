@@ -2,7 +2,8 @@
 
 In: the lab's facts and directory, rates in bits/s as emulated (scaled already). Out: the rate of every node's link as
 the kernel has it. A file ``links.json`` in the lab's directory is written before links are changed and removed when
-they have their own rates again, so that whoever uses the lab after an assay that died finds out and restores them.
+they have their own rates again, so that the code that uses the lab after an assay that died finds out and restores
+them.
 """
 
 import ipaddress

@@ -60,7 +60,7 @@ IN_NAMESPACES = ["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "--k
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """One thing a lab stands on. ``detail`` says what was found, or what is missing and what to do about it."""
+    """One thing a lab is on. ``detail`` says what was found, or what is missing and what to do about it."""
 
     name: str
     ok: bool

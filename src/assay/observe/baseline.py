@@ -1,4 +1,4 @@
-"""What each bare device and link of a cluster can do, beside what its specification says: fio and iperf3 on the hosts.
+"""What each bare device and link of a cluster can do, next to what its specification says: fio and iperf3 on the hosts.
 
 In: a cluster whose devices have directories, and a transport for each node. Out: a
 :class:`~assay.model.baseline.Baseline` in bytes/s, requests/s and bits/s. Devices are measured all at the same time, as

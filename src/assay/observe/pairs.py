@@ -1,9 +1,9 @@
 """How fast each host sends to each other one, a second for each way: measured on demand, bounded in time and traffic.
 
 In: names with addresses. Out: sender to receiver to bits/s as the receiver counted them, and why not where it could
-not be measured. Pairs are taken in rounds in which each host is in one pair at most, so that no link is measured twice
-at once; what lies between switches is shared by a round. Each way is measured by itself: a bad cable is often bad one
-way.
+not be measured. Pairs are measured in rounds in which each host is in one pair at most, so that no link is measured
+twice at once; what lies between switches is shared by a round. Each way is measured by itself: a bad cable is often bad
+one way.
 """
 
 import asyncio

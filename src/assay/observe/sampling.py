@@ -1,4 +1,4 @@
-"""Sample a node while a run goes on, and turn what it sent into the run's trace.
+"""Sample a node while a run continues, and turn what it sent into the run's trace.
 
 In: a transport and what to look at. Out: the sampler's lines as they came (JSONL, kept in the bundle), and from them
 rows of :class:`assay.model.trace.Trace` in bytes and seconds. The lines' format and the kernel's units are described

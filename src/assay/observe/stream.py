@@ -1,4 +1,4 @@
-"""A script that goes on on a node and sends lines, until it is stopped or the connection or assay dies.
+"""A script that continues on a node and sends lines, until it is stopped or the connection or assay dies.
 
 In: a transport, the script's options. Out: a :class:`NodeStream` that has said something; what its lines mean is its
 own. Times are in seconds.
@@ -18,7 +18,7 @@ START_TIMEOUT_S = 20.0
 
 
 class NodeStream(ABC):
-    """One such script; it is begun by :meth:`start_script` alone."""
+    """One such script; it is started by :meth:`start_script` alone."""
 
     script: ClassVar[str]
     """Its name in ``observe/node``."""

@@ -1,6 +1,6 @@
-"""Watch a node while something is carried out on it, and tell what was seen of its daemons, links, devices and memory.
+"""Watch a node while something is executed on it, and tell what was seen of its daemons, links, devices and memory.
 
-In: a transport and what to look at. Out: :class:`NodeObservations`, which grows while the watch goes on. The lines'
+In: a transport and what to look at. Out: :class:`NodeObservations`, which grows while the watch continues. The lines'
 format and their sources are described in ``node/watch.py``. A look every two seconds; times in seconds, room in bytes.
 """
 
@@ -27,13 +27,13 @@ LOW_SHARE, LOW_BYTES_MAX = 0.1, 256 << 20
 FULL_BYTES = 1 << 20
 KERNEL_LINES_MAX = 50
 UNHEARD_LOOKS = 4
-"""A peer that has not answered for so many looks in a row, some eight seconds, is cut off."""
+"""A peer that has not answered for this many looks in a row, some eight seconds, is cut off."""
 _KILLED = re.compile(r"oom-kill:.*\btask=([^,]+),pid=([0-9]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
-    """What is looked at on one node."""
+    """What is examined on one node."""
 
     daemons: Mapping[str, str] = field(default_factory=dict)
     """Name to pid file."""
@@ -154,7 +154,7 @@ def _first_s(node: str, lost: Mapping[frozenset[str], NodeEvent]) -> float:
 
 
 class NodeWatch(NodeStream):
-    """A watch that goes on on a node until :meth:`end`, or until the connection or assay dies."""
+    """A watch that continues on a node until :meth:`end`, or until the connection or assay dies."""
 
     script, title, stop_timeout_s = "watch", "the watch", STOP_TIMEOUT_S
 

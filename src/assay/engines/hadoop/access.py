@@ -1,4 +1,5 @@
-"""How a secured cluster is entered: by a ticket of Kerberos on the edge node, and by HTTPS with whoever vouches for it.
+"""How a secured cluster is entered: by a ticket of Kerberos on the edge node, and by HTTPS with the code that vouches
+for it.
 
 In: what the cluster file says of the login. Out: an :class:`HttpAccess`, which asks daemons by the edge node's own curl
 (``--negotiate``, ``--cacert``), so that tickets, keys and authorities stay on the node that has them, and assay's

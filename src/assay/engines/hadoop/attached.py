@@ -1,4 +1,4 @@
-"""Hadoop that stands there and is somebody else's: entered by its own client from an edge node, and left as it was.
+"""Hadoop that exists and is externally managed: entered by its own client from an edge node, and left as it was.
 
 In: a cluster with an :class:`~assay.model.cluster.Attachment`. Out: an :class:`AttachedEngine`. Jobs go into one queue,
 data below one HDFS folder of the user's; no daemon is started, stopped or configured. What can be varied is what a job
@@ -39,7 +39,7 @@ from assay.units import format_bytes
 QUEUE = "mapreduce.job.queuename"
 TAGS = "mapreduce.job.tags"
 BACK_TIMEOUT_S, BACK_INTERVAL_S = 900.0, 3.0
-"""So long a campaign waits for daemons that nobody of it can start: a large NameNode is in safe mode for minutes."""
+"""Maximum wait for externally managed daemons: a large NameNode is in safe mode for minutes."""
 DISTURBED_SHARE = 0.05
 """Containers of others, as a share of all that ran on average, from which on a run says that it was disturbed."""
 _APPLICATION_CLI = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
@@ -159,7 +159,8 @@ class AttachedEngine(ClientEngine[Hdfs]):
         copies: int,
         env: Mapping[str, str] | None = None,
     ) -> ProgramResult:
-        """Run a client on the edge node, and add what ``add_histories`` knows of its jobs and what was seen of others meanwhile.
+        """Run a client on the edge node, and add what ``add_histories`` knows of its jobs and what was seen of others
+        meanwhile.
 
         What still runs of a client that failed is ended.
         """
@@ -198,7 +199,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
             return None
 
     async def running(self) -> list[dict[str, Any]]:
-        """Look at what YARN runs, count what is others', and return what is ours; none where it can't be told."""
+        """Look at what YARN runs, count what is others', and return what is ours; none where it can't be reported."""
         try:
             apps = await self._apps()
         except (EngineError, HostError):
@@ -253,7 +254,7 @@ class AttachedCluster:
         return {**({"HADOOP_CLASSPATH": ":".join(jars)} if jars else {}), **self.site.access.environment}
 
     def hdfs(self, folder: str) -> Hdfs:
-        """Return the file system, in which all that assay names lies below ``folder``."""
+        """Return the file system, in which all that assay names is below ``folder``."""
         return Hdfs(self.namenode, self.site.user, folder)
 
 
@@ -264,7 +265,7 @@ async def safe_mode(namenode: Endpoint) -> str | None:
 
 
 class AttachedHadoop(HeldProvider[AttachedEngine]):
-    """Enters somebody else's Hadoop, asks what there is, and leaves it as it was."""
+    """Uses an externally managed Hadoop, asks what there is, and leaves it as it was."""
 
     rules = HadoopRules()
 
@@ -286,7 +287,7 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
 
     @property
     def holder(self) -> Transport:
-        """The edge node: the masters are somebody else's."""
+        """The edge node: the masters are externally managed."""
         return self.transports[self._attachment.edge]
 
     async def install(self, show: Show) -> EngineFacts:
@@ -353,7 +354,7 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
             await self._access.leave(self.holder)
 
     async def engine_for(self, configuration: Configuration) -> AttachedEngine:
-        """Return the engine as it stands there. Raises EngineError for what only a restart could bring about."""
+        """Return the engine as it exists. Raises EngineError for what only a restart could bring about."""
         entered = self._entered
         refused = [name for name in configuration.parameters if not is_job_parameter(name)]
         if refused:

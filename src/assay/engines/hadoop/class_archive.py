@@ -73,7 +73,7 @@ class ClassArchive:
         return ":".join(part for part in (self.jars, self.others, configuration_directory) if part)
 
     def options(self, configuration_directory: str) -> list[str]:
-        """Return the options with which a daemon uses the archive; a Java that can't goes on without a word."""
+        """Return the options with which a daemon uses the archive; a Java that can't continues without a word."""
         # A jar has a log4j.properties of its own, and the configuration comes after the jars here.
         log4j = f"-Dlog4j.configuration=file:{configuration_directory}/log4j.properties"
         return ["-Xshare:auto", f"-XX:SharedArchiveFile={self.path}", "-Xlog:cds=off", "-Xlog:class+path=off", log4j]
@@ -89,7 +89,7 @@ class ClassArchive:
     async def make(self, progress: Callable[[str], None]) -> bool:
         """Make the archive of what the running daemons have written down; say whether it is there now.
 
-        It is written aside and renamed into place. What goes wrong stands in ``failed`` beside it, and is not retried.
+        It is written aside and renamed into place. What goes wrong is in ``failed`` next to it, and is not retried.
         """
         lists = sorted(self.folder.glob("*.classes"))
         if not lists or self.there:

@@ -1,7 +1,7 @@
 """Hadoop's configuration files for one layout, rendered from values; nothing here does I/O.
 
 In: the cluster, the layout, the plan's engine parameters, the folders of a deployment. Out: the text of every file on
-every node. What assay sets by itself stands in :mod:`assay.engines.hadoop.defaults`; the plan's parameters override all
+every node. What assay sets by itself is in :mod:`assay.engines.hadoop.defaults`; the plan's parameters override all
 of it but addresses and directories, which follow from the cluster and the layout.
 """
 
@@ -68,7 +68,7 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """One arrangement of daemons: a layout and daemon parameters on a cluster. ``marker`` stands in every command."""
+    """One arrangement of daemons: a layout and daemon parameters on a cluster. ``marker`` is in every command."""
 
     cluster: Cluster
     layout: Layout
@@ -82,7 +82,7 @@ class Deployment:
     hosts: Mapping[str, str]
     """Node name to the host name or address by which other nodes reach it."""
     home: str
-    """Where the deployments lie on each host, each in a folder of its own."""
+    """Where the deployments are on each host, each in a folder of its own."""
     workers: int | None = None
     """How many workers are used, when these are not all that there are."""
     one_network: bool = False
@@ -92,12 +92,12 @@ class Deployment:
 
     @property
     def daemon_java_options(self) -> str:
-        """Options of the daemons' JVMs, beside those that this Java version needs."""
+        """Options of the daemons' JVMs, next to those that this Java version needs."""
         return "" if self.cluster.placement is Placement.SSH else _SMALL_DAEMON
 
     @property
     def task_java_options(self) -> str:
-        """Options of the tasks' JVMs beside their heap, where the plan states none."""
+        """Options of the tasks' JVMs next to their heap, where the plan states none."""
         return "" if self.cluster.placement is Placement.SSH else _SMALL_TASK
 
     @property
@@ -156,7 +156,7 @@ class Deployment:
 
 
 def file_system(layout: Layout, workers: int | None) -> str:
-    """Return the name of the HDFS that a layout has on ``workers`` workers (None: all): what lies in it stays with it.
+    """Return the name of the HDFS that a layout has on ``workers`` workers (None: all): what is in it stays with it.
 
     It is the layout's name and whatever else makes it another file system: its policy, fewer workers.
     """
@@ -240,7 +240,7 @@ def _fixed(deployment: Deployment, node: Node) -> dict[str, str]:
     addresses = {
         "fs.defaultFS": f"hdfs://{master}:{ports.namenode_rpc}",
         "hadoop.tmp.dir": deployment.scratch,
-        # Of the local runner, which takes /tmp/hadoop otherwise, and that belongs to whoever was first.
+        # Of the local runner, which takes /tmp/hadoop otherwise, and that belongs to the code that was first.
         "mapreduce.jobtracker.staging.root.dir": f"{deployment.scratch}/staging",
         "yarn.node-attribute.fs-store.root-dir": f"file://{deployment.scratch}/node-attributes",
         "yarn.node-labels.fs-store.root-dir": f"file://{deployment.scratch}/node-labels",

@@ -81,7 +81,7 @@ def _vcores_of(memory: str) -> str:
 
 
 def tasks_of_a_wave(parameters: Mapping[str, str], memory: str, workers: int) -> int:
-    """Return how many tasks of one kind ``workers`` nodes run at once, beside the job's ApplicationMaster."""
+    """Return how many tasks of one kind ``workers`` nodes run at once, next to the job's ApplicationMaster."""
     alone = containers_per_node(parameters, memory)
     left_mb = _whole(parameters, NODE_MEMORY) - allocation_mb(parameters, MASTER_MEMORY)
     remaining = max(0, left_mb) // allocation_mb(parameters, memory)

@@ -36,8 +36,8 @@ WORKER_DAEMONS = {
 }
 START_TIMEOUT_S = 120.0
 STOP_GRACE_S = 3.0
-# $1: folder of the pid files, then daemons. A zombie is dead too: in containers often nobody reaps it. One that was
-# stopped answers nobody.
+# $1: folder of the pid files, then daemons. A zombie is dead too: in containers often no one reaps it. One that was
+# stopped answers no one.
 _DEAD = """
 cd "$1" && shift && for name; do
   pid=$(cat "$name.pid" 2>/dev/null)
@@ -262,7 +262,7 @@ class Daemons:
         )
 
     def daemon_names(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Return each node with its daemons' names; a node that is master and worker stands there twice."""
+        """Return each node with its daemons' names; a node that is master and worker appears twice."""
         cluster = self.deployment.cluster
         masters = (cluster.master.name, tuple(MASTER_DAEMONS))
         return [masters, *((worker.name, tuple(WORKER_DAEMONS)) for worker in cluster.workers)]
@@ -275,7 +275,7 @@ class Daemons:
         return files
 
     def pid_file(self, daemon: str) -> str:
-        """Return where a daemon's process id stands on its node."""
+        """Return where a daemon's process id is on its node."""
         return f"{self.home}/{daemon}.pid"
 
     async def dead(self) -> list[str]:
@@ -335,7 +335,7 @@ class Daemons:
     async def stop(self) -> None:
         """End every process of this deployment on every node.
 
-        NameNode and DataNodes keep what lies on disk: they are asked first, and killed after a grace. The others keep
+        NameNode and DataNodes keep what is on disk: they are asked first, and killed after a grace. The others keep
         nothing that the next start reads, and are killed at once.
         """
         await asyncio.gather(*(self._processes(node, "stop") for node in self.deployment.cluster.nodes))
@@ -358,7 +358,7 @@ def healthy(health: ClusterHealth | None, workers: int) -> bool:
 
 
 def in_words(health: ClusterHealth | None, workers: int) -> str:
-    """Return what the masters see, as it is told."""
+    """Return what the masters see, as it is reported."""
     if health is None:
         return "a master daemon does not answer"
     safe = ", HDFS in safe mode" if health.safe_mode else ""

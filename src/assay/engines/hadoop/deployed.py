@@ -36,7 +36,7 @@ JAVA_MAXIMUM = 23
 
 @dataclass(frozen=True, slots=True)
 class _InstalledHadoop:
-    """What lies on every host."""
+    """What is on every host."""
 
     ports: Ports
     jobs: JobsJar

@@ -40,7 +40,7 @@ class Distribution:
     classpath: tuple[str, ...]
 
     def classpath_at(self, home: str) -> str:
-        """Return the Java class path for a copy of the distribution that lies at ``home`` on a host."""
+        """Return the Java class path for a copy of the distribution that is at ``home`` on a host."""
         return ":".join(f"{home}/{entry}" for entry in self.classpath)
 
 

@@ -26,7 +26,7 @@ _AT_THE_CLIENT = {
 }
 _AT_THE_CLIENT_BYTES = 1 << 30
 _AT_THE_CLIENT_S = 8.0
-"""With so little to read, and so short a way, a check in its client is over before a job on the cluster has begun."""
+"""With so little to read, and so short a way, a check in its client is over before a job on the cluster has started."""
 _HISTORIES = ("/assay/history/intermediate", "/assay/history/done")
 
 

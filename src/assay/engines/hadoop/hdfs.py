@@ -1,4 +1,4 @@
-"""HDFS through WebHDFS: what lies there, with how many replicas, read, write and delete. No JVM is started for it."""
+"""HDFS through WebHDFS: what is there, with how many replicas, read, write and delete. No JVM is started for it."""
 
 import asyncio
 import json
@@ -87,7 +87,7 @@ class Hdfs:
         return [file.path for file in await self.files(path)]
 
     async def stored(self, path: str) -> Stored:
-        """Return what lies below ``path``, with the bytes of every block replica that the NameNode knows of."""
+        """Return what is below ``path``, with the bytes of every block replica that the NameNode knows of."""
         files = await self.files(path)
         answers = await asyncio.gather(*(self._get(file.path, "GETFILEBLOCKLOCATIONS") for file in files))
         blocks = [block for answer in answers for block in answer.get("BlockLocations", {}).get("BlockLocation", [])]
@@ -116,7 +116,7 @@ class Hdfs:
         await self.namenode.request("PUT", self._url(path, "MKDIRS"))
 
     async def summary(self, path: str) -> dict[str, Any]:
-        """Return what lies below a folder and its quotas: WebHDFS's ContentSummary."""
+        """Return what is below a folder and its quotas: WebHDFS's ContentSummary."""
         answer = await self._get(path, "GETCONTENTSUMMARY")
         return dict(answer.get("ContentSummary", {}))
 

@@ -41,7 +41,7 @@ _HINT = (
 
 @dataclass(frozen=True, slots=True)
 class Jar:
-    """One jar: where it lies in a Maven repository, and what its content is."""
+    """One jar: where it is in a Maven repository, and what its content is."""
 
     path: str
     size_bytes: int

@@ -113,7 +113,7 @@ def _managers(nodes: Mapping[str, Any], resourcemanager: Endpoint) -> dict[str, 
 def add_daemon_metrics(
     ended: ProgramResult, before: DaemonMetrics | None, after: DaemonMetrics | None, copies: int
 ) -> ProgramResult:
-    """Return what ended with what all daemons moved meanwhile, and what of it was others', as far as can be told.
+    """Return what ended with what all daemons moved meanwhile, and what of it was others', as far as can be reported.
 
     A daemon that started anew in between counts from nothing, and is left out. What our jobs wrote is their counters
     times ``copies``; where a history is missing, nothing is said of others. Daemons renew what they publish every 10 s.

@@ -108,7 +108,7 @@ def _foreign(deployment: Deployment, answers: Sequence[_NodeAnswer]) -> list[tup
 
 
 def _elsewhere(deployment: Deployment, before: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """Return that HDFS was made in directories that the cluster file no longer names: blocks lie there."""
+    """Return that HDFS was made in directories that the cluster file no longer names: blocks are there."""
     problems = []
     for node in deployment.cluster.workers:
         now = deployment.hdfs_directories(node)

@@ -154,11 +154,11 @@ class HadoopRules:
         return spread(layout, node_type, copies)
 
     def tasks_of_a_wave(self, parameters: Mapping[str, str], kind: str, workers: int) -> int:
-        """Count containers beside the ApplicationMaster's."""
+        """Count containers next to the ApplicationMaster's."""
         return containers.tasks_of_a_wave(parameters, _MEMORY[kind], workers)
 
     def intermediate_bytes(self, one_pass_bytes: float, whole_bytes: float) -> float:  # noqa: ARG002
-        """Count a job's map output, which lies there until the job ends, and beside it what reduces have fetched."""
+        """Count a job's map output, which is there until the job ends, and next to it what reduces have fetched."""
         return 2 * one_pass_bytes
 
     def copies(self, parameters: Mapping[str, str]) -> int:
@@ -167,7 +167,7 @@ class HadoopRules:
 
 
 def _not_ours(cluster: Cluster, written: Collection[str], rules: HadoopRules) -> Iterator[Mistake]:
-    """Yield what a plan sets and no job can carry, where the daemons are somebody else's."""
+    """Yield what a plan sets and no job can carry, where the daemons are externally managed."""
     for name in written if cluster.attached else ():
         targets = rules.words.get(name, (name,))
         if name in rules.words and name != CONTAINERS:
@@ -214,7 +214,7 @@ def _count_mistake(text: str) -> str | None:
 def _overfull(parameters: Mapping[str, str], cluster: Cluster, written: Collection[str]) -> Iterator[Mistake]:
     """Yield that the containers of a node get more memory than it has, whatever says how much they get.
 
-    What assay sets by itself is made for a lab's nodes, so it is held against the machines of other clusters only.
+    What assay sets by itself is made for a lab's nodes, so it is compared with the machines of other clusters only.
     """
     if cluster.lab is not None and containers.NODE_MEMORY not in parameters:
         return

@@ -1,4 +1,4 @@
-"""A Hadoop that is somebody else's, as its client configuration on an edge node describes it.
+"""A Hadoop that is externally managed, as its client configuration on an edge node describes it.
 
 In: the properties of the client's ``*-site.xml``. Out: the addresses of its daemons and folders, HA pairs resolved by
 asking which one is active. What assay does not know (federation, other file systems) is refused in words.

@@ -73,7 +73,7 @@ class RememberedStorage(ListedStorage):
         self._files[path] = content
 
     async def delete(self, path: str) -> None:
-        """Forget what lies there."""
+        """Forget what is there."""
         for name in await self.lengths(path):
             del self._files[name]
 
@@ -250,7 +250,7 @@ class Simulator(HeldProvider[SimulatedEngine]):
         return SimulatedEngine(self.facts, storage, *known)
 
     async def kept(self, engine: SimulatedEngine, configuration: Configuration) -> None:
-        """Let it go on with what differs in parameters that jobs carry."""
+        """Let it continue with what differs in parameters that jobs carry."""
         engine.use(configuration)
 
 

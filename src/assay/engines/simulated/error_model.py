@@ -5,10 +5,10 @@ what was measured of one run, the correction of another. Pure.
 
 The model: the logarithm of measured over simulated time is the sum of an error of each resource, times the share of the
 time in which that resource was the limit, and of a rest that is the run's own. The errors are independent and normal,
-with the spreads of :data:`SIGMAS`. So a run that was measured tells of the resources that limited *it*: hard disks that
-were simulated too fast say that of hard disks, and little of a run that waits for its CPU (the conditional mean and
-variance of a normal distribution). What a profile leaves uncertain of both runs, as draws tell it, counts in the same
-way: a measured run tells of it as far as its own time hangs on it.
+with the spreads of :data:`SIGMAS`. So a run that was measured describes the resources that limited *it*: hard disks
+that were simulated too fast say that of hard disks, and little of a run that waits for its CPU (the conditional mean
+and variance of a normal distribution). What a profile leaves uncertain of both runs, as draws tell it, counts in the
+same way: a measured run describes it as far as its own time hangs on it.
 """
 
 import math
@@ -19,7 +19,7 @@ SIGMAS: Mapping[str, float] = {"cpu": 0.08, "hdd": 0.25, "flash": 0.12, "network
 """Spread of the logarithm of the error in the time that each resource takes (docs/simulator.md has what it is from)."""
 OTHER_SIGMA = 0.2
 REST_SIGMA = 0.05
-"""Of a run's own: placement, other chances, what nobody models."""
+"""Of a run's own: placement, other chances, what no one models."""
 Z90 = 1.645
 """Half the width of an interval that holds nine of ten, in spreads."""
 

@@ -1,7 +1,7 @@
 """Several simulators at once, kept for many scenarios: a sweep uses all cores, and a server answers while one drags.
 
 In: scenarios. Out: their results in the same order, or what is wrong with each. A process answers many lines, and its
-tables of devices stay warm. Whoever makes a pool closes it; a simulator whose pipe is gone ends by itself.
+tables of devices stay warm. The code that makes a pool closes it; a simulator whose pipe is gone ends by itself.
 """
 
 import os
@@ -21,7 +21,7 @@ from assay.errors import AssayError, HostError
 
 _PIECE_BYTES = 1 << 20
 _PAUSE_S = 0.5
-"""How long a wait goes on before Ctrl-C is heard."""
+"""How long a wait continues before Ctrl-C is heard."""
 Answer = SimulationResult | AssayError
 
 
@@ -90,7 +90,7 @@ class _SimulatorProcess:
 
 
 class SimulatorPool:
-    """So many simulators, each started when it is first needed."""
+    """This many simulators, each started when it is first needed."""
 
     def __init__(self, processes: int | None = None, timeout_s: float = TIMEOUT_S) -> None:
         self.processes = processes or max(1, len(os.sched_getaffinity(0)))

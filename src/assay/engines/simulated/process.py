@@ -66,7 +66,7 @@ def simulate(scenarios: Sequence[Mapping[str, Any]], timeout_s: float = TIMEOUT_
 
 
 async def run_simulations(scenarios: Sequence[Mapping[str, Any]]) -> list[SimulationResult]:
-    """Do as :func:`simulate` does, without a limit: whoever cancels it ends the simulator."""
+    """Do as :func:`simulate` does, without a limit: the code that cancels it ends the simulator."""
     process = await asyncio.create_subprocess_exec(
         str(simulator()), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
@@ -76,7 +76,7 @@ async def run_simulations(scenarios: Sequence[Mapping[str, Any]]) -> list[Simula
         if process.returncode is None:
             process.kill()
             await process.wait()
-    # Large answers take seconds to read, in which the event loop must go on.
+    # Large answers take seconds to read, in which the event loop must continue.
     return await asyncio.to_thread(_results, scenarios, process.returncode or 0, printed, errors)
 
 

@@ -11,7 +11,7 @@ from assay.engines.simulated.scenario import SimulationRequest
 FAR_SIGMA = 0.06
 """What each doubling beyond what was learned adds to the spread."""
 BEYOND_MIN = 2.0
-"""What is less than so many times beyond is as good as learned."""
+"""What is less than this many times beyond is as good as learned."""
 
 
 def beyond(asked: SimulationRequest) -> tuple[float, list[str]]:

@@ -338,7 +338,7 @@ class _Jobs:
         return self.profile.jobs * (workloads()[self.asked.workload].iterations(self.asked.size))
 
     def datasets(self) -> list[dict[str, Any]]:
-        """Return what lies in HDFS before the run."""
+        """Return what is in HDFS before the run."""
         if not self.profile.read:
             return []
         files = self._count(self.profile.maps) if self.profile.maps != SPLITS else self._files

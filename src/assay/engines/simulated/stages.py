@@ -37,7 +37,7 @@ BYPASS_MAX = 200
 COMBINED_SHARE = 0.5
 """A stage that puts out less than so much of what it reads has combined it."""
 PARTITION_FILES = 8
-"""As so many files, written while a task computes, partition files are simulated before they become one."""
+"""As this many files, written while a task computes, partition files are simulated before they become one."""
 ALL_AT_ONCE = 1000
 COPIES = 5
 """Requests in flight at most: each asks for a fifth of what may be (ShuffleBlockFetcherIterator)."""
@@ -107,7 +107,7 @@ class StagedJob:
         return (fetched if stage.parents else stage.read) or max(stage.shuffled, stage.written) or 1.0
 
     def datasets(self) -> list[dict[str, Any]]:
-        """Return what lies in HDFS before: a part for each stage that reads, or all of it, read again and again."""
+        """Return what is in HDFS before: a part for each stage that reads, or all of it, read again and again."""
         reading = [index for index, stage in enumerate(self.profile.stages) if stage.read and not stage.parents]
         files = self.size.files or self.size.maps or self.size.reduces or 1
         if not reading:

@@ -1,8 +1,8 @@
-"""Spark that stands there and is somebody else's: entered by its own client from an edge node, and left as it was.
+"""Spark that exists and is externally managed: entered by its own client from an edge node, and left as it was.
 
 In: a cluster whose :class:`~assay.model.cluster.Attachment` says where Spark's client is, and who runs executors: YARN,
-or a master of Spark's own (``spark://``). Out: an engine beside the attached Hadoop, which stores, and runs what is
-Hadoop's. What nobody states is as Spark's own configuration on the edge node has it. Drivers run on the edge node.
+or a master of Spark's own (``spark://``). Out: an engine next to the attached Hadoop, which stores, and runs what is
+Hadoop's. What no one states is as Spark's own configuration on the edge node has it. Drivers run on the edge node.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ _OF_OURS = (
     "spark.ui.enabled",
     "spark.ui.showConsoleProgress",
 )
-"""Of what assay sets where it deploys, what makes runs alike and is no size: it holds on somebody else's Spark too."""
+"""Settings without sizes that make runs comparable; they apply to an externally managed Spark too."""
 _VERSION = re.compile(r"version (\d+\.\d+\.\d[\w.-]*)")
 
 
@@ -84,7 +84,7 @@ class SparkInstallation:
 
 
 class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
-    """Somebody else's Spark beside somebody else's Hadoop."""
+    """An externally managed Spark next to an externally managed Hadoop."""
 
     def __init__(
         self, installation: SparkInstallation, hadoop: AttachedEngine, transports: Mapping[str, Transport]

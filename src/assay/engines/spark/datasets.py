@@ -1,8 +1,8 @@
-"""A dataset on any Hadoop file system, and questions over it by a Spark that stands there.
+"""A dataset on any Hadoop file system, and questions over it by a Spark that exists.
 
 In: a dataset's address (``hdfs://…``, or a folder), a Spark master (``local``, ``yarn``, ``spark://…``). Out: its
 files, and the runs that a program of assay's picks there. What it takes is a Java and Spark's jars on this machine;
-where the file system or YARN is told by configuration files, ``HADOOP_CONF_DIR`` names their folder.
+where the file system or YARN is given by configuration files, ``HADOOP_CONF_DIR`` names their folder.
 """
 
 import os

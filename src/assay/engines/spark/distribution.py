@@ -36,7 +36,7 @@ _REQUIRED = {"spark-core_": "Spark itself", "spark-sql_": "Spark SQL", "spark-ya
 
 @dataclass(frozen=True, slots=True)
 class SparkDistribution:
-    """A Spark on disk: its jars lie in ``home``/jars."""
+    """A Spark on disk: its jars are in ``home``/jars."""
 
     home: Path
     version: str

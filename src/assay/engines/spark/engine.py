@@ -1,6 +1,6 @@
 """Spark that runs: programs started by their driver on the master, and what their event log tells afterwards.
 
-It stands on Hadoop's daemons. Storage, health and Hadoop's own programs (which make inputs and check outputs) are
+It is on Hadoop's daemons. Storage, health and Hadoop's own programs (which make inputs and check outputs) are
 Hadoop's; what is here is the driver's command, the fetched event log, and what becomes of both.
 """
 
@@ -44,7 +44,7 @@ _COUNTER = re.compile(r"^assay-counter ([A-Z0-9_]+) (-?[0-9]+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class InstalledSpark:
-    """Where Spark and assay's own programs lie on every host."""
+    """Where Spark and assay's own programs are on every host."""
 
     facts: EngineFacts
     jars: str
@@ -58,12 +58,12 @@ class InstalledSpark:
 
     @property
     def classpath(self) -> str:
-        """What drivers and executors have beside the configuration."""
+        """What drivers and executors have next to the configuration."""
         return f"{self.programs}:{self.jobs}:{self.jars}/*"
 
     @property
     def extra_class_path(self) -> str:
-        """What executors have beside Spark's own jars."""
+        """What executors have next to Spark's own jars."""
         return f"{self.programs}:{self.jobs}"
 
 
@@ -89,7 +89,7 @@ class SparkOnHadoop(ClientEngine[Hdfs], Generic[HadoopT]):
 
     @property
     def data_directories(self) -> Mapping[str, Sequence[str]]:
-        """Hadoop's: shuffle files lie in the NodeManagers' directories, or in Spark's own below the same."""
+        """Hadoop's: shuffle files are in the NodeManagers' directories, or in Spark's own below the same."""
         return self.hadoop.data_directories
 
     async def run(
@@ -137,7 +137,7 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         self._installed = installed
 
     def fits(self, hadoop: HadoopEngine, standalone: Standalone | None) -> bool:
-        """Say whether it stands on just these daemons."""
+        """Say whether it is on just these daemons."""
         return self.hadoop is hadoop and self.standalone is standalone
 
     @property

@@ -1,8 +1,8 @@
-"""Where somebody else's Spark keeps its event logs, and which of them is ours.
+"""Where an externally managed Spark keeps its event logs, and which of them is ours.
 
 In: what its configuration says (``spark.eventLog.dir``, an address), the attached Hadoop. Out: an :class:`EventLogs`.
 It is HDFS's or the edge node's; where it is neither, or nothing is said, logs go into the folder that is ours. Which
-log is ours is told by the tag that each run carries: it stands among the properties that a log begins with
+log is ours is given by the tag that each run carries: it stands among the properties that a log begins with
 (SparkListenerEnvironmentUpdate, org.apache.spark.scheduler.EventLoggingListener).
 """
 
@@ -20,7 +20,7 @@ from assay.formats.spark.codecs import unpacked
 from assay.hosts.transport import Transport
 
 CANDIDATES_MAX = 40
-"""So many logs that others began meanwhile are looked into for the one that is ours."""
+"""This many logs that others began meanwhile are looked into for the one that is ours."""
 _OURS = "spark-events"
 
 
@@ -37,7 +37,7 @@ class EventLogs:
     storage: Hdfs
 
     async def names(self) -> frozenset[str]:
-        """Return the logs, files or folders, that lie there now. Raises EngineError where nobody can tell."""
+        """Return the logs, files or folders, that are there now. Raises EngineError where no one can tell."""
         if self.in_hdfs:
             return frozenset(entry.path.rsplit("/", 1)[-1] for entry in await self.storage.entries(self.path))
         listed = await self.edge.run(["ls", "-1", self.path], timeout_s=COMMAND_TIMEOUT_S, check=False)

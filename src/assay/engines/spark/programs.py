@@ -2,7 +2,7 @@
 
 Spark's package has no benchmarks, and a program that is compiled against one Spark need not run on another, so the
 sources come along and are compiled once for each Spark, by the JDK's compiler, into the user's cache directory. The jar
-is named by its sources' and that Spark's checksum. Beside it lies what that Spark takes where nothing is said, for the
+is named by its sources' and that Spark's checksum. Next to it lies what that Spark takes where nothing is said, for the
 record of runs: it differs between minor versions.
 """
 
@@ -62,7 +62,7 @@ class SparkPrograms:
 
 
 def require(spark: SparkDistribution, jobs: Path, progress: Callable[[str], None]) -> SparkPrograms:
-    """Return the programs, compiled first when there are none. ``jobs``: the jar of assay's Hadoop jobs, beside them.
+    """Return the programs, compiled first when there are none. ``jobs``: the jar of assay's Hadoop jobs, next to them.
 
     Raises EngineError without a Java compiler, or when it fails.
     """

@@ -1,6 +1,6 @@
-"""Spark at plan time: it runs on Hadoop's daemons, so Hadoop's rules hold too, and Hadoop's programs run beside it.
+"""Spark at plan time: it runs on Hadoop's daemons, so Hadoop's rules hold too, and Hadoop's programs run next to it.
 
-Pure. Memory is in MiB. What an executor asks for is held against what a node gives to containers, as YARN does it.
+Pure. Memory is in MiB. What an executor asks for is compared with what a node gives to containers, as YARN does it.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -28,7 +28,7 @@ from assay.spec.fields import unknown
 
 _CODECS: Final = {"none": None, "snappy": "snappy", "lz4": "lz4", "lzf": "lzf", "zstd": "zstd"}
 OURS: Final = (settings.QUEUE, settings.TAGS, settings.STAGING, settings.DEPLOY_MODE, settings.EVENTS)
-"""What the cluster file says of somebody else's Spark, and assay of each run on it."""
+"""What the cluster file states of an externally managed Spark, and assay of each run on it."""
 _SWITCHES: Final = ("true", "false")
 _COUNTED: Final = (
     settings.EXECUTORS,
@@ -71,7 +71,7 @@ class SparkRules:
         return CONTAINERS, settings.EXECUTORS
 
     def parameters(self, settings_given: Mapping[str, str]) -> dict[str, str]:
-        """Resolve ``compression`` into Spark's switches and codec, beside what Hadoop makes of its words."""
+        """Resolve ``compression`` into Spark's switches and codec, next to what Hadoop makes of its words."""
         given = dict(settings_given)
         word = given.get(COMPRESSION)
         if word is None:
@@ -141,7 +141,7 @@ class SparkRules:
         return name != settings.MASTER if name.startswith(settings.PREFIX) else self.hadoop.carried_by_job(name)
 
     def deployment_key(self, configuration: Configuration, cluster: Cluster) -> str:
-        """Return Hadoop's, and whether Spark's own daemons run beside it."""
+        """Return Hadoop's, and whether Spark's own daemons run next to it."""
         key = self.hadoop.deployment_key(without_spark(configuration), cluster)
         return key if settings.on_yarn(configuration.parameters) else f"{key} {settings.STANDALONE}"
 
@@ -162,7 +162,7 @@ class SparkRules:
         return settings.executors(parameters, workers) * max(1, settings.whole(parameters, settings.CORES))
 
     def intermediate_bytes(self, one_pass_bytes: float, whole_bytes: float) -> float:
-        """Count every shuffle's files, which lie there until the application ends, and one pass that was fetched and
+        """Count every shuffle's files, which are there until the application ends, and one pass that was fetched and
         spilled, or kept on disks.
         """
         return whole_bytes + min(one_pass_bytes, whole_bytes)
@@ -178,7 +178,7 @@ def without_spark(configuration: Configuration) -> Configuration:
 
 
 def _of_theirs(parameters: Mapping[str, str], written: Collection[str]) -> Iterator[Mistake]:
-    """Yield what no job can carry where Spark is somebody else's."""
+    """Yield what no job can carry where Spark is externally managed."""
     if settings.MASTER in written:
         words = f"{settings.MASTER} is said by the cluster file here (attached: spark), as it is somebody else's"
         yield Mistake((settings.MASTER,), words)
@@ -195,7 +195,7 @@ def _too_small(heap_mb: float) -> str:
 
 
 def _crowded(parameters: Mapping[str, str], workers: int, asked_mb: int) -> Iterator[Mistake]:
-    """Yield that not all executors fit beside the ApplicationMaster: it would wait for the others in vain."""
+    """Yield that not all executors fit next to the ApplicationMaster: it would wait for the others in vain."""
     if not settings.on_yarn(parameters):
         return
     smallest = settings.whole({**containers.DEFAULTS, **parameters}, containers.SMALLEST)

@@ -1,7 +1,7 @@
 """What a Spark program is started with: its settings, by the plan, by assay, and by the cluster. Pure.
 
 In: the deployment of Hadoop, the plan's parameters. Out: settings (``spark.…``) and Java options as text. Memory is in
-MiB, as YARN has it: an executor's container is its heap and the overhead beside it.
+MiB, as YARN has it: an executor's container is its heap and the overhead next to it.
 """
 
 import math
@@ -216,7 +216,7 @@ def event_directory(deployment: Deployment) -> str:
 
 
 def driver_java_options(deployment: Deployment, parameters: Mapping[str, str]) -> list[str]:
-    """Return the options of the driver's JVM, beside those that Java's modules need."""
+    """Return the options of the driver's JVM, next to those that Java's modules need."""
     heap = memory_mb(stated(parameters, DRIVER_MEMORY)) or 0
     options = [f"-Xmx{max(1, math.ceil(heap))}m", *deployment.task_java_options.split()]
     options += [f"-Dassay.deployment={deployment.marker}", f"-Djava.io.tmpdir={deployment.java_scratch}"]

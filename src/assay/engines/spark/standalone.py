@@ -1,4 +1,4 @@
-"""Spark's own master and workers beside HDFS: started, asked whether they live, and ended with Hadoop's daemons.
+"""Spark's own master and workers next to HDFS: started, asked whether they live, and ended with Hadoop's daemons.
 
 Each worker gives executors what YARN's NodeManager would give containers, and its local directories are those of the
 layout, so that only who schedules differs. Every JVM carries the deployment's marker, by which it is found and ended.
@@ -37,7 +37,7 @@ class MasterPorts:
 
 @dataclass(frozen=True, slots=True)
 class Standalone:
-    """Spark's daemons beside one Hadoop's."""
+    """Spark's daemons next to one Hadoop's."""
 
     daemons: Daemons
     jars: str

@@ -13,7 +13,7 @@ from typing import Callable, Dict, List
 
 
 def blocks(count: int) -> List[bytes]:
-    """Return so many blocks of 32 bytes."""
+    """Return this many blocks of 32 bytes."""
     return [hashlib.sha256(str(number).encode()).digest() for number in range(count)]
 
 

@@ -62,7 +62,7 @@ def number_of(path: str) -> Optional[int]:
 
 
 def chosen(text: Optional[str]) -> Optional[str]:
-    """Return what stands in brackets, which is how the kernel marks the choice among several."""
+    """Return what is in brackets, which is how the kernel marks the choice among several."""
     match = re.search(r"\[([^]]+)\]", text or "")
     return match.group(1) if match else text
 
@@ -167,7 +167,7 @@ def holder(directory: str, mounts: List[Dict[str, Any]]) -> Optional[Dict[str, A
 
 
 def file_systems(directories: List[str]) -> Dict[str, Any]:
-    """Return the mounts of block devices and those that hold the directories, and which directory lies on which."""
+    """Return the mounts of block devices and those that hold the directories, and which directory is on which."""
     mounts = all_mounts()
     holders = {directory: holder(directory, mounts) for directory in directories}
     kept = {

@@ -1,6 +1,6 @@
 """Send to another host for a moment, or take what it sends, and tell how fast that was; nothing has to be installed.
 
-In, as JSON in argv[1]: ``seconds``: how long; ``word``: what the sender says first, so that nobody else is taken; and,
+In, as JSON in argv[1]: ``seconds``: how long; ``word``: what the sender says first, so that no one else is taken; and,
 to send, ``host`` and ``port``. Without these it listens at a port of the kernel's choosing. Out, one JSON object a
 line: the port, then bytes and seconds of what arrived; the sender prints its own. It ends by itself in any case.
 """

@@ -41,7 +41,7 @@ WEB = {
     "nodemanager": ("yarn.nodemanager.webapp.address", 8042, "/ws/v1/node/info"),
     "historyserver": ("mapreduce.jobhistory.webapp.address", 19888, "/ws/v1/history/info"),
 }
-"""Role to the property with its HTTP address, the port of Hadoop 3 without it, and what tells of it."""
+"""Role to the property with its HTTP address, the port of Hadoop 3 without it, and what describes it."""
 SETTINGS = (
     "fs.defaultFS",
     "dfs.datanode.data.dir",
@@ -106,7 +106,7 @@ def configuration_of(words: List[str]) -> Optional[str]:
 
 
 def version_of(words: List[str]) -> Optional[str]:
-    """Return the version in the name of the common library on a class path; a directory's jars are looked at."""
+    """Return the version in the name of the common library on a class path; a directory's jars are examined."""
     paths = [path for word in words for path in word.split(":") if path.startswith("/")]
     for path in paths:
         names = [path]
@@ -142,7 +142,7 @@ def reached(settings: Dict[str, str], role: str) -> List[str]:
 
 
 def state(settings: Dict[str, str], role: str) -> Dict[str, Any]:
-    """Return what a daemon tells of itself: address, version, whether it is the active one, safe mode, live nodes."""
+    """Return what a daemon describes itself: address, version, whether it is the active one, safe mode, live nodes."""
     if role not in WEB:
         return {}
     report, address = None, None

@@ -24,7 +24,7 @@ import time
 from typing import Any, Callable, Dict, List, Optional
 
 COMMAND_TIMEOUT_S = 5
-OF_ALL = ("/", "/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - they are looked at
+OF_ALL = ("/", "/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - they are examined
 TOOLS = ("fio", "iperf3", "sudo", "tar", "flock", "setsid", "curl", "smartctl", "ethtool", "kinit")
 SYNC_ERROR = 5
 """adjtimex(2): TIME_ERROR, the clock is not synchronised."""
@@ -80,7 +80,7 @@ def block_kind(name: str, folder: str) -> str:
 
 
 def block(name: str, folder: str) -> Dict[str, Any]:
-    """Return one block device: what it is, what it lies on, and what it is made of."""
+    """Return one block device: what it is, what it is on, and what it is made of."""
     below = os.path.join(folder, "slaves")
     under = sorted(os.listdir(below)) if os.path.isdir(below) else []
     kind = block_kind(name, folder)
@@ -191,7 +191,7 @@ def ethtool(name: str, command: int, length: int) -> Optional[List[int]]:
 
 
 def on_hardware(folder: str, depth: int = 0) -> bool:
-    """Say whether an interface is a device, or lies on one, as bonds and VLANs do."""
+    """Say whether an interface is a device, or is on one, as bonds and VLANs do."""
     lower = glob.glob(folder + "/lower_*") if depth < LOWER_DEPTH_MAX else []
     return os.path.exists(folder + "/device") or any(on_hardware(path, depth + 1) for path in lower)
 
@@ -319,7 +319,7 @@ def sectors() -> Dict[str, int]:
 
 
 def burden(watch_s: float) -> Dict[str, Any]:
-    """Return what goes on by itself: load, share of the CPU in use and bytes/s on each disk, over ``watch_s``."""
+    """Return what continues by itself: load, share of the CPU in use and bytes/s on each disk, over ``watch_s``."""
     cpu_before, disk_before = ticks(), sectors()
     time.sleep(watch_s)
     cpu_after, disk_after = ticks(), sectors()

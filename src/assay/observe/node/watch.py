@@ -53,7 +53,7 @@ def state_of(pid_file: str) -> Optional[str]:
     pid = text_of(pid_file)
     text = text_of("/proc/%s/stat" % pid) if pid and pid.isdigit() else None
     state = text.rpartition(")")[2].split()[0] if text else "X"
-    if state in "ZX":  # a zombie is dead too: in containers often nobody reaps it
+    if state in "ZX":  # a zombie is dead too: in containers often no one reaps it
         return "dead"
     return "stopped" if state == "T" else None
 
@@ -98,7 +98,7 @@ class KernelLog:
                 record = os.read(self.fd, 8192)
             except BlockingIOError:
                 break
-            except OSError:  # EPIPE: what was not read in time is overwritten; the next read goes on after it
+            except OSError:  # EPIPE: what was not read in time is overwritten; the next read continues after it
                 read_bytes += 8192
                 continue
             read_bytes += len(record)
@@ -200,9 +200,9 @@ def room(directories: Dict[str, str]) -> Dict[str, List[int]]:
 
 
 def seen(directories: Dict[str, str], missing: Dict[str, str]) -> Dict[str, str]:
-    """Return those that can be looked at, and add the others to ``missing``.
+    """Return those that can be examined, and add the others to ``missing``.
 
-    A directory that is not there from the start, or may not be entered, as on hosts whose engine is somebody else's,
+    A directory that is not there from the start, or may not be entered, as on hosts whose engine is externally managed,
     tells nothing of its device: only one that stops answering does.
     """
     answer = {}
@@ -219,7 +219,7 @@ def seen(directories: Dict[str, str], missing: Dict[str, str]) -> Dict[str, str]
 
 
 def device_names(directories: Dict[str, str]) -> List[str]:
-    """Return the kernel's names of the devices that directories lie on."""
+    """Return the kernel's names of the devices that directories are on."""
     names = []
     for directory in directories.values():
         try:
@@ -240,7 +240,7 @@ def of_devices(line: str, ours: Set[str], every: List[str]) -> bool:
 
 
 def stack_of(directories: List[str]) -> Set[str]:
-    """Return the kernel's names of devices that directories lie on: partitions, disks, and what mappers stand on."""
+    """Return the kernel's names of devices that directories are on: partitions, disks, and what mappers are on."""
     devices: Set[str] = set()
     left = device_names({path: path for path in directories})
     while left:

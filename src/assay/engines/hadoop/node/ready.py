@@ -1,4 +1,4 @@
-"""Can daemons be started on this node? Folders are made and tried, memory and clock looked at; nothing else is changed.
+"""Can daemons be started on this node? Folders are made and tried, memory and clock examined; nothing else is changed.
 
 In, as JSON in argv[1]: ``folders``: those that daemons write in; ``room_bytes``: what each must have free; ``own``:
 those of them whose mode daemons insist on, so that they must belong to the user; ``metadata``: HDFS's directories here,
