@@ -73,7 +73,7 @@ class Counter:
         return self.by_mincore(fd, size)
 
     def by_mincore(self, fd: int, size: int) -> int:
-        """Count by mapping. Without the right to write the file, the kernel reports every page as resident: no answer."""
+        """Count by mapping. Without write permission, the kernel reports every page as resident: no answer."""
         if os.geteuid() not in (0, os.fstat(fd).st_uid) and not os.access("/proc/self/fd/%d" % fd, os.W_OK):
             raise UnknownError("the kernel tells a file's cached pages to its owner only")
         pages = 0
