@@ -69,11 +69,10 @@ class ToyEngine(ClientEngine[ToyStorage]):
         command = [program.main_class, *program.arguments]
         done = await self.client(command, timeout_s, label, env={"STORE": str(self.storage.root), **program.options})
         end_s, state = done.outcome.duration_s, "failed" if done.outcome.exit_status else "succeeded"
-        job = Job("job_1", label, state, 0.0, 0.0, end_s, 1, 0)
+        job, trace = Job("job_1", label, state, 0.0, 0.0, end_s, 1, 0), Trace()
         task = Task(
             "job_1", "t1", "a1", "map", self.master.name, state, 0, end_s, None, None, 0, 0, 0, 0, 0, None, None
         )
-        trace = Trace()
         trace.append(end_s, self.master.name, "toy", "commands", counter=True, value=1.0)
         sources = {**done.sources, "phases": "the command", "tasks": "the command"}
         phases = (Phase("map", 0.0, end_s),)
