@@ -156,7 +156,7 @@ def test_many_comparisons_are_cut_and_counted(folder: Path, monkeypatch: pytest.
 def test_a_report_of_hundreds_of_comparisons_is_refused_with_what_to_do(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.questions.report_single.COMPARISONS_MAX", 5)
+    monkeypatch.setattr("assay.questions.report.build.COMPARISONS_MAX", 5)
     refused = invoke(report, "--by", "layout", "--single", "-o", str(tmp_path / "r.html"), "--repository", str(folder))
     assert isinstance(refused.exception, AssayError)
     assert "assay report --matched --by layout" in str(refused.exception)

@@ -11,11 +11,10 @@ import pytest
 
 from assay.model.baseline import Baseline, Measurement
 from assay.questions.hardware import READ, hardware_of
-from assay.report.document import Table
+from assay.report.document import Table, plain
 from assay.report.hardware import hardware_chapter
 from assay.repository import Repository
 from builders import make_run
-from report_support import plain_text
 
 LAB = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
 NAME = "hdd-vs-ssd"
@@ -52,7 +51,7 @@ def test_like_devices_are_one_row_with_the_median_of_what_they_reached(tmp_path:
     assert ssd.read is None
     chapter = hardware_chapter(view)
     assert chapter is not None
-    texts = [plain_text(c) for block in chapter.blocks if isinstance(block, Table) for row in block.rows for c in row]
+    texts = [plain(c) for block in chapter.blocks if isinstance(block, Table) for row in block.rows for c in row]
     assert "5 MB/s (83.3 %)" in texts
     assert "not measured" in texts
 
@@ -65,7 +64,7 @@ def test_what_a_maker_calls_a_device_is_told_and_sets_it_apart(tmp_path: Path) -
     assert [row.product for row in view.devices] == ["Maker HD-500", ""]
     chapter = hardware_chapter(view)
     assert chapter is not None
-    texts = [plain_text(c) for block in chapter.blocks if isinstance(block, Table) for row in block.rows for c in row]
+    texts = [plain(c) for block in chapter.blocks if isinstance(block, Table) for row in block.rows for c in row]
     assert "2 × HDD (hdd1, hdd2), Maker HD-500" in texts
     assert sum("Maker" in one for one in texts) == 1
 

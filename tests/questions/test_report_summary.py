@@ -1,15 +1,18 @@
-"""Page one of a report: no workload is left out, ties are ties, and money is told up to the price that tips it."""
+"""Page one of a report: the decision in its own sentences, its chart, and its three most harmful caveats."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
 from assay.model.run import Run
-from assay.questions.report_single import SingleReport
-from assay.report.document import Facts, Table
-from assay.report.opening import opening
+from assay.questions.decisions.sentences import cost_headline, evidence, headline
+from assay.questions.report.values import Report
+from assay.report.decisions import CAVEATS_MAX, CHART_ROWS_MAX
+from assay.report.document import Facts, ReportDocument, ReportFigure, Table, plain
 from builders import price_book, runs_with, study_runs
-from report_support import plain_text, single_of
+from report_support import document_of, report_on
 
 SURE = (0.0, 0.1, 0.2)
 
@@ -19,31 +22,49 @@ def times(**by_layout: float) -> dict[str, list[float]]:
 
 
 def renumbered(*groups: list[Run]) -> list[Run]:
-    from dataclasses import replace
-
     every = [run for group in groups for run in group]
     return [replace(run, run_id=f"{place:08d}-0000-7000-8000-000000000000") for place, run in enumerate(every)]
 
 
-def rows_of(found: SingleReport) -> list[list[str]]:
-    table = next(block for block in opening(found) if isinstance(block, Table))
-    return [[plain_text(cell) for cell in row] for row in table.rows]
+def rows_of(document: ReportDocument) -> list[list[str]]:
+    (chapter,) = [chapter for chapter in document.chapters if chapter.anchor == "comparisons"]
+    table = next(block for block in chapter.blocks if isinstance(block, Table))
+    return [[plain(cell) for cell in row] for row in table.rows]
 
 
-def facts_of(found: SingleReport) -> dict[str, str]:
-    return {fact.name: fact.text for block in opening(found) if isinstance(block, Facts) for fact in block.facts}
+def facts_of(document: ReportDocument) -> dict[str, str]:
+    return {fact.name: fact.text for block in document.opening if isinstance(block, Facts) for fact in block.facts}
 
 
-def test_a_workload_without_gain_stands_on_page_one() -> None:
+def lead_of(report: Report) -> str:
+    return " ".join(document_of(report).lead)
+
+
+def test_page_one_is_the_first_decision_in_its_own_sentences() -> None:
+    report = report_on(study_runs(), book=price_book())
+    document = document_of(report)
+    (decision,) = report.decisions
+    assert document.answer == headline(decision)
+    assert document.lead == (evidence(decision), cost_headline(decision))
+    assert [type(block) for block in document.opening] == [ReportFigure, Facts]
+    caveats = [caveat.text for caveat in decision.caveats]
+    assert list(facts_of(document).values()) == caveats[:CAVEATS_MAX]
+    assert len(caveats) > CAVEATS_MAX, "the chapter on caveats has the others"
+    assert document.title == document.question == "Which storage layout?"
+
+
+def test_a_workload_without_gain_has_a_row() -> None:
     runs = renumbered(
         runs_with(times(HD2=30, SS2=20)),
         runs_with(times(HD2=20, SS2=20), workload="kmeans"),
         runs_with(times(HD2=20, SS2=24), workload="bayes"),
     )
-    found = single_of(runs)
-    assert found.answer.startswith("2 SSDs per worker (SS2) are 1.08× as fast as 2 hard disks per worker (HD2) over 3")
-    assert found.detail.endswith("Faster on 1 of 3, slower on 1.")
-    assert [(row[1], row[2]) for row in rows_of(found)] == [
+    document = document_of(report_on(runs))
+    assert document.answer.startswith(
+        "2 SSDs per worker (SS2) are 1.08× as fast as 2 hard disks per worker (HD2) over 3"
+    )
+    assert document.lead[0].endswith("Faster on 1 of 3, slower on 1.")
+    assert [(row[1], row[2]) for row in rows_of(document)] == [
         ("2 SSDs per worker (SS2)", "faster"),
         ("2 SSDs per worker (SS2)", "equivalent"),
         ("2 SSDs per worker (SS2)", "slower"),
@@ -51,47 +72,56 @@ def test_a_workload_without_gain_stands_on_page_one() -> None:
 
 
 def test_ties_share_the_headline() -> None:
-    found = single_of(runs_with(times(HD2=30, SS2=20, NVE2=20.05, NVE4=19.95)))
-    assert found.answer.startswith("4 NVMe drives per worker (NVE4) are 1.50× as fast as 2 hard disks per worker (HD2)")
-    ties = found.detail.partition("Not distinguishable from 4 NVMe drives per worker (NVE4): ")[2]
+    document = document_of(report_on(runs_with(times(HD2=30, SS2=20, NVE2=20.05, NVE4=19.95))))
+    assert document.answer.startswith(
+        "4 NVMe drives per worker (NVE4) are 1.50× as fast as 2 hard disks per worker (HD2)"
+    )
+    ties = document.lead[0].partition("Not distinguishable from 4 NVMe drives per worker (NVE4): ")[2]
     assert "2 SSDs per worker (SS2)" in ties
     assert "2 NVMe drives per worker (NVE2)" in ties
 
 
 def test_the_fastest_of_several_is_named_and_a_baseline_that_nothing_beats() -> None:
-    fastest = single_of(runs_with(times(HD2=30, SS2=20, NVE2=10)))
+    fastest = document_of(report_on(runs_with(times(HD2=30, SS2=20, NVE2=10))))
     assert fastest.answer.startswith("2 NVMe drives per worker (NVE2) are 2.98× as fast")
-    assert "Not distinguishable" not in fastest.detail
-    slower = single_of(runs_with(times(HD2=10, SS2=20, NVE2=30)))
+    assert "Not distinguishable" not in fastest.lead[0]
+    slower = document_of(report_on(runs_with(times(HD2=10, SS2=20, NVE2=30))))
     assert slower.answer == "No option is shown to be faster than 2 hard disks per worker (HD2) on TeraSort."
-    assert "2 SSDs per worker (SS2) slower (0.50×" in slower.detail
+    assert "2 SSDs per worker (SS2) slower (0.50×" in slower.lead[0]
 
 
 def test_money_states_the_cost_ratio_and_the_break_even_price() -> None:
-    found = single_of(study_runs(), book=price_book())
-    (decision,) = found.decisions
+    report = report_on(study_runs(), book=price_book())
+    (decision,) = report.decisions
     (option,) = decision.options
     assert option.time is not None
-    assert option.cost is not None
-    assert found.detail.partition("Faster on 3 of 3. ")[2].startswith(
+    document = document_of(report)
+    assert document.lead[1].startswith(
         "A job on 2 SSDs per worker (SS2) costs less than on 2 hard disks per worker (HD2): "
     )
-    assert found.detail.endswith(
+    assert document.lead[1].endswith(
         f"It stays cheaper below {option.time.ratio:.2f}× the price of 2 hard disks per worker (HD2)."
     )
-    assert all(row[5] != "–" for row in rows_of(found))
-    assert "threats to validity" in facts_of(found)["Keep in mind"]
-    assert facts_of(found)["Caveats"].startswith("The intervals cover the tested settings only")
+    assert all(row[6] != "–" for row in rows_of(document))
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(10, "stays cheaper below"), (29, "becomes cheaper below")])
 def test_no_configuration_stays_cheaper_that_costs_more_today(seconds: float, words: str) -> None:
-    found = single_of(runs_with(times(HD2=30, SS2=seconds)), book=price_book())
-    assert words in found.detail
+    assert words in lead_of(report_on(runs_with(times(HD2=30, SS2=seconds)), book=price_book()))
 
 
-def test_many_comparisons_leave_one_row_for_each_workload() -> None:
-    layouts = {f"NVE{number}": 20.0 - number for number in range(1, 15)}
-    found = single_of(runs_with(times(HD2=30, **layouts)))
-    (row,) = rows_of(found)
-    assert row[:3] == ["TeraSort", "14 NVMe drives per worker (NVE14)", "faster"]
+def test_many_comparisons_leave_the_leading_option_and_a_file_with_all() -> None:
+    layouts = {f"NVE{number}": 20.0 - number for number in range(1, 18)}
+    document = document_of(report_on(runs_with(times(HD2=30, **layouts))))
+    (row,) = rows_of(document)
+    assert row[:3] == ["TeraSort", "17 NVMe drives per worker (NVE17)", "faster"]
+    (table,) = [t for c in document.chapters for t in c.blocks if isinstance(t, Table) and t.file]
+    assert len(table.all_rows) == 17
+
+
+def test_the_chart_of_page_one_has_a_bounded_number_of_rows() -> None:
+    names = [f"job{number:02d}" for number in range(CHART_ROWS_MAX + 6)]
+    runs = renumbered(*(runs_with(times(HD2=30, SS2=20), workload=name) for name in names))
+    figure = next(block for block in document_of(report_on(runs)).opening if isinstance(block, ReportFigure))
+    assert len(figure.make(600)["data"]["values"]) == CHART_ROWS_MAX
+    assert "7 further workloads: see the table." in figure.caption

@@ -71,7 +71,7 @@ def test_it_holds_report_plan_cluster_prices_runs_and_versions(
     for words in (
         "assay run plans/hdd-vs-ssd/plan.yaml",
         "assay verify --repository repository",
-        "--prices prices.yaml --repository repository",
+        "--prices prices.yaml --date ",
         "sha256sum -c",
     ):
         assert words in readme
@@ -174,14 +174,14 @@ def test_a_plan_may_bring_a_cluster_file_that_was_not_kept(tmp_path: Path) -> No
         assert "bare/plans/hdd-vs-ssd/cluster.yaml" not in first.getnames()
         readme = first.extractfile("bare/README.md")
         assert readme is not None
-        assert b"was not kept" in readme.read()
+        assert b"did not keep the cluster file" in readme.read()
         assert "whole/plans/hdd-vs-ssd/cluster.yaml" in second.getnames()
     other = tmp_path / "other.yaml"
     other.write_text((EXAMPLES / "hdd-vs-ssd.yaml").read_text().replace("seed: 1", "seed: 2"))
     (tmp_path / "cluster.yaml").write_text((EXAMPLES / "cluster.yaml").read_text())
     result = call("report", "--bundle", bare, "--plan", other, "--repository", repository.root)
     assert isinstance(result.exception, SpecificationError)
-    assert "not the one that these runs were made for" in str(result.exception)
+    assert "these runs were not made for the plan" in str(result.exception)
 
 
 def _repacked(

@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 from assay.cli.main import assay
 from assay.errors import AssayError, SpecificationError
 from assay.model.run import Origin, Run
-from assay.report.document import ReportDocument, charts_of
+from assay.report.document import ReportDocument, charts_of, plain
 from assay.report.html import html
 from assay.report.markdown import escaped, markdown
 from assay.report.pdf import as_data
 from assay.report.pictures import on_paper, svg
 from assay.report.writing import write_document
 from builders import build_repository, make_trace, price_book, runs_with, said, study_runs
-from report_support import plain_text, single, single_of
+from report_support import configurations_of, document_of
 from simulator_support import EXAMPLE, measured_repository, needs_simulator
 
 if TYPE_CHECKING:
@@ -32,28 +32,30 @@ if TYPE_CHECKING:
 
 HOSTILE = "<b>x</b> | `y` [z](http://w) *s* _u_ # $v$ \\"
 CHAPTERS = [
+    "Every comparison",
+    "Caveats and threats to validity",
     "How it was measured",
-    "Results",
+    "Details",
+    "Each configuration by itself",
     "TestDFSIO write",
     "TestDFSIO read",
     "TeraSort",
-    "What the three throughputs mean",
-    "Cost",
+    "Meaning of the three throughputs",
+    "Cost per job",
     "Findings",
-    "Threats to validity",
     "Appendix: configuration and provenance",
     "How to reproduce it",
 ]
 
 
-def document_of(runs: list[Run], **options: Any) -> ReportDocument:
+def made_of(runs: list[Run], **options: Any) -> ReportDocument:
     by_id = {run.run_id: run for run in runs}
-    return single(single_of(runs, trace_of=lambda run_id: make_trace(by_id[run_id]), **options))
+    return document_of(configurations_of(runs, trace_of=lambda run_id: make_trace(by_id[run_id]), **options))
 
 
 @pytest.fixture(scope="module")
 def document() -> ReportDocument:
-    return document_of(study_runs(), book=price_book())
+    return made_of(study_runs(), book=price_book())
 
 
 @pytest.fixture(scope="module")
@@ -81,11 +83,8 @@ def test_html_has_a_contents_list_whose_links_lead_somewhere(document: ReportDoc
     assert document.question in unescape(page)
 
 
-def test_the_question_comes_from_factor_levels_and_workloads(document: ReportDocument) -> None:
-    assert document.question == (
-        "How much faster are TestDFSIO write, TestDFSIO read and TeraSort with layout SS2 "
-        "than with HD2, and what does a job cost on each?"
-    )
+def test_the_question_is_that_of_the_decision(document: ReportDocument) -> None:
+    assert document.question == "Which storage layout?"
 
 
 @pytest.mark.slow
@@ -108,7 +107,7 @@ def test_markdown_says_what_html_says(document: ReportDocument) -> None:
 
 def test_hostile_text_stays_text_in_markdown() -> None:
     runs = [replace(run, plan=HOSTILE, cluster=HOSTILE, cause=HOSTILE, warnings=said(HOSTILE)) for run in study_runs()]
-    text = markdown(document_of(runs), "c")
+    text = markdown(made_of(runs), "c")
     shown = re.sub(r"^(`{3,})\n.*?^\1$", "", text, flags=re.DOTALL | re.MULTILINE)
     assert "<b>" not in shown
     assert "\\[z\\](http" in shown
@@ -144,7 +143,7 @@ def test_workloads_whose_titles_look_alike_keep_charts_apart() -> None:
         for name in ("a b!", "a-b?")
         for run in runs_with({"HD2": [2.0, 2.1, 2.2], "SS2": [1.0, 1.1, 1.2]})
     ]
-    found = document_of([replace(run, run_id=f"r{place}") for place, run in enumerate(runs)])
+    found = made_of([replace(run, run_id=f"r{place}") for place, run in enumerate(runs)])
     names = [figure.name for figure in charts_of(found)]
     assert len(names) == len(set(names))
     anchors = [chapter.anchor for chapter in found.chapters]
@@ -180,7 +179,7 @@ def test_title_and_question_can_be_given(root: Path, tmp_path: Path) -> None:
     assert "Which &amp; why?" in page.read_text()
     found = json.loads(result.stdout)
     assert (found["title"], found["question"]) == ("Disks <1>", "Which & why?")
-    assert "--title 'Disks <1>' --question 'Which & why?' --date " in found["commands"][-1]
+    assert "--title 'Disks <1>' --question 'Which & why?' --date " in found["provenance"]["commands"][-1]
 
 
 @pytest.mark.parametrize("name", ["report.doc", "report"])
@@ -204,7 +203,7 @@ def test_pdf_has_every_chapter_and_hostile_text_as_text(tmp_path: Path) -> None:
     pytest.importorskip("typst", reason="SKIPPED LOUDLY: typst is not installed, so no PDF was made")
     evil = '#panic("x") $x$ *b* @ref <label> // /* `r` "'
     runs = [replace(run, plan=evil, cluster=evil, cause=evil, warnings=said(evil)) for run in study_runs()]
-    made = document_of(runs, book=price_book())
+    made = made_of(runs, book=price_book())
     path = tmp_path / "r.pdf"
     write_document(path, made)
     first = path.read_bytes()
@@ -229,10 +228,10 @@ def test_columns_of_text_have_room_on_paper_by_what_they_hold(document: ReportDo
             assert column["room"] >= min(longest, 44)
 
 
-def test_findings_that_nothing_tells_are_one_sentence(document: ReportDocument) -> None:
+def test_claims_without_evidence_are_one_sentence(document: ReportDocument) -> None:
     (chapter,) = [chapter for chapter in document.chapters if chapter.anchor == "findings"]
-    texts = [plain_text(block.line) for block in chapter.blocks if block.kind == "paragraph"]  # type: ignore[union-attr]
-    assert any(text.startswith("These runs can't tell: ") for text in texts)
+    texts = [plain(block.line) for block in chapter.blocks if block.kind == "paragraph"]  # type: ignore[union-attr]
+    assert any(text.startswith("Not tested: ") for text in texts)
 
 
 @pytest.mark.parametrize("media", ["screen", "print"])
@@ -240,7 +239,7 @@ def test_details_are_folded_on_a_screen_and_open_on_paper(
     browser: Browser, tmp_path: Path, media: Literal["screen", "print"]
 ) -> None:
     page = tmp_path / "r.html"
-    page.write_text(html(document_of(runs_with({"HD2": [2.0, 2.1, 2.2], "SS2": [1.0, 1.1, 1.2]}), observed_of=None)))
+    page.write_text(html(made_of(runs_with({"HD2": [2.0, 2.1, 2.2], "SS2": [1.0, 1.1, 1.2]}), observed_of=None)))
     view = browser.new_page()
     view.goto(page.as_uri())
     view.emulate_media(media=media)
@@ -254,10 +253,7 @@ def test_details_are_folded_on_a_screen_and_open_on_paper(
 
 def test_a_report_without_traces_or_prices_leaves_those_parts_out() -> None:
     runs = runs_with({"HD2": [2.0, 2.1, 2.2], "SS2": [1.0, 1.1, 1.2]})
-    content = single_of(runs)
-    found = single(content)
-    assert "Cost" not in [chapter.title for chapter in found.chapters]
-    assert found.question == "How much faster is TeraSort with layout SS2 than with HD2?"
+    assert "Cost per job" not in [chapter.title for chapter in document_of(configurations_of(runs)).chapters]
 
 
 def test_of_published_runs_nothing_is_claimed_that_they_do_not_tell() -> None:
@@ -265,7 +261,7 @@ def test_of_published_runs_nothing_is_claimed_that_they_do_not_tell() -> None:
         replace(run, origin=Origin.PUBLISHED, lab_scale=None, started_at="", block=place, cold=None)
         for place, run in enumerate(runs_with({"HD2": [2.0], "SS2": [1.0]}))
     ]
-    content = single_of(runs)
+    content = configurations_of(runs)
     assert not {fact.name for fact in content.method} & {"Order", "When"}
     titles = [threat.title for threat in content.threats]
     assert "Published, not measured here" in titles
@@ -291,8 +287,8 @@ def test_what_nobody_has_run_has_a_chapter_of_its_own_with_origin_interval_and_a
     done = call(*asked, "--workload", "terasort", "--json")
     assert done.exit_code == 0, done.output
     text = target.read_text()
-    assert text.index("What if") > text.index("Cost")
-    chapter = text[text.index("Nobody has run these") : text.index("Findings")]
+    assert text.index("What if") > text.index("Cost per job")
+    chapter = text[text.index("Not measured. The simulator") : text.index("Findings")]
     rows = [row for row in chapter.splitlines() if row.startswith("| TeraSort")]
     assert len(rows) == 2
     assert all("| simulated |" in row and " to " in row for row in rows)

@@ -28,6 +28,6 @@ def test_a_report_says_whether_the_hosts_of_its_runs_were_fit(tmp_path: Path) ->
     page = tmp_path / "report.html"
     assay("report", "-o", page, "--by", "layout", "--repository", repository.root)
     text = page.read_text()
-    assert f"Were the hosts of {cluster} fit to be measured?" in text
+    assert f"Host checks of {cluster}" in text
     assert "Hortonworks Community" in text
     assert "elsewhere" not in text

@@ -1,4 +1,4 @@
-"""A report over matched sets: what it says, that the chart shows it, and when it is made by itself."""
+"""A report over matched groups: its decisions, the details of groups, and when it has these details."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from assay.charts.identity import colours_of
 from assay.charts.speedups import speedup_domain, speedup_forest
 from assay.cli.main import assay
 from assay.model.run import Origin, Run, RunStatus
-from assay.questions.report_combined import combined_of
+from assay.questions.report.combinations import combined_times
+from assay.report.document import Facts, Points
 from assay.report.html import html
 from assay.repository import Repository
 from assay.statistics.run_table import RunTable, table_of
@@ -23,7 +24,7 @@ from assay.wording.ratios import format_ratio
 from builders import make_run, said
 from learning import learning_runs
 from matching import matched_speedups
-from report_support import matched, matched_of
+from report_support import document_of, groups_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -49,38 +50,43 @@ def table(runs: list[Run]) -> RunTable:
     return table_of(runs)
 
 
-def test_the_report_gives_each_workload_and_all_together() -> None:
-    content = matched_of(table(many_runs()), "HD2")
-    assert [section.title for section in content.sections] == ["Sort", "count"]
-    sort = content.sections[0]
-    assert [(s.candidate, s.groups) for s in sort.speedups] == [("SS2", SETS)]
-    assert sort.speedups[0].ratio == pytest.approx(3, rel=0.02)
-    assert sort.never_compared == ("LONE",)
-    assert sort.best is not None
-    assert "SS2" in sort.best[0].may_be_best
-    assert "HD2" not in sort.best[0].may_be_best
-    assert content.overall[0].ratio == pytest.approx(3**0.5, rel=0.02)
-    ratio = format_ratio(content.overall[0].ratio or 0)
-    words = "2 SSDs per worker (SS2) are", "2 hard disks per worker (HD2) over 2 workloads"
-    assert content.answer.startswith(f"{words[0]} {ratio}× as fast as {words[1]}.")
-    assert content.runs == 4 * SETS + 1
+def test_the_decision_gives_each_workload_and_all_of_them() -> None:
+    report = groups_of(table(many_runs()))
+    (decision,) = report.decisions
+    assert [(r.workload, r.option, r.time.groups if r.time else 0) for r in decision.results] == [
+        ("sort", "SS2", SETS),
+        ("count", "SS2", SETS),
+    ]
+    assert report.not_compared == ("LONE",)
+    (option,) = decision.options
+    assert option.time is not None
+    assert option.time.ratio == pytest.approx(3**0.5, rel=0.02)
+    document = document_of(report)
+    ratio = format_ratio(option.time.ratio)
+    assert document.answer == (
+        f"2 SSDs per worker (SS2) are {ratio}× as fast as 2 hard disks per worker (HD2) over 2 workloads."
+    )
+    assert document.kicker == f"{4 * SETS + 1} runs"
 
 
-def test_page_one_has_a_row_for_each_origin_of_a_workload_and_names_what_it_could_not_compare() -> None:
-    """What simulated runs say of the fastest never stands in the row of measured ones."""
+def test_measured_and_simulated_runs_have_decisions_and_details_of_their_own() -> None:
     simulated = [
         replace(run, run_id=f"s{run.run_id}", origin=Origin.SIMULATED, lab_scale=None)
         for run in many_runs("NV1")
         if run.layout != "LONE"
     ]
-    content = matched_of(table([*many_runs(), *simulated, make_run(500, workload="alone", layout="HD2")]), "HD2")
-    leaders = {(decision.origin, decision.lab_scale): decision.leader for decision in content.decisions}
+    report = groups_of(table([*many_runs(), *simulated, make_run(500, workload="alone", layout="HD2")]))
+    leaders = {(decision.origin, decision.lab_scale): decision.leader for decision in report.decisions}
     assert leaders == {("measured", "0.05"): "SS2", ("simulated", None): "NV1"}
-    fastest = {row[0]: row[2] for one in content.tables if one.title.startswith("Fastest") for row in one.rows}
-    assert fastest["Sort (measured, lab 1/20)"] == "SS2"
-    assert fastest["Sort (simulated)"] == "NV1"
-    told = {fact.name: fact.text for fact in content.points}
-    assert told["Not compared"].startswith("alone: of no runs that are equal in all but layout one side is HD2")
+    assert report.groups is not None
+    for groups in report.groups.decisions:
+        decision = report.decisions[groups.decision]
+        options = {row[1] for shown in groups.tables if shown.title == "For which question" for row in shown.rows}
+        assert options == {f"HD2 → {decision.leader}"}
+    assert report.workloads_not_compared == ("alone",)
+    facts = {f.name: f.text for block in document_of(report).opening if isinstance(block, Facts) for f in block.facts}
+    assert facts["Workloads not compared"].startswith("alone: no two runs differ in the factor alone")
+    assert facts["Options not compared"].startswith("LONE: ")
 
 
 def test_nothing_that_is_equal_is_said_and_not_drawn() -> None:
@@ -89,10 +95,9 @@ def test_nothing_that_is_equal_is_said_and_not_drawn() -> None:
         make_run(2, layout="SS2", levels={"layout": "SS2", "network": "IB"}),
         make_run(3, layout="SS2", workload="other"),
     ]
-    content = matched_of(table(runs), "HD2")
-    assert content.sections == ()
-    assert content.answer.startswith("Not compared: no two runs differ in layout")
-    assert "<svg" not in html(matched(content, table(runs)))
+    document = document_of(groups_of(table(runs)))
+    assert document.answer.startswith("Not compared: no two runs differ in storage layout")
+    assert "<svg" not in html(document)
 
 
 def test_the_chart_has_a_row_for_each_level_with_its_sets_and_a_ring_without_an_interval() -> None:
@@ -107,20 +112,20 @@ def test_the_chart_has_a_row_for_each_level_with_its_sets_and_a_ring_without_an_
         [(s.candidate, s) for s in [*found, *few]], colours_of(["HD2", "SS2"]), domain=domain, counted=True
     )
     texts = [row["label"] for row in spec["data"]["values"]]
-    assert [text.partition("× ")[2] for text in texts] == [f"({SETS} groups)", f"({SETS} groups)", "(1 group)"]
+    assert [text.partition("× ")[2] for text in texts] == [f"({SETS} sets)", f"({SETS} sets)", "(1 set)"]
     assert [row["low"] is None for row in spec["data"]["values"]] == [False, False, True]
 
 
 def test_a_configuration_has_the_colour_of_the_web_pages() -> None:
     runs = table(many_runs())
-    document = matched(matched_of(runs, "HD2"), runs)
-    assert document.palette == colours_of(["SS2", "HD2", "LONE"])
+    document = document_of(groups_of(runs))
+    assert {name: document.palette[name] for name in ("SS2", "HD2", "LONE")} == colours_of(["SS2", "HD2", "LONE"])
     assert document.palette["HD2"] == colours_of(["NVE", "HD2", "RL3"])["HD2"], "whatever else there is"
 
 
 def test_the_page_is_escaped_and_asks_nobody() -> None:
     runs = table(many_runs("<script>x</script>"))
-    page = html(matched(matched_of(runs, "HD2", warnings=said("<b>kernel")), runs))
+    page = html(document_of(groups_of(runs, warnings=said("<b>kernel"))))
     assert "<script" not in page
     assert "<b>kernel" not in page
     assert "http:" not in page
@@ -139,13 +144,17 @@ def report(stored: Path, *words: str) -> Result:
     return CliRunner().invoke(assay, ["report", "--repository", str(stored), "--json", *words])
 
 
-def test_too_many_comparisons_for_a_page_are_put_together(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "comparisons" in json.loads(report(stored, "--baseline", "HD2").stdout)["sections"][0]
-    monkeypatch.setattr("assay.questions.report_single.COMPARISONS_MAX", 5)
-    found = json.loads(report(stored, "--baseline", "HD2").stdout)
-    assert found["sections"][0]["speedups"][0]["groups"] == SETS
-    monkeypatch.undo()
-    assert "comparisons" in json.loads(report(stored, "--single", "--baseline", "HD2").stdout)["sections"][0]
+def test_single_configurations_are_shown_where_they_fit(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = json.loads(report(stored, "--baseline", "HD2").stdout)
+    assert len(both["configurations"]["comparisons"]) == 2 * SETS
+    assert both["groups"]["decisions"][0]["tables"]
+    single = json.loads(report(stored, "--single", "--baseline", "HD2").stdout)
+    assert (single["configurations"] is None, single["groups"]) == (False, None)
+    monkeypatch.setattr("assay.questions.report.build.COMPARISONS_MAX", 5)
+    many = json.loads(report(stored, "--baseline", "HD2").stdout)
+    assert many["configurations"] is None
+    assert many["groups"]["decisions"][0]["tables"]
+    assert many["decisions"] == both["decisions"] == single["decisions"]
 
 
 def test_several_factors_and_prices_make_a_matched_page(stored: Path, tmp_path: Path) -> None:
@@ -159,16 +168,17 @@ def test_several_factors_and_prices_make_a_matched_page(stored: Path, tmp_path: 
     result = report(stored, "--by", "layout,dfs.blocksize", "--prices", str(book), "-o", str(page))
     assert result.exit_code == 0, result.exception
     found = json.loads(result.stdout)
-    assert found["factor"] == "layout + dfs.blocksize"
-    assert [row["levels"]["layout"] for row in found["sections"][0]["costs"][0]["rows"]] == ["SS2", "HD2"]
-    assert any("LONE" in text for text in found["unpriced"])
-    assert "Time against money" in page.read_text()
+    assert found["decisions"][0]["decision"]["factor"] == "layout + dfs.blocksize"
+    planes = {plane["job"]["workload"]: plane for plane in found["run_costs"]["planes"]}
+    assert [row["levels"]["layout"] for row in planes["sort"]["rows"]] == ["SS2", "HD2"]
+    assert any("LONE" in text for text in found["run_costs"]["unpriced"])
+    assert "Time against cost" in page.read_text()
 
 
 def test_a_browser_shows_it_without_a_word_and_without_scrolling_sideways(browser: Browser, tmp_path: Path) -> None:
     page = tmp_path / "r.html"
     runs = table(many_runs())
-    page.write_text(html(matched(matched_of(runs, "HD2"), runs)))
+    page.write_text(html(document_of(groups_of(runs))))
     said: list[str] = []
     for width in (1200, 360):
         shown = browser.new_page(viewport={"width": width, "height": 800})
@@ -176,24 +186,25 @@ def test_a_browser_shows_it_without_a_word_and_without_scrolling_sideways(browse
         shown.goto(page.as_uri())
         assert shown.evaluate("document.documentElement.scrollWidth") <= width
         assert said == []
-        assert shown.locator("svg:visible").count() == 4, "overall, two workloads, and what was compared with what"
+        assert shown.locator("svg:visible").count() == 1, "the decision"
         shown.close()
 
 
-def test_threats_of_a_table_are_read_off_it() -> None:
+def test_caveats_and_threats_of_a_table_have_a_chapter() -> None:
     runs = [
         replace(run, cold=None if number % 2 else False, origin=Origin.PUBLISHED)
         for number, run in enumerate(many_runs())
     ]
     runs.append(make_run(100, workload="sort", layout="SS2", status=RunStatus.FAILED))
-    content = matched_of(table(runs), "HD2", warnings=said("the kernel is not the same"))
-    found = {threat.title: threat.text for threat in content.threats}
-    assert "LONE (sort)" in found["Levels without a counterpart"]
-    assert found["Few repetitions"].startswith("In 2 of 2 ratios")
-    assert found["More than the factor differed"] == "the kernel is not the same."
-    assert "1 failed" in found["Runs that do not count"]
-    assert {"Warm runs", "Cache state not proven", "Not everything was measured"} <= found.keys()
-    assert "Few matched groups" not in found
+    report = groups_of(table(runs), warnings=said("the kernel is not the same"))
+    (chapter,) = [chapter for chapter in document_of(report).chapters if chapter.anchor == "threats"]
+    texts = [point.text for block in chapter.blocks if isinstance(block, Points) for point in block.points]
+    assert set(texts) >= {caveat.text for caveat in report.decisions[0].caveats}
+    assert len(texts) == len(set(texts))
+    assert "the kernel is not the same." in texts
+    assert any("1 failed" in text for text in texts)
+    assert any("warm caches" in text for text in texts)
+    assert any("cache state" in text for text in texts)
 
 
 def test_storage_network_and_containers_have_a_chapter_of_what_was_measured_together(tmp_path: Path) -> None:
@@ -206,16 +217,16 @@ def test_storage_network_and_containers_have_a_chapter_of_what_was_measured_toge
     kept = [run for run in runs if (run.layout, run.levels["network"], run.parameters[slots]) != first]
     for run in kept:
         store.publish(run)
-    assert combined_of(store, store.table().taken(np.arange(1))) == ()
-    (one,) = combined_of(store, store.table())
-    assert (one.title, one.guessed) == ("Sort", 1)
-    assert one.by == ("Storage layout", "Network", "Map slots per worker")
+    assert combined_times(store, store.table().taken(np.arange(1))) == ()
+    (one,) = combined_times(store, store.table())
+    assert (one.workload, one.not_measured) == ("sort", 1)
+    assert one.factors == ("layout", "network", slots)
     assert all(cell.configurations for cell in one.cells)
     assert first not in {cell.levels for cell in one.cells}
     path = tmp_path / "report.html"
     CliRunner().invoke(assay, ["report", "-o", str(path), "--matched", "--repository", str(root)])
     page = path.read_text()
     assert "Storage × network × containers" in page
-    assert "1 combination that nobody measured left out" in page
+    assert "Left out: 1 combination that no run has" in page
     assert "the model&#39;s guess" not in page
     assert "the model's guess" not in page

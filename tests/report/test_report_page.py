@@ -18,12 +18,12 @@ from assay.explain.run_detail import run_detail
 from assay.model.run import Origin, Run, RunStatus, Stage
 from assay.model.trace import Trace
 from assay.questions.json_values import json_value
-from assay.questions.report_single import SingleReport
+from assay.questions.report.values import Report
 from assay.questions.whole_run import WholeRun
 from assay.report.html import html as render
 from builders import PRICES_YAML, build_repository, make_trace, price_book, runs_with, said, study_runs
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
-from report_support import single, single_of
+from report_support import configurations_of, document_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 HOSTILE = "<script>alert('x')</script>\"onload=\"x&amp;"
 
 
-def content_of(runs: list[Run], **options: Any) -> SingleReport:
+def content_of(runs: list[Run], **options: Any) -> Report:
     by_id = {run.run_id: run for run in runs}
-    return single_of(runs, **{"trace_of": lambda run_id: make_trace(by_id[run_id]), **options})
+    return configurations_of(runs, **{"trace_of": lambda run_id: make_trace(by_id[run_id]), **options})
 
 
-def render_report(content: SingleReport) -> str:
-    return render(single(content))
+def render_report(content: Report) -> str:
+    return render(document_of(content))
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_the_page_answers_in_its_headline_and_says_where_numbers_come_from(page:
     for words in (
         "95 % interval",
         "3 runs each",
-        "Threats to validity",
+        "Caveats and threats to validity",
         "DataNode on worker2 died",
         "Gated aggregate",
         "Per stream",
@@ -85,7 +85,7 @@ def test_the_page_answers_in_its_headline_and_says_where_numbers_come_from(page:
     assert all(run.run_id in page for run in study_runs())
 
 
-def closely(runs: list[Run], lab: dict[str, Any] | None = None, stages: tuple[Stage, ...] = ()) -> SingleReport:
+def closely(runs: list[Run], lab: dict[str, Any] | None = None, stages: tuple[Stage, ...] = ()) -> Report:
     """Return the content with one run of each configuration looked at closely."""
 
     def observed_of(run: Run) -> WholeRun:
@@ -99,19 +99,20 @@ def closely(runs: list[Run], lab: dict[str, Any] | None = None, stages: tuple[St
 @pytest.mark.slow
 def test_one_run_of_each_configuration_is_shown_closely() -> None:
     content = closely(runs_with({"HD2": [4.0, 4.1, 4.2], "SS2": [2.0, 2.1, 2.2]}, metrics={"hdfs_read_bytes": 5e9}))
-    (section,) = content.sections
+    assert content.configurations is not None
+    (section,) = content.configurations.sections
     assert [view.level for view in section.views] == ["HD2", "SS2"]
     html = render_report(content)
     for words in (
-        "One run of each, closely",
+        "One run of each in detail",
         "Where the time went",
         "Size of disk requests",
         "128 kB",
         "Tasks in each phase",
-        "Which container ran what",
+        "Tasks by container",
         "HDFS + intermediate (hdd2)",
-        "can't tell what was which",
-        "What each workload does",
+        "shows only their sum",
+        "Data and CPU use of each workload",
         "5 GB (1.00)",
     ):
         assert words in unescape(html), words
@@ -126,17 +127,17 @@ def test_a_spark_run_has_its_stages_in_the_close_look() -> None:
     runs = runs_with({"HD2": [4.0, 4.1, 4.2], "SS2": [2.0, 2.1, 2.2]})
     text = unescape(re.sub(r"<[^>]+>", " ", render_report(closely(runs, stages=(stage, last)))))
     found = " ".join(text.split())
-    assert "Spark's stages" in found
+    assert "Spark stages" in found
     assert "HD2 0 – 2.0 5.5 8 rows by range HD2 1 0 5.5 9.0 8 saved SS2 0" in found
     assert "HD2 0 100 MB – 100 MB – 4 MB 0.4 s –" in found
-    assert "Spark's stages" not in render_report(closely(runs))
+    assert "Spark stages" not in render_report(closely(runs))
 
 
 def test_a_close_look_is_json_too() -> None:
     """Of real runs ``--json`` has task attempts, which are no dataclasses."""
     report = closely(runs_with({"HD2": [4.0, 4.1, 4.2], "SS2": [2.0, 2.1, 2.2]}))
     told = json.loads(json.dumps(json_value(report)))
-    placed = told["sections"][0]["views"][0]["timeline"]["placed"]
+    placed = told["configurations"]["sections"][0]["views"][0]["timeline"]["placed"]
     assert {item["task"]["kind"] for item in placed} == {"map", "reduce"}
 
 
@@ -188,7 +189,7 @@ def test_hostile_text_in_a_run_stays_text() -> None:
             runs_with({"HD2": [2.0, 2.1, 2.2], "SS2": [2.2, 2.0, 2.1]}),
             "2 SSDs per worker (SS2) and 2 hard disks per worker (HD2) are not distinguishable on TeraSort",
         ),
-        (runs_with({"HD2": [2.0, 2.1, 2.2]}), "Not compared: no two runs differ in layout"),
+        (runs_with({"HD2": [2.0, 2.1, 2.2]}), "Not compared: no two runs differ in storage layout"),
         (runs_with({"HD2": [2.0], "SS2": [1.0]}, status=RunStatus.FAILED), "Not compared: no two runs differ in"),
     ],
 )
@@ -202,16 +203,17 @@ def test_weak_evidence_makes_a_weak_headline(runs: list[Run], words: str) -> Non
 def test_many_layouts_share_a_section_per_workload() -> None:
     runs = runs_with({"HD2": [4.0, 4.1, 4.2], "HS5": [3.0, 3.1, 3.2], "SS2": [2.0, 2.1, 2.2]})
     content = content_of(runs, trace_of=lambda _: Trace())
-    assert [len(section.comparisons) for section in content.sections] == [2]
-    assert content.title == "HS5 and SS2 against HD2"
+    assert content.configurations is not None
+    assert [len(section.comparisons) for section in content.configurations.sections] == [2]
 
 
-def test_measured_and_simulated_runs_are_told_apart() -> None:
+def test_measured_and_simulated_runs_are_kept_apart() -> None:
     real = [replace(run, lab_scale=None) for run in runs_with({"HD2": [4.0] * 3, "SS2": [2.0] * 3})]
     simulated = [replace(run, origin=Origin.SIMULATED, lab_scale=0.05, run_id=f"s{run.run_id}") for run in real]
     content = content_of([*simulated, *real], trace_of=lambda _: Trace())
-    assert content.origin == "simulated in a lab at scale 1/20; measured"
-    assert {c.origin for s in content.sections for c in s.comparisons} == {Origin.MEASURED, Origin.SIMULATED}
+    assert document_of(content).origin == "simulated in a lab at scale 1/20; measured"
+    assert content.configurations is not None
+    assert {c.origin for c in content.configurations.comparisons} == {Origin.MEASURED, Origin.SIMULATED}
 
 
 @pytest.mark.slow
@@ -280,7 +282,7 @@ def test_report_writes_one_file_and_prints_its_data(root: Path, tmp_path: Path) 
     output = tmp_path / "report.html"
     result = call("report", "-o", output, "--repository", root, "--json")
     assert result.exit_code == 0
-    assert "2 SSDs per worker (SS2) are 1.67× as fast" in json.loads(result.stdout)["answer"]
+    assert "2 SSDs per worker (SS2) are 1.67× as fast" in json.loads(result.stdout)["decisions"][0]["headline"]
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     assert output.read_text().startswith("<!doctype html>")
 
@@ -326,7 +328,7 @@ def test_a_real_browser_shows_it_without_a_request_or_an_error(
 
 
 @pytest.mark.browser
-def test_on_paper_page_one_has_the_answer_the_costs_and_the_reasons_and_nothing_is_cut(
+def test_on_paper_page_one_has_the_answer_the_costs_the_chart_and_the_caveats_and_nothing_is_cut(
     browser: Browser, page: str, tmp_path: Path
 ) -> None:
     """A4 less the browser's margins of 1 cm, at 96 px an inch; letters are the product's own."""
@@ -341,7 +343,8 @@ def test_on_paper_page_one_has_the_answer_the_costs_and_the_reasons_and_nothing_
     assert view.evaluate("document.documentElement.scrollWidth") <= width_px
     bottom = view.evaluate("document.querySelector('.opening').getBoundingClientRect().bottom")
     assert bottom <= height_px
-    table = view.locator(".opening table")
+    assert view.locator(".opening figure svg").first.is_visible()
+    table = view.locator("#comparisons table")
     assert table.locator("thead").first.is_visible()
     assert table.first.evaluate("table => getComputedStyle(table.rows[1]).display") == "table-row"
     view.close()

@@ -1,4 +1,4 @@
-"""Documents for tests of reports: what a command makes from a repository, made from values."""
+"""Reports for tests: the value that a command makes from a repository, made from runs in memory."""
 
 from __future__ import annotations
 
@@ -8,67 +8,119 @@ from typing import Any
 
 from assay.campaign.plan_texts import PlanText
 from assay.compare.findings import findings
+from assay.compare.threats import threats
+from assay.compare.together import network_of
+from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.model.run import Run
 from assay.model.trace import Trace
 from assay.model.warning import CodedWarning
 from assay.questions.decisions.costs import run_costs
 from assay.questions.decisions.decide import decide
-from assay.questions.decisions.values import DecisionRequest
+from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.findings import FindingsView
-from assay.questions.report_frame import ReportFrame, frame_of
-from assay.questions.report_matched import MatchedReport, matched_report
-from assay.questions.report_parts import ReportQuestion
-from assay.questions.report_single import SingleReport, single_report
+from assay.questions.hardware import HardwareView
+from assay.questions.job_cost import cost_view
+from assay.questions.report.configurations import ObservedOf, TraceOf, configuration_details
+from assay.questions.report.method import method_facts
+from assay.questions.report.provenance import provenance_of
+from assay.questions.report.request import ReportRequest
+from assay.questions.report.selection import present_levels, runs_of_decision
+from assay.questions.report.values import DecisionGroups, GroupDetails, Report
 from assay.questions.speedup import speedups_over
+from assay.questions.speedup_tables import tables_of
 from assay.report.compose import compose
-from assay.report.document import Level, Line, ReportDocument
+from assay.report.document import ReportDocument
+from assay.statistics.factors import level_of
 from assay.statistics.run_table import RunTable, table_of
+from assay.wording import workload_title
 
 
-def plain_text(line: Line) -> str:
-    """Return a line without its marks."""
-    return "".join(
-        part if isinstance(part, str) else part.name if isinstance(part, Level) else part.text for part in line
-    )
+def report_on(runs: Sequence[Run], *, book: PriceBook | None = None, baseline: str | None = "HD2") -> Report:
+    """Return the report by layout on ``runs`` with its decisions, without details."""
+    table = table_of(list(runs))
+    decisions = decide(table, DecisionRequest("layout", baseline), run_costs({}, table, book) if book else None)
+    return _report(table, decisions, runs, ReportRequest(prices="prices.yaml" if book else None))
 
 
-def single_of(runs: Sequence[Run], *, factor: str = "layout", baseline: str = "HD2", **options: Any) -> SingleReport:
-    """Return the report on ``runs`` with the decisions that they allow."""
-    made = {"trace_of": lambda _: Trace(), **options}
-    table, book = table_of(list(runs)), options.get("book")
-    costs = run_costs({}, table, book) if book else None
-    decisions = decide(table, DecisionRequest(factor, baseline), costs)
-    return single_report(runs, factor=factor, baseline=baseline, decisions=decisions, **made)
+def configurations_of(
+    runs: Sequence[Run],
+    *,
+    book: PriceBook | None = None,
+    trace_of: TraceOf = lambda _: Trace(),
+    observed_of: ObservedOf | None = None,
+    **request: Any,
+) -> Report:
+    """Return the report by layout that shows each configuration of ``runs`` by itself."""
+    report = report_on(runs, book=book)
+    selected = [
+        (number, decision, [run for run in runs if _is_about(decision, run)])
+        for number, decision in enumerate(report.decisions)
+    ]
+    details = configuration_details(runs, selected, trace_of, observed_of)
+    costs = cost_view(runs, book, baseline="HD2", comparisons=details.comparisons) if book else None
+    asked = replace(report.request, **request)
+    return replace(report, configurations=details, job_costs=costs, request=asked)
 
 
-def claims_of(table: RunTable) -> FindingsView:
-    return FindingsView({origin: tuple(found) for origin, found in findings(table).items()}, 0, False, None)
+def with_plans(report: Report, plans: Sequence[PlanText]) -> Report:
+    """Return the report with the plans of its runs."""
+    assert report.configurations is not None
+    runs = report.configurations.runs
+    provenance = provenance_of(table_of(list(runs)), runs, report.request, plans=plans, assay_version="0")
+    return replace(report, provenance=provenance)
 
 
-def single_frame(report: SingleReport, question: str | None = None, plans: Sequence[PlanText] = ()) -> ReportFrame:
-    prices = "prices.yaml" if report.cost else None
-    asked = ReportQuestion(report.factor, report.baseline, prices=prices, question=question)
-    return frame_of(
-        table_of(report.runs),
-        report.runs,
-        asked,
-        claims_of(table_of(report.runs)),
-        levels=report.levels,
-        plans=plans,
+def groups_of(table: RunTable, baseline: str | None = "HD2", warnings: Sequence[CodedWarning] = ()) -> Report:
+    """Return the report by layout over matched groups, as if ``warnings`` had been recorded of the hosts."""
+    decisions = decide(table, DecisionRequest("layout", baseline))
+    groups = []
+    for number, decision in enumerate(decisions):
+        view = speedups_over(runs_of_decision(table, decision), ["layout"], decision.baseline)
+        tables = tables_of(view.speedups, view.compared, view.best, workload_title)
+        groups.append(DecisionGroups(number, tuple(tables), network_of(view.compared)))
+    report = _report(table, decisions, (), ReportRequest(), warnings)
+    return replace(report, groups=GroupDetails(tuple(groups), ()))
+
+
+def document_of(report: Report) -> ReportDocument:
+    """Return the report as a document."""
+    return compose(report)
+
+
+def _is_about(decision: Decision, run: Run) -> bool:
+    options = {decision.baseline, *(option.option for option in decision.options)}
+    scale = str(run.lab_scale) if run.lab_scale is not None else None
+    return level_of(run, LAYOUT_FACTOR) in options and (run.origin, scale) == (decision.origin, decision.lab_scale)
+
+
+def _report(
+    table: RunTable,
+    decisions: tuple[Decision, ...],
+    runs: Sequence[Run],
+    request: ReportRequest,
+    warnings: Sequence[CodedWarning] = (),
+) -> Report:
+    claims = {origin: tuple(claims) for origin, claims in findings(table).items()}
+    compared = {level for d in decisions for level in (d.baseline, *(o.option for o in d.options))}
+    workloads = {result.workload for d in decisions for result in d.results if result.time}
+    return Report(
+        request=request,
+        written_on="2026-11-22",
         assay_version="0",
+        runs=len(table),
+        origins=tuple(dict.fromkeys((run.origin, run.lab_scale) for run in runs)),
+        decisions=decisions,
+        not_compared=tuple(level for level in present_levels(table, "layout") if level not in compared),
+        workloads_not_compared=tuple(w for w in present_levels(table, "workload") if w not in workloads),
+        method=method_facts(table, runs, decisions, all_whole=bool(runs)),
+        hardware=HardwareView((), (), ()),
+        configurations=None,
+        groups=None,
+        job_costs=None,
+        run_costs=None,
+        whatif=(),
+        findings=FindingsView(claims, 0, False, None),
+        warnings=tuple(warnings),
+        threats=tuple(threats(table, tuple(warnings), runs)),
+        provenance=provenance_of(table, runs, request, assay_version="0"),
     )
-
-
-def single(report: SingleReport, question: str | None = None, plans: Sequence[PlanText] = ()) -> ReportDocument:
-    return compose(report, single_frame(report, question, plans))
-
-
-def matched_of(table: RunTable, baseline: str, warnings: Sequence[CodedWarning] = ()) -> MatchedReport:
-    """Return the report by layout of a table, as if ``warnings`` were told of its hosts."""
-    view = replace(speedups_over(table, ["layout"], baseline), warnings=tuple(warnings))
-    return matched_report(table, view, decide(table, DecisionRequest("layout", baseline)))
-
-
-def matched(report: MatchedReport, table: RunTable) -> ReportDocument:
-    asked = ReportQuestion(report.factor, report.baseline)
-    return compose(report, frame_of(table, (), asked, claims_of(table), levels=report.levels, assay_version="0"))

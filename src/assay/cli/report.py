@@ -1,4 +1,4 @@
-"""``assay report``: what the runs say, as a page, a document, or a package that somebody else can check."""
+"""``assay report``: the decisions and their details, as a page, a document, or a package that others can check."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.errors import SpecificationError
 from assay.output import check_output
 
 if TYPE_CHECKING:
-    from assay.questions.report_frame import ReportFrame
+    from assay.questions.report.values import Report
     from assay.report.document import ReportDocument
     from assay.repository import Repository
     from assay.statistics import RunTable
@@ -24,7 +24,8 @@ def _packed(
     path: Path,
     store: Repository,
     table: RunTable,
-    made: tuple[ReportDocument, ReportFrame],
+    document: ReportDocument,
+    report: Report,
     plan: Path | None,
     prices: Path | None,
 ) -> None:
@@ -32,17 +33,16 @@ def _packed(
     from assay.repository.package import bundles_with, write_package
     from assay.wording import plural
 
-    document, frame = made
     given = None
     if plan is not None:
         from assay.planning.plan_reader import load_plan
 
         given = load_plan(plan)
     bundles = bundles_with(store, store.ids_at(table, range(len(table))))
-    plans = plan_files(store.folders.campaigns, frame.plans, given)
+    plans = plan_files(store.folders.campaigns, report.provenance.plans, given)
     book = prices.read_bytes() if prices is not None else None
-    files = package_files(document, frame, plans, book, len(bundles)) | campaign_files(
-        store.folders.campaigns, frame.plans
+    files = package_files(document, report, plans, book, len(bundles)) | campaign_files(
+        store.folders.campaigns, report.provenance.plans
     )
     size = write_package(path, store, bundles, files)
     click.echo(
@@ -55,7 +55,7 @@ def _packed(
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="File to write; its ending says what: .html, .md (with its charts beside it) or .pdf.",
+    help="File to write; its ending chooses the format: .html, .md (with its charts in a folder) or .pdf.",
 )
 @click.option(
     "--charts", type=click.Path(path_type=Path, file_okay=False), help="Folder for every chart as SVG and PNG."
@@ -63,16 +63,16 @@ def _packed(
 @click.option(
     "--bundle",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="File (.tar.gz) for the report with its plans, prices and runs, for others to check.",
+    help="File (.tar.gz) for the report with its full tables, plans, prices and runs, for others to check.",
 )
 @click.option(
     "--by",
     "factor",
     default="layout",
     show_default=True,
-    help="Factor that is compared; several with commas over matched sets.",
+    help="Factor to compare; several, joined by commas, are compared as one.",
 )
-@click.option("--baseline", help="Level to compare with; left out: that on hard disks, or the one that ran first.")
+@click.option("--baseline", help="Option to compare with. Default: as in `assay decide`.")
 @click.option("--workload", help="Only this workload.")
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): adds costs.")
 @click.option(
@@ -80,22 +80,21 @@ def _packed(
     "changes",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Also what the measured runs would take with this set otherwise, simulated, as `assay whatif`; repeatable.",
+    help="Also simulate the measured runs with this change, as `assay whatif` does; repeatable.",
 )
 @click.option("--title", help="The report's title instead of the generated one.")
-@click.option("--question", help="The question that it answers instead of the generated one.")
-@click.option("--author", help="Who answers for it: a person, a team.")
-@click.option("--date", type=click.DateTime(["%Y-%m-%d"]), help="The day that it carries instead of today's.")
+@click.option("--question", help="The question instead of the generated one.")
+@click.option("--author", help="Author: a person or a team.")
+@click.option("--date", type=click.DateTime(["%Y-%m-%d"]), help="Date of the report. Default: today.")
 @click.option(
     "--plan",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="With --bundle: the plan's file, for a cluster file that its campaign did not keep.",
+    help="With --bundle: the plan, for a campaign that did not keep its cluster file.",
 )
 @click.option(
     "--matched/--single",
     default=None,
-    help="Put runs that are equal in all else together, or show each configuration by itself; "
-    "matched where there are too many to show.",
+    help="Details over matched groups only, or of each configuration only. Default: both, as far as they fit.",
 )
 @repository_option
 @json_option
@@ -117,9 +116,9 @@ def report(
     repository: Path,
     as_json: bool,
 ) -> None:
-    """Write a report: question, method, results with charts, cost, findings, threats to validity, how to repeat it.
+    """Write a report: the decision on page one, then its details, findings, threats to validity, and how to repeat it.
 
-    With --json, print the data that it shows.
+    With --json, print its data.
     """
     _check_targets(output, charts, bundle, as_json)
     book = None
@@ -127,37 +126,40 @@ def report(
         from assay.spec import load_prices  # imported here: the specification reader is slow to load
 
         book = load_prices(prices)
-    from assay.questions.report import report_of  # imported here: numpy is slow to load
-    from assay.questions.report_parts import ReportQuestion
+    from assay.questions.report.build import report_of  # imported here: numpy is slow to load
+    from assay.questions.report.request import DetailLevel, ReportRequest
     from assay.report.compose import compose
 
     opened, _, table = read_flagged(repository, [f"workload={workload}"] if workload else [])
     day = date.date().isoformat() if date else None
     book_name = prices.name if prices else None
-    asked = ReportQuestion(factor, baseline or "", workload, book_name, title, question, author, day, changes)
-    answer, frame = report_of(opened, table, asked, book, matched=matched)
-    document = compose(answer, frame)
+    details = {None: None, True: DetailLevel.GROUPS, False: DetailLevel.CONFIGURATIONS}[matched]
+    request = ReportRequest(factor, baseline, workload, book_name, title, question, author, day, changes, details)
+    answer = report_of(opened, table, request, book)
+    document = compose(answer)
     _write(document, output, charts, as_json)
     if bundle is not None:
-        _packed(bundle, opened, table, (document, frame), plan, prices)
+        _packed(bundle, opened, table, document, answer, plan, prices)
     if as_json:
+        from assay.questions.decisions.sentences import answer_of
         from assay.questions.json_values import json_value
 
-        sentences = {"title": document.title, "answer": answer.answer, "detail": answer.detail}
-        print_json({**json_value(frame), **json_value(answer), **sentences})
+        decisions = [answer_of(decision) for decision in answer.decisions]
+        sentences = {"title": document.title, "question": document.question}
+        print_json({**sentences, **json_value(answer), "decisions": json_value(decisions)})
 
 
 def _check_targets(output: Path | None, charts: Path | None, bundle: Path | None, as_json: bool) -> None:
-    """Refuse what could not be written before anything is computed."""
+    """Refuse files that can't be written before anything is computed."""
     from assay.report.writing import form_of  # imported here to keep start-up short
 
     if output is None and charts is None and bundle is None and not as_json:
-        raise SpecificationError("no file is named for the report", hint="assay report -o report.html")
+        raise SpecificationError("no output file for the report", hint="assay report -o report.html")
     if output is not None:
         form_of(output)
     if bundle is not None and not bundle.name.endswith((".tar.gz", ".tgz")):
         raise SpecificationError(
-            "a package is a .tar.gz", where=str(bundle), hint="assay report --bundle report.tar.gz"
+            "the name of a package must end in .tar.gz", where=str(bundle), hint="assay report --bundle report.tar.gz"
         )
     for path in (output, bundle):
         if path is not None:

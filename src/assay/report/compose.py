@@ -1,45 +1,77 @@
-"""A report as a document: the same chapters in the same order, whatever its comparisons are of.
+"""Compose a report into a document: page one is the first decision, the chapters below are its details.
 
-In: a report and its :class:`ReportFrame`. Out: a :class:`ReportDocument`. Nothing is computed here.
+In: a report. Out: a :class:`ReportDocument`. Nothing is computed here.
 """
 
-from assay.questions.report_frame import ReportFrame
-from assay.questions.report_matched import MatchedReport
-from assay.questions.report_single import SingleReport
-from assay.report.chapters import appendix_chapter, findings_chapter, kept, reproduce_chapter, threats_chapter
-from assay.report.document import ReportDocument, numbered
+from assay.questions.report.values import Report
+from assay.report.background import (
+    appendix_chapter,
+    findings_chapter,
+    method_chapter,
+    reproduce_chapter,
+    threats_chapter,
+)
+from assay.report.cost import job_cost_chapter, run_cost_chapter
+from assay.report.decisions import (
+    decisions_chapter,
+    first_page,
+    palette_of,
+    report_headline,
+    report_lead,
+    report_question,
+)
+from assay.report.document import Chapter, Paragraph, ReportDocument, numbered
+from assay.report.figures import figures_of
+from assay.report.groups import combined_chapter, groups_chapter
 from assay.report.hardware import hardware_chapter
-from assay.report.matched import matched_parts
-from assay.report.opening import opening
-from assay.report.single import single_parts
 from assay.report.whatif import whatif_chapter
+from assay.report.workloads import workload_chapters
+from assay.wording import origins_text, plural
 
 
-def compose(report: SingleReport | MatchedReport, frame: ReportFrame) -> ReportDocument:
+def compose(report: Report) -> ReportDocument:
     """Return the report as a document."""
-    parts = single_parts(report) if isinstance(report, SingleReport) else matched_parts(report)
+    palette = palette_of(report)
+    figures = figures_of(report, palette)
+    details = [
+        *workload_chapters(report, figures),
+        groups_chapter(report, palette),
+        combined_chapter(report),
+        job_cost_chapter(report, figures.cost),
+        run_cost_chapter(report, palette),
+    ]
+    chapters = [
+        decisions_chapter(report, palette),
+        threats_chapter(report),
+        method_chapter(report),
+        hardware_chapter(report.hardware),
+        _details() if any(details) else None,
+        *details,
+        whatif_chapter(report.whatif),
+        findings_chapter(report.findings),
+        appendix_chapter(report),
+        reproduce_chapter(report),
+    ]
+    question = report_question(report)
     document = ReportDocument(
-        title=frame.asked.title or report.title,
-        kicker=parts.kicker,
-        question=frame.question,
-        answer=report.answer,
-        detail=report.detail,
-        notes=parts.notes,
-        origin=report.origin,
-        opening=opening(report),
-        chapters=kept(
-            parts.method,
-            hardware_chapter(frame.hardware),
-            *parts.results,
-            parts.cost,
-            whatif_chapter(frame.whatif),
-            findings_chapter(frame),
-            threats_chapter(report.threats),
-            appendix_chapter(frame, parts.runs),
-            reproduce_chapter(frame),
-        ),
-        byline=" · ".join(filter(None, (frame.asked.author, frame.written_on))),
+        title=report.request.title or question,
+        kicker=f"{plural(report.runs, 'run')}",
+        question=question,
+        answer=report_headline(report),
+        lead=report_lead(report),
+        origin=origins_text(report.origins),
+        opening=first_page(report, palette),
+        chapters=tuple(chapter for chapter in chapters if chapter is not None),
+        byline=" · ".join(filter(None, (report.request.author, report.written_on))),
         footer=f"Written by assay {report.assay_version}.",
-        palette=parts.palette,
+        palette=palette,
     )
     return numbered(document)
+
+
+def _details() -> Chapter:
+    text = (
+        "The chapters below explain the decisions. A ratio here is of one matched group, one pair of options or one "
+        "scope; the answer to the question is the decision on page one."
+    )
+    return Chapter("details", "Details", (Paragraph((text,)),))

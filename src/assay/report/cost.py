@@ -1,64 +1,60 @@
-"""Render the chapters on cost: which option is the cheapest, then cost per job by layout, or per run by configuration.
+"""The details on cost: of a job on each layout, and of a run on each layout, network and cluster.
 
-In: decisions, cost tables and cost-effectiveness planes. Out: chapters of a document. Nothing is computed here.
+In: a report. Out: chapters of a document. Nothing is computed here. Cost ratios and break-even prices are part of the
+decisions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from assay.charts.plane import cost_plane
 from assay.charts.style import FULL_PX, HALF_PX
-from assay.questions.decisions.sentences import cost_headline
 from assay.questions.job_cost import CostView
 from assay.questions.planes import PlaneView
-from assay.questions.report_single import SingleReport
-from assay.report.chapters import line, table
+from assay.questions.report.values import Report
 from assay.report.document import Block, Chapter, Code, Fold, Heading, Level, Line, Pair, Paragraph, ReportFigure
-from assay.wording import amounts, language, numbers, ratios
+from assay.report.tables import shortened, table
+from assay.wording import amounts, language, numbers, plural, titles
 
-ROWS_SHOWN = 5
+ROWS_MAX = 5
+"""Maximum number of rows of a workload's table."""
+PLANES_MAX = 6
+"""Maximum number of workloads with a chart and a table."""
+UNPRICED_MAX = 5
+"""Maximum number of combinations without a price that are named."""
 
 Rows = list[tuple[Line | str, ...]]
 
 
-def cost_chapter(report: SingleReport, figure: ReportFigure | None) -> Chapter | None:
-    """Return what a job costs; None without a price book."""
-    cost = report.cost
+def job_cost_chapter(report: Report, figure: ReportFigure | None) -> Chapter | None:
+    """Return the cost of a job on each layout; None without a price book."""
+    cost = report.job_costs
     if cost is None or figure is None:
         return None
-    answer = cost_headline(report.decisions[0]) if report.decisions else None
+    text = (
+        f"The purchase price, divided by the number of jobs in {cost.years:g} years of back-to-back use. "
+        f"Prices: {cost.book} of {cost.date}, {cost.source}."
+    )
     blocks: list[Block] = [
-        *([Paragraph(line(answer))] if answer else []),
-        Paragraph(
-            line(
-                f"Details: the purchase price over the jobs that a cluster completes in {cost.years:g} years of "
-                f"back-to-back use. Prices: {cost.book} of {cost.date}, {cost.source}."
-            )
-        ),
-        *([Paragraph(line(cost.note), "warn")] if cost.note else []),
+        Paragraph((text,)),
+        *([Paragraph((cost.note,), "warn")] if cost.note else []),
         figure,
-        *_ratios(cost),
         *_jobs(cost),
         *_bills(cost),
     ]
-    return Chapter("cost", "Cost", tuple(blocks))
-
-
-def _ratios(cost: CostView) -> list[Block]:
-    rows: Rows = [
-        (
-            cost.titles[r.workload],
-            (Level(r.candidate),),
-            ratios.ratio(r.price_ratio),
-            ratios.ratio(r.ratio),
-            ratios.interval(r.ratio_low, r.ratio_high),
-        )
-        for r in cost.ratios
-    ]
-    columns = ("Workload", "Layout", "#Price ratio", "#Cost ratio", "#95 % interval")
-    return [table(columns, rows, f"Cost per job against {cost.baseline}")] if rows else []
+    return Chapter("cost", "Cost per job", tuple(blocks), inner=True)
 
 
 def _jobs(cost: CostView) -> list[Block]:
+    costs: Rows = [
+        (
+            cost.titles[row.workload],
+            (Level(row.layout),),
+            amounts.money(float(row.price), row.currency),
+            amounts.money(row.cost_per_job, row.currency),
+            amounts.money_interval(row.cost_per_job_low, row.cost_per_job_high, row.currency),
+        )
+        for row in cost.rows
+    ]
     times: Rows = [
         (
             cost.titles[row.workload],
@@ -71,30 +67,23 @@ def _jobs(cost: CostView) -> list[Block]:
         )
         for row in cost.rows
     ]
-    costs: Rows = [
-        (
-            cost.titles[row.workload],
-            (Level(row.layout),),
-            amounts.money(float(row.price), row.currency),
-            amounts.money(row.cost_per_job, row.currency),
-            amounts.money_interval(row.cost_per_job_low, row.cost_per_job_high, row.currency),
-        )
-        for row in cost.rows
-    ]
-    first = (
+    first = ("Workload", "Layout", "#Price", "#Cost per job", "#95 % interval")
+    second = (
         "Workload",
         "Layout",
         "#Run time (s)",
         "#Runs",
         "#Gated aggregate (MB/s)",
-        "#Jobs a day",
+        "#Jobs per day",
         f"#Jobs in {cost.years:g} years",
     )
-    second = ("Workload", "Layout", "#Price", "#Cost per job", "#95 % interval")
-    return [table(second, costs, "Cost per job"), table(first, times, "Run times and jobs")]
+    return [
+        *shortened(table(first, costs, "Cost per job"), "cost-per-job"),
+        *shortened(table(second, times, "Run times and jobs"), "run-times-and-jobs"),
+    ]
 
 
-def _bills(cost: CostView) -> list[Block]:
+def _bills(cost: CostView) -> tuple[Block, ...]:
     rows: Rows = [
         (
             (Level(layout),),
@@ -106,72 +95,79 @@ def _bills(cost: CostView) -> list[Block]:
         for layout, bill in cost.bills.items()
         for item in bill.items
     ]
-    return [table(("Layout", "Item", "#Number", "#Price of one", "#Together"), rows, "What the price is made of")]
+    full = table(("Layout", "Item", "#Number", "#Unit price", "#Total"), rows, "Components of the price")
+    return shortened(full, "components-of-the-price")
 
 
-def planes_chapter(
-    titled: Sequence[tuple[str, PlaneView]], palette: Mapping[str, str], unpriced: Sequence[str]
-) -> Chapter | None:
-    """Return what a run costs in each row of each job's plane; None when nothing is priced."""
-    if not titled:
+def run_cost_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | None:
+    """Return time and cost of a run on each layout, network and cluster, by workload; None without prices."""
+    costs = report.run_costs
+    views = [view for view in costs.planes if view.rows] if costs else []
+    if costs is None or not views:
         return None
-    first = titled[0][1]
+    titled = [(titles.workload_title(view.job.get("workload", "")), view) for view in views]
+    first = views[0]
     blocks: list[Block] = [
         Paragraph(
-            line(
-                "The answer compares runs that are equal in everything except what makes a row. Tables and charts are "
+            (
+                "The answers compare runs that are equal in everything except what makes a row. Tables and charts are "
                 "details: means over all valid runs of each row, ranked by the answer. ",
                 Code("assay cost"),
-                f" also shows break-even prices. Prices: {first.book}, {first.date} ({first.source}).",
+                " also shows break-even prices. "
+                f"Prices: {first.book}, {first.date} ({first.source}).",
             )
         )
     ]
-    wide = FULL_PX if len(titled) == 1 else HALF_PX
+    width = FULL_PX if len(titled) == 1 else HALF_PX
     cells: list[tuple[Block, ...]] = [
-        (Heading(title), _plane(title, view, f"cost-plane-{place}-{language.slug(title)}", palette, wide))
-        for place, (title, view) in enumerate(titled, start=1)
+        (Heading(title), _plane(title, view, f"cost-plane-{place}-{language.slug(title)}", palette, width))
+        for place, (title, view) in enumerate(titled[:PLANES_MAX], start=1)
     ]
-    planes: tuple[Block, ...] = cells[0][1:] if len(titled) == 1 else (Pair(tuple(cells)),)
-    blocks += [
-        *(Paragraph(line(f"{title}: {view.headline}" if len(titled) > 1 else view.headline)) for title, view in titled),
-        *(_rows(title, view) for title, view in titled),
-        Fold("Time against money, every row", planes),
-        *(Paragraph(line(f"Left out: {text}."), "soft") for text in unpriced),
-    ]
-    return Chapter("cost", "Cost", tuple(blocks))
+    charts: tuple[Block, ...] = cells[0][1:] if len(titled) == 1 else (Pair(tuple(cells)),)
+    for title, view in titled[:PLANES_MAX]:
+        blocks.append(Paragraph((f"{title}: {view.headline}" if len(titled) > 1 else view.headline,)))
+        blocks += _rows(title, view)
+    blocks.append(Fold("Time against cost, every row", charts))
+    if len(titled) > PLANES_MAX:
+        blocks.append(Paragraph((f"Not shown: {plural(len(titled) - PLANES_MAX, 'further workload')}.",), "soft"))
+    blocks += [Paragraph((f"Without a price: {text}.",), "soft") for text in costs.unpriced[:UNPRICED_MAX]]
+    if len(costs.unpriced) > UNPRICED_MAX:
+        more = f"Without a price: {len(costs.unpriced) - UNPRICED_MAX} more. "
+        blocks.append(Paragraph((more, Code("assay cost"), " lists them."), "soft"))
+    return Chapter("run-cost", "Cost per run", tuple(blocks), inner=True)
 
 
 def _plane(title: str, view: PlaneView, name: str, palette: Mapping[str, str], width_px: int) -> ReportFigure:
     caption = (
-        f"{title}: time and cost of a run, with 95 % intervals; {language.plural(len(view.rows), 'row')}, each of "
-        "all its valid runs. The larger a point, the more runs; the dashed line is the Pareto front."
+        f"{title}: time and cost of a run, with 95 % intervals; {plural(len(view.rows), 'row')}. "
+        "The size of a point grows with the number of runs. The dashed line is the Pareto front."
     )
     return ReportFigure(name, lambda width: cost_plane(view.rows, palette, view.currency, width), caption, width_px)
 
 
-def _rows(title: str, view: PlaneView) -> Block:
+def _rows(title: str, view: PlaneView) -> tuple[Block, ...]:
     rows: Rows = [
         (
-            *(r.levels.get(name, numbers.NOTHING) for name in view.by),
-            f"{r.n} of {r.n_all}" if r.n != r.n_all else str(r.n),
-            numbers.seconds(r.time_s),
-            amounts.money(float(r.rate_per_h), view.currency),
-            amounts.money(r.cost, view.currency),
-            amounts.money_interval(r.cost_low, r.cost_high, view.currency),
-            "yes" if r.on_front else "no",
-            r.verdict.value,
+            *(row.levels.get(name, numbers.NOTHING) for name in view.by),
+            f"{row.n} of {row.n_all}" if row.n != row.n_all else str(row.n),
+            numbers.seconds(row.time_s),
+            amounts.money(float(row.rate_per_h), view.currency),
+            amounts.money(row.cost, view.currency),
+            amounts.money_interval(row.cost_low, row.cost_high, view.currency),
+            "yes" if row.on_front else "no",
+            row.verdict.value,
         )
-        for r in view.rows[:ROWS_SHOWN]
+        for row in view.rows
     ]
     columns = (
         *(language.capitalised(name) for name in view.by),
         "#Runs",
         "#Time (s)",
-        "#An hour",
-        "#A run",
+        "#Price per hour",
+        "#Cost per run",
         "#95 % interval",
         "Pareto front",
         "Verdict",
     )
-    part = f" (the first {ROWS_SHOWN} of {len(view.rows)})" if len(view.rows) > ROWS_SHOWN else ""
-    return table(columns, rows, f"{title}: time and cost of a run{part}")
+    full = table(columns, rows, f"{title}: time and cost of a run")
+    return shortened(full, f"cost-per-run-{language.slug(title)}", ROWS_MAX)

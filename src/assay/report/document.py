@@ -1,7 +1,7 @@
-"""A report as a document: what it says in its order, whatever it is written as.
+"""A report as a document: blocks of text, tables and figures in their order.
 
-In: nothing; these are values. ``compose.py`` and its neighbours make them; ``html.py``, ``markdown.py`` and ``pdf.py``
-write them, so that all three say the same.
+``compose.py`` makes documents; ``html.py``, ``markdown.py`` and ``pdf.py`` write them, so all formats have the same
+content.
 """
 
 from __future__ import annotations
@@ -12,14 +12,21 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from assay.charts.style import HALF_PX, Spec
-from assay.questions.report_parts import Fact
+from assay.questions.report.request import Fact
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A configuration's name, shown with its colour."""
+    """An option, shown with its colour."""
 
     name: str
+    words: str = ""
+    """Text to show; empty: the name."""
+
+    @property
+    def text(self) -> str:
+        """The text to show."""
+        return self.words or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +38,17 @@ class Code:
 
 Part = str | Level | Code
 Line = tuple[Part, ...]
-"""A cell or a paragraph: texts with names and ids between them."""
+"""A cell or a paragraph: texts with options and ids between them."""
+
+
+def plain(line: Line) -> str:
+    """Return a line as text without marks."""
+    return "".join(part if isinstance(part, str) else part.text for part in line)
 
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Some sentences. ``tone``: ``plain``, ``soft`` for an aside, ``warn`` for what to be careful about."""
+    """Some sentences. ``tone``: ``plain``, ``soft`` for a note, ``warn`` for a warning."""
 
     kind: ClassVar[str] = "paragraph"
     line: Line
@@ -53,7 +65,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A column's title, a configuration's colour beside it if it has one, and whether it holds numbers."""
+    """A column's title, whether it holds numbers, and the option whose colour it has, if any."""
 
     title: str
     numeric: bool = False
@@ -62,18 +74,22 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; the first cell of a row names it. ``dense``: many narrow columns, in smaller letters."""
+    """A table; the first cell of a row names it. ``dense``: many narrow columns, in a smaller font."""
 
     kind: ClassVar[str] = "table"
     columns: tuple[TableColumn, ...]
     rows: tuple[tuple[Line, ...], ...]
     caption: str = ""
     dense: bool = False
+    file: str = ""
+    """CSV file of a package with all rows; empty where ``rows`` are all."""
+    all_rows: tuple[tuple[Line, ...], ...] = ()
+    """All rows, where ``rows`` are only some."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Names with what is to be said of each."""
+    """Names and texts."""
 
     kind: ClassVar[str] = "facts"
     facts: tuple[Fact, ...]
@@ -89,7 +105,7 @@ class Points:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Text to be kept as it is: commands, a file."""
+    """Verbatim text: commands, a file."""
 
     kind: ClassVar[str] = "listing"
     text: str
@@ -98,7 +114,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class ReportFigure:
-    """A chart: ``make`` gives its specification for a width in pixels. ``name`` is unique in the document."""
+    """A chart: ``make`` returns its specification for a width in pixels. ``name`` is unique in the document."""
 
     kind: ClassVar[str] = "figure"
     name: str
@@ -106,12 +122,12 @@ class ReportFigure:
     caption: str
     wide_px: int = HALF_PX
     panels: bool = False
-    """Made of several charts, so that it needs a page's whole width."""
+    """Made of several charts, so that it needs the whole width of a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Groups of blocks that stand side by side where there is room."""
+    """Groups of blocks, side by side where there is room."""
 
     kind: ClassVar[str] = "pair"
     cells: tuple[tuple[Block, ...], ...]
@@ -119,7 +135,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Details: closed on a screen until somebody opens them, open on paper."""
+    """Details: collapsed on a screen, open on paper."""
 
     kind: ClassVar[str] = "fold"
     title: str
@@ -131,7 +147,7 @@ Block = Paragraph | Heading | Table | Facts | Points | Listing | ReportFigure | 
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """One section: its anchor, its title, what it says. ``inner``: it belongs to the chapter before it."""
+    """One section with its anchor. ``inner``: a section of the preceding chapter."""
 
     anchor: str
     title: str
@@ -147,39 +163,49 @@ class ReportDocument:
     kicker: str
     question: str
     answer: str
-    detail: str
-    notes: tuple[str, ...]
+    lead: tuple[str, ...]
+    """Paragraphs below the answer."""
     origin: str
     opening: tuple[Block, ...]
-    """What stands on page one below the answer."""
+    """Blocks on page one below the lead."""
     chapters: tuple[Chapter, ...]
     footer: str
     byline: str = ""
-    """Who wrote it, and when."""
+    """Author and date."""
     palette: Mapping[str, str] = field(default_factory=dict)
-    """Configuration to its colour."""
+    """Colour of each option."""
 
 
-def figures_of(blocks: Sequence[Block]) -> Iterator[ReportFigure]:
-    """Yield every chart among ``blocks``, those inside others too."""
+def _inner(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Yield all blocks, including those inside others."""
     for block in blocks:
-        if isinstance(block, ReportFigure):
-            yield block
-        elif isinstance(block, Fold):
-            yield from figures_of(block.blocks)
+        yield block
+        if isinstance(block, Fold):
+            yield from _inner(block.blocks)
         elif isinstance(block, Pair):
             for cell in block.cells:
-                yield from figures_of(cell)
+                yield from _inner(cell)
+
+
+def _all_blocks(document: ReportDocument) -> Iterator[Block]:
+    yield from _inner(document.opening)
+    for chapter in document.chapters:
+        yield from _inner(chapter.blocks)
 
 
 def charts_of(document: ReportDocument) -> list[ReportFigure]:
     """Return every chart of the document in its order."""
-    return [*figures_of(document.opening), *(f for chapter in document.chapters for f in figures_of(chapter.blocks))]
+    return [block for block in _all_blocks(document) if isinstance(block, ReportFigure)]
+
+
+def tables_of(document: ReportDocument) -> list[Table]:
+    """Return every table of the document in its order."""
+    return [block for block in _all_blocks(document) if isinstance(block, Table)]
 
 
 @dataclass(slots=True)
 class _Numbers:
-    """Tables and figures counted from one, in the order of the document."""
+    """Counts tables and figures from 1, in the order of the document."""
 
     last: Counter[str] = field(default_factory=Counter)
     title: str = ""
@@ -214,4 +240,4 @@ def numbered(document: ReportDocument) -> ReportDocument:
     """Return the document with every table and figure numbered; a table without a caption takes the title above it."""
     count = _Numbers()
     opening = count.blocks(document.opening)
-    return replace(document, opening=opening, chapters=tuple(count.chapter(one) for one in document.chapters))
+    return replace(document, opening=opening, chapters=tuple(count.chapter(chapter) for chapter in document.chapters))

@@ -1,7 +1,7 @@
-"""Charts as SVG that stands in a page: rendered without a browser, without a request, and in the page's own colours.
+"""Render charts as SVG inside a page, in the page's colours, without a browser or a request.
 
-In: Vega-Lite specifications. Out: SVG text. Every chart comes in two widths, because a chart that is merely shrunk to a
-phone can't be read; the page's style shows one of them.
+In: Vega-Lite specifications. Out: SVG text. Every chart has two widths, because a chart that is only scaled down can't
+be read on a phone; the page's style shows one of them.
 """
 
 import re
@@ -18,12 +18,12 @@ _IDENTIFIER = re.compile(r'\bid="([\w-]+)"')
 
 @dataclass(slots=True)
 class Drawer:
-    """Renders charts for one page and keeps the identifiers inside them apart."""
+    """Renders charts for one page with unique identifiers."""
 
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def draw(self, make: Callable[[int], Spec], caption: str, *, wide_px: int = HALF_PX) -> Markup:
-        """Return a figure with the chart that ``make`` gives for a width in pixels, wide and narrow, and a caption."""
+        """Return a figure with the chart of ``make`` in both widths, and a caption."""
         drawings = Markup("").join(
             Markup('<div class="chart {}" role="img" aria-label="{}">{}</div>').format(name, spec["description"], svg)
             for name, spec, svg in (
@@ -36,8 +36,8 @@ class Drawer:
         import vl_convert  # imported here: it carries a JavaScript engine
 
         svg: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE_VERSION, allowed_base_urls=[])
-        svg = re.sub(r' xmlns(?::\w+)?="[^"]*"', "", svg)  # HTML knows what an svg element is
+        svg = re.sub(r' xmlns(?::\w+)?="[^"]*"', "", svg)  # not needed inside HTML
         for name in dict.fromkeys(_IDENTIFIER.findall(svg)):
-            own = f"c{next(self.numbers)}"
-            svg = svg.replace(f'id="{name}"', f'id="{own}"').replace(f"url(#{name})", f"url(#{own})")
-        return Markup(svg)  # noqa: S704 - Vega escapes every text that it draws, and a test holds it to that
+            unique = f"c{next(self.numbers)}"
+            svg = svg.replace(f'id="{name}"', f'id="{unique}"').replace(f"url(#{name})", f"url(#{unique})")
+        return Markup(svg)  # noqa: S704 - Vega escapes every text, which a test checks

@@ -1,30 +1,26 @@
-"""Which charts a report shows, with their captions.
+"""The charts of single configurations and of their costs, with captions.
 
-In: the report's report. Out: figures that are not drawn yet. One configuration has one colour in all of them.
+In: a report and its colours. Out: figures that are not rendered yet.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.charts.disks import disk_traffic_areas
-from assay.charts.identity import colours_of
 from assay.charts.money import cost_bars
 from assay.charts.runs import request_sizes, task_occupancy, task_timeline, time_shares
-from assay.charts.speedups import row_names, speedup_forest
 from assay.charts.style import FULL_PX
 from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
-from assay.model import LAYOUT_FACTOR
-from assay.questions.report_single import RunView, SingleReport, WorkloadSection
-from assay.questions.result_sentences import name_of
+from assay.questions.report.values import Report, RunView, WorkloadSection
 from assay.report.document import ReportFigure
-from assay.statistics import levels_of
 from assay.wording import origins_text, slug
 
-_WHOSE = "of the run nearest to the median of each configuration"
+_OF_RUN = "of the run nearest to the median of each configuration"
 
 
 @dataclass(frozen=True, slots=True)
 class SectionFigures:
-    """The figures of one workload; None where there is nothing to draw."""
+    """The figures of one workload; None without data."""
 
     runtime: ReportFigure | None
     throughput: ReportFigure | None
@@ -33,7 +29,7 @@ class SectionFigures:
     shares: ReportFigure | None
     occupancy: ReportFigure | None
     timelines: tuple[ReportFigure, ...]
-    """One for each of the section's views that has task attempts."""
+    """One for each run with task attempts."""
     requests: ReportFigure | None
 
 
@@ -41,18 +37,11 @@ class SectionFigures:
 class Figures:
     """All figures of a report."""
 
-    speedups: ReportFigure | None
     sections: tuple[SectionFigures, ...]
     cost: ReportFigure | None
 
 
-def palette_of(report: SingleReport) -> dict[str, str]:
-    """Return the colour of every configuration that the report shows."""
-    layouts = [name for name in levels_of(report.runs, LAYOUT_FACTOR) if name not in report.levels]
-    return colours_of([*report.levels, *layouts])
-
-
-def _section(section: WorkloadSection, name: str, palette: dict[str, str]) -> SectionFigures:
+def _section(section: WorkloadSection, name: str, palette: Mapping[str, str]) -> SectionFigures:
     counted = [summary for summary in section.summaries if summary.n]
     origin = f"{origins_text((s.origin, s.lab_scale) for s in counted).capitalize()}."
     runs = ", ".join(f"{s.level}: {s.n}" for s in counted)
@@ -90,18 +79,18 @@ def _section(section: WorkloadSection, name: str, palette: dict[str, str]) -> Se
     time_went = ReportFigure(
         f"{name}-where-time-went",
         lambda width: time_shares(shares, width),
-        f"Time {_WHOSE}, divided among phases: moments that several shared go to each by its tasks. {origin}",
+        f"Time {_OF_RUN}, by phase. Overlapping phases share time by their number of tasks. {origin}",
     )
     occupancy = ReportFigure(
         f"{name}-tasks-in-each-phase",
         lambda width: task_occupancy(tasks, width),
-        f"Tasks in each phase over time, {_WHOSE}. {origin}",
+        f"Tasks in each phase over time, {_OF_RUN}. {origin}",
         FULL_PX,
     )
     requests = ReportFigure(
         f"{name}-request-sizes",
         lambda width: request_sizes(uses, palette, width),
-        f"Mean size of the requests that reached the disks, {_WHOSE}. {origin}",
+        f"Mean size of the requests that reached the disks, {_OF_RUN}. {origin}",
     )
     return SectionFigures(
         runtime=runtime if counted else None,
@@ -129,30 +118,18 @@ def _timeline(view: RunView, end_s: float, name: str) -> ReportFigure:
     )
 
 
-def figures_of(report: SingleReport) -> Figures:
-    """Return all figures of ``report``."""
-    palette = palette_of(report)
-    comparisons = [c for section in report.sections for c in section.comparisons if c.ratio is not None]
-    speedups = cost = None
-    if comparisons:
-        titles = [name_of(c) for c in comparisons]
-        named = list(zip(row_names(comparisons, titles), comparisons, strict=True))
-        speedups = ReportFigure(
-            "speedups",
-            lambda width: speedup_forest(named, palette, width),
-            f"Speedup over {report.baseline}: dot and 95 % interval, on a logarithmic axis. "
-            "The dashed line is no difference.",
-            FULL_PX,
-        )
-    if report.cost is not None:
-        view = report.cost
+def figures_of(report: Report, palette: Mapping[str, str]) -> Figures:
+    """Return all figures of single configurations."""
+    cost = None
+    if report.job_costs is not None:
+        view = report.job_costs
         cost = ReportFigure(
             "cost-per-job",
             lambda width: cost_bars(view.rows, palette, view.titles, width),
-            f"Cost of one job over {view.years:g} years of back-to-back use, with the interval that "
-            "comes from the run time.",
+            f"Cost of a job over {view.years:g} years of back-to-back use, with the 95 % interval of the run time.",
             FULL_PX,
         )
-    names = [f"{slug(section.title)}" for section in report.sections]
+    sections = report.configurations.sections if report.configurations else ()
+    names = [slug(section.title) for section in sections]
     unique = [name if names.count(name) == 1 else f"{name}-{place}" for place, name in enumerate(names, 1)]
-    return Figures(speedups, tuple(_section(s, n, palette) for s, n in zip(report.sections, unique, strict=True)), cost)
+    return Figures(tuple(_section(*pair, palette) for pair in zip(sections, unique, strict=True)), cost)

@@ -1,7 +1,7 @@
-"""What goes with a report's runs so that somebody else can check it and run it again.
+"""The files that a package holds besides its runs, so that others can check a report and run it again.
 
-In: a report as a document, its frame, the repository's folder of campaigns, and files of the user. Out: names and
-contents of files for a package: the report, the plans with their cluster files, the price book, versions, and a README.
+In: a report and its document, the repository's folder of campaigns, and files of the user. Out: names and contents of
+files: the report, its full tables, the plans with their cluster files, the price book, versions, and a README.
 """
 
 import json
@@ -17,14 +17,17 @@ from assay.campaign.journal import CLUSTER_TEXT
 from assay.campaign.plan_texts import PlanText, cluster_text
 from assay.errors import SpecificationError
 from assay.model import Plan
-from assay.questions.report_frame import ReportFrame, report_command
-from assay.questions.report_parts import Fact
+from assay.questions.report.provenance import report_command
+from assay.questions.report.request import Fact
+from assay.questions.report.values import Report
 from assay.report.document import ReportDocument
 from assay.report.html import html
 from assay.report.markdown import escaped
+from assay.report.tables import FOLDER as TABLES
+from assay.report.tables import table_files
 from assay.repository.package import FOLDER
 from assay.spec.document import document_of
-from assay.wording import slug
+from assay.wording import plural, slug
 
 PLANS = "plans"
 PRICES = "prices.yaml"
@@ -32,16 +35,16 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def plan_files(campaigns: Path, plans: Sequence[PlanText], given: Plan | None) -> dict[str, bytes]:
-    """Return the plans with their cluster files, a folder for each; ``given`` takes the place of the same campaign's.
+    """Return each plan with its cluster file in a folder; ``given`` replaces the plan of the same campaign.
 
-    Raises SpecificationError when ``given`` is a plan that none of the runs was made for.
+    Raises SpecificationError when no run was made for ``given``.
     """
     files: dict[str, bytes] = {}
     if given is not None and plans and given.source not in {plan.text for plan in plans}:
-        theirs = ", ".join(dict.fromkeys(plan.plan for plan in plans))
+        names = ", ".join(dict.fromkeys(plan.plan for plan in plans))
         raise SpecificationError(
-            f"the plan {given.name} is not the one that these runs were made for",
-            hint=f"theirs is {theirs}: the file was changed since, or is another one; leave --plan out",
+            f"these runs were not made for the plan {given.name}",
+            hint=f"they were made for {names}; the file has changed or is another plan. Leave --plan out",
         )
     for plan in plans:
         cluster = cluster_text(campaigns, plan.campaign_id)
@@ -54,10 +57,10 @@ def plan_files(campaigns: Path, plans: Sequence[PlanText], given: Plan | None) -
 
 
 def _add(files: dict[str, bytes], name: str, text: str, cluster: str) -> None:
-    """Add a plan under a name of its own, unless it is there with a cluster file already."""
+    """Add a plan under an unused name, unless ``files`` has it with a cluster file already."""
     folder = base = f"{PLANS}/{slug(name)}"
     number = 1
-    while (there := files.get(f"{folder}/plan.yaml")) is not None and there != text.encode():
+    while (existing := files.get(f"{folder}/plan.yaml")) is not None and existing != text.encode():
         number += 1
         folder = f"{base}-{number}"
     files[f"{folder}/plan.yaml"] = text.encode()
@@ -66,14 +69,14 @@ def _add(files: dict[str, bytes], name: str, text: str, cluster: str) -> None:
 
 
 def _cluster_file(plan: str) -> str:
-    """Return what a plan calls its cluster file, if that is a plain name."""
+    """Return the name of a plan's cluster file; ``cluster.yaml`` where the plan's name for it is a path."""
     content = document_of(plan.encode(), "plan.yaml").content
     name = str(content.get("cluster", "")) if isinstance(content, Mapping) else ""
     return name if _PLAIN.fullmatch(name) and name != "plan.yaml" else "cluster.yaml"
 
 
 def campaign_files(campaigns: Path, plans: Sequence[PlanText]) -> dict[str, bytes]:
-    """Return what the packed repository needs of its campaigns to tell its plans, so that it gives the same report."""
+    """Return the campaign files that the packed repository needs to make the same report."""
     files = {}
     for plan in plans:
         for name in ("campaign.json", "plan.yaml", CLUSTER_TEXT):
@@ -83,68 +86,73 @@ def campaign_files(campaigns: Path, plans: Sequence[PlanText]) -> dict[str, byte
     return files
 
 
-def _versions(frame: ReportFrame) -> bytes:
-    told = {
+def _versions(report: Report) -> bytes:
+    versions = {
         "assay": __version__,
         "python": platform.python_version(),
-        "runs": {fact.name: fact.text for fact in frame.provenance},
+        "runs": {fact.name: fact.text for fact in report.provenance.facts},
     }
-    return json.dumps(told, indent=2, ensure_ascii=False).encode() + b"\n"
+    return json.dumps(versions, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
-def _command(frame: ReportFrame) -> str:
-    """Return the report's command with the price book by the name that it has in the package."""
-    told = report_command(replace(frame.asked, prices=PRICES if frame.asked.prices else None))
-    return told.replace("-o report.html", "-o again.html", 1)
+def _command(report: Report) -> str:
+    """Return the report's command with the package's name of the price book."""
+    request = replace(report.request, date=report.written_on, prices=PRICES if report.request.prices else None)
+    return report_command(request).replace("-o report.html", "-o again.html", 1)
 
 
-def _steps(frame: ReportFrame, files: Mapping[str, bytes]) -> list[str]:
-    report = _command(frame)
+def _steps(report: Report, files: Mapping[str, bytes]) -> list[str]:
+    command = _command(report)
     plans = [name for name in files if name.startswith(PLANS) and name.endswith("/plan.yaml")]
     again = [f"assay run {name} --repository again" for name in plans]
     if not plans:
-        return ["These runs were imported: `repository/bundles/*/source/` has the files as they were given.", ""]
-    lines = ["## Run it again", "", *(f"    {line}" for line in again), f"    {report} --repository again", ""]
+        return ["These runs were imported: `repository/bundles/*/source/` has the original files.", ""]
+    lines = ["## Run it again", "", *(f"    {line}" for line in again), f"    {command} --repository again", ""]
     folders = Counter(name.rpartition("/")[0] for name in files)
     lacking = [name for name in plans if folders[name.rpartition("/")[0]] < 2]
     if lacking:
         lines += [
-            f"The cluster file of {', '.join(lacking)} was not kept with its campaign. Each run's environment "
-            "says what its hosts were: `assay show RUN --json --repository repository`.",
+            f"The campaign did not keep the cluster file of {', '.join(lacking)}. Each run's environment describes its "
+            "hosts: `assay show RUN --json --repository repository`.",
             "",
         ]
     lines += [
-        "A plan names its cluster file in `cluster:`; here it lies beside the plan. On hosts of your own, name "
-        "them there.",
+        "A plan names its cluster file in `cluster:`; here it is in the plan's folder. To run on your hosts, name them "
+        "in that file.",
         "",
     ]
     return lines
 
 
-def _readme(document: ReportDocument, frame: ReportFrame, files: Mapping[str, bytes], bundles: int) -> bytes:
+def _readme(document: ReportDocument, report: Report, files: Mapping[str, bytes], bundles: int) -> bytes:
     listed = [
-        Fact("report.html", "the report as it was written"),
+        Fact("report.html", "the report"),
+        Fact(
+            f"{TABLES}/",
+            "the tables that the report shortens, in full (CSV)"
+            if any(name.startswith(f"{TABLES}/") for name in files)
+            else "",
+        ),
         Fact(
             "repository/",
-            f"the runs it shows, in {bundles} bundle{'' if bundles == 1 else 's'}: what was run, "
-            "times, tasks, traces, logs, the hosts as they were found",
+            f"the runs of the report, in {plural(bundles, 'bundle')}: configuration, times, tasks, traces, logs, "
+            "environment",
         ),
         Fact(
             "plans/",
-            "the plans as they were carried out, with their cluster files"
+            "the plans as they were executed, with their cluster files"
             if any(name.startswith(PLANS) for name in files)
             else "",
         ),
         Fact(PRICES, "the price book" if PRICES in files else ""),
-        Fact("versions.json", "what made the runs and this file"),
-        Fact("SHA256SUMS", "checksums of all of it"),
+        Fact("versions.json", "versions of assay, Python and the engines"),
+        Fact("SHA256SUMS", "checksums of all files"),
     ]
     lines = [
         f"# {escaped(document.title)}",
         "",
-        escaped(document.question),
-        "",
-        escaped(f"{document.answer} {document.detail}"),
+        *([escaped(document.question), ""] if document.question != document.title else []),
+        escaped(" ".join((document.answer, *document.lead))),
         "",
         *(f"- `{fact.name}`: {fact.text}" for fact in listed if fact.text),
         "",
@@ -152,25 +160,25 @@ def _readme(document: ReportDocument, frame: ReportFrame, files: Mapping[str, by
         "",
         "    sha256sum -c SHA256SUMS",
         "    assay verify --repository repository",
-        f"    {_command(frame)} --repository repository",
+        f"    {_command(report)} --repository repository",
         "",
-        "The last command writes the report from the runs anew: with the same version of assay and a price book of "
-        "this name, `cmp again.html report.html` finds no difference. `assay pull FILE.tar.gz` takes the runs into a "
-        "repository of your own.",
+        "The last command writes the report again: with the same version of assay and this price book, "
+        "`cmp again.html report.html` finds no difference. `assay pull FILE.tar.gz` copies the runs into your "
+        "repository.",
         "",
-        *_steps(frame, files),
+        *_steps(report, files),
     ]
     return "\n".join(lines).encode()
 
 
 def package_files(
-    document: ReportDocument, frame: ReportFrame, plans: Mapping[str, bytes], prices: bytes | None, bundles: int
+    document: ReportDocument, report: Report, plans: Mapping[str, bytes], prices: bytes | None, bundles: int
 ) -> dict[str, bytes]:
-    """Return all that goes into the package beside its runs. The README comes first."""
-    files = dict(plans) | ({PRICES: prices} if prices is not None else {})
+    """Return the files of the package besides its runs, the README first."""
+    files = dict(plans) | ({PRICES: prices} if prices is not None else {}) | table_files(document)
     return {
-        "README.md": _readme(document, frame, files, bundles),
+        "README.md": _readme(document, report, files, bundles),
         "report.html": html(document).encode(),
         **files,
-        "versions.json": _versions(frame),
+        "versions.json": _versions(report),
     }

@@ -1,11 +1,11 @@
-"""The chapter on hardware: nodes and devices as described, beside what they reached when measured bare.
+"""The chapter on hardware: nodes and devices as described, with the rates measured on them without load.
 
 In: a :class:`HardwareView`. Out: a chapter. Nothing is computed here.
 """
 
 from assay.questions.hardware import Bare, HardwareView
-from assay.report.chapters import line, table
 from assay.report.document import Block, Chapter, Line, Paragraph
+from assay.report.tables import shortened, table
 from assay.units import format_bit_rate
 from assay.wording import language, numbers
 
@@ -17,7 +17,7 @@ def _rate(value: float) -> str:
 
 
 def _reached(bare: Bare | None) -> str:
-    """Return what the bare device reached, and its share of what is described."""
+    """Return the measured rate of a device, and its share of the described rate."""
     if bare is None:
         return "not measured"
     share = f" ({numbers.share(bare.share)})" if bare.share is not None else ""
@@ -25,7 +25,7 @@ def _reached(bare: Bare | None) -> str:
 
 
 def hardware_chapter(view: HardwareView) -> Chapter | None:
-    """Return the chapter; None where nothing is known."""
+    """Return the chapter; None without a description."""
     if not view.nodes:
         return None
     several = len({row.cluster for row in view.nodes}) > 1
@@ -58,17 +58,19 @@ def hardware_chapter(view: HardwareView) -> Chapter | None:
     ]
     blocks: list[Block] = [
         Paragraph(
-            line(
-                "As the cluster file describes it. Bare: what fio and iperf3 reached before the runs, the median of "
-                "like devices, and its share of what is described (in a lab: of that at its scale)."
+            (
+                "As the cluster file describes it. Bare: the rate that fio and iperf3 reached before the runs, as the "
+                "median of equal devices, and its share of the described rate (in a lab: of that rate at its scale).",
             )
         ),
-        table(("Node", "#Number", "Roles", "#Cores", "#Memory", "#Network", "#Bare link"), nodes, "Nodes"),
+        *shortened(
+            table(("Node", "#Number", "Roles", "#Cores", "#Memory", "#Network", "#Bare link"), nodes, "Nodes"), "nodes"
+        ),
     ]
     if devices:
-        columns = ("Node", "Devices of each", "#Capacity", "#Described read, write", "#Bare read", "#Bare write")
-        blocks.append(table(columns, devices, "Storage devices"))
+        columns = ("Node", "Devices per node", "#Capacity", "#Described read, write", "#Bare read", "#Bare write")
+        blocks += shortened(table(columns, devices, "Storage devices"), "storage-devices")
     if view.unknown:
-        text = f"No description is kept of {language.joined(view.unknown)}."
-        blocks.append(Paragraph(line(text), "soft"))
+        text = f"No description is stored of {language.joined(view.unknown)}."
+        blocks.append(Paragraph((text,), "soft"))
     return Chapter("hardware", "Hardware", tuple(blocks))

@@ -1,6 +1,6 @@
-"""A document as one HTML file that needs nothing else: no script, no request to any host; its letters are in it.
+"""Write a document as one self-contained HTML file: no script, no request to any host, fonts included.
 
-In: a :class:`ReportDocument`. Out: HTML text. The template escapes every value; charts are drawn beforehand as SVG.
+In: a :class:`ReportDocument`. Out: HTML text. The template escapes every value; charts are rendered as SVG.
 """
 
 import base64
@@ -32,13 +32,13 @@ def html(document: ReportDocument) -> str:
 
     def _part(part: str | Level | Code) -> Markup:
         if isinstance(part, Level):
-            return swatch(part.name)
+            return swatch(part.name, part.text)
         return Markup("<code>{}</code>").format(part.text) if isinstance(part, Code) else escape(part)
 
-    def swatch(name: str) -> Markup:
+    def swatch(name: str, text: str = "") -> Markup:
         colour = document.palette.get(name, "currentColor")
         form = '<span class="level"><span class="swatch" style="background: {}"></span>{}</span>'
-        return Markup(form).format(colour, name)  # noqa: S704 - the form is ours, its values are escaped
+        return Markup(form).format(colour, text or name)  # noqa: S704 - a literal; its values are escaped
 
     def draw(figure: ReportFigure) -> Markup:
         return drawer.draw(figure.make, figure.caption, wide_px=figure.wide_px)

@@ -1,7 +1,6 @@
-"""A document as Markdown (CommonMark with GitHub's tables), with its charts as SVG files beside it.
+"""Write a document as Markdown (CommonMark with GitHub's tables), with its charts as SVG files in a folder.
 
-In: a :class:`ReportDocument` and the folder that its charts lie in, as the text should name it. Out: text. Everything
-that came from a run is escaped, so that it stays text.
+In: a :class:`ReportDocument` and the folder of its charts, as links name it. Out: text. All text from runs is escaped.
 """
 
 import re
@@ -30,23 +29,21 @@ _OPENING = re.compile(r"^(\s*)([-+=]+|\d+[.)])(?=\s|$)")
 
 
 def escaped(text: str) -> str:
-    """Return ``text`` so that Markdown shows it as it is, on one line."""
+    """Return ``text`` escaped, on one line."""
     flat = " ".join(text.split("\n")).replace("\r", " ").replace("\t", " ")
     flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     flat = _SPECIAL.sub(r"\\\1", flat)
-    return _OPENING.sub(lambda found: f"{found[1]}{found[2][:-1]}\\{found[2][-1]}", flat)
+    return _OPENING.sub(lambda match: f"{match[1]}{match[2][:-1]}\\{match[2][-1]}", flat)
 
 
 def _part(part: str | Level | Code) -> str:
     if isinstance(part, Code) and "`" not in part.text and "|" not in part.text and "\n" not in part.text:
         return f"`{part.text}`"
-    text = part.text if isinstance(part, Code) else part.name if isinstance(part, Level) else part
-    kept = text.strip(" ")
-    return (
-        f"{' ' * (len(text) - len(text.lstrip(' ')))}{escaped(kept)}{' ' * (len(text) - len(text.rstrip(' ')))}"
-        if kept
-        else text
-    )
+    text = part if isinstance(part, str) else part.text
+    if not text.strip(" "):
+        return text
+    before, after = (" " * (len(text) - len(stripped)) for stripped in (text.lstrip(" "), text.rstrip(" ")))
+    return f"{before}{escaped(text.strip(' '))}{after}"
 
 
 def _line(line: Line) -> str:
@@ -89,7 +86,7 @@ def _blocks(blocks: Sequence[Block], folder: str, level: int) -> Iterator[str]:
         yield ""
         match block:
             case Paragraph():
-                yield f"**Careful:** {_line(block.line)}" if block.tone == "warn" else _line(block.line)
+                yield f"**Warning:** {_line(block.line)}" if block.tone == "warn" else _line(block.line)
             case Heading():
                 yield f"{'#' * level} {escaped(block.text)}"
             case Table():
@@ -107,18 +104,17 @@ def _blocks(blocks: Sequence[Block], folder: str, level: int) -> Iterator[str]:
 
 
 def markdown(document: ReportDocument, folder: str) -> str:
-    """Return the text; ``folder`` is where its charts are, seen from it."""
+    """Return the text; ``folder``: path of the charts, relative to the file."""
     about = (document.kicker, document.byline, document.origin)
     lines = [
         f"# {escaped(document.title)}",
         "",
         " · ".join(escaped(text) for text in about if text),
+        *(["", f"**Question.** {escaped(document.question)}"] if document.question != document.title else []),
         "",
-        f"**Question.** {escaped(document.question)}",
-        "",
-        f"**{escaped(document.answer)}** {escaped(document.detail)}",
+        f"**{escaped(document.answer)}**",
     ]
-    for text in document.notes:
+    for text in document.lead:
         lines += ["", escaped(text)]
     lines += _blocks(document.opening, folder, 2)
     for chapter in document.chapters:

@@ -1,7 +1,7 @@
-"""A document as PDF, typeset by typst from a template of our own.
+"""Write a document as PDF, typeset by typst from a template.
 
-In: a :class:`ReportDocument`. Out: PDF. The document goes to the template as data, so nothing in it is ever read as
-markup; charts go in as vectors. Fonts are those that typst carries, so a report is the same on every machine.
+In: a :class:`ReportDocument`. Out: PDF. The template reads the document as data, so no text is interpreted as markup;
+charts are vectors. The fonts are typst's, so a report is the same on every machine.
 Decision: ADR 0007.
 """
 
@@ -35,18 +35,21 @@ from assay.report.document import (
 )
 
 MEASURE_PX = 640
-"""As wide as the text: with this a chart's letters are some 9 points high, as the text's are."""
+"""Width of a full-width chart: its text is then about 9 points high, like the document's."""
 MANY_COLUMNS = 6
+"""Maximum number of columns whose headers are not wrapped."""
 HEADER_LETTERS = 16
+"""Maximum length of a line of a wrapped header."""
 SWATCH_LETTERS = 3
+"""Width of a colour swatch, in letters."""
 ROOM_LETTERS = (12, 44)
-"""Letters that a column of text has room for at least and at most, when columns share what figures leave."""
+"""Minimum and maximum width of a column of text, in letters."""
 PAIR_COLUMNS_MAX = 4
-"""A table with more columns than this needs the whole width, so its pair stands below each other."""
+"""Maximum number of columns of a table in a half-width cell."""
 
 
 def _width_px(figure: ReportFigure) -> int:
-    """Return the width to draw in: the text's, or a phone's for what stands beside another."""
+    """Return the width to draw in: full, or narrow for a chart next to another."""
     return MEASURE_PX if _is_wide(figure) else NARROW_PX
 
 
@@ -56,7 +59,7 @@ def _is_wide(figure: ReportFigure) -> bool:
 
 def _line(line: Line) -> list[dict[str, str]]:
     return [
-        {"kind": "level", "text": part.name}
+        {"kind": "level", "text": part.text, "name": part.name}
         if isinstance(part, Level)
         else {"kind": "code", "text": part.text}
         if isinstance(part, Code)
@@ -66,7 +69,7 @@ def _line(line: Line) -> list[dict[str, str]]:
 
 
 def _folded(title: str, *, many: bool) -> str:
-    """Return a header in lines as long as its figures are, where many columns share the width."""
+    """Return a header, wrapped where many columns share the width."""
     return "\n".join(textwrap.wrap(title, HEADER_LETTERS, break_long_words=False)) if many else title
 
 
@@ -75,7 +78,7 @@ def _letters(part: dict[str, str]) -> int:
 
 
 def _rooms(table: Table, rows: Sequence[Sequence[Sequence[dict[str, str]]]]) -> list[int]:
-    """Return each column's part of the width that figures leave: by its longest text, within bounds."""
+    """Return each column's relative width: the length of its longest text, within bounds."""
     longest = [
         max([len(column.title), *(sum(map(_letters, row[place])) for row in rows)])
         for place, column in enumerate(table.columns)
@@ -84,7 +87,7 @@ def _rooms(table: Table, rows: Sequence[Sequence[Sequence[dict[str, str]]]]) -> 
 
 
 def _pair(pair: Pair) -> list[dict[str, Any]]:
-    """Return the cells two to a row; those that need the whole width below them."""
+    """Return the cells two to a row, then those that need the whole width."""
     cells: list[list[dict[str, Any]]] = []
     rest: list[dict[str, Any]] = []
     for cell in pair.cells:
@@ -133,19 +136,18 @@ def _block(block: Block) -> list[dict[str, Any]]:
 
 
 def _blocks(blocks: Sequence[Block]) -> list[dict[str, Any]]:
-    return [one for block in blocks for one in _block(block)]
+    return [data for block in blocks for data in _block(block)]
 
 
 def as_data(document: ReportDocument) -> str:
-    """Return the document as the JSON that the template sets: blocks in the order in which they stand on paper."""
+    """Return the document as JSON for the template, with blocks in the order of the page."""
     return json.dumps(
         {
             "title": document.title,
             "kicker": document.kicker,
             "question": document.question,
             "answer": document.answer,
-            "detail": document.detail,
-            "notes": document.notes,
+            "lead": document.lead,
             "origin": document.origin,
             "footer": document.footer,
             "opening": _blocks(document.opening),
@@ -158,9 +160,9 @@ def as_data(document: ReportDocument) -> str:
 
 
 def pdf(document: ReportDocument) -> bytes:
-    """Return the PDF. Raises AssayError when typst is not installed, or can't set the document."""
+    """Return the PDF. Raises AssayError when typst is missing, or can't typeset the document."""
     try:
-        import typst  # imported here: it is large, and only this form needs it
+        import typst  # imported here: it is large, and only PDF needs it
     except ImportError as error:
         raise AssayError(
             "PDF needs the Python package typst, which is not installed",
@@ -177,7 +179,7 @@ def pdf(document: ReportDocument) -> bytes:
             made = typst.compile(main, root=folder, ignore_system_fonts=True, format="pdf")
         except (typst.TypstError, RuntimeError) as error:
             raise AssayError(
-                f"the PDF can't be set: {error}", hint="this is a fault of assay: please report it"
+                f"the PDF can't be typeset: {error}", hint="this is a bug in assay: please report it"
             ) from error
     assert isinstance(made, bytes)
     return made

@@ -1,7 +1,6 @@
-"""Charts as files of their own: SVG, PNG and PDF, rendered without a browser, a font of the host, or a request.
+"""Render charts as SVG, PNG and PDF files, without a browser, the host's fonts, or a request.
 
-In: figures of a document. Out: bytes. A file stands on paper, so what takes a page's colour (``currentColor``) is ink
-there, and the ground is white.
+In: figures of a document. Out: bytes. Files are black on white: ``currentColor`` becomes ink.
 """
 
 import json
@@ -13,11 +12,11 @@ from assay.report.document import ReportFigure
 INK_ON_PAPER = "#16191d"
 PAPER = "#ffffff"
 PNG_SCALE = 2.0
-"""Pixels of a PNG for one of the drawing's."""
+"""Pixels of a PNG per pixel of the chart."""
 
 
 def on_paper(spec: Spec, *, ground: str | None = PAPER) -> Spec:
-    """Return the specification in colours of its own; ``ground``: its background, None for none."""
+    """Return the specification in fixed colours; ``ground``: background, None for transparent."""
     printed: Spec = json.loads(json.dumps(spec).replace(INK, INK_ON_PAPER))
     printed["config"] = {**printed["config"], "background": ground}
     return printed
@@ -33,7 +32,7 @@ def svg(figure: ReportFigure) -> str:
 
 
 def png(figure: ReportFigure) -> bytes:
-    """Return the chart as PNG, :data:`PNG_SCALE` pixels for each of its own."""
+    """Return the chart as PNG, scaled by :data:`PNG_SCALE`."""
     import vl_convert
 
     spec = on_paper(figure.make(figure.wide_px))
@@ -42,7 +41,7 @@ def png(figure: ReportFigure) -> bytes:
 
 
 def pdf(figure: ReportFigure, width_px: int) -> bytes:
-    """Return the chart as a page of PDF that is as large as itself: vectors, with the letters that it needs."""
+    """Return the chart as a PDF page of its size: vectors, with embedded fonts."""
     import vl_convert
 
     spec = on_paper(figure.make(width_px), ground=None)

@@ -1,51 +1,53 @@
-"""The chapter on what was not measured: predicted times of the measured configurations with some things set otherwise.
+"""The chapter on simulated changes: predicted times of the measured configurations with some settings changed.
 
-In: what-if answers. Out: a chapter whose every row carries its origin, its interval and, below, what was assumed.
-Nothing is computed here.
+In: what-if answers. Out: a chapter; each row has its origin and interval, and the assumptions are listed below. Nothing
+is computed here.
 """
 
 from collections.abc import Sequence
 
 from assay.questions.whatif import WhatIf
-from assay.report.chapters import line, table
 from assay.report.document import Block, Chapter, Code, Line, Paragraph
+from assay.report.tables import shortened, table
 from assay.wording import amounts, capitalised, numbers, titles
 
 
 def whatif_chapter(answers: Sequence[WhatIf]) -> Chapter | None:
-    """Return the chapter; None where nothing was asked."""
+    """Return the chapter; None without answers."""
     if not answers:
         return None
     changed = ", ".join(f"{name}={value}" for name, value in answers[0].changes.items())
     first = Paragraph(
-        line(
-            "Nobody has run these: the simulator says what the measured runs would take with ",
+        (
+            "Not measured. The simulator predicts the times of the measured runs with ",
             Code(changed),
-            ". It was first asked for what was measured, and its answer is corrected by how it missed that. "
+            ". It first simulates the measured configurations, and its prediction is corrected by its error there. "
             "Nine of ten runs should lie in the interval.",
         )
     )
-    priced = any(each.cost_after is not None for each in answers)
-    columns = ["Workload", "Measured on", "#Runs", "#Measured (s)", "Origin", "#Then (s)", "#90 % of runs"]
-    columns += ["#Times as fast", "Limit then", *(["#A run costs then"] if priced else [])]
-    told = table(columns, [_row(each, priced=priced) for each in answers], f"With {changed}: simulated, not measured")
-    assumed = dict.fromkeys(words for each in answers for words in each.assumptions)
-    assumed |= dict.fromkeys(f"no cost: {each.cost_unknown}" for each in answers if each.cost_unknown)
-    blocks: list[Block] = [first, told, *(Paragraph(line(f"{capitalised(words)}."), "soft") for words in assumed)]
+    priced = any(answer.cost_after is not None for answer in answers)
+    columns = ["Workload", "Measured on", "#Runs", "#Measured (s)", "Origin", "#Predicted (s)", "#90 % of runs"]
+    columns += ["#Speedup", "Predicted limit", *(["#Predicted cost per run"] if priced else [])]
+    rows = [_row(answer, priced=priced) for answer in answers]
+    full = table(columns, rows, f"With {changed}: simulated, not measured")
+    assumptions = dict.fromkeys(text for answer in answers for text in answer.assumptions)
+    assumptions |= dict.fromkeys(f"no cost: {answer.cost_unknown}" for answer in answers if answer.cost_unknown)
+    blocks: list[Block] = [first, *shortened(full, "what-if")]
+    blocks += [Paragraph((f"{capitalised(text)}.",), "soft") for text in assumptions]
     return Chapter("what-if", "What if", tuple(blocks))
 
 
-def _row(each: WhatIf, *, priced: bool) -> tuple[Line | str, ...]:
-    cost = numbers.NOTHING if each.cost_after is None else amounts.money(each.cost_after, each.currency)
+def _row(answer: WhatIf, *, priced: bool) -> tuple[Line | str, ...]:
+    cost = numbers.NOTHING if answer.cost_after is None else amounts.money(answer.cost_after, answer.currency)
     return (
-        titles.workload_title(each.workload),
-        each.configuration,
-        str(each.n_measured),
-        numbers.seconds(each.measured_s),
-        each.origin,
-        numbers.seconds(each.simulated_s),
-        numbers.interval_s(each.low_s, each.high_s),
-        f"{each.ratio:.2f} ({each.ratio_low:.2f} to {each.ratio_high:.2f})",
-        each.limit_after,
+        titles.workload_title(answer.workload),
+        answer.configuration,
+        str(answer.n_measured),
+        numbers.seconds(answer.measured_s),
+        answer.origin,
+        numbers.seconds(answer.simulated_s),
+        numbers.interval_s(answer.low_s, answer.high_s),
+        f"{answer.ratio:.2f} ({answer.ratio_low:.2f} to {answer.ratio_high:.2f})",
+        answer.limit_after,
         *((cost,) if priced else ()),
     )

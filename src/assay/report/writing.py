@@ -1,7 +1,7 @@
-"""A report's files: one document, written by the ending of the file's name.
+"""Write a document to files; the ending of the name chooses the format.
 
-In: a :class:`ReportDocument` and where it goes. Out: files, each whole or not at all: ``.html``, ``.pdf``, or ``.md``
-with its charts in a folder beside it; and every chart as SVG and PNG in a folder of one's own.
+In: a :class:`ReportDocument` and a path. Out: files, each written completely or not at all: ``.html``, ``.pdf``, or
+``.md`` with its charts in a folder next to it; and every chart as SVG and PNG in a folder.
 """
 
 from pathlib import Path
@@ -18,14 +18,14 @@ FORMS = (".html", ".md", ".pdf")
 
 
 def form_of(path: Path) -> str:
-    """Return the form that a file's name asks for. Raises SpecificationError when there is no such form."""
+    """Return the format of a file by its ending. Raises SpecificationError for an unknown ending."""
     ending = path.suffix.lower()
     ending = {".htm": ".html", ".markdown": ".md"}.get(ending, ending)
     if ending not in FORMS:
         raise SpecificationError(
-            f"a report is not written as {ending or 'a file without an ending'}",
+            f"no report format {ending}" if ending else "the file name has no ending",
             where=str(path),
-            hint=f"end its name in one of {', '.join(FORMS)}",
+            hint=f"end the name in one of {', '.join(FORMS)}",
         )
     return ending
 
@@ -48,14 +48,14 @@ def write_charts(folder: Path, document: ReportDocument) -> int:
 
 
 def document_bytes(document: ReportDocument, form: str, charts: str = "") -> bytes:
-    """Return the document in a form; ``charts``: the folder that Markdown finds its charts in."""
+    """Return the document in a format; ``charts``: folder of the charts that Markdown links to."""
     if form == ".pdf":
         return pdf(document)
     return (html(document) if form == ".html" else markdown(document, charts)).encode()
 
 
 def write_document(path: Path, document: ReportDocument) -> None:
-    """Write the document in the form that its name asks for; of Markdown the charts too, in ``NAME-charts/``."""
+    """Write the document in the format of its name; Markdown gets its charts in ``NAME-charts/``."""
     form, folder = form_of(path), path.with_name(f"{path.stem}-charts")
     content = document_bytes(document, form, folder.name)
     if form == ".md":

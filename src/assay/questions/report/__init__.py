@@ -1,0 +1,1 @@
+"""The report: the decisions first, then the details that the repository holds."""

@@ -1,0 +1,170 @@
+"""Build the report on the runs of a repository: the decisions, and the details that the repository holds.
+
+In: a repository, its runs as a table, a request, and a price book if there is one. Out: one :class:`Report`. Interfaces
+compose it into a document, or print it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+
+from assay import __version__
+from assay.campaign.plan_texts import plan_texts
+from assay.compare.threats import threats
+from assay.errors import SpecificationError
+from assay.model import LAYOUT_FACTOR, CodedWarning, Origin, PriceBook
+from assay.planning.altered import parse_changes
+from assay.questions.decisions.ask import decisions_of
+from assay.questions.decisions.costs import YEARS
+from assay.questions.decisions.values import Decision, DecisionRequest
+from assay.questions.findings import findings_view
+from assay.questions.flags import flags_in
+from assay.questions.hardware import hardware_of
+from assay.questions.hosts import checked_hosts
+from assay.questions.job_cost import CostView, cost_view
+from assay.questions.planes import PlaneOptions, cost_planes
+from assay.questions.report.configurations import COMPARISONS_MAX, configuration_details, count_comparisons
+from assay.questions.report.groups import group_details
+from assay.questions.report.method import method_facts
+from assay.questions.report.provenance import provenance_of
+from assay.questions.report.request import DetailLevel, ReportRequest
+from assay.questions.report.selection import present_levels, runs_of_decision, with_factor
+from assay.questions.report.values import ConfigurationDetails, GroupDetails, Report, RunCosts
+from assay.questions.whatif import WhatIf, WhatIfQuestion, what_if
+from assay.questions.whole_run import examples_of, whole_run, with_figures
+from assay.repository import Repository
+from assay.repository.package import imports_of
+from assay.statistics import RunTable, counts_by, first_rows, groups_by, usable
+
+
+def report_of(repository: Repository, table: RunTable, request: ReportRequest, book: PriceBook | None = None) -> Report:
+    """Return the report on the runs of ``table``.
+
+    Raises SpecificationError for factors and levels that no run has, and when single configurations are requested that
+    are too many for a report.
+    """
+    factor = " + ".join(request.factors)
+    by_factor = with_factor(table, factor)
+    decisions = decisions_of(
+        repository,
+        flags_in(repository).table,
+        DecisionRequest(request.factor, request.baseline, request.where, prices=book),
+    )
+    configurations = _configurations(repository, table, factor, request, decisions)
+    groups: GroupDetails | None = None
+    warnings: tuple[CodedWarning, ...] = ()
+    if request.details is not DetailLevel.CONFIGURATIONS:
+        groups, warnings = group_details(repository, table, request.factors, decisions)
+    runs = configurations.runs if configurations else ()
+    whole = runs or tuple(examples_of(repository, table))
+    if configurations:
+        warnings = (*warnings, *(warning for c in configurations.comparisons for warning in c.warnings))
+    written_on = request.date or datetime.now(UTC).date().isoformat()
+    return Report(
+        request=request,
+        written_on=written_on,
+        assay_version=__version__,
+        runs=len(table),
+        origins=_origins(table),
+        decisions=decisions,
+        not_compared=_options_not_compared(by_factor, factor, decisions),
+        workloads_not_compared=_workloads_not_compared(table, decisions),
+        method=method_facts(table, whole, decisions, all_whole=bool(runs)),
+        hardware=hardware_of(repository, whole),
+        configurations=configurations,
+        groups=groups,
+        job_costs=_job_costs(configurations, factor, decisions, book),
+        run_costs=_run_costs(repository, table, book) if book and not configurations else None,
+        whatif=_what_if(repository, request, book),
+        findings=findings_view(repository, table, book),
+        warnings=tuple(dict.fromkeys(warnings)),
+        threats=tuple(threats(table, tuple(dict.fromkeys(warnings)), runs)),
+        provenance=provenance_of(
+            table,
+            whole,
+            replace(request, date=written_on),
+            plans=plan_texts(repository.folders.campaigns),
+            imports=imports_of(repository),
+            checked=checked_hosts(repository),
+            assay_version=__version__,
+        ),
+    )
+
+
+def _configurations(
+    repository: Repository,
+    table: RunTable,
+    factor: str,
+    request: ReportRequest,
+    decisions: Sequence[Decision],
+) -> ConfigurationDetails | None:
+    """Return each configuration by itself; None where there are too many, or the factor is derived from others."""
+    if request.details is DetailLevel.GROUPS or factor not in table.columns:
+        return None
+    of_factor = [(number, decision) for number, decision in enumerate(decisions) if decision.factor == factor]
+    number = count_comparisons(table, [decision for _, decision in of_factor])
+    if number > COMPARISONS_MAX:
+        if request.details is None:
+            return None
+        raise SpecificationError(
+            f"too many comparisons for --single: {number:,}; at most {COMPARISONS_MAX} fit in a report",
+            hint=f"assay report --matched --by {request.factor} puts matched runs together; --workload chooses runs",
+        )
+    runs = with_figures(repository, repository.runs_at(table, range(len(table))))
+    by_id = {run.run_id: run for run in runs}
+    selected = []
+    for place, decision in of_factor:
+        chosen = runs_of_decision(table, decision)
+        ids = repository.ids_at(chosen, range(len(chosen)))
+        selected.append((place, decision, [by_id[run_id] for run_id in ids]))
+    return configuration_details(runs, selected, repository.trace, partial(whole_run, repository))
+
+
+def _origins(table: RunTable) -> tuple[tuple[Origin, float | None], ...]:
+    """Return each origin and lab scale of the runs."""
+    names = [name for name in ("origin", "lab_scale") if name in table.columns]
+    rows = first_rows(groups_by(table, names)).tolist() if len(table) else []
+    texts = [[table.columns[name].text(row) for name in names] for row in rows]
+    return tuple((Origin(text[0]), float(text[1]) if text[1:] and text[1] else None) for text in texts if text[0])
+
+
+def _options_not_compared(table: RunTable, factor: str, decisions: Sequence[Decision]) -> tuple[str, ...]:
+    """Return the levels of the factor among valid runs that no decision has."""
+    of_factor = [decision for decision in decisions if decision.factor == factor]
+    compared = {level for d in of_factor for level in (d.baseline, *(option.option for option in d.options))}
+    return tuple(level for level in present_levels(table.taken(usable(table)), factor) if level not in compared)
+
+
+def _workloads_not_compared(table: RunTable, decisions: Sequence[Decision]) -> tuple[str, ...]:
+    compared = {result.workload for d in decisions for result in d.results if result.time}
+    return tuple(name for name, runs in counts_by(table, "workload").items() if runs and name not in compared)
+
+
+def _job_costs(
+    configurations: ConfigurationDetails | None, factor: str, decisions: Sequence[Decision], book: PriceBook | None
+) -> CostView | None:
+    """Return the cost of a job on each layout, spread over the same years as in the decisions."""
+    if book is None or configurations is None:
+        return None
+    years = float(book.amortisation.years) if book.amortisation else YEARS
+    comparisons = configurations.comparisons if factor == LAYOUT_FACTOR else ()
+    baseline = next((decision.baseline for decision in decisions if decision.factor == LAYOUT_FACTOR), None)
+    return cost_view(configurations.runs, book, years=years, baseline=baseline, comparisons=comparisons)
+
+
+def _run_costs(repository: Repository, table: RunTable, book: PriceBook) -> RunCosts:
+    """Return time and cost of a run on each layout, network and cluster."""
+    planes = cost_planes(repository, table, book, PlaneOptions((), take="all"))
+    unpriced = (f"{name}: {why}" for view in planes for name, why in (view.set_apart | view.unpriced).items())
+    return RunCosts(tuple(planes), tuple(dict.fromkeys(unpriced)))
+
+
+def _what_if(repository: Repository, request: ReportRequest, book: PriceBook | None) -> tuple[WhatIf, ...]:
+    """Return the simulated times with the requested changes, of the measured runs that do not have them already."""
+    if not request.changes:
+        return ()
+    changes = parse_changes(request.changes)
+    answers = what_if(repository, WhatIfQuestion(changes, request.where), book)
+    measured = {f"{name}={value}" for name, value in changes}
+    return tuple(answer for answer in answers if not measured <= set(answer.configuration.split()))

@@ -1,0 +1,53 @@
+"""How storage, network and containers interact, for the workloads with most runs.
+
+In: a repository and the runs of a report. Out: the expected time of each measured combination of levels, from the model
+of ``assay explain``; figures 5 to 7 of BSC's study ask the same of its cluster.
+"""
+
+from assay.errors import SpecificationError
+from assay.model import CONTAINERS, LAYOUT_FACTOR, MAP_SLOTS, NETWORK_FACTOR
+from assay.predict.explaining import cells
+from assay.questions.learned import learned
+from assay.questions.report.values import CombinedTimes
+from assay.questions.runs import levels_in, selected
+from assay.repository import Repository
+from assay.statistics import RunTable, counts_by
+
+WORKLOADS_MAX = 3
+"""Maximum number of workloads."""
+
+
+def factors_of(table: RunTable) -> tuple[str, ...]:
+    """Return which of storage, network and containers the runs vary; empty for fewer than two."""
+    names = [name for name in (LAYOUT_FACTOR, NETWORK_FACTOR) if _varied(table, name)]
+    names += [name for name in (CONTAINERS, MAP_SLOTS) if _varied(table, name)][:1]
+    return tuple(names) if len(names) > 1 else ()
+
+
+def _varied(table: RunTable, name: str) -> bool:
+    return name in table.columns and len(levels_in(table, name)) > 1
+
+
+def combined_times(repository: Repository, table: RunTable) -> tuple[CombinedTimes, ...]:
+    """Return the workloads with most runs that vary several of the factors; empty where no model can be learned."""
+    counts = counts_by(table, "workload") if factors_of(table) else {}
+    if not counts:
+        return ()
+    try:
+        known = learned(repository)
+    except SpecificationError:
+        return ()
+    modelled = {factor.name for factor in known.model.encoding.factors}
+    times = []
+    for workload in sorted(counts, key=lambda name: -counts[name])[:WORKLOADS_MAX]:
+        runs = selected(known.table, (f"workload={workload}",), "workload")
+        names = tuple(name for name in factors_of(runs) if name in modelled)
+        if len(names) < 2:
+            continue
+        try:
+            every = cells(known.model, runs, names)
+        except SpecificationError:  # more combinations than the model evaluates
+            continue
+        measured = tuple(cell for cell in every if cell.configurations)
+        times.append(CombinedTimes(workload, names, measured, len(every) - len(measured)))
+    return tuple(times)

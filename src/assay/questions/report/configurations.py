@@ -1,0 +1,125 @@
+"""Each configuration by itself: summaries and comparisons of all runs, and a close look at one run of each.
+
+In: a repository, a table of runs, and the decisions on one factor. Out: :class:`ConfigurationDetails`. The number of
+charts is bounded, so that a report stays short whatever a repository holds.
+"""
+
+from collections.abc import Callable, Sequence
+
+from assay.compare.comparison import compare
+from assay.compare.matched import match, pairs_with
+from assay.explain.phases import occupancy
+from assay.explain.profile import Profile, profile
+from assay.explain.stage_tables import stage_sums_table, stages_table
+from assay.explain.tasks import timeline
+from assay.explain.traffic import disk_traffic, grid_step_s
+from assay.model import Run, Trace
+from assay.questions.decisions.values import Decision
+from assay.questions.limits import limits_of_seen
+from assay.questions.report.selection import runs_of_decision
+from assay.questions.report.values import ConfigurationDetails, RunTraffic, RunView, WorkloadSection
+from assay.questions.whole_run import WholeRun
+from assay.statistics import RunTable
+
+COMPARISONS_MAX = 40
+"""Maximum number of comparisons that are shown configuration by configuration."""
+SECTIONS_MAX = 4
+"""Maximum number of workloads with charts."""
+LEVELS_MAX = 6
+"""Maximum number of configurations in the charts of one workload."""
+VIEWS_MAX = 3
+"""Maximum number of runs per workload that are looked at closely."""
+
+TraceOf = Callable[[str], Trace]
+"""Returns the trace of a run by its id, empty without one."""
+ObservedOf = Callable[[Run], WholeRun]
+"""Returns everything recorded with a run."""
+
+
+def count_comparisons(table: RunTable, decisions: Sequence[Decision]) -> int:
+    """Return how many matched groups the decisions compare with their baselines, for a factor that is a column."""
+    return sum(
+        pairs_with(match(runs_of_decision(table, decision), decision.factor), decision.baseline)
+        for decision in decisions
+    )
+
+
+def configuration_details(
+    runs: Sequence[Run],
+    decisions: Sequence[tuple[int, Decision, Sequence[Run]]],
+    trace_of: TraceOf,
+    observed_of: ObservedOf | None = None,
+) -> ConfigurationDetails:
+    """Return the details of ``runs``. ``decisions``: position, decision, and the runs that it is about.
+
+    ``observed_of``: None for no close look at single runs.
+    """
+    sections: list[WorkloadSection] = []
+    for number, decision, of_decision in decisions:
+        comparisons = compare(of_decision, factor=decision.factor, baseline=decision.baseline)
+        for key in dict.fromkeys((c.workload, c.context) for c in comparisons):
+            members = tuple(c for c in comparisons if (c.workload, c.context) == key)
+            summaries = (members[0].baseline_summary, *(c.candidate_summary for c in members))
+            sections.append(WorkloadSection(number, *key, members, summaries))
+    drawn = sorted(range(len(sections)), key=lambda place: -sum(s.n for s in sections[place].summaries))[:SECTIONS_MAX]
+    by_id = {run.run_id: run for run in runs}
+    leaders = {number: decision.leader for number, decision, _ in decisions}
+    return ConfigurationDetails(
+        sections=tuple(
+            _with_charts(sections[place], leaders[sections[place].decision], by_id, trace_of, observed_of)
+            for place in sorted(drawn)
+        ),
+        left_out=tuple(section.title for place, section in enumerate(sections) if place not in drawn),
+        comparisons=tuple(c for section in sections for c in section.comparisons),
+        profile=_profile(runs),
+        runs=tuple(runs),
+    )
+
+
+def _with_charts(
+    section: WorkloadSection, leader: str, by_id: dict[str, Run], trace_of: TraceOf, observed_of: ObservedOf | None
+) -> WorkloadSection:
+    """Return the section with the traffic and the views of its baseline, its leader and some further configurations."""
+    first = section.summaries[0].level
+    ranked = sorted(section.summaries, key=lambda summary: (summary.level != first, summary.level != leader))
+    levels = {summary.level for summary in ranked[:LEVELS_MAX]}
+    closely = {summary.level for summary in ranked[:VIEWS_MAX]}
+    summaries = tuple(summary for summary in section.summaries if summary.level in levels)
+    typical = [(s.level, by_id[s.typical_run_id]) for s in summaries if s.typical_run_id is not None]
+    step_s = grid_step_s(max((run.duration_s for _, run in typical), default=0.0))
+    traffic = [
+        RunTraffic(level, run.run_id, tuple(series))
+        for level, run in typical
+        if (series := disk_traffic(trace_of(run.run_id), run.duration_s, step_s=step_s))
+    ]
+    whole_runs = [(level, observed_of(run)) for level, run in typical if level in closely] if observed_of else []
+    views = [_view(level, whole, step_s) for level, whole in whole_runs if whole.tasks or whole.detail.devices]
+    return WorkloadSection(
+        section.decision,
+        section.workload,
+        section.context,
+        tuple(c for c in section.comparisons if c.candidate in levels),
+        summaries,
+        tuple(traffic),
+        tuple(views),
+    )
+
+
+def _view(level: str, whole: WholeRun, step_s: float) -> RunView:
+    run = whole.run
+    return RunView(
+        level,
+        run.run_id,
+        run.duration_s,
+        whole.detail,
+        occupancy(run, whole.tasks, step_s),
+        timeline(whole.tasks),
+        limits_of_seen(whole),
+        (stages_table(run), stage_sums_table(run)) if run.stages else (),
+    )
+
+
+def _profile(runs: Sequence[Run]) -> Profile | None:
+    """Return the data and CPU use of each workload; None where the runs do not record them."""
+    of_runs = profile(runs)
+    return of_runs if any(row.input_bytes is not None for row in of_runs.rows) else None

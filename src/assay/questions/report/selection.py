@@ -1,0 +1,37 @@
+"""Select the runs that a decision is about.
+
+In: a table of runs and a decision. Out: the runs of its options, origin and lab scale.
+"""
+
+import numpy as np
+
+from assay.compare.derived_factors import with_factors
+from assay.compare.matched import combined_or_named
+from assay.questions.decisions.values import Decision
+from assay.statistics import ABSENT, RunTable
+
+
+def with_factor(table: RunTable, factor: str) -> RunTable:
+    """Return the table with a column for the factor of a decision, derived or joined if need be."""
+    names = factor.split(" + ")
+    joined, _ = combined_or_named(with_factors(table, names), names[0] if len(names) == 1 else names)
+    return joined
+
+
+def runs_of_decision(table: RunTable, decision: Decision) -> RunTable:
+    """Return the rows of ``table`` with an option of the decision, and with its origin and lab scale."""
+    joined = with_factor(table, decision.factor)
+    column = joined.columns[decision.factor]
+    options = [column.code(level) for level in (decision.baseline, *(option.option for option in decision.options))]
+    chosen = np.isin(column.codes, options)
+    for name, level in (("origin", decision.origin), ("lab_scale", decision.lab_scale)):
+        stratum = table.columns.get(name)
+        if stratum is not None:
+            chosen &= stratum.codes == (ABSENT if level is None else stratum.code(level))
+    return table.taken(chosen)
+
+
+def present_levels(table: RunTable, name: str) -> list[str]:
+    """Return the levels of a column that some run of the table has."""
+    column = table.columns.get(name)
+    return [] if column is None else [column.levels[code] for code in np.unique(column.codes[column.codes != ABSENT])]
