@@ -57,7 +57,7 @@ def test_the_decision_gives_each_workload_and_all_of_them() -> None:
         ("sort", "SS2", SETS),
         ("count", "SS2", SETS),
     ]
-    assert report.not_compared == ("LONE",)
+    assert report.not_compared == (("layout", "LONE"),)
     (option,) = decision.options
     assert option.time is not None
     assert option.time.ratio == pytest.approx(3**0.5, rel=0.02)

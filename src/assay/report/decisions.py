@@ -49,7 +49,7 @@ def palette_of(report: Report) -> dict[str, str]:
     ]
     runs = report.configurations.runs if report.configurations else ()
     classes = [device_class.value for device_class in DeviceClass]
-    names = dict.fromkeys([*of_decisions, *report.not_compared, *(run.layout for run in runs)])
+    names = dict.fromkeys([*of_decisions, *(level for _, level in report.not_compared), *(run.layout for run in runs)])
     return {**colours_of([name for name in names if name not in classes]), **colours_of(classes)}
 
 
@@ -130,10 +130,9 @@ def _title(decision: Decision) -> str:
 
 def _not_compared(report: Report) -> list[Fact]:
     """Return the options and workloads that no decision has, with the reason."""
-    factor = " + ".join(report.request.factors)
     facts = []
     if report.decisions and report.not_compared:
-        names = _named([option_text(factor, level) for level in report.not_compared])
+        names = _named([option_text(factor, level) for factor, level in report.not_compared])
         facts.append(Fact("Options not compared", f"{names}: no run is equal in everything else to another option's."))
     if report.decisions and report.workloads_not_compared:
         names = _named([workload_title(name) for name in report.workloads_not_compared])

@@ -11,6 +11,8 @@ from functools import partial
 
 from assay import __version__
 from assay.campaign.plan_texts import plan_texts
+from assay.compare.device_classes import DEVICE_CLASS
+from assay.compare.matched import session_spread
 from assay.compare.threats import threats
 from assay.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, CodedWarning, Origin, PriceBook
@@ -44,18 +46,14 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
     Raises SpecificationError for factors and levels that no run has, and when single configurations are requested that
     are too many for a report.
     """
-    factor = " + ".join(request.factors)
-    by_factor = with_factor(table, factor)
-    decisions = decisions_of(
-        repository,
-        flags_in(repository).table,
-        DecisionRequest(request.factor, request.baseline, request.where, prices=book),
-    )
-    configurations = _configurations(repository, table, factor, request, decisions)
+    every = flags_in(repository).table
+    asked = DecisionRequest(request.factor, request.baseline, request.where, prices=book)
+    decisions = decisions_of(repository, every, asked)
+    configurations = _configurations(repository, table, request, decisions)
     groups: GroupDetails | None = None
     warnings: tuple[CodedWarning, ...] = ()
     if request.details is not DetailLevel.CONFIGURATIONS:
-        groups, warnings = group_details(repository, table, request.factors, decisions)
+        groups, warnings = group_details(repository, table, _detailed(request, decisions), session_spread(every))
     runs = configurations.runs if configurations else ()
     whole = runs or tuple(examples_of(repository, table))
     if configurations:
@@ -68,13 +66,13 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
         runs=len(table),
         origins=_origins(table),
         decisions=decisions,
-        not_compared=_options_not_compared(by_factor, factor, decisions),
+        not_compared=_options_not_compared(table, request, decisions),
         workloads_not_compared=_workloads_not_compared(table, decisions),
         method=method_facts(table, whole, decisions, all_whole=bool(runs)),
         hardware=hardware_of(repository, whole),
         configurations=configurations,
         groups=groups,
-        job_costs=_job_costs(configurations, factor, decisions, book),
+        job_costs=_job_costs(configurations, decisions, book),
         run_costs=_run_costs(repository, table, book) if book and not configurations else None,
         whatif=_what_if(repository, request, book),
         findings=findings_view(repository, table, book),
@@ -92,18 +90,21 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
     )
 
 
+def _detailed(request: ReportRequest, decisions: Sequence[Decision]) -> list[tuple[int, Decision]]:
+    """Return the decisions that have details, with their positions: all but those that only sum up layouts."""
+    summary = DEVICE_CLASS if request.factor != DEVICE_CLASS else None
+    return [(place, decision) for place, decision in enumerate(decisions) if decision.factor != summary]
+
+
 def _configurations(
-    repository: Repository,
-    table: RunTable,
-    factor: str,
-    request: ReportRequest,
-    decisions: Sequence[Decision],
+    repository: Repository, table: RunTable, request: ReportRequest, decisions: Sequence[Decision]
 ) -> ConfigurationDetails | None:
-    """Return each configuration by itself; None where there are too many, or the factor is derived from others."""
-    if request.details is DetailLevel.GROUPS or factor not in table.columns:
+    """Return each configuration by itself; None where there are too many, or a factor is derived from others."""
+    detailed = _detailed(request, decisions)
+    derived = any(decision.factor not in table.columns for _, decision in detailed)
+    if request.details is DetailLevel.GROUPS or derived:
         return None
-    of_factor = [(number, decision) for number, decision in enumerate(decisions) if decision.factor == factor]
-    number = count_comparisons(table, [decision for _, decision in of_factor])
+    number = count_comparisons(table, [decision for _, decision in detailed])
     if number > COMPARISONS_MAX:
         if request.details is None:
             return None
@@ -114,7 +115,7 @@ def _configurations(
     runs = with_figures(repository, repository.runs_at(table, range(len(table))))
     by_id = {run.run_id: run for run in runs}
     selected = []
-    for place, decision in of_factor:
+    for place, decision in detailed:
         chosen = runs_of_decision(table, decision)
         ids = repository.ids_at(chosen, range(len(chosen)))
         selected.append((place, decision, [by_id[run_id] for run_id in ids]))
@@ -129,11 +130,18 @@ def _origins(table: RunTable) -> tuple[tuple[Origin, float | None], ...]:
     return tuple((Origin(text[0]), float(text[1]) if text[1:] and text[1] else None) for text in texts if text[0])
 
 
-def _options_not_compared(table: RunTable, factor: str, decisions: Sequence[Decision]) -> tuple[str, ...]:
-    """Return the levels of the factor among valid runs that no decision has."""
-    of_factor = [decision for decision in decisions if decision.factor == factor]
-    compared = {level for d in of_factor for level in (d.baseline, *(option.option for option in d.options))}
-    return tuple(level for level in present_levels(table.taken(usable(table)), factor) if level not in compared)
+def _options_not_compared(
+    table: RunTable, request: ReportRequest, decisions: Sequence[Decision]
+) -> tuple[tuple[str, str], ...]:
+    """Return factor and level of the options among valid runs that no decision has."""
+    detailed = [decision for _, decision in _detailed(request, decisions)]
+    missing: list[tuple[str, str]] = []
+    for factor in dict.fromkeys(decision.factor for decision in detailed):
+        of_factor = [decision for decision in detailed if decision.factor == factor]
+        compared = {level for d in of_factor for level in (d.baseline, *(option.option for option in d.options))}
+        levels = present_levels(with_factor(table.taken(usable(table)), factor), factor)
+        missing += [(factor, level) for level in levels if level not in compared]
+    return tuple(missing)
 
 
 def _workloads_not_compared(table: RunTable, decisions: Sequence[Decision]) -> tuple[str, ...]:
@@ -142,13 +150,13 @@ def _workloads_not_compared(table: RunTable, decisions: Sequence[Decision]) -> t
 
 
 def _job_costs(
-    configurations: ConfigurationDetails | None, factor: str, decisions: Sequence[Decision], book: PriceBook | None
+    configurations: ConfigurationDetails | None, decisions: Sequence[Decision], book: PriceBook | None
 ) -> CostView | None:
     """Return the cost of a job on each layout, spread over the same years as in the decisions."""
     if book is None or configurations is None:
         return None
     years = float(book.amortisation.years) if book.amortisation else YEARS
-    comparisons = configurations.comparisons if factor == LAYOUT_FACTOR else ()
+    comparisons = [c for c in configurations.comparisons if c.factor == LAYOUT_FACTOR]
     baseline = next((decision.baseline for decision in decisions if decision.factor == LAYOUT_FACTOR), None)
     return cost_view(configurations.runs, book, years=years, baseline=baseline, comparisons=comparisons)
 

@@ -15,20 +15,23 @@ from assay.questions.speedup import speedup_view
 from assay.questions.speedup_tables import tables_of
 from assay.repository import Repository
 from assay.statistics import RunTable
+from assay.statistics.sessions import SessionSpread
 from assay.wording import workload_title
 
 
 def group_details(
-    repository: Repository, table: RunTable, factors: Sequence[str], decisions: Sequence[Decision]
+    repository: Repository, table: RunTable, decisions: Sequence[tuple[int, Decision]], spread: SessionSpread
 ) -> tuple[GroupDetails | None, tuple[CodedWarning, ...]]:
-    """Return the groups of the decisions on these factors (None where there is nothing to show), and warnings."""
+    """Return the groups of the decisions (None where there is nothing to show), and the warnings.
+
+    ``decisions``: with their positions in the report. ``spread``: how much sessions differ, as in the decisions.
+    """
     groups: list[DecisionGroups] = []
     warnings: list[CodedWarning] = []
-    name = " + ".join(factors)
-    for number, decision in enumerate(decisions):
-        if decision.factor != name:
-            continue
-        view = speedup_view(repository, runs_of_decision(table, decision), factors, decision.baseline)
+    for number, decision in decisions:
+        factors = decision.factor.split(" + ")
+        runs = runs_of_decision(table, decision)
+        view = speedup_view(repository, runs, factors, decision.baseline, spread=spread)
         warnings += view.warnings
         tables = tuple(tables_of(view.speedups, view.compared, view.best, workload_title))
         network = network_of(view.compared)

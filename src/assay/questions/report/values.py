@@ -195,8 +195,8 @@ class Report:
     """Origin and lab scale of the runs."""
     decisions: tuple[Decision, ...]
     """The first is the answer; empty where no two options can be compared."""
-    not_compared: tuple[str, ...]
-    """Options of the factor that no decision has."""
+    not_compared: tuple[tuple[str, str], ...]
+    """Factor and level of the options that no decision has."""
     workloads_not_compared: tuple[str, ...]
     """Workloads on which no decision compares options."""
     method: tuple[Fact, ...]
