@@ -11,13 +11,14 @@ from assay.charts.style import FULL_PX
 from assay.compare.device_classes import DeviceClass
 from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.forest import forest_rows
+from assay.questions.decisions.next_sentences import next_sentences
+from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.sentences import (
     basis_text,
     cost_headline,
     cost_sentence,
     evidence,
     headline,
-    option_text,
     question,
     scope_text,
 )
@@ -112,6 +113,8 @@ def decisions_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | N
         curve = curve_of(decision)
         blocks += _curve(decision, curve) if curve else []
         blocks += _results(decision, name, rows_max=ROWS_MAX if number < DECISIONS_MAX else NAMES_MAX)
+        proposals = [Fact("Next", sentence) for sentence in next_sentences(decision)]
+        blocks += [Facts(tuple(proposals))] if proposals else []
     return Chapter("comparisons", "Every comparison", tuple(blocks))
 
 

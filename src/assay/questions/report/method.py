@@ -10,7 +10,7 @@ from statistics import median
 import numpy as np
 
 from assay.model import Origin, Run
-from assay.questions.decisions.sentences import option_text
+from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.values import Decision
 from assay.questions.report.request import Fact
 from assay.questions.report.selection import present_levels
@@ -48,11 +48,8 @@ def method_facts(
         ),
         Fact("Interval", _intervals(decisions)),
         Fact("Verdicts", _verdicts(decisions)),
-        Fact(
-            "Devices and links", f"Measured without load before the runs: baseline {', '.join(baselines)}."
-            if baselines else ""
-        ),
-    )  # fmt: skip
+        Fact("Devices and links", f"Measured without load: baseline {', '.join(baselines)}." if baselines else ""),
+    )
     return tuple(fact for fact in facts if fact.text)
 
 

@@ -20,7 +20,7 @@ from assay.explain.tasks import Timeline
 from assay.explain.traffic import TrafficSeries
 from assay.model import CodedWarning, Origin, Run
 from assay.predict.explaining import Cell
-from assay.questions.decisions.sentences import option_text
+from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.values import Decision
 from assay.questions.findings import FindingsView
 from assay.questions.hardware import HardwareView
