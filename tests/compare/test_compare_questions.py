@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from assay.cli.compare import compare as compare_command
 from assay.compare.comparison import compare
-from assay.questions.comparison import comparisons
+from assay.questions.comparison import comparison_view
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.values import DecisionRequest
 from assay.questions.report.build import report_of
@@ -27,9 +27,12 @@ def test_a_report_shows_the_figures_that_the_questions_answer(tmp_path: Path) ->
     table = repository.table()
     report = report_of(repository, table, ReportRequest())
     assert report.configurations is not None
-    each = comparisons(repository, table, "layout", None)
-    assert list(report.configurations.comparisons) == each
-    assert each == compare(runs, factor="layout", baseline="HD2")
+    each = list(comparison_view(repository, table, report.decisions, "layout").results)
+    assert sorted(report.configurations.comparisons, key=lambda c: c.group) == sorted(each, key=lambda c: c.group)
+    assert sorted(each, key=lambda c: c.group) == sorted(
+        compare(runs, factor="layout", baseline="HD2"), key=lambda c: c.group
+    )
+    assert [c.holm_p for c in each] == sorted(c.holm_p or 0 for c in each), "the clearest difference comes first"
     assert [(c.ratio, c.low, c.high) for c in each] != []
     (decision,) = report.decisions
     assert decision == decide(table, DecisionRequest("layout"))[0]

@@ -81,7 +81,7 @@ def test_measured_and_simulated_runs_have_decisions_and_details_of_their_own() -
     assert report.groups is not None
     for groups in report.groups.decisions:
         decision = report.decisions[groups.decision]
-        options = {row[1] for shown in groups.tables if shown.title == "For which question" for row in shown.rows}
+        options = {row[1] for shown in groups.tables if shown.title == "Scope" for row in shown.rows}
         assert options == {f"HD2 → {decision.leader}"}
     assert report.workloads_not_compared == ("alone",)
     facts = {f.name: f.text for block in document_of(report).opening if isinstance(block, Facts) for f in block.facts}

@@ -8,8 +8,8 @@ from typing import Any
 
 from assay.campaign.plan_texts import PlanText
 from assay.compare.findings import findings
+from assay.compare.joint import network_of
 from assay.compare.threats import threats
-from assay.compare.together import network_of
 from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.model.run import Run
 from assay.model.trace import Trace
@@ -76,8 +76,8 @@ def groups_of(table: RunTable, baseline: str | None = "HD2", warnings: Sequence[
     groups = []
     for number, decision in enumerate(decisions):
         view = speedups_over(runs_of_decision(table, decision), ["layout"], decision.baseline)
-        tables = tables_of(view.speedups, view.compared, view.best, workload_title)
-        groups.append(DecisionGroups(number, tuple(tables), network_of(view.compared)))
+        tables = tables_of(view, workload_title)
+        groups.append(DecisionGroups(number, tuple(tables), network_of(view.level_pairs)))
     report = _report(table, decisions, (), ReportRequest(), warnings)
     return replace(report, groups=GroupDetails(tuple(groups), ()))
 

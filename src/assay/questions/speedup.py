@@ -24,6 +24,7 @@ from assay.model import CodedWarning, WarningCode
 from assay.questions.decisions.sentences import DecisionAnswer
 from assay.repository import Repository
 from assay.statistics import RunTable
+from assay.statistics.sessions import SessionSpread
 
 SAMPLED = 50
 """Number of runs of each level whose host records are compared, evenly spaced from its first run to its last."""
@@ -99,6 +100,7 @@ def speedups_over(
     group: str | None = "workload",
     ignore: frozenset[str] = frozenset(),
     deployments: bool = False,
+    spread: SessionSpread | None = None,
 ) -> SpeedupView:
     """Return the speedups over the matched groups of a table alone, without the differences between hosts.
 
@@ -106,8 +108,8 @@ def speedups_over(
     """
     joined, name = combined_or_named(with_factors(table, factors), factors[0] if len(factors) == 1 else factors)
     first = baseline_of(joined, name) if baseline is None else baseline
-    matched = match(joined, name, ignore, deployments=deployments)
-    alike = match(joined, name, ignore) if deployments else matched
+    matched = match(joined, name, ignore, deployments=deployments, spread=spread)
+    alike = match(joined, name, ignore, spread=spread) if deployments else matched
     strata = stratify(alike, group or "workload")
     fitted = fits(alike, strata)
     results = speedups_of(matched, first, by=group, fitted=None if deployments else fitted)
@@ -128,10 +130,11 @@ def speedup_view(
     group: str | None = "workload",
     ignore: frozenset[str] = frozenset(),
     deployments: bool = False,
+    spread: SessionSpread | None = None,
 ) -> SpeedupView:
     """Return the same with what else differed between the hosts."""
     table = with_factors(table, factors)
-    view = speedups_over(table, factors, baseline, group=group, ignore=ignore, deployments=deployments)
+    view = speedups_over(table, factors, baseline, group=group, ignore=ignore, deployments=deployments, spread=spread)
     hosts = differences(repository, table, factors[0], view.results) if len(factors) == 1 else []
     return replace(view, warnings=(*hosts, *view.warnings))
 

@@ -13,21 +13,14 @@ from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.forest import forest_rows
 from assay.questions.decisions.next_sentences import next_sentences
 from assay.questions.decisions.option_words import option_text
-from assay.questions.decisions.sentences import (
-    basis_text,
-    cost_headline,
-    cost_sentence,
-    evidence,
-    headline,
-    question,
-    scope_text,
-)
+from assay.questions.decisions.sentences import basis_text, cost_headline, cost_sentence, evidence, headline, question
 from assay.questions.decisions.values import CostRatio, Decision, TimeRatio
 from assay.questions.report.request import Fact
 from assay.questions.report.values import Report
 from assay.report.document import Block, Chapter, Facts, Heading, Line, Paragraph, ReportFigure, Table
 from assay.report.tables import shortened, table
 from assay.wording import NOTHING, column_title, interval, joined, origin_badge, plural, ratio, slug, workload_title
+from assay.wording.verdicts import scope_text
 
 CAVEATS_MAX = 3
 """Maximum number of caveats on page one."""

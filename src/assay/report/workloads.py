@@ -5,11 +5,13 @@ In: a report and its figures. Out: chapters of a document. Nothing is computed h
 
 from assay.charts.runs import PURPOSE_TITLES
 from assay.charts.times import THROUGHPUT_TITLES
+from assay.compare.result import SpeedupResult
 from assay.explain.limits_tables import LIMIT_TITLES
 from assay.explain.run_detail import request_limits_note
 from assay.questions.decisions.sentences import result_sentence
 from assay.questions.report.request import Fact
 from assay.questions.report.values import ConfigurationDetails, Report, RunView, WorkloadSection
+from assay.questions.result_sentences import exclusions_text, name_of
 from assay.report.document import (
     Block,
     Chapter,
@@ -27,7 +29,7 @@ from assay.report.document import (
 )
 from assay.report.figures import Figures, SectionFigures
 from assay.report.tables import shortened, table
-from assay.wording import language, numbers, ratios, titles
+from assay.wording import NOTHING, language, numbers, ratios, titles
 
 TABLE_ROWS_MAX = 12
 """Maximum number of rows of a table about single runs."""
@@ -67,13 +69,13 @@ def _comparisons(details: ConfigurationDetails) -> Chapter:
     """Return each matched group by itself."""
     rows: list[tuple[Line | str, ...]] = [
         (
-            titles.workload_title(c.workload, c.context),
+            name_of(c),
             (Level(c.candidate), " against ", Level(c.baseline)),
             ratios.ratio(c.ratio),
             ratios.interval(c.low, c.high),
-            f"{c.n_candidate} against {c.n_baseline}",
-            f"{numbers.seconds(c.candidate_median_s)} against {numbers.seconds(c.baseline_median_s)}",
-            c.origin.value,
+            f"{c.runs_candidate} against {c.runs_baseline}",
+            _medians(c),
+            c.origin,
         )
         for c in details.comparisons
     ]
@@ -87,6 +89,13 @@ def _comparisons(details: ConfigurationDetails) -> Chapter:
     return Chapter("matched-groups", "Each configuration by itself", tuple(blocks), inner=True)
 
 
+def _medians(result: SpeedupResult) -> str:
+    if result.runs is None:
+        return NOTHING
+    candidate, baseline = result.runs.candidate, result.runs.baseline
+    return f"{numbers.seconds(candidate.median_s)} against {numbers.seconds(baseline.median_s)}"
+
+
 def _sentences(report: Report, section: WorkloadSection) -> list[Block]:
     """Return the decision's sentences on the workload, where it has no other matched group, and the warnings."""
     decision = report.decisions[section.decision]
@@ -98,8 +107,7 @@ def _sentences(report: Report, section: WorkloadSection) -> list[Block]:
     ]
     for c in section.comparisons:
         blocks += [Paragraph((f"{warning}.",), "warn") for warning in c.warnings]
-        counts = ((c.excluded_invalid, "invalid"), (c.excluded_failed, "failed"), (c.excluded_warm, "warm"))
-        excluded = ", ".join(f"{number} {name}" for number, name in counts if number)
+        excluded = exclusions_text([c])
         blocks += [Paragraph((f"Not counted: {excluded}.",), "soft")] if excluded else []
     if section.reasons:
         blocks.append(Paragraph((f"Why, from one run of each: {' '.join(section.reasons)}",)))
@@ -107,13 +115,10 @@ def _sentences(report: Report, section: WorkloadSection) -> list[Block]:
 
 
 def _phases(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ...]:
-    rows = []
-    for name, first in section.comparisons[0].phases_s.items():
-        others = [
-            numbers.seconds(c.phases_s[name].candidate if name in c.phases_s else None) for c in section.comparisons
-        ]
-        rows.append((name, [numbers.seconds(first.baseline), *others]))
-    levels = [section.summaries[0].level, *(c.candidate for c in section.comparisons)]
+    durations_s = [{phase.name: phase.duration_s for phase in summary.phases} for summary in section.summaries]
+    names = dict.fromkeys(name for phases in durations_s for name in phases)
+    rows = [(name, [numbers.seconds(phases.get(name)) for phases in durations_s]) for name in names]
+    levels = [summary.level for summary in section.summaries]
     return (Heading("Phases side by side"), figure, _by_level("Phase", levels, "s", rows))
 
 

@@ -57,9 +57,10 @@ def configuration_details(
     sections: list[WorkloadSection] = []
     for number, decision, of_decision in decisions:
         comparisons = compare(of_decision, factor=decision.factor, baseline=decision.baseline)
-        for key in dict.fromkeys((c.workload, c.context) for c in comparisons):
-            members = tuple(c for c in comparisons if (c.workload, c.context) == key)
-            summaries = (members[0].baseline_summary, *(c.candidate_summary for c in members))
+        for key in dict.fromkeys((c.group, c.context) for c in comparisons):
+            members = tuple(c for c in comparisons if (c.group, c.context) == key)
+            compared = [c.runs for c in members if c.runs is not None]
+            summaries = (compared[0].baseline, *(runs_of_pair.candidate for runs_of_pair in compared))
             sections.append(WorkloadSection(number, *key, members, summaries))
     drawn = sorted(range(len(sections)), key=lambda place: -sum(s.n for s in sections[place].summaries))[:SECTIONS_MAX]
     by_id = {run.run_id: run for run in runs}

@@ -5,7 +5,7 @@ In: a table of runs and the decisions on it. Out: :class:`GroupDetails`, and the
 
 from collections.abc import Sequence
 
-from assay.compare.together import network_of
+from assay.compare.joint import network_of
 from assay.model import CodedWarning
 from assay.questions.decisions.values import Decision
 from assay.questions.report.combinations import combined_times
@@ -33,8 +33,8 @@ def group_details(
         runs = runs_of_decision(table, decision)
         view = speedup_view(repository, runs, factors, decision.baseline, spread=spread)
         warnings += view.warnings
-        tables = tuple(tables_of(view.speedups, view.compared, view.best, workload_title))
-        network = network_of(view.compared)
+        tables = tuple(tables_of(view, workload_title))
+        network = network_of(view.level_pairs)
         if tables or network:
             groups.append(DecisionGroups(number, tables, network))
     combined = combined_times(repository, table)

@@ -6,10 +6,10 @@ Sections refer to a decision by its position in :attr:`Report.decisions`, and us
 from dataclasses import dataclass
 
 from assay.campaign.plan_texts import PlanText
-from assay.compare.comparison import Comparison
+from assay.compare.joint import LevelNetwork
+from assay.compare.result import SpeedupResult
 from assay.compare.summary import LevelSummary
 from assay.compare.threats import Threat
-from assay.compare.together import LevelNetwork
 from assay.explain.devices import Purpose
 from assay.explain.limits import Limits
 from assay.explain.phases import Occupancy, rank
@@ -74,7 +74,7 @@ class WorkloadSection:
     workload: str
     context: str
     """Distinguishes sections of the same workload; empty for the only one."""
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[SpeedupResult, ...]
     summaries: tuple[LevelSummary, ...]
     traffic: tuple[RunTraffic, ...] = ()
     views: tuple[RunView, ...] = ()
@@ -108,7 +108,7 @@ class ConfigurationDetails:
     """The workloads with charts, those of most runs first."""
     left_out: tuple[str, ...]
     """Titles of the workloads without charts, because the report would be too long."""
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[SpeedupResult, ...]
     """Each matched group against its baseline, of all workloads."""
     profile: Profile | None
     """The data and CPU use of each workload; None where the runs do not record it."""
