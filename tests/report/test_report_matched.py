@@ -112,7 +112,7 @@ def test_the_chart_has_a_row_for_each_level_with_its_sets_and_a_ring_without_an_
         [(s.candidate, s) for s in [*found, *few]], colours_of(["HD2", "SS2"]), domain=domain, counted=True
     )
     texts = [row["label"] for row in spec["data"]["values"]]
-    assert [text.partition("× ")[2] for text in texts] == [f"({SETS} sets)", f"({SETS} sets)", "(1 set)"]
+    assert [text.partition("× ")[2] for text in texts] == [f"({SETS} groups)", f"({SETS} groups)", "(1 group)"]
     assert [row["low"] is None for row in spec["data"]["values"]] == [False, False, True]
 
 
