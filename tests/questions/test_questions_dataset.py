@@ -22,7 +22,7 @@ from assay.questions.dataset import dataset_table
 from assay.questions.runs import selected
 from assay.questions.speedup import speedups_over
 from assay.repository import Repository
-from assay.repository.dataset import DESCRIPTION, OWN_FOLDER, Exported, LocalStore, export_dataset
+from assay.repository.dataset import DESCRIPTION, METADATA_FOLDER, Exported, LocalStore, export_dataset
 from builders import build_repository, make_run
 from paths import ROOT
 
@@ -74,7 +74,7 @@ def test_a_folder_of_other_files_and_a_dataset_of_another_version_are_refused(tm
     (tmp_path / "other" / "holiday.jpg").write_bytes(b"x")
     with pytest.raises(RepositoryError, match="no dataset"):
         export_dataset(repository, LocalStore(tmp_path / "other"))
-    (tmp_path / "new" / OWN_FOLDER).mkdir(parents=True)
+    (tmp_path / "new" / METADATA_FOLDER).mkdir(parents=True)
     (tmp_path / "new" / DESCRIPTION).write_text('{"version": 99}')
     with pytest.raises(RepositoryError, match="version 99"):
         export_dataset(repository, LocalStore(tmp_path / "new"))

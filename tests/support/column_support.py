@@ -12,7 +12,7 @@ from assay.statistics.run_table import RunTable
 def runs_of(items: list[Item]) -> list[ImportedRun]:
     found: list[ImportedRun] = []
     for item in items:
-        found += [item] if isinstance(item, ImportedRun) else item.each() if isinstance(item, ImportedRows) else []
+        found += [item] if isinstance(item, ImportedRun) else item.runs() if isinstance(item, ImportedRows) else []
     return found
 
 

@@ -1,4 +1,4 @@
-"""Which formats can be imported, and which of them a file is in."""
+"""List the formats that can be imported, and recognise the format of a file."""
 
 import importlib
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from assay.errors import FormatError, SpecificationError
 from assay.formats.format import Format
 from assay.formats.source import Source
-from assay.formats.tables.exported import ParquetRows, own_format
+from assay.formats.tables.exported import ParquetRows, exported_format
 
 _MODULES = (
     "aloja.execs",
@@ -35,11 +35,11 @@ UNRECOGNISED = "Unrecognised format"
 def formats(parquet_rows: ParquetRows) -> dict[str, Format]:
     """Return the formats by name, in the order in which they are tried. ``parquet_rows`` reads a Parquet file."""
     foreign = [importlib.import_module(f"assay.formats.{name}").FORMAT for name in _MODULES]
-    return {item.name: item for item in (own_format(parquet_rows), *foreign)}
+    return {item.name: item for item in (exported_format(parquet_rows), *foreign)}
 
 
 def chosen(name: str, known: Mapping[str, Format]) -> Format:
-    """Return the format of this name. Raises :class:`SpecificationError` with those that there are."""
+    """Return the format with this name. Raises :class:`SpecificationError` with the known names."""
     if name not in known:
         raise SpecificationError(f"there is no format {name!r}", hint=f"one of: {', '.join([*known, TABLE])}")
     return known[name]
@@ -48,7 +48,7 @@ def chosen(name: str, known: Mapping[str, Format]) -> Format:
 def sorted_by_format(
     sources: Sequence[Source], known: Mapping[str, Format]
 ) -> tuple[dict[str, list[Source]], dict[str, str]]:
-    """Return the files of each format, and why each of the others is of none, by name."""
+    """Return the files of each format, and by name why each other file has none."""
     by_format: dict[str, list[Source]] = {}
     unknown: dict[str, str] = {}
     for source in sources:

@@ -1,4 +1,4 @@
-"""What an importable format is: a name, how its files are recognised, and how runs are read out of them."""
+"""Define an importable format: a name, how its files are recognised, and how their runs are read."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from assay.model import ImportedRun, SkippedItem
 from assay.statistics import Item
 
 Reads = Callable[[Sequence[Source]], Iterator[ImportedRun | SkippedItem]]
-"""Reads all files of one format that were named together; yields in the order of the files."""
+"""Reads all named files of one format; yields in the order of the files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,19 +20,19 @@ class Format:
     name: str
     """As ``assay import NAME`` takes it."""
     title: str
-    """What it is, for the list of formats."""
+    """Description in the list of formats."""
     recognises: Callable[[str, bytes], bool]
-    """Whether a file is one, by its path and its first 64 KiB. Never raises, never claims another format's files."""
+    """Recognises a file by its path and its first 64 KiB. Never raises, and never claims another format's files."""
     read: Reads
     variant: str = ""
-    """What else decides how files are read, such as a table's map: another reading of a file is another import."""
+    """Further settings of the reader, for example a table's map: another variant is another import."""
     by_rows: bool = False
-    """Whether a run is a row and known by what that says, so that another notation makes it another run."""
+    """Whether a run is a row with its content as key, so that another notation makes it another run."""
     columns: Callable[[Sequence[Source]], Iterator[Item]] | None = None
-    """Reads the same as ``read``, many runs at a time; None where rows are not alike enough for that."""
+    """Reads the same as ``read``, many runs at once; None for formats whose runs share little."""
 
     def items(self, sources: Sequence[Source]) -> Iterator[Item]:
-        """Read files the quickest way that there is."""
+        """Read files by columns if the format can, else run by run."""
         return (self.columns or self.read)(sources)
 
 
@@ -42,9 +42,9 @@ Read = TypeVar("Read", bound=Item)
 def one_by_one(
     read_file: Callable[[Source], Iterator[Read | SkippedItem]],
 ) -> Callable[[Sequence[Source]], Iterator[Read | SkippedItem]]:
-    """Return a reader of many files from one that reads a single file.
+    """Return a reader of many files from a reader of one file.
 
-    A :class:`FormatError` ends that file alone: what it had yielded stays, the rest is left, with the error's words.
+    A :class:`FormatError` ends that file alone: items before it stay, and the rest is skipped with the error's message.
     """
 
     def read(sources: Sequence[Source]) -> Iterator[Read | SkippedItem]:

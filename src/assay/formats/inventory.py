@@ -84,14 +84,14 @@ def read_inventory(path: Path) -> list[Listed]:
         raise FormatError(f"the inventory can't be read: {error}", where=str(path)) from error
     is_yaml = path.suffix in (".yaml", ".yml") or text.lstrip().startswith(("---", "all:"))
     try:
-        found = dict(_yaml_hosts(text) if is_yaml else _ini_hosts(text))
+        hosts = dict(_yaml_hosts(text) if is_yaml else _ini_hosts(text))
     except (YAMLError, ValueError) as error:
         raise FormatError(f"it is not an inventory: {error}", where=str(path)) from error
     except FormatError as error:
         raise FormatError(error.message, where=f"{path}: {error.where}", hint=error.hint) from error
-    if not found:
+    if not hosts:
         raise FormatError("the inventory names no host", where=str(path))
-    return [_listed(name, variables, path) for name, variables in found.items()]
+    return [_listed(name, variables, path) for name, variables in hosts.items()]
 
 
 def _listed(name: str, variables: Mapping[str, Any], path: Path) -> Listed:
@@ -147,8 +147,8 @@ def _ini_hosts(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
             raise FormatError(f"there are more than {HOSTS_MAX:,} hosts", where=line[:100])
     for name, groups in groups_of.items():
         inherited: dict[str, Any] = {}
-        for each in _outermost_first(groups, parents):
-            inherited |= group_variables.get(each, {})
+        for ordered_group in _outermost_first(groups, parents):
+            inherited |= group_variables.get(ordered_group, {})
         yield name, inherited | variables_of[name]
 
 
@@ -174,7 +174,7 @@ def _outermost_first(groups: Sequence[str], parents: Mapping[str, Sequence[str]]
 
 def _yaml_hosts(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
     tree = YAML(typ="safe", pure=True).load(text)
-    found: dict[str, dict[str, Any]] = {}
+    hosts: dict[str, dict[str, Any]] = {}
 
     def walk(group: Any, inherited: Mapping[str, Any], depth: int) -> None:
         if not isinstance(group, dict) or depth > _GROUP_DEPTH_MAX:
@@ -182,15 +182,15 @@ def _yaml_hosts(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
         shared = {**inherited, **(group.get("vars") or {})}
         for pattern, variables in (group.get("hosts") or {}).items():
             for name in expanded(str(pattern)):
-                found[name] = {**shared, **found.get(name, {}), **(variables or {})}
-            if len(found) > HOSTS_MAX:
+                hosts[name] = {**shared, **hosts.get(name, {}), **(variables or {})}
+            if len(hosts) > HOSTS_MAX:
                 raise FormatError(f"there are more than {HOSTS_MAX:,} hosts", where=str(pattern)[:100])
         for child in (group.get("children") or {}).values():
             walk(child, shared, depth + 1)
 
     for group in (tree or {}).values() if isinstance(tree, dict) else ():
         walk(group, {}, 0)
-    yield from found.items()
+    yield from hosts.items()
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +216,8 @@ def read_hadoop_hosts(folder: Path) -> HadoopHosts:
             continue
         except OSError as error:
             raise FormatError(f"it can't be read: {error}", where=str(folder / name)) from error
-        found = read_conf(content, source=str(folder / name))
-        settings |= {each.name: each.value for each in found.values()}
+        properties = read_conf(content, source=str(folder / name))
+        settings |= {property_.name: property_.value for property_ in properties.values()}
     if not settings:
         hint = "name the directory with core-site.xml, such as /etc/hadoop/conf"
         raise FormatError("there are no settings of a Hadoop", where=str(folder), hint=hint)
@@ -240,5 +240,5 @@ def _workers(folder: Path) -> Iterator[str]:
         if (folder / name).is_file():
             lines = (folder / name).read_text(encoding="utf-8", errors="replace").splitlines()
             names = [line.split("#")[0].strip() for line in lines]
-            yield from (each for each in dict.fromkeys(names) if each and each != "localhost")
+            yield from (host for host in dict.fromkeys(names) if host and host != "localhost")
             return

@@ -19,12 +19,12 @@ from typing import Any, Final
 from assay.errors import FormatError
 
 _REPOSITORY: Final = "repository.json"
-"""A folder with this file is a repository of assay's own."""
+"""A folder with this file is an assay repository."""
 HEAD_BYTES: Final = 65_536
 SIZE_MAX_BYTES: Final = 2 * 2**30
 """More than this after decompression is refused: no result file is as long, and a small archive can hold terabytes."""
 LINE_BYTES_MAX: Final = 1 << 20
-"""Of a line of a table: what is longer is no row, and could fill the memory."""
+"""Maximum length of a table's line, in bytes; a longer line is no row and could fill the memory."""
 _MAGIC: Final[dict[bytes, Callable[[Path], Any]]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
@@ -51,11 +51,11 @@ class Source:
 
     def _bytes(self, most: int) -> bytes:
         try:
-            found = io.BytesIO()  # grows with what comes: read(most) would set aside as much memory first
+            buffer = io.BytesIO()  # grows with what comes: read(most) would set aside as much memory first
             with self._open() as file:
-                while piece := file.read(min(1 << 20, most - found.tell())):
-                    found.write(piece)
-            return found.getvalue()
+                while piece := file.read(min(1 << 20, most - buffer.tell())):
+                    buffer.write(piece)
+            return buffer.getvalue()
         except _UNREADABLE as error:
             raise self._damaged(error) from error
 
@@ -64,7 +64,7 @@ class Source:
         return FormatError(f"can't be read: {why}", where=self.name, hint="is it cut off? Fetch it again")
 
     def head(self) -> bytes:
-        """Return the first 64 KiB after decompression; what can be read of a damaged file."""
+        """Return the first 64 KiB after decompression; of a damaged file, the readable part."""
         return self._bytes(HEAD_BYTES)
 
     def digest(self) -> str:
@@ -77,10 +77,10 @@ class Source:
 
     def content(self) -> bytes:
         """Return the whole file, decompressed. Raises :class:`FormatError` when it is damaged or enormous."""
-        found = self._bytes(SIZE_MAX_BYTES + 1)
-        if len(found) > SIZE_MAX_BYTES:
+        content = self._bytes(SIZE_MAX_BYTES + 1)
+        if len(content) > SIZE_MAX_BYTES:
             raise FormatError(f"holds more than {SIZE_MAX_BYTES // 2**30} GiB", where=self.name, hint="split it")
-        return found
+        return content
 
     def text(self) -> str:
         """Return the whole file as text. Raises :class:`FormatError` when it is damaged, enormous or binary."""
@@ -121,7 +121,7 @@ def _shown(name: str) -> str:
 
 
 def _files_below(folder: Path) -> list[Path]:
-    found: list[Path] = []
+    paths: list[Path] = []
 
     def refuse(error: OSError) -> None:
         raise FormatError(f"can't be listed: {error.strerror}", where=str(error.filename)) from error
@@ -131,8 +131,8 @@ def _files_below(folder: Path) -> list[Path]:
             folders.clear()
             continue
         folders[:] = [inner for inner in folders if not inner.startswith(".")]
-        found += [Path(name, file) for file in files if not file.startswith(".") and Path(name, file).is_file()]
-    return sorted(found)
+        paths += [Path(name, file) for file in files if not file.startswith(".") and Path(name, file).is_file()]
+    return sorted(paths)
 
 
 def sources_in(paths: list[Path]) -> Iterator[Source]:

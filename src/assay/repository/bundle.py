@@ -1,4 +1,4 @@
-"""One bundle: an immutable folder of a finished run, or of an import, and whether it is still what was written.
+"""Write, read and check one bundle: the immutable folder of a finished run or of an import.
 
 ::
 
@@ -10,7 +10,7 @@
                           secrets; absent from bundles of older versions
     NAME                  any further file, such as the device baseline
     SHA256SUMS            checksums of all the others, as ``sha256sum -c`` reads them
-    SHA256SUMS.sig        who vouches for these; absent when nobody has signed
+    SHA256SUMS.sig        the signature of these checksums; absent without a signature
 
 An import holds many runs, in the files that :mod:`assay.repository.imports` names.
 """
@@ -51,7 +51,7 @@ _GZIP_LEVEL = 4
 
 
 class ProblemKind(StrEnum):
-    """What can be wrong with a bundle."""
+    """Kinds of problems of a bundle."""
 
     MISSING = "missing"
     EXTRA = "extra"
@@ -63,7 +63,7 @@ class ProblemKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BundleProblem:
-    """One thing that is wrong: in which bundle, with which of its files, and what, in words."""
+    """One problem: its bundle, its file, its kind and a description."""
 
     run_id: str
     file: str
@@ -73,7 +73,7 @@ class BundleProblem:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a bundle is made from. ``logs`` are compressed; a log may be given as the path of a file to copy."""
+    """The content of a new bundle. ``logs`` are compressed; a log can be given as the path of a file to copy."""
 
     run: Run
     tasks: Sequence[Task] = ()
@@ -239,7 +239,7 @@ def copy_bundle(bundle: Path, folder: Path) -> None:
 
 
 def read_tasks(bundle: Path, reading: Reading = connection) -> list[Task]:
-    """Return the task attempts; empty when the run had none."""
+    """Return the task attempts; empty without tasks."""
     path = bundle / TASKS_FILE
     if not path.exists():
         return []
@@ -247,7 +247,7 @@ def read_tasks(bundle: Path, reading: Reading = connection) -> list[Task]:
 
 
 def read_trace(bundle: Path, reading: Reading = connection) -> Trace:
-    """Return the trace, node by node in the order of their names; empty when none was taken."""
+    """Return the trace, node by node in the order of their names; empty without a trace."""
     paths = sorted((bundle / "trace").glob("*.parquet"))
     return Trace(*read_table(paths, queries.TRACE_COLUMNS, reading)) if paths else Trace()
 
@@ -296,14 +296,14 @@ def log_names(bundle: Path) -> list[str]:
 
 
 def is_import(bundle: Path) -> bool:
-    """Say whether a bundle is an import: many runs with the files that they were read from."""
+    """Return whether a bundle is an import: many runs with their source files."""
     return (bundle / IMPORT_FILE).exists()
 
 
 def check_bundle(bundle: Path, reading: Reading = connection) -> list[BundleProblem]:
-    """Return all that is wrong with one bundle: files missing, extra or changed, and what can't be read.
+    """Return all problems of one bundle: missing, extra, changed and unreadable files.
 
-    Checksums that are right do not make a table: whoever made the file made them too.
+    Correct checksums do not prove a valid table: the writer of the file wrote them too.
     """
     if irregular := irregular_files(bundle):
         return irregular
@@ -335,11 +335,11 @@ def _check_tables(bundle: Path, reading: Reading) -> list[BundleProblem]:
 def check_files(bundle: Path, only: Sequence[str] | None = None) -> list[BundleProblem]:
     """Return which files of a bundle, or of ``only`` those, are missing, extra or differ from their checksums."""
     sums, problems = _read_sums(bundle)
-    found = file_names(bundle) if only is None else [name for name in only if (bundle / name).exists()]
+    names = file_names(bundle) if only is None else [name for name in only if (bundle / name).exists()]
     wanted = sums.keys() if only is None else set(only)
-    for name in sorted(wanted - set(found)):
+    for name in sorted(wanted - set(names)):
         problems.append(BundleProblem(bundle.name, name, ProblemKind.MISSING, "the file is gone"))
-    for name in found:
+    for name in names:
         if name not in sums:
             problems.append(BundleProblem(bundle.name, name, ProblemKind.EXTRA, f"the file is not in {SUMS_FILE}"))
             continue
@@ -391,7 +391,9 @@ def _digest(path: Path) -> str:
 
 
 def strays(bundles: Path, names: Sequence[str]) -> list[BundleProblem]:
-    """Return what lies among the bundles and is none; ``names``: those that are."""
-    found = sorted(path.name for path in bundles.iterdir()) if bundles.is_dir() else []
+    """Return the entries among the bundles that are no bundles; ``names``: the bundles."""
+    stray_names = sorted(path.name for path in bundles.iterdir()) if bundles.is_dir() else []
     detail = "this is no bundle"
-    return [BundleProblem("", f"bundles/{name}", ProblemKind.EXTRA, detail) for name in found if name not in names]
+    return [
+        BundleProblem("", f"bundles/{name}", ProblemKind.EXTRA, detail) for name in stray_names if name not in names
+    ]

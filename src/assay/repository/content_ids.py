@@ -19,14 +19,14 @@ _MASK = ~(0xF << 76 | 0b11 << 62)
 
 
 def uuid8(*parts: str) -> str:
-    """Return the id of what these texts tell: 16 bytes of their SHA-256, with the version and the variant set."""
+    """Return the id of these texts: 16 bytes of their SHA-256, with the version and the variant set."""
     digest = hashlib.sha256(_SEPARATOR.join(parts).encode("utf-8", "surrogatepass")).digest()
     text = f"{int.from_bytes(digest[:16], 'big') & _MASK | 8 << 76 | 0b10 << 62:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def uuids8(texts: Sequence[str], before: str = "", after: str = "") -> list[str]:
-    """Return the id of each text between two that all have; what :func:`uuid8` gives for its parts, many at once."""
+    """Return the id of each text between a common first and last text: as :func:`uuid8`, for many texts at once."""
     digests = b"".join([hashlib.sha256(encoded).digest() for encoded in _encoded(texts, before, after)])
     raw = np.frombuffer(digests, dtype=np.uint8).reshape(-1, 32)[:, :16].copy()
     raw[:, 6] = raw[:, 6] & 0x0F | 0x80
@@ -43,7 +43,7 @@ def uuids8(texts: Sequence[str], before: str = "", after: str = "") -> list[str]
 
 
 def _encoded(texts: Sequence[str], before: str, after: str) -> list[bytes]:
-    """Return texts as bytes; all of them in one go, unless one holds what they are parted by."""
+    """Return texts as bytes: all at once, unless a text holds the separator."""
     whole = before + f"{after}{_PARTED}{before}".join(texts) + after
     if whole.count(_PARTED) != len(texts) - 1:
         return [f"{before}{text}{after}".encode("utf-8", "surrogatepass") for text in texts]
@@ -51,7 +51,7 @@ def _encoded(texts: Sequence[str], before: str, after: str) -> list[bytes]:
 
 
 class RunIds:
-    """The ids of one import's runs, by their keys; runs that share a key are told apart by their order."""
+    """The ids of one import's runs, by their keys; runs that share a key are distinguished by their order."""
 
     def __init__(self, format_name: str) -> None:
         self._format = format_name
@@ -76,12 +76,12 @@ class RunIds:
         if len(fresh) == len(first) and self._given.keys().isdisjoint(fresh):
             self._given.update(fresh)
             return first
-        return [self._next(key, one) for key, one in zip(keys, first, strict=True)]
+        return [self._next(key, first_id) for key, first_id in zip(keys, first, strict=True)]
 
     def _next(self, key: str, first: str) -> str:
-        found = first
+        candidate = first
         if first in self._given:
             self._again[first] += 1
-            found = uuid8("run", self._format, key, str(self._again[first]))
-        self._given[found] = None
-        return found
+            candidate = uuid8("run", self._format, key, str(self._again[first]))
+        self._given[candidate] = None
+        return candidate

@@ -1,4 +1,4 @@
-"""Which runs of a repository have a trace: told by the bundles' files, without reading any trace.
+"""Find the runs of a repository that have a trace, by the bundles' files and without reading a trace.
 
 In: a folder of bundles. Out: ids of runs.
 """
@@ -12,15 +12,15 @@ from assay.repository.tables import Reading
 
 def traced_runs(bundles: Path, reading: Reading) -> set[str]:
     """Return the ids of the runs that have a trace."""
-    found, imports = set(), []
+    run_ids, imports = set(), []
     for name in bundle_names(bundles):
         if (bundles / name / TRACE_FILE).exists() and is_import(bundles / name):
             imports.append(bundles / name / TRACE_FILE)
         elif (bundles / name / "trace").is_dir():
-            found.add(name)
+            run_ids.add(name)
     if imports:
         with reading() as opened:
             for path in imports:
                 rows = opened.execute("SELECT DISTINCT run_id FROM read_parquet(?)", [str(path.absolute())]).fetchall()
-                found |= {str(run_id) for (run_id,) in rows}
-    return found
+                run_ids |= {str(run_id) for (run_id,) in rows}
+    return run_ids

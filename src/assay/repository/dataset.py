@@ -9,7 +9,7 @@
     _assay/batch-BATCH.json             the bundles that a batch has; written last
 
 Each call adds one batch: the bundles that no batch has. What a call that was interrupted left is removed by the next
-one, because no batch's file tells of it. A folder on any file system that a :class:`DatasetStore` reaches holds it.
+one, because no batch's file records it. A folder on any file system that a :class:`DatasetStore` reaches holds it.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ if TYPE_CHECKING:
 
 DATASET_VERSION = 1
 TABLES = ("runs", "tasks", "traces")
-OWN_FOLDER = "_assay"
+METADATA_FOLDER = "_assay"
 """Readers of Parquet pass over names that begin so."""
-DESCRIPTION = f"{OWN_FOLDER}/dataset.json"
-_BATCH = f"{OWN_FOLDER}/batch-"
+DESCRIPTION = f"{METADATA_FOLDER}/dataset.json"
+_BATCH = f"{METADATA_FOLDER}/batch-"
 _DIGITS = 16
 
 
 class DatasetStore(Protocol):
-    """Where a dataset lies. Names are relative, with slashes; each method raises an AssayError in words."""
+    """The storage of a dataset. Names are relative, with slashes; each method raises an AssayError on failure."""
 
     def names(self) -> list[str]:
-        """Return the names of all files; none where there is no folder yet."""
+        """Return the names of all files; empty without a folder."""
 
     def read(self, name: str) -> bytes:
         """Return a small file's content."""
 
     def put(self, folder: Path, names: Sequence[str]) -> None:
         """Take the files of a local folder, which holds no others, over those that are there; those of
-        :data:`OWN_FOLDER` last, in this order.
+        :data:`METADATA_FOLDER` last, in this order.
         """
 
     def remove(self, names: Sequence[str]) -> None:
@@ -70,7 +70,7 @@ class LocalStore:
     root: Path
 
     def names(self) -> list[str]:
-        """Return the names of all files, those of dot files left out."""
+        """Return the names of all files except dot files."""
         files = (path.relative_to(self.root) for path in self.root.rglob("*") if path.is_file())
         return sorted(str(path) for path in files if not path.name.startswith("."))
 
@@ -98,7 +98,7 @@ class LocalStore:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What a call added, and how many bundles were there before."""
+    """The bundles that an export added, and the number of bundles before it."""
 
     bundles: int
     runs: int
@@ -130,9 +130,9 @@ def export_dataset(repository: Repository, store: DatasetStore) -> Exported:
             lambda opened, index: _write(opened, index, repository.folders.bundles, new, folder, batch)
         )
         made = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.parquet"))
-        own = f"{_BATCH}{batch}.json"
-        (folder / own).write_text(json.dumps({"bundles": new, "rows": dict(zip(TABLES, counts, strict=True))}))
-        store.put(folder, [*made, DESCRIPTION, own])
+        batch_file = f"{_BATCH}{batch}.json"
+        (folder / batch_file).write_text(json.dumps({"bundles": new, "rows": dict(zip(TABLES, counts, strict=True))}))
+        store.put(folder, [*made, DESCRIPTION, batch_file])
     return Exported(len(new), *counts, len(covered))
 
 
@@ -146,21 +146,23 @@ def _check_version(description: bytes) -> None:
 def described(description: bytes) -> dict[str, list[str]]:
     """Return the levels of every fact, in the repository's order. Raises RepositoryError for another version's."""
     _check_version(description)
-    found: dict[str, list[str]] = json.loads(description)["levels"]
-    return found
+    levels: dict[str, list[str]] = json.loads(description)["levels"]
+    return levels
 
 
 def picked_table(folder: Path, levels: Mapping[str, Sequence[str]], figures: Sequence[str]) -> RunTable:
     """Return the runs that Spark wrote into ``folder``, in the order in which the repository has them."""
     with connection() as opened:
         query = queries.picked_runs(list(levels), len(figures))
-        found: dict[str, Any] = opened.execute(query, [*map(list, levels.values()), f"{folder}/*.parquet"]).fetchnumpy()
+        arrays: dict[str, Any] = opened.execute(
+            query, [*map(list, levels.values()), f"{folder}/*.parquet"]
+        ).fetchnumpy()
     columns = {
-        name: Column(np.asarray(found[f"c{number}"], dtype=np.int32), tuple(known))
+        name: Column(np.asarray(arrays[f"c{number}"], dtype=np.int32), tuple(known))
         for number, (name, known) in enumerate(levels.items())
     }
-    values = {name: np.asarray(found[f"v{number}"], dtype=np.float64) for number, name in enumerate(figures)}
-    table = RunTable(np.asarray(found["place"], dtype=np.int64), columns, values)
+    values = {name: np.asarray(arrays[f"v{number}"], dtype=np.float64) for number, name in enumerate(figures)}
+    table = RunTable(np.asarray(arrays["place"], dtype=np.int64), columns, values)
     return table.taken(np.argsort(values["started_unix_s"], kind="stable"))
 
 
@@ -173,7 +175,7 @@ def _write(
 ) -> tuple[int, int, int]:
     """Write a batch's files and the description below ``folder``; return the rows of each table."""
     coding = read_coding(opened, index[-1])
-    (folder / OWN_FOLDER).mkdir()
+    (folder / METADATA_FOLDER).mkdir()
     levels = {name: list(codes) for name, codes in coding.columns.items()}
     described = {"version": DATASET_VERSION, "levels": levels, "figures": list(coding.values)}
     (folder / DESCRIPTION).write_text(json.dumps(described))
@@ -184,12 +186,14 @@ def _write(
     singles = [bundles / name for name in new if not is_import(bundles / name)]
     imports = [bundles / name for name in new if is_import(bundles / name)]
     tasks = queries.new_rows(
-        queries.TASK_COLUMNS, _there(one / TASKS_FILE for one in singles), _there(one / TASKS_FILE for one in imports)
+        queries.TASK_COLUMNS,
+        _there(bundle / TASKS_FILE for bundle in singles),
+        _there(bundle / TASKS_FILE for bundle in imports),
     )
     traces = queries.new_rows(
         queries.TRACE_COLUMNS,
-        _there(file for one in singles for file in (one / "trace").glob("*.parquet")),
-        _there(one / TRACE_FILE for one in imports),
+        _there(file for bundle in singles for file in (bundle / "trace").glob("*.parquet")),
+        _there(bundle / TRACE_FILE for bundle in imports),
     )
     counts = []
     for table, query in zip(TABLES, (queries.ALL_NEW_RUNS, tasks, traces), strict=True):
@@ -198,8 +202,8 @@ def _write(
 
 
 def _copied(opened: DuckDBPyConnection, query: str, target: Path, batch: str) -> int:
-    found = opened.execute(queries.copy_by_workload(query, str(target), batch)).fetchone()
-    return int(found[0]) if found else 0
+    row = opened.execute(queries.copy_by_workload(query, str(target), batch)).fetchone()
+    return int(row[0]) if row else 0
 
 
 def _there(paths: Iterable[Path]) -> list[str]:

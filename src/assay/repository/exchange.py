@@ -31,7 +31,7 @@ from assay.statistics import circumstances, started_unix_s
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What a copy between repositories did; ``refused`` are bundles that do not match their checksums."""
+    """The result of a copy between repositories; ``refused`` are bundles that do not match their checksums."""
 
     copied: int
     already_there: int
@@ -137,7 +137,7 @@ def write_otava(runs: Sequence[Run], file: IO[str]) -> None:
     if len(kinds) > 1:
         raise RepositoryError(
             f"these are runs of {len(kinds)} configurations, and a series is of one",
-            hint="choose with --workload and --layout, or import them into a repository of their own",
+            hint="choose with --workload and --layout, or import them into a separate repository",
         )
     metrics = sorted({name for run in valid for name in run.metrics})
     writer = csv.writer(file)

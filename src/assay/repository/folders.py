@@ -1,6 +1,6 @@
-"""How a repository's folder is arranged. No other module knows a name in it; ``docs/repository.md`` describes each.
+"""Define the layout of a repository's folder. Only this module knows its names; ``docs/repository.md`` lists them.
 
-In: the folder. Out: the paths in it, whether they are there or not.
+In: the folder. Out: the paths in it, whether they exist or not.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Final
 
 MARKER: Final = "repository.json"
 KEPT_BUNDLES: Final = ("bundles", "index", "partial")
-"""What belongs to bundles: it is made with the repository, and all that there is in one without a marker yet."""
+"""Folders that are created with the repository, before its marker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Folders:
 
     @property
     def signers(self) -> Path:
-        """Whose signatures bundles from elsewhere must have, where people put it; see repository/signatures.py."""
+        """Signers of bundles from other repositories; a file that people add; see repository/signatures.py."""
         return self.root / "allowed_signers"
 
     @property
@@ -35,7 +35,7 @@ class Folders:
 
     @property
     def index(self) -> Path:
-        """What is derived from the bundles, and may be deleted at any time."""
+        """Files derived from the bundles; they can be deleted at any time."""
         return self.root / "index"
 
     @property
@@ -45,12 +45,12 @@ class Folders:
 
     @property
     def models(self) -> Path:
-        """What was learned from the runs: derived like the index, and deleted with it."""
+        """Models learned from the runs: derived like the index, and deleted with it."""
         return self.index / "models"
 
     @property
     def partial(self) -> Path:
-        """What is being written; see :mod:`assay.repository.staging`."""
+        """Files in progress; see :mod:`assay.repository.staging`."""
         return self.root / "partial"
 
     @property
@@ -60,12 +60,12 @@ class Folders:
 
     @property
     def plans(self) -> Path:
-        """Plans that a server was asked to carry out, each with its cluster file and what its campaign printed."""
+        """Plans that a server runs, each with its cluster file and its campaign's output."""
         return self.root / "plans"
 
     @property
     def checks(self) -> Path:
-        """What was found of clusters' hosts; see :mod:`assay.repository.kept_checks`."""
+        """Results of host checks; see :mod:`assay.repository.kept_checks`."""
         return self.root / "checks"
 
     @property

@@ -22,7 +22,7 @@ def new_run_id(unix_ns: int | None = None) -> str:
 
 
 def short_length(run_ids: Iterable[str]) -> int:
-    """Return how many leading characters tell ``run_ids`` apart; at least 8."""
+    """Return how many leading characters distinguish ``run_ids``; at least 8."""
     ordered = sorted(set(run_ids))
     shared = (_shared_length(first, second) for first, second in itertools.pairwise(ordered))
     return max(SHORT_LENGTH_MIN, max(shared, default=0) + 1)

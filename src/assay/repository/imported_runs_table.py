@@ -24,45 +24,45 @@ from assay.statistics.imported_rows import ImportedRows, Shared, columns_of, joi
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_FIELDS = tuple(one.name for one in dataclasses.fields(Run))
+_FIELDS = tuple(run_field.name for run_field in dataclasses.fields(Run))
 _SHARE = 4
-"""Values that fewer rows than this share on average are columns of their own, not pieces to be looked up."""
+"""Values that fewer rows than this share on average become separate columns, not pieces to look up."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedRows:
-    """Runs that are ready to be stored: the keys of ``rows`` are their ids."""
+    """Runs that are ready to store: the keys of ``rows`` are their ids."""
 
     rows: ImportedRows
     positions: Ints
 
     def runs(self) -> list[Run]:
-        """Return them one by one."""
-        places = zip(self.rows.each(), self.positions.tolist(), strict=True)
-        return [imported.like(found.run, run_id=found.key, block=place, position=place) for found, place in places]
+        """Return the runs one by one."""
+        items = zip(self.rows.runs(), self.positions.tolist(), strict=True)
+        return [imported.like(item.run, run_id=item.key, block=position, position=position) for item, position in items]
 
 
 def placed_together(blocks: Sequence[PlacedRows]) -> list[PlacedRows]:
-    """Return as few blocks with the same runs as there can be."""
-    found, begin = [], 0
+    """Join blocks with equal fields."""
+    groups, begin = [], 0
     positions = np.concatenate([block.positions for block in blocks]) if blocks else np.zeros(0, dtype=np.int64)
     for rows in joined([block.rows for block in blocks]):
-        found.append(PlacedRows(rows, positions[begin : begin + len(rows)]))
+        groups.append(PlacedRows(rows, positions[begin : begin + len(rows)]))
         begin += len(rows)
-    return [block for block in found if len(block.rows)]
+    return [block for block in groups if len(block.rows)]
 
 
-def storable(rows: ImportedRows, looked_at: dict[int, int]) -> bool:
-    """Say whether every row can be stored; where one can't, each has to be asked by itself.
+def storable(rows: ImportedRows, checked: dict[int, int]) -> bool:
+    """Return whether every row can be stored; if not, check the rows one by one.
 
-    ``looked_at``: how many values of which lists were found to be good before, by identity.
+    ``checked``: how many values of each list, by identity, are known to be storable.
     """
     if not np.isfinite(rows.duration_s).all() or any(np.isinf(values).any() for values in rows.metrics.values()):
         return False
     try:
         for shared in rows.shared.values():
-            msgspec.json.encode(shared.values[looked_at.get(id(shared.values), 0) :])
-            looked_at[id(shared.values)] = len(shared.values)
+            msgspec.json.encode(shared.values[checked.get(id(shared.values), 0) :])
+            checked[id(shared.values)] = len(shared.values)
         msgspec.json.encode([rows.common, rows.source_ids])
     except (ValueError, TypeError, OverflowError, RecursionError):
         return False
@@ -70,17 +70,17 @@ def storable(rows: ImportedRows, looked_at: dict[int, int]) -> bool:
 
 
 class _Sql(str):
-    """An expression over a row's columns."""
+    """An SQL expression over a row's columns."""
 
     __slots__ = ()
 
 
 _Part = str | Shared | _Sql
-"""What a text is put together from: what all rows have, what they have by code, what each has for itself."""
+"""A part of a text: a constant of all rows, a shared value by code, or a separate value of each row."""
 
 
 def register_rows(opened: DuckDBPyConnection, name: str, placed: PlacedRows, bundle: str, coding: Coding) -> str:
-    """Make runs known to DuckDB; return the query for their rows, and add to ``coding`` what they bring.
+    """Register runs with DuckDB, add their codes to ``coding``, and return the query for their rows.
 
     ``name`` is for temporary tables. Raises :class:`~assay.statistics.imported_rows.ColumnsClashError`.
     """
@@ -102,15 +102,17 @@ def register_rows(opened: DuckDBPyConnection, name: str, placed: PlacedRows, bun
 
 
 def _numbered(rows: ImportedRows, coding: Coding) -> dict[str, Any]:
-    """Return the columns of codes and of values, numbered as ``coding`` has them."""
-    found: dict[str, Any] = {}
+    """Return the columns of codes and values, numbered as in ``coding``."""
+    columns: dict[str, Any] = {}
     for name, column in columns_of(rows).items():
         levels = coding.columns.setdefault(name, {})
-        own = np.array([*(levels.setdefault(text, len(levels)) for text in column.levels), ABSENT], dtype=np.int32)
-        found[f"c{list(coding.columns).index(name)}"] = own[column.codes]  # ABSENT is -1: the last
+        level_codes = np.array(
+            [*(levels.setdefault(text, len(levels)) for text in column.levels), ABSENT], dtype=np.int32
+        )
+        columns[f"c{list(coding.columns).index(name)}"] = level_codes[column.codes]  # ABSENT is -1: the last
     for name, values in {**rows.metrics, "duration_s": rows.duration_s, "started_unix_s": started_of(rows)}.items():
-        found[f"v{coding.values.setdefault(name, len(coding.values))}"] = values
-    return found
+        columns[f"v{coding.values.setdefault(name, len(coding.values))}"] = values
+    return columns
 
 
 def _field(rows: ImportedRows, name: str) -> Shared:
@@ -123,7 +125,7 @@ def _encoded(shared: Shared) -> Shared:
 
 
 def _json_parts(rows: ImportedRows, made: _Columns) -> list[_Part]:
-    """Return what the JSON of each run is put together from, in the order of the fields."""
+    """Return the parts of each run's JSON, in the order of the fields."""
     parts: list[_Part] = []
     for number, name in enumerate(_FIELDS):
         parts.append(f'{"," if number else "{"}"{name}":')
@@ -147,7 +149,7 @@ def _json_parts(rows: ImportedRows, made: _Columns) -> list[_Part]:
 
 
 def _texts(texts: Sequence[str], made: _Columns) -> list[_Part]:
-    """Return texts as JSON; those of letters and digits alone need no encoding but quotation marks."""
+    """Return texts as JSON; texts of letters and digits only need quotation marks."""
     whole = "".join(texts)
     if whole.isascii() and (whole.isalnum() or not whole):
         return ['"', made.column(texts), '"']
@@ -155,23 +157,23 @@ def _texts(texts: Sequence[str], made: _Columns) -> list[_Part]:
 
 
 def _numbers(values: Floats) -> list[str]:
-    """Return numbers as JSON; all are encoded in one go."""
+    """Return numbers as JSON; all are encoded at once."""
     return msgspec.json.encode(values.tolist()).decode()[1:-1].split(",") if len(values) else []
 
 
 def _metrics(rows: ImportedRows) -> list[str]:
     """Return each row's metrics as JSON."""
     names = [msgspec.json.encode(name).decode() for name in rows.metrics]
-    told = [[None if text == "null" else text for text in _numbers(values)] for values in rows.metrics.values()]
+    texts = [[None if text == "null" else text for text in _numbers(values)] for values in rows.metrics.values()]
     return [
         "{" + ",".join(f"{name}:{text}" for name, text in zip(names, row, strict=True) if text is not None) + "}"
-        for row in zip(*told, strict=True)
+        for row in zip(*texts, strict=True)
     ]
 
 
 @dataclass(slots=True)
 class _Columns:
-    """The columns of some rows, and the tables of pieces that they are joined with."""
+    """The columns of some rows, and the tables of shared pieces to join."""
 
     opened: DuckDBPyConnection
     name: str
@@ -185,7 +187,7 @@ class _Columns:
         return _Sql(f"rows.{name}")
 
     def text(self, parts: Sequence[_Part]) -> str:
-        """Return the expression of the text that ``parts`` make."""
+        """Return the SQL expression that concatenates ``parts``."""
         return f"concat({', '.join(self._expression(part) for part in _merged(list(map(_same, parts))))})"
 
     def _expression(self, part: _Part) -> str:
@@ -204,7 +206,7 @@ class _Columns:
 
 
 def _same(part: _Part) -> _Part:
-    """Return a text itself where all rows have it, which spares a look for each."""
+    """Return a constant if all rows share one text, which saves a lookup per row."""
     if not isinstance(part, Shared) or len(part.values) != 1:
         return part
     text: str = part.values[0]
@@ -212,22 +214,22 @@ def _same(part: _Part) -> _Part:
 
 
 def _merged(parts: Sequence[_Part]) -> list[_Part]:
-    """Return the same text from as few parts: a constant becomes part of the shared text beside it."""
-    found: list[_Part] = []
+    """Return the same text from fewer parts: a constant becomes part of the shared text next to it."""
+    merged: list[_Part] = []
     for part in parts:
-        last = found[-1] if found else None
+        last = merged[-1] if merged else None
         if isinstance(part, _Sql) or isinstance(last, _Sql) or last is None:
-            found.append(part)
+            merged.append(part)
         elif isinstance(part, Shared) and isinstance(last, Shared):
             if last.codes is part.codes:
                 pairs = zip(last.values, part.values, strict=True)
-                found[-1] = Shared(part.codes, [before + text for before, text in pairs])
+                merged[-1] = Shared(part.codes, [before + text for before, text in pairs])
             else:
-                found.append(part)
+                merged.append(part)
         elif isinstance(part, Shared):
-            found[-1] = Shared(part.codes, [last + text for text in part.values])
+            merged[-1] = Shared(part.codes, [last + text for text in part.values])
         elif isinstance(last, Shared):
-            found[-1] = Shared(last.codes, [text + part for text in last.values])
+            merged[-1] = Shared(last.codes, [text + part for text in last.values])
         else:
-            found[-1] = last + part
-    return found
+            merged[-1] = last + part
+    return merged

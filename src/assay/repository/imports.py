@@ -1,8 +1,8 @@
-"""A bulk import: one bundle of many runs that somebody else made, with the files that they were read from.
+"""Write and read a bulk import: one bundle of many runs that assay did not make, with their source files.
 
 ::
 
-    import.json           format, files with checksums, what was taken, what was not and why
+    import.json           format, files with checksums, runs that were taken, items that were skipped and why
     runs.parquet          the runs, see :mod:`assay.repository.runs_file`
     tasks.parquet         their task attempts with the run's id; absent when there are none
     trace.parquet         their traces with the run's id; absent when there are none
@@ -49,13 +49,13 @@ if TYPE_CHECKING:
 
 IMPORT_SCHEMA_VERSION = 1
 _GZIP_LEVEL = 4
-_TOLD_EACH = 500
+_PROGRESS_INTERVAL = 500
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One file of an import: its name as messages have it, where it lies, its SHA-256 and its size in bytes."""
+    """One file of an import: its name for messages, its path, its SHA-256 and its size in bytes."""
 
     name: str
     path: Path
@@ -65,7 +65,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
-    """What became of an import. ``import_id`` is None when it added nothing."""
+    """The result of an import. ``import_id`` is None if it added nothing."""
 
     import_id: str | None
     format: str
@@ -79,12 +79,12 @@ class ImportSummary:
     replaced: tuple[str, ...] = ()
     """Such imports that are gone, because this one takes their place."""
     probably: tuple[SameAs, ...] = ()
-    """What probably holds the same runs, in another notation or with other columns; then nothing was taken."""
+    """Imports that probably hold the same runs in another notation or with other columns; then nothing was taken."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Runs that are ready to be stored, with their ids, and what goes with them."""
+    """Runs that are ready to store, with their ids, tasks and traces."""
 
     import_id: str
     format: str
@@ -95,7 +95,7 @@ class Batch:
     traces: list[tuple[str, Trace]]
     left: Sequence[SkippedItem]
     known: Sequence[str]
-    """Ids of runs that are there already, and are not stored again."""
+    """Ids of runs that are stored already and are not stored again."""
     sources: Sequence[SourceFile]
 
     def __len__(self) -> int:
@@ -114,7 +114,7 @@ class Batch:
 
     @property
     def already_there(self) -> int:
-        """How many runs are there already."""
+        """How many runs are stored already."""
         return len(self.known)
 
 
@@ -138,7 +138,7 @@ def import_id(format_name: str, sources: Sequence[SourceFile], variant: str = ""
 
 @contextmanager
 def _no_cycles() -> Iterator[None]:
-    """Look for no cycles of objects meanwhile: reading makes none, and looking takes a quarter of a large import."""
+    """Disable garbage collection: reading makes no cycles, and collection takes a quarter of a large import."""
     looking = gc.isenabled()
     gc.disable()
     try:
@@ -159,50 +159,50 @@ def gathered(
     plan: str,
     progress: Callable[[int], None],
 ) -> Batch:
-    """Give every run its id, and drop those that are there: ``known`` returns which of some ids are.
+    """Give every run its id, and drop runs that are stored already; ``known`` returns which ids are stored.
 
-    ``progress`` takes how many were seen so far.
+    ``progress`` receives how many items were read so far.
     """
     ids = RunIds(format_name)
-    found: list[tuple[ImportedRun, str] | ImportedRows] = []
+    accepted: list[tuple[ImportedRun, str] | ImportedRows] = []
     left: list[SkippedItem] = []
-    own_ids: set[str] = set()
-    """Ids of runs that bring their own: those that assay exported."""
+    exported_ids: set[str] = set()
+    """Ids of runs that assay exported: they keep their ids."""
     buffer = bytearray()
     for item in _storable(items, progress):
         if isinstance(item, SkippedItem):
             left.append(item)
         elif isinstance(item, ImportedRows):
-            found.append(replace(item, keys=ids.of_each(item.keys)))  # the ids are all that is asked for from here on
+            accepted.append(replace(item, keys=ids.of_each(item.keys)))  # only the ids are needed from here on
         elif mistake := _unstorable(item.run, buffer):
             left.append(SkippedItem(item.where, mistake))
         elif not item.run.run_id:
-            found.append((item, ids.of(item.key)))
-        elif item.run.run_id in own_ids:
+            accepted.append((item, ids.of(item.key)))
+        elif item.run.run_id in exported_ids:
             left.append(SkippedItem(item.where, "has the run_id of a run above"))
         else:
-            own_ids.add(item.run.run_id)
-            found.append((item, item.run.run_id))
-    there = known([*ids.given, *own_ids])
+            exported_ids.add(item.run.run_id)
+            accepted.append((item, item.run.run_id))
+    there = known([*ids.given, *exported_ids])
     batch = Batch(bundle_id, format_name, [], [], [], [], left, sorted(there), sources)
     position = 0
     blocks: list[PlacedRows] = []
-    for one in found:
-        if isinstance(one, ImportedRows):
-            rows = one.taken(np.array([key not in there for key in one.keys], dtype=np.bool_)) if there else one
+    for entry in accepted:
+        if isinstance(entry, ImportedRows):
+            rows = entry.taken(np.array([key not in there for key in entry.keys], dtype=np.bool_)) if there else entry
             common = imported.like(rows.common, campaign_id=bundle_id, plan=rows.common.plan or plan)
             positions = np.arange(position, position + len(rows))
             blocks.append(PlacedRows(replace(rows, common=common), positions))
             position += len(rows)
-        elif one[1] not in there:
-            _add(batch, *one, position=position, plan=plan)
+        elif entry[1] not in there:
+            _add(batch, *entry, position=position, plan=plan)
             position += 1
     batch.rows.extend(placed_together(blocks))
     return batch
 
 
 def _add(batch: Batch, item: ImportedRun, run_id: str, *, position: int, plan: str) -> None:
-    """Add a single run to a batch. A run that assay exported keeps its campaign and its place there."""
+    """Add a single run to a batch. A run that assay exported keeps its campaign and its position there."""
     run = imported.like(item.run, plan=item.run.plan or plan)
     if not run.run_id:
         run = imported.like(run, run_id=run_id, campaign_id=batch.import_id, block=position, position=position)
@@ -213,26 +213,26 @@ def _add(batch: Batch, item: ImportedRun, run_id: str, *, position: int, plan: s
 
 
 def _storable(items: Iterable[Item], progress: Callable[[int], None]) -> Iterator[Item]:
-    """Yield the items, rows one by one where not all of them can be stored; tell of the progress."""
-    number = told = 0
-    looked_at: dict[int, int] = {}
+    """Yield the items, rows one by one where not all of them can be stored; report progress."""
+    number = reported = 0
+    checked: dict[int, int] = {}
     for item in items:
         if isinstance(item, ImportedRows):
-            yield from (item,) if storable(item, looked_at) else item.each()
+            yield from (item,) if storable(item, checked) else item.runs()
             number += len(item)
         else:
             yield item
             number += 1
-        if number - told >= _TOLD_EACH:
+        if number - reported >= _PROGRESS_INTERVAL:
             progress(number)
-            told = number
+            reported = number
 
 
 _ENCODER = msgspec.json.Encoder()
 
 
 def _unstorable(run: Run, buffer: bytearray) -> str | None:
-    """Return why a run can't be stored, in words; None when it can."""
+    """Return why a run can't be stored; None if it can."""
     if not all(map(math.isfinite, (run.duration_s, *run.metrics.values()))):
         return "holds a number that is not finite"
     try:
@@ -257,7 +257,9 @@ def write_import(folder: Path, batch: Batch, assay_version: str) -> None:
     }
     (folder / IMPORT_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(facts), indent=2) + b"\n")
     with ThreadPoolExecutor(1) as aside, connection() as opened:
-        packed = aside.submit(_write_sources, folder / "source", batch.sources)  # packing leaves the interpreter free
+        packed = aside.submit(
+            _write_sources, folder / "source", batch.sources
+        )  # compression releases the interpreter lock
         coding = Coding()
         write_runs(opened, folder / IMPORT_RUNS_FILE, _registered(opened, batch, coding), coding)
         packed.result()
@@ -271,7 +273,7 @@ def write_import(folder: Path, batch: Batch, assay_version: str) -> None:
 
 
 def _registered(opened: DuckDBPyConnection, batch: Batch, coding: Coding) -> str:
-    """Make a batch's runs known to DuckDB; return the query for their rows."""
+    """Register a batch's runs with DuckDB; return the query for their rows."""
     runs, parts = list(batch.runs), []
     for number, placed in enumerate(batch.rows):
         try:
@@ -311,13 +313,13 @@ class _ImportRecord(msgspec.Struct):
 
 
 def summary_of(bundle: Path, in_place_of: Sequence[str] = ()) -> ImportSummary:
-    """Return what an import that is there took and left. Raises :class:`RepositoryError` when it is damaged.
+    """Return the summary of a stored import. Raises :class:`RepositoryError` if it is damaged.
 
-    So it does when the import is to take the place of others, for it was made beside them.
+    Also raises it if the import should replace others, because it was made next to them and lacks their runs.
     """
     if in_place_of:
         raise RepositoryError(
-            "this was imported before beside what it should replace, and holds only what differs",
+            "this was imported before, next to the imports that it should replace, and holds only the differences",
             where=str(bundle),
             hint="delete this folder and import again with --replace",
         )
@@ -344,7 +346,7 @@ class _Sources(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class ImportFacts:
-    """What an import was made from: its id, its format, and names and SHA-256 of its files."""
+    """An import's id, its format, and the names and SHA-256 of its files."""
 
     import_id: str
     format: str
@@ -352,7 +354,7 @@ class ImportFacts:
 
 
 def import_facts(bundle: Path) -> ImportFacts:
-    """Return what an import was made from. Raises :class:`RepositoryError` when that can't be read."""
+    """Return an import's id, format and files. Raises :class:`RepositoryError` if it can't be read."""
     try:
         facts = msgspec.json.decode((bundle / IMPORT_FILE).read_bytes(), type=_Sources)
     except (OSError, ValueError, msgspec.MsgspecError) as error:
@@ -399,7 +401,7 @@ def replaceable(bundles: Path, same: SameAs) -> str:
     if not (bundles / same.bundle / IMPORT_FILE).exists():
         raise RepositoryError(
             f"{same.runs} of these {same.of} runs are probably those of campaign {same.bundle}, measured here",
-            hint="it stays; --again takes these beside it",
+            hint="it stays; --again imports these as well",
         )
     if same.runs < same.its_runs:
         raise RepositoryError(
@@ -418,12 +420,12 @@ def ids_in(bundle: Path) -> set[str]:
 
 
 def imported_tasks(bundle: Path, run_id: str, reading: Reading = connection) -> list[Task]:
-    """Return one run's task attempts; empty when it has none."""
+    """Return one run's task attempts; empty without tasks."""
     return [Task(*row) for row in _rows_of_run(bundle / TASKS_FILE, run_id, list(queries.TASK_COLUMNS), reading)]
 
 
 def imported_trace(bundle: Path, run_id: str, reading: Reading = connection) -> Trace:
-    """Return one run's trace; empty when it has none."""
+    """Return one run's trace; empty without a trace."""
     rows = _rows_of_run(bundle / TRACE_FILE, run_id, list(queries.TRACE_COLUMNS), reading)
     return Trace(*(list(column) for column in zip(*rows, strict=True))) if rows else Trace()
 

@@ -1,4 +1,4 @@
-"""What `assay check` found of clusters, kept beside the runs: one JSON file for each time, in a folder of the cluster.
+"""Store the results of `assay check` in the repository: one JSON file per check, in a folder per cluster.
 
 In: a repository, a :class:`~assay.model.fitness.Fitness`. Out: the same, the newest of each cluster first.
 """
@@ -12,23 +12,23 @@ from assay.output import write_whole
 from assay.repository.repository import Repository
 
 
-def keep_check(repository: Repository, found: Fitness) -> Path:
+def keep_check(repository: Repository, checks: Fitness) -> Path:
     """Keep ``found`` and return its file."""
-    folder = repository.folders.checks / found.cluster
+    folder = repository.folders.checks / checks.cluster
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{found.checked_at.replace(':', '').replace('+0000', 'Z')}.json"
-    write_whole(path, msgspec.json.format(msgspec.json.encode(found)))
+    path = folder / f"{checks.checked_at.replace(':', '').replace('+0000', 'Z')}.json"
+    write_whole(path, msgspec.json.format(msgspec.json.encode(checks)))
     return path
 
 
 def newest_checks(repository: Repository) -> list[Fitness]:
     """Return the newest check of each cluster, the newest first; a file that can't be read is passed over."""
-    found = []
+    checks = []
     for folder in sorted(repository.folders.checks.glob("*/")):
         for path in sorted(folder.glob("*.json"), reverse=True):
             try:
-                found.append(msgspec.json.decode(path.read_bytes(), type=Fitness))
+                checks.append(msgspec.json.decode(path.read_bytes(), type=Fitness))
             except (OSError, msgspec.MsgspecError):
                 continue
             break
-    return sorted(found, key=lambda each: each.checked_at, reverse=True)
+    return sorted(checks, key=lambda check: check.checked_at, reverse=True)

@@ -1,7 +1,7 @@
-"""Bundles and what belongs to them as one file to hand on: ``NAME.tar.gz``, and runs taken from one.
+"""Pack bundles and their files into one archive ``NAME.tar.gz``, and import runs from one.
 
-In it, below one folder: ``repository/`` (a repository with these bundles alone), whatever files were given beside it,
-and ``SHA256SUMS`` over all, as ``sha256sum -c`` reads them. Members stand in their order, with no times and no owners,
+In it, below one folder: ``repository/`` (a repository with these bundles alone), other files that were given,
+and ``SHA256SUMS`` over all, as ``sha256sum -c`` reads them. Members are sorted, without times and owners,
 so the same content always makes the same bytes. What comes in is not trusted: only plain files with plain names are
 unpacked, up to a bound, and every bundle is checked before it is copied.
 """
@@ -29,7 +29,7 @@ from assay.repository.transfer import FILES_MAX, RefusedBundleError, unpack
 
 FOLDER = "repository"
 BYTES_MAX = 1 << 36
-"""Unpacked, 64 GiB: what a package may hold at most."""
+"""Maximum size of an unpacked package: 64 GiB."""
 _CHUNK = 1 << 20
 
 
@@ -37,14 +37,14 @@ def bundles_with(repository: Repository, run_ids: Collection[str]) -> list[str]:
     """Return the bundles that hold any of these runs, sorted."""
     wanted, folder = set(run_ids), repository.folders.bundles
     names = bundle_names(folder)
-    found = wanted.intersection(names)
-    rest = wanted - found
+    present = wanted.intersection(names)
+    rest = wanted - present
     imports = [name for name in names if rest and is_import(folder / name)]
-    return sorted([*found, *(name for name in imports if not rest.isdisjoint(ids_in(folder / name)))])
+    return sorted([*present, *(name for name in imports if not rest.isdisjoint(ids_in(folder / name)))])
 
 
 def imports_of(repository: Repository) -> list[ImportFacts]:
-    """Return what every import in the repository was made from."""
+    """Return the facts of every import in the repository."""
     folder = repository.folders.bundles
     return [import_facts(folder / name) for name in bundle_names(folder) if is_import(folder / name)]
 
@@ -140,12 +140,12 @@ def _check(top: Path, path: Path) -> None:
         lines = (top / SUMS_FILE).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise RepositoryError(f"its {SUMS_FILE} can't be read: {error}", where=str(path)) from error
-    told = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-    found = {str(file.relative_to(top)) for file in top.rglob("*") if file.is_file()} - {SUMS_FILE}
-    odd = sorted(found ^ told.keys())
-    for name in [] if odd else sorted(found):
+    digests = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    files = {str(file.relative_to(top)) for file in top.rglob("*") if file.is_file()} - {SUMS_FILE}
+    odd = sorted(files ^ digests.keys())
+    for name in [] if odd else sorted(files):
         with (top / name).open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != told[name]:
+            if hashlib.file_digest(file, "sha256").hexdigest() != digests[name]:
                 odd.append(name)
     if odd:
         raise RepositoryError(

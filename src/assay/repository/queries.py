@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 INDEX_VERSION = 7
-"""An index of another version is not looked at."""
+"""Indexes of other versions are ignored."""
 
 TRACE_COLUMNS: Mapping[str, str] = {
     "t_s": "DOUBLE",
@@ -51,7 +51,7 @@ RUN_TEXTS = (
 
 READ = "read_parquet(?, hive_partitioning = false, union_by_name = true)"
 READ_NUMBERED = "read_parquet(?, hive_partitioning = false, file_row_number = true)"
-"""A folder on the way that is called ``NAME=VALUE`` would else become a column."""
+"""Without ``hive_partitioning = false``, a parent folder named ``NAME=VALUE`` would become a column."""
 
 INDEX_PARTS = "parts"
 """An index that is one file of rows, written by versions before this, is named otherwise."""
@@ -103,7 +103,7 @@ def _name(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a text as SQL has it."""
+    """Quote a text for SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -114,8 +114,8 @@ def parquet(path: str) -> str:
 
 def copy_with_coding(query: str, path: str, coding: str, before: str, row_group: int) -> str:
     """Return the statement that writes a query's rows to a Parquet file with ``coding`` and ``before`` as metadata."""
-    told = f"{{coding: {quoted(coding)}, before: {quoted(before)}}}"
-    options = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {row_group}, KV_METADATA {told}"
+    metadata = f"{{coding: {quoted(coding)}, before: {quoted(before)}}}"
+    options = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {row_group}, KV_METADATA {metadata}"
     return f"COPY ({query}) TO {quoted(path)} ({options})"
 
 
@@ -143,7 +143,7 @@ def count_of(part: str) -> str:
 
 
 KEEP_METADATA = "SET SESSION parquet_metadata_cache = true"
-"""With this connection: what is at the ends of files is not read again for each row that is looked up."""
+"""Cache the metadata at the end of Parquet files for this connection, so that each lookup does not read it again."""
 COLUMNS_OF = "SELECT name FROM parquet_schema(?)"
 COUNT_OF = "SELECT num_rows FROM parquet_file_metadata(?)"
 
@@ -159,7 +159,7 @@ def table_of_codes(columns: Sequence[int], values: Sequence[int]) -> str:
 
 
 def all_rows(parts: Sequence[str], *, without_repeated: bool) -> str:
-    """Return the query for the rows of all ``parts``, with or without those that stand in the table ``repeated``."""
+    """Return the query for the rows of all ``parts``, with or without the rows of the table ``repeated``."""
     united = " UNION ALL BY NAME ".join(f"({part})" for part in parts)
     if not without_repeated:
         return united
@@ -206,12 +206,12 @@ TRACE_OF_NODE = "SELECT * FROM trace WHERE node = ?"
 
 
 def value_name(column: int) -> str:
-    """Return what the array of a column's values is called."""
+    """Return the name of the array with a column's values."""
     return f"value{column}"
 
 
 def null_name(column: int) -> str:
-    """Return what the array is called that says which of a column's values are NULL."""
+    """Return the name of the array that marks a column's NULL values."""
     return f"null{column}"
 
 

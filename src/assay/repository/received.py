@@ -1,7 +1,7 @@
 """Checks of the values of runs that come from elsewhere: ranges of numbers, lengths and control characters of texts.
 
 A run of another repository is shown and computed with like a run of this one. One duration of 1e308 s would make every
-mean infinite, and an escape sequence in a cause would be carried out by a terminal.
+mean infinite, and a terminal would execute an escape sequence in a cause.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _STARTED_CHARACTERS_MAX: Final = 40
 
 
 def out_of_range(run: Run) -> str | None:
-    """Return the first value of a run that can't be, in words; None when all are possible."""
+    """Describe the first impossible value of a run; None if all values are possible."""
     return next(_problems(run), None)
 
 

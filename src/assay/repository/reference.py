@@ -1,7 +1,7 @@
 """Reference answers: the tables of a decision-support run made anew here, and DuckDB's answers over them.
 
-The generator makes the same bytes wherever it runs, and their checksum is told, so nothing has to be fetched from the
-cluster. Answers are kept in a file named after all that decides them; the tables are removed at once.
+The generator makes the same bytes wherever it runs, and their checksum is recorded, so nothing has to be fetched from
+the cluster. Answers are kept in a file named after all that decides them; the tables are removed at once.
 """
 
 import datetime
@@ -24,27 +24,31 @@ _TIMEOUT_S = 3600
 
 
 def answered(asked: Asked, generator: Path | None, kept_in: Path) -> Answered:
-    """Return DuckDB's answers, kept ones where there are any. Raises EngineError where the tables can't be made."""
+    """Return DuckDB's answers, stored ones if available. Raises EngineError if the tables can't be generated."""
     if generator is None:
-        hint = f"install assay with what it requires, or the package {GENERATOR} beside it"
+        hint = f"install assay with what it requires, or also the package {GENERATOR}"
         raise EngineError(f"the program {GENERATOR} is not there, which makes the tables", hint=hint)
     decides = json.dumps([asked.scale_factor, asked.parts, asked.queries, duckdb.__version__])
     kept = kept_in / f"answers-{hashlib.sha256(decides.encode()).hexdigest()[:12]}.json"
     if kept.is_file():
-        found = json.loads(kept.read_text())
-        rows = tuple(tuple(map(tuple, answer)) for answer in found["rows"])
-        return Answered(rows, found["files_bytes"], found["files_checksum"])
+        stored = json.loads(kept.read_text())
+        rows = tuple(tuple(map(tuple, answer)) for answer in stored["rows"])
+        return Answered(rows, stored["files_bytes"], stored["files_checksum"])
     kept_in.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="tables-", dir=kept_in) as scratch:
         folder = Path(scratch)
         _make(asked, generator, folder)
         files = sorted(folder.rglob("*.parquet"))
-        told = Answered(
+        new_answer = Answered(
             _answers(asked, folder), sum(file.stat().st_size for file in files), sum(_checksum(file) for file in files)
         )
-    record = {"rows": told.rows, "files_bytes": told.files_bytes, "files_checksum": told.files_checksum}
+    record = {
+        "rows": new_answer.rows,
+        "files_bytes": new_answer.files_bytes,
+        "files_checksum": new_answer.files_checksum,
+    }
     write_whole(kept, json.dumps(record).encode())
-    return told
+    return new_answer
 
 
 def _make(asked: Asked, generator: Path, folder: Path) -> None:
@@ -85,8 +89,8 @@ def _text(value: Any) -> str | None:
 
 def _checksum(file: Path) -> int:
     """Return the CRC-32 of a file's name, with its table's, and of its content."""
-    found = zlib.crc32(f"{file.parent.name}/{file.name}".encode())
+    checksum = zlib.crc32(f"{file.parent.name}/{file.name}".encode())
     with file.open("rb") as stream:
         while block := stream.read(1 << 20):
-            found = zlib.crc32(block, found)
-    return found
+            checksum = zlib.crc32(block, checksum)
+    return checksum

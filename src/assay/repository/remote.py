@@ -1,8 +1,8 @@
-"""Another repository behind an address: what ``assay pull URL`` and ``assay push URL`` do.
+"""Copy bundles from and to a remote repository, for ``assay pull URL`` and ``assay push URL``.
 
 In: the address of an ``assay serve``, a token if it asks for one, a repository here. Out: bundles copied, each whole or
 not at all, checked against the checksum that was sent and against their own. What is there already is left out, so the
-same call goes on after any interruption.
+same call resumes after an interruption.
 """
 
 from __future__ import annotations
@@ -59,15 +59,15 @@ def digest_header(sha256: str) -> str:
 
 
 def digest_of(header: str | None) -> str | None:
-    """Return the SHA-256 (hex) in a ``Repr-Digest``; None when it has none."""
+    """Return the SHA-256 (hex) in a ``Repr-Digest``; None without one."""
     for part in (header or "").split(","):
         name, _, value = part.strip().partition("=")
         if name == "sha-256" and value.startswith(":") and value.endswith(":"):
             try:
-                found = b64decode(value[1:-1], validate=True)
+                digest = b64decode(value[1:-1], validate=True)
             except ValueError:
                 return None
-            return found.hex() if len(found) == hashlib.sha256().digest_size else None
+            return digest.hex() if len(digest) == hashlib.sha256().digest_size else None
     return None
 
 
@@ -77,7 +77,7 @@ _REFUSALS = (
     ("expired", "its certificate has expired", "the server needs a new one"),
     (
         "CERTIFICATE_VERIFY_FAILED",
-        "its certificate is of nobody who is trusted here",
+        "its certificate is not signed by an authority that this host trusts",
         "SSL_CERT_FILE=FILE trusts the authority of that file (PEM), or the certificate itself",
     ),
     ("WRONG_VERSION_NUMBER", "it does not speak TLS", "without a certificate `assay serve` answers http:// alone"),
@@ -85,15 +85,15 @@ _REFUSALS = (
 
 
 def _refused_in_words(error: str) -> tuple[str, str]:
-    """Return what a connection that was not made means, and what to do, from OpenSSL's or the system's text."""
-    for part, told, hint in _REFUSALS:
+    """Return why a connection failed and what to do, from the message of OpenSSL or the system."""
+    for part, message, hint in _REFUSALS:
         if part in error:
-            return f"{told}: {error}", hint
+            return f"{message}: {error}", hint
     return f"no connection: {error}", "does `assay serve` run there, and does the port match?"
 
 
 class Remote:
-    """A server that keeps a repository. Use as a context; every method raises :class:`RepositoryError` in words."""
+    """A server that keeps a repository. Use as a context; every method raises :class:`RepositoryError` on failure."""
 
     def __init__(self, url: str, token: str | None = None, pace: Pace = Pace()) -> None:
         import httpx  # imported here: only addresses need it
@@ -132,24 +132,24 @@ class Remote:
 
     def ids(self) -> list[str]:
         """Return the ids of all its bundles."""
-        found: list[str] = []
+        ids_listed: list[str] = []
         began_s = time.monotonic()
-        while len(found) <= _BUNDLES_MAX:
+        while len(ids_listed) <= _BUNDLES_MAX:
             if time.monotonic() - began_s > _LIST_WAITS_MAX * self._pace.wait_s:
                 raise self._slow()
-            page = self._json("bundles", params={"after": found[-1] if found else ""})
+            page = self._json("bundles", params={"after": ids_listed[-1] if ids_listed else ""})
             ids = page.get("bundles")
             if not isinstance(ids, list) or not all(isinstance(i, str) and BUNDLE_ID.fullmatch(i) for i in ids):
                 raise self._foreign()
-            if any(after <= before for before, after in pairwise([*found[-1:], *ids])):
+            if any(after <= before for before, after in pairwise([*ids_listed[-1:], *ids])):
                 raise self._foreign("its list of bundles is not in order")
-            found += ids
+            ids_listed += ids
             if not page.get("more") or not ids:
-                return found
+                return ids_listed
         raise self._foreign(f"it lists more than {_BUNDLES_MAX:,} bundles")
 
     def fetch(self, bundle_id: str, target: Repository) -> bool:
-        """Take one bundle; say whether it was new. Raises also when it is cut or differs from its checksum."""
+        """Receive one bundle; return whether it is new. Also raises if it is cut off or differs from its checksum."""
         digest, size = hashlib.sha256(), 0
         with target.scratch_file() as file, self._stream("GET", f"bundles/{bundle_id}") as answer:
             for chunk in self._chunks(answer.iter_raw()):
@@ -168,7 +168,7 @@ class Remote:
             return receive(target, bundle_id, cast("BinaryIO", file), bytes_max=BUNDLE_BYTES_MAX)
 
     def send(self, bundle_id: str, source: Repository) -> bool:
-        """Give one bundle; say whether it was new there."""
+        """Send one bundle; return whether it is new there."""
         packed = pack(source, bundle_id)
         headers = {
             "Content-Type": "application/x-tar",
@@ -220,7 +220,7 @@ class Remote:
                 self._socket.shutdown(socket.SHUT_RDWR)
 
     def _chunks(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield what is received or sent. Raises :class:`RepositoryError` when that takes too long as a whole."""
+        """Yield data as it is received or sent. Raises :class:`RepositoryError` if the transfer takes too long."""
         began_s, size_bytes = time.monotonic(), 0
         for chunk in chunks:
             size_bytes += len(chunk)
@@ -233,12 +233,12 @@ class Remote:
             "it does not answer in time",
             where=self.url,
             hint=f"a transfer must reach {self._pace.bytes_per_s / 1000:g} kB/s on average; "
-            "the same command goes on where this one ended",
+            "the same command resumes where this one ended",
         )
 
     @contextmanager
     def _words(self) -> Iterator[None]:
-        """Turn what goes wrong on the way into :class:`RepositoryError`."""
+        """Convert network errors into :class:`RepositoryError`."""
         import httpx
 
         try:
@@ -253,7 +253,7 @@ class Remote:
     def _in_words(self, error: httpx.HTTPError) -> RepositoryError:
         import httpx
 
-        again = "the same command goes on where this one ended"
+        again = "the same command resumes where this one ended"
         match error:
             case httpx.ConnectError():
                 words, again = _refused_in_words(str(error))
@@ -270,15 +270,15 @@ class Remote:
     def _refuse(self, answer: httpx.Response) -> None:
         if answer.status_code in (200, 201):
             return
-        told = self._object(answer)
-        if told is None or not isinstance(told.get("message"), str):
+        body = self._object(answer)
+        if body is None or not isinstance(body.get("message"), str):
             raise self._foreign(f"it answers {answer.status_code}")
-        hint = told.get("hint")
+        hint = body.get("hint")
         kind = RefusedBundleError if answer.status_code == 422 else RepositoryError
-        raise kind(told["message"], where=self.url, hint=hint if isinstance(hint, str) else None)
+        raise kind(body["message"], where=self.url, hint=hint if isinstance(hint, str) else None)
 
     def _object(self, answer: httpx.Response) -> dict[str, Any] | None:
-        """Return the JSON object that is answered; None when it is none, or larger than any answer is."""
+        """Return the JSON object of an answer; None for other answers and for too large ones."""
         content = bytearray()
         for chunk in self._chunks(answer.iter_raw()):
             content += chunk
@@ -301,7 +301,7 @@ def pull(remote: Remote, target: Repository, progress: Progress) -> Copied:
     names = remote.ids()
     there = set(bundle_ids(target))
     missing = [name for name in names if name not in there]
-    return _each(missing, len(names), lambda name: remote.fetch(name, target), progress)
+    return _copy_all(missing, len(names), lambda name: remote.fetch(name, target), progress)
 
 
 def push(source: Repository, remote: Remote, progress: Progress) -> Copied:
@@ -310,8 +310,8 @@ def push(source: Repository, remote: Remote, progress: Progress) -> Copied:
     there = set(remote.ids())
     missing = [name for name in names if name not in there]
     folder = source.folders.bundles
-    damaged = {name: found[0] for name in missing if (found := check_bundle(folder / name))}
-    done = _each(
+    damaged = {name: problems[0] for name in missing if (problems := check_bundle(folder / name))}
+    done = _copy_all(
         [name for name in missing if name not in damaged],
         len(names) - len(damaged),
         lambda name: remote.send(name, source),
@@ -320,7 +320,7 @@ def push(source: Repository, remote: Remote, progress: Progress) -> Copied:
     return Copied(done.copied, done.already_there, (*damaged.values(), *done.refused))
 
 
-def _each(missing: list[str], every: int, copy: Callable[[str], bool], progress: Progress) -> Copied:
+def _copy_all(missing: list[str], every: int, copy: Callable[[str], bool], progress: Progress) -> Copied:
     copied = 0
     refused: list[BundleProblem] = []
     for done, name in enumerate(missing, start=1):

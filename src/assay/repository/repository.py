@@ -63,7 +63,7 @@ class Repository:
 
     @classmethod
     def open(cls, root: Path, reading: Reading = connection) -> Self:
-        """Return the repository in ``root`` and clear what dead writers left in it.
+        """Open the repository in ``root`` and remove the files of dead writers.
 
         ``reading``: an :class:`~assay.repository.tables.DuckDBReader`'s, where many questions will be asked. Raises
         :class:`RepositoryError` when there is none, or one of a later version.
@@ -93,12 +93,12 @@ class Repository:
 
     @staticmethod
     def is_at(root: Path) -> bool:
-        """Say whether there is a repository in ``root``, of whichever version."""
+        """Return whether ``root`` holds a repository, of any version."""
         return Folders(root).marker.exists()
 
     @classmethod
     def create(cls, root: Path) -> Self:
-        """Return the repository in ``root``, made when there is none.
+        """Open the repository in ``root``, or create it.
 
         Raises :class:`RepositoryError` when the folder can't be made or holds something else.
         """
@@ -107,7 +107,7 @@ class Repository:
         try:
             root.mkdir(parents=True, exist_ok=True)
             foreign = sorted(path.name for path in root.iterdir() if path.name not in KEPT_BUNDLES)
-            if foreign and cls.is_at(root):  # somebody else has just made it
+            if foreign and cls.is_at(root):  # another process has just created it
                 return cls.open(root)
             if foreign:
                 raise RepositoryError(
@@ -126,22 +126,22 @@ class Repository:
 
     @property
     def root(self) -> Path:
-        """Where it is, for messages and other processes; what lies in it is :attr:`folders`' to say."""
+        """The repository's folder, for messages and other processes; :attr:`folders` has the paths in it."""
         return self.folders.root
 
     def changed_ns(self) -> int:
-        """Return when a bundle was last placed or removed, by whichever process: what a cache of answers goes by."""
+        """Return when a process last added or removed a bundle; caches of answers depend on it."""
         try:
             return self.folders.bundles.stat().st_mtime_ns
         except OSError:
             return 0
 
     def has_index_of(self, table: RunTable) -> bool:
-        """Say whether the runs of :meth:`table` can still be looked up."""
+        """Return whether the runs of :meth:`table` can still be looked up."""
         return self._index.holds(table)
 
     def covers_all(self, table: RunTable) -> bool:
-        """Say whether a table of :meth:`table` has the runs of all bundles that there are now."""
+        """Return whether a table of :meth:`table` has the runs of all current bundles."""
         return self._index.covers_all(table)
 
     def cache_row_lookup(self, table: RunTable) -> None:
@@ -152,14 +152,14 @@ class Repository:
         self._index.cache_row_lookup(table)
 
     def kept_model(self, name: str) -> bytes | None:
-        """Return what :meth:`keep_model` kept under ``name``; None when there is nothing."""
+        """Return the model that :meth:`keep_model` stored under ``name``; None without one."""
         try:
             return (self.folders.models / name).read_bytes()
         except OSError:
             return None
 
     def keep_model(self, name: str, content: bytes) -> None:
-        """Keep what was learned from the runs in the place of earlier ones; where nothing can be written, nowhere."""
+        """Store a model learned from the runs, and replace an earlier one; a read-only repository stores nothing."""
         with contextlib.suppress(OSError):
             self.folders.models.mkdir(parents=True, exist_ok=True)
             with staging(self.folders.partial, "model") as folder:
@@ -194,10 +194,10 @@ class Repository:
         if not _RUN_ID.match(run.run_id):
             raise RepositoryError(f"{run.run_id!r} can't be a run's id", hint="use new_run_id()")
         contents = Contents(run, tasks, trace, logs or {}, files or {})
-        return self._place(run.run_id, lambda folder: bundle_files.write_bundle(folder, contents))
+        return self._publish_folder(run.run_id, lambda folder: bundle_files.write_bundle(folder, contents))
 
-    def _place(self, name: str, write: Callable[[Path], object]) -> Path:
-        """Make the bundle ``name``, whole or not at all, from what ``write`` puts into a folder."""
+    def _publish_folder(self, name: str, write: Callable[[Path], object]) -> Path:
+        """Create the bundle ``name`` from the files that ``write`` puts into a folder, completely or not at all."""
         target = self.folders.bundles / name
         if target.exists():
             raise not_stored(target)
@@ -213,13 +213,13 @@ class Repository:
         return target
 
     def place_copy(self, bundle: Path) -> bool:
-        """Take a copy of another repository's bundle; say whether it was new here. Raises :class:`RepositoryError`."""
+        """Copy a bundle of another repository; return whether it is new here. Raises :class:`RepositoryError`."""
         return self._place_new(bundle.name, lambda folder: bundle_files.copy_bundle(bundle, folder))
 
     def _place_new(self, name: str, write: Callable[[Path], object]) -> bool:
-        """Make a bundle as :meth:`_place` does; False where there is one of that name, made by whomever, or when."""
+        """Publish a bundle as :meth:`_publish_folder` does; False if another process stored it first."""
         try:
-            self._place(name, write)
+            self._publish_folder(name, write)
         except RepositoryError:
             if (self.folders.bundles / name).exists():
                 return False
@@ -277,10 +277,10 @@ class Repository:
         if by_rows and not again and (same := self._probably_there(batch, earlier if replace else ())):
             if not replace:
                 return ImportSummary(None, format_name, 0, batch.already_there, left, probably=tuple(same))
-            earlier += [replaceable(folder, one) for one in same]
+            earlier += [replaceable(folder, bundle_name) for bundle_name in same]
             batch = taken(earlier)
         if not self._place_new(batch.import_id, lambda folder: write_import(folder, batch, __version__)):
-            # somebody stored one of the same files at the same time
+            # another process stored one of the same files at the same time
             return ImportSummary(None, format_name, 0, len(batch), left)
         if replace:
             for name in earlier:
@@ -298,12 +298,12 @@ class Repository:
         )
 
     def _probably_there(self, batch: Batch, without: Sequence[str]) -> list[SameAs]:
-        """Return what probably holds the runs of ``batch``, but for the imports ``without``."""
+        """Return the imports that probably hold the runs of ``batch``, except those in ``without``."""
         if not bundle_names(self.folders.bundles):
             return []
         stored = self.table()
         known = np.array(self.positions_of(stored, batch.known), dtype=np.int64)
-        return [one for one in probably_there(stored, batch.table(), known) if one.bundle not in without]
+        return [match for match in probably_there(stored, batch.table(), known) if match.bundle not in without]
 
     def _remove(self, name: str) -> None:
         """Take a bundle away as a whole: it is gone from ``bundles`` before the first of its files is."""
@@ -355,7 +355,7 @@ class Repository:
         return self._index.runs_at(table, positions)
 
     def environments_at(self, table: RunTable, positions: Sequence[int]) -> list[Environment]:
-        """Return what was found on the hosts of the runs at these places, in that order; raises as :meth:`runs_at`.
+        """Return the environments of the runs at these positions, in the same order; raises as :meth:`runs_at`.
 
         Runs on equal hosts share one.
         """
@@ -383,20 +383,20 @@ class Repository:
         return self._whole(prefix) or self._whole(self._complete(prefix)) or self._imported(prefix)[1]
 
     def _whole(self, run_id: str) -> Run | None:
-        """Return the run of exactly this id, which needs no look at all the others; None when there is none."""
+        """Return the run with exactly this id; None without one. Faster than a prefix: other ids are not searched."""
         if not _RUN_ID.match(run_id):
             return None
         bundle = self.folders.bundles / run_id
         if bundle.is_dir() and not bundle_files.is_import(bundle):
             return bundle_files.read_run(bundle)
-        found = self._index.find(run_id)
-        if found is None:
+        located = self._index.find(run_id)
+        if located is None:
             return None
-        self._remember(run_id, found[0])
-        return found[1]
+        self._remember(run_id, located[0])
+        return located[1]
 
     def _remember(self, run_id: str, bundle_name: str) -> None:
-        """Keep which import holds a run: as long as it is there, it does, for bundles never change."""
+        """Remember the import that holds a run: bundles never change."""
         if len(self._imports) >= _IMPORTS_KEPT_MAX:
             self._imports.clear()
         self._imports[run_id] = self.folders.bundles / bundle_name
@@ -412,8 +412,8 @@ class Repository:
         if prefix in matches:
             return prefix
         if prefix and (not matches or prefix.isdecimal()):  # what begins an id of ours may be all of a source's
-            own = self._index.ids_of_source_id(prefix, _COUNTED_MAX)
-            matches = sorted({*matches, *own}) if len(matches) == 1 else own or matches
+            source_matches = self._index.ids_of_source_id(prefix, _COUNTED_MAX)
+            matches = sorted({*matches, *source_matches}) if len(matches) == 1 else source_matches or matches
         if len(matches) == 1:
             return matches[0]
         if not matches:
@@ -432,11 +432,11 @@ class Repository:
 
     def _imported(self, run_id: str) -> tuple[Path, Run]:
         """Return the import that holds a run, and the run."""
-        found = self._index.find(run_id) if _RUN_ID.match(run_id) else None
-        if found is None:
+        located = self._index.find(run_id) if _RUN_ID.match(run_id) else None
+        if located is None:
             raise RepositoryError(f"there is no run {run_id!r}", where=str(self.root), hint="`assay runs` lists them")
-        self._remember(run_id, found[0])
-        return self.folders.bundles / found[0], found[1]
+        self._remember(run_id, located[0])
+        return self.folders.bundles / located[0], located[1]
 
     def bundle_path(self, run_id: str) -> Path:
         """Return the folder of the run's bundle, or of the import that holds it.
@@ -450,19 +450,19 @@ class Repository:
         return kept if kept and kept.is_dir() else self._imported(run_id)[0]
 
     def tasks(self, run_id: str) -> list[Task]:
-        """Return the run's task attempts; empty when it had none."""
+        """Return the run's task attempts; empty without tasks."""
         if (bundle := self.bundle_path(run_id)).name == run_id:
             return bundle_files.read_tasks(bundle, self._reading)
         return imported_tasks(bundle, run_id, self._reading)
 
     def trace(self, run_id: str) -> Trace:
-        """Return the run's trace, node by node; empty when none was taken."""
+        """Return the run's trace, node by node; empty without a trace."""
         if (bundle := self.bundle_path(run_id)).name == run_id:
             return bundle_files.read_trace(bundle, self._reading)
         return imported_trace(bundle, run_id, self._reading)
 
     def log(self, run_id: str, name: str) -> bytes:
-        """Return a log. Raises :class:`RepositoryError` with the names there are when it has no such log."""
+        """Return a log. Raises :class:`RepositoryError` with the run's logs if it lacks this one."""
         return bundle_files.read_log(self.bundle_path(run_id), name)
 
     def log_chunks(self, run_id: str, name: str, offset: int = 0) -> Iterator[bytes]:
@@ -470,7 +470,7 @@ class Repository:
         return bundle_files.read_log_chunks(self.bundle_path(run_id), name, offset)
 
     def logs(self, run_id: str) -> list[str]:
-        """Return the names of the run's logs, sorted; an import has none: its files lie in ``source/``."""
+        """Return the names of the run's logs, sorted; an import has none: its files are in ``source/``."""
         return bundle_files.log_names(self.bundle_path(run_id))
 
     def files(self, run_id: str) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Files of many runs: one Parquet row a run, in which what tells runs apart is an integer.
+"""Read and write files of many runs: one Parquet row per run, with levels as integer codes.
 
 ::
 
@@ -7,8 +7,7 @@
     v0 v1 v2 …          values: duration_s, started_unix_s and metrics; absent: NULL or NaN
     run_json environment_json    the whole run, its environment apart because it is by far the largest
 
-What codes and values stand for is JSON in the file's own metadata (``coding``). The index has this form, and imports
-have it.
+The meaning of codes and values is JSON in the file's metadata (``coding``). The index and imports have this form.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Coding:
-    """What a file's codes and values stand for. Grows as runs are added; a code never changes its meaning."""
+    """The meaning of a file's codes and values. Grows as runs are added; a code never changes its meaning."""
 
     columns: dict[str, dict[str, int]] = field(default_factory=dict)
     """Column name to the codes of its levels; the first name is ``c0``'s."""
@@ -49,9 +48,9 @@ class Coding:
 
     @staticmethod
     def decoded(text: str | bytes) -> Coding:
-        """Return what :meth:`encoded` wrote. Raises :class:`RepositoryError` when it is something else.
+        """Decode the JSON of :meth:`encoded`. Raises :class:`RepositoryError` for other texts.
 
-        A file of another version raises :class:`OtherVersionError`: its runs are there, its codes mean other things.
+        Raises :class:`OtherVersionError` for another version: the runs are readable, the codes have another meaning.
         """
         try:
             stored = msgspec.json.decode(text, type=_Stored)
@@ -63,17 +62,17 @@ class Coding:
         return Coding(columns, {name: number for number, name in enumerate(stored.values)})
 
     def merged(self, other: Coding) -> None:
-        """Add what ``other`` has and this does not."""
+        """Add the codes that only ``other`` has."""
         for name, levels in other.columns.items():
-            own = self.columns.setdefault(name, {})
+            codes = self.columns.setdefault(name, {})
             for level in levels:
-                own.setdefault(level, len(own))
+                codes.setdefault(level, len(codes))
         for name in other.values:
             self.values.setdefault(name, len(self.values))
 
 
 class OtherVersionError(RepositoryError):
-    """A file of runs that another version of assay has written."""
+    """The file of runs was written by another version of assay."""
 
 
 class _Stored(msgspec.Struct):
@@ -83,17 +82,17 @@ class _Stored(msgspec.Struct):
 
 
 def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str, Any]:
-    """Return the columns of ``runs`` as arrays, and add to ``coding`` what they bring; ``bundle`` None: their own.
+    """Return the columns of ``runs`` as arrays, and add their codes to ``coding``; ``bundle`` None: each run's bundle.
 
-    What runs share, they share by being made of the same objects: it is looked at once, however many they are.
+    Runs share values by sharing objects: each object is encoded once, however many runs share it.
     """
     kinds: dict[tuple[Any, ...], int] = {}
     examples: list[_RunGroup] = []
     environments: dict[int, str] = {}
     kind_of = np.zeros(len(runs), dtype=np.int64)
     values: dict[str, Any] = {}
-    own: list[list[str]] = [[], [], [], []]
-    ids, bundles, starts, lines = own
+    texts: list[list[str]] = [[], [], [], []]
+    ids, bundles, starts, lines = texts
     duration_s, started_s = np.empty(len(runs)), np.empty(len(runs))
     for row, run in enumerate(runs):
         key = (_PLAIN(run), *map(id, _SHARED(run)))
@@ -115,43 +114,43 @@ def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str
     values |= {"duration_s": duration_s, "started_unix_s": started_s}
     for name in values:
         coding.values.setdefault(name, len(coding.values))
-    found = {name: np.asarray(column, dtype=object) for name, column in zip(_OWN_TEXTS, own, strict=True)}
-    for place, name in enumerate(_KIND_TEXTS):
-        found[name] = np.array([one.texts[place] for one in examples], dtype=object)[kind_of]
-    names = dict.fromkeys(name for one in examples for name in one.codes)
+    columns = {name: np.asarray(column, dtype=object) for name, column in zip(_RUN_TEXTS, texts, strict=True)}
+    for index, name in enumerate(_KIND_TEXTS):
+        columns[name] = np.array([group.texts[index] for group in examples], dtype=object)[kind_of]
+    names = dict.fromkeys(name for group in examples for name in group.codes)
     codes = {name: np.full(len(examples), ABSENT, dtype=np.int32) for name in names}
-    for at, one in enumerate(examples):
-        for name, code in one.codes.items():
+    for at, group in enumerate(examples):
+        for name, code in group.codes.items():
             codes[name][at] = code
     return {
-        **{name: found[name] for name in queries.RUN_TEXTS},
+        **{name: columns[name] for name in queries.RUN_TEXTS},
         **{f"c{_number(coding.columns, name)}": column[kind_of] for name, column in codes.items()},
         **{f"v{coding.values[name]}": values[name] for name in values},
     }
 
 
-_OWN = frozenset({"run_id", "block", "position", "started_at", "duration_s", "metrics", "source_id"})
-"""What a run has for itself."""
+_RUN_FIELDS = frozenset({"run_id", "block", "position", "started_at", "duration_s", "metrics", "source_id"})
+"""Fields with a separate value in each run."""
 _CONTAINERS = ("workload_parameters", "levels", "parameters", "environment")
 _FIELDS = tuple(field.name for field in fields(Run))
 _OTHERS = frozenset({"phases", "checks", "caches", "jobs", "stages", "executors", "sources", "warnings"})
-"""What no column is made of."""
+"""Fields that no column is made of."""
 _SHARED = attrgetter(*_CONTAINERS)
-_PLAIN = attrgetter(*(name for name in _FIELDS if name not in {*_OWN, *_CONTAINERS, *_OTHERS}))
-_OWN_TEXTS = ("run_id", "bundle", "started_at", "run_json")
+_PLAIN = attrgetter(*(name for name in _FIELDS if name not in {*_RUN_FIELDS, *_CONTAINERS, *_OTHERS}))
+_RUN_TEXTS = ("run_id", "bundle", "started_at", "run_json")
 _KIND_TEXTS = ("campaign_id", "plan", "origin", "status", "workload", "layout", "environment_json")
 
 
 @dataclass(frozen=True, slots=True)
 class _RunGroup:
-    """What runs that are alike but for :data:`_OWN` have in common."""
+    """Codes and texts of runs that differ only in :data:`_RUN_FIELDS`."""
 
     codes: dict[str, int]
     texts: tuple[str, ...]
 
     @staticmethod
     def of(run: Run, coding: Coding, environments: dict[int, str]) -> _RunGroup:
-        """Return a run's kind; ``environments``: those that are encoded already, by identity."""
+        """Return a run's group; ``environments``: encoded environments by identity."""
         codes = {}
         for name, level in described(run).items():
             levels = coding.columns.setdefault(name, {})
@@ -200,7 +199,7 @@ def _number(columns: Mapping[str, Any], name: str) -> int:
 
 
 def read_coding(opened: DuckDBPyConnection, path: Path) -> Coding:
-    """Return a file's coding. Raises :class:`RepositoryError` or DuckDB's error when it has none."""
+    """Return a file's coding. Raises :class:`RepositoryError` or DuckDB's error without one."""
     rows = opened.execute(queries.CODING_OF, [str(path.absolute())]).fetchall()
     if len(rows) != 1:
         raise RepositoryError("this is no file of runs", where=str(path))
@@ -220,12 +219,12 @@ def write_runs(
     ``before``: files whose rows come before, under the same codes, and how many each has.
     """
     opened.execute(queries.ANY_ORDER)
-    told = msgspec.json.encode(before).decode()
-    opened.execute(queries.copy_with_coding(query, str(path.absolute()), coding.encoded(), told, row_group))
+    before_json = msgspec.json.encode(before).decode()
+    opened.execute(queries.copy_with_coding(query, str(path.absolute()), coding.encoded(), before_json, row_group))
 
 
 def read_before(opened: DuckDBPyConnection, path: Path) -> list[tuple[str, int]]:
-    """Return the files whose rows come before a file's, with how many each has; none in files of older versions."""
+    """Return the files before a file, each with its number of rows; empty for files of older versions."""
     rows = opened.execute(queries.BEFORE_OF, [str(path.absolute())]).fetchall()
     try:
         return msgspec.json.decode(rows[0][0], type=list[tuple[str, int]]) if rows else []
@@ -233,15 +232,15 @@ def read_before(opened: DuckDBPyConnection, path: Path) -> list[tuple[str, int]]
         raise RepositoryError(f"the index is damaged: {error}", where=str(path)) from error
 
 
-def recoded(source: str, own: Coding, into: Coding, *, bundle: str | None = None) -> str:
+def recoded(source: str, coding: Coding, into: Coding, *, bundle: str | None = None) -> str:
     """Return a query over ``source`` (SQL for a table) with the codes of ``into``, which must hold all of ``own``'s."""
     numbers = {name: number for number, name in enumerate(into.columns)}
     columns = []
-    for position, (name, levels) in enumerate(own.columns.items()):
+    for position, (name, levels) in enumerate(coding.columns.items()):
         target = into.columns[name]
         mapping = [target[level] for level in levels]
         columns.append(queries.recoded_column(f"c{position}", mapping, f"c{numbers[name]}"))
-    columns += [f'v{number}::DOUBLE AS "v{into.values[name]}"' for name, number in own.values.items()]
+    columns += [f'v{number}::DOUBLE AS "v{into.values[name]}"' for name, number in coding.values.items()]
     return queries.recoded_rows(columns, source, bundle)
 
 
@@ -251,8 +250,8 @@ def load_table(opened: DuckDBPyConnection, files: Sequence[Path], coding: Coding
     Rows are numbered through all files; an unknown start sorts last.
     """
     loaded = [_load(opened, path, coding, metrics) for path in files]
-    starts = np.cumsum([0, *(len(one[0]) for one in loaded)]).tolist()
-    rows = np.concatenate([one[0] + start for one, start in zip(loaded, starts, strict=False)])
+    starts = np.cumsum([0, *(len(part[0]) for part in loaded)]).tolist()
+    rows = np.concatenate([part[0] + start for part, start in zip(loaded, starts, strict=False)])
     columns = {
         name: Column(np.concatenate([codes[number] for _, codes, _ in loaded]), tuple(levels))
         for number, (name, levels) in enumerate(coding.columns.items())
@@ -260,7 +259,7 @@ def load_table(opened: DuckDBPyConnection, files: Sequence[Path], coding: Coding
     if (workload := columns.get("workload")) is not None:
         columns["workload"] = _under_known_names(workload)
     values = {
-        name: np.concatenate([found[name] for _, _, found in loaded])
+        name: np.concatenate([file_values[name] for _, _, file_values in loaded])
         for name in dict.fromkeys((*BASE_VALUES, *metrics))
     }
     table = RunTable(rows, columns, values, files[-1].name)
@@ -270,7 +269,7 @@ def load_table(opened: DuckDBPyConnection, files: Sequence[Path], coding: Coding
 
 
 def _under_known_names(workload: Column) -> Column:
-    """Return the column with one code for a workload, whatever older imports called it."""
+    """Return the column with one code per workload: older imports used other names."""
     codes: dict[str, int] = {}
     mapping = [codes.setdefault(known_name(level), len(codes)) for level in workload.levels]
     if len(codes) == len(mapping):
@@ -281,7 +280,7 @@ def _under_known_names(workload: Column) -> Column:
 def _load(
     opened: DuckDBPyConnection, path: Path, coding: Coding, metrics: Sequence[str]
 ) -> tuple[Any, list[Any], dict[str, Any]]:
-    """Return a file's row numbers, its codes of all columns, and its values; absent where the file has no column."""
+    """Return a file's row numbers, its codes of all columns, and its values; ABSENT or NaN without the column."""
     there = {name for (name,) in opened.execute(queries.COLUMNS_OF, [str(path.absolute())]).fetchall()}
     numbers = [number for number in range(len(coding.columns)) if f"c{number}" in there]
     wanted = {name: coding.values.get(name, -1) for name in dict.fromkeys((*BASE_VALUES, *metrics))}

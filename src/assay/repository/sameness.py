@@ -1,11 +1,11 @@
-"""Whether runs that are to be imported are there already, in another notation or with fewer columns.
+"""Detect runs that are stored already, in another notation or with fewer columns.
 
 In: the repository's runs as a table, and new ones. Out: the imports and campaigns that hold runs which nothing that
 both tell sets apart from new ones, with how many.
 
 A row of a table is known by what it says. Written as ``1,119`` by one tool and as ``1119.0`` by another, or exported
 without its date, it says something else, and the same run would count twice: as a repetition with no scatter at all. So
-new rows are held against those that are there, by their time and every column that both have; each run there stands for
+new rows are compared with stored rows by their time and every column that both have; each run there stands for
 one new run at most.
 """
 
@@ -34,13 +34,13 @@ class SameAs:
     runs: int
     """How many of the new runs it has."""
     of: int
-    """How many new runs there are."""
+    """Number of new runs."""
     its_runs: int
     """How many runs it has that the new ones do not hold under the same id."""
 
 
 def probably_there(stored: RunTable, new: RunTable, known: Ints) -> list[SameAs]:
-    """Return what probably holds the same runs; ``known``: rows of ``stored`` whose ids are among the new runs'."""
+    """Return imports that probably hold the same runs; ``known``: rows of ``stored`` with ids of the new runs."""
     if len(new) == 0 or len(stored) == 0 or "campaign_id" not in stored.columns:
         return []
     free = np.ones(len(stored), dtype=np.bool_)
@@ -51,14 +51,14 @@ def probably_there(stored: RunTable, new: RunTable, known: Ints) -> list[SameAs]
     count = len(campaign.levels)
     hits = np.bincount(campaign.codes[alike & (campaign.codes != ABSENT)], minlength=count)
     sizes = np.bincount(campaign.codes[free & (campaign.codes != ABSENT)], minlength=count)
-    found = []
+    matches = []
     for code in np.flatnonzero(hits).tolist():
         if _many(min(int(hits[code]), len(new)), len(new), int(sizes[code])):
             rows = np.flatnonzero((campaign.codes == code) & free)
             same = _in_common(stored.taken(rows), new)
             if _many(same, len(new), len(rows)):
-                found.append(SameAs(campaign.levels[code], same, len(new), len(rows)))
-    return sorted(found, key=lambda one: -one.runs)
+                matches.append(SameAs(campaign.levels[code], same, len(new), len(rows)))
+    return sorted(matches, key=lambda match: -match.runs)
 
 
 def _many(same: int, new: int, there: int) -> bool:
@@ -72,12 +72,12 @@ def _in_common(a: RunTable, b: RunTable) -> int:
         name for name in names if (a.columns[name].codes != ABSENT).any() and (b.columns[name].codes != ABSENT).any()
     ]
     started = all(np.isfinite(table.values["started_unix_s"]).all() for table in (a, b))
-    told = [Counter(_keys(table, both, started=started)) for table in (a, b)]
-    return (told[0] & told[1]).total()
+    key_counts = [Counter(_keys(table, both, started=started)) for table in (a, b)]
+    return (key_counts[0] & key_counts[1]).total()
 
 
 def _keys(table: RunTable, names: Sequence[str], *, started: bool) -> list[tuple[object, ...]]:
-    """Return what each run says."""
+    """Return the values of each run that are compared."""
     columns: list[list[object]] = [np.round(table.values["duration_s"], _DIGITS).tolist()]
     if started:
         columns.append(np.round(table.values["started_unix_s"]).tolist())

@@ -1,7 +1,7 @@
 """Signatures of bundles: checksums show damage, a signature shows who vouches for them.
 
 A signature is OpenSSH's (PROTOCOL.sshsig, armored) over a bundle's SHA256SUMS, made and checked by ``ssh-keygen -Y``,
-so that keys may lie in an agent or on a token. It lies beside the checksums as ``SHA256SUMS.sig``, and nothing else of
+so that keys may be in an agent or on a token. It is next to the checksums as ``SHA256SUMS.sig``, and nothing else of
 the bundle changes. A repository with a file ``allowed_signers`` (ssh-keygen(1), ALLOWED SIGNERS) takes from others only
 what one of them has signed.
 """
@@ -65,7 +65,7 @@ def sign(folders: Folders, bundle: Path, key: Path) -> bool:
 
 
 def trouble_with(folders: Folders, bundle: Path) -> str | None:
-    """Return why the repository may not take a bundle, in words; None where it demands nothing, or a signer vouches."""
+    """Return why the repository must refuse a bundle; None if it needs no signature or a known signer signed it."""
     signers, signature = folders.signers, bundle / SIGNATURE_FILE
     if words := _too_large(signature):
         return words
@@ -73,10 +73,10 @@ def trouble_with(folders: Folders, bundle: Path) -> str | None:
         return None
     if not signature.is_file():
         return "it is not signed, and this repository takes signed bundles alone"
-    found = _keygen("find-principals", "-s", signature, "-f", signers)
-    names = found.stdout.decode(errors="replace").split()
-    if found.returncode != 0 or not names:
-        return "it is signed by nobody whom this repository's allowed_signers names"
+    principals = _keygen("find-principals", "-s", signature, "-f", signers)
+    names = principals.stdout.decode(errors="replace").split()
+    if principals.returncode != 0 or not names:
+        return "it is not signed by a key in this repository's allowed_signers"
     sums = (bundle / SUMS_FILE).read_bytes()
     done = _keygen("verify", "-f", signers, "-I", names[0], "-n", NAMESPACE, "-s", signature, stdin=sums)
     return None if done.returncode == 0 else f"its signature is not of these checksums: {_words(done)}"
@@ -91,11 +91,11 @@ def _too_large(signature: Path) -> str | None:
 
 
 def bad_signatures(folders: Folders) -> list[BundleProblem]:
-    """Return the signatures of bundles that are not of their checksums, or of nobody whom the repository knows."""
+    """Return the bundles whose signature does not match their checksums, or whose signer is unknown."""
     signed = sorted(path.parent for path in folders.bundles.glob(f"*/{SIGNATURE_FILE}"))
-    found = ((bundle, _damage_of(folders, bundle)) for bundle in signed)
+    checked = ((bundle, _damage_of(folders, bundle)) for bundle in signed)
     return [
-        BundleProblem(bundle.name, SIGNATURE_FILE, ProblemKind.SIGNATURE, words) for bundle, words in found if words
+        BundleProblem(bundle.name, SIGNATURE_FILE, ProblemKind.SIGNATURE, words) for bundle, words in checked if words
     ]
 
 

@@ -1,4 +1,4 @@
-"""Where files are written before they are renamed into place, and how what a dead writer left is recognised.
+"""Write files in a staging folder before they are renamed into place, and recognise the folders of dead writers.
 
 A staging folder's name says who writes it: ``LABEL~SCOPE~PID~START~RANDOM``. SCOPE stands for this boot of this kernel
 and its process ids (several hosts or containers may share a repository), PID and START (clock ticks after boot, from
@@ -25,7 +25,7 @@ _TEMPORARY = "assay-index"
 """Prefix of folders in the system's temporary folder."""
 
 
-def _own_name(label: str) -> str:
+def _writer_name(label: str) -> str:
     pid = os.getpid()
     return f"{label}~{scope()}~{pid}~{start_ticks(pid)}~{secrets.token_hex(4)}"
 
@@ -34,7 +34,7 @@ def _own_name(label: str) -> str:
 def staging(partial: Path, label: str) -> Iterator[Path]:
     """Make a folder in ``partial`` to write in; it is gone afterwards unless it was renamed into place."""
     partial.mkdir(exist_ok=True)
-    path = partial / _own_name(label)
+    path = partial / _writer_name(label)
     path.mkdir()
     try:
         yield path
@@ -43,7 +43,7 @@ def staging(partial: Path, label: str) -> Iterator[Path]:
 
 
 class TemporaryFolders:
-    """Temporary folders for what the repository can't hold, removed by ``close`` or when the process ends.
+    """Temporary folders for files that the repository can't hold, removed by ``close`` or when the process ends.
 
     Those of a process that was killed are removed by the next one that makes some.
     """
@@ -70,7 +70,7 @@ class TemporaryFolders:
                 for entry in os.scandir(parent):
                     if entry.name.startswith(f"{_TEMPORARY}~{scope()}~") and _is_dead(entry, time.time()):
                         shutil.rmtree(entry.path, ignore_errors=True)
-                path = Path(parent, _own_name(_TEMPORARY))
+                path = Path(parent, _writer_name(_TEMPORARY))
                 path.mkdir(mode=0o700)
                 self._folders[parent] = path
             return self._folders[parent]
@@ -82,7 +82,7 @@ def _remove(folders: dict[str, Path]) -> None:
 
 
 def clear_dead(partial: Path, *, now_unix_s: float | None = None) -> list[str]:
-    """Remove what dead writers left in ``partial`` and return the names; silent where nothing may be removed."""
+    """Remove the folders of dead writers in ``partial`` and return their names; ignore those that can't be removed."""
     now = time.time() if now_unix_s is None else now_unix_s
     try:
         entries = list(os.scandir(partial))
@@ -146,7 +146,7 @@ def not_made(root: Path, error: OSError) -> RepositoryError:
 
 
 def not_stored(target: Path, error: OSError | None = None) -> RepositoryError:
-    """Return why a bundle was not stored: it is there already, or else the error."""
+    """Return why a bundle was not stored: it exists already, or the error."""
     if error is None or target.exists():
         return RepositoryError("this is already stored, and a bundle is never changed", where=str(target))
     return RepositoryError(

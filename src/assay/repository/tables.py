@@ -1,7 +1,7 @@
 """Columns to Parquet files and back, by DuckDB in memory.
 
 DuckDB is imported when the first table is touched, never downloads an extension, and holds no file open between calls.
-A start of it takes longer than most questions, so whoever asks many has them answered by one :class:`DuckDBReader`.
+Starting DuckDB takes longer than most queries, so a process with many queries shares one :class:`DuckDBReader`.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def connection() -> Iterator[DuckDBPyConnection]:
     """Open DuckDB in memory. Its errors leave the block as :class:`RepositoryError`."""
     import duckdb  # imported here: it takes longer than everything else that a command imports
 
-    with _told(), duckdb.connect(config={**_OFFLINE}) as opened:
+    with _translated_errors(), duckdb.connect(config={**_OFFLINE}) as opened:
         yield opened
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _translated_errors() -> Iterator[None]:
     import duckdb
 
     try:
@@ -52,7 +52,7 @@ def _told() -> Iterator[None]:
 
 
 class DuckDBReader:
-    """DuckDB in memory that is started once, for readers in any thread; it keeps nothing of the files that it read."""
+    """DuckDB in memory, started once, for readers in any thread; it caches no file contents."""
 
     def __init__(self) -> None:
         self._opened: DuckDBPyConnection | None = None
@@ -60,28 +60,28 @@ class DuckDBReader:
 
     @contextmanager
     def connection(self) -> Iterator[DuckDBPyConnection]:
-        """Give a connection of its own to read with; errors as from :func:`connection`."""
+        """Yield a separate connection for reading; errors as from :func:`connection`."""
         import duckdb
 
         with self._starting:
             if self._opened is None:
                 self._opened = duckdb.connect(config={**_OFFLINE, "enable_external_file_cache": False})
             opened = self._opened.cursor()
-        with _told(), opened:
+        with _translated_errors(), opened:
             try:
                 yield opened
             except (duckdb.FatalException, duckdb.InternalException):
-                self._opened = None  # after these it answers nothing more
+                self._opened = None  # DuckDB refuses all further queries
                 raise
 
 
-def _in_words(told: str) -> RepositoryError:
-    """Return an error of DuckDB's with the place and, where the disk is full, what to do."""
-    inner = _INNER.search(told)
-    text = inner[1].replace('\\"', '"') if inner else told.splitlines()[0]
+def _in_words(message: str) -> RepositoryError:
+    """Return an error of DuckDB with its location and, on a full disk, what to do."""
+    inner = _INNER.search(message)
+    text = inner[1].replace('\\"', '"') if inner else message.splitlines()[0]
     path = _PATH.search(text)
     where = path[1].partition("/partial/")[0] if path else None
-    full = next((reason for reason in _FULL if reason in told), None)
+    full = next((reason for reason in _FULL if reason in message), None)
     if full:
         return RepositoryError(
             f"there is no room to write: {full}",
@@ -139,19 +139,21 @@ def read_table(paths: Sequence[Path], kinds: Mapping[str, str], reading: Reading
 def rows_of_table(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the rows of a Parquet file, column name to value."""
     with connection() as opened:
-        found = opened.execute(f"SELECT * FROM {queries.READ}", [str(path.absolute())])  # noqa: S608 - a constant
-        names = [name for name, *_ in found.description or []]
-        while rows := found.fetchmany(_ROWS_AT_ONCE):
+        result = opened.execute(f"SELECT * FROM {queries.READ}", [str(path.absolute())])  # noqa: S608 - a constant
+        names = [name for name, *_ in result.description or []]
+        while rows := result.fetchmany(_ROWS_AT_ONCE):
             yield from (dict(zip(names, row, strict=True)) for row in rows)
 
 
 def check_table(opened: DuckDBPyConnection, path: Path, kinds: Mapping[str, str]) -> None:
-    """Raise :class:`RepositoryError` when a Parquet file is none, or lacks columns of these kinds."""
+    """Raise :class:`RepositoryError` for a file that is not Parquet or lacks columns of these types."""
     import duckdb
 
     try:
-        found = opened.execute(queries.selected(kinds), [[str(path.absolute())]]).description or []
-        odd = [name for (name, kind, *_), wanted in zip(found, kinds.values(), strict=True) if not _fits(kind, wanted)]
+        columns = opened.execute(queries.selected(kinds), [[str(path.absolute())]]).description or []
+        odd = [
+            name for (name, kind, *_), wanted in zip(columns, kinds.values(), strict=True) if not _fits(kind, wanted)
+        ]
         if odd:
             raise RepositoryError(f"this is no table of assay's: its column {odd[0]} holds something else")
         opened.execute(queries.every_value(kinds), [[str(path.absolute())]])
@@ -159,8 +161,8 @@ def check_table(opened: DuckDBPyConnection, path: Path, kinds: Mapping[str, str]
         raise RepositoryError("this is no table of assay's, or it is damaged") from error
 
 
-def _fits(found: object, wanted: str) -> bool:
-    kind = str(found)
+def _fits(column_type: object, wanted: str) -> bool:
+    kind = str(column_type)
     return kind == wanted if wanted in ("VARCHAR", "BOOLEAN") else kind in _NUMBERS
 
 

@@ -45,7 +45,7 @@ _FACTS_BYTES_MAX = 64 << 20
 
 
 class RefusedBundleError(RepositoryError):
-    """What came in is no intact bundle; another one may be."""
+    """The received data is no intact bundle; the other bundles are unaffected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def bundle_ids(repository: Repository, after: str = "", limit: int | None = None
 
 
 def pack(repository: Repository, bundle_id: str) -> Packed:
-    """Return a bundle ready to be sent. Raises :class:`RepositoryError` when there is none, or it has odd files."""
+    """Return a bundle ready to send. Raises :class:`RepositoryError` if it does not exist or has unexpected files."""
     bundle = _path(repository, bundle_id)
     if not bundle.is_dir():
         raise RepositoryError(f"there is no bundle {bundle_id!r}", hint="the list of bundles has all ids")
@@ -107,7 +107,7 @@ def _chunks(bundle: Path, names: tuple[str, ...]) -> Iterator[bytes]:
 
 
 def receive(repository: Repository, bundle_id: str, tar: BinaryIO, *, bytes_max: int) -> bool:
-    """Take a packed bundle; say whether it was new here. Its content must be whole and its runs readable.
+    """Store a packed bundle; return whether it is new here. Its content must be complete and its runs readable.
 
     Raises :class:`RefusedBundleError` for anything that is not, and :class:`RepositoryError` for a full disk; nothing
     is stored then.
@@ -136,7 +136,7 @@ class _Member(tarfile.TarInfo):
     """One header of an archive that is not trusted: tarfile reads some kinds into memory at any size.
 
     What assay writes has plain files, and for a long or foreign name one extended header of POSIX.1-2001; GNU tar, by
-    which somebody may pack a package again, puts one for a long name. Nothing else is read.
+    which may pack a package again, puts one for a long name. Nothing else is read.
     """
 
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:

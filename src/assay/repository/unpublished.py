@@ -1,6 +1,6 @@
 """Room for a bundle before its run begins, and where a bundle is kept that could not be published all the same.
 
-In: a repository's folders, sizes in bytes, what a bundle consists of. Out: room that nobody else can take, a folder
+In: a repository's folders, sizes in bytes, what a bundle consists of. Out: reserved space, a folder
 outside the repository, and later its bundle in the repository. The folder is ``assay/unpublished/CAMPAIGN`` in
 ``$XDG_STATE_HOME`` (``~/.local/state``), or, where that can't be written, the system's temporary folder's.
 """
@@ -27,23 +27,23 @@ _UNSUPPORTED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 
 def reserve(folders: Folders, room_bytes: int) -> ExitStack:
-    """Take room in the repository, until what is returned is closed. Raises RepositoryError where it is not there."""
+    """Reserve space until the returned object is closed. Raises RepositoryError if the repository lacks space."""
     held = ExitStack()
     try:
-        told = os.statvfs(folders.root)
-        if told.f_files and told.f_favail < INODES_LEAST:
+        space = os.statvfs(folders.root)
+        if space.f_files and space.f_favail < INODES_LEAST:
             raise OSError(errno.ENOSPC, "No inodes left on device")
         folder = held.enter_context(staging(folders.partial, "room"))
         with (folder / "room").open("wb") as file:
-            _allocate(file.fileno(), room_bytes, told.f_bavail * told.f_frsize)
+            _allocate(file.fileno(), room_bytes, space.f_bavail * space.f_frsize)
     except OSError as error:
         held.close()
         free = shutil.disk_usage(folders.root).free
         raise RepositoryError(
-            f"no run is begun, because its bundle might not be stored: {error.strerror or error} "
+            f"no run is started, because its bundle might not be stored: {error.strerror or error} "
             f"(it may need {format_bytes(room_bytes)}, {format_bytes(free)} are free)",
             where=str(folders.root),
-            hint="make room there, or mend it; the same command goes on from here",
+            hint="make room there, or mend it; the same command continues from here",
         ) from error
     return held
 
@@ -63,7 +63,7 @@ def size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def _places() -> list[Path]:
+def _parents() -> list[Path]:
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     return [state / "assay" / "unpublished", Path(tempfile.gettempdir()) / f"assay-unpublished-{os.getuid()}"]
 
@@ -74,8 +74,8 @@ def keep(campaign_id: str, contents: Contents) -> Path:
     Raises RepositoryError when it can be kept nowhere.
     """
     reasons = []
-    for place in _places():
-        folder = place / campaign_id / contents.run.run_id
+    for parent in _parents():
+        folder = parent / campaign_id / contents.run.run_id
         try:
             folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with staging(folder.parent, "partial") as written:
@@ -84,19 +84,19 @@ def keep(campaign_id: str, contents: Contents) -> Path:
                 written.rename(folder)
             sync(folder.parent)
         except (OSError, RepositoryError) as error:
-            reasons.append(f"{place}: {error}")
+            reasons.append(f"{parent}: {error}")
         else:
             return folder
     raise RepositoryError("it could be kept nowhere else either", where="; ".join(reasons))
 
 
 def take_in(campaign_id: str, place_copy: Callable[[Path], bool]) -> list[Run]:
-    """Bring what was kept of a campaign into its repository by ``place_copy``, and return the runs.
+    """Copy a campaign's unpublished bundles into its repository by ``place_copy``, and return the runs.
 
     Raises RepositoryError where that can't be; what was kept stays.
     """
     taken = []
-    for folder in [place / campaign_id for place in _places()]:
+    for folder in [parent / campaign_id for parent in _parents()]:
         bundles = sorted(path for path in folder.iterdir() if "~" not in path.name) if folder.is_dir() else []
         for bundle in bundles:
             run = read_run(bundle)

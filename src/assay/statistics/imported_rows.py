@@ -1,8 +1,8 @@
-"""Many runs of a table at once, field by field: what :class:`~assay.model.imported.ImportedRun` is for one.
+"""Hold many imported runs as columns: :class:`ImportedRows` is to a table what ``ImportedRun`` is to one run.
 
-In: for each field of :class:`~assay.model.run.Run` the values that occur and which row has which; what each row has for
-itself (key, time, the source's id, metrics) as columns. Out: the same runs one by one, and as the columns of a
-:class:`~assay.statistics.run_table.RunTable`, for which each value is looked at once, however many rows have it.
+In: for each field of :class:`~assay.model.run.Run`, its distinct values and the code of each row; the separate values
+of each row (key, duration, the source's id, metrics) as columns. Out: the same runs one by one, and the columns of a
+:class:`~assay.statistics.run_table.RunTable`. Each distinct value is processed once, however many rows share it.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ from assay.statistics.run_table import ABSENT, BASE_VALUES, Column, RunTable, de
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """A field of many runs: ``values[codes[row]]``. Fields that are always told together have one array of codes."""
+    """A field of many runs: ``values[codes[row]]``. Fields that always change together share one array of codes."""
 
     codes: Codes
     values: Sequence[Any]
 
 
 class Distinct:
-    """Numbers what is equal: what is told by a row in words is made into a value once for each wording."""
+    """Interns values: parses each distinct item once and assigns it a code."""
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
         self._make = make
         self._numbers: dict[Hashable, int] = {}
         self.values: list[Any] = []
-        self.told: list[Any] = []
-        """What each of the values was made from."""
+        self.sources: list[Any] = []
+        """The item that each value was parsed from."""
         self.mistakes: list[str] = []
-        """Why no value could be made: of code -1 the first, of -2 the second."""
+        """Why items could not be parsed: the first has code -1, the second -2."""
 
-    def codes(self, told: Sequence[Hashable]) -> Codes:
-        """Return a number for each of ``told``, tuples of arguments; one below 0 where ``make`` raised ValueError."""
+    def codes(self, items: Sequence[Hashable]) -> Codes:
+        """Return the code of each item; a code below 0 where ``make`` raised ValueError."""
         numbers = self._numbers
-        codes = list(map(numbers.get, told))
+        codes = list(map(numbers.get, items))
         if None in codes:  # seldom, after the first thousand rows
-            for one in dict.fromkeys(one for one, code in zip(told, codes, strict=True) if code is None):
+            for item in dict.fromkeys(item for item, code in zip(items, codes, strict=True) if code is None):
                 try:
-                    self.values.append(self._make(one))
-                    self.told.append(one)
-                    numbers[one] = len(self.values) - 1
+                    self.values.append(self._make(item))
+                    self.sources.append(item)
+                    numbers[item] = len(self.values) - 1
                 except ValueError as error:
                     self.mistakes.append(str(error))
-                    numbers[one] = -len(self.mistakes)
-            codes = list(map(numbers.get, told))
+                    numbers[item] = -len(self.mistakes)
+            codes = list(map(numbers.get, items))
         return np.array(codes, dtype=np.int32)
 
 
@@ -66,61 +66,61 @@ class ImportedRows:
     """The table's name, for messages."""
     lines: Ints
     keys: Sequence[str]
-    """Of each row, what makes it this run: :class:`ImportedRun`'s key."""
+    """The key of each row; see :class:`ImportedRun`."""
     common: Run
-    """What all of them have in common; what they do not is named in the following."""
+    """The values that all rows share, except for the following fields."""
     shared: Mapping[str, Shared]
     """By field of :class:`Run`."""
     duration_s: Floats
     source_ids: Sequence[str]
     metrics: Mapping[str, Floats]
-    """By name; NaN where a row does not have it."""
+    """By name; NaN where a row lacks the metric."""
 
     def __len__(self) -> int:
-        """Return how many rows there are."""
+        """Return the number of rows."""
         return len(self.lines)
 
     def taken(self, keep: Mask) -> ImportedRows:
         """Return those rows that a mask picks."""
         if keep.all():
             return self
-        places = np.flatnonzero(keep).tolist()
-        moved = {id(one.codes): one.codes[keep] for one in self.shared.values()}
+        rows = np.flatnonzero(keep).tolist()
+        moved = {id(field.codes): field.codes[keep] for field in self.shared.values()}
         return replace(
             self,
             lines=self.lines[keep],
-            keys=[self.keys[place] for place in places],
-            shared={name: Shared(moved[id(one.codes)], one.values) for name, one in self.shared.items()},
+            keys=[self.keys[row] for row in rows],
+            shared={name: Shared(moved[id(field.codes)], field.values) for name, field in self.shared.items()},
             duration_s=self.duration_s[keep],
-            source_ids=[self.source_ids[place] for place in places],
+            source_ids=[self.source_ids[row] for row in rows],
             metrics={name: values[keep] for name, values in self.metrics.items() if not np.isnan(values[keep]).all()},
         )
 
-    def each(self) -> Iterator[ImportedRun]:
+    def runs(self) -> Iterator[ImportedRun]:
         """Yield the runs one by one."""
         times, lines = self.duration_s.tolist(), self.lines.tolist()
-        codes = {name: one.codes.tolist() for name, one in self.shared.items()}
+        codes = {name: field.codes.tolist() for name, field in self.shared.items()}
         metrics = {name: values.tolist() for name, values in self.metrics.items()}
         for row, key in enumerate(self.keys):
-            fields = {name: one.values[codes[name][row]] for name, one in self.shared.items()}
+            fields = {name: field.values[codes[name][row]] for name, field in self.shared.items()}
             has = {name: values[row] for name, values in metrics.items() if not math.isnan(values[row])}
             run = like(self.common, **fields, duration_s=times[row], source_id=self.source_ids[row], metrics=has)
             yield ImportedRun(key, f"{self.source}:{lines[row]}", run)
 
 
 Item = ImportedRun | SkippedItem | ImportedRows
-"""What a reader of a format yields."""
+"""An item that a reader of a format yields."""
 
 
 def joined(blocks: Sequence[ImportedRows]) -> list[ImportedRows]:
-    """Return as few blocks with the same rows in the same order, as far as neighbours have the same fields."""
-    found: list[list[ImportedRows]] = []
+    """Join neighbouring blocks that have the same fields."""
+    groups: list[list[ImportedRows]] = []
     for block in blocks:
-        if found and _alike(found[-1][0], block):
-            found[-1].append(block)
+        if groups and _alike(groups[-1][0], block):
+            groups[-1].append(block)
         else:
-            found.append([block])
-    return [_one_of(group) if len(group) > 1 else group[0] for group in found]
+            groups.append([block])
+    return [_one_of(group) if len(group) > 1 else group[0] for group in groups]
 
 
 def _alike(a: ImportedRows, b: ImportedRows) -> bool:
@@ -135,7 +135,7 @@ def _alike(a: ImportedRows, b: ImportedRows) -> bool:
 def _one_of(blocks: Sequence[ImportedRows]) -> ImportedRows:
     first = blocks[0]
     kept: dict[tuple[int, ...], Codes] = {}
-    """Codes by the identity of what they were joined from, so that fields that had one array still have."""
+    """Joined codes by the identity of their parts, so that fields keep sharing one array."""
     shared: dict[str, Shared] = {}
     for name in first.shared:
         parts = [block.shared[name] for block in blocks]
@@ -152,13 +152,13 @@ def _one_of(blocks: Sequence[ImportedRows]) -> ImportedRows:
         keys=[key for block in blocks for key in block.keys],
         shared=shared,
         duration_s=np.concatenate([block.duration_s for block in blocks]),
-        source_ids=[one for block in blocks for one in block.source_ids],
+        source_ids=[source_id for block in blocks for source_id in block.source_ids],
         metrics={name: np.concatenate([block.metrics[name] for block in blocks]) for name in first.metrics},
     )
 
 
 def _values_of(parts: Sequence[Shared]) -> tuple[Sequence[Any], list[int]]:
-    """Return the values of all parts, each list of them once, and where each part's begin."""
+    """Return the values of all parts, each list once, and the index where each part's values begin."""
     values: list[Any] = []
     begins: dict[int, int] = {}
     for part in parts:
@@ -184,9 +184,9 @@ def groups_of(codes: Sequence[Codes]) -> tuple[Ints, Ints]:
         first_of = np.full(span, size, dtype=np.int64)
         first_of[key[::-1]] = np.arange(size - 1, -1, -1)
         seen = np.flatnonzero(first_of < size)
-        place = np.zeros(span, dtype=np.int64)
-        place[seen] = np.arange(len(seen))
-        first, dense = first_of[seen], place[key]
+        dense_of_key = np.zeros(span, dtype=np.int64)
+        dense_of_key[seen] = np.arange(len(seen))
+        first, dense = first_of[seen], dense_of_key[key]
     else:
         _, first, dense = np.unique(key, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
@@ -196,7 +196,7 @@ def groups_of(codes: Sequence[Codes]) -> tuple[Ints, Ints]:
 
 
 class ColumnsClashError(ValueError):
-    """Two fields tell a column of the same name: which one holds is a question for whole runs."""
+    """Two fields give a column of the same name; only complete runs decide which of them holds."""
 
 
 _ALONE: Final = (
@@ -210,10 +210,10 @@ _ALONE: Final = (
     "plan",
     "campaign_id",
 )
-"""Fields that are a column each, whatever the others are."""
+"""Fields that are a column each, independent of the other fields."""
 _FIELDS: Final = frozenset({*_ALONE, "cold", "layout", LAYOUT_DEVICES})
 _NAMED: Final = ("workload", "workload_parameters", "levels")
-"""Fields whose entries are columns, by names that they make together; which parameters follow from them, they say."""
+"""Fields whose entries are columns. They also determine which parameters follow from them."""
 
 
 def columns_of(rows: ImportedRows) -> dict[str, Column]:
@@ -229,22 +229,22 @@ def columns_of(rows: ImportedRows) -> dict[str, Column]:
     parts.append(_part(rows, ("layout", "environment"), blank, ("layout", LAYOUT_DEVICES)))
     parts.append(_part(rows, _NAMED, blank))
     parts.append(_parameters(rows, blank))
-    found: dict[str, tuple[int, Column]] = {}
+    columns: dict[str, tuple[int, Column]] = {}
     for part in parts:
-        for name, told in part.items():
-            if name in found:
+        for name, column in part.items():
+            if name in columns:
                 raise ColumnsClashError(name)
-            found[name] = told
-    firsts = {first for first, _ in found.values()}
+            columns[name] = column
+    firsts = {first for first, _ in columns.values()}
     order = {first: list(described(run_at(rows, first))) for first in firsts}
-    if any(name not in order[first] for name, (first, _) in found.items()):
+    if any(name not in order[first] for name, (first, _) in columns.items()):
         raise ColumnsClashError
-    ranked = sorted(found, key=lambda name: (found[name][0], order[found[name][0]].index(name)))
-    return {name: found[name][1] for name in ranked}
+    ranked = sorted(columns, key=lambda name: (columns[name][0], order[columns[name][0]].index(name)))
+    return {name: columns[name][1] for name in ranked}
 
 
 def run_at(rows: ImportedRows, row: int) -> Run:
-    """Return a row's run, but for what it has for itself."""
+    """Return a row's run without the row's separate values."""
     return like(rows.common, **_fields_at(rows, rows.shared, row))
 
 
@@ -255,7 +255,7 @@ def _fields_at(rows: ImportedRows, names: Iterable[str], row: int) -> dict[str, 
 
 
 def _codes(rows: ImportedRows, names: Iterable[str]) -> list[Codes]:
-    """Return the arrays of codes behind fields, each of them once; zeros where all rows have the same."""
+    """Return the distinct arrays of codes of some fields; zeros for fields that all rows share."""
     arrays = {id(rows.shared[name].codes): rows.shared[name].codes for name in names if name in rows.shared}
     return list(arrays.values()) or [np.zeros(len(rows), dtype=np.int32)]
 
@@ -263,39 +263,39 @@ def _codes(rows: ImportedRows, names: Iterable[str]) -> list[Codes]:
 def _part(
     rows: ImportedRows, fields: Sequence[str], blank: Run, wanted: Sequence[str] | None = None
 ) -> dict[str, tuple[int, Column]]:
-    """Return columns that some fields make, each with the first row that has it: those ``wanted``, or by entries."""
+    """Return the columns of some fields, each with the first row that has it: the ``wanted`` ones, or all entries."""
     firsts, group = groups_of(_codes(rows, fields))
-    found = []
+    texts_of_groups = []
     for row in firsts.tolist():
         texts = described(like(blank, **_fields_at(rows, fields, row)))
         picked = texts.keys() & wanted if wanted else texts.keys() - _FIELDS
-        found.append({name: text for name, text in texts.items() if name in picked})
-    return _coded(found, firsts, group)
+        texts_of_groups.append({name: text for name, text in texts.items() if name in picked})
+    return _coded(texts_of_groups, firsts, group)
 
 
 def _parameters(rows: ImportedRows, blank: Run) -> dict[str, tuple[int, Column]]:
-    """Return the columns of engine parameters: those that neither a level nor the layout decides."""
+    """Return the columns of the engine parameters that neither a level nor the layout determines."""
     firsts, group = groups_of(_codes(rows, _NAMED))
     ruled = [following(like(blank, **_fields_at(rows, _NAMED, row))) for row in firsts.tolist()]
     kinds: dict[frozenset[str], int] = {}
-    kind = np.array([kinds.setdefault(frozenset(one), len(kinds)) for one in ruled], dtype=np.int32)[group]
+    kind = np.array([kinds.setdefault(frozenset(names), len(kinds)) for names in ruled], dtype=np.int32)[group]
     firsts, group = groups_of([kind, *_codes(rows, ("parameters",))])
     fields = (*_NAMED, "parameters")
-    found = []
+    texts_of_groups = []
     for row in firsts.tolist():
         run = like(blank, **_fields_at(rows, fields, row))
         texts = described(run)
-        found.append({name: texts[name] for name in run.parameters if name in texts})
-    return _coded(found, firsts, group)
+        texts_of_groups.append({name: texts[name] for name in run.parameters if name in texts})
+    return _coded(texts_of_groups, firsts, group)
 
 
 def _coded(texts: Sequence[Mapping[str, str]], firsts: Ints, group: Ints) -> dict[str, tuple[int, Column]]:
-    """Return columns of the groups' texts; groups stand in the order of their first rows, and so do levels."""
+    """Return columns of the groups' texts; groups and levels are in the order of their first rows."""
     levels: dict[str, dict[str, int]] = {}
     begins: dict[str, int] = {}
     codes: dict[str, Codes] = {}
-    for number, told in enumerate(texts):
-        for name, text in told.items():
+    for number, group_texts in enumerate(texts):
+        for name, text in group_texts.items():
             if name not in levels:
                 levels[name], begins[name] = {}, int(firsts[number])
                 codes[name] = np.full(len(texts), ABSENT, dtype=np.int32)
@@ -311,8 +311,8 @@ def table_of_rows(rows: ImportedRows) -> RunTable:
 
 
 def started_of(rows: ImportedRows) -> Floats:
-    """Return when the runs started, seconds since 1970; NaN where that is not known."""
+    """Return when the runs started, in seconds since 1970; NaN if unknown."""
     starts = rows.shared.get("started_at") or Shared(np.zeros(len(rows), dtype=np.int32), [rows.common.started_at])
     seconds = np.array([*map(unix_s, starts.values)], dtype=np.float64)
-    found: Floats = seconds[starts.codes]
-    return found
+    starts_s: Floats = seconds[starts.codes]
+    return starts_s

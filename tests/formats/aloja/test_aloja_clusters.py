@@ -67,7 +67,7 @@ def test_a_price_that_is_no_number_is_absent_with_its_reason(cell: str) -> None:
 
 def test_an_id_may_stand_twice_but_a_name_may_not() -> None:
     assert [cluster.cluster_id for cluster in parse_clusters(HEADER + CLOUD + SHELL)] == [7, 7]
-    with pytest.raises(FormatError, match=r"stands also at c\.csv:2") as raised:
+    with pytest.raises(FormatError, match=r"is also at c\.csv:2") as raised:
         parse_clusters(HEADER + CLOUD + RACK + CLOUD, "c.csv")
     assert raised.value.where == "c.csv:4"
 

@@ -194,7 +194,7 @@ def test_tasks_of_the_preparation_and_of_other_times_are_left_and_counted(tmp_pa
     assert len(found[FIRST].tasks) == 3
     assert sorted(each.why for each in left) == [
         "JOB_tasks: rows that ended before their run began (its preparation, or another's): 2",
-        "JOB_tasks: rows that lie outside their run: 1",
+        "JOB_tasks: rows that are outside their run: 1",
     ]
 
 

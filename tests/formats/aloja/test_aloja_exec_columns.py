@@ -106,7 +106,7 @@ def test_columns_tell_what_rows_tell(tmp_path: Path, texts: list[str]) -> None:
     assert runs_of(columns) == runs_of(rows)
     assert reasons_of(columns) == reasons_of(rows)
     for block in joined([item for item in columns if isinstance(item, ImportedRows)]):
-        assert same(table_of_rows(block), table_of([found.run for found in block.each()]))
+        assert same(table_of_rows(block), table_of([found.run for found in block.runs()]))
 
 
 def test_damaged_tables_leave_the_same(tmp_path: Path) -> None:

@@ -236,8 +236,8 @@ def test_a_run_that_stands_twice_is_taken_once(tmp_path: Path) -> None:
     found = taken(tmp_path, a_csv=table(PLAIN, PLAIN), b_csv=table(PLAIN))
     assert isinstance(found[0], ImportedRun)
     assert [(item.where, item.why) for item in found[1:] if isinstance(item, SkippedItem)] == [
-        ("a.csv:3", "the same run stands at a.csv:2"),
-        ("b.csv:2", "the same run stands at a.csv:2"),
+        ("a.csv:3", "the same run is at a.csv:2"),
+        ("b.csv:2", "the same run is at a.csv:2"),
     ]
 
 
@@ -245,7 +245,7 @@ def test_an_id_that_stands_for_two_runs_leaves_the_second(tmp_path: Path) -> Non
     found = taken(tmp_path, t_csv=table(PLAIN, row(exec=PLAIN["exec"].replace("terasort", "sort"), bench="sort")))
     assert isinstance(found[0], ImportedRun)
     assert isinstance(found[1], SkippedItem)
-    assert "the id 7 stands also at line 2" in found[1].why
+    assert "the id 7 is also at line 2" in found[1].why
 
 
 def test_tables_that_were_joined_may_repeat_the_header(tmp_path: Path) -> None:

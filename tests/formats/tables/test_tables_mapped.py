@@ -169,7 +169,7 @@ def test_an_open_quote_ends_the_table_aloud(tmp_path: Path) -> None:
 def test_a_quote_that_is_closed_late_tells_how_many_lines_it_took(tmp_path: Path) -> None:
     read = table(tmp_path, 'job,t\n"sort,5\nsort,6\nsort",7,8\nsort,9\n', {"job": "workload", "t": "duration_s"})
     assert [item.where for item in left(read)] == ["results.log:2"]
-    assert "goes on for 3 lines: a quote" in left(read)[0].why
+    assert "continues for 3 lines: a quote" in left(read)[0].why
     assert [item.run.duration_s for item in found(read)] == [9.0]
 
 

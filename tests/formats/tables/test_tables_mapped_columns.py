@@ -124,7 +124,7 @@ def test_columns_tell_what_rows_tell(tmp_path: Path, drawn: Drawn) -> None:
             mine = table_of_rows(block)
         except ColumnsClashError:  # then the runs are stored one by one
             continue
-        assert same(mine, table_of([found.run for found in block.each()]))
+        assert same(mine, table_of([found.run for found in block.runs()]))
 
 
 WIDE = {

@@ -21,7 +21,7 @@ from assay.engines.spark.distribution import SparkDistribution, require
 from assay.engines.spark.engine import SUBMIT
 from assay.errors import EngineError, SpecificationError
 from assay.model import OWN_SPARK
-from assay.repository.dataset import OWN_FOLDER, DatasetStore, LocalStore
+from assay.repository.dataset import METADATA_FOLDER, DatasetStore, LocalStore
 
 LOCAL = "local"
 _TIMEOUT_S = 3600
@@ -56,12 +56,12 @@ class HadoopStore:
 
     def put(self, folder: Path, names: Sequence[str]) -> None:
         """Copy files: tables as whole folders, as each call of the shell takes a JVM's start, then assay's own."""
-        tables = list(dict.fromkeys(name.split("/", 1)[0] for name in names if not name.startswith(OWN_FOLDER)))
-        descriptions = [str(folder / name) for name in names if name.startswith(OWN_FOLDER)]
-        self._shell("-mkdir", "-p", f"{self.address}/{OWN_FOLDER}")
+        tables = list(dict.fromkeys(name.split("/", 1)[0] for name in names if not name.startswith(METADATA_FOLDER)))
+        descriptions = [str(folder / name) for name in names if name.startswith(METADATA_FOLDER)]
+        self._shell("-mkdir", "-p", f"{self.address}/{METADATA_FOLDER}")
         if tables:
             self._shell("-put", "-f", *(str(folder / table) for table in tables), self.address)
-        self._shell("-put", "-f", *descriptions, f"{self.address}/{OWN_FOLDER}")
+        self._shell("-put", "-f", *descriptions, f"{self.address}/{METADATA_FOLDER}")
 
     def remove(self, names: Sequence[str]) -> None:
         """Remove files."""
@@ -91,7 +91,7 @@ def picked(
     spark = require(progress)
     built = programs.require(spark, hadoop_jobs.require(progress), progress)
     with tempfile.TemporaryDirectory(prefix="assay-picked-") as scratch:
-        here, name = Path(scratch) / "runs", f"{OWN_FOLDER}/asked-{uuid.uuid4().hex}"
+        here, name = Path(scratch) / "runs", f"{METADATA_FOLDER}/asked-{uuid.uuid4().hex}"
         dataset = address.rstrip("/") if "://" in address else f"file://{Path(address).absolute()}"
         target = f"{dataset}/{name}"
         lines = "\n".join("\t".join((fact, *levels)) for fact, levels in where.items())

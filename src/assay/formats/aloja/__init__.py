@@ -1,1 +1,1 @@
-"""What the ALOJA platform left: tables, dumps, run folders."""
+"""Import results of the ALOJA platform: tables, dumps, run folders."""

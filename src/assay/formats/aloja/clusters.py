@@ -43,7 +43,7 @@ _ON_PREMISE: Final = frozenset({"on-premise", "onprem"})
 
 @dataclass(frozen=True, slots=True)
 class AlojaCluster:
-    """One cluster. What the list does not tell is None or empty, and named in ``absent`` when a cell can't be used."""
+    """One cluster. Unknown values are None or empty; ``absent`` names those whose cell can't be used."""
 
     name: str
     cluster_id: int | None
@@ -57,9 +57,9 @@ class AlojaCluster:
     cores: int | None
     """Of one node."""
     ram_gb: float | None
-    """Of one node, in ALOJA's own gigabytes (2^30 or 10^9 bytes: it is not told)."""
+    """Memory of one node, in ALOJA's gigabytes (2^30 or 10^9 bytes: unknown)."""
     cost_usd_per_h: float | None
-    """The whole cluster without the surcharges below. 0 where ALOJA's file says so: it knew no price."""
+    """Price of the whole cluster without the surcharges below. 0: ALOJA knew no price."""
     cost_remote_disk_usd_per_h: float | None
     """For each remote disk, on premises for each SATA disk; for the whole cluster, not per node."""
     cost_ssd_usd_per_h: float | None
@@ -111,7 +111,7 @@ def parse_clusters(text: str, source: str = FILE_NAME) -> list[AlojaCluster]:
                 raise FormatError(f"has {len(cells)} cells where the header has {len(header)}", where=where)
             cluster = _Row(dict(zip(header, cells, strict=True)), where).cluster()
             if cluster.name in names:
-                raise FormatError(f"the cluster {cluster.name!r} stands also at {names[cluster.name]}", where=where)
+                raise FormatError(f"the cluster {cluster.name!r} is also at {names[cluster.name]}", where=where)
             names[cluster.name] = where
             clusters.append(cluster)
     except csv.Error as error:

@@ -1,4 +1,4 @@
-"""What ALOJA's codes mean: disks, networks, compression, benchmark suites, and the Hadoop parameters behind columns.
+"""Translate ALOJA's codes: disks, networks, compression, benchmark suites, and columns of Hadoop parameters.
 
 In: the texts of ALOJA's tables and folder names. Out: layout names with words, and engine parameters under Hadoop's
 current names (bytes, counts). Sources: ALOJA's own scripts (github Aloja/aloja, ``cluster_functions.sh``,
@@ -24,7 +24,7 @@ COMPRESS: Final = "mapreduce.map.output.compress"
 CODEC: Final = "mapreduce.map.output.compress.codec"
 _INT_MAX: Final = 2**31 - 1
 _REPLICATION_MAX: Final = 512
-"""Hadoop's own bound, dfs.replication.max."""
+"""Hadoop's limit, dfs.replication.max."""
 _BLOCK_MIB_MAX: Final = 2**20
 """1 TiB; a larger number is no block size in MiB, and most likely one in bytes."""
 _DECIMAL_BLOCKS: Final = {
@@ -74,34 +74,34 @@ def network(code: str) -> str:
 
 
 def layout_words(code: str) -> str | None:
-    """Return what a disk code stands for; None when ALOJA's scripts do not explain it."""
+    """Return the meaning of a disk code; None if ALOJA's scripts do not explain it."""
     if code == RAM_DISK:
         return "HDFS and intermediate data on a RAM disk"
-    found = layout_code.parse(code)
-    if found is None:
+    layout = layout_code.parse(code)
+    if layout is None:
         return None
-    device = "NFS mount" if found.family == "NFS" else _DEVICES[found.kind]
-    if found.single:
+    device = "NFS mount" if layout.family == "NFS" else _DEVICES[layout.kind]
+    if layout.single:
         return f"HDFS and intermediate data on one {device}"
-    many = f"{found.disks} {device}{'s' if found.disks != 1 else ''}"
-    if found.more is None:
+    many = f"{layout.disks} {device}{'s' if layout.disks != 1 else ''}"
+    if layout.more is None:
         return f"HDFS on {many}, intermediate data on the first of them"
-    one = f"one {'local ' if found.kind == layout_code.REMOTE else ''}{_DEVICES[found.more]}"
+    one_device = f"one {'local ' if layout.kind == layout_code.REMOTE else ''}{_DEVICES[layout.more]}"
     return {
-        Beside.INTERMEDIATE: f"HDFS on {many}, intermediate data on {one}",
-        Beside.HDFS: f"HDFS on {one}, intermediate data on {many}",
-        Beside.BOTH: f"HDFS and intermediate data on {many} and {one}",
-    }[found.beside or Beside.INTERMEDIATE]
+        Beside.INTERMEDIATE: f"HDFS on {many}, intermediate data on {one_device}",
+        Beside.HDFS: f"HDFS on {one_device}, intermediate data on {many}",
+        Beside.BOTH: f"HDFS and intermediate data on {many} and {one_device}",
+    }[layout.beside or Beside.INTERMEDIATE]
 
 
 def remarks(row: Mapping[str, str]) -> tuple[CodedWarning, ...]:
-    """Return what else ALOJA says of a run, by the columns ``filter``, ``outlier`` and ``exec_type``."""
+    """Return ALOJA's remarks on a run from the columns ``filter``, ``outlier`` and ``exec_type``."""
     labels = {"filter": "ALOJA's views leave it out (filter)", "outlier": "ALOJA's prediction calls it an outlier"}
-    found = [words for column, words in labels.items() if known(row.get(column, "")) not in ("", "0")]
+    problems = [words for column, words in labels.items() if known(row.get(column, "")) not in ("", "0")]
     kind = known(row.get("exec_type", ""))
     if kind not in ("", "default"):
-        found.append(f"ALOJA's type of execution is {kind!r}")
-    return tuple(CodedWarning(WarningCode.FLAGGED, words) for words in found)
+        problems.append(f"ALOJA's type of execution is {kind!r}")
+    return tuple(CodedWarning(WarningCode.FLAGGED, words) for words in problems)
 
 
 def suite(bench_type: str) -> str:
@@ -119,12 +119,12 @@ def parameters(columns: Mapping[str, str]) -> dict[str, str]:
     reduce slots as map slots, a sort buffer of 10 MiB times the sort factor) is not repeated. Raises ValueError, with
     words for the user, when a value can't be meant.
     """
-    found = {}
+    values = {}
     for column, (name, factor, most) in COUNTS.items():
         value = _count(column, columns.get(column, ""), most)
         if value:
-            found[name] = str((_DECIMAL_BLOCKS.get(value) if name == BLOCK_SIZE else None) or value * factor)
-    return found | _compression(columns.get("comp", ""))
+            values[name] = str((_DECIMAL_BLOCKS.get(value) if name == BLOCK_SIZE else None) or value * factor)
+    return values | _compression(columns.get("comp", ""))
 
 
 def _count(column: str, text: str, most: int) -> int:

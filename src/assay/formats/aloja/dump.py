@@ -1,12 +1,12 @@
-"""Takes the runs out of a dump of ALOJA's MySQL database: execs, with their tasks, phases and traces.
+"""Read runs from a dump of ALOJA's MySQL database: execs, with their tasks, phases and traces.
 
 In: what mysqldump writes of the tables ``execs clusters JOB_tasks JOB_status SAR_cpu SAR_block_devices SAR_memory_util
 SAR_net_devices VMSTATS BWM BWM2`` (schema: ``shell/common/create_db.sh`` of github.com/Aloja/aloja). Out: one
 :class:`ImportedRun` for each row of ``execs`` that is sound. All dates in these tables are UTC.
 
 Dumps of ALOJA's tests are cut (LIMIT 10) and edited by hand so that rows of one run carry another one's number. So
-everything is held against everything else: a row whose figures contradict each other or its own folder's name is left,
-and tasks and samples are taken only when they lie within their run. Tasks that ran before the run began are those of
+figures are checked against each other: a row that contradicts itself or its folder's name is skipped,
+and tasks and samples are taken only from within their run. Tasks that ran before the run began are those of
 its preparation, whose job history ALOJA imported along with it.
 """
 
@@ -51,15 +51,15 @@ INVALID: Final = "ALOJA's table marks it invalid"
 
 @dataclass(slots=True)
 class _Leavings:
-    """Counts the rows that were left for one reason, so that ten thousand rows of one fault make one message."""
+    """Counts skipped rows by reason, so that ten thousand rows with one fault give one message."""
 
     first: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
 
     def add(self, table: str, where: str, why: str) -> None:
-        place, count = self.first.get((table, why), (where, 0))
-        self.first[table, why] = place, count + 1
+        where_first, count = self.first.get((table, why), (where, 0))
+        self.first[table, why] = where_first, count + 1
 
-    def told(self) -> Iterator[SkippedItem]:
+    def items(self) -> Iterator[SkippedItem]:
         for (table, why), (where, count) in self.first.items():
             yield SkippedItem(where, f"{table}: rows that {why}: {count}")
 
@@ -75,7 +75,7 @@ class _Dump:
     samples: dict[str, list[DumpRow]] = field(default_factory=lambda: defaultdict(list))
 
     def collect(self, source: Source) -> Iterator[SkippedItem]:
-        """Sort the rows in, and yield what can't be read."""
+        """Collect the rows, and yield those that can't be read."""
         for row in rows_of(source.text(), source=source.name, tables=_TABLES):
             if not isinstance(row, DumpRow):
                 yield SkippedItem(f"{source.name}:{row.line}", f"{row.table}: {row.why}" if row.table else row.why)
@@ -122,7 +122,7 @@ class _Times:
     """Where the start was read, or why it is not known."""
 
     def after_s(self, written: str | None) -> float | None:
-        """Return a date in seconds from the run's start; None when either is not told."""
+        """Return a date in seconds from the run's start; None if either is unknown."""
         date = _date(written)
         return None if date is None or self.start is None else (date - self.start).total_seconds()
 
@@ -131,7 +131,7 @@ class _Times:
 
 
 def _date(written: str | None) -> datetime | None:
-    """Return a date of MySQL, which is UTC here; None for NULL and for zero, which stand for "not told"."""
+    """Return a date of MySQL, which is UTC here; None for NULL and for zero, which mean "unknown"."""
     if not written or written.startswith("0000-00-00"):
         return None
     try:
@@ -141,7 +141,7 @@ def _date(written: str | None) -> datetime | None:
 
 
 def _times(row: Mapping[str, str]) -> _Times:
-    """Return when a row of execs says that it ran. Raises :class:`FormatError` when it can't be so."""
+    """Return the start and duration of a row of execs. Raises :class:`FormatError` for a contradiction."""
     written = row.get("exe_time", "")
     try:
         duration_s = float(written)
@@ -153,12 +153,12 @@ def _times(row: Mapping[str, str]) -> _Times:
     if start and end and abs((end - start).total_seconds() - duration_s) > DISAGREEMENT_S:
         raise FormatError(f"exe_time is {written} s, but it ran from {start:%F %T} to {end:%F %T}")
     folder = FolderName.of(row.get("exec", ""))
-    told = started(row.get("start_time", ""), row.get("end_time", ""), duration_s, folder, has_start=True)
-    return _Times(datetime.fromisoformat(told.at) if told.at else None, duration_s, told.source)
+    start_time = started(row.get("start_time", ""), row.get("end_time", ""), duration_s, folder, has_start=True)
+    return _Times(datetime.fromisoformat(start_time.at) if start_time.at else None, duration_s, start_time.source)
 
 
 def _tasks(rows: list[DumpRow], times: _Times, leavings: _Leavings, name: str) -> tuple[Task, ...]:
-    found = []
+    tasks = []
     for row in rows:
         texts = row.texts()
         where = f"{name}:{row.line}"
@@ -172,12 +172,12 @@ def _tasks(rows: list[DumpRow], times: _Times, leavings: _Leavings, name: str) -
             leavings.add(row.table, where, error.message)
             continue
         if times.holds(task.start_s, task.end_s):
-            found.append(task)
+            tasks.append(task)
         else:
             before = task.start_s < 0 and task.end_s <= 0
-            why = "ended before their run began (its preparation, or another's)" if before else "lie outside their run"
+            why = "ended before their run began (its preparation, or another's)" if before else "are outside their run"
             leavings.add(row.table, where, why)
-    return tuple(found)
+    return tuple(tasks)
 
 
 def _status_phases(rows: list[DumpRow], times: _Times, leavings: _Leavings, name: str) -> tuple[Phase, ...]:
@@ -192,7 +192,7 @@ def _status_phases(rows: list[DumpRow], times: _Times, leavings: _Leavings, name
         if t_s is not None and times.holds(t_s, t_s):
             timed.append((t_s, texts))
         else:
-            leavings.add(row.table, f"{name}:{row.line}", "lie outside their run or have no date")
+            leavings.add(row.table, f"{name}:{row.line}", "are outside their run or have no date")
     return phases_of_status(timed, times.duration_s)
 
 
@@ -225,7 +225,7 @@ def _sample_s(table: str, row: Mapping[str, str], times: _Times) -> float:
 
 
 def _cluster(row: Mapping[str, str], clusters: Mapping[str, Mapping[str, str]]) -> tuple[str, int | None]:
-    """Return the cluster's name and the cores of each node, as far as told."""
+    """Return the cluster's name and the cores of each node, if recorded."""
     cluster = clusters.get(row.get("id_cluster", ""), {})
     cores = known(cluster.get("vm_cores", ""))
     whole = cores.isascii() and cores.isdigit() and 0 < len(cores) <= 4 and int(cores) > 0
@@ -235,7 +235,7 @@ def _cluster(row: Mapping[str, str], clusters: Mapping[str, Mapping[str, str]]) 
 
 
 def _valid(row: Mapping[str, str]) -> bool:
-    """Return ALOJA's label; its schema sets 1 where nobody judged. Raises ValueError when it is neither 0 nor 1."""
+    """Return ALOJA's label; its schema defaults to 1. Raises ValueError for a label other than 0 and 1."""
     label = row.get("valid", "1")
     if label not in ("0", "1"):
         raise ValueError(f"valid is {label!r}, which is neither 0 nor 1")
@@ -243,12 +243,12 @@ def _valid(row: Mapping[str, str]) -> bool:
 
 
 def _workload_parameters(row: Mapping[str, str]) -> dict[str, str]:
-    told = {
+    values = {
         "suite": suite(row.get("bench_type", "")),
         "datasize": known(row.get("datasize", "")),
         "scale": known(row.get("scale_factor", "")),
     }
-    return {name: text for name, text in told.items() if text}
+    return {name: text for name, text in values.items() if text}
 
 
 def _environment(cluster: str, cores: int | None, row: Mapping[str, str]) -> dict[str, Any]:
@@ -262,7 +262,7 @@ def _environment(cluster: str, cores: int | None, row: Mapping[str, str]) -> dic
     return {"cluster": {key: fact for key, fact in facts.items() if fact is not None}}
 
 
-def _one(number: str, dump: _Dump, leavings: _Leavings, name: str) -> ImportedRun | SkippedItem:
+def _run_of(number: str, dump: _Dump, leavings: _Leavings, name: str) -> ImportedRun | SkippedItem:
     source_row = dump.execs[number]
     row, where = source_row.texts(), f"{name}:{source_row.line}"
     subject = f"execs: id_exec {number}"
@@ -316,11 +316,11 @@ def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
     if not dump.execs:
         raise FormatError("holds no row of ALOJA's table execs", where=source.name)
     for number in dump.execs:
-        found = _one(number, dump, leavings, source.name)
-        if isinstance(found, SkippedItem) and (rows := dump.belonging(number)):
-            found = SkippedItem(found.where, f"{found.why}; its rows of other tables are left with it: {rows}")
-        yield found
-    yield from leavings.told()
+        item = _run_of(number, dump, leavings, source.name)
+        if isinstance(item, SkippedItem) and (rows := dump.belonging(number)):
+            item = SkippedItem(item.where, f"{item.why}; its rows of other tables are left with it: {rows}")
+        yield item
+    yield from leavings.items()
     yield from dump.orphans(source.name)
 
 

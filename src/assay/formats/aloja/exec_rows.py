@@ -1,4 +1,4 @@
-"""What a line of one of ALOJA's tables of runs means: its cells as the run that they tell, or why they tell none.
+"""Convert a line of one of ALOJA's tables of runs into a run, or into the reason to skip it.
 
 In: a table's header and its lines. Out: one run a row. Formats and their traps: docs/import-aloja.md. Rows are taken
 apart line by line, so that a stray quotation mark costs one row and not the rest of the file; what rows have in common
@@ -113,35 +113,35 @@ _CLUSTER: Final = (
     "service_type",
 )
 _KEY: Final = ("id", "bench", "duration", "net", "disk", *ENGINE_FIELDS, "cluster", "cluster_name", "bench_type")
-"""What makes a row without a folder's name the run that it is: ids alone start anew in each of ALOJA's databases."""
+"""The key of a row without a folder's name: ids are not enough, as they restart in each of ALOJA's databases."""
 _NUMBER: Final = re.compile(r"\d{1,12}(\.\d{1,12})?", re.ASCII)
 ZEROS: Final = re.compile(r"(?<=\d)[.,]0+$|(?<=[.,]\d)0+$", re.MULTILINE)
-"""Zeros that say nothing, at the end of a cell or, where many cells are one text, of a line."""
+"""Insignificant zeros at the end of a cell or, where many cells are one text, of a line."""
 _VALID: Final = {"1": True, "true": True, "0": False, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
 class ExecHeader:
-    """A table's first line: how cells are parted, and which cell is which field."""
+    """A table's first line: its delimiter, and the column of each field."""
 
     text: str
     delimiter: str
     width: int
-    places: Mapping[str, int]
+    column_numbers: Mapping[str, int]
 
     def cell(self, name: str) -> Callable[[Sequence[str]], str]:
-        """Return a function from a row's cells to the field's text; empty when the table has no such column."""
-        return itemgetter(self.places[name]) if name in self.places else _empty
+        """Return a function from a row's cells to the field's text; the text is empty if the table lacks the column."""
+        return itemgetter(self.column_numbers[name]) if name in self.column_numbers else _empty
 
 
 def header_of(line: str) -> ExecHeader | None:
-    """Return the header that ``line`` is; None when it is none of ALOJA's."""
+    """Parse a header; None if it is not one of ALOJA's."""
     for delimiter in _DELIMITERS:
         cells = [cell.strip() for cell in cells_of(line, delimiter) or ()]
         keys = [_NAMES.get(re.sub(r"[^a-z0-9]", "", cell.lower()), "") for cell in cells]
         named = [key for key in keys if key]
         if set(named) >= _NEEDED and len(set(named)) == len(named):
-            return ExecHeader(line, delimiter, len(cells), {key: place for place, key in enumerate(keys) if key})
+            return ExecHeader(line, delimiter, len(cells), {key: number for number, key in enumerate(keys) if key})
     return None
 
 
@@ -161,20 +161,20 @@ def cells_of(line: str, delimiter: str) -> list[str] | None:
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """Takes some of a row's cells, by field; what a table has no column for is left out."""
+    """Picks some of a row's cells by field; fields without a column are left out."""
 
     names: tuple[str, ...]
-    places: tuple[int, ...]
+    column_numbers: tuple[int, ...]
     cells: Callable[[Sequence[str]], tuple[str, ...]]
 
     @classmethod
     def of(cls, header: ExecHeader, names: Sequence[str]) -> Picked:
-        """Return what takes those of ``names`` that the table has."""
-        found = tuple(name for name in names if name in header.places)
-        places = tuple(header.places[name] for name in found)
-        if len(places) < 2:  # itemgetter then returns no tuple
-            return cls(found, places, lambda cells: tuple(cells[place] for place in places))
-        return cls(found, places, itemgetter(*places))
+        """Return a picker of those fields that the table has."""
+        present = tuple(name for name in names if name in header.column_numbers)
+        column_numbers = tuple(header.column_numbers[name] for name in present)
+        if len(column_numbers) < 2:  # itemgetter then returns no tuple
+            return cls(present, column_numbers, lambda cells: tuple(cells[number] for number in column_numbers))
+        return cls(present, column_numbers, itemgetter(*column_numbers))
 
     def fields(self, cells: tuple[str, ...]) -> dict[str, str]:
         """Return the cells by field."""
@@ -183,28 +183,28 @@ class Picked:
 
 def _in_place(header: ExecHeader, names: Sequence[str]) -> list[str]:
     """Return those of ``names`` that the table has, in the order of its columns."""
-    return sorted((name for name in names if name in header.places), key=header.places.__getitem__)
+    return sorted((name for name in names if name in header.column_numbers), key=header.column_numbers.__getitem__)
 
 
 @dataclass(frozen=True, slots=True)
 class _JoinedCluster:
-    """The cluster of a run, with the environment that tells of it."""
+    """The cluster of a run, with the environment that describes it."""
 
     joined: Joined
     environment: dict[str, Any]
 
 
 class ExecTable:
-    """One table while it is read. What rows share is made once: rows that are equal in it get the same objects."""
+    """One table while it is read. Rows with equal cells share the same parsed objects."""
 
     def __init__(self, name: str, header: ExecHeader, clusters: Clusters, before: Sequence[ExecTable]) -> None:
         self.name = name
         self.header = header
         self.clusters = clusters
         self.before = before
-        """The tables that were read before it."""
+        """Tables that were read before this one."""
         self.taken: dict[str, int] = {}
-        """Key to line of the runs that were taken."""
+        """Key to line of each run that was taken."""
         self.ids: dict[str, int] = {}
         self.key = Picked.of(header, _KEY)
         self.labels = Picked.of(header, _in_place(header, _LABELS))
@@ -212,14 +212,14 @@ class ExecTable:
         self.cluster = Picked.of(header, _in_place(header, _CLUSTER))
         self.label_of = cache(self._labelled)
         self.parameters_of = cache(self._parameters)
-        self.place_of = cache(self._place)
-        self.sources_of = cache(partial(_sources, labelled="valid" in header.places))
+        self.cluster_of = cache(self._join_cluster)
+        self.sources_of = cache(partial(_sources, labelled="valid" in header.column_numbers))
         self.duration_of = cache(partial(_duration, delimiter=header.delimiter))
 
     def rows(self, text: str) -> Iterator[ImportedRun | SkippedItem]:
-        """Yield what each line is, but for blank ones and headers that stand again where tables were joined."""
+        """Yield each line's run or the reason to skip it; blank lines and repeated headers are passed over."""
         header = self.header
-        own = [header.cell(name) for name in ("id", "exec", "duration", "start", "end", "cost")]
+        cell_readers = [header.cell(name) for name in ("id", "exec", "duration", "start", "end", "cost")]
         for number, ended in enumerate(text.split("\n"), start=1):
             line = ended.rstrip("\r")
             if not line or line == header.text or not line.strip():
@@ -227,28 +227,28 @@ class ExecTable:
             where = f"{self.name}:{number}"
             try:
                 cells = self.cells(line)
-                yield self._found(where, number, cells, [cell(cells) for cell in own])
+                yield self._run(where, number, cells, [cell(cells) for cell in cell_readers])
             except ValueError as error:
                 yield SkippedItem(where, str(error))
 
     def cells(self, line: str) -> list[str]:
-        """Return a line's cells. Raises ValueError, in words, when they are not those of a row."""
-        found = cells_of(line, self.header.delimiter)
-        if found is None:
+        """Return a line's cells. Raises ValueError with the reason if they are no row."""
+        row_cells = cells_of(line, self.header.delimiter)
+        if row_cells is None:
             raise ValueError("its quotation marks do not pair")
-        if len(found) != self.header.width:
-            raise ValueError(f"has {len(found)} cells where the header has {self.header.width}")
-        return found
+        if len(row_cells) != self.header.width:
+            raise ValueError(f"has {len(row_cells)} cells where the header has {self.header.width}")
+        return row_cells
 
-    def _found(self, where: str, number: int, cells: list[str], own: list[str]) -> ImportedRun:
-        """Return a row's run. Raises ValueError, in words, when it can't be taken."""
-        identity, exec_name, duration, start, end, cost = own
+    def _run(self, where: str, number: int, cells: list[str], texts: list[str]) -> ImportedRun:
+        """Return a row's run. Raises ValueError with the reason to skip it."""
+        identity, exec_name, duration, start, end, cost = texts
         folder = FolderName.of(exec_name)
         duration_s = self.duration_of(duration)
         label = self.label_of(self.labels.cells(cells))
         parameters = self.parameters_of(self.engine.cells(cells))
-        place = self.place_of(self.cluster.cells(cells), folder.place)
-        when = started(start, end, duration_s, folder, has_start="start" in self.header.places)
+        cluster = self.cluster_of(self.cluster.cells(cells), folder.location)
+        when = started(start, end, duration_s, folder, has_start="start" in self.header.column_numbers)
         key = folder.text or " ".join(map(plain, self.key.cells(cells)))
         if folder.text or identity.strip():  # else two equal rows may be two runs
             self.take(key, identity.strip(), number)
@@ -259,36 +259,36 @@ class ExecTable:
             source_id=codes.known(identity)[:SOURCE_ID_LENGTH_MAX],
             duration_s=duration_s,
             started_at=when.at,
-            cluster=place.joined.name,
+            cluster=cluster.joined.name,
             parameters=parameters,
-            environment=place.environment,
-            warnings=label.warnings + place.joined.warnings + when.warnings + remarks,
-            sources=self.sources_of(when.source, place.joined.source),
+            environment=cluster.environment,
+            warnings=label.warnings + cluster.joined.warnings + when.warnings + remarks,
+            sources=self.sources_of(when.source, cluster.joined.source),
             metrics={} if dollars is None else {"aloja_cost_usd": dollars},
         )
         return ImportedRun(key, where, run)
 
     def dollars(self, cost: str) -> float | None:
-        """Return what a cell says that the run cost; None when it says nothing, or no number."""
+        """Return the run's cost in dollars from a cell; None without a number."""
         return _number(cost, self.header.delimiter) if cost else None
 
     def take(self, key: str, identity: str, number: int) -> None:
-        """Note that a line's run is taken. Raises ValueError, in words, when it was before, or its id was."""
+        """Note that a line's run is taken. Raises ValueError if the run or its id was taken before."""
         for table in (*self.before, self):
             if key in table.taken:
-                raise ValueError(f"the same run stands at {table.name}:{table.taken[key]}")
+                raise ValueError(f"the same run is at {table.name}:{table.taken[key]}")
         if identity and self.ids.setdefault(identity, number) != number:
             raise ValueError(
-                f"the id {identity} stands also at line {self.ids[identity]}, for another run: which is right?"
+                f"the id {identity} is also at line {self.ids[identity]}, for another run: which is right?"
             )
         self.taken[key] = number
 
     def are_new(self, keys: Mapping[str, int]) -> bool:
-        """Return whether none of the runs of these keys was taken, here or in a table before."""
+        """Return whether no run with one of these keys was taken, here or in an earlier table."""
         return all(table.taken.keys().isdisjoint(keys) for table in (*self.before, self))
 
     def _labelled(self, cells: tuple[str, ...]) -> Run:
-        """Return the run that all rows with these labels are copies of."""
+        """Return the run that all rows with these labels copy."""
         fields = self.labels.fields(cells)
         workload = known_name(codes.known(fields["bench"]).lower())
         if not workload:
@@ -317,9 +317,9 @@ class ExecTable:
     def _parameters(self, cells: tuple[str, ...]) -> dict[str, str]:
         return codes.parameters(self.engine.fields(cells))
 
-    def _place(self, cells: tuple[str, ...], place: str) -> _JoinedCluster:
+    def _join_cluster(self, cells: tuple[str, ...], location: str) -> _JoinedCluster:
         fields = self.cluster.fields(cells)
-        joined = self.clusters.join(fields, place)
+        joined = self.clusters.join(fields, location)
         code = codes.layout_name(fields["disk"])
         facts = dict(joined.facts)
         if devices := devices_of_code(code):
@@ -331,33 +331,33 @@ class ExecTable:
 
 @lru_cache(maxsize=100_000)
 def plain(cell: str) -> str:
-    """Return a cell of a key as it is compared: ``808.000`` and ``808`` are one time."""
+    """Normalise a cell of a key: ``808.000`` and ``808`` are the same time."""
     return ZEROS.sub("", cell.strip())
 
 
 def doubts(label: Run, duration_s: float, folder: FolderName) -> tuple[CodedWarning, ...]:
-    """Return what speaks against a row."""
-    found: tuple[CodedWarning, ...] = ()
+    """Return the doubts about a row."""
+    warnings: tuple[CodedWarning, ...] = ()
     if duration_s < VALID_MIN_S and label.status is RunStatus.VALID:
         words = f"ALOJA calls it valid, though no run that it calls so is under {VALID_MIN_S:.0f} s"
-        found = (CodedWarning(WarningCode.FLAGGED, words),)
+        warnings = (CodedWarning(WarningCode.FLAGGED, words),)
     differ = folder.differences(label)
-    return (*found, CodedWarning(WarningCode.SOURCES_DIFFER, differ)) if differ else found
+    return (*warnings, CodedWarning(WarningCode.SOURCES_DIFFER, differ)) if differ else warnings
 
 
 def _sources(when: str, cluster: str, labelled: bool) -> dict[str, str]:
-    told = "the table's column valid"
+    from_column = "the table's column valid"
     untold = "the table has no column valid: ALOJA exports valid runs only"
     return {
         "duration_s": "exe_time of ALOJA's table: the benchmark's wall time, in whole seconds",
         "started_at": when,
-        "status": told if labelled else untold,
+        "status": from_column if labelled else untold,
         "cluster": cluster,
     }
 
 
 def _number(text: str, delimiter: str) -> float | None:
-    """Return a number; with another delimiter than a comma, decimals may follow a comma. None when it is none."""
+    """Return a number; None for other texts. If the delimiter is no comma, a comma may start the decimals."""
     text = text.strip()
     if delimiter != ",":
         text = text.replace(",", ".")
@@ -365,7 +365,7 @@ def _number(text: str, delimiter: str) -> float | None:
 
 
 def _duration(text: str, delimiter: str) -> float:
-    """Return a duration in seconds. Raises ValueError when it is none that a run can have."""
+    """Return a duration in seconds. Raises ValueError for a duration that no run can have."""
     if not codes.known(text):
         raise ValueError("has no duration")
     seconds = _number(text, delimiter)

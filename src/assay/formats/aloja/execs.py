@@ -1,10 +1,10 @@
 """Imports ALOJA's tables of runs: its ``execs`` table as CSV, and the wider table that its learning tools exchange.
 
-In: CSV files whose columns may stand in any order (``id_exec,id_cluster,exec,bench,exe_time,...`` or
-``ID,Benchmark,Exe.Time,Net,Disk,...``), with the list of clusters among them or beside them. Out: one run a row, one by
-one or as columns. Durations are seconds, ``blk_size`` is MiB; times are UTC.
+In: CSV files with columns in any order (``id_exec,id_cluster,exec,bench,exe_time,...`` or
+``ID,Benchmark,Exe.Time,Net,Disk,...``), with the list of clusters among them or in the same folder. Out: one run per
+row, one by one or as columns. Durations are seconds, ``blk_size`` is MiB; times are UTC.
 
-Formats and their traps: docs/import-aloja.md. What a row means stands in :mod:`assay.formats.aloja.exec_rows`.
+Formats and their traps: docs/import-aloja.md. :mod:`assay.formats.aloja.exec_rows` parses a row.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +35,7 @@ def recognises(name: str, head: bytes) -> bool:
 
 
 def read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
-    """Yield the runs of all tables, and what could not be taken. Lists of clusters name the clusters of all tables."""
+    """Yield the runs of all tables, and skipped lines. Lists of clusters apply to all tables."""
     return _read(sources, ExecTable.rows)
 
 
@@ -60,8 +60,8 @@ def _read(
             yield SkippedItem(error.where or source.name, error.message)
     before: list[ExecTable] = []
     for source, text, header in tables:
-        beside = [] if lists else _beside(source)
-        table = ExecTable(source.name, header, Clusters(clusters or beside), tuple(before))
+        listed_clusters = [] if lists else _clusters_next_to(source)
+        table = ExecTable(source.name, header, Clusters(clusters or listed_clusters), tuple(before))
         yield from runs_of(table, text)
         before.append(table)
     if lists and not tables:
@@ -94,8 +94,8 @@ def _sorted_out(
     return tables, lists, unread
 
 
-def _beside(source: Source) -> list[AlojaCluster]:
-    """Return the clusters that a list beside the table names; none when there is no such list or it can't be used."""
+def _clusters_next_to(source: Source) -> list[AlojaCluster]:
+    """Return the clusters of the list in the table's folder; empty without a usable list."""
     path = source.path.parent / FILE_NAME
     try:
         return parse_clusters(Source(path, path.name).text(), path.name) if path.is_file() else []

@@ -64,15 +64,15 @@ class _Folder:
     name: FolderConfiguration
     files: dict[str, Source] = field(default_factory=dict)
 
-    def own(self, bench: str) -> dict[str, Source]:
-        """Return the files below the benchmark's own folder, by their path below that."""
+    def sources_of(self, bench: str) -> dict[str, Source]:
+        """Return the files below a benchmark's folder, by their path below it."""
         begin = f"{bench}/"
         return {path.removeprefix(begin): source for path, source in self.files.items() if path.startswith(begin)}
 
 
 @dataclass(frozen=True, slots=True)
 class _FolderColumns:
-    """The configuration of a folder under the names of ALOJA's columns, and what else is told of it."""
+    """The configuration of a folder under the names of ALOJA's columns, with its engine version and data size."""
 
     columns: Mapping[str, str]
     engine_version: str = ""
@@ -80,8 +80,8 @@ class _FolderColumns:
     scale: str = ""
 
 
-def _place(path: str) -> tuple[str, str] | None:
-    """Return a path up to its run folder, and what is below it; None when it lies in none."""
+def _run_folder_of(path: str) -> tuple[str, str] | None:
+    """Split a path into its run folder and the path below it; None outside a run folder."""
     parts = PurePosixPath(path).parts
     for at, part in enumerate(parts[:-1]):
         if FolderName.of(part).configuration():
@@ -90,17 +90,17 @@ def _place(path: str) -> tuple[str, str] | None:
 
 
 def _recognises(name: str, _: bytes) -> bool:
-    return _place(name) is not None
+    return _run_folder_of(name) is not None
 
 
 def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
     folders: dict[str, _Folder] = {}
     for source in sources:
-        place = _place(source.name) or _place(source.path.absolute().as_posix())
-        if place is None:
-            yield SkippedItem(source.name, "lies in no folder that is named as ALOJA names those of its runs")
+        location = _run_folder_of(source.name) or _run_folder_of(source.path.absolute().as_posix())
+        if location is None:
+            yield SkippedItem(source.name, "is not in a folder with the name of an ALOJA run")
             continue
-        whole, below = place
+        whole, below = location
         text = whole.rpartition("/")[2]
         name = FolderName.of(text).configuration()
         if name is not None:
@@ -110,38 +110,40 @@ def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
 
 
 def _runs(folder: _Folder) -> Iterator[ImportedRun | SkippedItem]:
-    """Yield the runs of one folder: those with a time of their own, then those that only job histories tell of."""
+    """Yield the runs of one folder: first those with a recorded time, then those with only a job history."""
     config: dict[str, tuple[int, str]] = {}
-    told_in, executions = "", list[Execution | Unread]()
+    timed_in, executions = "", list[Execution | Unread]()
     log = next((source for path, source in folder.files.items() if path.startswith(f"log_{folder.text}.log")), None)
     try:
         if (source := folder.files.get(_CONFIG)) is not None:
-            config, told_in = variables(source.text()), source.name
+            config, timed_in = variables(source.text()), source.name
             executions = list(executions_of_config(config))
         if log is not None and not executions:
             conf = folder.text.partition("_conf_")[2]
-            executions, told_in = list(executions_of_log(log.text(), f"conf_{conf}")), log.name
+            executions, timed_in = list(executions_of_log(log.text(), f"conf_{conf}")), log.name
     except FormatError as error:
         yield SkippedItem(error.where or folder.text, error.message)
-    told = _told(folder, config)
-    timed = [each for each in executions if isinstance(each, Execution)]
-    for each in executions:
-        if isinstance(each, Execution):
-            once = sum(other.bench == each.bench for other in timed) == 1
-            yield from _run(folder, told, each, f"{told_in}:{each.line}", own=folder.own(each.bench) if once else {})
+    columns = _columns_of(folder, config)
+    timed = [item for item in executions if isinstance(item, Execution)]
+    for item in executions:
+        if isinstance(item, Execution):
+            once = sum(other.bench == item.bench for other in timed) == 1
+            yield from _run(
+                folder, columns, item, f"{timed_in}:{item.line}", sources=folder.sources_of(item.bench) if once else {}
+            )
         else:
-            yield SkippedItem(f"{told_in}:{each.line}", each.why)
-    named = {each.bench for each in timed}
+            yield SkippedItem(f"{timed_in}:{item.line}", item.why)
+    named = {item.bench for item in timed}
     benches = dict.fromkeys(path.split("/")[0] for path in folder.files if "/" in path)
     for bench in benches:
-        if bench not in named and any(is_history(path) for path in folder.own(bench)):
-            yield from _run_of_jobs(folder, told, bench)
+        if bench not in named and any(is_history(path) for path in folder.sources_of(bench)):
+            yield from _run_of_jobs(folder, columns, bench)
     if not executions and not benches:
         yield SkippedItem(folder.text, "holds neither a log with times nor a benchmark's folder with job histories")
 
 
-def _told(folder: _Folder, config: Mapping[str, tuple[int, str]]) -> _FolderColumns:
-    """Return the configuration: what config.sh says, and else what the folder's name does."""
+def _columns_of(folder: _Folder, config: Mapping[str, tuple[int, str]]) -> _FolderColumns:
+    """Return the configuration from config.sh, or from the folder's name where config.sh has none."""
     values = {name: plain(written) for name, (_, written) in config.items()}
     columns = dict(folder.name.values)
     for column, variable in _VARIABLES.items():
@@ -158,30 +160,30 @@ def _told(folder: _Folder, config: Mapping[str, tuple[int, str]]) -> _FolderColu
 
 
 def _run(
-    folder: _Folder, told: _FolderColumns, execution: Execution, where: str, own: Mapping[str, Source]
+    folder: _Folder, columns: _FolderColumns, execution: Execution, where: str, sources: Mapping[str, Source]
 ) -> Iterator[ImportedRun | SkippedItem]:
-    """Yield one benchmark's run, and what of its files could not be read."""
+    """Yield one benchmark's run, and its files that can't be read."""
     unread: list[str] = []
     samples = Samples(execution.duration_s)
     jobs = RunJobs()
-    if own and execution.start_unix_s is not None:
-        jobs, left = jobs_within(own, execution.start_unix_s, execution.duration_s)
+    if sources and execution.start_unix_s is not None:
+        jobs, left = jobs_within(sources, execution.start_unix_s, execution.duration_s)
         yield from left
-    if own:
-        yield from _monitored(own, execution.start_unix_s, samples)
-        if any(_SAR.fullmatch(path) for path in own):
+    if sources:
+        yield from _monitored(sources, execution.start_unix_s, samples)
+        if any(_SAR.fullmatch(path) for path in sources):
             unread.append("its sar files are sar's own binary form and were not read: sadf -j turns them into JSON")
     elif any(path.startswith(f"{execution.bench}.") and path.endswith(_ARCHIVE) for path in folder.files):
         unread.append("its tasks and samples are in an archive and were not read: unpack it first")
     status = RunStatus.FAILED if execution.failed else RunStatus.VALID
     cause = f"the benchmark's exit status was {execution.exit_statuses.strip()}" if execution.failed else None
     source = f"wall time in {where.rpartition(':')[0]}"
-    yield _found(folder, told, execution, where, source, status, cause, jobs, samples.observed(), unread)
+    yield _imported_run(folder, columns, execution, where, source, status, cause, jobs, samples.observed(), unread)
 
 
-def _run_of_jobs(folder: _Folder, told: _FolderColumns, bench: str) -> Iterator[ImportedRun | SkippedItem]:
-    """Yield the run of a benchmark that only its job histories tell of: from the first submission to the last end."""
-    jobs, unread = jobs_of(folder.own(bench), folder.own(f"prep_{bench}"))
+def _run_of_jobs(folder: _Folder, columns: _FolderColumns, bench: str) -> Iterator[ImportedRun | SkippedItem]:
+    """Yield the run of a benchmark with only a job history: from the first submission to the last end."""
+    jobs, unread = jobs_of(folder.sources_of(bench), folder.sources_of(f"prep_{bench}"))
     yield from unread
     where = f"{folder.text}/{bench}"
     if jobs.span_unix_s is None:
@@ -195,12 +197,12 @@ def _run_of_jobs(folder: _Folder, told: _FolderColumns, bench: str) -> Iterator[
     source = "from the first job's submission to the last one's end, in the job histories: no log tells the wall time"
     status = RunStatus.FAILED if jobs.failure else RunStatus.VALID
     nothing = Samples(execution.duration_s).observed()
-    yield _found(folder, told, execution, where, source, status, jobs.failure, jobs, nothing, [])
+    yield _imported_run(folder, columns, execution, where, source, status, jobs.failure, jobs, nothing, [])
 
 
-def _monitored(own: Mapping[str, Source], start_unix_s: float | None, samples: Samples) -> Iterator[SkippedItem]:
-    """Add the rows of the monitors' logs to ``samples``, and yield what could not be taken, by file and reason."""
-    for path, source in own.items():
+def _monitored(sources: Mapping[str, Source], start_unix_s: float | None, samples: Samples) -> Iterator[SkippedItem]:
+    """Add the rows of the monitors' logs to ``samples``, and yield skipped ones by file and reason."""
+    for path, source in sources.items():
         monitor = _MONITOR.fullmatch(path)
         if monitor is None:
             continue
@@ -237,9 +239,9 @@ def _sample_s(row: Mapping[str, str], start_unix_s: float | None) -> float:
     return float(written) - start_unix_s
 
 
-def _found(
+def _imported_run(
     folder: _Folder,
-    told: _FolderColumns,
+    folder_columns: _FolderColumns,
     execution: Execution,
     where: str,
     source: str,
@@ -249,10 +251,14 @@ def _found(
     observed: Monitored,
     unread: Sequence[str],
 ) -> ImportedRun | SkippedItem:
-    columns, name = told.columns, folder.name
+    columns, name = folder_columns.columns, folder.name
     layout = layout_name(columns.get("disk", ""))
     level = network(columns.get("net", ""))
-    options = {"suite": suite(columns.get("bench_type", "")), "datasize": told.datasize, "scale": told.scale}
+    options = {
+        "suite": suite(columns.get("bench_type", "")),
+        "datasize": folder_columns.datasize,
+        "scale": folder_columns.scale,
+    }
     sources = {"duration_s": source}
     if jobs.tasks:
         sources |= {"tasks": "job history", "phases": "job history"}
@@ -274,7 +280,7 @@ def _found(
         parameters=engine_parameters,
         workload_parameters={key: text for key, text in options.items() if text},
         environment={"cluster": _cluster(name, layout)},
-        engine_version=told.engine_version,
+        engine_version=folder_columns.engine_version,
         started_at="" if start_s is None else datetime.fromtimestamp(start_s, UTC).isoformat(timespec="milliseconds"),
         phases=jobs.phases,
         jobs=jobs.jobs,
@@ -288,7 +294,7 @@ def _found(
 
 
 def _cluster(name: FolderConfiguration, layout: str) -> dict[str, Any]:
-    """Return the facts of the cluster that the folder's name tells."""
+    """Return the facts about the cluster in the folder's name."""
     facts = {
         "name": name.cluster or None,
         "provider": "azure" if name.azure else None,

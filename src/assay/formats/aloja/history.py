@@ -35,7 +35,7 @@ class RunJobs:
     span_unix_s: tuple[float, float] | None = None
     """From the first submission to the last end; None without jobs."""
     failure: str | None = None
-    """Why a job failed, in words."""
+    """Why a job failed."""
     jobs: tuple[Job, ...] = ()
 
 
@@ -46,13 +46,13 @@ def is_history(path: str) -> bool:
 
 def job_ids(paths: Mapping[str, Source]) -> frozenset[str]:
     """Return the ids of the jobs whose histories are among the files."""
-    return frozenset(found[1] for path in paths if (found := _HISTORY.fullmatch(path)))
+    return frozenset(match[1] for path in paths if (match := _HISTORY.fullmatch(path)))
 
 
-def _read(own: Mapping[str, Source], without: frozenset[str]) -> tuple[dict[str, JobHistory], list[SkippedItem]]:
-    found: dict[str, JobHistory] = {}
+def _read(sources: Mapping[str, Source], without: frozenset[str]) -> tuple[dict[str, JobHistory], list[SkippedItem]]:
+    histories: dict[str, JobHistory] = {}
     unread: list[SkippedItem] = []
-    for path, source in own.items():
+    for path, source in sources.items():
         named = _HISTORY.fullmatch(path)
         if named is None or named[1] in without:
             continue
@@ -62,15 +62,17 @@ def _read(own: Mapping[str, Source], without: frozenset[str]) -> tuple[dict[str,
                 history = parse_jhist(content, source=source.name)
             else:
                 history = parse_hadoop1_history(source.text(), source=source.name)
-            found.setdefault(history.job_id, history)
+            histories.setdefault(history.job_id, history)
         except FormatError as error:
             unread.append(SkippedItem(error.where or source.name, error.message))
-    return found, unread
+    return histories, unread
 
 
-def jobs_within(own: Mapping[str, Source], start_unix_s: float, duration_s: float) -> tuple[RunJobs, list[SkippedItem]]:
-    """Return the jobs that ran while the run did, and what could not be read or reaches beyond it."""
-    histories, unread = _read(own, frozenset())
+def jobs_within(
+    sources: Mapping[str, Source], start_unix_s: float, duration_s: float
+) -> tuple[RunJobs, list[SkippedItem]]:
+    """Return the jobs within a run, and the histories that can't be read or reach beyond it."""
+    histories, unread = _read(sources, frozenset())
     during = []
     for history in histories.values():
         begin_s, end_s = history.submit_unix_s - start_unix_s, history.finish_unix_s - start_unix_s
@@ -83,7 +85,7 @@ def jobs_within(own: Mapping[str, Source], start_unix_s: float, duration_s: floa
     beyond = sum(not _within(task, duration_s) for task in jobs.tasks)
     if beyond:
         unread.append(
-            SkippedItem(during[0].job_id, f"attempts of it or of jobs beside it lie outside the run: {beyond}")
+            SkippedItem(during[0].job_id, f"attempts of it or of concurrent jobs are outside the run: {beyond}")
         )
         return replace(jobs, tasks=tuple(task for task in jobs.tasks if _within(task, duration_s)), phases=()), unread
     return jobs, unread
@@ -93,12 +95,12 @@ def _within(task: Task, duration_s: float) -> bool:
     return task.start_s >= -MARGIN_S and task.end_s <= duration_s + ATTEMPT_MARGIN_S
 
 
-def jobs_of(own: Mapping[str, Source], preparation: Mapping[str, Source]) -> tuple[RunJobs, list[SkippedItem]]:
+def jobs_of(sources: Mapping[str, Source], preparation: Mapping[str, Source]) -> tuple[RunJobs, list[SkippedItem]]:
     """Return the jobs of a run whose time is not known: all but those of its preparation.
 
     No jobs when there is more than one and nothing tells which made the input.
     """
-    histories, unread = _read(own, job_ids(preparation))
+    histories, unread = _read(sources, job_ids(preparation))
     if not histories:
         return RunJobs(), unread
     if len(histories) > 1 and not preparation:
@@ -106,20 +108,20 @@ def jobs_of(own: Mapping[str, Source], preparation: Mapping[str, Source]) -> tup
             SkippedItem(min(histories), "it and others are there, and nothing tells which of them made the input")
         )
         return RunJobs(), unread
-    return _jobs(list(histories.values()), min(each.submit_unix_s for each in histories.values())), unread
+    return _jobs(list(histories.values()), min(history.submit_unix_s for history in histories.values())), unread
 
 
 def _jobs(histories: list[JobHistory], start_unix_s: float) -> RunJobs:
     if not histories:
         return RunJobs()
-    span = min(each.submit_unix_s for each in histories), max(each.finish_unix_s for each in histories)
-    tasks = tuple(_shifted(task, start_unix_s) for each in histories for task in each.tasks)
-    one = histories[0] if len(histories) == 1 else None
-    found = phases(one, start_unix_s) if one else phases_of_tasks(tasks, span[1] - span[0])
-    failed = next((each for each in histories if each.status != "succeeded"), None)
+    span = min(history.submit_unix_s for history in histories), max(history.finish_unix_s for history in histories)
+    tasks = tuple(_shifted(task, start_unix_s) for history in histories for task in history.tasks)
+    single = histories[0] if len(histories) == 1 else None
+    job_phases = phases(single, start_unix_s) if single else phases_of_tasks(tasks, span[1] - span[0])
+    failed = next((history for history in histories if history.status != "succeeded"), None)
     words = f"{failed.job_id} {failed.status}: {(failed.diagnostics or 'why is not told')[:300]}" if failed else None
-    ordered = sorted(histories, key=lambda each: each.submit_unix_s)
-    return RunJobs(tasks, found, span, words, tuple(job_of(each, start_unix_s) for each in ordered))
+    ordered = sorted(histories, key=lambda history: history.submit_unix_s)
+    return RunJobs(tasks, job_phases, span, words, tuple(job_of(history, start_unix_s) for history in ordered))
 
 
 def _shifted(task: Task, start_unix_s: float) -> Task:

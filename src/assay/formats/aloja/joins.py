@@ -41,24 +41,24 @@ class Clusters:
         for cluster in self._by_name.values():
             self._by_id.setdefault(str(cluster.cluster_id), []).append(cluster)
 
-    def join(self, fields: Mapping[str, str], place: str) -> Joined:
-        """Return the cluster of a row; ``place``: what its folder's name tells of it."""
+    def join(self, fields: Mapping[str, str], location: str) -> Joined:
+        """Return the cluster of a row; ``location``: the location in its folder's name."""
         in_table = codes.known(fields.get("cluster_name", ""))
-        name = in_table or ("" if place == "az" else place)
-        told = _told(fields)
+        name = in_table or ("" if location == "az" else location)
+        recorded = _recorded(fields)
         if name:
             listed = self._by_name.get(name)
             source = "the cluster's name in the table" if in_table else "the folder's name"
-            return Joined(name, {"name": name} | (_facts(listed) if listed else {}) | told, _with(source, listed))
+            return Joined(name, {"name": name} | (_facts(listed) if listed else {}) | recorded, _with(source, listed))
         identity = _CODED.sub(r"\1", codes.known(fields.get("cluster", "")))
         if not identity:
-            return Joined("", told, "not told by the table")
-        joined = self._by_identity(identity, place)
-        return Joined(joined.name, {"name": joined.name, **joined.facts, **told}, joined.source, joined.warnings)
+            return Joined("", recorded, "not recorded in the table")
+        joined = self._by_identity(identity, location)
+        return Joined(joined.name, {"name": joined.name, **joined.facts, **recorded}, joined.source, joined.warnings)
 
-    def _by_identity(self, identity: str, place: str) -> Joined:
+    def _by_identity(self, identity: str, location: str) -> Joined:
         candidates = self._by_id.get(identity, [])
-        marked = place == "az"
+        marked = location == "az"
         fitting = [cluster for cluster in candidates if cluster.provider == _AZURE] if marked else candidates
         names = " and ".join(cluster.name for cluster in candidates)
         if len(candidates) > 1 and marked and len(fitting) == 1:
@@ -89,7 +89,7 @@ def _with(source: str, listed: AlojaCluster | None) -> str:
 
 
 def _facts(cluster: AlojaCluster) -> dict[str, Any]:
-    """Return what the list tells of a cluster; masters are not told, and so neither are all nodes."""
+    """Return the list's facts about a cluster. The list has no masters, so the number of nodes is unknown."""
     facts = {
         "workers": cluster.datanodes,
         "provider": cluster.provider,
@@ -102,8 +102,8 @@ def _facts(cluster: AlojaCluster) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if value not in (None, "")}
 
 
-def _told(fields: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the wider table tells of its cluster. Raises ValueError when a count is none."""
+def _recorded(fields: Mapping[str, str]) -> dict[str, Any]:
+    """Return the wider table's facts about a cluster. Raises ValueError for a count that is no number."""
     facts: dict[str, Any] = {
         name: text
         for name in ("provider", "service_type", "vm_size", "vm_os")

@@ -1,4 +1,4 @@
-"""Reads what ALOJA's benchmark scripts leave in a run's folder: how long each benchmark took, and the monitors' logs.
+"""Read the logs of ALOJA's benchmark scripts in a run's folder: how long each benchmark took, and the monitors' logs.
 
 In: text. Out: :class:`Execution` for each benchmark; rows of vmstat and bwm-ng under the names that the columns of
 ALOJA's tables have. After ``shell/OLD/run_*.sh`` and ``shell/common/common_benchmarks.sh`` of github Aloja/aloja:
@@ -40,24 +40,24 @@ _VMSTAT_NEEDED: Final = frozenset({"free", "cache", "bi", "bo", "us", "sy", "id"
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One benchmark's execution. ``start_unix_s`` is None when it is not told."""
+    """One benchmark's execution. ``start_unix_s`` is None if unknown."""
 
     bench: str
     line: int
     duration_s: float
     start_unix_s: float | None
     exit_statuses: str = ""
-    """As the shell wrote them; empty when not told."""
+    """As the shell wrote them; empty if unknown."""
 
     @property
     def failed(self) -> bool:
-        """Whether an exit status is told that is not 0."""
+        """Whether the exit status is recorded and not 0."""
         return bool(self.exit_statuses.strip(" 0"))
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A line that tells of an execution, but not soundly."""
+    """A line about an execution that can't be read."""
 
     line: int
     why: str
@@ -68,20 +68,20 @@ def executions_of_log(text: str, conf: str) -> Iterator[Execution | Unread]:
     for number, line in enumerate(text.split("\n"), start=1):
         if _SENT_SIGN not in line:
             continue
-        found = _SENT.search(line)
-        if not found:
-            yield Unread(number, "tells of a benchmark's end, but its time can't be read")
+        match = _SENT.search(line)
+        if not match:
+            yield Unread(number, "reports a benchmark's end, but its time can't be read")
             continue
-        end_s, duration_s = float(found["end"]), float(found["time"])
-        period = _PERIOD.search(found["url"])
+        end_s, duration_s = float(match["end"]), float(match["time"])
+        period = _PERIOD.search(match["url"])
         if period and float(period[1]) != duration_s:
-            yield Unread(number, f"tells two times of {found['bench']}: {period[1]} s and {found['time']} s")
-        elif found["conf"] != conf:
-            yield Unread(number, f"is of another configuration than its folder: {found['conf']}")
+            yield Unread(number, f"tells two times of {match['bench']}: {period[1]} s and {match['time']} s")
+        elif match["conf"] != conf:
+            yield Unread(number, f"is of another configuration than its folder: {match['conf']}")
         elif why := impossible(duration_s, end_s):
-            yield Unread(number, f"{found['bench']}: {why}")
+            yield Unread(number, f"{match['bench']}: {why}")
         else:
-            yield Execution(found["bench"], number, duration_s, end_s - duration_s)
+            yield Execution(match["bench"], number, duration_s, end_s - duration_s)
 
 
 def impossible(duration_s: float, end_unix_s: float | None) -> str:
@@ -96,16 +96,16 @@ def impossible(duration_s: float, end_unix_s: float | None) -> str:
 
 
 def variables(text: str) -> dict[str, tuple[int, str]]:
-    """Return the shell variables of a ``config.sh`` with their lines: name to line and what was written."""
-    found: dict[str, tuple[int, str]] = {}
+    """Return the shell variables of a ``config.sh``: name to line and text."""
+    values: dict[str, tuple[int, str]] = {}
     for number, line in enumerate(text.split("\n"), start=1):
         if assigned := _VARIABLE.match(line.rstrip("\r")):
-            found.setdefault(assigned[1], (number, assigned[2]))
-    return found
+            values.setdefault(assigned[1], (number, assigned[2]))
+    return values
 
 
 def plain(written: str) -> str:
-    """Return a shell word without its quotes; empty for what the shell would compute."""
+    """Return a shell word without its quotes; empty for an expression that the shell would evaluate."""
     word = written.strip()
     if len(word) >= 2 and word[0] == word[-1] and word[0] in "'\"":
         word = word[1:-1]
@@ -113,7 +113,7 @@ def plain(written: str) -> str:
 
 
 def executions_of_config(config: dict[str, tuple[int, str]]) -> Iterator[Execution | Unread]:
-    """Yield the executions that the variables of a ``config.sh`` tell, in their order."""
+    """Yield the executions in the variables of a ``config.sh``, in order."""
     line, written = config.get("EXEC_TIME", (0, ""))
     starts, ends, statuses = (_array(config, f"EXEC_{name}") for name in ("START", "END", "STATUS"))
     for bench, time in _array_of(written):
@@ -148,7 +148,7 @@ def _seconds(written_ms: str) -> float | None:
 def vmstat_rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the lines and rows of ``vmstat -n 1``, with ``time`` counting them from 0.
 
-    Raises :class:`FormatError`, without a place, when the header is none of vmstat's or stands there twice.
+    Raises :class:`FormatError`, without a location, if the header is not vmstat's or occurs twice.
     """
     lines = enumerate(text.split("\n"), start=1)
     header: list[str] = []
@@ -162,7 +162,7 @@ def vmstat_rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
     for number, line in lines:
         fields = line.split()
         if fields and fields[0].startswith("procs"):
-            raise FormatError("holds two recordings, whose times can't be told apart")
+            raise FormatError("holds two recordings whose times can't be distinguished")
         if fields:
             row = dict(zip(header, fields, strict=False)) if len(fields) == len(header) else {}
             yield number, row | {"time": str(time)}

@@ -40,10 +40,10 @@ AZURE = "az"
 
 @dataclass(frozen=True, slots=True)
 class FolderConfiguration:
-    """What a whole name tells, under the names of the columns of ALOJA's table ``execs``."""
+    """The fields of a complete name, under the names of the columns of ALOJA's table ``execs``."""
 
     values: dict[str, str] = field(default_factory=dict)
-    """Of ``net disk bench_type maps iosf replication iofilebuf comp blk_size``, those that are told."""
+    """The recorded fields among ``net disk bench_type maps iosf replication iofilebuf comp blk_size``."""
     cluster: str = ""
     azure: bool = False
     """Whether it bears :data:`AZURE`."""
@@ -59,12 +59,12 @@ class FolderName:
     """When the folder was made, UTC, as fourteen digits; empty when the name does not begin with it."""
     old: bool = False
     """Whether it has the form of ALOJA's first scripts, with every parameter in it."""
-    place: str = ""
-    """The cluster's name in the newer forms; :data:`AZURE` for that mark in the old; empty when it tells nothing."""
+    location: str = ""
+    """The cluster's name in the newer forms; :data:`AZURE` for that mark in the old; empty if unknown."""
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """Return what the name tells; all is empty when there is none."""
+        """Parse a folder's name; all fields are empty without one."""
         if not known(text):
             return cls("")
         stamped, folder = _STAMPED.match(text), text.partition("/")[0]
@@ -77,19 +77,19 @@ class FolderName:
     def configuration(self) -> FolderConfiguration | None:
         """Return the configuration; None when the name is not a whole one of ALOJA's."""
         folder = self.text.partition("/")[0]
-        if found := _LEGACY.fullmatch(folder):
-            told = {key: value for key, value in found.groupdict().items() if value is not None}
-            size = told.pop("size", "")
-            cluster = told.pop("cluster", "")
-            told["bench_type"] = f"HiBench-{size}" if size else "HiBench"
-            return FolderConfiguration(told, "" if cluster == AZURE else cluster, cluster == AZURE)
-        if found := _LATER.fullmatch(folder):
-            told = {key: found[key] for key in ("net", "disk", "bench_type")}
-            return FolderConfiguration(told, found["cluster"], datanodes=int(found["datanodes"]))
+        if match := _LEGACY.fullmatch(folder):
+            fields = {key: value for key, value in match.groupdict().items() if value is not None}
+            size = fields.pop("size", "")
+            cluster = fields.pop("cluster", "")
+            fields["bench_type"] = f"HiBench-{size}" if size else "HiBench"
+            return FolderConfiguration(fields, "" if cluster == AZURE else cluster, cluster == AZURE)
+        if match := _LATER.fullmatch(folder):
+            fields = {key: match[key] for key in ("net", "disk", "bench_type")}
+            return FolderConfiguration(fields, match["cluster"], datanodes=int(match["datanodes"]))
         return None
 
     def changed_by_hand(self, row: Mapping[str, str]) -> str | None:
-        """Say where a row of ``execs`` contradicts this, its own ``exec``; None where nothing does.
+        """Return where a row of ``execs`` contradicts the name in its ``exec``; None if it does not.
 
         ALOJA's import fills both from the same name, so a difference means that the row was changed by hand. A zero in
         the row stands for what the name does not tell; ``bench_type`` is renamed by ALOJA itself and is not compared,
@@ -98,14 +98,14 @@ class FolderName:
         bench = self.text.partition("/")[2]
         if bench and row.get("bench", bench) != bench:
             return f"bench is {row['bench']} but the folder is {self.text}"
-        told = self.configuration() if self.old else None
-        for column, value in told.values.items() if told else ():
+        original = self.configuration() if self.old else None
+        for column, value in original.values.items() if original else ():
             if column != "bench_type" and row.get(column, value) != value:
                 return f"{column} is {row[column]} but the folder is {self.text}"
         return None
 
     def differences(self, run: Run) -> str:
-        """Return, in words, where the name and a run of the row differ; empty when they agree."""
+        """Return where the name and a run of the row differ; empty if they agree."""
         folder, slash, bench = self.text.partition("/")
         differ = []
         if slash and known_name(bench.lower()) != run.workload:

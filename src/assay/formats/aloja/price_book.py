@@ -21,7 +21,7 @@ from assay.formats.aloja.clusters import AlojaCluster
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 _STAND_IN_USD_PER_H = 999
-"""Prices from here on stand for none: 999 and 1000 for clusters of which half as many nodes cost 9.44."""
+"""Prices from here on are placeholders: 999 and 1000 for clusters of which half as many nodes cost 9.44."""
 _LOCAL_HDD = ("RL", "NFS")
 """Layouts whose local disk for intermediate data comes with the machine."""
 _COUNTS = range(1, 13)
@@ -37,12 +37,12 @@ def _amount(value: float) -> str:
 
 
 def _by_price(clusters: Sequence[AlojaCluster], price: Price) -> Mapping[float, list[str]]:
-    found: dict[float, list[str]] = {}
+    clusters_by_price: dict[float, list[str]] = {}
     for cluster in clusters:
         value = price(cluster)
         if value is not None:
-            found.setdefault(value, []).append(cluster.name)
-    return dict(sorted(found.items()))
+            clusters_by_price.setdefault(value, []).append(cluster.name)
+    return dict(sorted(clusters_by_price.items()))
 
 
 def _items(
@@ -57,7 +57,7 @@ def _items(
             *(f"    {key}" for key in more),
         ]
         where = f", network: [{network}]" if network else ""
-        lines.append(f"    when: {{cluster: [{', '.join(_text(each) for each in names)}]{where}}}")
+        lines.append(f"    when: {{cluster: [{', '.join(_text(cluster) for cluster in names)}]{where}}}")
     return lines
 
 
@@ -85,7 +85,7 @@ def _left_out(clusters: Iterable[AlojaCluster]) -> list[str]:
 
 
 def price_book_text(clusters: Sequence[AlojaCluster], *, source: str, date: str) -> str:
-    """Return the price book of ``clusters``; ``date`` is the day for which it is taken, as the list tells none."""
+    """Return the price book of ``clusters``; ``date`` is the date of the prices, as the list has none."""
     whole = [c for c in clusters if c.cost_usd_per_h is not None and 0 < c.cost_usd_per_h < _STAND_IN_USD_PER_H]
     local = ", ".join(["NFS", *(f"{family}{n}" for family in _LOCAL_HDD for n in _COUNTS)])
     charged = ", ".join(["HDD", *(f"{family}{n}" for family in ("HD", "HS", "HN") for n in _COUNTS)])

@@ -34,7 +34,7 @@ from assay.model import CodedWarning, Trace, WarningCode
 TABLES: Final = ("SAR_cpu", "SAR_block_devices", "SAR_memory_util", "SAR_net_devices", "VMSTATS", "BWM2", "BWM")
 """In the order of preference where two cover as much of the run."""
 MARGIN_S: Final = 120.0
-"""Samples this long before and after a run are its own: monitoring starts before and stops after it."""
+"""Samples up to this long before and after a run belong to it: monitoring starts earlier and stops later."""
 SECTOR_BYTES: Final = 512
 KIBIBYTE: Final = 1024
 INTERVAL_S_MAX: Final = 3600.0
@@ -48,12 +48,12 @@ UTIL_MAX_PERCENT: Final = 110.0
 TOUCHING_S: Final = 0.5
 _VIRTUAL_NIC = re.compile(r"bond[0-9]|virbr|br-|br[0-9]|docker|veth|vnet|tun|tap|vlan|total$")
 _STACKED_DISK = re.compile(r"dev(?:1|7|9|11|24[0-9]|25[0-4])-[0-9]+$")
-"""RAM, loop, md and CD devices, and the majors for local use (device mapper): their bytes lie on other disks."""
+"""RAM, loop, md and CD devices, and the majors for local use (device mapper): their bytes are on other disks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What one row tells of one subject; ``amounts`` are of the interval that ends at ``t_s``."""
+    """One row's sample of one subject; ``amounts`` are of the interval that ends at ``t_s``."""
 
     t_s: float
     interval_s: float
@@ -80,7 +80,7 @@ class Monitored:
 
 @dataclass(slots=True)
 class Samples:
-    """Collects the rows of one run. ``cores``: of each node; None when not told."""
+    """Collects the rows of one run. ``cores``: of each node; None if unknown."""
 
     duration_s: float
     cores: int | None = None
@@ -92,7 +92,7 @@ class Samples:
     def add(self, table: str, node: str, row: Mapping[str, str], t_s: float) -> None:
         """Take a row. Raises :class:`FormatError`, without a place, when it is not of its run or makes no sense."""
         if not -MARGIN_S <= t_s <= self.duration_s + MARGIN_S:
-            raise FormatError("lie outside their run")
+            raise FormatError("are outside their run")
         if not node:
             raise FormatError("name no host")
         for sample in _READERS[table](row, t_s, self.cores):
@@ -100,11 +100,11 @@ class Samples:
 
     def chosen(self) -> dict[tuple[str, str], tuple[str, list[Sample]]]:
         """Return for each node and family the table that covers most, and its samples in time order without doubles."""
-        found = {}
+        selection = {}
         for key, tables in self.series.items():
             table = max(tables, key=lambda name: (len({s.t_s for s in tables[name]}), -TABLES.index(name)))
-            found[key] = table, _ordered(_own_devices(tables[table]))
-        return found
+            selection[key] = table, _ordered(_without_partitions(tables[table]))
+        return selection
 
     def observed(self) -> Monitored:
         """Return the trace, where it comes from, and how much of the run the scarcest part of it covers."""
@@ -114,8 +114,8 @@ class Samples:
             by_subject: dict[str, list[Sample]] = defaultdict(list)
             for sample in samples:
                 by_subject[sample.subject].append(sample)
-            for subject, own in sorted(by_subject.items()):
-                _append(trace, node, subject, own)
+            for subject, subject_samples in sorted(by_subject.items()):
+                _append(trace, node, subject, subject_samples)
         used = {table for table, _ in chosen.values()}
         spans_s = [_covered_s(samples, self.duration_s) for _, samples in chosen.values()]
         tables = tuple(table for table in TABLES if table in used)
@@ -127,8 +127,8 @@ def _covered_s(samples: Iterable[Sample], duration_s: float) -> float:
     return sum(max(0.0, min(t_s, duration_s) - max(t_s - interval_s, 0.0)) for t_s, interval_s in ends.items())
 
 
-def _own_devices(samples: list[Sample]) -> list[Sample]:
-    """Leave out devices whose bytes are those of others, where others are there."""
+def _without_partitions(samples: list[Sample]) -> list[Sample]:
+    """Drop partitions and other devices whose bytes are counted on another recorded device."""
     return [s for s in samples if not _is_stacked(s.subject)] or samples
 
 

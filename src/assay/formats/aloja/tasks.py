@@ -1,4 +1,4 @@
-"""Reads ALOJA's tables ``JOB_tasks`` and ``JOB_status``: the tasks of a run and the phases that follow from either.
+"""Convert rows of ALOJA's tables ``JOB_tasks`` and ``JOB_status`` into the tasks and phases of a run.
 
 In: rows as text by column, dates already read. Out: :class:`assay.model.run.Task` and :class:`Phase` in seconds from
 the run's start. JOB_tasks has one row for each task of Hadoop 1's job history; it tells neither the node nor CPU and GC
@@ -13,7 +13,7 @@ from assay.errors import FormatError
 from assay.model import Phase, Task
 
 COVERED_SHARE_MIN: Final = 0.9
-"""Phases are told only of tables that reach over this share of the run; others were cut."""
+"""Phases are derived only from tables that cover this share of the run; other tables were cut off."""
 SECONDS_SHARE_MIN: Final = 0.5
 """JOB_status must hold a row for at least this share of the run's seconds."""
 _KINDS: Final = {"MAP": "map", "REDUCE": "reduce"}
@@ -69,7 +69,7 @@ def task_of_row(row: Mapping[str, str], times_s: Mapping[str, float | None]) -> 
 
 
 def _counter(row: Mapping[str, str], column: str) -> int:
-    """Return a counter; Hadoop writes none that is 0, so what is NULL is 0."""
+    """Return a counter; Hadoop omits counters of 0, so NULL is 0."""
     written = row.get(column, "0")
     if not (written.isascii() and written.isdigit()) or len(written) > 19 or int(written) > _COUNTER_MAX:
         raise FormatError(f"have an impossible {column}")
@@ -86,16 +86,16 @@ def phases_of_tasks(tasks: Sequence[Task], duration_s: float) -> tuple[Phase, ..
     reduces = [task for task in tasks if task.shuffle_end_s is not None and task.merge_end_s is not None]
     copied = [task.shuffle_end_s for task in reduces if task.shuffle_end_s is not None]
     merged = [task.merge_end_s for task in reduces if task.merge_end_s is not None]
-    found: list[Phase] = []
+    phases: list[Phase] = []
     if maps:
-        found.append(Phase("map", min(task.start_s for task in maps), max(task.end_s for task in maps)))
+        phases.append(Phase("map", min(task.start_s for task in maps), max(task.end_s for task in maps)))
     if reduces:
-        found += [
+        phases += [
             Phase("shuffle", min(task.start_s for task in reduces), max(copied)),
             Phase("merge", min(copied), max(merged)),
             Phase("reduce", min(merged), max(task.end_s for task in reduces)),
         ]
-    return tuple(found) if _reaches(found, duration_s) else ()
+    return tuple(phases) if _reaches(phases, duration_s) else ()
 
 
 def phases_of_status(rows: Sequence[tuple[float, Mapping[str, str]]], duration_s: float) -> tuple[Phase, ...]:
@@ -103,17 +103,17 @@ def phases_of_status(rows: Sequence[tuple[float, Mapping[str, str]]], duration_s
 
     A phase lasts from the first second in which a task was in it to the end of the last.
     """
-    found = []
+    phases = []
     for name, column in _STATUS_COLUMNS.items():
         times_s = [t_s for t_s, row in rows if row.get(column, "0").strip("0")]
         if times_s:
-            found.append(Phase(name, min(times_s), max(times_s) + 1.0))
+            phases.append(Phase(name, min(times_s), max(times_s) + 1.0))
     known = len({t_s for t_s, _ in rows}) >= SECONDS_SHARE_MIN * duration_s
-    return tuple(found) if known and _reaches(found, duration_s) else ()
+    return tuple(phases) if known and _reaches(phases, duration_s) else ()
 
 
-def _reaches(found: Sequence[Phase], duration_s: float) -> bool:
-    if not found:
+def _reaches(phases: Sequence[Phase], duration_s: float) -> bool:
+    if not phases:
         return False
-    span_s = max(phase.end_s for phase in found) - min(phase.start_s for phase in found)
+    span_s = max(phase.end_s for phase in phases) - min(phase.start_s for phase in phases)
     return span_s >= COVERED_SHARE_MIN * duration_s

@@ -2,10 +2,10 @@
 
 In: the texts of ``start_time`` and ``end_time`` (``2014-01-29 05:53:50``, or ``20140129055350`` in some of the wider
 tables), the duration in seconds, and the folder's name. Out: the start, ISO 8601 in UTC, with where it was read from;
-empty when it can't be told.
+empty if unknown.
 
 ALOJA's importer writes UTC. Its first form took the time from a link to the monitoring system instead: those rows have
-the start 0000-00-00 00:00:00, and what stands in ``end_time`` is the *start*, in Central European Time. Read so, no two
+the start 0000-00-00 00:00:00, and ``end_time`` holds the *start*, in Central European Time. Read so, no two
 of the 382 such runs of the dump of September 2014 overlap and all end before the next folder begins; read as an end, 49
 overlap with a run of the same folder, and 232 are under way when the next folder begins on the same cluster. All of
 them are winter runs, so the offset is one hour.
@@ -22,7 +22,7 @@ from assay.model import CodedWarning, WarningCode
 _ZERO: Final = "0000-00-00"
 _CET: Final = timedelta(hours=1)
 _CET_ENDS: Final = datetime(2014, 3, 30, 2)
-"""After it came summer time, and no row of the old importer that could tell how that was written."""
+"""Summer time began afterwards, and no row of the old importer shows how it was written."""
 _OLD_IMPORTER_ENDS: Final = datetime(2014, 3, 1)
 """Its last row is of 2014-02-24; in a table without starts, an earlier end may be a start."""
 _YEARS: Final = range(2000, 2101)
@@ -34,7 +34,7 @@ FROM_OLD_ROW: Final = (
     "in Central European Time"
 )
 FROM_END: Final = "the table's end time, UTC, less the duration"
-ABSENT: Final = "not told by the table"
+ABSENT: Final = "not recorded in the table"
 DOUBTFUL: Final = (
     "not known: the table's start is 0000-00-00, and by the folder's name its end_time can't be the start either"
 )
@@ -45,7 +45,7 @@ AMBIGUOUS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class StartTime:
-    """When a run started: ``at`` is ISO 8601 in UTC, or empty; ``source`` says where it was read or why it is empty."""
+    """When a run started: ``at`` is ISO 8601 in UTC, or empty; ``source`` is where it was read, or why it is empty."""
 
     at: str
     source: str
@@ -88,21 +88,21 @@ def moment(text: str) -> datetime | None:
     text = text.strip()
     try:
         if len(text) == 19 and text[4] == text[7] == "-" and text[10] in " T":
-            found = datetime.fromisoformat(text)
+            time = datetime.fromisoformat(text)
         elif len(text) == 14 and text.isascii() and text.isdigit():
-            found = datetime(int(text[:4]), *(int(text[at : at + 2]) for at in range(4, 14, 2)))  # type: ignore[arg-type]
+            time = datetime(int(text[:4]), *(int(text[at : at + 2]) for at in range(4, 14, 2)))  # type: ignore[arg-type]
         else:
             return None
     except ValueError:
         return None
-    return found if found.tzinfo is None and found.year in _YEARS else None
+    return time if time.tzinfo is None and time.year in _YEARS else None
 
 
 def _unread(*texts: str) -> tuple[CodedWarning, ...]:
-    """Return a warning for every text that is there but is no time."""
-    told = (known(text) for text in texts)
+    """Return a warning for every text that is no time."""
+    cells = (known(text) for text in texts)
     return tuple(
         CodedWarning(WarningCode.TIME, f"{text[:40]!r} is not a time")
-        for text in told
+        for text in cells
         if text and not text.startswith(_ZERO) and moment(text) is None
     )

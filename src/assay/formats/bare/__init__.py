@@ -1,1 +1,1 @@
-"""What tools print that measure bare devices and links: fio, iperf3."""
+"""Import results of tools that measure devices and links: fio, iperf3."""

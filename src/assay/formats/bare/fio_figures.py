@@ -33,19 +33,19 @@ def figures(report: FioReport) -> tuple[DeviceMeasurement, ...]:
 
     Raises FormatError when all that there is went through the page cache.
     """
-    found = []
+    measurements = []
     for together, options in _measurements(report):
         kind = _KINDS.get(options.get("rw", "read").partition(":")[0])
         if kind is not None and _is_direct(options):
             figure = _figure(together, options, writes=kind[0], random=kind[1])
-            found += [figure] if figure else []
+            measurements += [figure] if figure else []
     cached = cached_jobs(report)
-    if cached and not found:
+    if cached and not measurements:
         raise FormatError(
             f"no job went past the page cache: {', '.join(cached)} had no direct=1",
             hint="run fio with direct=1; assay device fio-job prints a job file that has it",
         )
-    return tuple(found)
+    return tuple(measurements)
 
 
 def cached_jobs(report: FioReport) -> tuple[str, ...]:
@@ -58,8 +58,8 @@ def _measurements(report: FioReport) -> Iterator[tuple[list[FioJob], dict[str, s
     jobs = [job for job in report.jobs if not job.error]
     for _, alike in groupby(jobs, key=lambda job: (job.group, job.name)):
         together = list(alike)
-        told = {**report.options, **(together[0].options or {})}
-        yield together, {_SYNONYMS.get(name, name): value for name, value in told.items()}
+        options = {**report.options, **(together[0].options or {})}
+        yield together, {_SYNONYMS.get(name, name): value for name, value in options.items()}
 
 
 def _is_direct(options: dict[str, str]) -> bool:
@@ -72,14 +72,14 @@ def _is_direct(options: dict[str, str]) -> bool:
 
 def _figure(jobs: list[FioJob], options: dict[str, str], *, writes: bool, random: bool) -> DeviceMeasurement | None:
     did = [job.write if writes else job.read for job in jobs]
-    bytes_per_s, iops = sum(one.bytes_per_s for one in did), sum(one.iops for one in did)
+    bytes_per_s, iops = sum(direction.bytes_per_s for direction in did), sum(direction.iops for direction in did)
     request_bytes = size_bytes(options.get("bs", _BS_DEFAULT).split(",")[-1 if writes else 0])
     if not bytes_per_s or not iops or not request_bytes:
         return None
     streams = max(len(jobs), _whole(options.get("numjobs")))
     depth = _whole(options.get("iodepth")) if options.get("ioengine") in _QUEUING else 1
-    told = [one.latency_mean_s for one in did if one.latency_mean_s]
-    latency_s = sum(told) / len(told) if told and depth * streams == 1 else None
+    latencies_s = [direction.latency_mean_s for direction in did if direction.latency_mean_s]
+    latency_s = sum(latencies_s) / len(latencies_s) if latencies_s and depth * streams == 1 else None
     return DeviceMeasurement(
         job=jobs[0].name,
         writes=writes,
@@ -93,7 +93,7 @@ def _figure(jobs: list[FioJob], options: dict[str, str], *, writes: bool, random
         offset_share=_offset_share(options),
         span_bytes=_span_bytes(options, streams),
         span_share=_span_share(options, streams),
-        moved_bytes=sum(one.io_bytes for one in did),
+        moved_bytes=sum(direction.io_bytes for direction in did),
     )
 
 
@@ -125,7 +125,7 @@ def _span_share(options: dict[str, str], streams: int) -> float:
 def _offset_share(options: dict[str, str]) -> float:
     """Return where a job began as a share of the device.
 
-    That is told by per cents of a block device alone. Elsewhere 0 is returned, as if it were the start.
+    Only percentages of a block device determine it. Otherwise 0 is returned: the start.
     """
     return _share(options.get("offset", "")) or 0.0 if _on_device(options) else 0.0
 

@@ -44,7 +44,7 @@ _NOTED: Final = (
 """The options that change what is measured; the file's name does not belong to them, as it tells where."""
 _SYNONYMS: Final = {"readwrite": "rw", "blocksize": "bs", "blocksize_range": "bsrange"}
 _RW: Final = {"readwrite": "rw", "write,read": "rw"}
-_PLACES: Final = ("filename", "directory")
+_LOCATION_OPTIONS: Final = ("filename", "directory")
 _ALL_CLIENTS: Final = "All clients"
 _DURATION_S_MAX: Final = 366 * 86_400.0
 _BYTES_PER_S_MAX: Final = 1e13
@@ -54,7 +54,7 @@ _BYTES_MAX: Final = 2**63
 _CONTRADICTION: Final = 0.02
 _CLOCK_S: Final = 0.001
 _ELAPSED_S: Final = 2.0
-_FIRST_S, _LAST_S = 631_152_000, 7_258_118_400  # 1990 and 2200: no clock that is set lies outside
+_FIRST_S, _LAST_S = 631_152_000, 7_258_118_400  # 1990 and 2200: no clock that is set shows another time
 
 
 def _recognises(name: str, head: bytes) -> bool:
@@ -83,16 +83,17 @@ def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
             try:
                 if later and _goes_on(report, later, index):
                     raise FormatError("was still running: a later report has the whole of it (--status-interval)")
-                yield _found(f"{where}: job {job.name}", report, job)
+                yield _imported_run(f"{where}: job {job.name}", report, job)
             except FormatError as error:
                 yield SkippedItem(f"{where}: job {job.name}", error.message)
 
 
 def _goes_on(report: FioReport, later: FioReport, index: int) -> bool:
-    """Return whether the next report of the file tells of the same start of a job, further on.
+    """Return whether the next report of the file is a later one about the same start of a job.
 
     It does when nothing has changed (the job had ended), when the job ran for longer than the time between the two
-    reports, or when fio had begun before the first of them; fio rounds the seconds since its start up, by less than 2.
+    reports, or when fio had started before the first of them; fio rounds up the seconds since
+    its start, by less than 2.
     """
     job, now_s, later_s = report.jobs[index], report.timestamp_s, later.timestamp_s
     if index >= len(later.jobs) or now_s is None or later_s is None or later_s < now_s:
@@ -106,7 +107,7 @@ def _goes_on(report: FioReport, later: FioReport, index: int) -> bool:
     return ran_s > later_s - now_s or later_s - other.elapsed_s + _ELAPSED_S < now_s
 
 
-def _found(where: str, report: FioReport, job: FioJob) -> ImportedRun:
+def _imported_run(where: str, report: FioReport, job: FioJob) -> ImportedRun:
     if job.hostname and job.name == _ALL_CLIENTS:
         raise FormatError("is the sum of the jobs before it")
     if job.remaining_s > 0:
@@ -120,11 +121,11 @@ def _found(where: str, report: FioReport, job: FioJob) -> ImportedRun:
         raise FormatError(f"ran for {duration_s:.6g} s, which can't be")
     if not failed and (not duration_s or not metrics):
         raise FormatError("read and wrote nothing")
-    told = job.options is not None
+    has_options = job.options is not None
     options = _named(report.options) | _named(job.options or {})
     rw = options.get("rw", "read").partition(":")[0]
     run = foreign_run(
-        workload=f"fio:{_RW.get(rw, rw)}" if told or "rw" in options else "fio",
+        workload=f"fio:{_RW.get(rw, rw)}" if has_options or "rw" in options else "fio",
         duration_s=duration_s,
         status=RunStatus.FAILED if failed else RunStatus.VALID,
         cause=f"fio: {_words(job.error)} (error {job.error})" if failed else None,
@@ -154,13 +155,13 @@ def _metrics(way: str, did: FioDirection) -> dict[str, float]:
         f"{way}_completion_p50_s": did.completion_p50_s,
         f"{way}_completion_p99_s": did.completion_p99_s,
     }
-    told = {name: value for name, value in latencies.items() if value is not None}
+    metrics = {name: value for name, value in latencies.items() if value is not None}
     for value, most in (
         (did.io_bytes, _BYTES_MAX),
         (did.bytes_per_s, _BYTES_PER_S_MAX),
         (did.iops, _IOPS_MAX),
         (did.runtime_s, _DURATION_S_MAX),
-        *((value, _LATENCY_S_MAX) for value in told.values()),
+        *((value, _LATENCY_S_MAX) for value in metrics.values()),
     ):
         if not 0 <= value <= most:
             raise FormatError(f"has a {way} figure that can't be: {float(min(value, 1e300)):.6g}")
@@ -171,7 +172,7 @@ def _metrics(way: str, did: FioDirection) -> dict[str, float]:
         abs_tol=did.bytes_per_s * _CLOCK_S + 1024 * (1 + did.runtime_s),
     ):
         raise FormatError(f"its {way} bytes, bandwidth and runtime contradict each other")
-    return {f"{way}_mb_per_s": did.bytes_per_s / 1e6, f"{way}_iops": did.iops, **told}
+    return {f"{way}_mb_per_s": did.bytes_per_s / 1e6, f"{way}_iops": did.iops, **metrics}
 
 
 def _named(options: dict[str, str]) -> dict[str, str]:
@@ -179,9 +180,13 @@ def _named(options: dict[str, str]) -> dict[str, str]:
 
 
 def _environment(report: FioReport, job: FioJob, options: dict[str, str]) -> dict[str, object]:
-    """Return where the job ran, as far as it is told: host, files, disks."""
-    told = {"node": job.hostname, "disks": list(report.disks), **{place: options.get(place) for place in _PLACES}}
-    return {name: value for name, value in told.items() if value}
+    """Return where the job ran, as far as it is recorded: host, files, disks."""
+    environment = {
+        "node": job.hostname,
+        "disks": list(report.disks),
+        **{option: options.get(option) for option in _LOCATION_OPTIONS},
+    }
+    return {name: value for name, value in environment.items() if value}
 
 
 def _started_at(report: FioReport, job: FioJob) -> str:
@@ -195,8 +200,8 @@ def _started_at(report: FioReport, job: FioJob) -> str:
 
 
 def _words(error: int) -> str:
-    """Return what an errno means; fio has some of its own, which mean nothing here."""
-    return os.strerror(error) if 0 < error < 200 else "an error of its own"
+    """Return the meaning of an errno; fio adds some that are not documented."""
+    return os.strerror(error) if 0 < error < 200 else "an fio error code"
 
 
 FORMAT = Format("fio", "fio's JSON reports", _recognises, one_by_one(_read))

@@ -65,12 +65,12 @@ def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
         line, counted = line + text.count("\n", counted, begin), begin
         where = f"{source.name}:{line}"
         try:
-            yield _found(where, text[begin:end])
+            yield _imported_run(where, text[begin:end])
         except FormatError as error:
             yield SkippedItem(where, error.message)
 
 
-def _found(where: str, text: str) -> ImportedRun:
+def _imported_run(where: str, text: str) -> ImportedRun:
     report = text[: text.rfind("}") + 1].encode()
     try:
         head = msgspec.json.decode(report, type=_Head)
@@ -111,22 +111,22 @@ def _measured(head: _Head, report: bytes) -> Run:
 def _check_sums(end: dict[str, Any]) -> None:
     """Refuse a report whose bytes, seconds and bits/s of a side contradict each other."""
     for side in ("sum_sent", "sum_received"):
-        found = end.get(side)
-        if not isinstance(found, dict):
+        summary = end.get(side)
+        if not isinstance(summary, dict):
             continue
-        told = [found.get(name) for name in ("bytes", "seconds", "bits_per_second")]
-        sizes = [value for value in told if isinstance(value, int | float) and 0 <= value <= 2**63]
-        if None not in told and len(sizes) < len(told):
+        values = [summary.get(name) for name in ("bytes", "seconds", "bits_per_second")]
+        sizes = [value for value in values if isinstance(value, int | float) and 0 <= value <= 2**63]
+        if None not in values and len(sizes) < len(values):
             raise FormatError(f'"{side}" has a figure that can\'t be')
-        if len(sizes) == len(told):
+        if len(sizes) == len(values):
             bits, meant = sizes[0] * 8.0, sizes[1] * sizes[2]
             if abs(bits - meant) > _CONTRADICTION * max(bits, meant):
                 raise FormatError(f'"{side}" contradicts itself: {bits:.6g} bits in {sizes[1]:.6g} s')
 
 
 def _received_bytes(head: _Head) -> int | None:
-    found = head.end.get("sum_received")
-    value = found.get("bytes") if isinstance(found, dict) else None
+    summary = head.end.get("sum_received")
+    value = summary.get("bytes") if isinstance(summary, dict) else None
     return value if isinstance(value, int) and 0 <= value < 2**63 else None
 
 

@@ -4,7 +4,7 @@ Form: what ``TestDFSIOEnh`` of HiBench (``autogen/.../dfsioe/TestDFSIOEnh.java``
 ``TestDFSIOEnh_results.log``. Taken: all that TestDFSIO's block tells, the exact start ("Reference Start Time",
 milliseconds since 1970), and the "Average of Aggregated Throughput" with its deviation, in 10^6 bytes/s.
 
-That average is no cluster throughput, which is why it has names of its own and never that of assay's gated aggregate:
+That average is no cluster throughput, so its metrics have separate names, never that of assay's gated aggregate:
 
 * The job is cut into slots of the plot interval. Bytes moved in a slot are called "mb/sec" whatever the interval is.
   The interval is not printed, but the number of slots is, as characters of "Time spots Counted": wall time / interval,
@@ -57,12 +57,12 @@ def _rate_mb_per_s(text: str) -> float | None:
 
 def _fields(lines: list[str]) -> dict[str, str]:
     """Return the first value of each label in the lines after a block."""
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for line in lines:
         for name, label in _LABELS.items():
             if match := label.search(line):
-                found.setdefault(name, match["value"].strip())
-    return found
+                fields.setdefault(name, match["value"].strip())
+    return fields
 
 
 def _aggregate(fields: dict[str, str], result: DfsioResult) -> _Aggregate | str:
@@ -123,8 +123,8 @@ def _taken(result: DfsioResult, lines: list[str], where: str) -> ImportedRun | S
             where, "has no extended metrics: a result of stock TestDFSIO (import it as testdfsio), or cut off"
         )
     if fields["operation"] != result.operation:
-        said = f"{result.operation!r} and its extended metrics say {fields['operation']!r}"
-        return SkippedItem(where, f"the block says {said}: parts of two results")
+        difference = f"{result.operation!r} and its extended metrics say {fields['operation']!r}"
+        return SkippedItem(where, f"the block says {difference}: parts of two results")
     if wrong := problem(result):
         return SkippedItem(where, wrong)
     return ImportedRun(f"{key(result)} {fields.get('start_ms', '')}".strip(), where, _enhanced_run(result, fields))

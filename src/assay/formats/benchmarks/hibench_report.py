@@ -10,7 +10,7 @@ job's wall time. Not taken: throughput per node, since HiBench divides by the wo
 
 HiBench drops empty values, so that a row whose size or rate is missing has fewer fields: it is left, with the reason.
 A row whose throughput is not its size over its duration is damaged, and left. Streaming benchmarks (Flink, Storm,
-Gearpump, Spark streaming) are left: their duration is how long somebody let them run.
+Gearpump, Spark streaming) are skipped: their duration is how long they were allowed to run.
 """
 
 import re
@@ -65,7 +65,7 @@ def _row(fields: list[str], where: str) -> ImportedRun:
     api = batch["api"] if batch else None
     engine = "" if batch is None else "hadoop" if batch["hadoop"] else "spark"
     data_bytes, duration_s = int(size), float(duration)
-    told = data_bytes > 0
+    has_size = data_bytes > 0
     return ImportedRun(
         " ".join(fields),
         where,
@@ -73,10 +73,10 @@ def _row(fields: list[str], where: str) -> ImportedRun:
             workload=(batch["name"] if batch else kind).lower(),
             duration_s=duration_s,
             engine=engine,
-            data_bytes=data_bytes if told else None,
+            data_bytes=data_bytes if has_size else None,
             workload_parameters={"api": api.lower()} if api else {},
-            metrics={"job_throughput_mb_per_s": data_bytes / duration_s / 1e6} if told else {},
-            warnings=() if told else (CodedWarning(WarningCode.LEFT_OUT, _NO_INPUT),),
+            metrics={"job_throughput_mb_per_s": data_bytes / duration_s / 1e6} if has_size else {},
+            warnings=() if has_size else (CodedWarning(WarningCode.LEFT_OUT, _NO_INPUT),),
             environment={
                 "finished_at_as_printed": f"{date} {time}",
                 "hibench_type": kind,

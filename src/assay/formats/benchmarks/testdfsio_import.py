@@ -3,7 +3,7 @@
 Taken: wall time of the job as the client saw it ("Test exec time sec"), bytes (MiB processed × 2^20), number of files,
 and the rates, in 10^6 bytes/s: per stream, and mean and standard deviation over the files. The block's date is when the
 job had ended, so the start is the date less the wall time; it is known only when the date's zone is UTC or GMT, and the
-printed date is in the environment either way. Not told by the block, so unknown: cluster, layout, replication, version.
+printed date is in the environment either way. The block does not record cluster, layout, replication and version.
 
 A block is left when its numbers can't belong together: every file is written or read within the job, so bytes over
 summed task time can't be less than bytes over (files × wall time).

@@ -107,7 +107,7 @@ def _taken(attempt: _LoggedRun, name: str) -> ImportedRun | SkippedItem:
     wrong, hsph = _inconsistency(attempt)
     if wrong:
         return SkippedItem(where, f"run {attempt.number}: {wrong}")
-    return _found(attempt, where, float(attempt.fields["total_s"]), {"hsph_at_sf": float(hsph)})
+    return _imported_run(attempt, where, float(attempt.fields["total_s"]), {"hsph_at_sf": float(hsph)})
 
 
 def _inconsistency(attempt: _LoggedRun) -> tuple[str | None, Decimal]:
@@ -134,10 +134,12 @@ def _failed(attempt: _LoggedRun, where: str) -> ImportedRun | SkippedItem:
     cause = f"{failed} failed"
     if wrong := duration_problem(ended_s):
         return SkippedItem(where, f"run {attempt.number}: {cause} before any step had ended; {wrong}")
-    return _found(attempt, where, ended_s, {}, status=RunStatus.FAILED, cause=cause)
+    return _imported_run(attempt, where, ended_s, {}, status=RunStatus.FAILED, cause=cause)
 
 
-def _found(attempt: _LoggedRun, where: str, duration_s: float, metrics: dict[str, float], **more: Any) -> ImportedRun:
+def _imported_run(
+    attempt: _LoggedRun, where: str, duration_s: float, metrics: dict[str, float], **more: Any
+) -> ImportedRun:
     fields = attempt.fields
     framework = fields.get("framework", "MapReduce")
     records = _whole(fields.get("records"))

@@ -1,1 +1,1 @@
-"""Hadoop's own records: job histories and configuration."""
+"""Import Hadoop's records: job histories and configuration."""

@@ -1,13 +1,13 @@
-"""Which parameters of a Hadoop job matter for its speed, out of its configuration file (``job_…_conf.xml``).
+"""Extract the parameters that matter for a Hadoop job's speed from its configuration file (``job_…_conf.xml``).
 
 In: the bytes of the XML that ``org.apache.hadoop.conf.Configuration`` writes: properties with name, value and the chain
 of sources that set them. Out: each as a :class:`Property`, and from them the parameters that a comparison needs, under
 their current names, sizes in bytes.
 
-What :func:`parameters` takes: a property whose name is on the list below, that was set by somebody (no
-``*-default.xml`` among its sources; a file without sources tells nothing, and all that is on the list is taken), and
-whose value is a plain setting. Paths, host names, and values that refer to other properties (``${…}``) are left out,
-and of JVM options only ``-X…`` are kept, so that no name, folder or secret of the site gets in.
+:func:`parameters` takes a property whose name is on the list below, that was set explicitly (no ``*-default.xml`` among
+its sources; from a file without sources, all listed properties are taken), and whose value is a plain setting. Paths,
+host names, and values that refer to other properties (``${…}``) are left out, and of JVM options only ``-X…`` are kept,
+so that no name, folder or secret of the site gets in.
 
 The XML is read without a document type: entities can't be declared, so none can expand and no other file is read.
 """
@@ -46,7 +46,7 @@ _NAMES: Final = re.compile(
     """,
     re.VERBOSE,
 )
-# Names of Hadoop 1, which Hadoop 2 and 3 still take, and write into the file beside the current ones.
+# Names of Hadoop 1, which Hadoop 2 and 3 still accept, and write into the file next to the current ones.
 _CURRENT: Final = {
     "dfs.block.size": "dfs.blocksize",
     "io.sort.mb": "mapreduce.task.io.sort.mb",
@@ -84,7 +84,7 @@ _GONE: Final = b"(left out)"
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """One property; ``sources`` are the files that set it, the oldest first; empty when the file doesn't tell."""
+    """One property; ``sources`` are the files that set it, the oldest first; empty if the file does not record them."""
 
     name: str
     value: str
@@ -92,7 +92,7 @@ class Property:
 
     @property
     def is_default(self) -> bool:
-        """Whether Hadoop's own default is what holds."""
+        """Whether Hadoop's default applies."""
         return any(source.endswith("default.xml") for source in self.sources)
 
 
@@ -111,19 +111,19 @@ def read_conf(content: bytes, *, source: str = "configuration") -> dict[str, Pro
         raise FormatError(f"the XML is damaged or cut off: {expat.ErrorString(error.code)}", where=where) from error
     except (LookupError, ValueError) as error:  # an encoding that is unknown, or of more than a byte a character
         raise FormatError(f"the XML can't be decoded: {error}", where=f"{source}:1") from error
-    return {found.name: found for found in reader.properties}
+    return {property_.name: property_ for property_ in reader.properties}
 
 
 def without_secrets(content: bytes) -> bytes:
-    """Return a configuration file with the values of what is, by its name, a secret replaced.
+    """Return a configuration file with the values of secrets, recognised by name, replaced.
 
     A job's configuration has all that the client's files set, passwords of stores among it. Also passwords given to a
     JVM as ``-D…=`` and those in addresses go.
     """
 
-    def kept(found: re.Match[bytes]) -> bytes:
-        value = _GONE if _SECRET.search(found[2]) and found[3] else found[3]
-        return found[1] + _LOGIN.sub(rb"\g<1>" + _GONE, _OPTION.sub(rb"\g<1>" + _GONE, value))
+    def kept(match: re.Match[bytes]) -> bytes:
+        value = _GONE if _SECRET.search(match[2]) and match[3] else match[3]
+        return match[1] + _LOGIN.sub(rb"\g<1>" + _GONE, _OPTION.sub(rb"\g<1>" + _GONE, value))
 
     return _ENTRY.sub(kept, content)
 
@@ -169,15 +169,15 @@ class _ConfigurationReader:
 
 
 def parameters(properties: Iterable[Property]) -> dict[str, str]:
-    """Return what was set and matters for speed, sorted by name: see the module's text for the rule."""
-    found: dict[str, str] = {}
+    """Return the explicitly set parameters that matter for speed, sorted by name; see the module's docstring."""
+    values: dict[str, str] = {}
     for prop in properties:
         name = _CURRENT.get(prop.name, prop.name)
-        if (name != prop.name and name in found) or prop.is_default or not _NAMES.fullmatch(name):
+        if (name != prop.name and name in values) or prop.is_default or not _NAMES.fullmatch(name):
             continue
         if value := _value(name, prop.value):
-            found[name] = value
-    return dict(sorted(found.items()))
+            values[name] = value
+    return dict(sorted(values.items()))
 
 
 def _value(name: str, value: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Reads the job history of Hadoop 1: the text files ``job_…`` that its JobTracker keeps under ``history/``.
+"""Read the job history of Hadoop 1: the text files ``job_…`` that its JobTracker keeps under ``history/``.
 
 In: the file's text. Out: the same :class:`~jhist.JobHistory` as for Hadoop 2 and 3, in seconds and bytes.
 The format is that of org.apache.hadoop.mapred.JobHistory of Hadoop 0.20 to 1.2: records ``Type KEY="value" … .``, a
@@ -52,9 +52,9 @@ def parse_hadoop1_history(text: str, *, start_unix_s: float = 0.0, source: str =
 
 def _records(text: str, source: str) -> Iterator[tuple[int, str, dict[str, str]]]:
     at, line, counted = 0, 1, 0
-    while found := _RECORD.match(text, at):
-        line += text.count("\n", counted, found.start("type"))
-        counted, at = found.start("type"), found.end()
+    while match := _RECORD.match(text, at):
+        line += text.count("\n", counted, match.start("type"))
+        counted, at = match.start("type"), match.end()
         record: dict[str, str] = {}
         while pair := _PAIR.match(text, at):
             record[pair[1]] = _ESCAPE.sub(r"\1", pair[2])
@@ -62,12 +62,12 @@ def _records(text: str, source: str) -> Iterator[tuple[int, str, dict[str, str]]
         end = _END.match(text, at)
         if not end:
             raise FormatError(
-                f"the record {found['type']} can't be read",
+                f"the record {match['type']} can't be read",
                 where=f"{source}:{line}",
                 hint="the file is damaged or was cut off: fetch it again",
             )
         at = end.end()
-        yield line, found["type"], record
+        yield line, match["type"], record
     if text[at:].strip():
         line += text.count("\n", counted, at)
         raise FormatError("is no record of a job history", where=f"{source}:{line}")
@@ -88,7 +88,7 @@ def _counters(written: str) -> dict[str, dict[str, int]]:
 
 @dataclass(slots=True)
 class _JobRecords:
-    """What is known of the job so far; of a field that is told twice the last counts."""
+    """The records of the job so far; the last value of a repeated field counts."""
 
     fields: dict[str, str] = field(default_factory=dict)
     attempts: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class _JobRecords:
         job_id, status = self.fields.get("JOBID", ""), _STATUSES.get(self.fields.get("JOB_STATUS", ""))
         submit_s, finish_s = (_seconds(self.fields, name, source) for name in ("SUBMIT_TIME", "FINISH_TIME"))
         if not job_id or submit_s is None:
-            raise FormatError("does not tell which job it is of, or when it was submitted", where=source)
+            raise FormatError("lacks the job's id or the time of its submission", where=source)
         if status is None or finish_s is None:
             raise FormatError(
                 "the history has no end of the job",
@@ -106,7 +106,7 @@ class _JobRecords:
                 hint="the job still ran when the file was copied, or the file was cut off",
             )
         kinds = list(self.failed.values())
-        tasks = (_task(job_id, name, each, finish_s, start_unix_s, source) for name, each in self.attempts.items())
+        tasks = (_task(job_id, name, record, finish_s, start_unix_s, source) for name, record in self.attempts.items())
         return JobHistory(
             job_id=job_id,
             job_name=self.fields.get("JOBNAME", ""),
@@ -138,27 +138,27 @@ def _whole(written: str, name: str, source: str) -> str:
 
 
 def _seconds(record: dict[str, str], name: str, source: str) -> float | None:
-    """Return a time; None when it is not told or 0, which stands for "never"."""
+    """Return a time; None if it is absent or 0, which means "never"."""
     written = record.get(name, "")
     return int(_whole(written, name, source)) / 1000 or None if written else None
 
 
 def _task(job_id: str, name: str, record: dict[str, str], job_end_s: float, start_unix_s: float, source: str) -> Task:
-    """Return an attempt; one that never ended was killed by the job's end, and one never started is empty."""
+    """Return an attempt. One that never ended was killed by the job's end; one that never started has no duration."""
     groups = _counters(record.get("COUNTERS", ""))
 
-    def told(group: str, of: str) -> int | None:
+    def recorded(group: str, of: str) -> int | None:
         value = groups.get(group, {}).get(of)
         if value is not None and not 0 <= value <= _COUNTER_MAX:
             raise FormatError(f"{name}: the counter {of} is {value}", where=source)
         return value
 
     def counter(group: str, of: str) -> int:
-        return told(group, of) or 0
+        return recorded(group, of) or 0
 
-    def told_s(of: str) -> float | None:
-        told_ms = told(_TASK, of)
-        return None if told_ms is None else told_ms / 1000
+    def recorded_s(of: str) -> float | None:
+        value_ms = recorded(_TASK, of)
+        return None if value_ms is None else value_ms / 1000
 
     def relative_s(of: str) -> float | None:
         time_s = _seconds(record, of, source)
@@ -185,7 +185,7 @@ def _task(job_id: str, name: str, record: dict[str, str], job_end_s: float, star
         hdfs_write_bytes=counter(_FILE_SYSTEM, "HDFS_BYTES_WRITTEN"),
         local_read_bytes=counter(_FILE_SYSTEM, "FILE_BYTES_READ"),
         local_write_bytes=counter(_FILE_SYSTEM, "FILE_BYTES_WRITTEN"),
-        spilled_records=told(_TASK, "SPILLED_RECORDS"),
-        cpu_s=told_s("CPU_MILLISECONDS"),
-        gc_s=told_s("GC_TIME_MILLIS"),
+        spilled_records=recorded(_TASK, "SPILLED_RECORDS"),
+        cpu_s=recorded_s("CPU_MILLISECONDS"),
+        gc_s=recorded_s("GC_TIME_MILLIS"),
     )

@@ -1,4 +1,4 @@
-"""What a MapReduce job did, from its job history file: outcome, counters, task attempts and phases.
+"""Read a MapReduce job from its job history file: outcome, counters, task attempts and phases.
 
 In: the bytes of a ``.jhist`` file (Hadoop 2 or 3, JSON or binary) and the moment that times are counted from. Out: a
 :class:`JobHistory`, and from it the job's :class:`~assay.model.run.Phase` intervals. Times in the file are milliseconds
@@ -111,22 +111,22 @@ def phases(history: JobHistory, start_unix_s: float) -> tuple[Phase, ...]:
         return (_phase("setup", submit_s, finish_s),)
     maps = [task for task in history.tasks if task.kind == "map"]
     reduces = [task for task in history.tasks if task.kind == "reduce"]
-    found = [_phase("setup", submit_s, min(task.start_s for task in history.tasks) + shift_s)]
+    intervals = [_phase("setup", submit_s, min(task.start_s for task in history.tasks) + shift_s)]
     if maps:
         map_start_s = min(task.start_s for task in maps)
-        found.append(_phase("map", map_start_s + shift_s, max(task.end_s for task in _succeeded(maps)) + shift_s))
+        intervals.append(_phase("map", map_start_s + shift_s, max(task.end_s for task in _succeeded(maps)) + shift_s))
     copied_s = [task.shuffle_end_s for task in reduces if task.shuffle_end_s is not None]
     merged_s = [task.merge_end_s for task in reduces if task.merge_end_s is not None]
     if copied_s and merged_s:
         first_s = min(task.start_s for task in reduces)
         last_s = max(task.end_s for task in _succeeded(reduces))
-        found += [
+        intervals += [
             _phase("shuffle", first_s + shift_s, max(copied_s) + shift_s),
             _phase("merge", min(copied_s) + shift_s, max(merged_s) + shift_s),
             _phase("reduce", min(merged_s) + shift_s, last_s + shift_s),
         ]
-    found.append(_phase("cleanup", max(task.end_s for task in _succeeded(history.tasks)) + shift_s, finish_s))
-    return tuple(found)
+    intervals.append(_phase("cleanup", max(task.end_s for task in _succeeded(history.tasks)) + shift_s, finish_s))
+    return tuple(intervals)
 
 
 def _phase(name: str, start_s: float, end_s: float) -> Phase:
@@ -143,13 +143,13 @@ def _succeeded(tasks: list[Task] | tuple[Task, ...]) -> list[Task]:
 
 
 def _counter(counters: Mapping[str, Mapping[str, int]], name: str) -> int:
-    """Return a counter of Hadoop's own groups, whose full names differ between versions."""
-    own = (group for key, group in counters.items() if key.endswith(HADOOP_GROUPS))
-    return next((group[name] for group in own if name in group), 0)
+    """Return a counter of Hadoop's groups, whose full names differ between versions."""
+    hadoop_groups = (group for key, group in counters.items() if key.endswith(HADOOP_GROUPS))
+    return next((group[name] for group in hadoop_groups if name in group), 0)
 
 
 class _AttemptEvents(Struct, gc=False):
-    """What is known of one attempt so far."""
+    """The events of one attempt so far."""
 
     started: AttemptStarted | None = None
     ended: AttemptEnded | None = None
@@ -232,7 +232,7 @@ class _HistoryEvents:
 
 
 def _ended_again(first: AttemptEnded, second: AttemptEnded) -> AttemptEnded:
-    """Return an attempt's second end, with what only the first tells."""
+    """Return an attempt's second end, with the values that only the first has."""
     return replace(
         second,
         node=second.node or first.node,
@@ -243,7 +243,7 @@ def _ended_again(first: AttemptEnded, second: AttemptEnded) -> AttemptEnded:
 
 
 def _since(start_unix_s: float) -> Callable[[int], float]:
-    """Return what turns milliseconds since 1970 into seconds since ``start_unix_s``."""
+    """Return a function from milliseconds since 1970 to seconds since ``start_unix_s``."""
     start_ms = round(start_unix_s * 1000)
     if start_ms / 1000 == start_unix_s:  # exact, and faster than rounding
         return lambda time_ms: (time_ms - start_ms) / 1000
@@ -258,18 +258,18 @@ def _task(
     A speculative attempt that is killed before it has a container carries the times 0 (1970) and no host.
     """
     started, ended = attempt.started, attempt.ended
-    told = ended or started
-    assert told is not None  # an attempt is made of an event
+    event = ended or started
+    assert event is not None  # an attempt is made of an event
     end_ms = ended.end_ms or finish_ms if ended else finish_ms
     start_ms = started.start_ms or end_ms if started else end_ms
     shuffle_ms, merge_ms, counters = (ended.shuffle_ms, ended.merge_ms, ended.counters) if ended else (None, None, None)
     hdfs_read, hdfs_write, local_read, local_write, spilled, cpu_ms, gc_ms = counters or _NO_COUNTERS
     return Task(  # by position: names cost a quarter more, and this is made for every attempt
         job_id,
-        told.task_id,
+        event.task_id,
         attempt_id,
-        told.kind,
-        told.node or (started.node if started else ""),
+        event.kind,
+        event.node or (started.node if started else ""),
         ended.status if ended else "killed",
         since_s(start_ms),
         since_s(end_ms),

@@ -1,4 +1,4 @@
-"""Runs out of MapReduce job histories: one job is one run.
+"""Read runs from MapReduce job histories: each job is a run.
 
 In: ``.jhist`` files of Hadoop 2 and 3, Avro-binary or JSON, and their ``job_…_conf.xml`` when it is among the files
 (found by the job's id). Out: a run with the job's time from submission to end, its task attempts, phases, totals of its
@@ -45,7 +45,7 @@ _COUNTERS: Final = {
     "cpu_s": ("TaskCounter", "CPU_MILLISECONDS", 1000),
     "gc_s": ("TaskCounter", "GC_TIME_MILLIS", 1000),
 }
-"""Metric to counter group, counter and what to divide by."""
+"""Metric to counter group, counter and divisor."""
 
 
 def _recognises(name: str, head: bytes) -> bool:
@@ -85,8 +85,8 @@ def _conf_of(name: str) -> str | None:
 
 
 def _job_in(name: str) -> str | None:
-    found = _JOB.search(name.rpartition("/")[2])
-    return found[0] if found else None
+    match = _JOB.search(name.rpartition("/")[2])
+    return match[0] if match else None
 
 
 def _job(
@@ -106,10 +106,10 @@ def _job(
             words = f"the job's parameters are not known: {error.message}"
             warnings.append(CodedWarning(WarningCode.NOT_READ, words))
             yield SkippedItem(error.where or conf.name, error.message)
-    found = _run(name, key, history, properties, warnings)
-    if isinstance(found, ImportedRun):
+    item = _run(name, key, history, properties, warnings)
+    if isinstance(item, ImportedRun):
         seen[key] = name
-    yield found
+    yield item
 
 
 def _folder(name: str) -> str:
@@ -156,13 +156,13 @@ def _value(properties: Mapping[str, Property], name: str) -> str:
 
 
 def _total(history: JobHistory, group: str, counter: str) -> int | None:
-    """Return a counter of the job's totals, None when the job has none; group names differ between versions."""
+    """Return a counter of the job's totals, None if the job lacks it; group names differ between versions."""
     totals = (counters for name, counters in history.counters.items() if name.endswith(group))
     return next((counters[counter] for counters in totals if counter in counters), None)
 
 
 def _metrics(history: JobHistory) -> tuple[dict[str, float], list[CodedWarning]]:
-    """Return what the job's counters tell, and a warning for each that is below zero."""
+    """Return the metrics of the job's counters, and a warning for each negative counter."""
     metrics: dict[str, float] = {}
     warnings: list[CodedWarning] = []
     for metric, (group, counter, divisor) in _COUNTERS.items():
@@ -179,7 +179,7 @@ def _metrics(history: JobHistory) -> tuple[dict[str, float], list[CodedWarning]]
 
 
 def _data(history: JobHistory, workload: str) -> tuple[int | None, str]:
-    """Return how many bytes the job had to process, and the counter that tells it."""
+    """Return how many bytes the job had to process, and the counter that says so."""
     if workload in WRITERS:
         written = _total(history, "FileSystemCounter", "HDFS_BYTES_WRITTEN")
         return (written, "HDFS_BYTES_WRITTEN") if written and written > 0 else (None, "")
@@ -194,20 +194,20 @@ def _data(history: JobHistory, workload: str) -> tuple[int | None, str]:
 
 
 def _version(history: JobHistory, properties: Mapping[str, Property]) -> str:
-    """Return Hadoop's version where a benchmark's jar tells it, its major version where the configuration does."""
+    """Return Hadoop's version from a benchmark's jar, or its major version from the configuration."""
     jar = _JAR.search(history.job_name)
     return jar[1] if jar else _MAJOR.get(_value(properties, "hadoop.common.configuration.version"), "")
 
 
 def _cause(history: JobHistory) -> str:
-    told = next((line.strip() for line in (history.diagnostics or "").splitlines() if line.strip()), "")
+    reason = next((line.strip() for line in (history.diagnostics or "").splitlines() if line.strip()), "")
     how = {"killed": "was killed", "failed": "failed"}.get(history.status, f"ended as {history.status[:40]!r}")
-    return f"the job {how}: {told[:300]}" if told else f"the job {how}; its history does not say why"
+    return f"the job {how}: {reason[:300]}" if reason else f"the job {how}; its history does not say why"
 
 
 def _warnings(history: JobHistory) -> Iterator[CodedWarning]:
     if history.status == "succeeded" and (lost := history.failed_maps + history.failed_reduces) > 0:
-        yield CodedWarning(WarningCode.OTHER, f"{lost} tasks failed, and the job was allowed to go on without them")
+        yield CodedWarning(WarningCode.OTHER, f"{lost} tasks failed, and the job was allowed to continue without them")
     backwards = sum(task.end_s < task.start_s for task in history.tasks)
     if backwards:
         words = f"{backwards} task attempts end before they start: the nodes' clocks differed"
@@ -215,17 +215,17 @@ def _warnings(history: JobHistory) -> Iterator[CodedWarning]:
 
 
 def _sources(properties: Mapping[str, Property], data_source: str) -> dict[str, str]:
-    told = {
+    sources = {
         "duration_s": "job history: submission to end",
         "tasks": "job history",
         "phases": "job history",
         "metrics": "job history: totals of the job's counters",
     }
     if data_source:
-        told["data_bytes"] = f"job history: {data_source}"
+        sources["data_bytes"] = f"job history: {data_source}"
     if properties:
-        told["parameters"] = "the job's configuration: what differs from Hadoop's defaults"
-    return told
+        sources["parameters"] = "the job's configuration: what differs from Hadoop's defaults"
+    return sources
 
 
 FORMAT: Final = Format("jhist", "MapReduce job history (.jhist, with its job_…_conf.xml)", _recognises, _read)

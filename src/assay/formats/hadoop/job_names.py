@@ -1,4 +1,4 @@
-"""Which workload a job is, by the name that its program gives it.
+"""Derive a job's workload from the job's name.
 
 In: the name of a job or application, and for MapReduce its mapper's class. Out: the name that plans use for the
 workload when it is one of Hadoop's own benchmarks, and else the job's name as it is. The names are those that the
@@ -26,7 +26,7 @@ _MAPPERS: Final = {
     "org.apache.hadoop.fs.TestDFSIO$TruncateMapper": "dfsio-truncate",
 }
 WRITERS: Final = frozenset({"teragen", "randomwriter", "randomtextwriter", "dfsio-write", "dfsio-append"})
-"""Workloads whose data is what they write; what they read is only the list of their splits."""
+"""Workloads that only write data; they read only the list of their splits."""
 UNNAMED: Final = "unnamed"
 LENGTH_MAX: Final = 200
 """Longer names (whole queries, in Hive's jobs) are cut here."""

@@ -1,1 +1,1 @@
-"""Recordings of what hosts did: collectl, iostat, sysstat."""
+"""Import recordings of hosts: collectl, iostat, sysstat."""

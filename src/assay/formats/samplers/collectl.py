@@ -11,7 +11,7 @@ shows whole numbers, so a slow disk's bytes are rounded there.
 
 **Time.** Plot lines carry date and time in the zone that the header names. On the screen there may be a time of day
 (``-oT``), a date too (``-oD``), a record's UTC seconds, or none: then ``waiting for N second sample`` tells
-the interval. Each sample, the first too, tells of the interval before it; where samples are missing, the time between
+the interval. Each sample, the first too, describes the interval before it; where samples are missing, the time between
 stays empty.
 """
 
@@ -56,7 +56,7 @@ _DAY_S: Final = 86_400
 _CLOCK_S: Final = 1.0
 _FINE_CLOCK_S: Final = 0.05
 _MISSING: Final = 1.5
-"""A distance of more than so many intervals has samples missing in it."""
+"""Samples are missing where they are more than this many intervals apart."""
 
 _KIB_MAX: Final = BYTES_PER_S_MAX / KIB
 _COUNTERS: Final = {
@@ -94,7 +94,7 @@ class _Sample:
 
 @dataclass(slots=True)
 class _Recording:
-    """What one start of collectl wrote."""
+    """The output of one start of collectl."""
 
     line: int
     host: str = ""
@@ -120,13 +120,13 @@ def _recognises(name: str, head: bytes) -> bool:
 
 def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
     recordings = _CollectlReader(source.name).read(source.text())
-    found = False
+    any_run = False
     for recording in recordings:
         yield from recording.left
         if recording.samples:
-            found = True
+            any_run = True
             yield from _observed(source.name, recording)
-    if not found and not any(recording.left for recording in recordings):
+    if not any_run and not any(recording.left for recording in recordings):
         raise FormatError("holds no disk statistics of collectl", where=source.name, hint="run collectl -sD")
 
 
@@ -168,10 +168,10 @@ def _observed(name: str, recording: _Recording) -> Iterator[ImportedRun | Skippe
 
 
 def _beginning(recording: _Recording) -> str:
-    """Return what tells this recording from others of its host: the first sample with its time."""
+    """Return the recording's key among those of its host: the first sample with its time."""
     first = recording.samples[0]
-    told = f"{first.time_s} {sorted((disk, sorted(row.items())) for disk, row in first.disks.items())}"
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    first_rows = f"{first.time_s} {sorted((disk, sorted(row.items())) for disk, row in first.disks.items())}"
+    return hashlib.sha256(first_rows.encode()).hexdigest()[:16]
 
 
 def _times(recording: _Recording) -> tuple[list[float], list[float]]:
@@ -294,9 +294,9 @@ class _CollectlReader:
             self._plot_header(line)
 
     def _plot_header(self, line: str) -> None:
-        found = _PLOT.match(line)
-        assert found
-        self._separator, self._now.utc = found[2], found[1] is None
+        header = _PLOT.match(line)
+        assert header
+        self._separator, self._now.utc = header[2], header[1] is None
         columns = line[1:].split(self._separator)
         disks = [(index, match) for index, column in enumerate(columns) if (match := _COLUMN.match(column))]
         self._group = self._columns = None
@@ -376,7 +376,7 @@ def _usable(interval_s: float) -> float | None:
 
 def _figures(cells: dict[str, str]) -> dict[str, float]:
     """Return the figures that are read, as printed. Raises FormatError when one is none, abbreviated or impossible."""
-    found = {}
+    figures = {}
     for name, text in cells.items():
         wanted = _COUNTERS.get(name) or _GAUGES.get(name)
         if not wanted:
@@ -386,8 +386,8 @@ def _figures(cells: dict[str, str]) -> dict[str, float]:
             raise FormatError(f"{name} is {text[:30]!r}, which is no number{hint}")
         if float(text) > wanted[2]:
             raise FormatError(f"{name} is {text[:30]}, which can't be")
-        found[name] = float(text)
-    return found
+        figures[name] = float(text)
+    return figures
 
 
 FORMAT = Format("collectl", "collectl's disk statistics (collectl -sD)", _recognises, one_by_one(_read))

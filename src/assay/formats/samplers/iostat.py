@@ -8,7 +8,7 @@ Units, from ``iostat.c``: kB are 1024 bytes, MB 2^20 bytes, ``Blk`` and ``sec`` 
 discards together, so it becomes ``requests``. sysstat before 11.6 calls its figures ``rkB`` even where ``-m`` made
 them MB: ``avgrq-sz`` (in sectors) tells, and a report that contradicts itself is left.
 
-**Time.** iostat reports every so many whole seconds. With ``-t`` the clock is printed (in whole seconds, so even
+**Time.** iostat reports at an interval of whole seconds. With ``-t`` the clock is printed (in whole seconds, so even
 intervals are taken to be equal); a date is read in the ISO form alone (``S_TIME_FORMAT=ISO``), because no other form
 tells day from month, nor the time zone. Without ``-t`` the short form tells the interval nevertheless, as its amounts
 over its rates; the extended one does not, and is left. The first report of a file is the average since boot, unless
@@ -91,7 +91,7 @@ def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
 def _read_host(where: str, host: Host) -> Iterator[ImportedRun | SkippedItem]:
     reports = host.statistics
     started, distances = _times(reports)
-    first_s = _own_interval_s(reports[0])
+    first_s = _recorded_interval_s(reports[0])
     counts = first_s is not None and abs(first_s - distances[0]) <= max(_ERROR_MAX * distances[0], 0.5 * _CLOCK_S)
     if counts:
         distances.insert(0, distances[0])
@@ -122,15 +122,19 @@ def _read_host(where: str, host: Host) -> Iterator[ImportedRun | SkippedItem]:
 
 
 def _times(reports: Sequence[Mapping[str, Any]]) -> tuple[datetime | None, list[float]]:
-    """Return when the first report was made, where that is told, and the seconds between each and the one before it."""
+    """Return the time of the first report, if recorded, and the seconds between each report and the one before it."""
     if len(reports) < 2:
         raise FormatError("holds a single report, which is an average since boot: run iostat with an interval")
     stamps = [report.get("timestamp") for report in reports]
     if all(stamp is None for stamp in stamps):
-        own = [found for report in reports[1:] if (found := _own_interval_s(report)) is not None]
-        if not own:
+        recorded_s = [
+            recorded_interval_s
+            for report in reports[1:]
+            if (recorded_interval_s := _recorded_interval_s(report)) is not None
+        ]
+        if not recorded_s:
             raise FormatError("tells neither times nor amounts of bytes: run iostat with -t")
-        interval_s = median(own)
+        interval_s = median(recorded_s)
         whole_s = round(interval_s)
         even = whole_s > 0 and abs(interval_s - whole_s) <= _ERROR_MAX * whole_s
         return None, [float(whole_s) if even else interval_s] * (len(reports) - 1)
@@ -150,18 +154,18 @@ def _times(reports: Sequence[Mapping[str, Any]]) -> tuple[datetime | None, list[
 
 def _of_day_s(stamp: object) -> float:
     """Return the seconds since midnight of a timestamp in whatever form the locale has, by its ``HH:MM:SS``."""
-    found = _CLOCK.search(stamp) if isinstance(stamp, str) else None
-    if not found:
+    match = _CLOCK.search(stamp) if isinstance(stamp, str) else None
+    if not match:
         raise FormatError(f"has the timestamp {shown(stamp)}, which tells no HH:MM:SS: set S_TIME_FORMAT=ISO")
-    hour, minute, second = int(found[1]), int(found[2]), int(found[3])
+    hour, minute, second = int(match[1]), int(match[2]), int(match[3])
     if hour > 23 or minute > 59 or second > 60:
         raise FormatError(f"has the timestamp {shown(stamp)}, which is no time")
-    if found[4]:
-        hour = hour % 12 + (12 if found[4] in "Pp" else 0)
+    if match[4]:
+        hour = hour % 12 + (12 if match[4] in "Pp" else 0)
     return hour * 3600.0 + minute * 60 + second
 
 
-def _own_interval_s(report: Mapping[str, Any]) -> float | None:
+def _recorded_interval_s(report: Mapping[str, Any]) -> float | None:
     """Return the interval that a report of the short form is about: its amounts over its rates, where known well.
 
     The device that moved most gives it, as its figures are rounded the least.
@@ -181,8 +185,8 @@ def _own_interval_s(report: Mapping[str, Any]) -> float | None:
 
 
 def _rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    found = report.get("disk")
-    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    rows = report.get("disk")
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
 def _growth(report: Mapping[str, Any], cores: int | None, interval_s: float) -> tuple[Growth, Growth]:
@@ -199,8 +203,8 @@ def _growth(report: Mapping[str, Any], cores: int | None, interval_s: float) -> 
             raise FormatError(f"device {name} is there twice")
         names.add(name)
         _check_units(row)
-        found, seen = _disk(row, interval_s)
-        grown |= {(f"disk:{name}", metric): amount for metric, amount in found.items()}
+        devices, seen = _disk(row, interval_s)
+        grown |= {(f"disk:{name}", metric): amount for metric, amount in devices.items()}
         gauges |= {(f"disk:{name}", metric): value for metric, value in seen.items()}
     return grown, gauges
 
@@ -236,8 +240,8 @@ def _bytes(row: Mapping[str, Any], interval_s: float) -> dict[str, float]:
     rates = {}
     for read, write, unit in _RATES:
         if read in row or write in row:
-            found = {"read_bytes": number(row, read, most / unit), "write_bytes": number(row, write, most / unit)}
-            rates = {metric: rate * unit * interval_s for metric, rate in found.items() if rate is not None}
+            values = {"read_bytes": number(row, read, most / unit), "write_bytes": number(row, write, most / unit)}
+            rates = {metric: rate * unit * interval_s for metric, rate in values.items() if rate is not None}
             break
     for read, write, unit in _AMOUNTS:
         for metric, key in (("read_bytes", read), ("write_bytes", write)):
@@ -248,7 +252,7 @@ def _bytes(row: Mapping[str, Any], interval_s: float) -> dict[str, float]:
             if metric in rates and abs(amount * unit - rates[metric]) > rate_unit + _ERROR_MAX * rates[metric] + (
                 rates[metric] / interval_s * _CLOCK_S
             ):
-                raise FormatError(f'"{key}" is {amount:.0f}, which the rate beside it contradicts')
+                raise FormatError(f'"{key}" is {amount:.0f}, which its rate contradicts')
             rates[metric] = amount * unit
     for key, unit in _BOTH:
         both = number(row, key, most / unit)
@@ -261,9 +265,9 @@ def _check_units(row: Mapping[str, Any]) -> None:
     """Refuse a report whose ``rkB`` is no kB, as sysstat before 11.6 wrote it with ``-m``."""
     if "rkB" not in row or "avgrq-sz" not in row:
         return
-    told = ((number(row, "rkB") or 0.0) + (number(row, "wkB") or 0.0)) * 2
+    kb_doubled = ((number(row, "rkB") or 0.0) + (number(row, "wkB") or 0.0)) * 2
     meant = (number(row, "avgrq-sz") or 0.0) * ((number(row, "r") or 0.0) + (number(row, "w") or 0.0))
-    if meant > _SECTORS_PER_S_MIN and abs(told - meant) > _CONTRADICTION * meant:
+    if meant > _SECTORS_PER_S_MIN and abs(kb_doubled - meant) > _CONTRADICTION * meant:
         raise FormatError('"rkB" and "wkB" contradict "avgrq-sz": this iostat wrote other units under their names')
 
 

@@ -53,7 +53,7 @@ def number(row: Mapping[str, Any], key: str, most: float = PER_S_MAX) -> float |
 
 
 def shown(value: object) -> str:
-    """Return a short form of what stands where a figure or a time should, for messages."""
+    """Return a short form of a value that should be a figure or a time, for messages."""
     return "a number of 19 digits or more" if isinstance(value, int) and abs(value) >= 10**18 else repr(value)[:40]
 
 
@@ -90,7 +90,7 @@ class Recorder:
     _counters: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
 
     def sample(self, t_s: float, interval_s: float, grown: Growth, gauges: Growth) -> None:
-        """Add a sample taken at ``t_s`` that tells of the ``interval_s`` before it. Samples come in order of time."""
+        """Add a sample taken at ``t_s`` over the ``interval_s`` before it. Samples come in order of time."""
         begin_s = max(0.0, t_s - interval_s)
         if self.end_s > 0 and begin_s > self.end_s + self.tolerance_s:
             self.gaps += 1
@@ -109,8 +109,8 @@ class Recorder:
 
     def total(self, subject: str, metric: str) -> float | None:
         """Return how much a counter grew over all samples; None when there is no such counter."""
-        found = self._counters.get((subject, metric))
-        return found and found[1]
+        counter = self._counters.get((subject, metric))
+        return counter and counter[1]
 
     def metrics(self) -> dict[str, float]:
         """Return the run's figures: bytes of disks and links, and the CPU's busy share.
@@ -118,27 +118,27 @@ class Recorder:
         Only whole disks and links that the kernel named count: a partition, a volume or a bond moves the same bytes
         again. sysstat's own sum over the devices (subject ``io``) goes before.
         """
-        found: dict[str, float] = {}
+        values: dict[str, float] = {}
         for (subject, metric), (_, total) in self._counters.items():
             kind, _, name = subject.partition(":")
             pattern, names = _TOTALS.get(kind, (_WHOLE_DISK, {}))
             if metric in names and pattern.match(name):
-                found[names[metric]] = found.get(names[metric], 0.0) + total
+                values[names[metric]] = values.get(names[metric], 0.0) + total
         for metric in ("read_bytes", "write_bytes"):
             total_bytes = self.total("io", metric)
             if total_bytes is not None:
-                found[f"disk_{metric}"] = total_bytes
+                values[f"disk_{metric}"] = total_bytes
         busy_s, idle_s = (sum(self.total("cpu", metric) or 0.0 for metric in names) for names in (_BUSY, _IDLE))
         if busy_s + idle_s > 0:
-            found["cpu_busy_share"] = busy_s / (busy_s + idle_s)
-        return found
+            values["cpu_busy_share"] = busy_s / (busy_s + idle_s)
+        return values
 
     def run(
         self, *, started: datetime | None, environment: Mapping[str, Any], source: str, warnings: Sequence[str] = ()
     ) -> Run:
         """Return the run of what was recorded. ``started``: None when the source tells no time zone."""
         gaps = (f"gaps between the samples: {self.gaps}; what happened in them is unknown",) if self.gaps else ()
-        told = tuple(CodedWarning(WarningCode.TRACE, words) for words in (*warnings, *gaps))
+        coded_warnings = tuple(CodedWarning(WarningCode.TRACE, words) for words in (*warnings, *gaps))
         return foreign_run(
             workload=OBSERVATION,
             engine="",
@@ -146,7 +146,7 @@ class Recorder:
             started_at=started.astimezone(UTC).isoformat(timespec="seconds") if started else "",
             metrics=self.metrics(),
             environment=dict(environment),
-            warnings=told,
+            warnings=coded_warnings,
             sources={
                 "trace": source,
                 "duration_s": f"{source}: span of the samples",

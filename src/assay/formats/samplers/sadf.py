@@ -2,7 +2,7 @@
 
 In: the JSON of sysstat 11 and 12. Out: one run of the workload ``observation`` per host, with its trace.
 
-A sample tells of the ``interval`` (whole seconds) before its timestamp. Its units, from ``json_stats.c``: ``rd_sec``
+A sample covers the ``interval`` (whole seconds) before its timestamp. Its units, from ``json_stats.c``: ``rd_sec``
 and ``wr_sec`` are sectors of 512 bytes per second; ``rkB``, ``wkB``, ``rxkB``, ``txkB`` and the memory's figures are in
 1024 bytes; ``bread`` and ``bwrtn`` are blocks of 512 bytes; ``tps`` counts reads, writes and (sysstat 12) discards
 together, so it becomes ``requests``; ``avgqu-sz`` (later ``aqu-sz``) is the growth of the kernel's weighted time.
@@ -176,8 +176,8 @@ def _text(value: object) -> str:
 
 
 def _rows(part: object, key: str) -> list[dict[str, Any]]:
-    found = part.get(key) if isinstance(part, dict) else None
-    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    rows = part.get(key) if isinstance(part, dict) else None
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
 def _name(row: Mapping[str, Any], key: str) -> str:

@@ -42,9 +42,9 @@ class Host(msgspec.Struct):
     restarts: list[Any] = []
 
     def environment(self) -> dict[str, Any]:
-        """Return what the report tells of the machine."""
-        told = {"node": self.nodename, "kernel": self.release, "machine": self.machine, "cores": self.cores}
-        return {name: value for name, value in told.items() if value}
+        """Return the report's facts about the machine."""
+        facts = {"node": self.nodename, "kernel": self.release, "machine": self.machine, "cores": self.cores}
+        return {name: value for name, value in facts.items() if value}
 
 
 class _SysstatHosts(msgspec.Struct):

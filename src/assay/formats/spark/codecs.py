@@ -61,11 +61,11 @@ def _checked(unpack: Callable[..., Any], *given: Any) -> Any:
 
 def _joined(blocks: Iterator[bytes]) -> bytes:
     """Return the blocks as one; refuses more than any log should have."""
-    found = bytearray()
+    joined = bytearray()
     for block in blocks:
-        found += block
-        _limited(len(found))
-    return bytes(found)
+        joined += block
+        _limited(len(joined))
+    return bytes(joined)
 
 
 def _limited(size_bytes: int) -> int:
@@ -84,14 +84,14 @@ def _lz4(content: bytes) -> bytes:
     codec = import_module("cramjam").lz4
 
     def blocks() -> Iterator[bytes]:
-        place = 0
-        while place < len(content):
-            header = _part(content, place, _LZ4_HEADER.size)
+        offset = 0
+        while offset < len(content):
+            header = _part(content, offset, _LZ4_HEADER.size)
             magic, token, packed_bytes, whole_bytes, _ = _LZ4_HEADER.unpack(header)
-            packed = _part(content, place + _LZ4_HEADER.size, packed_bytes)
-            place += _LZ4_HEADER.size + packed_bytes
+            packed = _part(content, offset + _LZ4_HEADER.size, packed_bytes)
+            offset += _LZ4_HEADER.size + packed_bytes
             if magic != b"LZ4Block" or not 0 <= whole_bytes <= 1 << (10 + (token & 0x0F)):
-                raise _DamagedError(f"no block at byte {place}")
+                raise _DamagedError(f"no block at byte {offset}")
             stored = token & 0xF0 == 0x10
             block = packed if stored or not packed else _lz4_block(codec, packed, whole_bytes)
             if len(block) != whole_bytes:
@@ -111,14 +111,14 @@ def _snappy(content: bytes) -> bytes:
     codec = import_module("cramjam").snappy
 
     def blocks() -> Iterator[bytes]:
-        place = 0
-        while place < len(content):
-            if content.startswith(_SNAPPY_HEADER, place):  # streams that were put one after another repeat it
-                place += len(_part(content, place, 16))
+        offset = 0
+        while offset < len(content):
+            if content.startswith(_SNAPPY_HEADER, offset):  # streams that were put one after another repeat it
+                offset += len(_part(content, offset, 16))
                 continue
-            packed_bytes = int.from_bytes(_part(content, place, 4), "big", signed=True)
-            packed = _part(content, place + 4, packed_bytes)
-            place += 4 + packed_bytes
+            packed_bytes = int.from_bytes(_part(content, offset, 4), "big", signed=True)
+            packed = _part(content, offset + 4, packed_bytes)
+            offset += 4 + packed_bytes
             _limited(_whole_length(packed))
             yield bytes(_checked(codec.decompress_raw, packed))
 
@@ -128,8 +128,8 @@ def _snappy(content: bytes) -> bytes:
 def _whole_length(packed: bytes) -> int:
     """Return the length that a Snappy block begins with: seven bits a byte, the lowest first."""
     length = 0
-    for place, byte in enumerate(packed[:5]):
-        length |= (byte & 0x7F) << (7 * place)
+    for index, byte in enumerate(packed[:5]):
+        length |= (byte & 0x7F) << (7 * index)
         if byte < 0x80:
             return length
     raise _DamagedError("a block without its length")
@@ -153,50 +153,50 @@ def _zstd(content: bytes) -> bytes:
 
 def _lzf(content: bytes) -> bytes:
     def blocks() -> Iterator[bytes]:
-        place = 0
-        while place < len(content):
-            header = _part(content, place, 5)
+        offset = 0
+        while offset < len(content):
+            header = _part(content, offset, 5)
             packed_bytes = int.from_bytes(header[3:5], "big")
             if header[:2] != b"ZV" or header[2] > 1:
-                raise _DamagedError(f"no chunk at byte {place}")
+                raise _DamagedError(f"no chunk at byte {offset}")
             if header[2] == 0:
-                yield _part(content, place + 5, packed_bytes)
-                place += 5 + packed_bytes
+                yield _part(content, offset + 5, packed_bytes)
+                offset += 5 + packed_bytes
             else:
-                whole_bytes = int.from_bytes(_part(content, place + 5, 2), "big")
-                yield _lzf_chunk(_part(content, place + 7, packed_bytes), whole_bytes)
-                place += 7 + packed_bytes
+                whole_bytes = int.from_bytes(_part(content, offset + 5, 2), "big")
+                yield _lzf_chunk(_part(content, offset + 7, packed_bytes), whole_bytes)
+                offset += 7 + packed_bytes
 
     return _joined(blocks())
 
 
 def _lzf_chunk(packed: bytes, whole_bytes: int) -> bytes:
     """Unpack one chunk: a control byte below 32 precedes that many literals and one; others refer back."""
-    found = bytearray()
-    place = 0
-    while place < len(packed):
-        control = packed[place]
-        place += 1
+    output = bytearray()
+    offset = 0
+    while offset < len(packed):
+        control = packed[offset]
+        offset += 1
         if control < 32:
-            found += _part(packed, place, control + 1)
-            place += control + 1
+            output += _part(packed, offset, control + 1)
+            offset += control + 1
             continue
         length = control >> 5
         if length == 7:
-            length += _part(packed, place, 1)[0]
-            place += 1
+            length += _part(packed, offset, 1)[0]
+            offset += 1
         length += 2
-        begin = len(found) - ((control & 31) << 8) - _part(packed, place, 1)[0] - 1
-        place += 1
+        begin = len(output) - ((control & 31) << 8) - _part(packed, offset, 1)[0] - 1
+        offset += 1
         if begin < 0:
             raise _DamagedError("a chunk refers to what is before it")
-        copied = found[begin : begin + length]
+        copied = output[begin : begin + length]
         while len(copied) < length:  # what is copied may overlap what it makes
             copied += copied[: length - len(copied)]
-        found += copied
-    if len(found) != whole_bytes:
-        raise _DamagedError(f"a chunk of {whole_bytes} bytes unpacks to {len(found)}")
-    return bytes(found)
+        output += copied
+    if len(output) != whole_bytes:
+        raise _DamagedError(f"a chunk of {whole_bytes} bytes unpacks to {len(output)}")
+    return bytes(output)
 
 
 _CODECS: Final[dict[str, tuple[bytes, Callable[[bytes], bytes]]]] = {

@@ -205,8 +205,8 @@ class Reason(Struct):
 
     def words(self) -> str:
         """Return why an attempt failed, in one line."""
-        told = self.description or self.loss or self.message or ""
-        first = next((line.strip() for line in told.splitlines() if line.strip()), "")
+        text = self.description or self.loss or self.message or ""
+        first = next((line.strip() for line in text.splitlines() if line.strip()), "")
         return f"{': '.join(part for part in (self.class_name or self.reason, first) if part)}"[:WORDS_MAX]
 
 

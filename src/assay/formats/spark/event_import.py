@@ -168,8 +168,8 @@ def _status(application: Application, compacted: bool) -> tuple[RunStatus, str |
         if failed:
             job, why = next(iter(failed.items()))
             more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-            told = f"failed: {why[:300]}" if why else "had not ended when the application did"
-            return RunStatus.FAILED, f"job {job} {told}{more}"
+            ending = f"failed: {why[:300]}" if why else "had not ended when the application did"
+            return RunStatus.FAILED, f"job {job} {ending}{more}"
     if not application.jobs and not compacted:
         return RunStatus.INVALID, "the application ran no job"
     return RunStatus.VALID, None

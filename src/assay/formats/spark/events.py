@@ -189,9 +189,9 @@ class _EventLogReader:
 
     def on_job_end(self, event: JobEnd) -> None:
         failure = event.result.exception
-        told = next((line.strip() for line in ((failure and failure.message) or "").splitlines() if line.strip()), "")
+        reason = next((line.strip() for line in ((failure and failure.message) or "").splitlines() if line.strip()), "")
         job = self.jobs.setdefault(event.job_id, SparkJob(()))
-        job.failure = "" if event.result.result == "JobSucceeded" else told or event.result.result
+        job.failure = "" if event.result.result == "JobSucceeded" else reason or event.result.result
         job.end_s = self._since_start_s(event.completed_ms)
 
     def _since_start_s(self, time_ms: int | None) -> float | None:
@@ -262,10 +262,16 @@ class _EventLogReader:
         return self._task(event, _KINDS.get(event.type, "task"), status, last_ms, start_ms, event.metrics)
 
     def _task(
-        self, event: TaskStart | TaskEnd, kind: str, status: str, end_ms: int, start_ms: int, told: Metrics | None
+        self,
+        event: TaskStart | TaskEnd,
+        kind: str,
+        status: str,
+        end_ms: int,
+        start_ms: int,
+        task_metrics: Metrics | None,
     ) -> Task:
         task_id = f"{event.stage_id}.{event.stage_attempt}.{event.info.index}"
-        metrics = told or Metrics()
+        metrics = task_metrics or Metrics()
         read, write = metrics.shuffle_read or ShuffleRead(), metrics.shuffle_write or ShuffleWrite()
         job_id = self.job_of_stage.get(event.stage_id)
         return Task(
@@ -284,8 +290,10 @@ class _EventLogReader:
             local_read_bytes=read.local_bytes,
             local_write_bytes=write.written_bytes + metrics.disk_spilled_bytes,
             spilled_records=None,
-            cpu_s=None if told is None or told.cpu_ns is None else (told.cpu_ns + told.deserialize_cpu_ns) / 1e9,
-            gc_s=None if told is None else told.gc_ms / 1000,
+            cpu_s=None
+            if task_metrics is None or task_metrics.cpu_ns is None
+            else (task_metrics.cpu_ns + task_metrics.deserialize_cpu_ns) / 1e9,
+            gc_s=None if task_metrics is None else task_metrics.gc_ms / 1000,
         )
 
     def _missing_ends(self) -> int:
@@ -303,24 +311,24 @@ class _ContradictionError(Exception):
 def _totals(attempts: Iterable[Metrics]) -> dict[str, int]:
     """Return the sums of what the attempts tell."""
     totals: Counter[str] = Counter()
-    for told in attempts:
-        totals["run_ms"] += told.run_ms
-        totals["gc_ms"] += told.gc_ms
-        totals["memory_spilled_bytes"] += told.memory_spilled_bytes
-        totals["disk_spilled_bytes"] += told.disk_spilled_bytes
-        if told.cpu_ns is not None:
-            totals["cpu_ns"] += told.cpu_ns + told.deserialize_cpu_ns
-        if told.shuffle_read:
-            totals["shuffle_read_bytes"] += told.shuffle_read.remote_bytes + told.shuffle_read.local_bytes
-            totals["shuffle_remote_read_bytes"] += told.shuffle_read.remote_bytes
-            totals["shuffle_wait_ms"] += told.shuffle_read.wait_ms
-        if told.shuffle_write:
-            totals["shuffle_write_bytes"] += told.shuffle_write.written_bytes
-            totals["shuffle_write_ns"] += told.shuffle_write.time_ns
-        if told.input:
-            totals["input_bytes"] += told.input.read_bytes
-        if told.output:
-            totals["output_bytes"] += told.output.written_bytes
+    for metrics in attempts:
+        totals["run_ms"] += metrics.run_ms
+        totals["gc_ms"] += metrics.gc_ms
+        totals["memory_spilled_bytes"] += metrics.memory_spilled_bytes
+        totals["disk_spilled_bytes"] += metrics.disk_spilled_bytes
+        if metrics.cpu_ns is not None:
+            totals["cpu_ns"] += metrics.cpu_ns + metrics.deserialize_cpu_ns
+        if metrics.shuffle_read:
+            totals["shuffle_read_bytes"] += metrics.shuffle_read.remote_bytes + metrics.shuffle_read.local_bytes
+            totals["shuffle_remote_read_bytes"] += metrics.shuffle_read.remote_bytes
+            totals["shuffle_wait_ms"] += metrics.shuffle_read.wait_ms
+        if metrics.shuffle_write:
+            totals["shuffle_write_bytes"] += metrics.shuffle_write.written_bytes
+            totals["shuffle_write_ns"] += metrics.shuffle_write.time_ns
+        if metrics.input:
+            totals["input_bytes"] += metrics.input.read_bytes
+        if metrics.output:
+            totals["output_bytes"] += metrics.output.written_bytes
     return dict(totals)
 
 

@@ -59,7 +59,7 @@ def phases_of(application: Application, duration_s: float, begin_s: float = 0.0)
     ]
     if not ran:
         return (Phase("setup", begin_s, duration_s),)
-    ran.sort(key=lambda each: (each[1], each[0].stage_id, each[0].attempt))
+    ran.sort(key=lambda stage_run: (stage_run[1], stage_run[0].stage_id, stage_run[0].attempt))
     first_s, last_s = ran[0][1], max(end_s for _, _, end_s in ran)
     stages = (
         Phase(f"stage {stage.stage_id}" + (f".{stage.attempt}" if stage.attempt else ""), start_s, end_s)

@@ -42,19 +42,19 @@ _MASTERS: Final = {"yarn": "yarn", "local": "local", "spark": "standalone", "k8s
 
 def spark_parameters(properties: Mapping[str, str]) -> dict[str, str]:
     """Return the properties that matter, sorted by name: see the module's text for the rule."""
-    found = {}
+    values = {}
     for name, value in properties.items():
         if name == "spark.master":
             kind = _MASTERS.get(re.split(r"[-\[:]", value.strip(), maxsplit=1)[0])
-            found[name] = value.strip() if _LOCAL.fullmatch(value.strip()) else kind
+            values[name] = value.strip() if _LOCAL.fullmatch(value.strip()) else kind
         elif _NAMES.fullmatch(name) and not _PRIVATE.search(name):
-            found[name] = jvm_options(value) if name.endswith("JavaOptions") else _value(value.strip())
+            values[name] = jvm_options(value) if name.endswith("JavaOptions") else _value(value.strip())
     hadoop = (
         Property(name.removeprefix(_HADOOP), value, ())
         for name, value in properties.items()
         if name.startswith(_HADOOP)
     )
-    return dict(sorted({**{name: value for name, value in found.items() if value}, **parameters(hadoop)}.items()))
+    return dict(sorted({**{name: value for name, value in values.items() if value}, **parameters(hadoop)}.items()))
 
 
 def _value(value: str) -> str | None:

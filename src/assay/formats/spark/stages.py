@@ -24,8 +24,8 @@ def stages_of(infos: Mapping[tuple[int, int], StageInfo], ended: Iterable[TaskEn
         return None if time_ms is None else (time_ms - start_ms) / 1000
 
     for key, info in infos.items():
-        told = attempts.get(key, [])
-        read = [one.shuffle_read for one in told if one.shuffle_read]
+        metrics = attempts.get(key, [])
+        read = [attempt_metrics.shuffle_read for attempt_metrics in metrics if attempt_metrics.shuffle_read]
         yield Stage(
             stage_id=info.stage_id,
             attempt=info.attempt,
@@ -35,13 +35,21 @@ def stages_of(infos: Mapping[tuple[int, int], StageInfo], ended: Iterable[TaskEn
             start_s=relative_s(info.submitted_ms),
             end_s=relative_s(info.completed_ms),
             failure=info.failure,
-            read_bytes=sum(one.input.read_bytes for one in told if one.input),
-            written_bytes=sum(one.output.written_bytes for one in told if one.output),
-            shuffle_read_bytes=sum(one.remote_bytes + one.local_bytes for one in read),
-            shuffle_write_bytes=sum(one.shuffle_write.written_bytes for one in told if one.shuffle_write),
-            spilled_bytes=sum(one.disk_spilled_bytes for one in told),
-            gc_s=sum(one.gc_ms for one in told) / 1000,
-            peak_memory_bytes=max((one.peak_bytes for one in told), default=0),
+            read_bytes=sum(attempt_metrics.input.read_bytes for attempt_metrics in metrics if attempt_metrics.input),
+            written_bytes=sum(
+                attempt_metrics.output.written_bytes for attempt_metrics in metrics if attempt_metrics.output
+            ),
+            shuffle_read_bytes=sum(
+                attempt_metrics.remote_bytes + attempt_metrics.local_bytes for attempt_metrics in read
+            ),
+            shuffle_write_bytes=sum(
+                attempt_metrics.shuffle_write.written_bytes
+                for attempt_metrics in metrics
+                if attempt_metrics.shuffle_write
+            ),
+            spilled_bytes=sum(attempt_metrics.disk_spilled_bytes for attempt_metrics in metrics),
+            gc_s=sum(attempt_metrics.gc_ms for attempt_metrics in metrics) / 1000,
+            peak_memory_bytes=max((attempt_metrics.peak_bytes for attempt_metrics in metrics), default=0),
         )
 
 
@@ -51,15 +59,15 @@ def executors_of(cores: Mapping[str, int], ended: Iterable[TaskEnd]) -> Iterator
     for event in ended:
         by_executor.setdefault(event.info.executor_id, []).append(event)
     for executor_id, events in by_executor.items():
-        told = [event.metrics for event in events if event.metrics]
+        metrics = [event.metrics for event in events if event.metrics]
         yield Executor(
             executor_id=executor_id,
             node=events[0].info.host,
             cores=cores.get(executor_id),
             attempts=len(events),
-            busy_s=sum(one.run_ms for one in told) / 1000,
-            gc_s=sum(one.gc_ms for one in told) / 1000,
-            spilled_bytes=sum(one.disk_spilled_bytes for one in told),
-            peak_memory_bytes=max((one.peak_bytes for one in told), default=0),
+            busy_s=sum(task_metrics.run_ms for task_metrics in metrics) / 1000,
+            gc_s=sum(task_metrics.gc_ms for task_metrics in metrics) / 1000,
+            spilled_bytes=sum(task_metrics.disk_spilled_bytes for task_metrics in metrics),
+            peak_memory_bytes=max((task_metrics.peak_bytes for task_metrics in metrics), default=0),
             peak_heap_bytes=max((event.executor.heap_bytes for event in events if event.executor), default=0) or None,
         )

@@ -1,9 +1,8 @@
-"""A table's lines as columns, for readers that make many rows into runs at once.
+"""Split a table's lines into columns, for readers that convert many rows at once.
 
-In: a table's text, and which of its cells many rows have alike. Out: some thousand lines at a time; of each row the
-cells that it has for itself, and what the others mean in several aspects (a label, a cluster), each of which takes
-some of the cells and is asked for once for each combination of them that occurs. Cells at the end of a row that are
-all shared are looked up together, as one text.
+In: a table's text, and which cells many rows share. Out: some thousand lines at a time. Each row has separate cells,
+and aspects (a label, a cluster). An aspect is parsed from some of the shared cells, once for each distinct combination.
+Shared cells at the end of a row are looked up together, as one text.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import numpy as np
 from assay.statistics import Codes, Distinct, Floats, groups_of
 
 CHARACTERS_AT_ONCE = 2_000_000
-"""Of a table, so that the rows under way take little memory."""
+"""Characters of a table that are split at once; limits the memory of rows in progress."""
 _PLAIN_NUMBERS: Final = re.compile(r"(?:\d{1,12}(?:\.\d{1,12})?\n)*", re.ASCII)
 
 
@@ -42,14 +41,14 @@ def lines_of(piece: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Rows that are cut: the cells before the last ones by place, and the last ones, that are shared, in one."""
+    """Split rows: the first cells as columns, and the shared cells at the end in one text."""
 
     cells: Sequence[Sequence[str]]
     rest: Sequence[str | tuple[str, ...]] | None
-    """None where the last cell is none that is shared."""
+    """None if the last cell is not shared."""
 
     def __len__(self) -> int:
-        """Return how many rows there are."""
+        """Return the number of rows."""
         return len(self.cells[0] if self.cells else self.rest or ())
 
     def taken(self, rows: Sequence[int]) -> Cut:
@@ -59,28 +58,28 @@ class Cut:
 
 
 class Cutting:
-    """How a table's rows are cut: shared cells at the end of a row stay together, as one text.
+    """Defines how rows are split: shared cells at the end of a row stay together, as one text.
 
-    ``aspects``: the places of each. A cell that several of them take is by itself, else there were more combinations.
+    ``aspects``: the columns of each aspect. A cell of several aspects is split off, to keep combinations few.
     """
 
     def __init__(self, separator: str, width: int, aspects: Iterable[Sequence[int]]) -> None:
-        taken = Counter(place for places in aspects for place in places)
+        taken = Counter(number for column_numbers in aspects for number in column_numbers)
         self.separator = separator
-        self.head = 1 + max((place for place in range(width) if taken[place] != 1), default=-1)
-        """How many cells stand before those that stay together."""
+        self.head = 1 + max((number for number in range(width) if taken[number] != 1), default=-1)
+        """Number of cells before those that stay together."""
         self.width = width
 
     def of_lines(self, lines: Sequence[str]) -> Cut | None:
-        """Return lines without quotation marks, cut; None where not every one has as many cells as the header."""
+        """Split lines without quotation marks; None unless all have as many cells as the header."""
         if set(map(str.count, lines, repeat(self.separator))) != {self.width - 1}:
             return None
         columns = list(zip(*[line.split(self.separator, self.head) for line in lines], strict=True))
         return Cut(columns[: self.head], columns[self.head] if self.head < self.width else None)
 
     def of_rows(self, rows: Sequence[Sequence[str]]) -> Cut:
-        """Return rows whose cells are apart already; each has as many as the header."""
-        cells = [[row[place] for row in rows] for place in range(self.head)]
+        """Return rows that are split already; each has as many cells as the header."""
+        cells = [[row[number] for row in rows] for number in range(self.head)]
         return Cut(cells, [tuple(row[self.head :]) for row in rows] if self.head < self.width else None)
 
     def row(self, cut: Cut, row: int) -> list[str]:
@@ -95,70 +94,72 @@ class Cutting:
 
 @dataclass(frozen=True, slots=True)
 class Aspect:
-    """Something that some of a row's shared cells tell together."""
+    """A value that some of a row's shared cells determine together."""
 
-    places: tuple[int, ...]
-    """Where these cells stand, in ascending order."""
+    column_numbers: tuple[int, ...]
+    """The columns of these cells, in ascending order."""
     meant: Distinct
-    """What they mean: asked for tuples of their texts."""
+    """Parses tuples of their texts."""
 
 
 class Aspects:
-    """Tells what each row is in every aspect."""
+    """Computes the code of each row in every aspect."""
 
     def __init__(self, cutting: Cutting, aspects: Sequence[Aspect]) -> None:
         self._cutting = cutting
         self._aspects = aspects
         head = cutting.head
-        self._cells = {place: _alike() for one in aspects for place in one.places if place < head}
+        self._cells = {number: _alike() for aspect in aspects for number in aspect.column_numbers if number < head}
         self._rests = _alike()
         self._late = [_alike() for _ in aspects]
-        """Of each aspect, what it takes of the cells that stay together."""
+        """The cells at the end of a row that each aspect uses."""
         self._late_of = [np.zeros(0, dtype=np.int32) for _ in aspects]
-        """The code of that, by the code of the cells that stay together."""
+        """The code of these cells, by the code of all cells at the end."""
 
     def codes(self, cut: Cut, also: Mapping[int, Sequence[str]]) -> list[Codes]:
-        """Return each row's code in every aspect: below 0 where it means nothing.
+        """Return each row's code in every aspect: below 0 for cells that can't be parsed.
 
         ``also``: a further column of texts for an aspect, by its number; its cells follow those of the row.
         """
-        cells = {place: known.codes(cut.cells[place]) for place, known in self._cells.items()}
+        cells = {column_number: known.codes(cut.cells[column_number]) for column_number, known in self._cells.items()}
         rest = None if cut.rest is None else self._rest_codes(cut.rest)
-        found = []
+        codes_by_aspect = []
         for number, aspect in enumerate(self._aspects):
-            columns = [cut.cells[place] for place in aspect.places if place in cells]
-            codes = [cells[place] for place in aspect.places if place in cells]
+            columns = [cut.cells[column_number] for column_number in aspect.column_numbers if column_number in cells]
+            codes = [cells[column_number] for column_number in aspect.column_numbers if column_number in cells]
             late = None if rest is None else self._late_of[number][rest]
             more = [also[number]] if number in also else []
             codes += [*([] if late is None else [late]), *(_alike().codes(column) for column in more)]
             firsts, group = groups_of(codes or [np.zeros(len(cut), dtype=np.int32)])
-            told = []
+            combinations = []
             for row in firsts.tolist():
                 tail = () if late is None else self._late[number].values[late[row]]
-                told.append((*(column[row] for column in columns), *tail, *(column[row] for column in more)))
-            found.append(aspect.meant.codes(told)[group])
-        return found
+                combinations.append((*(column[row] for column in columns), *tail, *(column[row] for column in more)))
+            codes_by_aspect.append(aspect.meant.codes(combinations)[group])
+        return codes_by_aspect
 
     def _rest_codes(self, rest: Sequence[str | tuple[str, ...]]) -> Codes:
-        """Return the codes of cells that stay together, and note what each aspect takes of those that are new."""
+        """Return the codes of the cells at the end, and add the cells that each aspect uses of new ones."""
         known = self._rests.values
         begin, head = len(known), self._cutting.head
         codes = self._rests.codes(rest)
         fresh = list(map(self._cutting.of_rest, known[begin:]))
         for number, aspect in enumerate(self._aspects if fresh else ()):
-            places = [place - head for place in aspect.places if place >= head]
-            own = self._late[number].codes([tuple([cells[place] for place in places]) for cells in fresh])
-            self._late_of[number] = np.concatenate([self._late_of[number], own])
+            column_numbers = [column_number - head for column_number in aspect.column_numbers if column_number >= head]
+            late_codes = self._late[number].codes(
+                [tuple([cells[column_number] for column_number in column_numbers]) for cells in fresh]
+            )
+            self._late_of[number] = np.concatenate([self._late_of[number], late_codes])
         return codes
 
 
 def _alike() -> Distinct:
-    """Return what numbers texts as they are."""
-    return Distinct(lambda told: told)
+    """Return an interner of unchanged texts."""
+    return Distinct(lambda text: text)
 
 
 def plain_numbers(texts: Sequence[str]) -> Floats | None:
-    """Return what texts stand for where all are digits, with or without decimals after a point; else None."""
+    """Return texts as numbers if all are digits, with or without decimals after a point; else None."""
     if not _PLAIN_NUMBERS.fullmatch("\n".join((*texts, ""))):
         return None
     return np.fromiter(map(float, texts), dtype=np.float64, count=len(texts))

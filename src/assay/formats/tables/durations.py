@@ -21,7 +21,7 @@ _BOUNDS: Final = {"h": 24, "min": 60, "s": 60}
 
 
 def written_duration_s(text: str) -> float:
-    """Return the seconds that ``text`` stands for. ValueError when it stands for none, or for several."""
+    """Return a duration in seconds. Raises ValueError for no duration and for an ambiguous one."""
     text = text.strip()
     if _SHORT.fullmatch(text):
         raise ValueError(f"{text!r} may be minutes and seconds or hours and minutes: write 00:{text} or {text}:00")

@@ -31,7 +31,7 @@ _JSON_LINE_BYTES_MAX: Final = 1 << 26
 """Maximum length of a line of JSON, in bytes: a run with its jobs' counters and its hosts is far below."""
 
 
-def own_format(parquet_rows: ParquetRows) -> Format:
+def exported_format(parquet_rows: ParquetRows) -> Format:
     """Return the format of assay's own exports. ``parquet_rows`` may raise any :class:`AssayError`."""
 
     def read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
@@ -112,7 +112,7 @@ def _check_columns(source: Source, columns: Sequence[str]) -> Iterator[SkippedIt
 
 def _row(where: str, cells: Mapping[str, Any], number: int) -> ImportedRun | SkippedItem:
     try:
-        return _found(where, run_of_cells(cells, number))
+        return _imported_run(where, run_of_cells(cells, number))
     except ValueError as error:
         return SkippedItem(where, str(error))
 
@@ -125,10 +125,10 @@ def _json_lines(source: Source) -> Iterator[ImportedRun | SkippedItem]:
             try:
                 run = run_of_json(line)
                 check_run(run)
-                yield _found(where, run)
+                yield _imported_run(where, run)
             except (ValueError, RecursionError, msgspec.MsgspecError) as error:
                 yield SkippedItem(where, str(error))
 
 
-def _found(where: str, run: Run) -> ImportedRun:
+def _imported_run(where: str, run: Run) -> ImportedRun:
     return ImportedRun(run.run_id, where, replace(run, workload=known_name(run.workload)))

@@ -1,8 +1,8 @@
-"""Reads a table with a map by columns: the same runs that :mod:`assay.formats.tables.mapped_rows` reads by rows.
+"""Read a table with a map by columns: the same runs that :mod:`assay.formats.tables.mapped_rows` reads by rows.
 
-In: an open table. Out: the runs of some thousand lines at a time, and the lines that can't be taken. What a text means
-is asked of the functions that rows are read with, once for each text or combination of texts that occurs; a row that
-means nothing in some field is given to the reader of rows, which says why.
+In: an open table. Out: the runs of some thousand lines at a time, and the skipped lines. Texts are parsed by the
+functions of the row reader, once for each distinct text or combination of texts. A row with an invalid field goes to
+the row reader, which gives the reason.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -52,11 +52,11 @@ _ASPECTS: Final = {
     ("workload_parameters",): ("option:",),
     ("sources",): ("source",),
 }
-"""Fields of a run, and the fields of a table that they follow from; a colon stands for all of that kind."""
-_OWN: Final = ("duration", *DURATIONS, "data_bytes", "metric:", "source_id", "started_at")
-"""What each row has for itself."""
+"""Fields of a run, and the fields of a table that determine them; a colon matches all fields of that kind."""
+_ROW_FIELDS: Final = ("duration", *DURATIONS, "data_bytes", "metric:", "source_id", "started_at")
+"""Fields with a separate value in each row."""
 _STANDING_IN: Final = {"workload": "-", "source": "-"}
-"""For fields that every row needs, while others are looked at."""
+"""Values of required fields while other fields are parsed alone."""
 
 
 def _is_one_of(name: str, kinds: Sequence[str]) -> bool:
@@ -65,7 +65,7 @@ def _is_one_of(name: str, kinds: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _ParsedRows:
-    """What the cells of some rows mean."""
+    """The parsed cells of some rows."""
 
     numbers: Sequence[int]
     """Their lines."""
@@ -73,49 +73,51 @@ class _ParsedRows:
     figures: dict[str, Floats]
     """By field; NaN where a cell is empty."""
     texts: dict[str, tuple[Distinct, Codes]]
-    """By field, what else each row has for itself."""
+    """By field, the other separate values of each row."""
 
 
 class MappedReader:
-    """Reads one table; what its rows share is kept from one part to the next."""
+    """Reads one table. Values that rows share are kept from one part to the next."""
 
     def __init__(self, table: OpenTable, rows: RowReader) -> None:
         self._table = table
         self._rows = rows
         names = list(dict.fromkeys((*rows.defaults, *table.columns)))
-        self._own = [name for name in names if _is_one_of(name, _OWN)]
+        self._own = [name for name in names if _is_one_of(name, _ROW_FIELDS)]
         self._duration = next(name for name in self._own if name in ("duration", *DURATIONS))
         fields = {of: [name for name in names if _is_one_of(name, kinds)] for of, kinds in _ASPECTS.items()}
         fields = {of: inner for of, inner in fields.items() if not table.columns.keys().isdisjoint(inner)}
         in_key = sorted({*names, "duration_s"} - {"duration", *DURATIONS} | {"duration_s"})
-        self._key = [list(part) for _, part in groupby(in_key, lambda name: name if _is_one_of(name, _OWN) else "")]
-        """Fields in the order of a key; those that rows share and that follow each other are one part."""
+        self._key = [
+            list(part) for _, part in groupby(in_key, lambda name: name if _is_one_of(name, _ROW_FIELDS) else "")
+        ]
+        """Fields in the order of a key; consecutive shared fields are one part."""
         self._labels = {of: Distinct(partial(self._label, inner)) for of, inner in fields.items()}
-        parts = [part for part in self._key if not _is_one_of(part[0], _OWN)]
+        parts = [part for part in self._key if not _is_one_of(part[0], _ROW_FIELDS)]
         self._key_texts = [Distinct(partial(self._key_text, part)) for part in parts]
-        places = [self._places(inner) for inner in fields.values()]
-        self._cutting = Cutting(table.separator, table.width, places)
-        aspects = list(map(Aspect, places, self._labels.values()))
-        aspects += map(Aspect, map(self._places, parts), self._key_texts)
+        column_numbers = [self._column_numbers(inner) for inner in fields.values()]
+        self._cutting = Cutting(table.separator, table.width, column_numbers)
+        aspects = list(map(Aspect, column_numbers, self._labels.values()))
+        aspects += map(Aspect, map(self._column_numbers, parts), self._key_texts)
         self._aspects = Aspects(self._cutting, aspects)
-        self._kept = {name: Distinct(partial(self._own_text, name)) for name in ("started_at", "data_bytes")}
-        self._sources = Distinct(lambda told: sources_of(told[0], added=told[1]))
+        self._kept = {name: Distinct(partial(self._row_value, name)) for name in ("started_at", "data_bytes")}
+        self._sources = Distinct(lambda source: sources_of(source[0], added=source[1]))
         self._values: dict[str, list[Any]] = {}
-        """Of each field of a run, what occurs."""
+        """The distinct values of each field of a run."""
 
     def read(self) -> Iterator[Item]:
-        """Yield the table's runs, and what can't be taken."""
+        """Yield the table's runs and skipped lines."""
         common = self._common()
         for rows in self._table.rows():
             if isinstance(rows, SkippedItem):
                 yield rows
             elif common is None:
-                yield from starmap(self._rows.read, rows.each(self._table.separator, self._table.width))
+                yield from starmap(self._rows.read, rows.rows_one_by_one(self._table.separator, self._table.width))
             else:
-                yield from self._found(rows, common)
+                yield from self._rows_and_skipped(rows, common)
 
     def _common(self) -> Run | None:
-        """Return what all rows have; None where some default is a mistake that each row is to be told."""
+        """Return the run that all rows copy; None if a default is invalid, so that each row reports it."""
         columns = self._table.columns
         values = {name: text for name, text in self._rows.defaults.items() if name not in columns}
         try:
@@ -124,123 +126,123 @@ class MappedReader:
         except ValueError:
             return None
 
-    def _places(self, names: Sequence[str]) -> tuple[int, ...]:
+    def _column_numbers(self, names: Sequence[str]) -> tuple[int, ...]:
         return tuple(sorted(self._table.columns[name] for name in names if name in self._table.columns))
 
-    def _said(self, names: Sequence[str], told: Sequence[str]) -> dict[str, str]:
-        """Return what fields say, by cells in the order of their places, or by default where a cell is empty."""
-        cells = dict(zip(self._places(names), told, strict=True))
+    def _values_of(self, names: Sequence[str], row_cells: Sequence[str]) -> dict[str, str]:
+        """Return the texts of fields, from cells in the order of their columns; an empty cell takes the default."""
+        cells = dict(zip(self._column_numbers(names), row_cells, strict=True))
         columns, defaults = self._table.columns, self._rows.defaults
         texts = {name: cell_text(cells[columns[name]]) if name in columns else "" for name in names}
         values = {name: text or defaults.get(name, "") for name, text in texts.items()}
-        found = {name: text for name, text in values.items() if text}
-        check_texts({n: text for n, text in _STANDING_IN.items() if n not in names} | found, self._rows.origin)
-        return found
+        given = {name: text for name, text in values.items() if text}
+        check_texts({n: text for n, text in _STANDING_IN.items() if n not in names} | given, self._rows.origin)
+        return given
 
-    def _label(self, names: Sequence[str], told: Sequence[str]) -> Run:
-        return label_of(self._said(names, told), self._rows.origin)
+    def _label(self, names: Sequence[str], cells: Sequence[str]) -> Run:
+        return label_of(self._values_of(names, cells), self._rows.origin)
 
-    def _key_text(self, names: Sequence[str], told: Sequence[str]) -> str:
-        said = self._said(names, told)
-        return "".join(f", {key_item(name, key_text(name, said[name]))}" for name in names if name in said)
+    def _key_text(self, names: Sequence[str], cells: Sequence[str]) -> str:
+        values = self._values_of(names, cells)
+        return "".join(f", {key_item(name, key_text(name, values[name]))}" for name in names if name in values)
 
-    def _own_text(self, name: str, cell: str) -> Any:
-        """Return what a cell means that a row has for itself; None where it is empty."""
+    def _row_value(self, name: str, cell: str) -> Any:
+        """Parse a separate value; None for an empty cell."""
         mapped = name in self._table.columns
-        said = self._said([name], [cell] if mapped else [])
+        values = self._values_of([name], [cell] if mapped else [])
         if name == self._duration:
-            return duration_of(said, self._rows.decimal_comma)
-        if name not in said:
+            return duration_of(values, self._rows.decimal_comma)
+        if name not in values:
             return None
         if name == "data_bytes":
-            return bytes_of(said[name], self._rows.decimal_comma)
+            return bytes_of(values[name], self._rows.decimal_comma)
         if name.startswith("metric:"):
-            return number_of(said[name], name.removeprefix("metric:"), self._rows.decimal_comma)
-        return said[name], started_of(said[name]) if name == "started_at" else None
+            return number_of(values[name], name.removeprefix("metric:"), self._rows.decimal_comma)
+        return values[name], started_of(values[name]) if name == "started_at" else None
 
-    def _found(self, rows: Rows, common: Run) -> Iterator[Item]:
-        """Yield the runs of some rows; what is none, as the reader of rows has it."""
+    def _rows_and_skipped(self, rows: Rows, common: Run) -> Iterator[Item]:
+        """Yield the runs of some rows, and the skipped rows with the row reader's reason."""
         left: dict[int, Item] = {}
         numbers, cut = self._cut(rows, left)
         if len(cut):
-            told, bad = self._told(numbers, cut)
+            parsed, bad = self._parse(numbers, cut)
             for row in np.flatnonzero(bad).tolist():
                 if not is_blank(cells := self._cutting.row(cut, row)):
                     left[numbers[row]] = self._rows.read(numbers[row], cells)
             if bad.any():
                 good = np.flatnonzero(~bad).tolist()
                 numbers, cut = [numbers[row] for row in good], cut.taken(good)
-                told = self._told(numbers, cut)[0] if good else told
+                parsed = self._parse(numbers, cut)[0] if good else parsed
         yield from (left[line] for line in sorted(left))
         if len(cut):
-            yield self._rows_of(told, common)
+            yield self._rows_of(parsed, common)
 
     def _cut(self, rows: Rows, left: dict[int, Item]) -> tuple[Sequence[int], Cut]:
-        """Return the rows that have as many cells as the header, with their lines; ``left`` takes the others."""
+        """Return the rows with as many cells as the header, with their lines; ``left`` receives the others."""
         if rows.lines is not None and (cut := self._cutting.of_lines(rows.lines)) is not None:
             return rows.numbers, cut
         sound: list[tuple[int, list[str]]] = []
-        for line, cells in rows.each(self._table.separator, self._table.width):
+        for line, cells in rows.rows_one_by_one(self._table.separator, self._table.width):
             if isinstance(cells, str):
                 left[line] = self._rows.read(line, cells)
             else:
                 sound.append((line, cells))
         return [line for line, _ in sound], self._cutting.of_rows([cells for _, cells in sound])
 
-    def _told(self, numbers: Sequence[int], cut: Cut) -> tuple[_ParsedRows, Mask]:
-        """Return what cells mean, and in which rows some mean nothing."""
+    def _parse(self, numbers: Sequence[int], cut: Cut) -> tuple[_ParsedRows, Mask]:
+        """Parse cells, and return which rows have an invalid one."""
         aspects = self._aspects.codes(cut, {})
         bad = np.any([codes < 0 for codes in aspects], axis=0) | np.zeros(len(cut), dtype=np.bool_)
-        told = _ParsedRows(numbers, aspects, {}, {})
+        parsed = _ParsedRows(numbers, aspects, {}, {})
         for name in self._own:
             column = self._table.columns.get(name)
             cells = [""] * len(cut) if column is None else cut.cells[column]
             figures = plain_numbers(cells) if name in DURATIONS or name.startswith("metric:") else None
             if figures is not None:
-                told.figures[name] = figures * DURATIONS.get(name, 1.0)
+                parsed.figures[name] = figures * DURATIONS.get(name, 1.0)
                 if name == self._duration:
-                    bad |= (told.figures[name] < DURATION_MIN_S) | (told.figures[name] > DURATION_MAX_S)
+                    bad |= (parsed.figures[name] < DURATION_MIN_S) | (parsed.figures[name] > DURATION_MAX_S)
                 continue
-            known = self._kept.get(name) or Distinct(partial(self._own_text, name))
+            known = self._kept.get(name) or Distinct(partial(self._row_value, name))
             codes = known.codes(cells)
             bad |= codes < 0
             if name == self._duration or name.startswith("metric:"):
-                told.figures[name] = np.array([*known.values, np.nan], dtype=np.float64)[np.maximum(codes, -1)]
+                parsed.figures[name] = np.array([*known.values, np.nan], dtype=np.float64)[np.maximum(codes, -1)]
             else:
-                told.texts[name] = (known, codes)
-        return told, bad
+                parsed.texts[name] = (known, codes)
+        return parsed, bad
 
-    def _rows_of(self, told: _ParsedRows, common: Run) -> ImportedRows:
-        duration_s = told.figures[self._duration]
+    def _rows_of(self, parsed: _ParsedRows, common: Run) -> ImportedRows:
+        duration_s = parsed.figures[self._duration]
         count = len(duration_s)
         shared: dict[str, Shared] = {}
-        for codes, (fields, known) in zip(told.aspects, self._labels.items(), strict=False):
+        for codes, (fields, known) in zip(parsed.aspects, self._labels.items(), strict=False):
             for field in fields:
                 shared[field] = self._shared(field, known, codes, attrgetter(field))
         metrics = {
-            name.removeprefix("metric:"): figures for name, figures in told.figures.items() if name != self._duration
+            name.removeprefix("metric:"): figures for name, figures in parsed.figures.items() if name != self._duration
         }
-        if "data_bytes" in told.texts:
-            known, codes = told.texts["data_bytes"]
+        if "data_bytes" in parsed.texts:
+            known, codes = parsed.texts["data_bytes"]
             shared["data_bytes"] = Shared(codes, known.values)
             data = np.array([known.values[code] or 0 for code in codes.tolist()], dtype=np.float64)
             before = metrics.get(ADDED, np.full(count, np.nan))
             added = (data > 0) & np.isnan(before)
             metrics[ADDED] = np.where(added, data / duration_s / 1e6, before)
             shared["sources"] = self._sources_of(shared.get("sources"), added, common)
-        if "started_at" in told.texts:
-            known, codes = told.texts["started_at"]
-            shared["started_at"] = self._shared("started_at", known, codes, lambda one: one[1][0] if one else "")
-            as_written = self._shared("as_written", known, codes, lambda one: one[1][1] if one else {})
+        if "started_at" in parsed.texts:
+            known, codes = parsed.texts["started_at"]
+            shared["started_at"] = self._shared("started_at", known, codes, lambda start: start[1][0] if start else "")
+            as_written = self._shared("as_written", known, codes, lambda start: start[1][1] if start else {})
             shared["environment"] = self._environments_of(shared.get("environment"), as_written, common)
         source_ids = [""] * count
-        if "source_id" in told.texts:
-            known, codes = told.texts["source_id"]
-            source_ids = [source_id_of(one[0]) if (one := known.values[code]) else "" for code in codes.tolist()]
+        if "source_id" in parsed.texts:
+            known, codes = parsed.texts["source_id"]
+            source_ids = [source_id_of(start[0]) if (start := known.values[code]) else "" for code in codes.tolist()]
         return ImportedRows(
             self._table.name,
-            np.array(told.numbers, dtype=np.int64),
-            self._keys_of(told),
+            np.array(parsed.numbers, dtype=np.int64),
+            self._keys_of(parsed),
             common,
             shared,
             duration_s,
@@ -249,13 +251,13 @@ class MappedReader:
         )
 
     def _shared(self, field: str, known: Distinct, codes: Codes, of: Callable[[Any], Any]) -> Shared:
-        """Return a field that follows from what is known; one list of values for the whole table."""
+        """Return a field derived from other values; the table shares one list of its values."""
         values = self._values.setdefault(field, [])
-        values += [of(one) for one in known.values[len(values) :]]
+        values += [of(value) for value in known.values[len(values) :]]
         return Shared(codes, values)
 
     def _environments_of(self, hardware: Shared | None, as_written: Shared, common: Run) -> Shared:
-        """Return the environments of rows with a start and, unless ``hardware`` is None, their cluster's hardware."""
+        """Return the environments of rows with a start time and, unless ``hardware`` is None, with hardware."""
         if hardware is None:
             hardware = Shared(np.zeros_like(as_written.codes), [common.environment])
         firsts, group = groups_of([hardware.codes, as_written.codes])
@@ -266,21 +268,21 @@ class MappedReader:
         return Shared((group + len(values) - len(merged)).astype(np.int32), values)
 
     def _sources_of(self, named: Shared | None, added: Mask, common: Run) -> Shared:
-        """Return where the rows' figures are from; ``named``: the sources that they name."""
+        """Return the sources of the rows' figures; ``named``: the sources that the rows name."""
         codes = [added.astype(np.int32), *([named.codes] if named else [])]
         firsts, group = groups_of(codes)
         rows = [(named.values[named.codes[row]] if named else common.sources, bool(added[row])) for row in firsts]
-        told = [(sources["duration_s"], with_added) for sources, with_added in rows]
-        return Shared(self._sources.codes(told)[group], self._sources.values)
+        combinations = [(sources["duration_s"], with_added) for sources, with_added in rows]
+        return Shared(self._sources.codes(combinations)[group], self._sources.values)
 
-    def _keys_of(self, told: _ParsedRows) -> list[str]:
-        """Return what the rows are known by."""
-        shared = zip(self._key_texts, told.aspects[len(self._labels) :], strict=True)
+    def _keys_of(self, parsed: _ParsedRows) -> list[str]:
+        """Return the keys that identify the rows."""
+        shared = zip(self._key_texts, parsed.aspects[len(self._labels) :], strict=True)
         columns: list[Sequence[str]] = []
         for part in self._key:
             name = part[0]
-            figures = told.figures.get(self._duration if name == "duration_s" else name)
-            if not _is_one_of(name, _OWN):
+            figures = parsed.figures.get(self._duration if name == "duration_s" else name)
+            if not _is_one_of(name, _ROW_FIELDS):
                 known, codes = next(shared)
                 columns.append([known.values[code] for code in codes.tolist()])
             elif figures is not None:
@@ -289,14 +291,14 @@ class MappedReader:
                 absent = np.isnan(figures).tolist()
                 columns.append(["" if none else text for none, text in zip(absent, texts, strict=True)])
             else:
-                known, codes = told.texts[name]
-                items = {code: _own_item(name, known.values[code]) for code in np.unique(codes).tolist()}
+                known, codes = parsed.texts[name]
+                items = {code: _key_item(name, known.values[code]) for code in np.unique(codes).tolist()}
                 columns.append([items[code] for code in codes.tolist()])
         return [key_of(self._rows.origin, ["".join(row)[2:]]) for row in zip(*columns, strict=True)]
 
 
-def _own_item(name: str, value: Any) -> str:
-    """Return what a cell that a row has for itself adds to its key."""
+def _key_item(name: str, value: Any) -> str:
+    """Return the part of a row's key that a separate value makes."""
     if value is None:
         return ""
     if name == "data_bytes":

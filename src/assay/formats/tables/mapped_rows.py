@@ -1,8 +1,7 @@
-"""What a row of a table with a map means: its cells by field made into a run, or why they make none.
+"""Convert a row of a table with a map into a run, or into the reason why it is skipped.
 
-In: the texts of a row by field (:data:`~assay.formats.tables.table.FIELDS`), with what holds for all rows. Out: a run.
-What each field means, and which of them a run is known by, is said here once, for rows that are read one by one and for
-columns.
+In: the texts of a row by field (:data:`~assay.formats.tables.table.FIELDS`), with the defaults of all rows. Out: a run.
+The meaning of each field and the key of a run are defined here once, for the row reader and the column reader.
 """
 
 import json
@@ -30,14 +29,14 @@ from assay.units import parse_bytes
 from assay.workloads.catalogue import known_name
 
 DURATIONS: Final = {"duration_ms": 0.001, "duration_s": 1.0, "duration_min": 60.0, "duration_h": 3600.0}
-"""Fields of durations that are numbers, with what their unit is in seconds."""
+"""Numeric duration fields, with their unit in seconds."""
 NAMED: Final = {
     "level": re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}"),
     "parameter": re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+"),
     "option": re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}"),
     "metric": re.compile(r"[a-z][a-z0-9_]{0,63}"),
 }
-"""Kinds of fields that have a name of their own behind a colon, and what that may be."""
+"""Kinds of fields with a name after a colon, and the names that are allowed."""
 HARDWARE: Final = ("workers", "cores", "memory_bytes", "instance_type", "provider", "service_type")
 """Fields that describe the workers of the run's cluster; cores and memory are of one worker."""
 _COUNT_MAX: Final = 1_000_000
@@ -62,20 +61,20 @@ class RowReader:
 
     name: str
     columns: Mapping[str, int]
-    """Where each field stands."""
+    """The column of each field."""
     defaults: Mapping[str, str]
-    """What fields say where a row does not."""
+    """Values of fields that a row leaves empty."""
     origin: Origin
     _: KW_ONLY
     decimal_comma: bool
 
     def read(self, line: int, cells: Sequence[str] | str) -> ImportedRun | SkippedItem:
-        """Return a row's run, or why it is none; ``cells`` may be a reason already."""
+        """Return a row's run, or the reason to skip it; ``cells`` may already be a reason."""
         where = f"{self.name}:{line}"
         if isinstance(cells, str):
             return SkippedItem(where, cells)
-        told = {name: cell_text(cells[column]) for name, column in self.columns.items()}
-        values = {**self.defaults, **{name: text for name, text in told.items() if text}}
+        texts = {name: cell_text(cells[column]) for name, column in self.columns.items()}
+        values = {**self.defaults, **{name: text for name, text in texts.items() if text}}
         try:
             return run_of(where, values, self.origin, decimal_comma=self.decimal_comma)
         except ValueError as error:
@@ -83,12 +82,12 @@ class RowReader:
 
 
 def cell_text(cell: str) -> str:
-    """Return what a cell says."""
+    """Return a cell's text."""
     return meant_text(cell.strip())
 
 
 def run_of(where: str, values: Mapping[str, str], origin: Origin, *, decimal_comma: bool) -> ImportedRun:
-    """Return a row as a run; raise :class:`ValueError` in words when it can't be one."""
+    """Return a row as a run. Raises :class:`ValueError` with the reason to skip it."""
     check_texts(values, origin)
     duration_s = duration_of(values, decimal_comma)
     data_bytes = bytes_of(values["data_bytes"], decimal_comma) if "data_bytes" in values else None
@@ -100,12 +99,12 @@ def run_of(where: str, values: Mapping[str, str], origin: Origin, *, decimal_com
     if data_bytes and added:
         metrics[ADDED] = data_bytes / duration_s / 1e6
     started_at, as_written = started_of(values.get("started_at", ""))
-    told = {
+    key_texts = {
         name: key_text(name, text) for name, text in values.items() if name not in (*numbers, "duration", *DURATIONS)
     }
-    told |= {name: key_number(value) for name, value in numbers.items()}
+    key_texts |= {name: key_number(value) for name, value in numbers.items()}
     if started_at:
-        told["started_at"] = started_at
+        key_texts["started_at"] = started_at
     run = imported.like(
         label,
         duration_s=duration_s,
@@ -116,11 +115,11 @@ def run_of(where: str, values: Mapping[str, str], origin: Origin, *, decimal_com
         sources=sources_of(label.sources["duration_s"], added=added),
         source_id=source_id_of(values.get("source_id", "")),
     )
-    return ImportedRun(key_of(origin, [key_item(name, told[name]) for name in sorted(told)]), where, run)
+    return ImportedRun(key_of(origin, [key_item(name, key_texts[name]) for name in sorted(key_texts)]), where, run)
 
 
 def check_texts(values: Mapping[str, str], origin: Origin) -> None:
-    """Raise :class:`ValueError`, in words, for a row without what it needs, and for what is no text of one line."""
+    """Raise :class:`ValueError` for a row without a required field, and for a text of several lines."""
     if not values.get("workload"):
         raise ValueError("says no workload")
     if origin is Origin.PUBLISHED and not values.get("source"):
@@ -131,7 +130,7 @@ def check_texts(values: Mapping[str, str], origin: Origin) -> None:
 
 
 def label_of(values: Mapping[str, str], origin: Origin) -> Run:
-    """Return the run that all rows are copies of which are equal in their texts."""
+    """Return the run that all rows with equal texts copy."""
     status, cause = _status(values)
     cluster = hardware_of(values)
     return foreign_run(
@@ -153,7 +152,7 @@ def label_of(values: Mapping[str, str], origin: Origin) -> Run:
 
 
 def hardware_of(values: Mapping[str, str]) -> dict[str, int | float | str]:
-    """Return the hardware that a row tells, as an environment has it. Raises :class:`ValueError` in words."""
+    """Return a row's hardware, as in an environment. Raises :class:`ValueError` with the reason."""
     hardware: dict[str, int | float | str] = {}
     for name, fact in (("workers", "workers"), ("cores", "cores")):
         if name in values:
@@ -172,7 +171,7 @@ def hardware_of(values: Mapping[str, str]) -> dict[str, int | float | str]:
 
 
 def cluster_name(hardware: Mapping[str, int | float | str]) -> str:
-    """Return a name for a cluster that has none: its hardware, so that equal hardware is one cluster."""
+    """Return a name for an unnamed cluster: its hardware, so that equal hardware is one cluster."""
     size = str(hardware.get("vm_size", ""))
     if not size:
         parts = (("cores", " cores"), ("ram_gb", " GB"))
@@ -182,12 +181,12 @@ def cluster_name(hardware: Mapping[str, int | float | str]) -> str:
 
 
 def sources_of(source: str, *, added: bool) -> dict[str, str]:
-    """Return where a row's figures are from, by the source of its time; ``added``: one follows from others."""
+    """Return the sources of a row's figures; ``added``: the throughput is derived from the duration."""
     return {"duration_s": source, **({ADDED: "data_bytes / duration_s"} if added else {})}
 
 
 def started_of(text: str) -> tuple[str, dict[str, str]]:
-    """Return when a run started, and what its environment tells instead. Raises :class:`ValueError` in words."""
+    """Return a run's start in UTC, or the text as written for its environment. Raises :class:`ValueError`."""
     started_at = utc_of(text) if text else ""
     if started_at is None:
         raise ValueError(f"started_at is {text!r}, which is no date and time as in ISO 8601")
@@ -195,18 +194,18 @@ def started_of(text: str) -> tuple[str, dict[str, str]]:
 
 
 def source_id_of(text: str) -> str:
-    """Return what the source calls a run."""
+    """Return the source's id of a run."""
     return text[:SOURCE_ID_LENGTH_MAX]
 
 
 def shows_comma(cell: str) -> bool:
-    """Tell whether ``cell`` is a number whose comma can't group thousands."""
+    """Return whether ``cell`` is a number whose comma can't group thousands."""
     match = _COMMA.fullmatch(cell)
     return match is not None and (len(match["decimals"]) != 3 or match["whole"].startswith("0") or len(match[0]) > 8)
 
 
 def number_of(text: str, name: str, decimal_comma: bool) -> float:
-    """Return a cell's number; raise :class:`ValueError` in words when it is none or could be two."""
+    """Return a cell's number. Raises :class:`ValueError` for other texts and for ambiguous commas."""
     if len(text) > _NUMBER_LENGTH_MAX:
         raise ValueError(f"{name} is {text[:12]!r}…, which is too long for a number")
     if _COMMA.fullmatch(text):
@@ -220,7 +219,7 @@ def number_of(text: str, name: str, decimal_comma: bool) -> float:
 
 
 def duration_of(values: Mapping[str, str], decimal_comma: bool) -> float:
-    """Return a row's duration in seconds. Raises :class:`ValueError`, in words, where it says none that can be."""
+    """Return a row's duration in seconds. Raises :class:`ValueError` without a possible duration."""
     name = next((name for name in ("duration", *DURATIONS) if name in values), None)
     if name is None:
         raise ValueError("says no duration")
@@ -239,14 +238,14 @@ def duration_of(values: Mapping[str, str], decimal_comma: bool) -> float:
 
 
 def bytes_of(text: str, decimal_comma: bool, name: str = "data_bytes") -> int:
-    """Return a cell's number of bytes. Raises :class:`ValueError`, in words, where it is none."""
+    """Return a cell's number of bytes. Raises :class:`ValueError` for other texts."""
     if len(text) <= _NUMBER_LENGTH_MAX and text.endswith("B"):
-        found = float(parse_bytes(text))
+        count = float(parse_bytes(text))
     else:
-        found = number_of(text, name, decimal_comma)
-    if not 0 <= found <= BYTES_MAX or found != int(found):
+        count = number_of(text, name, decimal_comma)
+    if not 0 <= count <= BYTES_MAX or count != int(count):
         raise ValueError(f"{name} is {text!r}, which is no number of bytes")
-    return int(found)
+    return int(count)
 
 
 def _texts(values: Mapping[str, str], kind: str) -> dict[str, str]:
@@ -255,24 +254,24 @@ def _texts(values: Mapping[str, str], kind: str) -> dict[str, str]:
 
 
 def key_text(name: str, text: str) -> str:
-    """Return a text as a run is known by it: the same however it is spaced, and 8 for 8.0."""
-    found = " ".join(text.split())
+    """Normalise a text for a key: spaces are collapsed, and 8.0 becomes 8."""
+    spaced = " ".join(text.split())
     numeric = name.partition(":")[0] in NAMED or name in HARDWARE
-    return found.partition(".")[0] if numeric and _WHOLE.fullmatch(found) else found
+    return spaced.partition(".")[0] if numeric and _WHOLE.fullmatch(spaced) else spaced
 
 
 def key_number(value: float) -> str:
-    """Return a number as a run is known by it, the same in every notation: 1119, 1119.0 and 1,119e3 are one time."""
+    """Normalise a number for a key: 1119, 1119.0 and 1,119e3 are one time."""
     return f"{value:.12g}"
 
 
 def key_item(name: str, text: str) -> str:
-    """Return what a field adds to a key."""
+    """Return the part of a key that a field makes."""
     return json.dumps([name, text])
 
 
 def key_of(origin: Origin, items: Iterable[str]) -> str:
-    """Return what makes a row the run that it is, from what its fields add, sorted by their names."""
+    """Return a row's key from the parts of its fields, which are sorted by name."""
     return f"[{json.dumps(str(origin))}, [{', '.join(items)}]]"
 
 

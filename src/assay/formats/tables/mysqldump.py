@@ -96,7 +96,7 @@ def rows_of(text: str, *, source: str, tables: Collection[str] | None = None) ->
     """
     reader = _SqlReader(text, tables)
     yield from reader.read()
-    if not reader.found:
+    if not reader.is_known:
         raise FormatError("there is no CREATE TABLE and no INSERT in it", where=source, hint="is it a dump of MySQL?")
 
 
@@ -112,13 +112,13 @@ def _unescaped(written: str, quote: str) -> str:
     return _ESCAPE.sub(_one_character, plain) if "\\" in plain else plain
 
 
-def _one_character(found: re.Match[str]) -> str:
-    letter = found.group(1)
+def _one_character(match: re.Match[str]) -> str:
+    letter = match.group(1)
     return _ESCAPED.get(letter, letter)
 
 
-def _value(found: re.Match[str]) -> Value:
-    null, number, single, double, digits, quoted_digits, bits, truth, _ = found.groups()
+def _value(match: re.Match[str]) -> Value:
+    null, number, single, double, digits, quoted_digits, bits, truth, _ = match.groups()
     if null:
         return None
     if number:
@@ -144,7 +144,7 @@ class _SqlReader:
     at: int = 0
     line: int = 1
     counted_to: int = 0
-    found: bool = False
+    is_known: bool = False
     comment_end: int = -1
     """Where the next comment ends and, below, where the next INSERT is: each place is looked for once."""
     rows_begin: int = -1
@@ -160,10 +160,10 @@ class _SqlReader:
                 self.to_next_line()
             elif text.startswith("/*", self.at):
                 yield from self.comment()
-            elif found := _CREATE.match(text, self.at):
-                yield from self.definition(found)
-            elif found := _INSERT.match(text, self.at):
-                yield from self.insert(found)
+            elif match := _CREATE.match(text, self.at):
+                yield from self.definition(match)
+            elif match := _INSERT.match(text, self.at):
+                yield from self.insert(match)
             else:
                 yield from self.other()
         if _HEADER.search(text, 0, _HEAD_CHARACTERS) and not _END.search(text):
@@ -197,8 +197,8 @@ class _SqlReader:
             end = text.find("*/", begin + 2)
             self.comment_end = len(text) if end < 0 else end
         if self.rows_begin < begin:
-            found = _LINE_OF_ROWS.search(text, begin)
-            self.rows_begin = found.start() if found else len(text)
+            match = _LINE_OF_ROWS.search(text, begin)
+            self.rows_begin = match.start() if match else len(text)
         if self.comment_end == len(text):
             yield Damage(self.line_of(begin), "", "a comment does not end: nothing after it is taken")
             self.at = len(text)
@@ -208,12 +208,12 @@ class _SqlReader:
         else:
             self.at = self.comment_end + 2
 
-    def definition(self, found: re.Match[str]) -> Iterator[Damage]:
+    def definition(self, match: re.Match[str]) -> Iterator[Damage]:
         """Take the columns of a CREATE TABLE; an unquoted semicolon or the text's end within it is damage."""
-        self.found = True
-        table, line = _joined_name(found.groups()), self.line_of(found.start())
+        self.is_known = True
+        table, line = _joined_name(match.groups()), self.line_of(match.start())
         names: list[str] = []
-        depth, fresh, self.at = 1, True, found.end()
+        depth, fresh, self.at = 1, True, match.end()
         while depth and (token := _IN_DEFINITION.match(self.text, self.at)):
             self.at = token.end()
             mark, name = token["mark"], token["column"] or token["word"]
@@ -231,16 +231,16 @@ class _SqlReader:
         if not whole and self.wanted(table):
             yield Damage(line, table, "the definition of its columns can't be read")
 
-    def insert(self, found: re.Match[str]) -> Iterator[DumpRow | Damage]:
-        self.found = True
-        table = _joined_name(found.groups())
+    def insert(self, match: re.Match[str]) -> Iterator[DumpRow | Damage]:
+        self.is_known = True
+        table = _joined_name(match.groups())
         if not self.wanted(table):
             if table not in self.columns:
                 why = "the dump does not define this table: its rows are not taken"
-                yield Damage(self.line_of(found.start()), table, why)
+                yield Damage(self.line_of(match.start()), table, why)
             self.to_next_line()
             return
-        self.at = found.end()
+        self.at = match.end()
         columns = self.columns.get(table, ())
         if listed := _COLUMN_LIST.match(self.text, self.at):
             columns = tuple(name[0] or name[1] for name in _ONE_NAME.findall(listed.group(1)))
@@ -248,7 +248,7 @@ class _SqlReader:
         values = _VALUES.match(self.text, self.at)
         if not values or not columns:
             why = "the columns are not told" if values else "this form of INSERT is not read"
-            yield Damage(self.line_of(found.start()), table, f"{why}: its rows are not taken")
+            yield Damage(self.line_of(match.start()), table, f"{why}: its rows are not taken")
             self.to_next_line()
             return
         self.at = values.end()
@@ -302,9 +302,9 @@ class _SqlReader:
             shown = text[self.at : self.at + _SHOWN_CHARACTERS]
             return f"should begin at {shown!r}" if shown else "is missing: the file was cut off"
         at, values = self.at + 1, []
-        while found := _VALUE.match(text, at):
-            values.append(_value(found))
-            at = found.end()
+        while match := _VALUE.match(text, at):
+            values.append(_value(match))
+            at = match.end()
             if text[at - 1] == ")":
                 self.at = at
                 return tuple(values)

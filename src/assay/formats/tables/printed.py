@@ -30,7 +30,7 @@ def mib_to_mb(mib: float) -> float:
 
 
 def duration_problem(duration_s: float) -> str | None:
-    """Return what is wrong with a run's duration, in words; None when it can be one."""
+    """Return why a duration is impossible; None if it is possible."""
     if not math.isfinite(duration_s):
         return "the duration is not a finite number"
     if duration_s <= 0:
@@ -56,7 +56,7 @@ def java_date_unix_s(text: str) -> float | None:
     if match is None or match["month"] not in _MONTHS or match["weekday"] not in _DAYS:
         return None
     try:
-        found = datetime(
+        time = datetime(
             int(match["year"]),
             _MONTHS.index(match["month"]) + 1,
             int(match["day"]),
@@ -67,14 +67,14 @@ def java_date_unix_s(text: str) -> float | None:
         )
     except ValueError:
         return None
-    return found.timestamp() if _DAYS[found.weekday()] == match["weekday"] else None
+    return time.timestamp() if _DAYS[time.weekday()] == match["weekday"] else None
 
 
 def utc_of(text: str) -> str | None:
     """Return an ISO 8601 date and time with its zone in UTC; empty when it has no zone, None when it is no date."""
     try:
-        found = datetime.fromisoformat(text.strip())
-        in_utc = found.astimezone(UTC) if found.tzinfo is not None else None
+        time = datetime.fromisoformat(text.strip())
+        in_utc = time.astimezone(UTC) if time.tzinfo is not None else None
     except (ValueError, OverflowError):
         return None
     if in_utc is None:

@@ -115,10 +115,10 @@ class ResultSection(Section):
     @field_validator("started_at", mode="after")
     @classmethod
     def _in_utc(cls, value: str | None) -> str | None:
-        found = utc_of(value) if value is not None else None
-        if value is not None and not found:
+        utc = utc_of(value) if value is not None else None
+        if value is not None and not utc:
             raise ValueError(f"{value[:40]!r} is no date and time with a zone; write 2015-09-07T12:00:00Z")
-        return found
+        return utc
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -247,8 +247,8 @@ def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
         yield ImportedRun(key, where, _run(file, section))
     for number, ratio in enumerate(file.ratios):
         where = f"{source.name}:{document.line(('ratios', number))}"
-        said = f"{ratio.workload} on {ratio.layout} {ratio.speedup:g} times as fast as on {ratio.baseline}"
-        yield SkippedItem(where, f"{said} is printed as a ratio, without the time of either: it is no run")
+        statement = f"{ratio.workload} on {ratio.layout} {ratio.speedup:g} times as fast as on {ratio.baseline}"
+        yield SkippedItem(where, f"{statement} is printed as a ratio, without the time of either: it is no run")
 
 
 def _recognises(name: str, head: bytes) -> bool:

@@ -1,14 +1,14 @@
-"""Any table of runs: a line of column names, then a run a line, with a map from columns to what they mean.
+"""Import any table of runs: a line of column names, then one run per line, with a map from columns to fields.
 
 In: text separated by commas, tabs, semicolons or bars (the one under which the header holds all mapped columns), quoted
 as in CSV; ``mapping`` column → field, ``defaults`` field → value for all rows that do not say. Fields: :data:`FIELDS`,
-and ``level:NAME``, ``parameter:NAME``, ``option:NAME``, ``metric:NAME``. Out: runs, and rows left with the reason.
+and ``level:NAME``, ``parameter:NAME``, ``option:NAME``, ``metric:NAME``. Out: runs, and skipped rows with the reason.
 
 Durations carry their unit in the field (``duration_min``) or in the cell (``duration``: ``12 min``, ``1h30m``,
 ``00:12:00``: ``durations.py``). A number has a
 point before its decimals, or a comma where another number of the table shows that a comma can be nothing else (``0,5``
 does, ``1,234`` does not); grouped thousands are refused. A start without a time zone is kept as written only. Columns
-that are not mapped are not read, empty cells say nothing.
+that are not mapped are not read; empty cells take the default.
 """
 
 import json
@@ -57,7 +57,7 @@ def table_format(mapping: Mapping[str, str], defaults: Mapping[str, str], origin
 
 
 def check_mapping(mapping: Mapping[str, str], defaults: Mapping[str, str], origin: Origin) -> None:
-    """Raise :class:`SpecificationError` when a map is none: unknown or doubled fields, or no workload or duration."""
+    """Raise :class:`SpecificationError` for a map with unknown or repeated fields, or without workload or duration."""
     for name in (*mapping.values(), *defaults):
         kind, colon, inner = name.partition(":")
         if colon and kind in NAMED:
@@ -78,9 +78,9 @@ def check_mapping(mapping: Mapping[str, str], defaults: Mapping[str, str], origi
     given = {*fields, *defaults}
     durations = given & {"duration", *DURATIONS}
     if len(durations) != 1:
-        said = " and ".join(sorted(durations)) or "none"
+        given_durations = " and ".join(sorted(durations)) or "none"
         raise SpecificationError(
-            f"one column must be mapped to a duration, but there is {said}",
+            f"one column must be mapped to a duration, but there is {given_durations}",
             hint="write --map COLUMN=duration_s, or duration_ms, duration_min, duration_h, or duration where cells say "
             "their unit",
         )
@@ -102,8 +102,8 @@ def read_table_runs(
     check_mapping(mapping, defaults, origin)
     table = open_table(source, mapping)
     reader = RowReader(source.name, table.columns, defaults, origin, decimal_comma=table.has_decimal_commas())
-    found = (row if isinstance(row, SkippedItem) else reader.read(*row) for row in table.each())
-    yield from _or_none(source.name, found)
+    items = (row if isinstance(row, SkippedItem) else reader.read(*row) for row in table.rows_one_by_one())
+    yield from _or_none(source.name, items)
 
 
 def read_table_columns(
@@ -120,7 +120,7 @@ Read = TypeVar("Read", bound=Item)
 
 
 def _or_none(name: str, items: Iterable[Read]) -> Iterator[Read | SkippedItem]:
-    """Yield the items of a table; what it is when there are none."""
+    """Yield the items of a table, or the reason for an empty one."""
     none = True
     for item in items:
         none = False

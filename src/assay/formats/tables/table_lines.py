@@ -1,7 +1,7 @@
-"""A table's text taken apart: which separator it has, where its mapped columns are, its rows with their lines.
+"""Split a table's text: its separator, its mapped columns, and its rows with their lines.
 
-In: a file, and the names of the columns that are needed. Out: rows a piece of the text at a time, cut as
-:mod:`assay.formats.tables.columns` does as long as no quotation mark stands in the way, and as CSV from there on.
+In: a file, and the names of the needed columns. Out: rows, a piece of the text at a time. They are split as in
+:mod:`assay.formats.tables.columns` up to the first quotation mark, and as CSV from there on.
 """
 
 import csv
@@ -24,17 +24,17 @@ _ROWS_AT_ONCE: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Some rows that follow each other, blank ones among them."""
+    """Consecutive rows, including blank ones."""
 
     numbers: Sequence[int]
     """Their lines."""
     lines: Sequence[str] | None
-    """Their texts, where none has a quotation mark."""
+    """Their texts if none has a quotation mark."""
     apart: Sequence[list[str] | str] = ()
-    """Else each row's cells, or what is wrong with them: of a row as wide as memory the cells are not kept."""
+    """Otherwise each row's cells, or what is wrong with them. The cells of a row as wide as memory are not kept."""
 
-    def each(self, separator: str, width: int) -> Iterator[tuple[int, list[str] | str]]:
-        """Yield each row that is not blank: its line, and its cells or what is wrong with them."""
+    def rows_one_by_one(self, separator: str, width: int) -> Iterator[tuple[int, list[str] | str]]:
+        """Yield each row that is not blank: its line, with its cells or the reason why they are invalid."""
         if self.lines is None:
             yield from ((number, cells) for number, cells in zip(self.numbers, self.apart, strict=True))
             return
@@ -45,17 +45,17 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class OpenTable:
-    """A table whose header is read."""
+    """A table with its header."""
 
     name: str
     text: str = field(repr=False)
     separator: str
     width: int
     columns: Mapping[str, int]
-    """Where each mapped field stands."""
+    """The column of each mapped field."""
 
     def rows(self) -> Iterator[Rows | SkippedItem]:
-        """Yield the rows below the header; what can't be read, at the end."""
+        """Yield the rows below the header, and at the end what can't be read."""
         below = False
         pieces = pieces_of(self.text)
         for first, piece in pieces:
@@ -73,34 +73,36 @@ class OpenTable:
                 yield Rows(numbers, lines)
 
     def _quoted(self, pieces: Iterator[str], first: int, below: bool) -> Iterator[Rows | SkippedItem]:
-        """Yield the same from pieces of a text on, as CSV; ``below`` the header or not yet."""
+        """Yield the rest of the rows as CSV; ``below``: the header was read."""
         text = chain.from_iterable(io.StringIO(piece, newline="") for piece in pieces)
         read = _Csv(self.name, text, self.separator, self.width, first)
-        found = islice(read.rows(), 0 if below else 1, None)
-        while some := list(islice(found, _ROWS_AT_ONCE)):
+        rows = islice(read.rows(), 0 if below else 1, None)
+        while some := list(islice(rows, _ROWS_AT_ONCE)):
             yield Rows([number for number, _ in some], None, [cells for _, cells in some])
         if read.broken:
             yield read.broken
 
-    def each(self) -> Iterator[tuple[int, list[str] | str] | SkippedItem]:
+    def rows_one_by_one(self) -> Iterator[tuple[int, list[str] | str] | SkippedItem]:
         """Yield the rows one by one."""
         for rows in self.rows():
             if isinstance(rows, SkippedItem):
                 yield rows
             else:
-                yield from rows.each(self.separator, self.width)
+                yield from rows.rows_one_by_one(self.separator, self.width)
 
     def has_decimal_commas(self) -> bool:
-        """Tell whether some number of the table shows that a comma begins decimals."""
+        """Return whether a number of the table shows that commas start decimals."""
         if "," not in self.text or (self.separator == "," and '"' not in self.text):
             return False
         numeric = [column for name, column in self.columns.items() if is_number(name)]
-        rows = (row[1] for row in self.each() if not isinstance(row, SkippedItem) and not isinstance(row[1], str))
+        rows = (
+            row[1] for row in self.rows_one_by_one() if not isinstance(row, SkippedItem) and not isinstance(row[1], str)
+        )
         return any(shows_comma(cells[column].strip()) for cells in rows for column in numeric)
 
 
 class _Csv:
-    """Reads rows as CSV, and tells where and how that breaks."""
+    """Reads rows as CSV, and records where and how that fails."""
 
     def __init__(self, name: str, lines: Iterator[str], separator: str, width: int, first: int) -> None:
         self._name = name
@@ -111,7 +113,7 @@ class _Csv:
         self.broken: SkippedItem | None = None
 
     def rows(self) -> Iterator[tuple[int, list[str] | str]]:
-        """Yield each row that is not blank: its line, and its cells or what is wrong with them."""
+        """Yield each row that is not blank: its line, with its cells or the reason why they are invalid."""
         begin = self._first
         try:
             for cells in self._reader:
@@ -126,18 +128,18 @@ class _Csv:
 
 
 def is_blank(cells: Sequence[str]) -> bool:
-    """Return whether a row says nothing."""
+    """Return whether all cells of a row are blank."""
     return not any(cell.strip() for cell in cells)
 
 
 def _odd(cells: list[str], width: int) -> str:
     lines = 1 + sum(cell.count("\n") for cell in cells)
-    swallowed = f", and goes on for {lines} lines: a quote that opens in it is closed late" if lines > 1 else ""
+    swallowed = f", and continues for {lines} lines: a quote that opens in it is closed late" if lines > 1 else ""
     return f"has {len(cells)} cells, the header {width}{swallowed}"
 
 
 def open_table(source: Source, mapping: Mapping[str, str]) -> OpenTable:
-    """Return a table with its columns. Raises :class:`FormatError` for a file that is no table with these."""
+    """Open a table with these columns. Raises :class:`FormatError` for a file without them."""
     source.check_lines(LINE_BYTES_MAX)
     text = source.text()
     first = next((line for line in text.splitlines() if line.strip()), "")
@@ -158,7 +160,7 @@ def open_table(source: Source, mapping: Mapping[str, str]) -> OpenTable:
 
 
 def _header(line: str, separator: str) -> list[str]:
-    """Return the names of the columns; none when the line's quoting is broken under this separator."""
+    """Return the names of the columns; empty if the line's quoting is broken under this separator."""
     try:
         return [cell.strip() for cell in next(csv.reader([line], delimiter=separator, strict=True))]
     except (csv.Error, StopIteration):
