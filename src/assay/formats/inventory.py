@@ -2,7 +2,7 @@
 
 In: the text of an inventory (INI or YAML, docs.ansible.com "How to build your inventory"), or a Hadoop configuration
 directory. Out: :class:`Listed` values in the file's order. What Ansible would compute (variables in ``{{ }}``, dynamic
-inventories) is refused in words.
+inventories) is refused with the reason.
 """
 
 import itertools
@@ -98,7 +98,7 @@ def _listed(name: str, variables: Mapping[str, Any], path: Path) -> Listed:
     def text(*keys: str) -> str | None:
         value = next((str(variables[key]) for key in keys if variables.get(key) is not None), None)
         if value and "{{" in value:
-            hint = "write it out: `ansible-inventory --list` prints what it comes to"
+            hint = "write it out: `ansible-inventory --list` prints the result"
             raise FormatError(f"{keys[0]} is computed: {value}", where=f"{path}: {name}", hint=hint)
         return value
 
@@ -200,7 +200,7 @@ class HadoopHosts:
     masters: tuple[str, ...]
     workers: tuple[str, ...]
     namenode_http: tuple[str, ...]
-    """Addresses at which a NameNode may tell its DataNodes, where no file lists the workers."""
+    """Addresses of NameNodes that can list the DataNodes, if no file lists the workers."""
 
 
 def read_hadoop_hosts(folder: Path) -> HadoopHosts:

@@ -51,7 +51,7 @@ class Source:
 
     def _bytes(self, most: int) -> bytes:
         try:
-            buffer = io.BytesIO()  # grows with what comes: read(most) would set aside as much memory first
+            buffer = io.BytesIO()  # grows with the data: read(most) would allocate the maximum first
             with self._open() as file:
                 while piece := file.read(min(1 << 20, most - buffer.tell())):
                     buffer.write(piece)

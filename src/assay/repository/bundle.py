@@ -232,7 +232,7 @@ def plain_content(path: Path) -> bytes:
 
 
 def copy_bundle(bundle: Path, folder: Path) -> None:
-    """Copy a bundle's files into a folder. Raises :class:`RepositoryError` for what is no plain file, and OSError."""
+    """Copy a bundle's files into a folder. Raises :class:`RepositoryError` for other entries than plain files."""
     shutil.copytree(bundle, folder, symlinks=True, dirs_exist_ok=True)
     if irregular := irregular_files(folder):  # put there after the bundle was checked
         raise RepositoryError("this is no plain file", where=str(bundle / irregular[0].file))

@@ -131,7 +131,7 @@ def source_file(name: str, path: Path) -> SourceFile:
 def import_id(format_name: str, sources: Sequence[SourceFile], variant: str = "") -> str:
     """Return the id of an import of these files: a UUID of version 8 (RFC 9562) from their checksums.
 
-    ``variant``: what else decides how they are read.
+    ``variant``: further settings of the reader.
     """
     return uuid8("import", format_name, variant, *sorted(source.sha256 for source in sources))
 
@@ -366,7 +366,7 @@ def import_facts(bundle: Path) -> ImportFacts:
 
 
 def _imports_of(bundles: Path, format_name: str) -> Iterator[tuple[str, list[dict[str, str | int]]]]:
-    """Yield the id and the source files of each import of a format; damaged ones are passed over."""
+    """Yield the id and the source files of each import of a format; damaged ones are skipped."""
     for path in sorted(bundles.glob(f"*/{IMPORT_FILE}")):
         try:
             facts = msgspec.json.decode(path.read_bytes(), type=_Sources)
@@ -377,7 +377,7 @@ def _imports_of(bundles: Path, format_name: str) -> Iterator[tuple[str, list[dic
 
 
 def of_same_files(bundles: Path, format_name: str, sources: Sequence[SourceFile]) -> list[str]:
-    """Return the ids of imports of this format that took one of these files; damaged ones are passed over."""
+    """Return the ids of imports of this format that took one of these files; damaged ones are skipped."""
     wanted = {source.sha256 for source in sources}
     return [
         import_id
@@ -387,7 +387,7 @@ def of_same_files(bundles: Path, format_name: str, sources: Sequence[SourceFile]
 
 
 def of_same_names(bundles: Path, format_name: str, sources: Sequence[SourceFile]) -> list[str]:
-    """Return the ids of imports of this format whose files all have these names; damaged ones are passed over."""
+    """Return the ids of imports of this format whose files all have these names; damaged ones are skipped."""
     names = {source.name for source in sources}
     return [
         import_id

@@ -22,7 +22,7 @@ def keep_check(repository: Repository, checks: Fitness) -> Path:
 
 
 def newest_checks(repository: Repository) -> list[Fitness]:
-    """Return the newest check of each cluster, the newest first; a file that can't be read is passed over."""
+    """Return the newest check of each cluster, the newest first; files that can't be read are skipped."""
     checks = []
     for folder in sorted(repository.folders.checks.glob("*/")):
         for path in sorted(folder.glob("*.json"), reverse=True):

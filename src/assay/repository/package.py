@@ -149,7 +149,7 @@ def _check(top: Path, path: Path) -> None:
                 odd.append(name)
     if odd:
         raise RepositoryError(
-            f"{odd[0]!r} is not what its checksum says",
+            f"{odd[0]!r} does not match its checksum",
             where=str(path),
             hint="it was damaged or changed on its way: get it again",
         )

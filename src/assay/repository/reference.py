@@ -1,4 +1,4 @@
-"""Reference answers: the tables of a decision-support run made anew here, and DuckDB's answers over them.
+"""Compute reference answers of a decision-support run: generate its tables again, and query them with DuckDB.
 
 The generator makes the same bytes wherever it runs, and their checksum is recorded, so nothing has to be fetched from
 the cluster. Answers are kept in a file named after all that decides them; the tables are removed at once.
@@ -26,7 +26,7 @@ _TIMEOUT_S = 3600
 def answered(asked: Asked, generator: Path | None, kept_in: Path) -> Answered:
     """Return DuckDB's answers, stored ones if available. Raises EngineError if the tables can't be generated."""
     if generator is None:
-        hint = f"install assay with what it requires, or also the package {GENERATOR}"
+        hint = f"install assay with its requirements, or also the package {GENERATOR}"
         raise EngineError(f"the program {GENERATOR} is not there, which makes the tables", hint=hint)
     decides = json.dumps([asked.scale_factor, asked.parts, asked.queries, duckdb.__version__])
     kept = kept_in / f"answers-{hashlib.sha256(decides.encode()).hexdigest()[:12]}.json"

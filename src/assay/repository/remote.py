@@ -162,7 +162,7 @@ class Remote:
                 raise RefusedBundleError(
                     "what arrived differs from its checksum",
                     where=f"{self.url}: {bundle_id}",
-                    hint="the same command takes what is missing",
+                    hint="the same command copies the missing bundles",
                 )
             file.seek(0)
             return receive(target, bundle_id, cast("BinaryIO", file), bytes_max=BUNDLE_BYTES_MAX)

@@ -193,8 +193,8 @@ def test_tasks_of_the_preparation_and_of_other_times_are_left_and_counted(tmp_pa
     found, left = parted(read(tmp_path, dump(f"INSERT INTO `JOB_tasks` VALUES {','.join(more)};\n")))
     assert len(found[FIRST].tasks) == 3
     assert sorted(each.why for each in left) == [
-        "JOB_tasks: rows that ended before their run began (its preparation, or another's): 2",
         "JOB_tasks: rows that are outside their run: 1",
+        "JOB_tasks: rows that ended before their run began (its preparation, or another's): 2",
     ]
 
 

@@ -184,7 +184,7 @@ def test_a_start_and_an_end_that_contradict_the_duration_are_a_warning(tmp_path:
 
 def test_a_folder_that_tells_something_else_than_the_row_is_a_warning(tmp_path: Path) -> None:
     run = only(tmp_path, table(row(bench="sort", net="ETH")))
-    assert words_of(run.warnings) == ("the folder's name tells another benchmark and another network or disk",)
+    assert words_of(run.warnings) == ("the folder's name has another benchmark and another network or disk",)
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_an_id_of_two_clusters_joins_neither_and_says_so(tmp_path: Path) -> None
     run = only(tmp_path, table(row(id_cluster="2")), clusters_csv=CLUSTERS)
     assert (run.cluster, run.environment["cluster"]["name"]) == ("aloja-2", "aloja-2")
     assert words_of(run.warnings) == (
-        "the cluster's id 2 stands for cloud-02 and here-02 in ALOJA's list: which one is not told",
+        "the cluster's id 2 stands for cloud-02 and here-02 in ALOJA's list: which one is unknown",
     )
     assert "workers" not in run.environment["cluster"]
 
@@ -401,7 +401,7 @@ def test_rows_that_are_equal_share_what_they_have_in_common(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("content", "why"),
-    [(b"", "is empty"), (b"a,b\n1,2\n", "has not the columns"), (b"\0\1\2", "is binary"), (b"\x1f\x8bxx", "can't be")],
+    [(b"", "is empty"), (b"a,b\n1,2\n", "lacks the columns"), (b"\0\1\2", "is binary"), (b"\x1f\x8bxx", "can't be")],
 )
 def test_a_file_that_is_no_table_is_left_whole(tmp_path: Path, content: bytes, why: str) -> None:
     (found,) = taken(tmp_path, t_csv=content)

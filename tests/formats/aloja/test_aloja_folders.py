@@ -148,7 +148,7 @@ def test_an_older_bwm_has_rates_in_another_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        (sent("sort", START_S, 50, f"conf_{CONF}").replace("50 s.", "51 s."), "tells two times of sort: 50 s and 51 s"),
+        (sent("sort", START_S, 50, f"conf_{CONF}").replace("50 s.", "51 s."), "has two times of sort: 50 s and 51 s"),
         (sent("sort", START_S, 50, "conf_ETH_HDD_b_m12_i10_r1_I65536_c3_z128"), "is of another configuration"),
         (sent("sort", START_S, 0, f"conf_{CONF}"), "took 0 s"),
         (sent("sort", 7, 50, f"conf_{CONF}"), "no date of a run"),
@@ -181,14 +181,14 @@ def test_without_a_log_the_job_histories_tell_the_time(tmp_path: Path) -> None:
     (folder / f"log_{NAME}.log").unlink()
     found, left = read(folder)
     assert found == {}
-    assert any("nothing tells which of them made the input" in each.why for each in left)
+    assert any("it is unknown which of them made the input" in each.why for each in left)
     preparation = folder / "prep_terasort" / "history"
     preparation.mkdir(parents=True)
     (preparation / "job_201405131650_0001_1_ann_prep").write_text(history(1, -80, -21))
     found, left = read(folder)
     assert left == []
     assert (found["terasort"].run.duration_s, found["prep_terasort"].run.duration_s) == (98, 59)
-    assert "no log tells the wall time" in found["terasort"].run.sources["duration_s"]
+    assert "no log has the wall time" in found["terasort"].run.sources["duration_s"]
     assert {each.job_id for each in found["terasort"].tasks} == {"job_201405131650_0002"}
 
 
@@ -199,7 +199,7 @@ def test_a_failed_job_is_a_failed_run_where_only_its_history_tells(tmp_path: Pat
     found, _ = read(tmp_path / NAME)
     assert (found["sort"].run.status, found["sort"].run.cause) == (
         RunStatus.FAILED,
-        "job_201405131650_0002 failed: why is not told",
+        "job_201405131650_0002 failed: unknown reason",
     )
 
 

@@ -184,7 +184,7 @@ def test_clients_are_runs_and_their_sum_is_none(tmp_path: Path) -> None:
         (fio_report(job(read=did(10**9, 10_000, bw_bytes=10**7))), "contradict"),
         (fio_report(job(read=did(10**9, 10_000, iops=-1.0))), "can't be"),
         (fio_report(job(read=did(10**9, 10_000, lat_ns={"mean": 1e20}))), "can't be"),
-        (fio_report({**job(), "read": None}), "does not tell reads from writes"),
+        (fio_report({**job(), "read": None}), "does not separate reads from writes"),
         (fio_report(), "no job"),
         (fio_report(job())[:-300], "not a JSON report of fio"),
         ("fio: command not found", "no JSON report"),

@@ -63,7 +63,7 @@ def test_a_job_that_did_not_succeed_says_so(status: str) -> None:
         (' COUNTERS="', " COUNTERS=", "h:6: the record MapAttempt"),
         ("Meta VERSION", "Odd VERSION", "no record"),
         ('START_TIME="14000', 'START_TIME="24000', "ends before it starts"),
-        ('JOBID="job_201405131650_0002"', 'JOBID=""', "does not tell which job"),
+        ('JOBID="job_201405131650_0002"', 'JOBID=""', "lacks the job's id"),
         ('TASK_ATTEMPT_ID="attempt', 'X="attempt', "no TASK"),
     ],
 )

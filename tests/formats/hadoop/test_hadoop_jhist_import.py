@@ -216,7 +216,7 @@ def test_a_failed_job_is_a_failed_run_with_its_cause(tmp_path: Path) -> None:
         ("JOB_KILLED", "JobUnsuccessfulCompletion", end | {"jobStatus": "KILLED", "diagnostics": None}),
     ]
     cause = only(read(tmp_path, {HISTORY: samples.binary(killed)})).run.cause
-    assert cause == "the job was killed; its history does not say why"
+    assert cause == "the job was killed; its history gives no reason"
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def test_a_line_that_was_cut_is_left_and_its_interval_stays_empty(tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (SCREEN.replace(WAITING, ""), "tells neither times nor the interval"),
+        (SCREEN.replace(WAITING, ""), "has neither times nor the interval"),
         (SCREEN.replace(" (/sec)", ""), "not per second"),
         (head(options="mn") + columns("sda") + plot_row("10:00:01", "sda"), "not per second"),
         (SCREEN_3.format(times="") + "sda   " + ROW_3.replace("1024", "12M"), "abbreviated"),
@@ -177,7 +177,7 @@ def test_a_line_that_was_cut_is_left_and_its_interval_stays_empty(tmp_path: Path
         (head() + columns("sda") + plot_row("10:00:01", "sda").replace(" 25", " 250"), "can't be"),
         (head() + columns("sda").replace("[DSK:sda]Name ", "") + plot_row("10:00:01", "sda"), "one group"),
         (SCREEN_3.format(times="").replace("SvcTim", "Svc") + f"sda {ROW_3}", "no collectl"),
-        (SCREEN_3.format(times="Time ") + f"10:00:01 sda {ROW_3}", "does not tell its interval"),
+        (SCREEN_3.format(times="Time ") + f"10:00:01 sda {ROW_3}", "does not record its interval"),
         (head(), "no disk statistics"),
         ("", "no disk statistics"),
         (b"\0\1", "binary"),

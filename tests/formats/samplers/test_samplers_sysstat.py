@@ -382,7 +382,7 @@ def test_an_iostat_that_was_killed_leaves_whole_reports(tmp_path: Path) -> None:
         (reports([[EXTENDED]] * 3), "run iostat with -t"),
         (reports([SINCE_BOOT]), "average since boot"),
         (reports([]), "average since boot"),
-        (reports([[EXTENDED]] * 2, ["10:00:00", "soon"]), "tells no HH:MM:SS"),
+        (reports([[EXTENDED]] * 2, ["10:00:00", "soon"]), "has no HH:MM:SS"),
         (reports([[EXTENDED]] * 2, ["10:00:00", "25:00:00"]), "no time"),
         (reports([[EXTENDED]] * 2, ["10:00:05", "10:00:00"]), "not after"),
         (reports([[{**EXTENDED, "r/s": None}, EXTENDED]] * 4, ISO), "twice"),

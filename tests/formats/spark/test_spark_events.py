@@ -271,7 +271,7 @@ def test_a_rolled_log_is_one_application(tmp_path: Path) -> None:
 def test_a_rolled_log_with_a_file_missing_is_left(tmp_path: Path, missing: str) -> None:
     files = rolled()
     del files[FOLDER + missing]
-    assert "was expected: one is missing or there twice" in why(read(tmp_path, files))
+    assert "was expected: one is missing or repeated" in why(read(tmp_path, files))
 
 
 def test_a_compacted_log_gives_a_time_and_parameters_and_no_metrics(tmp_path: Path) -> None:

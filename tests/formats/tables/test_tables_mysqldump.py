@@ -126,7 +126,7 @@ def test_other_tables_are_passed_over() -> None:
         ("INSERT INTO `t` VALUES (1,NOW());", "row 1 can't be read at 'NOW"),
         ("INSERT INTO `t` SET a=1;", "form of INSERT"),
         ("INSERT INTO `t` SELECT 1;", "form of INSERT"),
-        ("INSERT INTO `u` VALUES (1);", "columns are not told"),
+        ("INSERT INTO `u` VALUES (1);", "columns are unknown"),
         ("INSERT INTO `t` VALUES (1,'p')", "after row 1 stands"),
         ("INSERT INTO `t` VALUES (1,'p'),", "row 2 should begin"),
         ("INSERT INTO `t` VALUES (1,'p')(2,'q');", "after row 1 stands"),

@@ -45,7 +45,7 @@ CODECS: Final[Mapping[str, str]] = {
     "3": "org.apache.hadoop.io.compress.SnappyCodec",
 }
 _COMPRESSION_NAMES: Final = {"none": "0", "zlib": "1", "bzip2": "2", "lzo": "2", "snappy": "3"}
-"""The words that ALOJA's page shows for its codes, in small letters; what it calls BZIP2 was LZO."""
+"""The names that ALOJA's page shows for its codes, in lower case; its BZIP2 was LZO."""
 _SUITES: Final = {"b": "HiBench", "b_min": "HiBench-min", "b_10": "HiBench-10", "hdi": "HDI"}
 _DEVICES: Final = {
     layout_code.HDD: "SATA disk",

@@ -283,7 +283,7 @@ def _run_of(number: str, dump: _Dump, leavings: _Leavings, name: str) -> Importe
     observed = _samples(dump.samples[number], times, cores, leavings, name).observed()
     sources = {"duration_s": "execs.exe_time", "started_at": times.source, "status": "execs.valid"}
     if tasks:
-        sources["tasks"] = "JOB_tasks, which tells no node, CPU or GC time"
+        sources["tasks"] = "JOB_tasks, which records no node, CPU or GC time"
     if phases:
         sources["phases"] = "JOB_status" if status_phases else "JOB_tasks"
     if observed.trace:

@@ -89,7 +89,7 @@ def _sorted_out(
         elif is_clusters(text[:HEAD_BYTES]):
             lists.append(source)
         else:
-            why = "is empty" if not text.strip() else "has not the columns of one of ALOJA's tables"
+            why = "is empty" if not text.strip() else "lacks the columns of ALOJA's tables"
             unread.append(SkippedItem(source.name, why))
     return tables, lists, unread
 

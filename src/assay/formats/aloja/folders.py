@@ -187,14 +187,14 @@ def _run_of_jobs(folder: _Folder, columns: _FolderColumns, bench: str) -> Iterat
     yield from unread
     where = f"{folder.text}/{bench}"
     if jobs.span_unix_s is None:
-        yield SkippedItem(where, "no log tells its time, and no job history does that is known to be its own")
+        yield SkippedItem(where, "no log has its time, and no job history is known to belong to it")
         return
     begin_s, end_s = jobs.span_unix_s
     if why := impossible(end_s - begin_s, end_s):
-        yield SkippedItem(where, f"no log tells its time, and by its job histories it {why}")
+        yield SkippedItem(where, f"no log has its time, and by its job histories it {why}")
         return
     execution = Execution(bench, 0, round(end_s - begin_s, 3), begin_s)
-    source = "from the first job's submission to the last one's end, in the job histories: no log tells the wall time"
+    source = "from the first job's submission to the last one's end, in the job histories: no log has the wall time"
     status = RunStatus.FAILED if jobs.failure else RunStatus.VALID
     nothing = Samples(execution.duration_s).observed()
     yield _imported_run(folder, columns, execution, where, source, status, jobs.failure, jobs, nothing, [])
@@ -235,7 +235,7 @@ def _sample_s(row: Mapping[str, str], start_unix_s: float | None) -> float:
     if not (written.isascii() and written.isdigit()) or len(written) > 12:
         raise FormatError("have no time")
     if start_unix_s is None:
-        raise FormatError("have a time where the run's start is not told")
+        raise FormatError("have a time, but the run's start is unknown")
     return float(written) - start_unix_s
 
 

@@ -98,14 +98,14 @@ def _within(task: Task, duration_s: float) -> bool:
 def jobs_of(sources: Mapping[str, Source], preparation: Mapping[str, Source]) -> tuple[RunJobs, list[SkippedItem]]:
     """Return the jobs of a run whose time is not known: all but those of its preparation.
 
-    No jobs when there is more than one and nothing tells which made the input.
+    No jobs if there are several and it is unknown which made the input.
     """
     histories, unread = _read(sources, job_ids(preparation))
     if not histories:
         return RunJobs(), unread
     if len(histories) > 1 and not preparation:
         unread.append(
-            SkippedItem(min(histories), "it and others are there, and nothing tells which of them made the input")
+            SkippedItem(min(histories), "there are several jobs, and it is unknown which of them made the input")
         )
         return RunJobs(), unread
     return _jobs(list(histories.values()), min(history.submit_unix_s for history in histories.values())), unread
@@ -119,7 +119,7 @@ def _jobs(histories: list[JobHistory], start_unix_s: float) -> RunJobs:
     single = histories[0] if len(histories) == 1 else None
     job_phases = phases(single, start_unix_s) if single else phases_of_tasks(tasks, span[1] - span[0])
     failed = next((history for history in histories if history.status != "succeeded"), None)
-    words = f"{failed.job_id} {failed.status}: {(failed.diagnostics or 'why is not told')[:300]}" if failed else None
+    words = f"{failed.job_id} {failed.status}: {(failed.diagnostics or 'unknown reason')[:300]}" if failed else None
     ordered = sorted(histories, key=lambda history: history.submit_unix_s)
     return RunJobs(tasks, job_phases, span, words, tuple(job_of(history, start_unix_s) for history in ordered))
 

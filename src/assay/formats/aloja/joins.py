@@ -3,7 +3,7 @@
 In: a row's fields, the name of its folder (``20131126_115542_conf_IB_SSD_b_m12_i10_r1_I65536/terasort``), and the
 clusters of ALOJA's list. Out: the cluster's name and its facts, in the form that the environment of measured runs has.
 
-A cluster is joined by name where the row tells one. By id only where a single cluster has it: the list uses five ids
+A cluster is joined by name where the row has one. By id only where a single cluster has it: the list uses five ids
 twice. And a folder whose name ends in ``_az`` was made on Azure, whatever the id says: 142 runs of the dump of
 September 2014 stand under id 1, an on-premise cluster, with such a name.
 """
@@ -67,7 +67,7 @@ class Clusters:
             )
             return Joined(fitting[0].name, _facts(fitting[0]), _with(source, fitting[0]))
         if len(candidates) > 1:
-            why = f"the cluster's id {identity} stands for {names} in ALOJA's list: which one is not told"
+            why = f"the cluster's id {identity} stands for {names} in ALOJA's list: which one is unknown"
             return Joined(f"aloja-{identity}", {}, why, _doubt(why))
         if len(fitting) == 1:
             return Joined(fitting[0].name, _facts(fitting[0]), _with(f"the cluster's id {identity}", fitting[0]))

@@ -75,7 +75,7 @@ def executions_of_log(text: str, conf: str) -> Iterator[Execution | Unread]:
         end_s, duration_s = float(match["end"]), float(match["time"])
         period = _PERIOD.search(match["url"])
         if period and float(period[1]) != duration_s:
-            yield Unread(number, f"tells two times of {match['bench']}: {period[1]} s and {match['time']} s")
+            yield Unread(number, f"has two times of {match['bench']}: {period[1]} s and {match['time']} s")
         elif match["conf"] != conf:
             yield Unread(number, f"is of another configuration than its folder: {match['conf']}")
         elif why := impossible(duration_s, end_s):

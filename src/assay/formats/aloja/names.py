@@ -5,7 +5,7 @@ Three forms, after the scripts of github Aloja/aloja (``shell/OLD/run_*.sh``, ``
 - 2013 to 2014: ``DATE_TIME_conf_NET_DISK_b[_SIZE]_mMAPS_iSORT_rREPLICATION_IBUFFER[_cCODEC[_zBLOCK]][_CLUSTER]``.
   MAPS: map slots (and reduce slots) per node. SORT: io.sort.factor. BUFFER: io.file.buffer.size in bytes. CODEC: 0 to
   3. BLOCK: MiB. SIZE is that of HiBench's data (``min``, ``10``, ``1TB``), the standard size when left out. The oldest
-  names lack codec and block size, which then are not told.
+  names lack codec and block size, which are then unknown.
 - 2015: ``DATE_TIME_NET_DISK_bSUITE_DNODES_CLUSTER``, the configuration in the folder's ``config.sh``.
 - 2016: ``DATE_TIME_NET_DISK_bSUITE_SSCALE_DNODES_CLUSTER``, likewise.
 
@@ -113,4 +113,4 @@ class FolderName:
         network, layout = run.levels.get("network", ""), run.layout
         if self.stamp and network and layout and f"_{network}_{layout}_" not in folder:
             differ.append("network or disk")
-        return f"the folder's name tells another {' and another '.join(differ)}" if differ else ""
+        return f"the folder's name has another {' and another '.join(differ)}" if differ else ""

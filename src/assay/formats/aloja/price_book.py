@@ -90,7 +90,7 @@ def price_book_text(clusters: Sequence[AlojaCluster], *, source: str, date: str)
     local = ", ".join(["NFS", *(f"{family}{n}" for family in _LOCAL_HDD for n in _COUNTS)])
     charged = ", ".join(["HDD", *(f"{family}{n}" for family in ("HD", "HS", "HN") for n in _COUNTS)])
     lines = [
-        f"# ALOJA's prices per cluster-hour, from {source}, which tells no date: taken for the date below. A surcharge",
+        f"# ALOJA's prices per cluster-hour, from {source}, which has no date: used for the date below. A surcharge",
         "# is for one disk in every worker together. A network or disk of price 0 is in the cluster's price.",
         *_left_out(clusters),
         "prices: aloja",

@@ -1,8 +1,8 @@
 """Convert rows of ALOJA's tables ``JOB_tasks`` and ``JOB_status`` into the tasks and phases of a run.
 
 In: rows as text by column, dates already read. Out: :class:`assay.model.run.Task` and :class:`Phase` in seconds from
-the run's start. JOB_tasks has one row for each task of Hadoop 1's job history; it tells neither the node nor CPU and GC
-time, so these are empty and 0 here. Rows of setup and cleanup tasks stand for no map and no reduce and give no Task.
+the run's start. JOB_tasks has one row for each task of Hadoop 1's job history; it records neither the node nor CPU and
+GC time, so these are empty and 0 here. Rows of setup and cleanup tasks stand for no map and no reduce and give no Task.
 JOB_status has one row for each second of a job, with how many maps, shuffles, merges and reduces were running.
 """
 
@@ -31,7 +31,7 @@ def is_work(row: Mapping[str, str]) -> bool:
 def task_of_row(row: Mapping[str, str], times_s: Mapping[str, float | None]) -> Task:
     """Return the task of a row of JOB_tasks; ``times_s``: its date columns in seconds from the run's start.
 
-    Raises :class:`FormatError`, without a place, in words that follow on "rows of JOB_tasks".
+    Raises :class:`FormatError` without a location; its message continues "rows of JOB_tasks".
     """
     kind, status = _KINDS.get(row.get("TASK_TYPE", "")), _STATUSES.get(row.get("TASK_STATUS", ""))
     if kind is None or status is None:

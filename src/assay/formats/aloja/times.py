@@ -39,7 +39,7 @@ DOUBTFUL: Final = (
     "not known: the table's start is 0000-00-00, and by the folder's name its end_time can't be the start either"
 )
 AMBIGUOUS: Final = (
-    "not known: before March 2014 ALOJA's end time is a start in some rows, and no column of this table tells in which"
+    "not known: before March 2014 ALOJA's end time is a start in some rows, and no column of this table says in which"
 )
 
 

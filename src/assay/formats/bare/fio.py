@@ -1,4 +1,4 @@
-"""fio's JSON report (``--output-format=json``): what each job read and wrote, how fast, and how long requests took.
+"""Parse fio's JSON report (``--output-format=json``): bytes, rates and latencies of each job.
 
 In: the report as bytes. Out: :class:`FioReport` with bytes, bytes/s, requests/s and seconds per job and direction. The
 format is fio's own (HOWTO, "JSON output", and ``stat.c``); releases before 3.0 gave bandwidth in KiB/s only, called
@@ -50,12 +50,12 @@ class FioJob:
     options: dict[str, str] | None = None
     """As the user gave them; None when the report, of an older fio, has none. The report's own are not among them."""
     started_s: float | None = None
-    """UTC seconds; None when the report, of a fio before 3.36, does not tell."""
+    """UTC seconds; None in reports of fio before 3.36."""
 
 
 @dataclass(frozen=True, slots=True)
 class FioReport:
-    """One invocation of fio. ``timestamp_s``: UTC seconds at its end, None when an older fio does not tell."""
+    """One invocation of fio. ``timestamp_s``: UTC seconds at its end, None in reports of older versions."""
 
     version: str
     jobs: tuple[FioJob, ...]
@@ -64,7 +64,7 @@ class FioReport:
     disks: tuple[str, ...] = ()
 
     def job(self, name: str) -> FioJob:
-        """Return the job ``name``; raise FormatError when the report has none."""
+        """Return the job ``name``. Raises FormatError if the report lacks it."""
         for job in self.jobs:
             if job.name == name:
                 return job
@@ -127,7 +127,7 @@ class _FioJsonJob(msgspec.Struct):
 
     def value(self) -> FioJob:
         if self.read is None or self.write is None:
-            raise FormatError(f"fio's job {self.jobname} does not tell reads from writes (unified_rw_reporting)")
+            raise FormatError(f"fio's job {self.jobname} does not separate reads from writes (unified_rw_reporting)")
         options = None if self.options is None else _words(self.options)
         return FioJob(
             self.jobname,
@@ -165,7 +165,7 @@ def _words(options: dict[str, Any]) -> dict[str, str]:
 
 
 def parse_fio(report: bytes) -> FioReport:
-    """Return what ``report`` says; raise FormatError when it is not fio's JSON."""
+    """Parse a report. Raises FormatError if it is not fio's JSON."""
     start = 0 if report.startswith(b"{") else report.find(b"\n{") + 1
     try:
         parsed = msgspec.json.decode(report[start : report.rfind(b"}") + 1], type=_FioJson)

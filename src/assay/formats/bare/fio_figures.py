@@ -1,4 +1,4 @@
-"""What each job of a fio report says about a device: sequential or random, read or written, by how many, how fast.
+"""Convert the jobs of a fio report into measurements of a device: access pattern, direction, concurrency, rate.
 
 In: a :class:`~fio.FioReport`. Out: :class:`~assay.devices.calibration.DeviceMeasurement`. Jobs are recognised by
 their options (``rw``, ``bs``, ``iodepth``, ``numjobs``, ``offset``), not by their names. Jobs of one name in one group
@@ -25,11 +25,11 @@ _BS_DEFAULT: Final = "4k"
 _QUEUING: Final = ("libaio", "io_uring", "posixaio", "solarisaio", "windowsaio", "io_uring_cmd", "sg")
 """Engines that keep more than one request under way; ``iodepth`` means nothing to the others."""
 _PAST_THE_CACHE: Final = ("sg", "io_uring_cmd")
-"""Engines that speak to the device itself, whatever ``direct`` says."""
+"""Engines that bypass the page cache, whatever ``direct`` is."""
 
 
 def figures(report: FioReport) -> tuple[DeviceMeasurement, ...]:
-    """Return the measurements of ``report`` that tell something about the device.
+    """Return the measurements of ``report`` that describe the device.
 
     Raises FormatError when all that there is went through the page cache.
     """
@@ -108,7 +108,7 @@ def _whole(text: str | None) -> int:
 
 
 def _span_bytes(options: dict[str, str], streams: int) -> int | None:
-    """Return how much of the device was used; None when :func:`_span_share` tells it, 0 when nothing does."""
+    """Return how many bytes of the device were used; None if :func:`_span_share` says so, 0 if unknown."""
     size = options.get("size")
     if _on_device(options) and (size is None or _share(size) is not None):
         return None
@@ -116,7 +116,7 @@ def _span_bytes(options: dict[str, str], streams: int) -> int | None:
 
 
 def _span_share(options: dict[str, str], streams: int) -> float:
-    """Return which share of a block device was used: per cents of it, or what lies behind the offset."""
+    """Return which share of a block device was used: a percentage of it, or the part after the offset."""
     part = _share(options.get("size", ""))
     behind = 1 - _offset_share(options)
     return behind if part is None else min(behind, part * streams)
@@ -135,7 +135,7 @@ def _on_device(options: dict[str, str]) -> bool:
 
 
 def _share(text: str) -> float | None:
-    """Return the share that ``50%`` stands for; None for what is no per cents."""
+    """Return a percentage such as ``50%`` as a share; None for other texts."""
     match = re.fullmatch(r"(\d{1,3}(?:\.\d{1,9})?)%", text.strip())
     return min(1.0, float(match[1]) / 100) if match else None
 

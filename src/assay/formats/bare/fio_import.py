@@ -1,4 +1,4 @@
-"""fio's measurements of devices and file systems (``--output-format=json`` or ``json+``): what each job reached.
+"""Import fio's measurements of devices and file systems (``--output-format=json`` or ``json+``), one run per job.
 
 In: files with one JSON report or several, with whatever fio printed around them. Out: one run per job (per group, with
 ``group_reporting``): workload ``fio:RW`` as the job's option ``rw`` has it (fio's own default, ``read``, when it has
@@ -41,7 +41,7 @@ _NOTED: Final = (
     "sync",
     "time_based",
 )
-"""The options that change what is measured; the file's name does not belong to them, as it tells where."""
+"""The options that change the measurement. The file's name is not one of them: it names the location."""
 _SYNONYMS: Final = {"readwrite": "rw", "blocksize": "bs", "blocksize_range": "bsrange"}
 _RW: Final = {"readwrite": "rw", "write,read": "rw"}
 _LOCATION_OPTIONS: Final = ("filename", "directory")

@@ -14,7 +14,7 @@ from assay.errors import FormatError
 
 @dataclass(frozen=True, slots=True)
 class Iperf3Report:
-    """One stream's result: what the sender sent and what the receiver got, in bits/s, over ``duration_s``."""
+    """The test's result: bits/s that the sender sent and the receiver received over ``duration_s``."""
 
     version: str
     duration_s: float
@@ -45,9 +45,7 @@ class _Iperf3Json(msgspec.Struct):
 
 
 def parse_iperf3(report: bytes) -> Iperf3Report:
-    """Return what ``report`` says; raise FormatError when it is not iperf3's JSON, or with iperf3's words when it
-    failed.
-    """
+    """Parse a report. Raises FormatError if it is not iperf3's JSON, or with iperf3's message if the test failed."""
     try:
         parsed = msgspec.json.decode(report, type=_Iperf3Json)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:

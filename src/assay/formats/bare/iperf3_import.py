@@ -2,7 +2,8 @@
 
 In: files with one JSON report or several. Out: one run each of the workload ``iperf3``, lasting as long as the receiver
 saw data, with payload bits/s as received (``link_bits_per_s``) and as sent, and TCP's retransmits. A test that failed
-is a failed run with iperf3's own words. A server's report is left: the client's tells the same test from both sides.
+is a failed run with iperf3's message. A server's report is skipped: the client's describes the same test from both
+sides.
 """
 
 import hashlib

@@ -1,1 +1,1 @@
-"""What benchmark programs print: TestDFSIO, enhanced DFSIO, HiBench, TPCx-HS."""
+"""Import the output of benchmark programs: TestDFSIO, enhanced DFSIO, HiBench, TPCx-HS."""

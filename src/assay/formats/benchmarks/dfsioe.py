@@ -1,7 +1,7 @@
 """HiBench's enhanced DFSIO: TestDFSIO's block with "Extended Metrics", as runs ``dfsioe-read`` and ``dfsioe-write``.
 
 Form: what ``TestDFSIOEnh`` of HiBench (``autogen/.../dfsioe/TestDFSIOEnh.java``) logs and appends to
-``TestDFSIOEnh_results.log``. Taken: all that TestDFSIO's block tells, the exact start ("Reference Start Time",
+``TestDFSIOEnh_results.log``. Taken: all of TestDFSIO's block, the exact start ("Reference Start Time",
 milliseconds since 1970), and the "Average of Aggregated Throughput" with its deviation, in 10^6 bytes/s.
 
 That average is no cluster throughput, so its metrics have separate names, never that of assay's gated aggregate:

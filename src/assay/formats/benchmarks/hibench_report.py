@@ -6,7 +6,7 @@ second), Throughput(bytes/s) (size over duration, cut to whole), Throughput/node
 
 Taken: type as workload and engine (``ScalaSparkTerasort``: terasort on Spark), bytes, duration, throughput over the
 job's wall time. Not taken: throughput per node, since HiBench divides by the workers that its script could find, often
-1. Date and time are the end, in the machine's own zone, which is not told: kept as printed, and the start is unknown.
+1. Date and time are the end, in the machine's time zone, which is unknown: kept as printed, and the start is unknown.
 
 HiBench drops empty values, so that a row whose size or rate is missing has fewer fields: it is left, with the reason.
 A row whose throughput is not its size over its duration is damaged, and left. Streaming benchmarks (Flink, Storm,
@@ -24,7 +24,7 @@ from assay.formats.tables.printed import duration_problem
 from assay.model import CodedWarning, ImportedRun, SkippedItem, WarningCode, foreign_run
 
 COLUMNS = ("Type", "Date", "Time", "Input_data_size", "Duration(s)", "Throughput(bytes/s)", "Throughput/node")
-_NO_INPUT = "the report says 0 bytes of input: how much it was is not known"
+_NO_INPUT = "the report says 0 bytes of input: the amount is unknown"
 _HEADING = re.compile(rb"^Type\s+Date\s+Time\s+Input_data_size\s+Duration\(s\)", re.MULTILINE)
 _BATCH = re.compile(r"(?:(?P<hadoop>Hadoop)|(?P<api>Scala|Java|Python)Spark)(?P<name>[A-Za-z0-9_-]+)")
 _STREAMING = re.compile(
@@ -39,7 +39,7 @@ _DECIMAL = re.compile(r"-?[0-9]{0,9}\.?[0-9]{1,6}")
 
 
 def _problem(fields: list[str]) -> str | None:
-    """Return why a row is no result, in words; None when it is one."""
+    """Return why a row is no result; None if it is one."""
     if len(fields) != len(COLUMNS):
         return f"has {len(fields)} fields where {len(COLUMNS)} belong ({', '.join(COLUMNS)})"
     kind, _, _, size, duration, rate, node_rate = fields

@@ -34,7 +34,7 @@ _ROUNDING_MIB_PER_S = 0.005
 
 
 def problem(result: DfsioResult) -> str | None:
-    """Return why a block is no run's result, in words; None when it can be one."""
+    """Return why a block is no result of a run; None if it can be one."""
     if result.operation not in OPERATIONS:
         return f"{result.operation!r} is no operation of TestDFSIO that moves data; those are {', '.join(OPERATIONS)}"
     if wrong := duration_problem(result.exec_time_s):
@@ -55,7 +55,7 @@ def problem(result: DfsioResult) -> str | None:
 
 
 def key(result: DfsioResult) -> str:
-    """Return what tells a block from another: everything that it says."""
+    """Return a block's key: its whole content."""
     numbers = (
         result.files,
         result.megabytes,
@@ -68,7 +68,7 @@ def key(result: DfsioResult) -> str:
 
 
 def block_run(result: DfsioResult, program: str) -> Run:
-    """Return the run of a sound block; ``program`` is ``dfsio``, or what else prints such blocks."""
+    """Return the run of a sound block; ``program`` is ``dfsio`` or another program that prints these blocks."""
     ended_unix_s = java_date_unix_s(result.date)
     started_at = iso_utc(ended_unix_s - result.exec_time_s) if ended_unix_s is not None else None
     sources = {

@@ -5,7 +5,7 @@ whole run ("Total Time": HSGen, HSSort, HSValidate and what lies between), each 
 prints it, size (records of 100 bytes), framework, kit version, start ("Epoch", seconds since 1970), and HSph@SF: the
 scale factor (size in 10^12 bytes) over the run's hours. The kit's ``bc`` cuts every quotient to four decimals; a metric
 that is not what comes out that way marks a damaged log, and the run is left. A run whose step failed is a failed run,
-its duration that of the steps that ended. Not told, so unknown: cluster, layout, Hadoop's version and settings.
+its duration that of the steps that ended. Not recorded: cluster, layout, Hadoop's version and settings.
 """
 
 import re
@@ -58,7 +58,7 @@ class _LoggedRun:
     refused: bool = False
 
     def take(self, line: str) -> None:
-        """Take what a line after the run's first one tells."""
+        """Read a line after the run's first one."""
         if step := _STEP.search(line):
             self.take_step(step["step"], step["time"].strip())
         if failed := _FAILED.search(line):
@@ -111,7 +111,7 @@ def _taken(attempt: _LoggedRun, name: str) -> ImportedRun | SkippedItem:
 
 
 def _inconsistency(attempt: _LoggedRun) -> tuple[str | None, Decimal]:
-    """Return what contradicts what in a whole run, in words or None; and its HSph@SF."""
+    """Return a contradiction in a complete run, or None; and its HSph@SF."""
     total_s, records = _whole(attempt.fields["total_s"]), _whole(attempt.fields["records"])
     hsph = _decimal(attempt.fields["hsph"])
     if total_s is None or records is None or hsph is None:

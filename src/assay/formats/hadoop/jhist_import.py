@@ -202,7 +202,7 @@ def _version(history: JobHistory, properties: Mapping[str, Property]) -> str:
 def _cause(history: JobHistory) -> str:
     reason = next((line.strip() for line in (history.diagnostics or "").splitlines() if line.strip()), "")
     how = {"killed": "was killed", "failed": "failed"}.get(history.status, f"ended as {history.status[:40]!r}")
-    return f"the job {how}: {reason[:300]}" if reason else f"the job {how}; its history does not say why"
+    return f"the job {how}: {reason[:300]}" if reason else f"the job {how}; its history gives no reason"
 
 
 def _warnings(history: JobHistory) -> Iterator[CodedWarning]:
@@ -224,7 +224,7 @@ def _sources(properties: Mapping[str, Property], data_source: str) -> dict[str, 
     if data_source:
         sources["data_bytes"] = f"job history: {data_source}"
     if properties:
-        sources["parameters"] = "the job's configuration: what differs from Hadoop's defaults"
+        sources["parameters"] = "the job's configuration: differences from Hadoop's defaults"
     return sources
 
 

@@ -2,7 +2,7 @@
 
 In: the name of a job or application, and for MapReduce its mapper's class. Out: the name that plans use for the
 workload when it is one of Hadoop's own benchmarks, and else the job's name as it is. The names are those that the
-programs of hadoop-mapreduce-examples set; TestDFSIO sets none, but its mapper tells.
+programs of hadoop-mapreduce-examples set; TestDFSIO sets none, but its mapper identifies it.
 """
 
 import re

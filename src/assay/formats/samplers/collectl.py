@@ -1,4 +1,4 @@
-"""collectl's disk statistics as text (``collectl -sD``): what each disk of a host did, sample by sample.
+"""Import collectl's disk statistics as text (``collectl -sD``): each disk of a host, sample by sample.
 
 In: the plot format (``-P``: a header, a line of column names, one line per sample) or the screen's (a block
 ``# DISK STATISTICS (/sec)`` with one line per disk, with or without times or ``### RECORD`` lines). Out: one run of the
@@ -85,7 +85,7 @@ _SCREEN_FIELDS: Final = {
 
 @dataclass(slots=True)
 class _Sample:
-    """Figures by disk and field, and when: seconds of any beginning, None when the file does not say."""
+    """Figures by disk and field, and the time: seconds from any start, None if the file has no times."""
 
     line: int
     time_s: float | None
@@ -154,7 +154,7 @@ def _observed(name: str, recording: _Recording) -> Iterator[ImportedRun | Skippe
         grown, gauges = _growth(sample, interval_s)
         recorder.sample(time_s - begin_s, interval_s, grown, gauges)
     if not len(recorder.trace):
-        yield SkippedItem(where, "holds one sample and does not tell its interval")
+        yield SkippedItem(where, "holds one sample and does not record its interval")
         return
     started = None
     if recording.dated and (recording.utc or recording.zone):
@@ -175,13 +175,13 @@ def _beginning(recording: _Recording) -> str:
 
 
 def _times(recording: _Recording) -> tuple[list[float], list[float]]:
-    """Return each sample's time and the interval before it. The first interval is 0 when nothing tells it."""
+    """Return each sample's time and the interval before it. The first interval is 0 if it is unknown."""
     known = [sample.time_s for sample in recording.samples if sample.time_s is not None]
     declared = recording.interval_s
     count = len(recording.samples)
     if not known:
         if declared is None:
-            raise FormatError("tells neither times nor the interval: run collectl with -oT or -P")
+            raise FormatError("has neither times nor the interval: run collectl with -oT or -P")
         return [declared * index for index in range(1, count + 1)], [declared] * count
     if len(known) < count:
         raise FormatError("some of its samples have a time and others have not")
@@ -353,7 +353,7 @@ class _CollectlReader:
             raise FormatError("its figures are not per second (collectl -on), so their interval is not certain")
 
     def _stamp(self, cells: list[str]) -> float:
-        """Return what a line's first cells tell: seconds in UTC, seconds as if the zone were UTC, or of the day."""
+        """Return the time in a line's first cells: seconds in UTC, seconds as if the zone were UTC, or of the day."""
         if len(cells) == 1 and self._now.utc:
             if not _SECONDS.match(cells[0]):
                 raise FormatError(f"begins with {cells[0][:30]!r}, which is no time")
@@ -375,7 +375,7 @@ def _usable(interval_s: float) -> float | None:
 
 
 def _figures(cells: dict[str, str]) -> dict[str, float]:
-    """Return the figures that are read, as printed. Raises FormatError when one is none, abbreviated or impossible."""
+    """Return the figures as printed. Raises FormatError for a text, an abbreviated or an impossible figure."""
     figures = {}
     for name, text in cells.items():
         wanted = _COUNTERS.get(name) or _GAUGES.get(name)

@@ -1,4 +1,4 @@
-"""iostat's reports as ``iostat -o JSON INTERVAL`` prints them: what CPU and disks of a host did between the reports.
+"""Import iostat's reports as ``iostat -o JSON INTERVAL`` prints them: CPU and disks of a host between the reports.
 
 In: the JSON of sysstat 11.5 and newer, with or without ``-x``, ``-s``, ``-t``, ``-k``, ``-m``. Out: one run of the
 workload ``observation`` per host, with its trace.
@@ -70,7 +70,7 @@ _SECTORS_PER_S_MIN: Final = 100.0
 
 
 def _recognises(name: str, head: bytes) -> bool:
-    """Tell iostat's JSON from that of sysstat's other programs by ``avg-cpu`` or ``disk_device``, its own words."""
+    """Distinguish iostat's JSON from that of sysstat's other programs by ``avg-cpu`` or ``disk_device``."""
     del name
     begins = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and b'"sysstat"' in head
     return begins and (b'"avg-cpu"' in head or b'"disk_device"' in head) and b'"file-date"' not in head
@@ -133,7 +133,7 @@ def _times(reports: Sequence[Mapping[str, Any]]) -> tuple[datetime | None, list[
             if (recorded_interval_s := _recorded_interval_s(report)) is not None
         ]
         if not recorded_s:
-            raise FormatError("tells neither times nor amounts of bytes: run iostat with -t")
+            raise FormatError("has neither times nor amounts of bytes: run iostat with -t")
         interval_s = median(recorded_s)
         whole_s = round(interval_s)
         even = whole_s > 0 and abs(interval_s - whole_s) <= _ERROR_MAX * whole_s
@@ -156,7 +156,7 @@ def _of_day_s(stamp: object) -> float:
     """Return the seconds since midnight of a timestamp in whatever form the locale has, by its ``HH:MM:SS``."""
     match = _CLOCK.search(stamp) if isinstance(stamp, str) else None
     if not match:
-        raise FormatError(f"has the timestamp {shown(stamp)}, which tells no HH:MM:SS: set S_TIME_FORMAT=ISO")
+        raise FormatError(f"has the timestamp {shown(stamp)}, which has no HH:MM:SS: set S_TIME_FORMAT=ISO")
     hour, minute, second = int(match[1]), int(match[2]), int(match[3])
     if hour > 23 or minute > 59 or second > 60:
         raise FormatError(f"has the timestamp {shown(stamp)}, which is no time")
@@ -235,7 +235,7 @@ def _disk(row: Mapping[str, Any], interval_s: float) -> tuple[dict[str, float], 
 
 
 def _bytes(row: Mapping[str, Any], interval_s: float) -> dict[str, float]:
-    """Return what a device read and wrote over an interval, by the most exact figures that it has."""
+    """Return the bytes that a device read and wrote over an interval, from its most exact figures."""
     most = BYTES_PER_S_MAX
     rates = {}
     for read, write, unit in _RATES:

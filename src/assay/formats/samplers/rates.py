@@ -1,4 +1,4 @@
-"""What rates that a monitor printed amount to: counters from 0, as a trace has them, and the run that was observed.
+"""Convert the rates that a monitor printed into counters from 0, as in a trace, and into the observed run.
 
 In: per sample, how much each thing grew over the sample's interval. Out: a :class:`~assay.model.trace.Trace` with one
 growing counter per subject and metric, and a run of the workload ``observation`` that lasts as long as the samples
@@ -39,7 +39,7 @@ _BUSY = ("user_s", "system_s", "irq_s", "steal_s")
 _IDLE = ("idle_s", "iowait_s")
 
 Growth = dict[tuple[str, str], float]
-"""By subject and metric: how much it grew over one interval, or, for gauges, what it is."""
+"""By subject and metric: the growth over one interval or, for gauges, the value."""
 
 
 def number(row: Mapping[str, Any], key: str, most: float = PER_S_MAX) -> float | None:
@@ -136,7 +136,7 @@ class Recorder:
     def run(
         self, *, started: datetime | None, environment: Mapping[str, Any], source: str, warnings: Sequence[str] = ()
     ) -> Run:
-        """Return the run of what was recorded. ``started``: None when the source tells no time zone."""
+        """Return the run of the recording. ``started``: None if the source has no time zone."""
         gaps = (f"gaps between the samples: {self.gaps}; what happened in them is unknown",) if self.gaps else ()
         coded_warnings = tuple(CodedWarning(WarningCode.TRACE, words) for words in (*warnings, *gaps))
         return foreign_run(

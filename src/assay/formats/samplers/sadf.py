@@ -1,4 +1,4 @@
-"""sysstat's recordings as ``sadf -j`` prints them: what CPU, memory, disks and links of a host did, sample by sample.
+"""Import sysstat's recordings as ``sadf -j`` prints them: CPU, memory, disks and links of a host, sample by sample.
 
 In: the JSON of sysstat 11 and 12. Out: one run of the workload ``observation`` per host, with its trace.
 

@@ -1,8 +1,8 @@
-"""What sysstat's JSON has in common, whichever of its programs wrote it: the hosts, and the CPU's shares.
+"""Parse the JSON that all of sysstat's programs share: the hosts, and the CPU's shares.
 
 In: the file's text, samples as dictionaries. Out: :class:`Host`; CPU seconds of an interval, summed over the cores.
 sysstat prints shares of all cores' time in percent with two decimals. Its plain ``system`` has the interrupts in it;
-only the long form (``cpu-load-all``) tells them apart.
+only the long form (``cpu-load-all``) distinguishes them.
 """
 
 import re
@@ -56,7 +56,7 @@ class _SysstatReport(msgspec.Struct):
 
 
 def parse_hosts(source: Source, program: str) -> list[Host]:
-    """Return the report's hosts; raise FormatError when it is none of sysstat's."""
+    """Return the report's hosts. Raises FormatError if it is not sysstat's."""
     return _decoded(source.text(), source.name, program)
 
 
@@ -73,7 +73,7 @@ def parse_cut(source: Source, program: str) -> tuple[list[Host], str | None]:
         if not ends:
             raise
         hosts = _decoded(text[: ends[-1]] + "]}]}}", source.name, program)
-        return hosts, f"the file was cut off: {program} was killed while it wrote; what is whole was taken"
+        return hosts, f"the file was cut off: {program} was killed while it wrote; the complete samples were taken"
 
 
 def _decoded(text: str, name: str, program: str) -> list[Host]:

@@ -28,7 +28,7 @@ def codec_of(head: bytes) -> str | None:
 
 
 def unpacked(content: bytes, name: str) -> bytes:
-    """Return what ``content`` unpacks to.
+    """Decompress ``content``.
 
     Raises :class:`FormatError` when it is damaged or enormous, or when the package that unpacks it is not installed.
     """
@@ -48,11 +48,11 @@ def unpacked(content: bytes, name: str) -> bytes:
 
 
 class _DamagedError(Exception):
-    """The packed bytes are not what their framing says."""
+    """The compressed bytes contradict their framing."""
 
 
 def _checked(unpack: Callable[..., Any], *given: Any) -> Any:
-    """Return what a function of the library gives, its many errors as one."""
+    """Call a function of the library, and raise its many errors as one."""
     try:
         return unpack(*given)
     except Exception as error:
@@ -136,7 +136,7 @@ def _whole_length(packed: bytes) -> int:
 
 
 def _zstd(content: bytes) -> bytes:
-    """Unpack into a buffer, a larger one when it was too small: a stream's frames don't tell their length."""
+    """Decompress into a buffer, and into a larger one if it was too small: frames don't record their length."""
     codec = import_module("cramjam").zstd
     size = max(2**20, 32 * len(content))
     while True:
@@ -191,7 +191,7 @@ def _lzf_chunk(packed: bytes, whole_bytes: int) -> bytes:
         if begin < 0:
             raise _DamagedError("a chunk refers to what is before it")
         copied = output[begin : begin + length]
-        while len(copied) < length:  # what is copied may overlap what it makes
+        while len(copied) < length:  # the copied bytes may overlap the output
             copied += copied[: length - len(copied)]
         output += copied
     if len(output) != whole_bytes:
@@ -205,4 +205,4 @@ _CODECS: Final[dict[str, tuple[bytes, Callable[[bytes], bytes]]]] = {
     "lzf": (b"ZV", _lzf),
     "zstd": (b"\x28\xb5\x2f\xfd", _zstd),
 }
-"""Codec to the bytes that its files begin with, and what unpacks them."""
+"""Codec to the first bytes of its files, and the function that decompresses them."""

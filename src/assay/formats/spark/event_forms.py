@@ -1,4 +1,4 @@
-"""The events of a Spark event log as they are written, and of each what assay needs.
+"""Define the events of a Spark event log as they are written, with the fields that assay needs.
 
 The format is that of org.apache.spark.util.JsonProtocol: keys are the listener's names, times milliseconds since 1970,
 sizes bytes. Keys that are not named here are passed over.
@@ -47,14 +47,14 @@ class ApplicationEnd(Struct):
 
 
 class EnvironmentUpdate(Struct):
-    """What the application was given."""
+    """The application's properties."""
 
     properties: dict[str, str] = _named("Spark Properties")
     jvm: dict[str, Any] = msgspec.field(name="JVM Information", default_factory=dict)
 
 
 class ExecutorInfo(Struct):
-    """What an executor has."""
+    """An executor's cores and host."""
 
     cores: Number = _named("Total Cores")
     host: str = _named("Host", "")
@@ -75,7 +75,7 @@ class ExecutorRemoved(Struct):
 
 
 class JobProperties(Struct):
-    """What a program said of a job."""
+    """A program's description of a job."""
 
     description: str = _named("spark.job.description", "")
 
@@ -152,7 +152,7 @@ class TaskStart(Struct):
 
 
 class ShuffleRead(Struct):
-    """What an attempt fetched."""
+    """Shuffle data that an attempt fetched."""
 
     remote_bytes: Number = _named("Remote Bytes Read", 0)
     local_bytes: Number = _named("Local Bytes Read", 0)
@@ -160,26 +160,26 @@ class ShuffleRead(Struct):
 
 
 class ShuffleWrite(Struct):
-    """What an attempt shuffled."""
+    """Shuffle data that an attempt wrote."""
 
     written_bytes: Number = _named("Shuffle Bytes Written", 0)
     time_ns: Number = _named("Shuffle Write Time", 0)
 
 
 class InputMetrics(Struct):
-    """What an attempt read from storage."""
+    """Data that an attempt read from storage."""
 
     read_bytes: Number = _named("Bytes Read", 0)
 
 
 class OutputMetrics(Struct):
-    """What an attempt wrote to storage."""
+    """Data that an attempt wrote to storage."""
 
     written_bytes: Number = _named("Bytes Written", 0)
 
 
 class Metrics(Struct):
-    """What an attempt took and moved."""
+    """An attempt's times, memory and data."""
 
     run_ms: Number = _named("Executor Run Time", 0)
     cpu_ns: Number | None = _named("Executor CPU Time", None)

@@ -5,7 +5,7 @@ In: event logs as Spark's history server reads them: a file for an application, 
 time from the application's start to its end, its stages as phases, its task attempts, sums of their metrics, and the
 properties that were set and matter.
 
-A log whose application had not ended gives no run: how long it took is not known. Spark tells no exit status before
+A log whose application had not ended gives no run: its duration is unknown. Spark records no exit status before
 version 4; until then an application counts as failed when one of its jobs failed or had not ended. ``data_bytes`` stays
 unknown: Spark counts bytes again whenever they are read again, cached ones included.
 
@@ -47,7 +47,7 @@ class _Log:
 
     @property
     def is_compacted(self) -> bool:
-        """Whether Spark threw away what was finished."""
+        """Whether Spark dropped the events of finished jobs."""
         return any(compacted for _, compacted, _ in self.parts)
 
     def contents(self) -> Iterator[tuple[str, bytes]]:
@@ -62,8 +62,8 @@ class _Log:
         )
         for expected, (number, source) in enumerate(wanted, start=first or 1):
             if number != expected:
-                what = f"is file {number} of the rolled log, and {expected} was expected: one is missing or there twice"
-                raise FormatError(what, where=source.name)
+                message = f"is file {number} of the rolled log, and {expected} was expected: one is missing or repeated"
+                raise FormatError(message, where=source.name)
             yield source.name, unpacked(source.content(), source.name)
 
 
@@ -160,7 +160,7 @@ def _run(application: Application, compacted: bool) -> Run:
 
 
 def _status(application: Application, compacted: bool) -> tuple[RunStatus, str | None]:
-    """Return how the application ended: by its exit code where Spark tells it, else by its jobs."""
+    """Return how the application ended: by its exit code if recorded, else by its jobs."""
     if application.exit_code:
         return RunStatus.FAILED, f"the application ended with exit code {application.exit_code}"
     if application.exit_code is None:

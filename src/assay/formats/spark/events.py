@@ -1,4 +1,4 @@
-"""What a Spark application did, from its event log: jobs, stages, task attempts, and the settings it ran with.
+"""Read a Spark application from its event log: jobs, stages, task attempts and settings.
 
 In: the log's files as bytes, in order (one, or several where Spark rolled it over). Out: an :class:`Application`. Times
 in the log are milliseconds since 1970 of the driver's clock; here task and stage times are seconds from the
@@ -48,7 +48,7 @@ _KINDS: Final = {"ShuffleMapTask": "shuffle_map", "ResultTask": "result"}
 
 @dataclass(slots=True)
 class SparkJob:
-    """One job of an application; times in seconds from the application's start, None where the log does not tell."""
+    """One job of an application; times in seconds from the application's start, None if not recorded."""
 
     stage_ids: tuple[int, ...]
     submit_s: float | None = None
@@ -56,7 +56,7 @@ class SparkJob:
     failure: str | None = None
     """Why it failed: empty when it succeeded, None when it had not ended."""
     description: str = ""
-    """What the program calls it."""
+    """The program's name for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Application:
     duration_s: float | None
     """None when the log ends before the application does."""
     exit_code: int | None
-    """What Spark 4 and later tell."""
+    """Recorded by Spark 4 and later."""
     jobs: dict[int, SparkJob]
     """By the number that Spark gives them, in the order of their submission."""
     stages: tuple[Stage, ...]
@@ -91,21 +91,21 @@ class Application:
     executor_cores: dict[str, int]
     """Every executor that was added."""
     executors: tuple[Executor, ...]
-    """What those did that had task attempts."""
+    """Executors that had task attempts."""
     lost: tuple[LostExecutor, ...]
     """Those that were removed while a job was under way, but for those that the driver let go."""
     totals: dict[str, int]
-    """Sums over all attempts that tell, in the units of their names; what no attempt tells is absent."""
+    """Sums over all attempts that record the metric, in the unit of its name; other metrics are absent."""
     missing_ends: int
     """Successful task attempts that completed stages had and the log does not: Spark dropped their events."""
     first_failure: str
-    """Why the first attempt that failed did, in words; empty when none did."""
+    """Why the first failed attempt failed; empty without failures."""
 
 
 def read_application(parts: Iterable[tuple[str, bytes]]) -> Application:
     """Return the application whose log is in ``parts``, each with the name that messages call it.
 
-    Raises :class:`FormatError` with the line at which a log is not what it should be.
+    Raises :class:`FormatError` with the line of damage.
     """
     reader = _EventLogReader()
     name = "event log"
@@ -135,7 +135,7 @@ class _EventLogReader:
     lost: dict[str, LostExecutor] = field(default_factory=dict)
 
     def take(self, line: bytes, where: str) -> None:
-        """Note one event. Raises :class:`FormatError` when it is none, or contradicts what was before."""
+        """Note one event. Raises :class:`FormatError` if it is no event, or contradicts earlier events."""
         try:
             match = _EVENT.match(line)
             event = match[1].decode() if match else _ANY.decode(line).name
@@ -174,7 +174,7 @@ class _EventLogReader:
         """Note one that was lost: after the last job all go, and dynamic allocation lets go of those that idle."""
         under_way = any(job.failure is None for job in self.jobs.values())
         if under_way and not event.reason.startswith(_LET_GO):
-            words = " ".join(event.reason.split())[:WORDS_MAX] or "nothing says why"
+            words = " ".join(event.reason.split())[:WORDS_MAX] or "no reason given"
             node = self.executor_hosts.get(event.executor_id, "an unknown host")
             self.lost[event.executor_id] = LostExecutor(event.executor_id, node, words)
 
@@ -204,7 +204,7 @@ class _EventLogReader:
         self.started[event.info.task_id] = event
 
     def on_task_end(self, event: TaskEnd) -> None:
-        """Note an attempt's end; of one that succeeded and whose executor was lost later, a second end tells so."""
+        """Note an attempt's end. An attempt that succeeded gets a second end if its executor is lost later."""
         task_id = event.info.task_id
         if event.reason.reason == "Resubmitted":
             self.resubmitted.add(task_id)
@@ -309,7 +309,7 @@ class _ContradictionError(Exception):
 
 
 def _totals(attempts: Iterable[Metrics]) -> dict[str, int]:
-    """Return the sums of what the attempts tell."""
+    """Return the sums of the attempts' metrics."""
     totals: Counter[str] = Counter()
     for metrics in attempts:
         totals["run_ms"] += metrics.run_ms

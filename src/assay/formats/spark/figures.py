@@ -1,4 +1,4 @@
-"""What an application comes to: sums over its task attempts as metrics, and its stages as phases.
+"""Compute an application's metrics, as sums over its task attempts, and its phases from its stages.
 
 In: an :class:`Application`. Out: metrics by name, whose ends are their units, and phases in seconds. Shuffle write time
 is what Spark counts in nanoseconds around its writes, the page cache among them; the wait for a shuffle's fetches is
@@ -24,7 +24,7 @@ _METRICS: Final = {
     "memory_spilled_bytes": ("memory_spilled_bytes", 1),
     "disk_spilled_bytes": ("disk_spilled_bytes", 1),
 }
-"""Metric to the total that it is, and what to divide by."""
+"""Metric to its total and divisor."""
 
 
 def metrics_of(application: Application) -> tuple[dict[str, float], list[CodedWarning]]:

@@ -1,4 +1,4 @@
-"""Stages and executors of a Spark application: which stage needs which, what each moved, spilled and used of memory.
+"""Summarise stages and executors of a Spark application: dependencies, bytes moved and spilled, memory used.
 
 In: the events of stages that were completed and of task attempts that ended. Out: the model's values; times in seconds
 from the application's start. Peaks are the largest that any attempt tells: of execution memory its own, of the heap

@@ -1,1 +1,1 @@
-"""Tables and dumps of databases with a run a line, and results as publications print them."""
+"""Import tables and database dumps with one run per line, and results printed in publications."""

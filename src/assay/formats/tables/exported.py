@@ -1,4 +1,4 @@
-"""Imports what ``assay export csv``, ``jsonl`` and ``parquet`` wrote, such as the examples' ``measured/runs.csv``.
+"""Import the output of ``assay export csv``, ``jsonl`` and ``parquet``, also the examples' ``measured/runs.csv``.
 
 In: CSV (commas, semicolons or tabs) and Parquet with the columns of :mod:`assay.model.run_columns`, or JSON lines with
 a whole run each. Out: the runs as they were exported: with their own ids, so that a run that the repository has already

@@ -79,17 +79,17 @@ class Damage:
 
     line: int
     table: str
-    """Empty where it belongs to none."""
+    """Empty if the damage belongs to no table."""
     why: str
 
 
 def is_dump(head: bytes) -> bool:
-    """Return whether a file that begins with ``head`` says that mysqldump or mariadb-dump wrote it."""
+    """Return whether a file that starts with ``head`` was written by mysqldump or mariadb-dump."""
     return _HEADER.search(head[:_HEAD_CHARACTERS].decode("latin-1")) is not None
 
 
 def rows_of(text: str, *, source: str, tables: Collection[str] | None = None) -> Iterator[DumpRow | Damage]:
-    """Yield the rows of ``tables`` (None: of all) in the order of the text, and what is damaged among them.
+    """Yield the rows of ``tables`` (None: of all) in the order of the text, and the damage among them.
 
     Damage ends the line it is on: nothing after it on that line is taken. Raises :class:`FormatError` when there is no
     table in the text.
@@ -183,7 +183,7 @@ class _SqlReader:
         return self.tables is None or table in self.tables
 
     def other(self) -> Iterator[Damage]:
-        """Pass over a line that begins no statement with rows, but say so when it looks like one."""
+        """Skip a line that starts no statement with rows; report it if it looks like one."""
         begin = self.at
         self.to_next_line()
         if _ROWS_BEGIN.search(self.text, begin, min(self.at, begin + _HEAD_CHARACTERS)):
@@ -247,7 +247,7 @@ class _SqlReader:
             self.at = listed.end()
         values = _VALUES.match(self.text, self.at)
         if not values or not columns:
-            why = "the columns are not told" if values else "this form of INSERT is not read"
+            why = "the columns are unknown" if values else "this form of INSERT is not read"
             yield Damage(self.line_of(match.start()), table, f"{why}: its rows are not taken")
             self.to_next_line()
             return
@@ -296,7 +296,7 @@ class _SqlReader:
             return
 
     def one_row(self) -> tuple[Value, ...] | str:
-        """Return the row at the present place and pass over it, or say why that is none."""
+        """Return the row at the current position and advance, or return why it is no row."""
         text = self.text
         if not text.startswith("(", self.at):
             shown = text[self.at : self.at + _SHOWN_CHARACTERS]

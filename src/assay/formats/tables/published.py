@@ -1,4 +1,4 @@
-"""Results typed by hand: what a paper or a colleague printed, as YAML with its source, read as strictly as a plan.
+"""Import results typed by hand from a paper or a report: YAML with its source, read as strictly as a plan.
 
 In: a file with ``source``, ``runs`` and what all runs share (``cluster``, ``engine``, ``engine_version``, ``levels``,
 ``parameters``). A run has a workload and a ``duration``, or ``data`` and ``throughput``, from which the duration
@@ -82,7 +82,7 @@ class ResultSection(Section):
     """One run as its source prints it."""
 
     workload: Label
-    """What was run."""
+    """The workload."""
     duration: Duration | None = None
     """Wall time, such as 1756s or 12 min."""
     throughput: ByteRate | None = None
@@ -100,17 +100,17 @@ class ResultSection(Section):
     started_at: Text | None = None
     """When it started: ISO 8601 with its time zone."""
     levels: Levels = Field(default_factory=dict)
-    """Factors that are no engine parameters, such as network."""
+    """Factors other than engine parameters, for example network."""
     parameters: Parameters = Field(default_factory=dict)
     """Engine parameters under their current names."""
     options: dict[Label, Scalar] = Field(default_factory=dict)
-    """The workload's own options, such as files."""
+    """The workload's options, for example files."""
     metrics: dict[MetricName, Annotated[Amount, Form(_amount, _AMOUNT)]] = Field(default_factory=dict)
     """Further figures; the unit stands last in the name."""
     source: Text | None = None
     """Where in the file's source: table 4, page 7."""
     note: Text | None = None
-    """What a reader should know of this figure."""
+    """A remark on this figure for readers."""
 
     @field_validator("started_at", mode="after")
     @classmethod
@@ -149,7 +149,7 @@ class RatioSection(Section):
     """A ratio of two layouts that a source prints without the times behind it."""
 
     workload: Label
-    """What was run."""
+    """The workload."""
     layout: Name
     """The layout that is compared."""
     baseline: Name
@@ -163,7 +163,7 @@ class RatioSection(Section):
     source: Text | None = None
     """Where in the file's source."""
     note: Text | None = None
-    """What a reader should know of this figure."""
+    """A remark on this figure for readers."""
 
 
 class ResultsFile(Section):
@@ -174,19 +174,19 @@ class ResultsFile(Section):
     origin: Annotated[str, choice("origin", Origin)] = Origin.PUBLISHED
     """published, unless they are your own."""
     cluster: Name | None = None
-    """The cluster of all runs that name none."""
+    """The cluster of runs that name none."""
     engine: Name = "hadoop"
     """hadoop or spark."""
     engine_version: Text | None = None
     """The engine's version."""
     levels: Levels = Field(default_factory=dict)
-    """What all runs share; a run's own levels go first."""
+    """Levels of all runs; a run's levels take precedence."""
     parameters: Parameters = Field(default_factory=dict)
-    """What all runs share; a run's own parameters go first."""
+    """Parameters of all runs; a run's parameters take precedence."""
     runs: list[ResultSection] = Field(default_factory=list)
     """The runs."""
     ratios: list[RatioSection] = Field(default_factory=list)
-    """What is printed as a ratio only."""
+    """Results that are printed only as a ratio."""
 
     @model_validator(mode="after")
     def _not_empty(self) -> Self:
