@@ -17,7 +17,9 @@ from assay.compare.threats import threats
 from assay.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, CodedWarning, Origin, PriceBook
 from assay.planning.altered import parse_changes
+from assay.questions.decisions.answers import QuestionAnswer, answer_questions
 from assay.questions.decisions.ask import decisions_of
+from assay.questions.decisions.buyer import CHEAPEST
 from assay.questions.decisions.costs import YEARS
 from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.findings import findings_view
@@ -66,6 +68,7 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
         runs=len(table),
         origins=_origins(table),
         decisions=decisions,
+        questions=_further_questions(repository, every, asked, decisions),
         not_compared=_options_not_compared(table, request, decisions),
         workloads_not_compared=_workloads_not_compared(table, decisions),
         method=method_facts(table, whole, decisions, all_whole=bool(runs)),
@@ -87,6 +90,19 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
             checked=checked_hosts(repository),
             assay_version=__version__,
         ),
+    )
+
+
+def _further_questions(
+    repository: Repository, table: RunTable, request: DecisionRequest, decisions: Sequence[Decision]
+) -> tuple[QuestionAnswer, ...]:
+    """Return the answered questions of a buyer whose decisions are not among ``decisions``."""
+    factors = {decision.factor for decision in decisions}
+    answers = answer_questions(repository, table, replace(request, factor="", baseline=None))
+    return tuple(
+        answer
+        for answer in answers
+        if answer.decisions and (answer.question.name == CHEAPEST or answer.decisions[0].factor not in factors)
     )
 
 

@@ -20,6 +20,7 @@ from assay.explain.tasks import Timeline
 from assay.explain.traffic import TrafficSeries
 from assay.model import CodedWarning, Origin, Run
 from assay.predict.explaining import Cell
+from assay.questions.decisions.answers import QuestionAnswer
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.values import Decision
 from assay.questions.findings import FindingsView
@@ -195,6 +196,8 @@ class Report:
     """Origin and lab scale of the runs."""
     decisions: tuple[Decision, ...]
     """The first is the answer; empty where no two options can be compared."""
+    questions: tuple[QuestionAnswer, ...]
+    """The answered questions of a buyer that are not about the factor of ``decisions``."""
     not_compared: tuple[tuple[str, str], ...]
     """Factor and level of the options that no decision has."""
     workloads_not_compared: tuple[str, ...]
