@@ -12,13 +12,14 @@ from assay.compare.comparison import compare
 from assay.compare.matched import match
 from assay.compare.speedups import speedups_of
 from assay.model.run import SIMULATED_HIGH_S, SIMULATED_LOW_S, Origin, Run
+from assay.questions.decisions.sentences import headline
 from assay.questions.result_sentences import remark
 from assay.statistics import Verdict
 from assay.statistics.certainty import offsets, offsets_of
 from assay.statistics.intervals import geometric_mean
 from assay.statistics.run_table import table_of
 from builders import runs_with
-from report_support import single_of
+from report_support import report_on
 
 ALIKE = (0.001, 0.0012, 0.0014)
 SPREAD = 1.2
@@ -76,7 +77,7 @@ def test_a_mean_of_simulated_times_is_never_surer_than_one_of_them() -> None:
 def test_page_one_of_a_report_on_simulated_runs_says_so_in_its_answer() -> None:
     def answer(**by_layout: float) -> str:
         runs = simulated(**by_layout)
-        return single_of(runs).answer
+        return headline(report_on(runs).decisions[0])
 
     assert answer(HD2=100.0, SS2=50.0).startswith(
         "Simulated: 2 SSDs per worker (SS2) are 2.00× as fast as 2 hard disks"

@@ -13,7 +13,6 @@ from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.forest import forest_rows
 from assay.questions.decisions.next_sentences import next_sentences
 from assay.questions.decisions.option_words import option_text
-from assay.questions.decisions.question_sentences import answer_evidence, answer_sentence
 from assay.questions.decisions.sentences import basis_text, cost_headline, cost_sentence, evidence, headline, question
 from assay.questions.decisions.values import CostRatio, Decision, TimeRatio
 from assay.questions.report.request import Fact
@@ -83,8 +82,8 @@ def first_page(report: Report, palette: Mapping[str, str]) -> tuple[Block, ...]:
         facts += [Fact(f"Caveat: {caveat.kind}", caveat.text) for caveat in first.caveats[:CAVEATS_MAX]]
     for decision in report.decisions[1 : 1 + FURTHER_MAX]:
         facts.append(Fact(_title(decision), f"{headline(decision)} {evidence(decision)}"))
-    for answer in report.questions:
-        facts.append(Fact(answer.question.title, f"{answer_sentence(answer)} {answer_evidence(answer)}"))
+    for view in report.questions:
+        facts.append(Fact(view.question, f"{view.answer} {view.evidence}"))
     facts += _not_compared(report)
     return (*blocks, *([Facts(tuple(facts))] if facts else []))
 

@@ -17,10 +17,11 @@ from assay.compare.threats import threats
 from assay.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, CodedWarning, Origin, PriceBook
 from assay.planning.altered import parse_changes
-from assay.questions.decisions.answers import QuestionAnswer, answer_questions
+from assay.questions.decisions.answers import answer_questions
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import CHEAPEST
 from assay.questions.decisions.costs import YEARS
+from assay.questions.decisions.question_sentences import QuestionView, view_of
 from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.findings import findings_view
 from assay.questions.flags import flags_in
@@ -95,12 +96,12 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
 
 def _further_questions(
     repository: Repository, table: RunTable, request: DecisionRequest, decisions: Sequence[Decision]
-) -> tuple[QuestionAnswer, ...]:
+) -> tuple[QuestionView, ...]:
     """Return the answered questions of a buyer whose decisions are not among ``decisions``."""
     factors = {decision.factor for decision in decisions}
     answers = answer_questions(repository, table, replace(request, factor="", baseline=None))
     return tuple(
-        answer
+        view_of(answer)
         for answer in answers
         if answer.decisions and (answer.question.name == CHEAPEST or answer.decisions[0].factor not in factors)
     )

@@ -20,8 +20,8 @@ from assay.explain.tasks import Timeline
 from assay.explain.traffic import TrafficSeries
 from assay.model import CodedWarning, Origin, Run
 from assay.predict.explaining import Cell
-from assay.questions.decisions.answers import QuestionAnswer
 from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.question_sentences import QuestionView
 from assay.questions.decisions.values import Decision
 from assay.questions.findings import FindingsView
 from assay.questions.hardware import HardwareView
@@ -196,7 +196,7 @@ class Report:
     """Origin and lab scale of the runs."""
     decisions: tuple[Decision, ...]
     """The first is the answer; empty where no two options can be compared."""
-    questions: tuple[QuestionAnswer, ...]
+    questions: tuple[QuestionView, ...]
     """The answered questions of a buyer that are not about the factor of ``decisions``."""
     not_compared: tuple[tuple[str, str], ...]
     """Factor and level of the options that no decision has."""
