@@ -101,7 +101,7 @@ def _at_least(side: Means, other: Means) -> tuple[Floats, Floats]:
     with np.errstate(invalid="ignore"):
         borrowed = (other.n >= UNEQUAL_MIN * side.n) & (other.variance > side.variance)
     variance = np.where(borrowed, other.variance, side.variance)
-    # Two or three runs can't show that their side scatters no more than the other, so they keep their one degree of freedom.
+    # Two or three runs can't show that their side scatters no more than the other, so they keep theirs.
     n = np.where(borrowed & (side.n >= BORROWING_MIN), other.n, side.n)
     return variance, n - 1.0
 
