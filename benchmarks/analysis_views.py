@@ -17,14 +17,14 @@ from statistics import median
 
 import numpy as np
 
-from assay.compare.findings import findings
-from assay.compare.matched import combined_or_named, match
-from assay.compare.published import aloja
-from assay.compare.significance import best_of
-from assay.compare.speedups import speedups_of
-from assay.quality.anomalies import find_anomalies
-from assay.quality.changes import histories
-from assay.statistics.run_table import Column, RunTable
+from assay.analysis.changes import histories
+from assay.analysis.comparison.claims.findings import findings
+from assay.analysis.comparison.claims.published import aloja
+from assay.analysis.comparison.matched import combined_or_named, match
+from assay.analysis.comparison.significance import best_of
+from assay.analysis.comparison.speedups import speedups_of
+from assay.analysis.outliers.anomalies import find_anomalies
+from assay.analysis.statistics.run_table import Column, RunTable
 
 LEVELS: dict[str, tuple[str, ...]] = {
     "workload": ("terasort", "wordcount", "sort", "kmeans", "pagerank", "bayes", "read", "write", "hive", "join"),

@@ -19,13 +19,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.formats.aloja.execs import FORMAT
-from assay.formats.source import Source
-from assay.model.imported import ImportedRun
-from assay.model.run import Run, RunStatus
-from assay.quality import scatter
-from assay.quality.anomalies import Anomalies, Kind, find_anomalies
-from assay.statistics.run_table import RunTable, table_of
+from assay.analysis.outliers import spread as scatter
+from assay.analysis.outliers.anomalies import Anomalies, Kind, find_anomalies
+from assay.analysis.statistics.run_table import RunTable, table_of
+from assay.model.runs.imported import ImportedRun
+from assay.model.runs.run import Run, RunStatus
+from assay.store.formats.aloja.execs import FORMAT
+from assay.store.formats.source import Source
 
 Mask = NDArray[np.bool_]
 SHORT_S = 60.0

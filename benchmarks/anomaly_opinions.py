@@ -20,14 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 from prediction_worlds import world
 
-from assay.formats.aloja.execs import FORMAT
-from assay.formats.source import Source
-from assay.model.imported import ImportedRun
-from assay.model.run import RunStatus
-from assay.predict.opinion import second_opinion
-from assay.quality.anomalies import Kind, find_anomalies
-from assay.statistics.keys import usable
-from assay.statistics.run_table import RunTable, table_of
+from assay.analysis.outliers.anomalies import Kind, find_anomalies
+from assay.analysis.statistics.keys import usable
+from assay.analysis.statistics.run_table import RunTable, table_of
+from assay.estimation.prediction.second_opinion import second_opinion
+from assay.model.runs.imported import ImportedRun
+from assay.model.runs.run import RunStatus
+from assay.store.formats.aloja.execs import FORMAT
+from assay.store.formats.source import Source
 
 Mask = NDArray[np.bool_]
 SHARE = 0.02

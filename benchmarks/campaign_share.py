@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.campaign.status import campaign_folders
-from assay.campaign.timeline import JOB, Attempt, attempts_of, read_events
-from assay.cli.run import run_plan
-from assay.planning.estimate import RESTART_S
-from assay.planning.plan_reader import load_plan
-from assay.repository import Repository
-from assay.units import format_duration, parse_duration
+from assay.execution.campaign.status import campaign_folders
+from assay.execution.campaign.timeline import JOB, Attempt, attempts_of, read_events
+from assay.execution.planning.forecast.estimate import RESTART_S
+from assay.execution.planning.plan_files.plan_reader import load_plan
+from assay.foundation.units import format_duration, parse_duration
+from assay.interfaces.cli.measure.run import run_plan
+from assay.store import Repository
 
 _HOLDS_JOB = "job and history"
 """The step of an attempt in which its job runs, and in which the history is waited for."""

@@ -14,7 +14,7 @@ import argparse
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.quality.changes import Nothing, change_places, nothing_of
+from assay.analysis.changes import Nothing, change_places, nothing_of
 
 Array = NDArray[np.float64]
 SCATTER = 0.05

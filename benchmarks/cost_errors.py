@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.analysis.statistics import Floats, Ints
+from assay.analysis.statistics.run_table import Column, RunTable
+from assay.questions.costs.cost_effectiveness import PlaneOptions, plane_views
 from assay.questions.decisions.values import Decision
-from assay.questions.planes import PlaneOptions, plane_views
-from assay.spec.prices import prices_of
-from assay.statistics import Floats, Ints
-from assay.statistics.run_table import Column, RunTable
+from assay.specs.prices import prices_of
 
 LAYOUTS = ("A", "B", "C", "D")
 SCATTER = 0.05

@@ -19,10 +19,10 @@ from pathlib import Path
 
 import duckdb
 
-from assay.engines.spark.datasets import picked
-from assay.repository import Repository
-from assay.repository.dataset import DESCRIPTION, LocalStore, described, export_dataset, picked_table
-from assay.statistics.run_table import BASE_VALUES
+from assay.analysis.statistics.run_table import BASE_VALUES
+from assay.execution.engines.spark.datasets import picked
+from assay.store import Repository
+from assay.store.index.dataset import DESCRIPTION, LocalStore, described, export_dataset, picked_table
 
 
 def grown(source: Path, target: Path, times: int) -> int:

@@ -20,16 +20,16 @@ import processes
 from cost_errors import decision_on_costs
 from processes import Drawn, Rng
 
-from assay.compare.findings import ClaimAnswer, findings
-from assay.compare.matched import match
-from assay.compare.significance import best_of
-from assay.compare.speedups import speedups_of
-from assay.quality.anomalies import find_anomalies
-from assay.quality.changes import histories
+from assay.analysis.changes import histories
+from assay.analysis.comparison.claims.findings import ClaimAnswer, findings
+from assay.analysis.comparison.matched import match
+from assay.analysis.comparison.significance import best_of
+from assay.analysis.comparison.speedups import speedups_of
+from assay.analysis.outliers.anomalies import find_anomalies
+from assay.analysis.statistics import InferenceScope, Verdict
 from assay.questions.decisions.costs import RunCosts
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.values import DecisionRequest
-from assay.statistics import InferenceScope, Verdict
 
 NOTHING = float("nan")
 Ask = Callable[[Rng, float], "Outcome"]

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.predict.explaining import Explained, explain
-from assay.predict.model import learn
-from assay.statistics.run_table import Column, RunTable, coded
+from assay.analysis.statistics.run_table import Column, RunTable, coded
+from assay.estimation.prediction.explaining import Explained, explain
+from assay.estimation.prediction.model import learn
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]

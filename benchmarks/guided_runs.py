@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 from prediction import dump
 
-from assay.predict.choosing import estimates_by_tree, most_informative
-from assay.predict.features import Features, learned_encoding
-from assay.predict.model import SEED, Learning
-from assay.statistics.run_table import RunTable
+from assay.analysis.statistics.run_table import RunTable
+from assay.estimation.prediction.choosing import estimates_by_tree, most_informative
+from assay.estimation.prediction.features import Features, learned_encoding
+from assay.estimation.prediction.model import SEED, Learning
 
 Floats = NDArray[np.float64]
 Chooser = Callable[[list[int], int, np.random.Generator], list[int]]

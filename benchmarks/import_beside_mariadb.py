@@ -28,11 +28,11 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from assay.compare.published import aloja
-from assay.formats.catalogue import formats
-from assay.formats.source import Source
-from assay.repository import Repository
-from assay.repository.tables import rows_of_table
+from assay.analysis.comparison.claims.published import aloja
+from assay.store import Repository
+from assay.store.formats.catalogue import formats
+from assay.store.formats.source import Source
+from assay.store.index.tables import rows_of_table
 
 WIDE_ROWS = 37_000
 REPEATS = 3

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from assay.statistics.intervals import geometric_mean, welch_ratio
+from assay.analysis.statistics.intervals import geometric_mean, welch_ratio
 
 Array = NDArray[np.float64]
 TRUE_RATIO = 2.0

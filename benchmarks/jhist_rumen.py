@@ -26,8 +26,8 @@ from typing import Any
 
 import fastavro
 
-from assay.engines.hadoop.distribution import Distribution, find
-from assay.formats.hadoop.jhist import parse_jhist
+from assay.execution.engines.hadoop.deployment.distribution import Distribution, find
+from assay.store.formats.hadoop.jhist import parse_jhist
 
 JOB = "1700000000000_0001"
 SUBMIT_MS = 1_700_000_100_000

@@ -19,19 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from assay.campaign.recording import cluster_facts
-from assay.engines.simulated.process import SimulationResult, simulate
-from assay.engines.simulated.results import SimulatedRun, read_result
-from assay.engines.simulated.scenario import SimulationRequest, scenario_of
-from assay.explain.limits import FREED, Limits, limits_of
-from assay.model import CostProfile, Origin, Run
-from assay.model.imported import foreign_run
-from assay.planning.altered import only_run
-from assay.planning.candidates import Candidates, candidates, plan_for
-from assay.planning.hardware_file import catalogue_of
-from assay.planning.inputs import size_of
-from assay.questions.learning import shipped_profile
-from assay.questions.mix import parse_mix
+from assay.analysis.run_profile.limits import FREED, Limits, limits_of
+from assay.estimation.recommendation.candidates import Candidates, candidates, plan_for
+from assay.estimation.simulator.process import SimulationResult, simulate
+from assay.estimation.simulator.results import SimulatedRun, read_result
+from assay.estimation.simulator.scenario import SimulationRequest, scenario_of
+from assay.execution.planning.forecast.inputs import size_of
+from assay.execution.planning.plan_files.changed_plan import only_run
+from assay.execution.planning.plan_files.hardware_file import catalogue_of
+from assay.model import ClusterFacts, CostProfile, Origin, Run
+from assay.model.runs.imported import foreign_run
+from assay.questions.costs.mix import parse_mix
+from assay.questions.forecasts.learning import shipped_profile
 
 CATALOGUE = """\
 catalogue: drawn
@@ -119,7 +118,7 @@ def as_run(asked: SimulationRequest, simulated: SimulationResult) -> tuple[Run, 
         jobs=observed.jobs,
         phases=observed.phases,
         environment={
-            "cluster": cluster_facts(cluster, asked.configuration.layout).tree(),
+            "cluster": ClusterFacts.of_layout(cluster, asked.configuration.layout).tree(),
             "network": {"rate_bits_per_s": cluster.workers[0].type.nic.rate_bits_per_s},
         },
     )

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from scipy.stats import t as student
 
-from assay.compare.matched import over_deployments
-from assay.statistics.intervals import geometric_mean
+from assay.analysis.comparison.matched import over_deployments
+from assay.analysis.statistics.intervals import geometric_mean
 
 Array = NDArray[np.float64]
 ENDS = np.array([0.025, 0.975])

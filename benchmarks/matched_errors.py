@@ -23,12 +23,12 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.compare.matched import InferenceScope, match, pairs, side
-from assay.compare.scope_estimates import scope_estimates
-from assay.compare.significance import best_of
-from assay.compare.speedups import speedups_of
-from assay.statistics import Verdict
-from assay.statistics.run_table import Column, RunTable
+from assay.analysis.comparison.matched import match, pairs, side
+from assay.analysis.comparison.scope_estimates import scope_estimates
+from assay.analysis.comparison.significance import best_of
+from assay.analysis.comparison.speedups import speedups_of
+from assay.analysis.statistics import InferenceScope, Verdict
+from assay.analysis.statistics.run_table import Column, RunTable
 
 Array = NDArray[np.float64]
 APART = 0.10

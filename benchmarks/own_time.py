@@ -18,21 +18,21 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from assay.campaign.attempt import attempt
-from assay.campaign.cluster_hosts import hosts_for
-from assay.campaign.observing import sampler_options
-from assay.campaign.run_environment import RunEnvironment
-from assay.campaign.runner import connect
-from assay.engines.catalogue import engine_kind
-from assay.hosts import Transport
-from assay.model.environment import Environment
-from assay.model.plan import Plan
-from assay.observe.sampling import Sampler, SamplerOptions
-from assay.planning.expansion import expand
-from assay.planning.inputs import size_of
-from assay.planning.order import schedule
-from assay.planning.plan_reader import load_plan
-from assay.repository import Repository
+from assay.execution.campaign.attempts.attempt import attempt
+from assay.execution.campaign.attempts.run_environment import RunEnvironment
+from assay.execution.campaign.attempts.runner import connect
+from assay.execution.campaign.attempts.sampling import sampler_options
+from assay.execution.campaign.cluster_hosts import hosts_for
+from assay.execution.engines.catalogue import engine_kind
+from assay.execution.hosts import Transport
+from assay.execution.observation.sampling import Sampler, SamplerOptions
+from assay.execution.planning.expansion import expand
+from assay.execution.planning.forecast.inputs import size_of
+from assay.execution.planning.order import schedule
+from assay.execution.planning.plan_files.plan_reader import load_plan
+from assay.model.plans.plan import Plan
+from assay.model.runs.environment import Environment
+from assay.store import Repository
 from assay.workloads.catalogue import workloads
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "hdd-vs-ssd.yaml"

@@ -28,15 +28,15 @@ import numpy as np
 from numpy.typing import NDArray
 from prediction_worlds import world
 
-from assay.formats.aloja.execs import FORMAT
-from assay.formats.source import Source
-from assay.model.imported import ImportedRun
-from assay.predict.asking import ask
-from assay.predict.features import hardware_values
-from assay.predict.model import learn
-from assay.statistics.factors import LAYOUT_DEVICES
-from assay.statistics.keys import groups_by, usable
-from assay.statistics.run_table import RunTable, table_of
+from assay.analysis.statistics.factors import LAYOUT_DEVICES
+from assay.analysis.statistics.keys import groups_by, usable
+from assay.analysis.statistics.run_table import RunTable, table_of
+from assay.estimation.prediction.features import hardware_values
+from assay.estimation.prediction.model import learn
+from assay.estimation.prediction.predict import ask
+from assay.model.runs.imported import ImportedRun
+from assay.store.formats.aloja.execs import FORMAT
+from assay.store.formats.source import Source
 
 HELD_OUT_SEED = 2014
 """Draws the quarter of ALOJA's runs that no choice of the learner was made by."""

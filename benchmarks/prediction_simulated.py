@@ -19,19 +19,19 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.engines.simulated.process import simulate
-from assay.engines.simulated.scenario import SimulationRequest, scenario_of
-from assay.model.run import Origin, Run, RunStatus
-from assay.planning.altered import altered, only_run
-from assay.planning.inputs import size_of
-from assay.predict.features import learned_encoding
-from assay.predict.forest import grown
-from assay.predict.model import SEED
-from assay.questions.learning import shipped_profile
-from assay.questions.whatif import measured_of
-from assay.repository import Repository
-from assay.statistics import Floats
-from assay.statistics.run_table import table_of
+from assay.analysis.statistics import Floats
+from assay.analysis.statistics.run_table import table_of
+from assay.estimation.prediction.features import learned_encoding
+from assay.estimation.prediction.forest import grown
+from assay.estimation.prediction.model import SEED
+from assay.estimation.simulator.process import simulate
+from assay.estimation.simulator.scenario import SimulationRequest, scenario_of
+from assay.execution.planning.forecast.inputs import size_of
+from assay.execution.planning.plan_files.changed_plan import altered, only_run
+from assay.model.runs.run import Origin, Run, RunStatus
+from assay.questions.forecasts.learning import shipped_profile
+from assay.questions.forecasts.whatif import measured_of
+from assay.store import Repository
 
 TREES = 192
 """As many as a model of `assay predict` has in all of its folds."""

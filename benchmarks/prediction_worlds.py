@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.predict.features import CORES, MEMORY, WORKERS
-from assay.statistics.run_table import RunTable, coded
+from assay.analysis.statistics.run_table import RunTable, coded
+from assay.estimation.prediction.features import CORES, MEMORY, WORKERS
 
 WORK = {
     "terasort": (1.0, 3.0, 1.0),

@@ -21,22 +21,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.cost.pareto import Priced
-from assay.engines.simulated.draws import DEVICE_SIGMA, LINK_SIGMA, SCATTER_SIGMA, cpu_sigma, spread_of
-from assay.engines.simulated.error_model import REST_SIGMA, SIGMAS, Z90
-from assay.engines.simulated.pool import SimulatorPool
-from assay.engines.simulated.process import SimulationResult
-from assay.engines.simulated.scenario import shares_of
+from assay.analysis.cost.pareto import Priced
+from assay.estimation.recommendation.candidates import candidates
+from assay.estimation.simulator.draws import DEVICE_SIGMA, LINK_SIGMA, SCATTER_SIGMA, cpu_sigma, spread_of
+from assay.estimation.simulator.error_model import REST_SIGMA, SIGMAS, Z90
+from assay.estimation.simulator.pool import SimulatorPool
+from assay.estimation.simulator.process import SimulationResult
+from assay.estimation.simulator.scenario import shares_of
+from assay.execution.planning.plan_files.hardware_file import catalogue_of
 from assay.model import YEAR_H, PriceBook
-from assay.planning.candidates import candidates
-from assay.planning.hardware_file import catalogue_of
-from assay.questions.learning import shipped_profile
-from assay.questions.mix import DAY_S, parse_mix
-from assay.questions.recommend import Choice, Recommendation, RecommendQuestion, recommend
-from assay.questions.recommend_changes import hardware_of
-from assay.questions.recommend_finals import FAR_SIGMA
-from assay.questions.recommend_search import Least, Limits, Search, begun
-from assay.spec.prices import prices_of
+from assay.questions.costs.mix import DAY_S, parse_mix
+from assay.questions.forecasts.learning import shipped_profile
+from assay.questions.recommendation.finalists import FAR_SIGMA
+from assay.questions.recommendation.recommend import Choice, Recommendation, RecommendQuestion, recommend
+from assay.questions.recommendation.search import Least, Limits, Search, begun
+from assay.questions.recommendation.sensitivity import hardware_of
+from assay.specs.prices import prices_of
 
 Array = NDArray[np.float64]
 Rng = np.random.Generator

@@ -22,13 +22,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from assay.compare.matched import match
-from assay.compare.speedups import speedups_of
-from assay.model.imported import ImportedRun, SkippedItem, foreign_run, like
-from assay.quality.anomalies import find_anomalies
-from assay.repository import Repository
-from assay.repository.ids import new_run_id
-from assay.statistics.run_table import table_of
+from assay.analysis.comparison.matched import match
+from assay.analysis.comparison.speedups import speedups_of
+from assay.analysis.outliers.anomalies import find_anomalies
+from assay.analysis.statistics.run_table import table_of
+from assay.model.runs.imported import ImportedRun, SkippedItem, foreign_run, like
+from assay.store import Repository
+from assay.store.bundles.ids import new_run_id
 
 CHUNK = 50_000
 REPEATS = 3

@@ -27,21 +27,21 @@ from typing import Any
 
 import simulator_published
 
-from assay.engines.simulated.draws import SCATTER_SIGMA, draws
-from assay.engines.simulated.error_model import Z90, sigma_of
-from assay.engines.simulated.process import simulate
-from assay.engines.simulated.scenario import SimulationRequest, scenario_of, shares_of
-from assay.errors import AssayError
-from assay.explain.learning import ObservedRun, learned_profile
-from assay.model.plan import Plan
-from assay.model.run import Origin, Run, RunStatus
-from assay.model.workload_profile import CostProfile
-from assay.planning.altered import altered, only_run
-from assay.planning.inputs import size_of
-from assay.planning.plan_reader import load_plan
-from assay.questions.whole_run import whole_run
-from assay.repository import Repository
-from assay.spec.profiles import profile_text
+from assay.estimation.profiles.learning import ObservedRun, learned_profile
+from assay.estimation.simulator.draws import SCATTER_SIGMA, draws
+from assay.estimation.simulator.error_model import Z90, sigma_of
+from assay.estimation.simulator.process import simulate
+from assay.estimation.simulator.scenario import SimulationRequest, scenario_of, shares_of
+from assay.execution.planning.forecast.inputs import size_of
+from assay.execution.planning.plan_files.changed_plan import altered, only_run
+from assay.execution.planning.plan_files.plan_reader import load_plan
+from assay.foundation.errors import AssayError
+from assay.model.plans.plan import Plan
+from assay.model.plans.workload_profile import CostProfile
+from assay.model.runs.run import Origin, Run, RunStatus
+from assay.questions.runs.whole_run import whole_run
+from assay.specs.profiles import profile_text
+from assay.store import Repository
 
 Tree = dict[str, Any]
 Without = Callable[[Tree], None]

@@ -13,10 +13,10 @@ import math
 from pathlib import Path
 from statistics import fmean, median
 
-from assay.model.run import Origin, Run, RunStatus
-from assay.questions.runs import selected
-from assay.questions.whatif import WhatIf, WhatIfQuestion, what_if
-from assay.repository import Repository
+from assay.model.runs.run import Origin, Run, RunStatus
+from assay.questions.forecasts.whatif import WhatIf, WhatIfQuestion, what_if
+from assay.questions.runs.runs import selected
+from assay.store import Repository
 
 
 def measured_runs(store: Repository, where: tuple[str, ...]) -> list[Run]:

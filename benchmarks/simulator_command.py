@@ -23,13 +23,13 @@ from pathlib import Path
 
 import msgspec
 
-from assay.engines.simulated.process import simulator
-from assay.engines.simulated.scenario import SimulationRequest, scenario_of
-from assay.planning.expansion import expand
-from assay.planning.inputs import size_of
-from assay.planning.order import schedule
-from assay.planning.plan_reader import load_plan
-from assay.spec.profiles import shipped_profile
+from assay.estimation.simulator.process import simulator
+from assay.estimation.simulator.scenario import SimulationRequest, scenario_of
+from assay.execution.planning.expansion import expand
+from assay.execution.planning.forecast.inputs import size_of
+from assay.execution.planning.order import schedule
+from assay.execution.planning.plan_files.plan_reader import load_plan
+from assay.specs.profiles import shipped_profile
 
 # Nodes, maps, reduces, data, containers a node.
 SIZES = ((100, 800, 200, "100GB", 10), (1_500, 8_000, 2_000, "1TB", 10), (10_000, 980_000, 20_000, "130TB", 20))

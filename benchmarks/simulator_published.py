@@ -18,13 +18,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, median
 
-from assay.engines.simulated.process import simulate
-from assay.engines.simulated.scenario import SimulationRequest, scenario_of
-from assay.model.plan import Plan
-from assay.planning.altered import altered, only_run
-from assay.planning.inputs import size_of
-from assay.planning.plan_reader import load_plan
-from assay.questions.learning import shipped_profile
+from assay.estimation.simulator.process import simulate
+from assay.estimation.simulator.scenario import SimulationRequest, scenario_of
+from assay.execution.planning.forecast.inputs import size_of
+from assay.execution.planning.plan_files.changed_plan import altered, only_run
+from assay.execution.planning.plan_files.plan_reader import load_plan
+from assay.model.plans.plan import Plan
+from assay.questions.forecasts.learning import shipped_profile
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SPEED = 2.0

@@ -22,7 +22,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from assay.installation import installation
+from assay.foundation.installation import installation
 
 BLOCK_BYTES = 134_217_728
 # Nodes, maps, reduces, containers a node.

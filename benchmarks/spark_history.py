@@ -20,10 +20,10 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from assay.engines.spark import settings
-from assay.engines.spark.distribution import find
-from assay.formats.spark.codecs import unpacked
-from assay.formats.spark.events import read_application
+from assay.execution.engines.spark import settings
+from assay.execution.engines.spark.distribution import find
+from assay.store.formats.spark.codecs import unpacked
+from assay.store.formats.spark.events import read_application
 
 APPLICATION = """
 import java.util.ArrayList;

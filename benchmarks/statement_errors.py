@@ -20,20 +20,20 @@ import numpy as np
 from cost_errors import decision_on_costs
 from numpy.typing import NDArray
 
-from assay.compare.comparison import compare
-from assay.compare.findings import ClaimAnswer, findings
-from assay.compare.matched import match
-from assay.compare.significance import best_of
-from assay.compare.speedups import speedups_of
+from assay.analysis.changes import histories
+from assay.analysis.comparison.claims.findings import ClaimAnswer, findings
+from assay.analysis.comparison.comparison import compare
+from assay.analysis.comparison.matched import match
+from assay.analysis.comparison.significance import best_of
+from assay.analysis.comparison.speedups import speedups_of
+from assay.analysis.outliers.anomalies import Kind, find_anomalies
+from assay.analysis.statistics import Verdict
+from assay.analysis.statistics.run_table import Column, RunTable, coded, table_of
 from assay.model import Run
-from assay.model.imported import foreign_run
-from assay.quality.anomalies import Kind, find_anomalies
-from assay.quality.changes import histories
+from assay.model.runs.imported import foreign_run
+from assay.questions.costs.job_cost import cost_ratios
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.values import DecisionRequest
-from assay.questions.job_cost import cost_ratios
-from assay.statistics import Verdict
-from assay.statistics.run_table import Column, RunTable, coded, table_of
 
 SCATTER = 0.05
 Rng = np.random.Generator

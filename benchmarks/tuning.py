@@ -20,12 +20,12 @@ from statistics import fmean
 
 import numpy as np
 
-from assay.planning.plan_reader import load_plan
-from assay.planning.tuning_space import Space, space_of
-from assay.predict.tuner import Strategy, Tuner
-from assay.predict.tuning import Tried
-from assay.questions.learning import shipped_profile
-from assay.questions.tuning_estimates import simulated_logs
+from assay.estimation.tuning.space import Space, space_of
+from assay.estimation.tuning.tuner import Strategy, Tuner
+from assay.estimation.tuning.tuning import Tried
+from assay.execution.planning.plan_files.plan_reader import load_plan
+from assay.questions.forecasts.learning import shipped_profile
+from assay.questions.forecasts.tuning_estimates import simulated_logs
 
 ROOT = Path(__file__).parents[1]
 SCATTER = 0.05

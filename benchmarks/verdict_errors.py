@@ -21,9 +21,9 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.compare.matched import log_mean, over_blocks, pairs
-from assay.statistics import Verdict, verdict_of
-from assay.statistics.intervals import means_by
+from assay.analysis.comparison.matched import log_mean, over_blocks, pairs
+from assay.analysis.statistics import Verdict, verdict_of
+from assay.analysis.statistics.intervals import means_by
 
 Array = NDArray[np.float64]
 RATIOS = (1.0, 1.1, 1.3)

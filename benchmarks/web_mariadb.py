@@ -44,8 +44,8 @@ from import_beside_mariadb import server
 from repository_views import LAYOUTS, WORKLOADS, filled
 from web_readers import READERS, TARGET_MS, p95_ms, questions, reader, served, together
 
-from assay.repository import Repository
-from assay.statistics.run_table import RunTable
+from assay.analysis.statistics.run_table import RunTable
+from assay.store import Repository
 
 COLUMNS = {
     "workload": "bench",

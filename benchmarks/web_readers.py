@@ -41,10 +41,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 from repository_views import LAYOUTS, WORKLOADS, filled
 
-from assay.model.imported import foreign_run, like
-from assay.repository import Repository
-from assay.repository.ids import new_run_id
-from assay.statistics import has_level
+from assay.analysis.statistics import has_level
+from assay.model.runs.imported import foreign_run, like
+from assay.store import Repository
+from assay.store.bundles.ids import new_run_id
 
 Question = TypeVar("Question")
 READERS = 50

@@ -22,17 +22,17 @@ from typing import Any
 
 import numpy as np
 
-from assay.engines.simulated.draws import SCATTER_SIGMA, ParameterDraw, draws
-from assay.engines.simulated.error_model import REST_SIGMA, SIGMAS
-from assay.engines.simulated.process import SimulationResult, simulate
-from assay.engines.simulated.scenario import SimulationRequest, scenario_of, shares_of
+from assay.estimation.simulator.draws import SCATTER_SIGMA, ParameterDraw, draws
+from assay.estimation.simulator.error_model import REST_SIGMA, SIGMAS
+from assay.estimation.simulator.process import SimulationResult, simulate
+from assay.estimation.simulator.scenario import SimulationRequest, scenario_of, shares_of
+from assay.execution.planning.forecast.inputs import size_of
+from assay.execution.planning.plan_files.changed_plan import altered, only_run
+from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.model import CostProfile, Plan
-from assay.model.imported import foreign_run
-from assay.planning.altered import altered, only_run
-from assay.planning.inputs import size_of
-from assay.planning.plan_reader import load_plan
-from assay.questions.learning import shipped_profile
-from assay.questions.whatif import Measured, WhatIf, anchored, answered
+from assay.model.runs.imported import foreign_run
+from assay.questions.forecasts.learning import shipped_profile
+from assay.questions.forecasts.whatif import Measured, WhatIf, anchored, answered
 
 PLAN = Path(__file__).parents[1] / "examples" / "lab" / "hdd-vs-ssd.yaml"
 WORKLOADS = ("dfsio-write", "dfsio-read", "terasort")

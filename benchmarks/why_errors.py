@@ -20,13 +20,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from limit_errors import CATALOGUE, as_run, drawn_asked, quicker_requests
 
-from assay.engines.simulated.process import simulate
-from assay.engines.simulated.scenario import SimulationRequest, scenario_of
-from assay.explain.reasons import Reasons, SideSeen, reasons
-from assay.explain.run_detail import run_detail
-from assay.planning.candidates import candidates
-from assay.planning.hardware_file import catalogue_of
-from assay.questions.learning import shipped_profile
+from assay.analysis.run_profile.reasons import Reasons, SideSeen, reasons
+from assay.analysis.run_profile.run_detail import run_detail
+from assay.estimation.recommendation.candidates import candidates
+from assay.estimation.simulator.process import simulate
+from assay.estimation.simulator.scenario import SimulationRequest, scenario_of
+from assay.execution.planning.plan_files.hardware_file import catalogue_of
+from assay.questions.forecasts.learning import shipped_profile
 
 SCATTER = 0.05
 MORE_DATA = 1.5

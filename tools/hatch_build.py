@@ -5,7 +5,7 @@ that they run whatever C library a machine has), the jar of assay's own jobs, th
 checksums, the sources of the Spark programs (compiled where Spark is), the examples, and the commit. An editable
 installation needs none of that and gets none: it uses the source tree's own.
 
-``assay.installation`` says where each part is looked for.
+``assay.foundation.installation`` says where each part is looked for.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _hadoop_jars(root: Path, work: Path) -> Path:
 def _commit(root: Path, work: Path) -> Path | None:
     sys.path.insert(0, str(root / "src"))
     try:
-        from assay.installation import Installation
+        from assay.foundation.installation import Installation
     finally:
         sys.path.remove(str(root / "src"))
     commit = Installation(root / "src" / "assay").commit

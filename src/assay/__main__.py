@@ -1,6 +1,6 @@
 """``python -m assay`` is the same program as ``assay``."""
 
-from assay.cli.main import main
+from assay.interfaces.cli.main import main
 
 if __name__ == "__main__":
     main()

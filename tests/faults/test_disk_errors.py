@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.model.run import Run, RunStatus
-from assay.repository import Repository
+from assay.model.runs.run import Run, RunStatus
+from assay.store import Repository
 from campaign_support import PROGRAM
 from fault_layer import CHANGES, DAY_S, OPENS, READS, RENAMES, SYNCS, WRITES, Layer, require_layer
 from simulator_support import needs_simulator

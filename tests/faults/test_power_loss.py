@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.repository import Repository
-from assay.repository.bundle import check_bundle
+from assay.store import Repository
+from assay.store.bundles.bundle import check_bundle
 from effort import examples
 from paths import SUPPORT
 from power_loss import laid_out, recorded, states
@@ -21,9 +21,9 @@ import sys
 sys.path.insert(0, {str(SUPPORT)!r})
 from pathlib import Path
 from builders import make_run, make_trace
-from assay.model.imported import ImportedRun
-from assay.repository import Repository
-import assay.repository.repository as module
+from assay.model.runs.imported import ImportedRun
+from assay.store import Repository
+import assay.store.repository as module
 repository = Repository.open(Path(sys.argv[1]))
 """
 PUBLISH = "repository.publish(make_run(1), trace=make_trace(make_run(1)), logs={'client.log': b'words' * 100})"

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from assay import __version__
-from assay.cli.main import assay
-from assay.installation import Installation, installation
+from assay.foundation.installation import Installation, installation
+from assay.interfaces.cli.main import assay
 from paths import EXAMPLES, ROOT
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.campaign.journal import CampaignJournal
-from assay.errors import HostError
-from assay.lab.state import take_lab_lock
-from assay.process import Lock, Owner, lock_holder, start_ticks
+from assay.execution.campaign.journal import CampaignJournal
+from assay.execution.lab.state import take_lab_lock
+from assay.foundation.errors import HostError
+from assay.foundation.process import Lock, Owner, lock_holder, start_ticks
 
 
 def test_an_owner_is_its_pid_and_its_start() -> None:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.engines.spark.settings import locality_wait_s, memory_mb
-from assay.errors import SpecificationError
-from assay.model.engine_values import (
+from assay.execution.engines.spark.settings import locality_wait_s, memory_mb
+from assay.foundation.errors import SpecificationError
+from assay.model.plans.engine_values import (
     HADOOP_DURATION,
     HADOOP_SIZE,
     SPARK_DURATION,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.model.environment import ClusterFacts, Environment, LabFacts, LabNodeFacts, LayoutPlaces, NodeFacts
+from assay.model.runs.environment import ClusterFacts, Environment, LabFacts, LabNodeFacts, LayoutPlaces, NodeFacts
 
 CLUSTER = ClusterFacts(
     name="lab",

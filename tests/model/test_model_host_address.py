@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.model.host_address import HostAddress, parse_host_address
+from assay.model.clusters.host_address import HostAddress, parse_host_address
 
 
 @pytest.mark.parametrize(

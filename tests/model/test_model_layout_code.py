@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.model.layout_code import beginning, devices_of_code, devices_of_text, devices_text, named, parse
+from assay.model.clusters.layout_code import beginning, devices_of_code, devices_of_text, devices_text, named, parse
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from assay.compare.differences import was_cpu_limited
-from assay.errors import RepositoryError
-from assay.model.warning import CodedWarning, WarningCode, recognised
-from assay.repository.bundle import decode_run, encode_run
+from assay.analysis.comparison.details.differences import was_cpu_limited
+from assay.foundation.errors import RepositoryError
+from assay.model.runs.warning import CodedWarning, WarningCode, recognised
+from assay.store.bundles.bundle import decode_run, encode_run
 from builders import make_run
 
 

@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from assay.analysis.statistics import Verdict, table_of
 from assay.model import Origin, Run
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.further_runs import FURTHER_MAX, PROPOSALS_MAX
 from assay.questions.decisions.next_sentences import next_sentences
 from assay.questions.decisions.values import Aim, Decision, DecisionRequest
-from assay.statistics import Verdict, table_of
 from builders import interleaved, make_run
 
 

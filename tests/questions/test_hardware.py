@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assay.model.baseline import Baseline, Measurement
-from assay.questions.hardware import READ, hardware_of
-from assay.report.document import Table, plain
-from assay.report.hardware import hardware_chapter
-from assay.repository import Repository
+from assay.interfaces.report.hardware import hardware_chapter
+from assay.interfaces.report.output.document import Table, plain
+from assay.model.clusters.baseline import Baseline, Measurement
+from assay.questions.runs.hardware import READ, hardware_of
+from assay.store import Repository
 from builders import make_run
 
 LAB = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"

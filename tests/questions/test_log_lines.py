@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.questions.log_lines import LINE_MAX, PART_BYTES, log_hits, log_lines
-from assay.repository import Repository
+from assay.questions.runs.log_lines import LINE_MAX, PART_BYTES, log_hits, log_lines
+from assay.store import Repository
 from builders import make_run
 
 LOG = b"".join(f"line {n}: {'x' * (n % 90)}\r\n".encode() for n in range(1, 20_001)) + b"the end \xff"

@@ -15,20 +15,20 @@ import pytest
 from click.testing import CliRunner
 from starlette.testclient import TestClient
 
-from assay.cli.main import assay
-from assay.model.run import Origin, Run
+from assay.interfaces.cli.main import assay
+from assay.interfaces.report.decisions import ROWS_MAX
+from assay.model.runs.run import Origin, Run
 from assay.questions.decisions.answers import QuestionAnswer, answer_questions
 from assay.questions.decisions.buyer import BUYER_QUESTIONS
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.question_sentences import view_of
 from assay.questions.decisions.sentences import answer_of, basis_text, cost_headline, evidence, headline, interval_text
 from assay.questions.decisions.values import Decision, DecisionRequest
-from assay.questions.flags import flags_in
 from assay.questions.json_values import json_value
-from assay.report.decisions import ROWS_MAX
-from assay.repository import Repository
-from assay.spec import load_prices
-from assay.wording import ratio, workload_title
+from assay.questions.trust.flags import flags_in
+from assay.specs import load_prices
+from assay.store import Repository
+from assay.text import ratio, workload_title
 from builders import PRICES_YAML, build_repository, make_run, study_runs
 from paths import ROOT
 from web_support import client_of

@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assay.cli.main import assay
-from assay.compare.disk_counts import DISK_KIND, DISKS, disks_of, with_disks
+from assay.analysis.comparison.factors.disk_counts import DISK_KIND, DISKS, disks_of, with_disks
+from assay.analysis.statistics import table_of
+from assay.interfaces.cli.main import assay
 from assay.model import MAP_SLOTS, Run
 from assay.questions.decisions.answers import Obstacle, QuestionAnswer, answer_questions
 from assay.questions.decisions.buyer import BUYER_QUESTIONS
 from assay.questions.decisions.curve import curve_of
 from assay.questions.decisions.question_sentences import answer_sentence, next_step, view_of
 from assay.questions.decisions.values import DecisionRequest
-from assay.questions.flags import flags_in
 from assay.questions.json_values import json_value
-from assay.repository import Repository
-from assay.statistics import table_of
+from assay.questions.trust.flags import flags_in
+from assay.store import Repository
 from builders import build_repository, interleaved, make_run, price_book
 from web_support import client_of
 

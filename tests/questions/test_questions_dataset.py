@@ -12,17 +12,17 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 
-from assay.cli.main import assay
-from assay.engines.hadoop import jobs
-from assay.engines.spark.datasets import picked
-from assay.engines.spark.distribution import find
-from assay.errors import AssayError, RepositoryError, SpecificationError
-from assay.model.run import RunStatus
-from assay.questions.dataset import dataset_table
-from assay.questions.runs import selected
-from assay.questions.speedup import speedups_over
-from assay.repository import Repository
-from assay.repository.dataset import DESCRIPTION, METADATA_FOLDER, Exported, LocalStore, export_dataset
+from assay.execution.engines.hadoop.jobs import jobs
+from assay.execution.engines.spark.datasets import picked
+from assay.execution.engines.spark.distribution import find
+from assay.foundation.errors import AssayError, RepositoryError, SpecificationError
+from assay.interfaces.cli.main import assay
+from assay.model.runs.run import RunStatus
+from assay.questions.comparisons.speedup import speedups_over
+from assay.questions.runs.dataset import dataset_table
+from assay.questions.runs.runs import selected
+from assay.store import Repository
+from assay.store.index.dataset import DESCRIPTION, METADATA_FOLDER, Exported, LocalStore, export_dataset
 from builders import build_repository, make_run
 from paths import ROOT
 

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from assay.cli.main import assay
-from assay.compare.device_classes import DeviceClass, device_class_of
-from assay.compare.scalability import ScalabilityLaw
-from assay.errors import SpecificationError
-from assay.model.run import Origin, Run, RunStatus
+from assay.analysis.comparison.factors.device_classes import DeviceClass, device_class_of
+from assay.analysis.comparison.factors.scalability import ScalabilityLaw
+from assay.analysis.statistics import Verdict, table_of
+from assay.foundation.errors import SpecificationError
+from assay.interfaces.cli.main import assay
+from assay.model.runs.run import Origin, Run, RunStatus
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.curve import curve_of
 from assay.questions.decisions.decide import baseline_of_options, decide
@@ -24,7 +25,6 @@ from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.sentences import answer_of, cost_headline, evidence, headline
 from assay.questions.decisions.values import CaveatKind, Decision, DecisionRequest
 from assay.questions.json_values import json_value
-from assay.statistics import Verdict, table_of
 from builders import PRICES_YAML, build_repository, interleaved, make_run, price_book, study_runs
 from web_support import client_of
 
@@ -201,7 +201,7 @@ def test_every_option_of_one_decision_is_corrected_together() -> None:
 def test_a_verdict_that_changes_without_outliers_says_so(tmp_path: Path) -> None:
     times = {"HD2": [60.0, 60.5, 59.5, 60.2, 59.8, 60.1], "SS2": [50.0, 50.4, 49.6, 50.2, 49.8, 300.0]}
     repository = build_repository(tmp_path / "r", group(times))
-    from assay.questions.flags import flags_in
+    from assay.questions.trust.flags import flags_in
 
     (decision,) = decisions_of(repository, flags_in(repository).table, DecisionRequest("layout"))
     outliers = [caveat.text for caveat in decision.caveats if caveat.kind is CaveatKind.OUTLIERS]
@@ -238,8 +238,8 @@ def test_terminal_json_and_api_give_the_same_decision(tmp_path: Path) -> None:
     repository = build_repository(tmp_path / "r")
     prices = tmp_path / "prices.yaml"
     prices.write_text(PRICES_YAML)
-    from assay.questions.flags import flags_in
-    from assay.spec import load_prices
+    from assay.questions.trust.flags import flags_in
+    from assay.specs import load_prices
 
     book = load_prices(prices)
     (decision,) = decisions_of(repository, flags_in(repository).table, DecisionRequest("layout", prices=book))

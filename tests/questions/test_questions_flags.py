@@ -8,22 +8,22 @@ from typing import Any
 
 import pytest
 
-from assay.formats.aloja import execs
-from assay.formats.aloja.clusters import parse_clusters
-from assay.formats.aloja.price_book import price_book_text
-from assay.formats.source import Source
-from assay.model.imported import ImportedRun
-from assay.model.run import Run
-from assay.quality.anomalies import Kind
-from assay.quality.flagging import odd_times
-from assay.questions.flags import FlagCount, flag_count, flags, flags_in, flags_of_run
-from assay.questions.job_cost import cost_view, unflagged
-from assay.questions.planes import PlaneOptions, PlaneView, RowVerdict, cost_planes, plane_views
-from assay.questions.run_quality import odd_runs
-from assay.questions.runs import run_page, selected
-from assay.repository import Repository
-from assay.spec.prices import prices_of
-from assay.statistics.run_table import table_of
+from assay.analysis.outliers.anomalies import Kind
+from assay.analysis.outliers.flagging import odd_times
+from assay.analysis.statistics.run_table import table_of
+from assay.model.runs.imported import ImportedRun
+from assay.model.runs.run import Run
+from assay.questions.costs.cost_effectiveness import PlaneOptions, PlaneView, RowVerdict, cost_planes, plane_views
+from assay.questions.costs.job_cost import cost_view, unflagged
+from assay.questions.runs.run_quality import odd_runs
+from assay.questions.runs.runs import run_page, selected
+from assay.questions.trust.flags import FlagCount, flag_count, flags, flags_in, flags_of_run
+from assay.specs.prices import prices_of
+from assay.store import Repository
+from assay.store.formats.aloja import execs
+from assay.store.formats.aloja.clusters import parse_clusters
+from assay.store.formats.aloja.price_book import price_book_text
+from assay.store.formats.source import Source
 from builders import make_run
 from paths import ROOT
 

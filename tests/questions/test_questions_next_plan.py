@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assay.campaign.journal import create_campaign
-from assay.cli.main import assay
-from assay.errors import SpecificationError
-from assay.planning.expansion import expand
-from assay.planning.order import schedule
-from assay.planning.plan_reader import checked, load_plan
-from assay.questions.next_plan import next_plan
-from assay.repository import Repository
-from assay.repository.ids import new_run_id
+from assay.execution.campaign.journal import create_campaign
+from assay.execution.planning.expansion import expand
+from assay.execution.planning.order import schedule
+from assay.execution.planning.plan_files.plan_reader import checked, load_plan
+from assay.foundation.errors import SpecificationError
+from assay.interfaces.cli.main import assay
+from assay.questions.forecasts.next_plan import next_plan
+from assay.store import Repository
+from assay.store.bundles.ids import new_run_id
 from builders import make_run
 from paths import ROOT
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assay.cli.explain import explain
-from assay.cli.findings import anomalies
-from assay.cli.predict import predict
-from assay.errors import SpecificationError
-from assay.questions.learned import learned
-from assay.questions.next_runs import budget_of, characterise, next_runs
-from assay.questions.prediction import NewCluster, predicted
-from assay.repository import Repository
+from assay.foundation.errors import SpecificationError
+from assay.interfaces.cli.decide.findings import anomalies
+from assay.interfaces.cli.explain.explain import explain
+from assay.interfaces.cli.forecast.predict import predict
+from assay.questions.forecasts.model_cache import learned
+from assay.questions.forecasts.next_runs import budget_of, characterise, next_runs
+from assay.questions.forecasts.prediction import NewCluster, predicted
+from assay.store import Repository
 from learning import learning_runs, time_s
 
 pytestmark = pytest.mark.slow

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from assay.cli.imports import import_results
-from assay.cli.predict import predict
-from assay.errors import FormatError, SpecificationError
-from assay.formats.source import Source
-from assay.formats.tables.asked_rows import AskedRow, read_asked_rows
-from assay.questions import prediction_batch
-from assay.questions.learned import learned
-from assay.questions.prediction import predicted
-from assay.questions.prediction_batch import batch_predicted
-from assay.repository import Repository
+from assay.foundation.errors import FormatError, SpecificationError
+from assay.interfaces.cli.data.imports import import_results
+from assay.interfaces.cli.forecast.predict import predict
+from assay.questions.forecasts import prediction_batch
+from assay.questions.forecasts.model_cache import learned
+from assay.questions.forecasts.prediction import predicted
+from assay.questions.forecasts.prediction_batch import batch_predicted
+from assay.store import Repository
+from assay.store.formats.source import Source
+from assay.store.formats.tables.asked_rows import AskedRow, read_asked_rows
 from learning import learning_runs
 from web_support import client_of
 

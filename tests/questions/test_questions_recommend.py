@@ -16,25 +16,31 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.cli.main import assay
-from assay.cost.bills import Parts, bills
-from assay.cost.parts import Counts
-from assay.cost.rate import hourly_rate
-from assay.engines.simulated.pool import SimulatorPool
-from assay.errors import AssayError, SpecificationError
-from assay.model.price import Amortisation, LineItem, PriceBook
-from assay.planning.candidates import candidates
-from assay.planning.hardware_file import catalogue_of, load_catalogue
-from assay.planning.time_bounds import fits, powers
-from assay.questions.learning import shipped_profile
-from assay.questions.mix import parse_mix
-from assay.questions.recommend import Recommendation, RecommendQuestion, recommend
-from assay.questions.recommend_doubt import drawn, losses, model_errors, worth_of_everything, worth_of_knowing
-from assay.questions.recommend_limits import limits_of
-from assay.questions.recommend_search import Least
-from assay.questions.recommend_words import headline, shares_of
-from assay.spec.prices import load_prices
-from assay.wording import NOTHING, probability
+from assay.analysis.cost.bills import Parts, bills
+from assay.analysis.cost.parts import Counts
+from assay.analysis.cost.rate import hourly_rate
+from assay.estimation.recommendation.candidates import candidates
+from assay.estimation.recommendation.time_bounds import fits, powers
+from assay.estimation.simulator.pool import SimulatorPool
+from assay.execution.planning.plan_files.hardware_file import catalogue_of, load_catalogue
+from assay.foundation.errors import AssayError, SpecificationError
+from assay.interfaces.cli.main import assay
+from assay.model.clusters.price import Amortisation, LineItem, PriceBook
+from assay.questions.costs.mix import parse_mix
+from assay.questions.forecasts.learning import shipped_profile
+from assay.questions.recommendation.constraints import limits_of
+from assay.questions.recommendation.recommend import Recommendation, RecommendQuestion, recommend
+from assay.questions.recommendation.search import Least
+from assay.questions.recommendation.sentences import headline, shares_of
+from assay.questions.recommendation.value_of_information import (
+    drawn,
+    losses,
+    model_errors,
+    worth_of_everything,
+    worth_of_knowing,
+)
+from assay.specs.prices import load_prices
+from assay.text import NOTHING, probability
 from benchmark_support import benchmark
 from effort import examples
 from paths import EXAMPLES
@@ -210,7 +216,7 @@ def test_what_can_not_be_asked_is_said_in_words(workload: str, more: tuple[str, 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/catalogue.yaml")), ids=lambda path: path.parent.name)
 def test_every_catalogue_has_clusters_and_its_price_book_prices_them(path: Path) -> None:
-    from assay.questions.recommend_search import parts_of
+    from assay.questions.recommendation.search import parts_of
 
     found = candidates(load_catalogue(path))
     priced = bills(load_prices(path.parent / "prices.yaml"), parts_of(found))

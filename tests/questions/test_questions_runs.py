@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import RepositoryError, SpecificationError
-from assay.model.run import RunStatus
-from assay.questions.directories import DevicesAsked, directory_plan, newest_baseline
-from assay.questions.flags import flags
-from assay.questions.run_quality import NO_PLAN, coverage, odd_runs, still_needed, traced_rows, why_not_valid
-from assay.questions.runs import comparable, levels_in, run_page, selected
-from assay.repository import Repository
-from assay.spec import load_cluster
+from assay.foundation.errors import RepositoryError, SpecificationError
+from assay.model.runs.run import RunStatus
+from assay.questions.runs.directories import DevicesAsked, directory_plan, newest_baseline
+from assay.questions.runs.run_quality import NO_PLAN, coverage, odd_runs, still_needed, traced_rows, why_not_valid
+from assay.questions.runs.runs import comparable, levels_in, run_page, selected
+from assay.questions.trust.flags import flags
+from assay.specs import load_cluster
+from assay.store import Repository
 from builders import make_run, make_trace, study_runs
 from paths import ROOT
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay.errors import SpecificationError
-from assay.questions.storage import storage_view
-from assay.spec import load_prices
+from assay.foundation.errors import SpecificationError
+from assay.questions.runs.storage import storage_view
+from assay.specs import load_prices
 from builders import price_book
 from paths import EXAMPLES
 

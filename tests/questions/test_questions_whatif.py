@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from assay.cli.main import assay
-from assay.engines.simulated.draws import DEVICE_SIGMA, cpu_sigma, draws, spread_of
-from assay.engines.simulated.error_model import Spread, correction, sigma_of, time_shares
-from assay.engines.simulated.scenario import SimulationRequest, scenario_of
-from assay.errors import AssayError
-from assay.planning.altered import altered, only_run
-from assay.planning.inputs import size_of
-from assay.planning.plan_reader import load_plan, plan_of_texts
-from assay.questions.learning import shipped_profile
-from assay.repository import Repository
-from assay.spec.document import document_of
+from assay.estimation.simulator.draws import DEVICE_SIGMA, cpu_sigma, draws, spread_of
+from assay.estimation.simulator.error_model import Spread, correction, sigma_of, time_shares
+from assay.estimation.simulator.scenario import SimulationRequest, scenario_of
+from assay.execution.planning.forecast.inputs import size_of
+from assay.execution.planning.plan_files.changed_plan import altered, only_run
+from assay.execution.planning.plan_files.plan_reader import load_plan, plan_of_texts
+from assay.foundation.errors import AssayError
+from assay.interfaces.cli.main import assay
+from assay.questions.forecasts.learning import shipped_profile
+from assay.specs.document import document_of
+from assay.store import Repository
 from benchmark_support import benchmark
 from builders import build_repository
 from paths import EXAMPLES

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from assay.model.run import Run
+from assay.interfaces.report.decisions import CAVEATS_MAX, CHART_ROWS_MAX
+from assay.interfaces.report.output.document import Facts, ReportDocument, ReportFigure, Table, plain
+from assay.model.runs.run import Run
 from assay.questions.decisions.sentences import cost_headline, evidence, headline
 from assay.questions.report.values import Report
-from assay.report.decisions import CAVEATS_MAX, CHART_ROWS_MAX
-from assay.report.document import Facts, ReportDocument, ReportFigure, Table, plain
 from builders import price_book, runs_with, study_runs
 from report_support import document_of, report_on
 

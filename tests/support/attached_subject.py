@@ -7,18 +7,26 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from assay.engines.catalogue import engine_kind
-from assay.engines.contract import Engine, EngineFacts, EngineKind, ProvidedEngine, Provider, ProviderKind, Show
-from assay.engines.hadoop.attached import AttachedHadoop
-from assay.engines.hadoop.deployed import DeployedHadoop
-from assay.engines.hadoop.engine import HadoopEngine
-from assay.engines.spark.deployed import DeployedSpark
-from assay.engines.spark.distribution import find as find_spark
-from assay.engines.spark.engine import SparkEngine
-from assay.hosts.transport import Transport
-from assay.model.cluster import Attachment, Cluster, SparkClient
-from assay.model.layout import Directories, Layout
-from assay.model.plan import Configuration
+from assay.execution.engines.catalogue import engine_kind
+from assay.execution.engines.contract import (
+    Engine,
+    EngineFacts,
+    EngineKind,
+    ProvidedEngine,
+    Provider,
+    ProviderKind,
+    Show,
+)
+from assay.execution.engines.hadoop.deployment.attached import AttachedHadoop
+from assay.execution.engines.hadoop.deployment.deployed import DeployedHadoop
+from assay.execution.engines.hadoop.engine import HadoopEngine
+from assay.execution.engines.spark.deployed import DeployedSpark
+from assay.execution.engines.spark.distribution import find as find_spark
+from assay.execution.engines.spark.engine import SparkEngine
+from assay.execution.hosts.transport import Transport
+from assay.model.clusters.cluster import Attachment, Cluster, SparkClient
+from assay.model.clusters.layout import Directories, Layout
+from assay.model.plans.plan import Configuration
 
 LAUNCHER = """\
 #!/bin/sh

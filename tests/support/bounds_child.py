@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import fuzz_targets
-from assay.errors import AssayError
+from assay.foundation.errors import AssayError
 
 SIZE = 10_000_000
 
@@ -126,8 +126,8 @@ def _reader(name: str, folder: Path) -> Callable[[Path], object]:
 
 
 def _package_reader(folder: Path) -> Callable[[Path], object]:
-    from assay.repository import Repository
-    from assay.repository.package import pull_package
+    from assay.store import Repository
+    from assay.store.exchange.package import pull_package
 
     target = Repository.create(folder / "target")
     return lambda path: pull_package(path, target, lambda *_: None)

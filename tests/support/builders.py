@@ -9,12 +9,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from assay.model.layout_code import named
-from assay.model.price import LineItem, PriceBook
-from assay.model.run import CacheState, Check, Origin, Phase, Run, RunStatus
-from assay.model.trace import Trace
-from assay.model.warning import CodedWarning, WarningCode
-from assay.repository import Repository
+from assay.model.clusters.layout_code import named
+from assay.model.clusters.price import LineItem, PriceBook
+from assay.model.runs.run import CacheState, Check, Origin, Phase, Run, RunStatus
+from assay.model.runs.trace import Trace
+from assay.model.runs.warning import CodedWarning, WarningCode
+from assay.store import Repository
 
 WORKERS = ("worker1", "worker2", "worker3")
 STUDY_S = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
+from assay.analysis.statistics.imported_rows import ImportedRows, Item
+from assay.analysis.statistics.run_table import RunTable
 from assay.model import ImportedRun, SkippedItem
-from assay.statistics.imported_rows import ImportedRows, Item
-from assay.statistics.run_table import RunTable
 
 
 def runs_of(items: list[Item]) -> list[ImportedRun]:

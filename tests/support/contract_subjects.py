@@ -14,15 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from assay.engines.catalogue import engine_kind
-from assay.engines.contract import Engine, EngineKind, Provider, ProviderKind
-from assay.engines.hadoop import containers
-from assay.engines.spark.distribution import find as find_spark
-from assay.hosts.local import LocalTransport
-from assay.model.cluster import Cluster, Device, DeviceKind, Nic, Node, NodeType, Placement, Role
-from assay.model.layout import Directories, Layout
-from assay.model.plan import Configuration
-from assay.model.program import OWN_JOBS, OWN_SPARK, Program
+from assay.execution.engines.catalogue import engine_kind
+from assay.execution.engines.contract import Engine, EngineKind, Provider, ProviderKind
+from assay.execution.engines.hadoop.settings import containers
+from assay.execution.engines.spark.distribution import find as find_spark
+from assay.execution.hosts.local import LocalTransport
+from assay.model.clusters.cluster import Cluster, Device, DeviceKind, Nic, Node, NodeType, Placement, Role
+from assay.model.clusters.layout import Directories, Layout
+from assay.model.plans.plan import Configuration
+from assay.model.plans.program import OWN_JOBS, OWN_SPARK, Program
 from assay.workloads.workload import Size, WorkloadProgram
 from attached_subject import beside_theirs
 from campaign_support import java_processes

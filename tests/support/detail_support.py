@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay.model.run import Job, Run, Task
-from assay.model.trace import Trace
+from assay.model.runs.run import Job, Run, Task
+from assay.model.runs.trace import Trace
 from builders import WORKERS, make_run
 
 COUNTERS = {

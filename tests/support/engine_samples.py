@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from assay.engines.hadoop.configuration import Deployment, Ports
-from assay.model.cluster import Cluster, Device, DeviceKind, Nic, Node, NodeType, Placement, Role
-from assay.model.layout import Directories, Layout
+from assay.execution.engines.hadoop.settings.configuration import Deployment, Ports
+from assay.model.clusters.cluster import Cluster, Device, DeviceKind, Nic, Node, NodeType, Placement, Role
+from assay.model.clusters.layout import Directories, Layout
 
 
 def device_of(name: str, kind: DeviceKind) -> Device:

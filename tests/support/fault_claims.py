@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-OUTPUT = "cli/test_cli_output.py::"
-LIMITS = "web/test_web_limits.py::"
-WATCHING = "campaign/test_campaign_watching.py::"
-READINESS = "engines/test_engines_readiness.py::"
-HOSTILE = "repository/test_repository_hostile.py::"
-LOOP = "campaign/test_campaign_loop.py::"
-CANCELLATION = "campaign/test_campaign_cancellation.py::"
-TIMING = "engines/test_engines_timing.py::"
-EXECUTE = "campaign/test_campaign_execute.py::"
+OUTPUT = "interfaces/cli/test_cli_output.py::"
+LIMITS = "interfaces/web/test_web_limits.py::"
+WATCHING = "execution/campaign/test_campaign_watching.py::"
+READINESS = "execution/engines/test_engines_readiness.py::"
+HOSTILE = "store/test_repository_hostile.py::"
+LOOP = "execution/campaign/test_campaign_loop.py::"
+CANCELLATION = "execution/campaign/test_campaign_cancellation.py::"
+TIMING = "execution/engines/test_engines_timing.py::"
+EXECUTE = "execution/campaign/test_campaign_execute.py::"
 DISK = "faults/test_disk_errors.py::"
-DOCUMENTS = "spec/test_spec_documents.py::"
+DOCUMENTS = "specs/test_spec_documents.py::"
 UNFIT = f"{LOOP}test_a_host_that_is_not_fit_ends_the_call_at_the_first_attempt_and_the_rest_stays"
 FOLDERS = f"{READINESS}test_full_read_only_and_forbidden_folders_are_told_apart_with_what_to_do"
 CLASSES = f"{WATCHING}test_links_and_devices_decide_the_class_before_what_came_of_them"
@@ -82,8 +82,8 @@ USERS = (
         "a second user's TeraSort on the same host",
         "valid, as the first one's; nothing stays in `/tmp`",
         (
-            "engines/test_engines_two_users.py::test_a_second_users_sort_is_valid_too_and_nothing_stays_in_tmp",
-            "engines/test_engines_configuration.py::"
+            "execution/engines/test_engines_two_users.py::test_a_second_users_sort_is_valid_too_and_nothing_stays_in_tmp",
+            "execution/engines/test_engines_configuration.py::"
             "test_what_daemons_and_clients_keep_for_a_while_lies_below_the_clusters_home",
         ),
     ),
@@ -91,7 +91,7 @@ USERS = (
         "a check program that can't run",
         "`engine` (`infrastructure` where the disk was full or the host lost), with its words; never `validation`",
         (
-            "engines/test_engines_restart.py::test_output_that_nobody_could_check_is_not_called_wrong",
+            "execution/engines/test_engines_restart.py::test_output_that_nobody_could_check_is_not_called_wrong",
             "workloads/test_workloads_unjudged.py::"
             "test_a_check_that_could_not_run_says_so_in_its_words_and_judges_nothing",
         ),
@@ -187,7 +187,7 @@ DURING = (
         "the daemon behind a lab's disks died",
         "`infrastructure`, named; a lab of the campaign's own is made anew, one put up by hand is called broken",
         (
-            "lab/test_lab_modelled.py::test_a_lab_whose_daemon_was_killed_is_broken_and_is_removed_whole",
+            "execution/lab/test_lab_modelled.py::test_a_lab_whose_daemon_was_killed_is_broken_and_is_removed_whole",
             f"{EXECUTE}test_a_lab_of_the_campaigns_own_that_lost_its_disks_is_made_anew",
             f"{EXECUTE}test_a_lab_that_was_put_up_by_hand_and_lost_its_disks_says_it_is_broken",
         ),
@@ -259,7 +259,9 @@ BEFORE = (
     Claim(
         "`memory_floor: 900TB`",
         "refused before anything is made, with this machine's memory",
-        ("lab/test_lab_parts.py::test_a_node_with_more_memory_than_the_machine_is_refused_before_anything_is_made",),
+        (
+            "execution/lab/test_lab_parts.py::test_a_node_with_more_memory_than_the_machine_is_refused_before_anything_is_made",
+        ),
     ),
 )
 
@@ -272,12 +274,12 @@ COMING_IN = (
     Claim(
         "the same as an upload",
         "422, below 20 MB of memory, nothing left",
-        ("web/test_web_api.py::test_an_upload_whose_header_claims_4_gib_is_refused_unread",),
+        ("interfaces/web/test_web_api.py::test_an_upload_whose_header_claims_4_gib_is_refused_unread",),
     ),
     Claim(
         "an endless line in a table that is imported",
         "left with its line's number at 1 MiB, below 3 MB of memory",
-        ("formats/tables/test_tables_mapped.py::test_an_endless_line_is_refused_before_it_is_read",),
+        ("store/formats/tables/test_tables_mapped.py::test_an_endless_line_is_refused_before_it_is_read",),
     ),
     Claim(
         "10 MB of anything, to any parser or the reader of packages",
@@ -287,7 +289,7 @@ COMING_IN = (
     Claim(
         "junk instead of a Parquet table, with right checksums",
         "`verify` names it, copies leave it out; pages tell no folder of this machine",
-        (TABLE, "web/test_web_api.py::test_junk_for_a_table_is_told_without_this_machines_folders"),
+        (TABLE, "interfaces/web/test_web_api.py::test_junk_for_a_table_is_told_without_this_machines_folders"),
     ),
     Claim(
         "1 MB of YAML without aliases; a file that is larger",
@@ -314,8 +316,8 @@ COMING_IN = (
         "`=cmd|…` in an exported CSV",
         "no cell is a formula, and every text comes back",
         (
-            "repository/test_repository_exchange.py::test_no_cell_of_a_csv_is_a_formula_and_every_text_comes_back",
-            "repository/test_repository_exchange.py::test_cells_are_reversible_and_harmless",
+            "store/test_repository_exchange.py::test_no_cell_of_a_csv_is_a_formula_and_every_text_comes_back",
+            "store/test_repository_exchange.py::test_cells_are_reversible_and_harmless",
         ),
     ),
 )

@@ -16,11 +16,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assay.lab.cgroups import DiskLimits, find_controllers, member_pids, throttle
-from assay.lab.diskd import daemon_of
-from assay.lab.journal import read_journal
-from assay.lab.network import LabNetwork
-from assay.lab.state import lab_directory
+from assay.execution.lab.cgroups import DiskLimits, find_controllers, member_pids, throttle
+from assay.execution.lab.diskd import daemon_of
+from assay.execution.lab.journal import read_journal
+from assay.execution.lab.network import LabNetwork
+from assay.execution.lab.state import lab_directory
 from campaign_support import Campaign, java_processes
 from fault_layer import READS, WRITES, Layer
 

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.lab.commands import parallel
-from assay.lab.journal import LabHeader, UndoJournal
-from assay.lab.network import LabNetwork, make_network, plan_network
-from assay.lab.undo import undo_all
-from assay.process import Owner
+from assay.execution.lab.commands import parallel
+from assay.execution.lab.journal import LabHeader, UndoJournal
+from assay.execution.lab.network import LabNetwork, make_network, plan_network
+from assay.execution.lab.undo import undo_all
+from assay.foundation.process import Owner
 from hosts_support import write_key
 from lab_support import require_lab
 

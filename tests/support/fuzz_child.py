@@ -22,10 +22,10 @@ import atheris
 from bounds import BYTES_MAX, CPU_MAX_S
 
 INSTRUMENTED = [
-    "assay.formats",
+    "assay.store.formats",
     "assay.model",
-    "assay.units",
-    "assay.repository",
+    "assay.foundation.units",
+    "assay.store",
     "tarfile",
     "fuzz_targets",
     "fuzz_planted",

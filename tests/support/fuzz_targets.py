@@ -13,17 +13,17 @@ import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from assay.errors import AssayError
-from assay.formats.catalogue import formats
-from assay.formats.source import Source, sources_in
-from assay.formats.tables.table import table_format
+from assay.analysis.statistics.imported_rows import ImportedRows, Item
+from assay.foundation.errors import AssayError
 from assay.model import Origin, RunStatus, SkippedItem
-from assay.repository import Repository
-from assay.repository.bundle import encode_run, write_sums
-from assay.repository.exchange import copy_bundles
-from assay.repository.package import pull_package
-from assay.repository.tables import rows_of_table
-from assay.statistics.imported_rows import ImportedRows, Item
+from assay.store import Repository
+from assay.store.bundles.bundle import encode_run, write_sums
+from assay.store.exchange.exchange import copy_bundles
+from assay.store.exchange.package import pull_package
+from assay.store.formats.catalogue import formats
+from assay.store.formats.source import Source, sources_in
+from assay.store.formats.tables.table import table_format
+from assay.store.index.tables import rows_of_table
 from paths import TESTS
 
 CORPUS = TESTS / "data" / "corpus"

@@ -16,7 +16,7 @@ from pathlib import Path
 import asyncssh
 import pytest
 
-from assay.model.cluster import Address
+from assay.model.clusters.cluster import Address
 
 _PRIVILEGE_SEPARATION = Path("/run/sshd")
 

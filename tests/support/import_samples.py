@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from assay.errors import FormatError
-from assay.formats.format import Format
-from assay.formats.source import Source
-from assay.model.imported import ImportedRun, SkippedItem
+from assay.foundation.errors import FormatError
+from assay.model.runs.imported import ImportedRun, SkippedItem
+from assay.store.formats.format import Format
+from assay.store.formats.source import Source
 
 DFSIO = """\
 ----- TestDFSIO ----- : write

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.lab.diskd import FUSE, find_daemon
-from assay.lab.network import LabNetwork
-from assay.lab.probe import DEVICE_MODEL, DISK_RATES, probe
-from assay.lab.state import state_root
-from assay.model.cluster import (
+from assay.execution.lab.diskd import FUSE, find_daemon
+from assay.execution.lab.network import LabNetwork
+from assay.execution.lab.probe import DEVICE_MODEL, DISK_RATES, probe
+from assay.execution.lab.state import state_root
+from assay.model.clusters.cluster import (
     Address,
     Cluster,
     Device,

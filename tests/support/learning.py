@@ -7,8 +7,8 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from assay.model.run import Run
-from assay.statistics.run_table import RunTable, table_of
+from assay.analysis.statistics.run_table import RunTable, table_of
+from assay.model.runs.run import Run
 from builders import make_run
 
 WORKLOADS = {"terasort": 1.0, "wordcount": 0.4, "sort": 0.7}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from assay.model.imported import ImportedRun, SkippedItem, foreign_run
-from assay.model.run import Task
-from assay.model.trace import Trace
-from assay.repository import ImportSummary, Repository
+from assay.model.runs.imported import ImportedRun, SkippedItem, foreign_run
+from assay.model.runs.run import Task
+from assay.model.runs.trace import Trace
+from assay.store import ImportSummary, Repository
 
 TASK = Task("job_1", "task_1", "attempt_1", "map", "w1", "succeeded", 1.0, 2.0, None, None, 1, 2, 3, 4, 5, 0.5, 0.1)
 

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from assay.compare.matched import combined_or_named, match
-from assay.compare.result import SpeedupResult
-from assay.compare.significance import BestSet, best_of
-from assay.compare.speedups import speedups_of
-from assay.statistics import RunTable
+from assay.analysis.comparison.matched import combined_or_named, match
+from assay.analysis.comparison.result import SpeedupResult
+from assay.analysis.comparison.significance import BestSet, best_of
+from assay.analysis.comparison.speedups import speedups_of
+from assay.analysis.statistics import RunTable
 
 
 def matched_speedups(

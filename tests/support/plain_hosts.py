@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.engines.hadoop.configuration import Deployment, Ports, render
-from assay.engines.hadoop.daemons import MASTER_DAEMONS, NAMENODE, WORKER_DAEMONS
-from assay.engines.hadoop.distribution import Distribution
-from assay.lab.commands import parallel
-from assay.model.cluster import Address, Cluster, Node, Role
-from assay.model.layout import Directories, Layout
+from assay.execution.engines.hadoop.deployment.daemons import MASTER_DAEMONS, NAMENODE, WORKER_DAEMONS
+from assay.execution.engines.hadoop.deployment.distribution import Distribution
+from assay.execution.engines.hadoop.settings.configuration import Deployment, Ports, render
+from assay.execution.lab.commands import parallel
+from assay.model.clusters.cluster import Address, Cluster, Node, Role
+from assay.model.clusters.layout import Directories, Layout
 from attached_subject import LAUNCHER
 from lab_support import ssh
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from assay.cli.main import main
+from assay.interfaces.cli.main import main
 
 COLUMNS = "200"
 """Wide enough for every table."""

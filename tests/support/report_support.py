@@ -6,33 +6,33 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from assay.campaign.plan_texts import PlanText
-from assay.compare.findings import findings
-from assay.compare.joint import network_of
-from assay.compare.threats import threats
+from assay.analysis.comparison.claims.findings import findings
+from assay.analysis.comparison.details.threats import threats
+from assay.analysis.comparison.joint import network_of
+from assay.analysis.statistics.factors import level_of
+from assay.analysis.statistics.run_table import RunTable, table_of
+from assay.execution.campaign.plan_texts import PlanText
+from assay.interfaces.report.compose import compose
+from assay.interfaces.report.output.document import ReportDocument
 from assay.model import LAYOUT_FACTOR, PriceBook
-from assay.model.run import Run
-from assay.model.trace import Trace
-from assay.model.warning import CodedWarning
+from assay.model.runs.run import Run
+from assay.model.runs.trace import Trace
+from assay.model.runs.warning import CodedWarning
+from assay.questions.comparisons.findings import FindingsView
+from assay.questions.comparisons.speedup import speedups_over
+from assay.questions.comparisons.speedup_tables import tables_of
+from assay.questions.costs.job_cost import cost_view
 from assay.questions.decisions.costs import run_costs
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.values import Decision, DecisionRequest
-from assay.questions.findings import FindingsView
-from assay.questions.hardware import HardwareView
-from assay.questions.job_cost import cost_view
 from assay.questions.report.configurations import ObservedOf, TraceOf, configuration_details
 from assay.questions.report.method import method_facts
 from assay.questions.report.provenance import provenance_of
 from assay.questions.report.request import ReportRequest
 from assay.questions.report.selection import present_levels, runs_of_decision
 from assay.questions.report.values import DecisionGroups, GroupDetails, Report
-from assay.questions.speedup import speedups_over
-from assay.questions.speedup_tables import tables_of
-from assay.report.compose import compose
-from assay.report.document import ReportDocument
-from assay.statistics.factors import level_of
-from assay.statistics.run_table import RunTable, table_of
-from assay.wording import workload_title
+from assay.questions.runs.hardware import HardwareView
+from assay.text import workload_title
 
 
 def report_on(runs: Sequence[Run], *, book: PriceBook | None = None, baseline: str | None = "HD2") -> Report:

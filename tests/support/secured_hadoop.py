@@ -19,7 +19,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from assay.engines.hadoop.distribution import Distribution, find
+from assay.execution.engines.hadoop.deployment.distribution import Distribution, find
 from attached_subject import LAUNCHER
 from hosts_support import free_port
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from assay.explain.learning import ObservedRun
-from assay.model.run import Executor, Job, Origin, Stage, Task
-from assay.model.trace import Trace
+from assay.estimation.profiles.learning import ObservedRun
+from assay.model.runs.run import Executor, Job, Origin, Stage, Task
+from assay.model.runs.trace import Trace
 from builders import WORKERS, make_run
 from detail_support import make_task
 

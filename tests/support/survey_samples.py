@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from assay.model.survey import (
+from assay.model.clusters.survey import (
     Basics,
     Block,
     Burden,

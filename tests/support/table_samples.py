@@ -6,7 +6,7 @@ from pathlib import Path
 
 from click.testing import CliRunner, Result
 
-from assay.cli.main import assay
+from assay.interfaces.cli.main import assay
 
 FIRST = "job,t\nterasort,100\nsort,50\n"
 CORRECTED = "job,t\nterasort,100\nsort,55\n"

@@ -10,14 +10,14 @@ import json
 import sys
 from pathlib import Path
 
-import assay.engines.timing
-from assay.campaign.judging import status_of
-from assay.campaign.run_environment import AttemptState
-from assay.engines.contract import EngineFacts, ProgramResult
-from assay.hosts import LocalTransport
-from assay.model.program import Program
-from assay.planning.limits import NO_HISTORY
-from assay.spec.cluster import load_cluster
+import assay.execution.engines.timing
+from assay.execution.campaign.attempts.run_environment import AttemptState
+from assay.execution.campaign.attempts.validation import status_of
+from assay.execution.engines.contract import EngineFacts, ProgramResult
+from assay.execution.hosts import LocalTransport
+from assay.execution.planning.forecast.call_limits import NO_HISTORY
+from assay.model.plans.program import Program
+from assay.specs.cluster import load_cluster
 from assay.workloads.workload import ValidationResult
 from campaign_support import write_local_plan
 from toy_engine import ToyEngine, ToyStorage
@@ -35,7 +35,7 @@ async def carried_out(folder: Path, script: str, limit_s: float = 60) -> Program
 
 def main() -> None:
     """Run it, and print what became of it."""
-    assay.engines.timing.MISSED_S = float(sys.argv[4])  # ten seconds would make each test a long one
+    assay.execution.engines.timing.MISSED_S = float(sys.argv[4])  # ten seconds would make each test a long one
     finished = asyncio.run(carried_out(Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])))
     judged = status_of(AttemptState(finished=finished, validation=ValidationResult(())), None, NO_HISTORY)
     outcome = finished.outcome

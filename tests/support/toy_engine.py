@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from assay.engines.contract import EngineFacts, EngineKind, ProgramResult, ProviderKind, Show
-from assay.engines.skeleton import ClientEngine, HeldProvider, ListedStorage, PlainRules
-from assay.errors import EngineError
-from assay.model.cluster import Cluster
-from assay.model.plan import Configuration
-from assay.model.program import Program
-from assay.model.rules import Default, Mistake
-from assay.model.run import Job, Phase, Task
-from assay.model.trace import Trace
+from assay.execution.engines.contract import EngineFacts, EngineKind, ProgramResult, ProviderKind, Show
+from assay.execution.engines.skeleton import ClientEngine, HeldProvider, ListedStorage, PlainRules
+from assay.foundation.errors import EngineError
+from assay.model.clusters.cluster import Cluster
+from assay.model.plans.plan import Configuration
+from assay.model.plans.program import Program
+from assay.model.plans.rules import Default, Mistake
+from assay.model.runs.run import Job, Phase, Task
+from assay.model.runs.trace import Trace
 
 
 class ToyRules(PlainRules):

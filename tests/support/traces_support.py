@@ -6,10 +6,10 @@ import math
 from collections import defaultdict
 from pathlib import Path
 
-from assay.formats.format import Format
-from assay.formats.source import Source
-from assay.model.imported import ImportedRun, SkippedItem
-from assay.model.run import RunStatus
+from assay.model.runs.imported import ImportedRun, SkippedItem
+from assay.model.runs.run import RunStatus
+from assay.store.formats.format import Format
+from assay.store.formats.source import Source
 from mutation import fuzz_count, mutations
 
 

@@ -13,12 +13,12 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from assay.model.run import Check, Origin, Phase, RunStatus
-from assay.repository import Repository
-from assay.web.app import create_app
-from assay.web.door import Limits
-from assay.web.security import Role, read_tokens
-from assay.web.server import server
+from assay.interfaces.web.server.app import create_app
+from assay.interfaces.web.server.connection_limits import Limits
+from assay.interfaces.web.server.security import Role, read_tokens
+from assay.interfaces.web.server.server import server
+from assay.model.runs.run import Check, Origin, Phase, RunStatus
+from assay.store import Repository
 from builders import make_run, make_trace, study_runs
 
 READ, UPLOAD = "reading-token-of-the-tests", "uploading-token-of-the-tests"

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.model.program import Outcome, Stored
-from assay.model.stream import CountedStream
+from assay.model.plans.program import Outcome, Stored
+from assay.model.runs.stream import CountedStream
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size, ValidationInput, ValidationResult
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import EngineError
-from assay.installation import installation
-from assay.model.program import Outcome, Stored
-from assay.model.reference import Answered, Asked
-from assay.repository.reference import answered
+from assay.foundation.errors import EngineError
+from assay.foundation.installation import installation
+from assay.model.clusters.reference import Answered, Asked
+from assay.model.plans.program import Outcome, Stored
+from assay.store.reference import answered
 from assay.workloads.decision_support import DecisionSupport, rows_of, same_value, scale_factor
 from assay.workloads.workload import Size, ValidationInput, ValidationResult
 

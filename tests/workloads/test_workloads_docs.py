@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from assay.model.program import OWN_JOBS, OWN_SPARK
+from assay.model.plans.program import OWN_JOBS, OWN_SPARK
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size
 from paths import ROOT

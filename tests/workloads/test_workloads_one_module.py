@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 import assay.workloads
-from assay.errors import SpecificationError
-from assay.explain.run_detail import replication_of
-from assay.model.program import Outcome, Stored
-from assay.planning.device_space import claims_of
-from assay.planning.estimate import JOB_START_S, expected
-from assay.planning.expansion import expand
-from assay.planning.inputs import kept_by, size_of
-from assay.planning.order import PlannedRun, schedule
-from assay.planning.plan_reader import load_plan
-from assay.planning.schemas import json_schema
-from assay.statistics.factors import circumstances
-from assay.wording.titles import workload_title
+from assay.analysis.run_profile.run_detail import replication_of
+from assay.analysis.statistics.factors import circumstances
+from assay.execution.planning.expansion import expand
+from assay.execution.planning.forecast.device_space import claims_of
+from assay.execution.planning.forecast.estimate import JOB_START_S, expected
+from assay.execution.planning.forecast.inputs import kept_by, size_of
+from assay.execution.planning.order import PlannedRun, schedule
+from assay.execution.planning.plan_files.plan_reader import load_plan
+from assay.execution.planning.plan_files.schemas import json_schema
+from assay.foundation.errors import SpecificationError
+from assay.model.plans.program import Outcome, Stored
+from assay.text.titles import workload_title
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import ValidationInput
 from builders import make_run
@@ -28,10 +28,10 @@ from builders import make_run
 MODULE = '''
 """Reverse: reads lines, sends each to a reduce, and writes it backwards, twice over."""
 
-from assay.model.program import Program
-from assay.workloads.checks import common_checks, equal
-from assay.workloads.hadoop_options import storing
-from assay.workloads.inputs import OUTPUT, generated
+from assay.model.plans.program import Program
+from assay.workloads.common.checks import common_checks, equal
+from assay.workloads.common.hadoop_options import storing
+from assay.workloads.common.inputs import OUTPUT, generated
 from assay.workloads.workload import MAPS, DataFlow, ValidationResult, Option, Workload
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.model.program import Outcome, Stored
+from assay.model.plans.program import Outcome, Stored
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size, ValidationInput, ValidationResult
 

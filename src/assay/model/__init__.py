@@ -1,7 +1,7 @@
 """Frozen values that all rooms share: cluster, layout, plan, run, trace, baseline, price. No I/O, no clock."""
 
-from assay.model.baseline import DEVIATION_MAX, Baseline, CoreSpeed, Measurement
-from assay.model.cluster import (
+from assay.model.clusters.baseline import DEVIATION_MAX, Baseline, CoreSpeed, Measurement
+from assay.model.clusters.cluster import (
     Address,
     Attachment,
     Cluster,
@@ -19,14 +19,15 @@ from assay.model.cluster import (
     Role,
     SparkClient,
 )
-from assay.model.device_model import COAST_FROM, FlashModel, HddModel, usual_flash, usual_hdd
-from assay.model.environment import ClusterFacts, Environment, Hardware, LabFacts, LayoutPlaces, NodeFacts, NodeGroups
-from assay.model.fitness import Advice, Criterion, Fitness, Grade, Reading
-from assay.model.hardware import DeviceOption, HardwareCatalogue, WorkerOption
-from assay.model.imported import SOURCE_ID_LENGTH_MAX, ImportedRun, SkippedItem, foreign_run
-from assay.model.layout import Directories, Layout, StoragePolicy
-from assay.model.layout_code import Beside, LayoutCode, devices_of_code, devices_of_text, devices_text
-from assay.model.plan import (
+from assay.model.clusters.device_model import COAST_FROM, FlashModel, HddModel, usual_flash, usual_hdd
+from assay.model.clusters.hardware import DeviceOption, HardwareCatalogue, WorkerOption
+from assay.model.clusters.host_checks import Advice, Criterion, Fitness, Grade, Reading
+from assay.model.clusters.layout import Directories, Layout, StoragePolicy
+from assay.model.clusters.layout_code import Beside, LayoutCode, devices_of_code, devices_of_text, devices_text
+from assay.model.clusters.price import YEAR_H, Amortisation, Energy, Exchange, LineItem, PriceBook
+from assay.model.clusters.reference import GENERATOR, Answered, Asked, Rows
+from assay.model.clusters.survey import Daemon, Mount, Survey, survey_of
+from assay.model.plans.plan import (
     COMPRESSION,
     CONTAINERS,
     ENGINE_FACTOR,
@@ -48,12 +49,33 @@ from assay.model.plan import (
     Until,
     WorkloadSpec,
 )
-from assay.model.price import YEAR_H, Amortisation, Energy, Exchange, LineItem, PriceBook
-from assay.model.program import OWN_JOBS, OWN_SPARK, Outcome, Program, Stored
-from assay.model.reference import GENERATOR, Answered, Asked, Rows
-from assay.model.requests import request_bytes
-from assay.model.rules import Default, Mistake, Rules, Spread
-from assay.model.run import (
+from assay.model.plans.program import OWN_JOBS, OWN_SPARK, Outcome, Program, Stored
+from assay.model.plans.requests import request_bytes
+from assay.model.plans.rules import Default, Mistake, Rules, Spread
+from assay.model.plans.workload_profile import (
+    BLOCK_BYTES,
+    DEFAULT_CODEC,
+    USUALLY_LEFT,
+    CostProfile,
+    EngineCosts,
+    Learned,
+    StageProfile,
+    Uncertain,
+    WorkloadProfile,
+    shuffle_codec,
+    splits_of,
+)
+from assay.model.runs.environment import (
+    ClusterFacts,
+    Environment,
+    Hardware,
+    LabFacts,
+    LayoutPlaces,
+    NodeFacts,
+    NodeGroups,
+)
+from assay.model.runs.imported import SOURCE_ID_LENGTH_MAX, ImportedRun, SkippedItem, foreign_run
+from assay.model.runs.run import (
     RUN_SCHEMA_VERSION,
     SIMULATED_HIGH_S,
     SIMULATED_LOW_S,
@@ -69,21 +91,7 @@ from assay.model.run import (
     Stage,
     Task,
 )
-from assay.model.spreadsheet import harmless_cell, meant_text
-from assay.model.stream import CountedStream
-from assay.model.survey import Daemon, Mount, Survey, survey_of
-from assay.model.trace import CPU_BUSY, CPU_FREE, Trace
-from assay.model.warning import CodedWarning, WarningCode
-from assay.model.workload_profile import (
-    BLOCK_BYTES,
-    DEFAULT_CODEC,
-    USUALLY_LEFT,
-    CostProfile,
-    EngineCosts,
-    Learned,
-    StageProfile,
-    Uncertain,
-    WorkloadProfile,
-    shuffle_codec,
-    splits_of,
-)
+from assay.model.runs.spreadsheet import harmless_cell, meant_text
+from assay.model.runs.stream import CountedStream
+from assay.model.runs.trace import CPU_BUSY, CPU_FREE, Trace
+from assay.model.runs.warning import CodedWarning, WarningCode

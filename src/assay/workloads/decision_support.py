@@ -14,11 +14,11 @@ from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 
 from assay.model import GENERATOR, Asked, Check, Outcome, Program, Rows
-from assay.workloads.checks import common_checks, equal
-from assay.workloads.decision_queries import queries
-from assay.workloads.hadoop_options import DEFAULT_MAPS, storing
-from assay.workloads.inputs import OUTPUT, Input
-from assay.workloads.spark_options import spark_program
+from assay.workloads.common.checks import common_checks, equal
+from assay.workloads.common.decision_queries import queries
+from assay.workloads.common.hadoop_options import DEFAULT_MAPS, storing
+from assay.workloads.common.inputs import OUTPUT, Input
+from assay.workloads.common.spark_options import spark_program
 from assay.workloads.workload import MAPS, DataFlow, Figure, Option, Size, ValidationInput, ValidationResult, Workload
 
 _ORDER = (14, 2, 9, 20, 6, 17, 18, 8, 21, 13, 3, 22, 16, 4, 11, 15, 1, 10, 19, 5, 7, 12)

@@ -7,12 +7,12 @@ rate of one stream, weighted by bytes. That is the per-stream throughput, not th
 import math
 from collections.abc import Mapping
 
-from assay.errors import FormatError
+from assay.foundation.errors import FormatError
 from assay.model import Check, Outcome, Program
-from assay.workloads.checks import common_checks, equal, read_by_counter, replicas
-from assay.workloads.hadoop_options import storing
-from assay.workloads.inputs import INPUT, Input
-from assay.workloads.testdfsio_output import DfsioResult, parse_dfsio
+from assay.workloads.common.checks import common_checks, equal, read_by_counter, replicas
+from assay.workloads.common.hadoop_options import storing
+from assay.workloads.common.inputs import INPUT, Input
+from assay.workloads.common.testdfsio_output import DfsioResult, parse_dfsio
 from assay.workloads.workload import FILES, DataFlow, Figure, Size, ValidationInput, ValidationResult, Workload
 
 _CLASS = "org.apache.hadoop.fs.TestDFSIO"

@@ -2,8 +2,8 @@
 
 HiBench's enhanced DFSIO set out to tell the whole cluster's rate while enough tasks run. This is a program of assay's
 own: each map leaves the bytes that it really moved in each second of the NameNode's clock, which all maps ask for the
-time; :func:`assay.explain.throughput.gated_aggregate` makes the figure. docs/workloads.md tells how HiBench's
-differs.
+time; :func:`assay.analysis.run_profile.throughput.gated_aggregate` makes the figure. docs/workloads.md tells how
+HiBench's differs.
 """
 
 import statistics
@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from assay.model import Check, CountedStream, Outcome, Program
-from assay.workloads.checks import common_checks, equal, read_by_counter, replicas
+from assay.workloads.common.checks import common_checks, equal, read_by_counter, replicas
+from assay.workloads.common.hadoop_options import own_program, storing
+from assay.workloads.common.inputs import OUTPUT, Input
 from assay.workloads.dfsio import files_of
-from assay.workloads.hadoop_options import own_program, storing
-from assay.workloads.inputs import OUTPUT, Input
 from assay.workloads.workload import (
     FILES,
     PAYLOAD,

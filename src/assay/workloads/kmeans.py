@@ -10,10 +10,10 @@ from functools import partial
 from itertools import pairwise
 
 from assay.model import Check, Outcome, Program
-from assay.workloads.checks import about, common_checks, equal
-from assay.workloads.hadoop_options import generator, own_program, reducing
-from assay.workloads.inputs import OUTPUT, Input, generated
-from assay.workloads.spark_options import partitions, spark_program
+from assay.workloads.common.checks import about, common_checks, equal
+from assay.workloads.common.hadoop_options import generator, own_program, reducing
+from assay.workloads.common.inputs import OUTPUT, Input, generated
+from assay.workloads.common.spark_options import partitions, spark_program
 from assay.workloads.workload import (
     INPUT_BYTES,
     ITERATIONS,

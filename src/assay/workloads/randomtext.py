@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from functools import partial
 
 from assay.model import Check, Outcome, Program
-from assay.workloads.checks import about, common_checks, could_not_run, equal, replicas
-from assay.workloads.hadoop_options import DEFAULT_MAPS, storing
-from assay.workloads.inputs import OUTPUT, Input, generated
-from assay.workloads.spark_options import partitions, spark_program
+from assay.workloads.common.checks import about, common_checks, could_not_run, equal, replicas
+from assay.workloads.common.hadoop_options import DEFAULT_MAPS, storing
+from assay.workloads.common.inputs import OUTPUT, Input, generated
+from assay.workloads.common.spark_options import partitions, spark_program
 from assay.workloads.workload import (
     INPUT_BYTES,
     MAPS,

@@ -8,9 +8,9 @@ disks.
 from collections.abc import Mapping
 
 from assay.model import Outcome, Program
-from assay.workloads.checks import common_checks, equal, nothing_written
-from assay.workloads.hadoop_options import DEFAULT_MAPS, generating, own_program, reducing
-from assay.workloads.spark_options import partitions, spark_program
+from assay.workloads.common.checks import common_checks, equal, nothing_written
+from assay.workloads.common.hadoop_options import DEFAULT_MAPS, generating, own_program, reducing
+from assay.workloads.common.spark_options import partitions, spark_program
 from assay.workloads.workload import (
     MAPS,
     PAYLOAD,

@@ -7,11 +7,11 @@ number of words that the maps emitted.
 from collections.abc import Mapping
 
 from assay.model import Check, Outcome, Program
-from assay.workloads.checks import about, common_checks, equal
-from assay.workloads.hadoop_options import reducing, storing
-from assay.workloads.inputs import OUTPUT, Input
+from assay.workloads.common.checks import about, common_checks, equal
+from assay.workloads.common.hadoop_options import reducing, storing
+from assay.workloads.common.inputs import OUTPUT, Input
+from assay.workloads.common.spark_options import partitions, spark_program
 from assay.workloads.randomtext import TEXT_LINES, text_input
-from assay.workloads.spark_options import partitions, spark_program
 from assay.workloads.workload import (
     INPUT_BYTES,
     MAPS,

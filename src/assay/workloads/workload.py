@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, Self
 
 from assay.model import Answered, Asked, Check, CountedStream, Outcome, Program, Stored, Task
-from assay.model.engine_values import block_size_bytes
-from assay.workloads.inputs import Input
+from assay.model.plans.engine_values import block_size_bytes
+from assay.workloads.common.inputs import Input
 
 _COUNTS = ("files", "maps", "reduces", "iterations", "clusters", "seed")
 

@@ -9,15 +9,15 @@ from enum import StrEnum
 
 import numpy as np
 
-from assay.campaign.plan_texts import plan_texts
+from assay.analysis.statistics import RunTable, usable
+from assay.execution.campaign.plan_texts import plan_texts
 from assay.model import WORKERS_FACTOR
-from assay.questions.cluster_facts import facts_of_places
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import BUYER_QUESTIONS, CHEAPEST, BuyerQuestion, levels_of_factor
 from assay.questions.decisions.values import Decision, DecisionRequest
-from assay.questions.runs import selected
-from assay.repository import Repository
-from assay.statistics import RunTable, usable
+from assay.questions.runs.cluster_facts import facts_of_places
+from assay.questions.runs.runs import selected
+from assay.store import Repository
 
 
 class Obstacle(StrEnum):

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.compare.device_classes import DEVICE_CLASS, with_device_class
-from assay.compare.matched import session_spread
+from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, with_device_class
+from assay.analysis.comparison.matched import session_spread
+from assay.analysis.outliers.flagging import odd_times
+from assay.analysis.statistics import ABSENT, RunTable, usable
 from assay.model import LAYOUT_FACTOR
-from assay.quality.flagging import odd_times
-from assay.questions.cluster_facts import facts_of_places
 from assay.questions.decisions.buyer import CHEAPEST, STORAGE, question_named, varied
 from assay.questions.decisions.caveats import in_order
 from assay.questions.decisions.costs import run_costs
@@ -20,10 +20,10 @@ from assay.questions.decisions.decide import decide
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.sentences import headline
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
-from assay.questions.runs import selected
-from assay.repository import Repository
-from assay.statistics import ABSENT, RunTable, usable
-from assay.wording import plural
+from assay.questions.runs.cluster_facts import facts_of_places
+from assay.questions.runs.runs import selected
+from assay.store import Repository
+from assay.text import plural
 
 
 def decisions_of(repository: Repository, table: RunTable, request: DecisionRequest) -> tuple[Decision, ...]:

@@ -9,11 +9,11 @@ from typing import Final
 
 import numpy as np
 
-from assay.compare.derived_factors import with_factors
-from assay.compare.disk_counts import DISKS
-from assay.engines.rules_catalogue import all_rules
+from assay.analysis.comparison.factors.derived_factors import with_factors
+from assay.analysis.comparison.factors.disk_counts import DISKS
+from assay.analysis.statistics import ABSENT, RunTable
+from assay.execution.engines.rules_catalogue import all_rules
 from assay.model import CONTAINERS, LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR
-from assay.statistics import ABSENT, RunTable
 
 STORAGE: Final = "storage"
 CHEAPEST: Final = "cheapest"

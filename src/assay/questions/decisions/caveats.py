@@ -5,12 +5,12 @@ In: a decision and the runs behind it. Out: caveats in the order of :class:`~.va
 
 from collections.abc import Iterator, Sequence
 
-from assay.compare.matched import MatchedSets
+from assay.analysis.comparison.matched import MatchedSets
+from assay.analysis.statistics import ALPHA, InferenceScope, Ints, RunTable, counts_by, smallest_reachable_p
 from assay.model import Origin, RunStatus
 from assay.questions.decisions.costs import RunCosts
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
-from assay.statistics import ALPHA, InferenceScope, Ints, RunTable, counts_by, smallest_reachable_p
-from assay.wording import joined, plural, scale_text, workload_title
+from assay.text import joined, plural, scale_text, workload_title
 
 _ORDER = {kind: number for number, kind in enumerate(CaveatKind)}
 RUNS_COMFORTABLE = 5

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.cost.parts import counts_from_facts
-from assay.cost.prices import run_price
-from assay.errors import SpecificationError
+from assay.analysis.cost.parts import counts_from_facts
+from assay.analysis.cost.prices import run_price
+from assay.analysis.statistics import Floats, RunTable, first_rows, groups_by
+from assay.foundation.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, YEAR_H, PriceBook
-from assay.questions.cluster_facts import PlaceFacts
-from assay.statistics import Floats, RunTable, first_rows, groups_by
+from assay.questions.runs.cluster_facts import PlaceFacts
 
 _PRICED_BY = ("cluster", LAYOUT_FACTOR, "network")
 """Columns that tell hardware apart. Other factors, such as block sizes, cost nothing."""

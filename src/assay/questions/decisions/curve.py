@@ -5,12 +5,12 @@ In: a decision whose options are numbers. Out: a :class:`Curve`, or None for few
 
 from dataclasses import dataclass
 
-from assay.compare.disk_counts import DISKS
-from assay.compare.scalability import ScalabilityLaw, fit_law
+from assay.analysis.comparison.factors.disk_counts import DISKS
+from assay.analysis.comparison.factors.scalability import ScalabilityLaw, fit_law
 from assay.model import WORKERS_FACTOR
 from assay.questions.decisions.buyer import parallelism_factors
 from assay.questions.decisions.values import Decision
-from assay.wording import format_interval, format_ratio
+from assay.text import format_interval, format_ratio
 
 LEVELS_MIN = 3
 EXTRAPOLATION_MAX = 2.0

@@ -4,7 +4,7 @@ In: a table of runs and a :class:`DecisionRequest`. Out: one :class:`Decision` f
 group of options, the one with most runs first.
 
 - *Runs*: every valid run counts. Outlier flags exclude nothing; a verdict that changes without them gets a caveat.
-- *Estimate*: one per workload and option (``compare/option_estimates.py``).
+- *Estimate*: one per workload and option (``analysis/comparison/option_estimates.py``).
 - *Headline*: see ``headline.py``.
 - *Errors*: Holm's correction over every time estimate against the baseline in one decision, and separately over every
   cost estimate, so that a price book never changes a verdict about time (S. Holm, Scand. J. Stat. 6, 1979).
@@ -16,12 +16,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.compare.derived_factors import with_factors
-from assay.compare.device_classes import DEVICE_CLASS, DeviceClass, device_class_of
-from assay.compare.matched import COUNTED, STRATA, combined_or_named, match, session_spread
-from assay.compare.option_estimates import OptionEstimates
-from assay.compare.sessions import session_warnings
-from assay.errors import SpecificationError, did_you_mean
+from assay.analysis.comparison.factors.derived_factors import with_factors
+from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, DeviceClass, device_class_of
+from assay.analysis.comparison.matched import COUNTED, STRATA, combined_or_named, match, session_spread
+from assay.analysis.comparison.option_estimates import OptionEstimates
+from assay.analysis.comparison.sessions import session_warnings
+from assay.analysis.statistics import RunTable, hard_disk_layouts, require_factor, usable
+from assay.analysis.statistics.sessions import SessionSpread
+from assay.foundation.errors import SpecificationError, did_you_mean
 from assay.model import LAYOUT_FACTOR
 from assay.questions.decisions.caveats import caveats_of, in_order
 from assay.questions.decisions.cheapest import cheapest_of
@@ -29,9 +31,7 @@ from assay.questions.decisions.costs import RunCosts
 from assay.questions.decisions.further_runs import further_runs
 from assay.questions.decisions.headline import Row, headline_of
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
-from assay.statistics import RunTable, hard_disk_layouts, require_factor, usable
-from assay.statistics.sessions import SessionSpread
-from assay.wording import capitalised
+from assay.text import capitalised
 
 
 def decide(

@@ -1,13 +1,13 @@
 """The rows of a decision's chart: each option over all shared workloads, then the leading option on each workload.
 
-In: a decision. Out: named rows for ``charts/speedups.py``.
+In: a decision. Out: named rows for ``interfaces/charts/speedups.py``.
 """
 
 from dataclasses import dataclass
 
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.values import Decision, TimeRatio
-from assay.wording import capitalised, plural, workload_title
+from assay.text import capitalised, plural, workload_title
 
 OPTIONS_SHOWN = 6
 """Maximum number of options in the chart."""

@@ -22,12 +22,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.compare.matched import SETS_MIN
-from assay.compare.option_estimates import OptionEstimates, PairEstimate
+from assay.analysis.comparison.matched import SETS_MIN
+from assay.analysis.comparison.option_estimates import OptionEstimates, PairEstimate
+from assay.analysis.statistics import ABSENT, ALPHA, RUNS_MIN, InferenceScope, Ints, Verdict, satterthwaite
 from assay.model import Origin
 from assay.questions.decisions.headline import Row
 from assay.questions.decisions.values import Aim, Decision, FurtherRuns
-from assay.statistics import ABSENT, ALPHA, RUNS_MIN, InferenceScope, Ints, Verdict, satterthwaite
 
 PROPOSALS_MAX = 3
 FURTHER_MAX = 20

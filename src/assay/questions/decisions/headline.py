@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.compare.matched import combine
-from assay.compare.option_estimates import OptionEstimates, PairEstimate
+from assay.analysis.comparison.matched import combine
+from assay.analysis.comparison.option_estimates import OptionEstimates, PairEstimate
+from assay.analysis.statistics import ALPHA, Estimate, InferenceScope, Verdict, holm_where_known, verdict_of
 from assay.questions.decisions.values import CostRatio, CostVerdict, OptionResult, TimeRatio, WorkloadResult
-from assay.statistics import ALPHA, Estimate, InferenceScope, Verdict, holm_where_known, verdict_of
 from assay.workloads.catalogue import generates_input
 
 _SCOPES = (

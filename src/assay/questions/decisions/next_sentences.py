@@ -3,7 +3,7 @@
 from assay.model import LAYOUT_FACTOR
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.values import Aim, Decision, FurtherRuns
-from assay.wording import format_ratio, joined, plural, workload_title
+from assay.text import format_ratio, joined, plural, workload_title
 
 CLUSTERS_NAMED = 3
 """Maximum number of clusters named in a sentence."""

@@ -1,9 +1,9 @@
 """Options of a decision in words: ``2 SSDs per worker (SS2)``, ``InfiniBand``, ``24 map slots per worker``."""
 
-from assay.compare.device_classes import DEVICE_CLASS, DeviceClass
-from assay.compare.disk_counts import DISKS
+from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, DeviceClass
+from assay.analysis.comparison.factors.disk_counts import DISKS
 from assay.model import CONTAINERS, LAYOUT_FACTOR, MAP_SLOTS, WORKERS_FACTOR
-from assay.wording import column_title, level_text, meanings, plural
+from assay.text import column_title, level_text, meanings, plural
 
 _CLASSES = {
     DeviceClass.HARD_DISKS: "hard disks",

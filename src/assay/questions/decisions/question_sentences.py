@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from assay.analysis.statistics import Verdict
 from assay.questions.decisions.answers import Obstacle, QuestionAnswer, Unanswered
 from assay.questions.decisions.buyer import CHEAPEST
 from assay.questions.decisions.next_sentences import next_sentences
@@ -16,8 +17,7 @@ from assay.questions.decisions.sentences import (
     headline,
 )
 from assay.questions.decisions.values import Decision
-from assay.statistics import Verdict
-from assay.wording import joined, plural
+from assay.text import joined, plural
 
 COSTS_NAMED = 2
 """Maximum number of options whose costs are named as evidence, the lowest first."""

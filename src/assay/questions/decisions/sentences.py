@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass
 
-from assay.compare.device_classes import DEVICE_CLASS
-from assay.compare.disk_counts import DISKS
+from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
+from assay.analysis.comparison.factors.disk_counts import DISKS
+from assay.analysis.comparison.verdict_text import evidence_text, groups_and_runs, verdict_text
+from assay.analysis.statistics import Verdict
 from assay.model import CONTAINERS, LAYOUT_FACTOR, MAP_SLOTS, WORKERS_FACTOR, Origin
 from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.next_sentences import next_sentences
 from assay.questions.decisions.option_words import option_text, option_verb
 from assay.questions.decisions.values import CostRatio, CostVerdict, Decision, OptionResult, TimeRatio, WorkloadResult
-from assay.statistics import Verdict
-from assay.wording import capitalised, column_title, format_interval, format_ratio, joined, plural, workload_title
-from assay.wording.verdicts import evidence_text, groups_and_runs, verdict_text
+from assay.text import capitalised, column_title, format_interval, format_ratio, joined, plural, workload_title
 
 OPTIONS_NAMED = 3
 """Maximum number of options named in a headline without a faster one."""

@@ -9,8 +9,8 @@ cheaper.
 from dataclasses import dataclass
 from enum import StrEnum
 
+from assay.analysis.statistics import MARGIN, InferenceScope, Verdict
 from assay.model import PriceBook
-from assay.statistics import MARGIN, InferenceScope, Verdict
 
 
 class CaveatKind(StrEnum):

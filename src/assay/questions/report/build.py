@@ -10,25 +10,24 @@ from datetime import UTC, datetime
 from functools import partial
 
 from assay import __version__
-from assay.campaign.plan_texts import plan_texts
-from assay.compare.device_classes import DEVICE_CLASS
-from assay.compare.matched import session_spread
-from assay.compare.threats import threats
-from assay.errors import SpecificationError
+from assay.analysis.comparison.details.threats import threats
+from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
+from assay.analysis.comparison.matched import session_spread
+from assay.analysis.statistics import RunTable, counts_by, first_rows, groups_by, usable
+from assay.execution.campaign.plan_texts import plan_texts
+from assay.execution.planning.plan_files.changed_plan import parse_changes
+from assay.foundation.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, CodedWarning, Origin, PriceBook
-from assay.planning.altered import parse_changes
+from assay.questions.comparisons.findings import findings_view
+from assay.questions.costs.cost_effectiveness import PlaneOptions, cost_planes
+from assay.questions.costs.job_cost import CostView, cost_view
 from assay.questions.decisions.answers import answer_questions
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import CHEAPEST
 from assay.questions.decisions.costs import YEARS
 from assay.questions.decisions.question_sentences import QuestionView, view_of
 from assay.questions.decisions.values import Decision, DecisionRequest
-from assay.questions.findings import findings_view
-from assay.questions.flags import flags_in
-from assay.questions.hardware import hardware_of
-from assay.questions.hosts import checked_hosts
-from assay.questions.job_cost import CostView, cost_view
-from assay.questions.planes import PlaneOptions, cost_planes
+from assay.questions.forecasts.whatif import WhatIf, WhatIfQuestion, what_if
 from assay.questions.report.configurations import COMPARISONS_MAX, configuration_details, count_comparisons
 from assay.questions.report.groups import group_details
 from assay.questions.report.method import method_facts
@@ -36,11 +35,12 @@ from assay.questions.report.provenance import provenance_of
 from assay.questions.report.request import DetailLevel, ReportRequest
 from assay.questions.report.selection import present_levels, runs_of_decision, with_factor
 from assay.questions.report.values import ConfigurationDetails, GroupDetails, Report, RunCosts
-from assay.questions.whatif import WhatIf, WhatIfQuestion, what_if
-from assay.questions.whole_run import examples_of, whole_run, with_figures
-from assay.repository import Repository
-from assay.repository.package import imports_of
-from assay.statistics import RunTable, counts_by, first_rows, groups_by, usable
+from assay.questions.runs.hardware import hardware_of
+from assay.questions.runs.hosts import checked_hosts
+from assay.questions.runs.whole_run import examples_of, whole_run, with_figures
+from assay.questions.trust.flags import flags_in
+from assay.store import Repository
+from assay.store.exchange.package import imports_of
 
 
 def report_of(repository: Repository, table: RunTable, request: ReportRequest, book: PriceBook | None = None) -> Report:

@@ -4,14 +4,14 @@ In: a repository and the runs of a report. Out: the expected time of each measur
 of ``assay explain``; figures 5 to 7 of BSC's study ask the same of its cluster.
 """
 
-from assay.errors import SpecificationError
+from assay.analysis.statistics import RunTable, counts_by
+from assay.estimation.prediction.explaining import cells
+from assay.foundation.errors import SpecificationError
 from assay.model import CONTAINERS, LAYOUT_FACTOR, MAP_SLOTS, NETWORK_FACTOR
-from assay.predict.explaining import cells
-from assay.questions.learned import learned
+from assay.questions.forecasts.model_cache import learned
 from assay.questions.report.values import CombinedTimes
-from assay.questions.runs import levels_in, selected
-from assay.repository import Repository
-from assay.statistics import RunTable, counts_by
+from assay.questions.runs.runs import levels_in, selected
+from assay.store import Repository
 
 WORKLOADS_MAX = 3
 """Maximum number of workloads."""

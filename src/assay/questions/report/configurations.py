@@ -6,20 +6,20 @@ charts is bounded, so that a report stays short whatever a repository holds.
 
 from collections.abc import Callable, Sequence
 
-from assay.compare.comparison import compare
-from assay.compare.matched import match, pairs_with
-from assay.explain.phases import occupancy
-from assay.explain.profile import Profile, profile
-from assay.explain.stage_tables import stage_sums_table, stages_table
-from assay.explain.tasks import timeline
-from assay.explain.traffic import disk_traffic, grid_step_s
+from assay.analysis.comparison.comparison import compare
+from assay.analysis.comparison.matched import match, pairs_with
+from assay.analysis.run_profile.phases import occupancy
+from assay.analysis.run_profile.profile import Profile, profile
+from assay.analysis.run_profile.tables.stage_tables import stage_sums_table, stages_table
+from assay.analysis.run_profile.tasks import timeline
+from assay.analysis.run_profile.traffic import disk_traffic, grid_step_s
+from assay.analysis.statistics import RunTable
 from assay.model import Run, Trace
 from assay.questions.decisions.values import Decision
-from assay.questions.limits import limits_of_seen
 from assay.questions.report.selection import runs_of_decision
 from assay.questions.report.values import ConfigurationDetails, RunTraffic, RunView, WorkloadSection
-from assay.questions.whole_run import WholeRun
-from assay.statistics import RunTable
+from assay.questions.runs.limits import limits_of_seen
+from assay.questions.runs.whole_run import WholeRun
 
 COMPARISONS_MAX = 40
 """Maximum number of comparisons that are shown configuration by configuration."""

@@ -5,18 +5,18 @@ In: a table of runs and the decisions on it. Out: :class:`GroupDetails`, and the
 
 from collections.abc import Sequence
 
-from assay.compare.joint import network_of
+from assay.analysis.comparison.joint import network_of
+from assay.analysis.statistics import RunTable
+from assay.analysis.statistics.sessions import SessionSpread
 from assay.model import CodedWarning
+from assay.questions.comparisons.speedup import speedup_view
+from assay.questions.comparisons.speedup_tables import tables_of
 from assay.questions.decisions.values import Decision
 from assay.questions.report.combinations import combined_times
 from assay.questions.report.selection import runs_of_decision
 from assay.questions.report.values import DecisionGroups, GroupDetails
-from assay.questions.speedup import speedup_view
-from assay.questions.speedup_tables import tables_of
-from assay.repository import Repository
-from assay.statistics import RunTable
-from assay.statistics.sessions import SessionSpread
-from assay.wording import workload_title
+from assay.store import Repository
+from assay.text import workload_title
 
 
 def group_details(

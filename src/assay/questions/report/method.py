@@ -9,13 +9,13 @@ from statistics import median
 
 import numpy as np
 
+from assay.analysis.statistics import RunTable, counts_by
 from assay.model import Origin, Run
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.values import Decision
 from assay.questions.report.request import Fact
 from assay.questions.report.selection import present_levels
-from assay.statistics import RunTable, counts_by
-from assay.wording import joined, plural, scale_text
+from assay.text import joined, plural, scale_text
 
 NAMES_MAX = 6
 """Maximum number of plans, clusters or engines that one fact names."""

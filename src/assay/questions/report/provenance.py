@@ -8,15 +8,15 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from assay.campaign.plan_texts import PlanText
+from assay.analysis.statistics import RunTable
+from assay.execution.campaign.plan_texts import PlanText
 from assay.model import NodeFacts, Run
-from assay.questions.hosts import CheckedCluster
 from assay.questions.report.request import DetailLevel, Fact, ReportRequest
 from assay.questions.report.selection import present_levels
 from assay.questions.report.values import LeveledFactor, Provenance
-from assay.repository.imports import ImportFacts
-from assay.statistics import RunTable
-from assay.wording import size
+from assay.questions.runs.hosts import CheckedCluster
+from assay.store.exchange.imports import ImportFacts
+from assay.text import size
 
 NAMES_MAX = 8
 """Maximum number of campaigns and of files of an import that are named."""

@@ -5,10 +5,10 @@ In: a table of runs and a decision. Out: the runs of its options, origin and lab
 
 import numpy as np
 
-from assay.compare.derived_factors import with_factors
-from assay.compare.matched import combined_or_named
+from assay.analysis.comparison.factors.derived_factors import with_factors
+from assay.analysis.comparison.matched import combined_or_named
+from assay.analysis.statistics import ABSENT, RunTable
 from assay.questions.decisions.values import Decision
-from assay.statistics import ABSENT, RunTable
 
 
 def with_factor(table: RunTable, factor: str) -> RunTable:

@@ -5,33 +5,33 @@ Sections refer to a decision by its position in :attr:`Report.decisions`, and us
 
 from dataclasses import dataclass
 
-from assay.campaign.plan_texts import PlanText
-from assay.compare.joint import LevelNetwork
-from assay.compare.result import SpeedupResult
-from assay.compare.summary import LevelSummary
-from assay.compare.threats import Threat
-from assay.explain.devices import Purpose
-from assay.explain.limits import Limits
-from assay.explain.phases import Occupancy, rank
-from assay.explain.profile import Profile
-from assay.explain.reasons import SideSeen, reasons
-from assay.explain.run_detail import RunDetail
-from assay.explain.tasks import Timeline
-from assay.explain.traffic import TrafficSeries
+from assay.analysis.comparison.details.summary import LevelSummary
+from assay.analysis.comparison.details.threats import Threat
+from assay.analysis.comparison.joint import LevelNetwork
+from assay.analysis.comparison.result import SpeedupResult
+from assay.analysis.run_profile.devices import Purpose
+from assay.analysis.run_profile.limits import Limits
+from assay.analysis.run_profile.phases import Occupancy, rank
+from assay.analysis.run_profile.profile import Profile
+from assay.analysis.run_profile.reasons import SideSeen, reasons
+from assay.analysis.run_profile.run_detail import RunDetail
+from assay.analysis.run_profile.tasks import Timeline
+from assay.analysis.run_profile.traffic import TrafficSeries
+from assay.estimation.prediction.explaining import Cell
+from assay.execution.campaign.plan_texts import PlanText
 from assay.model import CodedWarning, Origin, Run
-from assay.predict.explaining import Cell
+from assay.questions.comparisons.findings import FindingsView
+from assay.questions.comparisons.speedup_tables import TextTable as SpeedupTable
+from assay.questions.costs.cost_effectiveness import PlaneView
+from assay.questions.costs.job_cost import CostView
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.question_sentences import QuestionView
 from assay.questions.decisions.values import Decision
-from assay.questions.findings import FindingsView
-from assay.questions.hardware import HardwareView
-from assay.questions.hosts import CheckedCluster
-from assay.questions.job_cost import CostView
-from assay.questions.planes import PlaneView
+from assay.questions.forecasts.whatif import WhatIf
 from assay.questions.report.request import Fact, ReportRequest
-from assay.questions.speedup_tables import TextTable as SpeedupTable
-from assay.questions.whatif import WhatIf
-from assay.wording import TextTable, workload_title
+from assay.questions.runs.hardware import HardwareView
+from assay.questions.runs.hosts import CheckedCluster
+from assay.text import TextTable, workload_title
 
 
 @dataclass(frozen=True, slots=True)

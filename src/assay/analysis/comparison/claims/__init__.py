@@ -1,0 +1,1 @@
+"""Judge published claims on matched groups."""

@@ -1,0 +1,123 @@
+"""Compare one level of a factor with another, in each matched group by itself, from whole runs.
+
+In: runs. Out: one :class:`~assay.analysis.comparison.result.SpeedupResult` for each matched group and each candidate
+level, with what only its runs tell. The ratio is baseline time / candidate time, as a ratio of geometric means. Only
+valid runs count. Runs are paired where the plan's blocks pair completely and are at least
+:data:`~assay.analysis.comparison.matched.PAIRS_MIN`: two runs of one block saw the same machine at the same time, but
+few pairs leave few degrees of freedom.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from assay.analysis.comparison.details.differences import cpu_warnings, environment_warnings, host_facts
+from assay.analysis.comparison.details.run_sets import RunSet, run_sets
+from assay.analysis.comparison.details.summary import summarise_level
+from assay.analysis.comparison.matched import FAILED, INVALID, WARM, LogMean, log_mean, over_blocks, pairs
+from assay.analysis.comparison.result import Exclusion, RunComparison, SpeedupResult, result_of, with_verdicts
+from assay.analysis.comparison.sessions import session_warnings
+from assay.analysis.comparison.significance import rank_test
+from assay.analysis.statistics import Means, means_by, offsets_of
+from assay.analysis.statistics.sessions import SideSessions
+from assay.model import Run
+
+WELCH = "Welch's t on log run times"
+_EXCLUSIONS = {Exclusion.INVALID: INVALID, Exclusion.FAILED: FAILED, Exclusion.WARM: WARM}
+
+
+def log_ratio(
+    baseline: Sequence[Run], candidate: Sequence[Run], sessions: tuple[SideSessions, SideSessions] | None = None
+) -> LogMean | None:
+    """Return the log of baseline time / candidate time in one matched group; None where a side has no run.
+
+    Runs are paired where each has its counterpart in its block, or in its block and repetition. ``sessions``: how the
+    runs of each side are spread over sessions.
+    """
+    if not baseline or not candidate:
+        return None
+    runs, n = (*baseline, *candidate), len(baseline)
+    logs, off = np.log([run.duration_s for run in runs]), offsets_of(runs, sides=2)
+
+    def means(keys: Sequence[Hashable]) -> tuple[Means, Means]:
+        numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+        of_run = np.array([numbers[key] for key in keys])
+        sides = (slice(None, n), slice(n, None))
+        b, c = (means_by(logs[rows], of_run[rows], len(numbers), off[rows]) for rows in sides)
+        return b, c
+
+    for keys in (
+        [(run.campaign_id, run.block) for run in runs],
+        [(run.campaign_id, run.block, run.repetition) for run in runs],
+    ):
+        paired = over_blocks(*means(keys))
+        if paired is not None:
+            return paired
+    b, c = means([0] * len(runs))
+    if sessions:
+        b, c = replace(b, sessions=sessions[0]), replace(c, sessions=sessions[1])
+    mean = log_mean(pairs(b, c, np.zeros(0, dtype=np.int64)))
+    return None if mean is None else replace(mean, method=WELCH)
+
+
+def _result(matched: RunSet, factor: str, baseline: str, candidate: str) -> SpeedupResult:
+    """Return the result of one matched group, before correction."""
+    runs = matched.levels.get(baseline, ()), matched.levels[candidate]
+    summaries = summarise_level(matched, baseline), summarise_level(matched, candidate)
+    both = all(runs)
+    mean = log_ratio(*runs, (matched.sessions[baseline], matched.sessions[candidate]) if both else None)
+    warnings = (*matched.warnings, *session_warnings([mean]), *cpu_warnings([*runs[0], *runs[1]]))
+    hosts = [host_facts((run.recorded for run in of_side), factor) for of_side in runs]
+    excluded = sum((matched.left_out.get(level, Counter()) for level in (baseline, candidate)), Counter[int]())
+    example = matched.example
+    return result_of(
+        mean,
+        method=WELCH,
+        factor=factor,
+        baseline=baseline,
+        candidate=candidate,
+        by="workload",
+        group=matched.workload,
+        context=matched.context,
+        origin=example.origin.value,
+        lab_scale=None if example.lab_scale is None else str(example.lab_scale),
+        groups=int(both),
+        runs_baseline=len(runs[0]),
+        runs_candidate=len(runs[1]),
+        excluded={reason: excluded[why] for reason, why in _EXCLUSIONS.items()},
+        warnings=(*warnings, *environment_warnings(*hosts)),
+        runs=RunComparison(
+            baseline=summaries[0],
+            candidate=summaries[1],
+            rank_test=rank_test(summaries[0].durations_s, summaries[1].durations_s) if both else None,
+        ),
+    )
+
+
+def compare(runs: Sequence[Run], *, factor: str, baseline: str) -> list[SpeedupResult]:
+    """Compare every other level of ``factor`` with ``baseline``, in each matched group.
+
+    Results without a run on a side come last, with the verdict "not compared".
+    """
+    results = [
+        _result(matched, factor, baseline, level)
+        for matched in run_sets(runs, factor)
+        for level in matched.levels
+        if level != baseline
+    ]
+    return sorted(with_verdicts(results), key=lambda result: result.ratio is None)
+
+
+def compare_sets(groups: Sequence[RunSet], factor: str, baseline: str) -> list[SpeedupResult]:
+    """Compare the levels of matched groups that are made already, where both sides have a run."""
+    return with_verdicts(
+        [
+            _result(matched, factor, baseline, level)
+            for matched in groups
+            if matched.levels.get(baseline)
+            for level, runs in matched.levels.items()
+            if level != baseline and runs
+        ]
+    )

@@ -1,0 +1,1 @@
+"""Describe what differs between the sides of a comparison."""

@@ -1,0 +1,44 @@
+"""Which two runs to look at closely when one level of a factor is faster than another, and somebody asks why.
+
+In: a table of runs, a factor, two of its levels, and which rows were observed closely. Out: one row of each level, the
+two equal in every other factor. Of the matched sets (:mod:`assay.analysis.comparison.matched`) the one is taken that
+was observed on both sides, else any; of those the one with most repetitions on its poorer side, then the one whose
+ratio is nearest to the mean of all: a typical set, not the most striking.
+"""
+
+import numpy as np
+
+from assay.analysis.comparison.matched import match, pairs, side
+from assay.analysis.statistics import ABSENT, Ints, Mask, RunTable, require_factor
+
+_REPETITIONS_MAX = 5
+"""More repetitions than this on both sides make a set no better to look at."""
+
+
+def example_pair(table: RunTable, factor: str, baseline: str, candidate: str, observed: Mask) -> tuple[int, int] | None:
+    """Return a row with ``baseline`` and one with ``candidate`` to compare; None when no two runs match.
+
+    ``observed``: for each row of the table, whether more than its time is known.
+    """
+    column, matched = require_factor(table, factor), match(table, factor)
+    codes = column.code(baseline), column.code(candidate)
+    if ABSENT in codes or min(codes) < 0:
+        return None
+    found = pairs(side(matched, codes[0]), side(matched, codes[1]), matched.deployment)
+    if not len(found.sets):
+        return None
+
+    def rows(code: int) -> tuple[Ints, Ints]:
+        span = slice(int(matched.starts[code]), int(matched.starts[code + 1]))
+        return matched.positions[span], matched.sets.of_row[span]
+
+    sides = [rows(code) for code in codes]
+    seen = [np.bincount(sets[observed[at]], minlength=matched.sets.count)[found.sets] > 0 for at, sets in sides]
+    repetitions = np.minimum(np.minimum(*found.n), _REPETITIONS_MAX)
+    distance = np.abs(found.log_ratio - found.log_ratio.mean())
+    best = int(found.sets[np.lexsort((distance, -repetitions, ~(seen[0] & seen[1])))[0]])
+    chosen = []
+    for at, sets in sides:
+        own = at[sets == best]
+        chosen.append(int(own[np.argmax(observed[own])]))
+    return chosen[0], chosen[1]

@@ -1,0 +1,153 @@
+"""The matched groups of some runs, each with its whole runs.
+
+In: runs and a factor. Out: one :class:`RunSet` for each matched group, with the runs that count by level, the number of
+those that do not, and warnings about caches. Groups and reasons are those of ``matched.py``.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.comparison.matched import COUNTED, WARM, MatchedSets, match
+from assay.analysis.statistics import ABSENT, FOLLOWING, RESERVED, RunTable, coded, in_order, level_of, table_of
+from assay.analysis.statistics.sessions import SideSessions, side_sessions
+from assay.model import ENGINE_FACTOR, LAYOUT_FACTOR, CodedWarning, Run, WarningCode
+
+_NEVER_ABSENT = ("data_bytes", "lab_scale")
+"""Columns that distinguish runs also by their absence."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSet:
+    """One matched group: runs that are equal in everything but the factor."""
+
+    workload: str
+    context: str
+    """What distinguishes this group from others of its workload (``dfs.blocksize=64MB``); empty for the only one."""
+    levels: dict[str, tuple[Run, ...]]
+    """The runs that count by level, in the order in which they ran; empty for a level of which no run counts."""
+    left_out: dict[str, Counter[int]]
+    """Number of runs that do not count, by level and by position in ``matched.REASONS``."""
+    warnings: tuple[CodedWarning, ...]
+    sessions: Mapping[str, SideSessions]
+    """How the runs that count are spread over sessions, by level."""
+    example: Run
+    """Any run of the group, also one that does not count: all of them share its settings."""
+
+
+def run_sets(runs: Sequence[Run], factor: str) -> list[RunSet]:
+    """Return the matched groups for ``factor``, workloads in the order in which they first ran."""
+    ordered = sorted((run for run in runs if level_of(run, factor) is not None), key=in_order)
+    if not ordered:
+        return []
+    name = factor if factor in (LAYOUT_FACTOR, ENGINE_FACTOR) or factor not in RESERVED else f"level:{factor}"
+    plain = table_of(ordered)
+    levels = coded([level_of(run, factor) for run in ordered])
+    table = RunTable(plain.rows, {**plain.columns, name: levels}, plain.values)
+    return sets_of(match(table, name), ordered)
+
+
+def sets_of(matched: MatchedSets, runs: Sequence[Run] | Mapping[int, Run]) -> list[RunSet]:
+    """Return matched groups with their whole runs; ``runs``: by row of the table, those of the wanted groups."""
+    rows_of_group: dict[int, list[int]] = {}
+    for row in sorted(runs) if isinstance(runs, Mapping) else range(len(runs)):
+        rows_of_group.setdefault(int(matched.groups.of_row[row]), []).append(row)
+    of_workload: dict[str, list[list[int]]] = {}
+    for rows in rows_of_group.values():
+        of_workload.setdefault(runs[rows[0]].workload, []).append(rows)
+    return [
+        _run_set(matched, runs, rows, context)
+        for groups in of_workload.values()
+        for rows, context in zip(groups, _contexts(matched, [rows[0] for rows in groups]), strict=True)
+    ]
+
+
+def _run_set(
+    matched: MatchedSets, runs: Sequence[Run] | Mapping[int, Run], rows: Sequence[int], context: str
+) -> RunSet:
+    example = runs[rows[0]]
+    column = matched.table.columns[matched.factor]
+    levels: dict[str, list[Run]] = {}
+    left_out: dict[str, Counter[int]] = {}
+    for row in rows:
+        if column.codes[row] == ABSENT:
+            continue
+        level, why = column.levels[column.codes[row]], int(matched.why[row])
+        counted = levels.setdefault(level, [])
+        if why == COUNTED:
+            counted.append(runs[row])
+        else:
+            left_out.setdefault(level, Counter())[why] += 1
+    used = [run for members in levels.values() for run in members]
+    warm = sum(count[WARM] for count in left_out.values())
+    return RunSet(
+        workload=example.workload,
+        context=context,
+        levels={level: tuple(members) for level, members in levels.items()},
+        left_out=left_out,
+        warnings=_cache_warnings(used, warm),
+        sessions=_sessions(matched, rows),
+        example=example,
+    )
+
+
+def _sessions(matched: MatchedSets, rows: Sequence[int]) -> dict[str, SideSessions]:
+    """Return how the runs of each level of one group are spread over sessions."""
+    column = matched.table.columns[matched.factor]
+    counted = np.flatnonzero(np.isin(matched.positions, rows))
+    codes = column.codes[matched.positions[counted]]
+    found = {}
+    for code in np.unique(codes):
+        at = counted[codes == code]
+        one_set = np.zeros(len(at), dtype=np.int64)
+        sides = side_sessions(one_set, matched.units[at], 1, matched.unordered[at], matched.spread)
+        found[column.levels[code]] = sides
+    return found
+
+
+def _cache_warnings(used: Sequence[Run], dropped: int) -> tuple[CodedWarning, ...]:
+    warnings = []
+    warm = sum(run.cache_state == "warm" for run in used)
+    unknown = sum(not run.cache_state for run in used)
+    if dropped:
+        warnings.append(f"{dropped} warm runs are left out, because others were made with cold caches")
+    if warm:
+        which = f"all {warm}" if warm == len(used) else f"{warm} of {len(used)}"
+        warnings.append(f"{which} runs are warm: part of the data came from memory, not from the devices")
+    if unknown:
+        warnings.append(f"whether caches were cold is not known for {unknown} of {len(used)} runs")
+    return tuple(CodedWarning(WarningCode.CACHES, words) for words in warnings)
+
+
+def _contexts(matched: MatchedSets, examples: Sequence[int]) -> list[str]:
+    """Return what sets sets of one workload apart, from a row of each."""
+    table = matched.table
+    kinds: list[dict[str, str]] = [{} for _ in examples]
+    passed_over = {matched.factor, *FOLLOWING.get(matched.factor, ())}
+    for name in sorted(name for name in table.factors if name not in passed_over):
+        column = table.columns[name]
+        for kind, row in zip(kinds, examples, strict=True):
+            text = column.text(row)
+            if text is not None or name in _NEVER_ABSENT:
+                kind[name] = str(text)
+    names = _telling(kinds)
+    return [", ".join(f"{name}={text}" for name, text in kind.items() if name in names) for kind in kinds]
+
+
+def _telling(kinds: Sequence[dict[str, str]]) -> set[str]:
+    """Return the names of what sets kinds of runs apart, without parameters that follow from the levels of a factor."""
+    differing = [
+        name
+        for name in dict.fromkeys(name for kind in kinds for name in kind)
+        if len({kind.get(name) for kind in kinds}) > 1
+    ]
+    followers = {name for names in FOLLOWING.values() for name in names}
+    found = {name for name in differing if "." not in name and name not in followers}
+    for name in differing:
+        apart = {tuple(kind.get(one) for one in sorted(found)) for kind in kinds}
+        more = {tuple(kind.get(one) for one in sorted({*found, name})) for kind in kinds}
+        if len(more) > len(apart):
+            found.add(name)
+    return found

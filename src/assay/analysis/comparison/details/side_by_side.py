@@ -1,0 +1,255 @@
+"""Two to six runs or configurations beside each other: what differs between them, and how much faster one is.
+
+In: the runs of each side, whole. Out: :class:`Sides`: the sides with their times, the ratio of the first side's time to
+each other's with a 95 % interval, and every difference, told apart by whether it was varied on purpose (a factor of the
+plan, or of the imported study), came along (anything else that makes a configuration), or was found on the hosts.
+Ratios are of valid runs of one job (workload, data, origin, scale): others have none.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import compress
+
+import numpy as np
+
+from assay.analysis.comparison.comparison import log_ratio
+from assay.analysis.comparison.details.differences import cpu_warnings, differing_facts
+from assay.analysis.comparison.details.summary import LevelSummary, summarise
+from assay.analysis.comparison.sessions import two_sides
+from assay.analysis.statistics import (
+    ABSENT,
+    LAYOUT_PARAMETERS,
+    InferenceScope,
+    Ints,
+    RunTable,
+    Verdict,
+    circumstances,
+    described,
+    groups_by,
+    holm_where_known,
+    level_of,
+    table_of,
+    too_few_runs,
+    usable,
+    verdict_of,
+    warm_among_cold,
+)
+from assay.foundation.errors import SpecificationError
+from assay.model import CodedWarning, Origin, Run, RunStatus
+
+SIDES_MIN, SIDES_MAX = 2, 6
+LETTERS = "ABCDEF"
+CACHES = "caches"
+_JOB = ("workload", "data_bytes", "origin", "lab_scale")
+"""Two runs that differ in one of these are different jobs."""
+_NAMED_MAX = 3
+"""A side is called after at most so many levels."""
+_SHORT = 24
+
+
+class DifferenceKind(StrEnum):
+    """Why something differs."""
+
+    PURPOSE = "varied on purpose"
+    ALONG = "not varied on purpose"
+    HOSTS = "found on the hosts"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that is not the same on all sides; a side's texts are empty where it has none, several if mixed."""
+
+    name: str
+    kind: DifferenceKind
+    levels: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side: a run, or all runs of a configuration. ``ratio``: the first side's time / this one's."""
+
+    label: str
+    """Its letter and what sets it apart; no two are alike."""
+    run_id: str
+    """The run that it was chosen by."""
+    typical_run_id: str
+    """The run nearest to the median: the one that phases and traces are shown of."""
+    workload: str
+    layout: str
+    origin: Origin
+    lab_scale: float | None
+    status: RunStatus
+    summary: LevelSummary
+    left_out: int
+    """Runs that do not count: not valid, without a time, or warm beside cold ones."""
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
+    scope: InferenceScope
+    """What the interval covers."""
+    verdict: Verdict | None
+    """On this side against the first; None for the first, and for different jobs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """All sides, and what differs between them."""
+
+    sides: tuple[Side, ...]
+    differences: tuple[Difference, ...]
+    same: dict[str, str]
+    """What makes a configuration and is equal on all sides."""
+    different_jobs: tuple[str, ...]
+    """What differs between the jobs, so that their times can't be compared; empty where they can."""
+    warnings: tuple[CodedWarning, ...]
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The factors of which every side has one level and not all the same: what a decision can be asked on."""
+        return tuple(
+            item.name
+            for item in self.differences
+            if item.kind is not DifferenceKind.HOSTS
+            and item.name != CACHES
+            and all(len(levels) == 1 for levels in item.levels)
+        )
+
+    @property
+    def baseline(self) -> str:
+        """The first side's level of :attr:`factors`, joined as levels of several factors are."""
+        levels = {item.name: item.levels[0] for item in self.differences}
+        return " + ".join(levels[name][0] for name in self.factors)
+
+
+def alike(table: RunTable, run: Run) -> Ints:
+    """Return the rows of the runs that are equal to ``run`` in all that makes a configuration."""
+    texts = described(run)
+    keep = np.ones(len(table), dtype=np.bool_)
+    for name in table.factors:
+        column = table.columns[name]
+        keep &= column.codes == (column.code(texts[name]) if name in texts else ABSENT)
+    return np.flatnonzero(keep)
+
+
+def _counted(sides: Sequence[Sequence[Run]]) -> list[list[Run]]:
+    """Return the runs that count; a warm one that is chosen by itself counts also beside cold ones."""
+    every = table_of([run for side in sides for run in side])
+    good = usable(every)
+    alone = np.repeat([len(side) == 1 for side in sides], [len(side) for side in sides])
+    keep = good & (alone | ~warm_among_cold(every, groups_by(every, ()), good))
+    ends = np.cumsum([len(side) for side in sides])[:-1]
+    return [list(compress(side, kept)) for side, kept in zip(sides, np.split(keep, ends), strict=True)]
+
+
+def _levels(side: Sequence[Run], name: str, kind: DifferenceKind) -> tuple[str, ...]:
+    if kind is DifferenceKind.PURPOSE:
+        found = (level_of(run, name) for run in side)
+    else:
+        found = (circumstances(run, "").get(name) for run in side)
+    return tuple(dict.fromkeys(text for text in found if text is not None))
+
+
+def _split(sides: Sequence[Sequence[Run]]) -> tuple[list[Difference], dict[str, str]]:
+    """Return what differs, on purpose first, and what makes a configuration and is equal."""
+    varied = dict.fromkeys(name for side in sides for run in side for name in run.levels)
+    other = dict.fromkeys(
+        name
+        for side in sides
+        for name in circumstances(side[0], "")
+        if name not in varied and name not in LAYOUT_PARAMETERS
+    )
+    differing, same = [], {}
+    for kind, names in ((DifferenceKind.PURPOSE, varied), (DifferenceKind.ALONG, other)):
+        for name in names:
+            levels = tuple(_levels(side, name, kind) for side in sides)
+            if len({text for side in levels for text in side}) > 1 or (any(levels) and not all(levels)):
+                differing.append(Difference(name, kind, levels))
+            elif levels[0] and levels[0][0] not in ("", "None"):
+                same[name] = levels[0][0]
+    cold = tuple(tuple(dict.fromkeys(_cold_text(run) for run in side)) for side in sides)
+    if len({text for side in cold for text in side}) > 1:
+        differing.append(Difference(CACHES, DifferenceKind.ALONG, cold))
+    told = {f"parameters.{item.name}" for item in differing}
+    differing += [
+        Difference(name, DifferenceKind.HOSTS, levels)
+        for name, levels in differing_facts(sides).items()
+        if name not in told
+    ]
+    return differing, same
+
+
+def _cold_text(run: Run) -> str:
+    return run.cache_state or "not known"
+
+
+def _short(name: str, levels: Sequence[str]) -> str:
+    text = " or ".join(levels)
+    return (text.rpartition(".")[2] if name.endswith(".codec") else text)[:_SHORT]
+
+
+def _labels(sides: Sequence[Sequence[Run]], differing: Sequence[Difference]) -> list[str]:
+    names = {item.name for item in differing}
+    untold = {CACHES, *(("data_bytes",) if "workload" in names else ())}
+    telling = [
+        item
+        for item in differing
+        if item.kind is not DifferenceKind.HOSTS
+        and item.name not in untold
+        and not (item.kind is DifferenceKind.ALONG and not all(item.levels))
+    ][:_NAMED_MAX]
+    labels = []
+    for place in range(len(sides)):
+        texts = [_short(item.name, item.levels[place]) for item in telling]
+        labels.append(f"{LETTERS[place]}: {' '.join(filter(None, texts)) or sides[place][0].layout}")
+    return labels
+
+
+def side_by_side(sides: Sequence[Sequence[Run]]) -> Sides:
+    """Return the sides beside each other; the first run of each is the one that it was chosen by.
+
+    Raises SpecificationError unless there are two to six, each with a run.
+    """
+    if not SIDES_MIN <= len(sides) <= SIDES_MAX or not all(sides):
+        raise SpecificationError(
+            f"{len(sides)} can't be compared side by side",
+            where="run",
+            hint=f"choose {SIDES_MIN} to {SIDES_MAX} in the list of runs",
+        )
+    differing, same = _split(sides)
+    counted, labels = _counted(sides), _labels(sides, differing)
+    different_jobs = tuple(item.name for item in differing if item.name in _JOB)
+    first = counted[0]
+    ratios = [
+        log_ratio(first, runs, two_sides(first, runs)) if number and not different_jobs else None
+        for number, runs in enumerate(counted)
+    ]
+    few = [too_few_runs(1, (len(first), len(runs))) for runs in counted]
+    tested = [ratio.p if ratio and not too_few else None for ratio, too_few in zip(ratios, few, strict=True)]
+    corrected = holm_where_known(tested)
+    made = []
+    for number, (side, runs, label, ratio) in enumerate(zip(sides, counted, labels, ratios, strict=True)):
+        chosen, estimate = side[0], ratio.ratio if ratio else None
+        verdict = verdict_of(estimate, corrected[number], 1, (len(first), len(runs)))
+        summary = summarise(runs, workload=chosen.workload, context="", level=label, like=chosen)
+        made.append(
+            Side(
+                label,
+                chosen.run_id,
+                summary.typical_run_id or chosen.run_id,
+                chosen.workload,
+                chosen.layout,
+                chosen.origin,
+                chosen.lab_scale,
+                chosen.status,
+                summary,
+                len(side) - len(runs),
+                estimate.value if estimate else None,
+                estimate.low if estimate else None,
+                estimate.high if estimate else None,
+                ratio.scope if ratio else InferenceScope.TESTED,
+                verdict if number and not different_jobs else None,
+            )
+        )
+    warnings = tuple(dict.fromkeys(cpu_warnings([run for side in counted for run in side])))
+    return Sides(tuple(made), tuple(differing), same, different_jobs, warnings)

@@ -1,0 +1,115 @@
+"""What the runs of one level come to: run time, the three throughputs, phases.
+
+In: runs that are equal in everything. Out: medians, the geometric mean with its 95 % interval (seconds), MB/s.
+
+The three throughputs measure different things and differ by factors, so each keeps its own name: per stream (stock
+TestDFSIO's "Throughput"), concurrency-gated aggregate (enhanced DFSIO's), and data over the job's wall time.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from assay.analysis.comparison.details.run_sets import RunSet
+from assay.analysis.run_profile.phases import rank
+from assay.analysis.statistics import geometric_mean, offsets_of
+from assay.model import Origin, Run
+
+THROUGHPUTS = ("per_stream_mb_per_s", "gated_aggregate_mb_per_s", "job_throughput_mb_per_s")
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseSummary:
+    """Medians over runs, seconds from the run's start; ``duration_s`` adds up what comes more than once in a run."""
+
+    name: str
+    start_s: float
+    end_s: float
+    duration_s: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class LevelSummary:
+    """All counted runs of one workload on one level of the factor. Times are None without runs."""
+
+    workload: str
+    context: str
+    level: str
+    origin: Origin
+    lab_scale: float | None
+    n: int
+    run_ids: tuple[str, ...]
+    durations_s: tuple[float, ...]
+    log_offsets: tuple[float, ...]
+    """How far the logarithm of each time can be off, whatever their scatter."""
+    geometric_mean_s: float | None
+    low_s: float | None
+    high_s: float | None
+    median_s: float | None
+    mean_s: float | None
+    throughputs_mb_per_s: dict[str, float | None]
+    """Median by name; None where the runs do not have it."""
+    phases: tuple[PhaseSummary, ...]
+    typical_run_id: str | None
+    """The run whose time is nearest to the median: the one whose trace is worth showing."""
+
+
+def phase_medians(runs: Sequence[Run]) -> tuple[PhaseSummary, ...]:
+    """Return each phase's medians over the runs that have it, in the order in which Hadoop goes through them."""
+    found: dict[str, list[tuple[float, float, float]]] = {}
+    for run in runs:
+        for name in {phase.name for phase in run.phases}:
+            parts = [phase for phase in run.phases if phase.name == name]
+            span = (min(p.start_s for p in parts), max(p.end_s for p in parts), sum(p.duration_s for p in parts))
+            found.setdefault(name, []).append(span)
+    summaries = []
+    for name in sorted(found, key=rank):
+        starts, ends, durations = zip(*found[name], strict=True)
+        summaries.append(PhaseSummary(name, median(starts), median(ends), median(durations), len(starts)))
+    return tuple(summaries)
+
+
+def throughput_medians(runs: Sequence[Run]) -> dict[str, float | None]:
+    """Return the median of each of the three throughputs, MB/s; None where no run has it."""
+    values = {name: [run.metrics[name] for run in runs if name in run.metrics] for name in THROUGHPUTS}
+    return {name: median(found) if found else None for name, found in values.items()}
+
+
+def summarise(runs: Sequence[Run], *, workload: str, context: str, level: str, like: Run) -> LevelSummary:
+    """Summarise ``runs`` of one level; ``like`` is any run of the group and gives origin and scale."""
+    durations = tuple(run.duration_s for run in runs)
+    off = offsets_of(runs, sides=1)
+    estimate = geometric_mean(durations, off) if durations else None
+    middle = median(durations) if durations else None
+    typical = min(runs, key=lambda run: abs(run.duration_s - (middle or 0))) if runs else None
+    return LevelSummary(
+        workload=workload,
+        context=context,
+        level=level,
+        origin=like.origin,
+        lab_scale=like.lab_scale,
+        n=len(runs),
+        run_ids=tuple(run.run_id for run in runs),
+        durations_s=durations,
+        log_offsets=tuple(off.tolist()),
+        geometric_mean_s=estimate.value if estimate else None,
+        low_s=estimate.low if estimate else None,
+        high_s=estimate.high if estimate else None,
+        median_s=middle,
+        mean_s=fmean(durations) if durations else None,
+        throughputs_mb_per_s=throughput_medians(runs),
+        phases=phase_medians(runs),
+        typical_run_id=typical.run_id if typical else None,
+    )
+
+
+def summarise_level(one: RunSet, level: str) -> LevelSummary:
+    """Summarise the runs of one level in a matched set."""
+    runs = one.levels.get(level, ())
+    return summarise(runs, workload=one.workload, context=one.context, level=level, like=one.example)
+
+
+def summarise_set(one: RunSet) -> list[LevelSummary]:
+    """Summarise every level of a matched set."""
+    return [summarise_level(one, level) for level in one.levels]

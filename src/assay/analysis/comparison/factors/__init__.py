@@ -1,0 +1,1 @@
+"""Derive factors that runs do not record as such."""

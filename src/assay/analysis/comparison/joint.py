@@ -1,0 +1,240 @@
+"""Pairs of levels that matched groups hold, and one joint estimate of all levels.
+
+In: matched groups. Out: for each workload the pairs of levels (how many groups hold both, and the speedup in these
+groups alone), which levels are connected at all, and one fit of all levels over all groups
+(``analysis/statistics/blocks.py``).
+
+Each row of a table of speedups rests on the groups that hold the baseline and that candidate. Where these groups
+differ, two rows can't be compared: 4.4 over 201 easy configurations and 3.3 over 60 hard ones do not make the second
+slower. The pair of the two shows what the groups that hold both say. In the joint estimate, every group counts for
+every level that it holds, and levels that share no group are compared through other levels. It is unbiased where
+speedups differ between groups at random, and biased towards the pairs where they differ with the levels that ran. With
+one candidate, or where all groups hold all levels, all three are equal.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.comparison.matched import (
+    LogMean,
+    MatchedSets,
+    Strata,
+    allow_for_sessions,
+    between_sets,
+    sessions_of,
+)
+from assay.analysis.statistics import ABSENT, Estimate, Floats, InferenceScope, Ints, means_by
+from assay.analysis.statistics.blocks import BlockFit, fit_blocks
+from assay.analysis.statistics.sessions import SideSessions, imbalance
+
+JOINT = "least squares over all matched sets, errors by set (CR2)"
+
+
+@dataclass(frozen=True, slots=True)
+class LevelPair:
+    """Two levels that some matched groups hold both: the speedup in these groups, and the joint estimate."""
+
+    baseline: str
+    candidate: str
+    groups: int
+    ratio: float
+    """Time of ``baseline`` / time of ``candidate``."""
+    low: float | None
+    high: float | None
+    """Ends of the 95 % interval, which covers similar settings; None for one group."""
+    joint: Estimate | None
+    """The same speedup, estimated from all levels over all groups."""
+    contradicted: bool = False
+    """Whether the joint estimate is outside the interval of the groups that hold both. Then trust these groups."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelPairs:
+    """The pairs of levels of one workload, or of another part of the runs."""
+
+    group: str
+    origin: str
+    lab_scale: str | None
+    levels: tuple[str, ...]
+    pairs: tuple[LevelPair, ...]
+    parts: tuple[tuple[str, ...], ...]
+    """Levels that groups connect, directly or through other levels. Levels of different parts are not compared."""
+    same_groups: bool
+    """Whether all rows against the baseline rest on the same groups, so that rows can be compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelNetwork:
+    """Levels, and pairs of levels with their matched groups, over all workloads."""
+
+    levels: tuple[str, ...]
+    pairs: tuple[tuple[str, str, int], ...]
+
+
+def network_of(compared: Iterable[LevelPairs]) -> LevelNetwork | None:
+    """Return the network of all groups; None where fewer than three levels leave nothing to draw."""
+    sets: dict[tuple[str, str], int] = {}
+    levels: dict[str, None] = {}
+    for group in compared:
+        levels |= dict.fromkeys(group.levels)
+        for pair in group.pairs:
+            one, other = sorted((pair.baseline, pair.candidate))
+            sets[one, other] = sets.get((one, other), 0) + pair.groups
+    found = tuple((one, other, number) for (one, other), number in sorted(sets.items()) if number)
+    return LevelNetwork(tuple(levels), found) if len(levels) > 2 and found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """All levels of one group, estimated together over all its matched sets."""
+
+    codes: Ints
+    """The levels (codes of the factor) that occur."""
+    logs: Floats
+    """Mean log times: a row a set, a column a level; NaN where the set has no run of the level."""
+    rounding: Floats
+    """How far the times' rounding can move the mean log time of each level."""
+    blocks: BlockFit
+    sets: Ints
+    """The set of each row of ``logs``."""
+    sides: tuple[SideSessions, ...]
+    """How the runs of each level are spread over sessions."""
+
+    def contrasts(self, first: Ints, second: Ints) -> list[LogMean | None]:
+        """Return the log speedups of ``second`` over ``first`` (places); None where nothing connects them."""
+        found = self.blocks.contrasts(first, second)
+        rounding = self.rounding[first] + self.rounding[second]
+        columns = zip(*(x.tolist() for x in (first, second, found.mean, found.error, found.degrees)), strict=True)
+        return [
+            self.with_sessions(LogMean(mean, error, degrees, JOINT, InferenceScope.SIMILAR, float(near)), a, b)
+            if np.isfinite(mean)
+            else None
+            for (a, b, mean, error, degrees), near in zip(columns, rounding, strict=True)
+        ]
+
+    def with_sessions(self, mean: LogMean, first: int, second: int) -> LogMean:
+        """Return the log speedup with an error that allows for sessions which differ."""
+        has = np.isfinite(self.logs)
+        both = has[:, first] & has[:, second]
+        rows = both if both.any() else has[:, first] | has[:, second]
+        uneven = imbalance(self.sides[first], self.sides[second], self.sets[rows])
+        return allow_for_sessions(mean, uneven, uneven.beyond_sets())
+
+    def against(self, baseline: int) -> Mapping[int, Estimate]:
+        """Return the speedup of every level over ``baseline`` (codes), for another configuration here."""
+        at = np.flatnonzero(self.codes == baseline)
+        if len(at) == 0:
+            return {}
+        others = np.flatnonzero(self.codes != baseline)
+        found = self.contrasts(np.repeat(at, len(others)), others)
+        return {
+            int(self.codes[place]): mean.ratio for place, mean in zip(others, found, strict=True) if mean is not None
+        }
+
+
+def fits(matched: MatchedSets, strata: Strata) -> list[Fit]:
+    """Return the fit of each stratum, in their order."""
+    levels = len(matched.table.columns[matched.factor].levels)
+    parts = [_cells(matched, code) for code in range(levels)]
+    sets, logs, rounding = (np.concatenate([part[at] for part in parts]) for at in range(3))
+    level = np.repeat(np.arange(levels), [len(part[0]) for part in parts])
+    stratum = strata.of_set[sets]
+    order = np.argsort(stratum, kind="stable")
+    bounds = np.searchsorted(stratum[order], np.arange(len(strata.counts) + 1))
+    sides = [sessions_of(matched, code) for code in range(levels)]
+    found = []
+    for at in range(len(strata.counts)):
+        rows = order[bounds[at] : bounds[at + 1]]
+        codes, place = np.unique(level[rows], return_inverse=True)
+        known, of_set = np.unique(sets[rows], return_inverse=True)
+        table = np.full((len(known), len(codes)), np.nan)
+        table[of_set, place] = logs[rows]
+        off = means_by(rounding[rows], place, len(codes)).mean
+        fitted = fit_blocks(of_set, place, logs[rows], len(codes))
+        found.append(Fit(codes, table, off, fitted, known, tuple(sides[code] for code in codes)))
+    return found
+
+
+def _cells(matched: MatchedSets, level: int) -> tuple[Ints, Floats, Floats]:
+    """Return the sets that have a level, its mean log time in each, and how far rounding can move that."""
+    rows = slice(int(matched.starts[level]), int(matched.starts[level + 1]))
+    of_set, count = matched.sets.of_row[rows], matched.sets.count
+    n = np.bincount(of_set, minlength=count)
+    there = np.flatnonzero(n)
+    logs = np.bincount(of_set, weights=matched.logs[rows], minlength=count)[there] / n[there]
+    return there, logs, np.bincount(of_set, weights=matched.rounding[rows], minlength=count)[there] / n[there]
+
+
+def level_pairs(matched: MatchedSets, strata: Strata, found: list[Fit], baseline: str) -> list[LevelPairs]:
+    """Return what was compared with what in each group that has something to compare."""
+    column = matched.table.columns[matched.factor]
+    rows = []
+    for stratum, fit in enumerate(found):
+        pairs = _pairs(fit, column.levels, column.code(baseline))
+        if pairs:
+            level = strata.levels(matched.table, stratum)
+            rows.append(
+                LevelPairs(
+                    group=(level.get(strata.by) or "") if strata.by else "",
+                    origin=level.get("origin") or "",
+                    lab_scale=level.get("lab_scale"),
+                    levels=tuple(column.levels[code] for code in fit.codes),
+                    pairs=tuple(pairs),
+                    parts=_parts(fit, column.levels),
+                    same_groups=_same_groups(fit, column.code(baseline)),
+                )
+            )
+    return rows
+
+
+def alone(fit: Fit, first: int, second: int) -> tuple[int, LogMean | None]:
+    """Return how many sets have both levels (places in the fit), and what these say of the second over the first."""
+    apart = fit.logs[:, first] - fit.logs[:, second]
+    apart = apart[np.isfinite(apart)]
+    if not len(apart):
+        return 0, None
+    mean = between_sets(apart, np.full(len(apart), fit.rounding[first] + fit.rounding[second]))
+    return len(apart), fit.with_sessions(mean, first, second)
+
+
+def contradicts(own: LogMean | None, joint: LogMean | None) -> bool:
+    """Tell whether what all sets say lies outside the interval of the sets that have both levels.
+
+    Then gains differ with who was compared, as from cluster to cluster, and the sets that have both are to be believed.
+    """
+    if own is None or joint is None or (ratio := own.ratio).low is None or ratio.high is None:
+        return False
+    return not ratio.low <= joint.ratio.value <= ratio.high
+
+
+def _pairs(fit: Fit, levels: tuple[str, ...], baseline: int) -> list[LevelPair]:
+    """Return all pairs that sets have both of, those with the baseline first and against it."""
+    order = np.argsort(fit.codes != baseline, kind="stable")
+    first, second = (order[places] for places in np.triu_indices(len(order), 1))
+    pairs = []
+    for a, b, mean in zip(first.tolist(), second.tolist(), fit.contrasts(first, second), strict=True):
+        sets, own = alone(fit, a, b)
+        if own is not None:
+            ratio, both = own.ratio, mean.ratio if mean is not None else None
+            names = levels[int(fit.codes[a])], levels[int(fit.codes[b])]
+            pairs.append(LevelPair(*names, sets, ratio.value, ratio.low, ratio.high, both, contradicts(own, mean)))
+    return pairs
+
+
+def _parts(fit: Fit, levels: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return the levels that are connected, the largest part first."""
+    parts: dict[int, list[str]] = {}
+    for code, part in zip(fit.codes.tolist(), fit.blocks.part.tolist(), strict=True):
+        parts.setdefault(part, []).append(levels[code])
+    return tuple(tuple(part) for part in sorted(parts.values(), key=len, reverse=True))
+
+
+def _same_groups(fit: Fit, baseline: int) -> bool:
+    """Tell whether every set that has the baseline and any other level has the same levels."""
+    if baseline == ABSENT or baseline not in fit.codes:
+        return True
+    has = np.isfinite(fit.logs)
+    compared = has[has[:, fit.codes == baseline][:, 0] & (has.sum(axis=1) > 1)]
+    return bool((compared == compared[:1]).all())

@@ -1,0 +1,484 @@
+"""Runs that are equal in everything but one factor, and what they say of it: the core of every comparison.
+
+In: runs as a table (durations in seconds). Out: matched sets, and means of log ratios over them with their errors: of
+one set or of many.
+
+Runs are in one **matched set** when every factor but the compared one is equal. Within a set, the ratio is that of
+the geometric means of its times on both sides, baseline / candidate: above 1, the candidate is faster. Over sets it
+is the geometric mean of theirs. So a level that was mostly run with more containers or on an easier workload gains
+nothing by it, as it does where all runs of a level are averaged (``published.py`` has those definitions by name).
+Only valid runs count; warm ones not beside cold ones; origins and lab scales are never mixed in one figure.
+
+The interval is Student's t on the sets' log ratios; with fewer than :data:`SETS_MIN` sets, all with repetitions on
+both sides, it is Welch's within the sets and holds for just these configurations: docs/adr/0005. So it is for one
+set, unless its runs pair within blocks: then it is Student's t on the pairs' log ratios (docs/adr/0003). Every mean
+says which of the two it is (:class:`InferenceScope`); ``answers.py`` has one for each question.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.analysis.statistics import (
+    ABSENT,
+    FOLLOWING,
+    Column,
+    Estimate,
+    Floats,
+    Groups,
+    InferenceScope,
+    Ints,
+    Mask,
+    Means,
+    RunTable,
+    combined,
+    default_baseline,
+    difference,
+    estimate,
+    first_rows,
+    groups_by,
+    hard_disk_layouts,
+    has_level,
+    level_of_group,
+    means_by,
+    offsets_in,
+    require_factor,
+    satterthwaite,
+    two_sided_p,
+    usable,
+    warm_among_cold,
+)
+from assay.analysis.statistics.sessions import (
+    Imbalance,
+    SessionSpread,
+    SideSessions,
+    imbalance,
+    learned_spread,
+    session_numbers,
+    session_units,
+    side_sessions,
+    widened,
+)
+from assay.foundation.errors import SpecificationError
+from assay.model import Origin, RunStatus
+
+SETS_MIN = 5
+"""Fewer matched sets than this give no interval over sets that is worth its width (docs/adr/0003, 0005)."""
+PAIRS_MIN = 5
+"""Fewer blocks than this are not paired: see docs/adr/0003."""
+PAIRED = "Student's t on paired log ratios"
+OVER_SETS = "Student's t on log ratios of matched sets"
+WITHIN_SETS = "Welch's t within matched sets: these configurations only"
+OVER_DEPLOYMENTS = "Student's t on log ratios of deployments"
+OVER_GROUPS = "geometric mean of the groups' speedups, Satterthwaite's t"
+COUNTED, FAILED, INVALID, WARM = range(4)
+REASONS = ("counted", "failed", "invalid", "warm")
+DEPLOYMENT = "campaign_id"
+CLUSTER = "cluster"
+_PLACES = (DEPLOYMENT, CLUSTER)
+_EVEN = 1e-9
+STRATA = ("origin", "lab_scale")
+"""Never mixed in one figure, whatever else is."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedSets:
+    """The sets of a table for one factor; arrays are over the rows that count, sorted by level."""
+
+    table: RunTable
+    """All rows, also those that do not count."""
+    factor: str
+    why: NDArray[np.int8]
+    """For each row of the table, its place in :data:`REASONS`."""
+    positions: Ints
+    """Rows of the table that count: valid, with a level of the factor, and not warm beside cold ones."""
+    starts: Ints
+    """Where each level begins in ``positions``, and where the last ends."""
+    groups: Groups
+    """The set of every row of the table."""
+    sets: Groups
+    """The set of each row that counts."""
+    logs: Floats
+    rounding: Floats
+    """How far each logarithm can be off because the time is rounded."""
+    ignored: tuple[str, ...]
+    deployment: Ints
+    """The campaign of each set, where sets are within campaigns; empty otherwise."""
+    cluster: Ints
+    """The cluster of each set; empty where it is compared, or may differ within a set."""
+    units: Ints
+    """The session unit of each row that counts (``analysis/statistics/sessions.py``)."""
+    unordered: Mask
+    """Rows that count and whose start is not known."""
+    spread: SessionSpread
+    """How much sessions differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Sets that have both levels: their numbers, log ratios (baseline over candidate), and what these rest on."""
+
+    sets: Ints
+    log_ratio: Floats
+    n: tuple[Ints, Ints]
+    deployment: Ints
+    """The campaign of each set, where campaigns are the unit; empty otherwise."""
+    error_within: Floats
+    """Variance of the log ratio from repetitions within the set; NaN when a side has one run."""
+    degrees_within: Floats
+    squares_within: Floats
+    """Sum of squares of both sides' log times about their means; 0 when both have one run."""
+    rounding: Floats
+    """How far each log ratio can be off because times are rounded."""
+    sessions: Imbalance | None = None
+    """How unevenly the two sides are spread over sessions; None where that is not asked."""
+
+
+def match(
+    table: RunTable,
+    factor: str,
+    ignore: frozenset[str] = frozenset(),
+    *,
+    deployments: bool = False,
+    spread: SessionSpread | None = None,
+) -> MatchedSets:
+    """Put runs in sets that are equal in every factor but ``factor`` and those in ``ignore``.
+
+    ``deployments``: runs of one set are also of one campaign, and campaigns are the unit of what follows.
+    ``spread``: how much sessions differ; None: as these runs show (:func:`session_spread`).
+    SpecificationError when no run has one of the factors, and when a stratum (origin, lab scale) is to be ignored.
+    """
+    column = require_factor(table, factor)
+    for name in sorted(ignore):
+        require_factor(table, name)
+    if ignore & set(STRATA) or factor in STRATA:
+        raise SpecificationError("origins and lab scales are never mixed", hint="filter the runs first")
+    passed_over = {factor, *FOLLOWING.get(factor, ()), *ignore}
+    names = [name for name in table.factors if name not in passed_over]
+    within = [DEPLOYMENT] if deployments and DEPLOYMENT in table.columns else []
+    groups = groups_by(table, [*names, *within])
+    good = usable(table)
+    why = np.where(good, COUNTED, INVALID).astype(np.int8)
+    why[has_level(table, "status", RunStatus.FAILED.value)] = FAILED
+    why[warm_among_cold(table, groups, good & (column.codes != ABSENT))] = WARM
+    keep = np.flatnonzero((why == COUNTED) & (column.codes != ABSENT))
+    small = column.codes[keep].astype(np.int16 if len(column.levels) < 2**15 else np.int32)
+    positions = keep[np.argsort(small, kind="stable")]
+    starts = np.searchsorted(column.codes[positions], np.arange(len(column.levels) + 1))
+    duration_s = table.values["duration_s"][positions]
+    logs, rounding = np.log(duration_s), offsets_in(table, positions, sides=2)
+    sets = Groups(groups.of_row[positions], groups.count)
+    deployment = level_of_group(table.columns[DEPLOYMENT], groups) if within else np.zeros(0, dtype=np.int64)
+    cluster = level_of_group(table.columns[CLUSTER], groups) if CLUSTER in names else np.zeros(0, dtype=np.int64)
+    units, unordered = _sessions(table, column, positions, sets)
+    return MatchedSets(
+        table=table,
+        factor=factor,
+        why=why,
+        positions=positions,
+        starts=starts,
+        groups=groups,
+        sets=sets,
+        logs=logs,
+        rounding=rounding,
+        ignored=tuple(sorted(ignore)),
+        deployment=deployment,
+        cluster=cluster,
+        units=units,
+        unordered=unordered,
+        spread=session_spread(table) if spread is None else spread,
+    )
+
+
+def session_spread(table: RunTable) -> SessionSpread:
+    """Return how much sessions differ, from all valid measured runs of a table."""
+    rows = np.flatnonzero(usable(table) & ~without_sessions(table))
+    session = sessions_in(table, rows)
+    configurations = groups_by(table, table.factors).of_row[rows]
+    return learned_spread(np.log(table.values["duration_s"][rows]), session, configurations)
+
+
+def without_sessions(table: RunTable) -> Mask:
+    """Return which rows have no session: simulated and predicted runs."""
+    return has_level(table, "origin", Origin.SIMULATED) | has_level(table, "origin", Origin.PREDICTED)
+
+
+def sessions_in(table: RunTable, rows: Ints) -> Ints:
+    """Return the session of each of these rows, a number from 0; -1 where its start is not known."""
+    none = np.zeros(len(rows), dtype=np.int64)
+    codes = {name: table.columns[name].codes[rows] + 1 if name in table.columns else none for name in _PLACES}
+    started_unix_s = table.values["started_unix_s"][rows]
+    return session_numbers(started_unix_s, codes[DEPLOYMENT].astype(np.int64), codes[CLUSTER].astype(np.int64))
+
+
+def _sessions(table: RunTable, column: Column, positions: Ints, sets: Groups) -> tuple[Ints, Mask]:
+    """Return the session unit of each row that counts, and whether its start is not known.
+
+    Simulated and predicted runs have no sessions: all of them are of one unit, which cancels.
+    """
+    started_unix_s = table.values["started_unix_s"][positions]
+    session = sessions_in(table, positions)
+    drawn = without_sessions(table)[positions]
+    units = session_units(session, started_unix_s, column.codes[positions].astype(np.int64), sets.of_row)
+    units[drawn] = int(units.max(initial=0)) + 1
+    return units, (session < 0) & ~drawn
+
+
+def side(matched: MatchedSets, level: int) -> Means:
+    """Return the mean log times of the runs of one level (a code of the factor) in each set."""
+    rows = slice(int(matched.starts[level]), int(matched.starts[level + 1]))
+    of_set, count = matched.sets.of_row[rows], matched.sets.count
+    means = means_by(matched.logs[rows], of_set, count, matched.rounding[rows])
+    return replace(means, sessions=sessions_of(matched, level))
+
+
+def sessions_of(matched: MatchedSets, level: int) -> SideSessions:
+    """Return how the runs of one level (a code of the factor) are spread over sessions in each set."""
+    rows = slice(int(matched.starts[level]), int(matched.starts[level + 1]))
+    of_set, count = matched.sets.of_row[rows], matched.sets.count
+    return side_sessions(of_set, matched.units[rows], count, matched.unordered[rows], matched.spread)
+
+
+def pairs(b: Means, c: Means, deployment: Ints) -> Pairs:
+    """Return the sets that have runs on both sides, from each side's means by set."""
+    sets = np.flatnonzero((b.n > 0) & (c.n > 0))
+    uneven = imbalance(b.sessions, c.sessions, sets) if b.sessions and c.sessions else None
+    b, c = b.taken(sets), c.taken(sets)
+    apart = difference(b, c)
+    unit = deployment[sets] if len(deployment) else deployment
+    squares = sum((np.where(one.n > 1, one.variance * (one.n - 1), 0.0) for one in (b, c)), np.zeros(len(sets)))
+    return Pairs(sets, apart.mean, (b.n, c.n), unit, apart.error, apart.degrees, squares, apart.rounding, uneven)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPart:
+    """What a possible change between sessions adds to the error of a log speedup."""
+
+    error: float
+    """The standard error without it, with ``degrees`` of freedom."""
+    degrees: float
+    spread: SessionSpread
+    unordered: bool
+    """Whether the start of some run is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogMean:
+    """A log speedup with its standard error (NaN when not known), degrees of freedom, and how they came about."""
+
+    mean: float
+    error: float
+    degrees: float
+    method: str
+    scope: InferenceScope
+    rounding: float = 0.0
+    """How far the mean can be off because times are rounded: its interval is never narrower."""
+    sessions: SessionPart | None = None
+    """What sessions add to the error; None where they add nothing."""
+
+    @property
+    def ratio(self) -> Estimate:
+        """The speedup with its 95 % interval."""
+        return estimate(self.mean, self.error, self.degrees, self.rounding)
+
+    @property
+    def within_sessions(self) -> Estimate:
+        """The speedup with the interval that it had if sessions were alike."""
+        part = self.sessions
+        return estimate(self.mean, part.error, part.degrees, self.rounding) if part else self.ratio
+
+    @property
+    def p(self) -> float | None:
+        """The two-sided p value of no difference, below 5 % exactly where the interval leaves out 1."""
+        return two_sided_p(self.mean, self.error, self.degrees, self.rounding)
+
+
+def log_mean(found: Pairs) -> LogMean | None:
+    """Return the log speedup over ``found``; None without a set."""
+    if len(found.sets) == 0:
+        return None
+    if len(found.deployment):
+        return over_deployments(found.log_ratio, found.deployment, found.rounding)
+    mean = over_sets(found.log_ratio, found.error_within, found.degrees_within, found.rounding)
+    return with_sessions(mean, found.sessions)
+
+
+def with_sessions(mean: LogMean, uneven: Imbalance | None) -> LogMean:
+    """Return the mean over matched sets with an error that allows for sessions which differ."""
+    if uneven is None:
+        return mean
+    multiple = uneven.beyond_sets() if mean.scope is InferenceScope.SIMILAR else uneven.beyond_runs()
+    return allow_for_sessions(mean, uneven, multiple)
+
+
+def allow_for_sessions(mean: LogMean, uneven: Imbalance, multiple: float) -> LogMean:
+    """Return the mean with ``multiple`` times the variance between sessions added to its error."""
+    if multiple <= _EVEN:
+        return mean
+    error, degrees = widened(mean.error, mean.degrees, multiple, uneven.spread)
+    part = SessionPart(mean.error, mean.degrees, uneven.spread, bool(uneven.unordered.any()))
+    return replace(mean, error=error, degrees=degrees, sessions=part)
+
+
+def over_sets(
+    log_ratio: Floats, error_within: Floats, degrees_within: Floats, rounding: Floats | None = None
+) -> LogMean:
+    """Return the mean of the sets' log ratios: with their scatter, or where they are few with that of their runs.
+
+    ``error_within``: the variance of each log ratio that its runs' scatter makes, NaN when not known, with its degrees
+    of freedom. ``rounding``: how far each can be off because times are rounded.
+    """
+    if len(log_ratio) < SETS_MIN and np.isfinite(error_within).all():
+        return within_sets(log_ratio, error_within, degrees_within, rounding)
+    return between_sets(log_ratio, rounding)
+
+
+def within_sets(
+    log_ratio: Floats, error_within: Floats, degrees_within: Floats, rounding: Floats | None = None
+) -> LogMean:
+    """Return the mean of the sets' log ratios with the error that their runs' scatter makes: for these sets alone."""
+    m, off = len(log_ratio), 0.0 if rounding is None else float(rounding.mean())
+    error, degrees = float(np.sqrt(error_within.sum()) / m), satterthwaite(error_within, degrees_within)
+    return LogMean(float(log_ratio.mean()), error, degrees, WITHIN_SETS, InferenceScope.TESTED, off)
+
+
+def between_sets(log_ratio: Floats, rounding: Floats | None = None) -> LogMean:
+    """Return the mean of the sets' log ratios with the error that their own scatter makes: for sets like these."""
+    m, off = len(log_ratio), 0.0 if rounding is None else float(rounding.mean())
+    error = float(log_ratio.std(ddof=1) / np.sqrt(m)) if m > 1 else float("nan")
+    return LogMean(float(log_ratio.mean()), error, m - 1.0, OVER_SETS, InferenceScope.SIMILAR, off)
+
+
+def over_blocks(b: Means, c: Means) -> LogMean | None:
+    """Return the mean over blocks of the log ratio within each, from the means of one set's log times by block.
+
+    None unless all blocks have one run on both sides, and there are :data:`PAIRS_MIN` of them.
+    """
+    there = (b.n > 0) | (c.n > 0)
+    m = np.count_nonzero(there)
+    if m < PAIRS_MIN or not ((b.n[there] == 1) & (c.n[there] == 1)).all():
+        return None
+    log_ratio = b.mean[there] - c.mean[there]
+    error, off = float(log_ratio.std(ddof=1) / np.sqrt(m)), float((b.rounding[there] + c.rounding[there]).mean())
+    return LogMean(float(log_ratio.mean()), error, m - 1.0, PAIRED, InferenceScope.TESTED, off)
+
+
+def over_deployments(log_ratio: Floats, deployment: Ints, rounding: Floats | None = None) -> LogMean:
+    """Return the mean over deployments of their mean log ratios.
+
+    Runs of one deployment share its effect, so it counts once, however many sets and runs it has.
+    """
+    _, dense = np.unique(deployment, return_inverse=True)
+    each = means_by(log_ratio, dense, int(dense.max()) + 1).mean
+    n = len(each)
+    error = float(each.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+    off = 0.0 if rounding is None else float(rounding.mean())
+    return LogMean(float(each.mean()), error, n - 1.0, OVER_DEPLOYMENTS, InferenceScope.OTHER_DEPLOYMENTS, off)
+
+
+def combine(parts: Sequence[LogMean]) -> LogMean:
+    """Return the mean of log speedups that answer one question, each counting the same.
+
+    Errors are independent, but what sessions add to them is not: all parts may rest on the same two sessions.
+    """
+    count = len(parts)
+    own = [part.sessions or part for part in parts]
+    errors = np.array([part.error**2 for part in own]) / count**2
+    degrees = np.array([part.degrees for part in own])
+    mean = float(np.mean([part.mean for part in parts]))
+    off = float(np.mean([part.rounding for part in parts]))
+    alone = LogMean(
+        mean, float(np.sqrt(errors.sum())), satterthwaite(errors, degrees), OVER_GROUPS, parts[0].scope, off
+    )
+    added = [np.sqrt(max(0.0, part.error**2 - one.error**2)) for part, one in zip(parts, own, strict=True)]
+    shared = float(np.mean(added))
+    known = [part.sessions for part in parts if part.sessions]
+    if not known or not shared > 0:
+        return alone
+    both = np.array([alone.error**2, shared**2])
+    free = satterthwaite(both, np.array([alone.degrees, min(part.spread.degrees for part in known)]))
+    told = replace(known[0], error=alone.error, degrees=alone.degrees, unordered=any(p.unordered for p in known))
+    return replace(alone, error=float(np.sqrt(both.sum())), degrees=free, sessions=told)
+
+
+def pick(found: Pairs, keep: Ints) -> Pairs:
+    """Return some of the sets."""
+    return Pairs(
+        found.sets[keep],
+        found.log_ratio[keep],
+        (found.n[0][keep], found.n[1][keep]),
+        found.deployment[keep] if len(found.deployment) else found.deployment,
+        found.error_within[keep],
+        found.degrees_within[keep],
+        found.squares_within[keep],
+        found.rounding[keep],
+        found.sessions.picked(keep) if found.sessions else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Strata:
+    """Groups of origin, lab scale, and level of ``by``: what figures are made for."""
+
+    by: str | None
+    names: tuple[str, ...]
+    of_set: Ints
+    """The stratum of each set; arbitrary for a set without a row that counts."""
+    first_row: Ints
+    counts: Ints
+    """Runs by stratum, level of the factor, and reason."""
+
+    def levels(self, table: RunTable, stratum: int) -> dict[str, str | None]:
+        """Return the levels that a stratum stands for, by column."""
+        row = int(self.first_row[stratum])
+        return {name: table.columns[name].text(row) for name in self.names}
+
+    def only(self, found: Pairs, stratum: int) -> Pairs:
+        """Return the pairs of one stratum."""
+        return pick(found, np.flatnonzero(self.of_set[found.sets] == stratum))
+
+
+def stratify(matched: MatchedSets, by: str | None) -> Strata:
+    """Return the strata of a table's runs and sets."""
+    table, column = matched.table, matched.table.columns[matched.factor]
+    names = tuple(dict.fromkeys(name for name in (*STRATA, *([by] if by else [])) if name in table.columns))
+    strata = groups_by(table, names)
+    of_set = np.zeros(matched.sets.count, dtype=np.int64)
+    of_set[matched.sets.of_row] = strata.of_row[matched.positions]
+    levels = len(column.levels) + 1  # the last is for rows without one
+    key = (strata.of_row * levels + np.where(column.codes == ABSENT, levels - 1, column.codes)) * len(REASONS)
+    counts = np.bincount(key + matched.why, minlength=strata.count * levels * len(REASONS))
+    return Strata(by, names, of_set, first_rows(strata), counts.reshape(strata.count, levels, len(REASONS)))
+
+
+def baseline_of(table: RunTable, factor: str) -> str:
+    """Return the level that others are compared with when nobody names one: hard disks, or else the first to run.
+
+    SpecificationError when no valid run has one.
+    """
+    column = require_factor(table, factor)
+    present = np.flatnonzero(usable(table) & (column.codes != ABSENT))
+    if len(present) == 0:
+        raise SpecificationError(f"no valid run has a level of {factor!r}", hint="see what failed with `assay runs`")
+    first_rows_of = np.unique(column.codes[present], return_index=True)[1]
+    levels = [column.levels[int(column.codes[row])] for row in present[np.sort(first_rows_of)]]
+    return default_baseline(factor, levels, hard_disk_layouts(table))
+
+
+def combined_or_named(table: RunTable, factor: str | Sequence[str]) -> tuple[RunTable, str]:
+    """Return the table and the factor's name; several names are made one factor first."""
+    if isinstance(factor, str):
+        return table, factor
+    return combined(table, list(factor)), " + ".join(factor)
+
+
+def pairs_with(matched: MatchedSets, baseline: str | None = None) -> int:
+    """Return how many comparisons there are of a set's level with its baseline, all sets together."""
+    column = matched.table.columns[matched.factor]
+    code = column.code(baseline or baseline_of(matched.table, matched.factor))
+    levels = len(column.levels)
+    cells = np.unique(matched.sets.of_row * levels + column.codes[matched.positions])
+    of_set, level = cells // levels, cells % levels
+    return int(np.count_nonzero(np.isin(of_set, of_set[level == code]) & (level != code)))

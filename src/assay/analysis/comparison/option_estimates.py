@@ -1,0 +1,93 @@
+"""The time ratio of any two options on any workload: one estimate, chosen by one rule.
+
+In: matched groups of runs (``matched.py``) and the joint fit over them (``together.py``). Out: a log ratio with its
+error, and the matched groups and runs behind it.
+
+The rule: two options are compared by the matched groups that hold both. Where at least :data:`SETS_MIN` groups do and
+more than two options were run, the estimate comes from all groups at once, so that estimates of several options rest on
+the same data and can be ranked; unless it contradicts the groups that hold both. Options that no group holds together
+are compared through other options; options without any such connection are not compared.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from assay.analysis.comparison.confounding import confounded_by
+from assay.analysis.comparison.dependence import dependence_of, over_levels
+from assay.analysis.comparison.joint import Fit, contradicts, fits
+from assay.analysis.comparison.matched import (
+    SETS_MIN,
+    LogMean,
+    MatchedSets,
+    Pairs,
+    Strata,
+    log_mean,
+    pairs,
+    side,
+    stratify,
+)
+from assay.analysis.statistics import Ints, Means
+
+
+@dataclass(frozen=True, slots=True)
+class PairEstimate:
+    """The log of time of the first option / time of the second, and what it rests on."""
+
+    mean: LogMean
+    groups: int
+    """Matched groups that hold both options; 0 where other options connect them."""
+    runs: tuple[int, int]
+    """Runs of each option behind it."""
+    matched_groups: Ints
+    """Numbers of these groups."""
+
+
+@dataclass(frozen=True)
+class OptionEstimates:
+    """Estimates between the levels of one factor, by stratum (workload, origin and lab scale)."""
+
+    matched: MatchedSets
+    strata: Strata
+    joint: tuple[Fit, ...]
+
+    @classmethod
+    def of(cls, matched: MatchedSets) -> "OptionEstimates":
+        """Return the estimates that ``matched`` allows."""
+        strata = stratify(matched, "workload")
+        return cls(matched, strata, tuple(fits(matched, strata)))
+
+    @cached_property
+    def _means(self) -> list[Means]:
+        return [side(self.matched, code) for code in range(len(self.matched.table.columns[self.matched.factor].levels))]
+
+    def between(self, stratum: int, first: int, second: int) -> PairEstimate | None:
+        """Return the estimate for two options (codes of the factor); None where nothing connects them."""
+        fit = self.joint[stratum]
+        places = [np.flatnonzero(fit.codes == code) for code in (first, second)]
+        if not all(len(place) for place in places):
+            return None
+        both = self.strata.only(pairs(self._means[first], self._means[second], self.matched.deployment), stratum)
+        direct = log_mean(both)
+        joint = fit.contrasts(*places)[0]
+        runs = int(both.n[0].sum()), int(both.n[1].sum())
+        if direct is None:
+            if joint is None:
+                return None
+            return PairEstimate(joint, 0, (self._runs(stratum, first), self._runs(stratum, second)), both.sets)
+        ranked = len(fit.codes) > 2 and len(both.sets) >= SETS_MIN and not len(both.deployment)
+        if ranked and joint is not None and joint.p is not None and not contradicts(direct, joint):
+            direct = joint
+        return PairEstimate(self._allowing(direct, both, (first, second)), len(both.sets), runs, both.sets)
+
+    def _allowing(self, mean: LogMean, both: Pairs, options: tuple[int, int]) -> LogMean:
+        """Return the estimate with an error that allows for a factor that it depends on; without one if confounded."""
+        if self.matched.ignored and confounded_by(self.matched, both.sets, options):
+            return replace(mean, error=float("nan"), sessions=None)
+        depends = dependence_of(self.matched, both)
+        return over_levels(mean, both, *depends) if depends else mean
+
+    def _runs(self, stratum: int, code: int) -> int:
+        rows = slice(int(self.matched.starts[code]), int(self.matched.starts[code + 1]))
+        return int(np.count_nonzero(self.strata.of_set[self.matched.sets.of_row[rows]] == stratum))

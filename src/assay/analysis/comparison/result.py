@@ -1,0 +1,254 @@
+"""The speedup of a candidate level over a baseline level: one type, over one matched group or many.
+
+A :class:`SpeedupResult` holds values only: the ratio with its interval, what the interval covers, what it rests on, and
+the verdict. Ratios are baseline time / candidate time: above 1, the candidate is faster. Over one matched group whose
+runs are at hand, ``runs`` adds what only single runs tell: phases, throughputs, medians, a rank test. Sentences are
+made from it by ``questions/comparisons/result_sentences.py``.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from assay.analysis.comparison.dependence import Dependence
+from assay.analysis.comparison.details.summary import LevelSummary
+from assay.analysis.comparison.matched import LogMean, SessionPart
+from assay.analysis.comparison.scope_estimates import ClusterEstimate, ScopeEstimate
+from assay.analysis.comparison.significance import RankTest
+from assay.analysis.statistics import (
+    MARGIN,
+    Estimate,
+    InferenceScope,
+    Verdict,
+    holm_where_known,
+    too_few_runs,
+    verdict_of,
+)
+from assay.model import CodedWarning, Origin
+
+
+class Exclusion(StrEnum):
+    """Why a run of the two levels does not count."""
+
+    FAILED = "failed"
+    INVALID = "invalid"
+    WARM = "warm"
+    """Started with warm caches, where others of its matched group started cold."""
+    NO_BASELINE = "no_baseline"
+    """A run of the candidate without an otherwise equal run of the baseline."""
+    NO_CANDIDATE = "no_candidate"
+    """A run of the baseline without an otherwise equal run of the candidate."""
+    NO_INTERVAL = "no_interval"
+    """Of a part that has no interval, where several parts are combined."""
+    OTHER_SCOPE = "other_scope"
+    """Of a part whose interval covers something else than those of the other parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunComparison:
+    """What the runs of a single matched group tell beyond their speedup."""
+
+    baseline: LevelSummary
+    candidate: LevelSummary
+    rank_test: RankTest | None
+    """Mann-Whitney's test, exact for few runs. The verdict does not use it. None where a side has no run."""
+
+
+@dataclass(frozen=True, slots=True)
+class CombinedParts:
+    """How many parts, such as workloads, a result over all of them combines."""
+
+    by: str
+    """The column that separates the parts."""
+    used: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeedupResult:
+    """One candidate level against the baseline level, over the matched groups of one part of the runs."""
+
+    factor: str
+    baseline: str
+    candidate: str
+    by: str | None
+    """The column that separates the parts, such as ``workload``; None for a result over all parts."""
+    group: str
+    """The level of ``by``; empty for a result over all parts."""
+    context: str
+    """What distinguishes this matched group from others of its part; empty over several, or for the only one."""
+    combined: CombinedParts | None
+    """The parts behind a result over all of them; None for a result of one part."""
+    origin: str
+    lab_scale: str | None
+    ratio: float | None
+    """Baseline time / candidate time; None without a matched group."""
+    low: float | None
+    high: float | None
+    """Ends of the 95 % interval; None with too few groups and runs for one, and for a confounded ratio."""
+    scope: InferenceScope
+    """What the interval covers."""
+    method: str
+    log_error: float | None
+    """Standard error of the ratio's logarithm, with ``degrees`` of freedom; None without an interval."""
+    degrees: float | None
+    log_rounding: float
+    """Maximum error of the ratio's logarithm because times are rounded, or simulated."""
+    sessions: SessionPart | None
+    """The part of the error that comes from differences between sessions; None where it is nothing."""
+    depends_on: Dependence | None
+    """The factor that the speedup depends on most clearly; None where none is shown."""
+    p: float | None
+    """Two-sided p of no difference; below 5 % exactly where the interval excludes 1."""
+    holm_p: float | None = None
+    """The same after Holm's correction over all results of the answer; None for a result that is not tested."""
+    family: int = 0
+    """Number of results that the correction covers."""
+    verdict: Verdict = Verdict.NOT_COMPARED
+    groups: int
+    """Matched groups with runs of both levels."""
+    runs_baseline: int
+    runs_candidate: int
+    """Runs in these matched groups, by side; of a single group, also where one side has none."""
+    excluded: Mapping[Exclusion, int]
+    """Runs of the two levels that do not count, by reason."""
+    ignored: Mapping[str, int]
+    """Factors that were allowed to differ, each with the number of matched groups in which it did."""
+    confounded: tuple[str, ...]
+    """Ignored factors that differ between the two sides: there is no interval then."""
+    by_scope: tuple[ScopeEstimate, ...]
+    """The mean speedup for each scope that the groups allow."""
+    clusters: tuple[ClusterEstimate, ...]
+    """The same comparison on each cluster; empty where all groups are of one."""
+    trimmed: Estimate | None
+    """The ratio without the smallest and largest fifth of the groups; None for too few of them."""
+    joint: Estimate | None
+    """The ratio from all levels over all matched groups at once: such ratios can be compared with each other."""
+    warnings: tuple[CodedWarning, ...]
+    runs: RunComparison | None
+    """What only the runs of a single matched group tell; None over several groups, or from a table alone."""
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """The ratio with its interval; None without a matched group."""
+        return None if self.ratio is None else Estimate(self.ratio, self.low, self.high)
+
+    @property
+    def log_mean(self) -> LogMean:
+        """The logarithm of the ratio with its error, to combine it with others. ValueError without an interval."""
+        if self.ratio is None or self.log_error is None or self.degrees is None:
+            raise ValueError("a speedup without an interval has no standard error")
+        mean = math.log(self.ratio)
+        return LogMean(mean, self.log_error, self.degrees, self.method, self.scope, self.log_rounding, self.sessions)
+
+    @property
+    def is_simulated(self) -> bool:
+        """Return whether the runs are simulated."""
+        return self.origin == Origin.SIMULATED
+
+
+def result_of(
+    mean: LogMean | None,
+    *,
+    method: str,
+    factor: str,
+    baseline: str,
+    candidate: str,
+    by: str | None,
+    group: str,
+    origin: str,
+    lab_scale: str | None,
+    groups: int,
+    runs_baseline: int,
+    runs_candidate: int,
+    excluded: Mapping[Exclusion, int],
+    context: str = "",
+    combined: CombinedParts | None = None,
+    ignored: Mapping[str, int] | None = None,
+    confounded: tuple[str, ...] = (),
+    depends_on: Dependence | None = None,
+    by_scope: tuple[ScopeEstimate, ...] = (),
+    clusters: tuple[ClusterEstimate, ...] = (),
+    trimmed: Estimate | None = None,
+    joint: Estimate | None = None,
+    warnings: tuple[CodedWarning, ...] = (),
+    runs: RunComparison | None = None,
+) -> SpeedupResult:
+    """Return the result of a mean log speedup, before correction; ``method``: where there is no mean.
+
+    A confounded mean keeps its ratio and loses its interval.
+    """
+    if mean is not None and confounded:
+        mean = replace(mean, error=float("nan"), sessions=None)
+    ratio = mean.ratio if mean else None
+    has_interval = ratio is not None and ratio.low is not None
+    return SpeedupResult(
+        factor=factor,
+        baseline=baseline,
+        candidate=candidate,
+        by=by,
+        group=group,
+        context=context,
+        combined=combined,
+        origin=origin,
+        lab_scale=lab_scale,
+        ratio=ratio.value if ratio else None,
+        low=ratio.low if ratio else None,
+        high=ratio.high if ratio else None,
+        scope=mean.scope if mean else InferenceScope.SIMILAR,
+        method=mean.method if mean else method,
+        log_error=mean.error if mean and has_interval else None,
+        degrees=mean.degrees if mean and has_interval else None,
+        log_rounding=mean.rounding if mean else 0.0,
+        sessions=mean.sessions if mean else None,
+        depends_on=depends_on,
+        p=mean.p if mean else None,
+        groups=groups,
+        runs_baseline=runs_baseline,
+        runs_candidate=runs_candidate,
+        excluded={reason: count for reason, count in excluded.items() if count},
+        ignored=ignored or {},
+        confounded=confounded,
+        by_scope=by_scope,
+        clusters=clusters,
+        trimmed=trimmed,
+        joint=joint,
+        warnings=warnings,
+        runs=runs,
+    )
+
+
+def with_verdicts(results: Sequence[SpeedupResult], margin: float = MARGIN) -> list[SpeedupResult]:
+    """Return the results of one answer with their verdicts, corrected for how many they are (Holm).
+
+    A result with too few runs for a verdict is not tested, so it does not count.
+    """
+    sides = [(result.runs_baseline, result.runs_candidate) for result in results]
+    tested = [
+        None if too_few_runs(result.groups, runs) else result.p for result, runs in zip(results, sides, strict=True)
+    ]
+    family = sum(p is not None for p in tested)
+    return [
+        replace(
+            result,
+            holm_p=holm_p,
+            family=family,
+            verdict=verdict_of(
+                result.estimate, holm_p, result.groups, runs, confounded=bool(result.confounded), margin=margin
+            ),
+        )
+        for result, runs, holm_p in zip(results, sides, holm_where_known(tested), strict=True)
+    ]
+
+
+def clearest(results: Sequence[SpeedupResult]) -> SpeedupResult | None:
+    """Return the result whose interval is farthest from 1; without an interval, the one with most runs."""
+
+    def distance(result: SpeedupResult) -> tuple[int, float, int]:
+        n = min(result.runs_baseline, result.runs_candidate)
+        if result.low is None or result.high is None or result.verdict is Verdict.NOT_ENOUGH_RUNS:
+            return (0, 0.0, n)
+        return (1, max(math.log(result.low), -math.log(result.high), 0.0), n)
+
+    return max(results, key=distance, default=None)

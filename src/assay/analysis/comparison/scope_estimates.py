@@ -1,0 +1,183 @@
+"""The mean speedup over matched groups for each scope: tested settings, similar settings, other clusters.
+
+In: the log ratios of matched groups with the variance of their runs, and the cluster of each group. Out: one estimate
+for each scope that the data allow, with the range of a single further setting or cluster; the same comparison on each
+cluster; and a mean without the extreme groups.
+
+- *Tested settings*: the groups are all there is, and only their runs are a sample. Welch's error within the groups;
+  where some have no repetitions, the variance of a run is pooled over those that have.
+- *Similar settings*: the groups are a sample of those that could run on these clusters. Student's t on their log
+  ratios. One more group lies within t times their standard deviation times the root of 1 + 1 / groups.
+- *Other clusters*: the clusters are a sample (``analysis/statistics/random_effects.py``). Groups of one cluster share
+it, so
+  they are not independent evidence of how clusters differ.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.analysis.comparison.matched import (
+    LogMean,
+    MatchedSets,
+    Pairs,
+    SessionPart,
+    between_sets,
+    log_mean,
+    pick,
+    with_sessions,
+    within_sets,
+)
+from assay.analysis.statistics import Estimate, InferenceScope, Ints, estimate, means_by
+from assay.analysis.statistics.random_effects import TRIMMED_MIN, over_units, trimmed_mean
+
+POOLED = "variance of a run, pooled over the matched groups with repetitions"
+RANDOM_EFFECTS = "random effects of clusters, Hartung-Knapp interval"
+POOLED_DEGREES_MIN = 3
+"""Minimum degrees of freedom of the pooled variance of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeEstimate:
+    """The mean speedup with an interval that covers one scope."""
+
+    scope: InferenceScope
+    ratio: float
+    low: float | None
+    high: float | None
+    """Ends of the 95 % interval of the mean."""
+    single_low: float | None
+    single_high: float | None
+    """A single further setting, or cluster, lies between these with 95 %; None for the tested settings."""
+    units: int
+    """Matched groups, or clusters, behind the estimate."""
+    method: str
+    log_error: float
+    degrees: float
+    log_rounding: float
+    sessions: SessionPart | None
+
+    @property
+    def log_mean(self) -> LogMean:
+        """The logarithm of the ratio with its error."""
+        mean = float(np.log(self.ratio))
+        return LogMean(mean, self.log_error, self.degrees, self.method, self.scope, self.log_rounding, self.sessions)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterEstimate:
+    """The same comparison on one cluster."""
+
+    cluster: str
+    ratio: float
+    low: float | None
+    high: float | None
+    scope: InferenceScope
+    groups: int
+
+
+def estimate_of(mean: LogMean, units: int, single_error: float | None = None) -> ScopeEstimate:
+    """Return a mean as an estimate; ``single_error``: the standard error of one further unit."""
+    ratio = mean.ratio
+    single = None if single_error is None else estimate(mean.mean, single_error, mean.degrees, mean.rounding)
+    return ScopeEstimate(
+        mean.scope,
+        ratio.value,
+        ratio.low,
+        ratio.high,
+        single.low if single else None,
+        single.high if single else None,
+        units,
+        mean.method,
+        mean.error,
+        mean.degrees,
+        mean.rounding,
+        mean.sessions,
+    )
+
+
+def _tested(both: Pairs) -> LogMean | None:
+    if np.isfinite(both.error_within).all():
+        return within_sets(both.log_ratio, both.error_within, both.degrees_within, both.rounding)
+    runs = both.n[0] + both.n[1]
+    free = int((runs - 2).sum())
+    if free < POOLED_DEGREES_MIN:
+        return None
+    variance = float(both.squares_within.sum()) / free
+    error = np.sqrt(variance * float((1 / both.n[0] + 1 / both.n[1]).sum())) / len(runs)
+    off = float(both.rounding.mean())
+    return LogMean(float(both.log_ratio.mean()), float(error), float(free), POOLED, InferenceScope.TESTED, off)
+
+
+def _other_clusters(both: Pairs, cluster: Ints) -> ScopeEstimate | None:
+    present, of_set = np.unique(cluster, return_inverse=True)
+    if len(present) < 2:
+        return None
+    by_cluster = means_by(both.log_ratio, of_set, len(present))
+    free = len(of_set) - len(present)
+    residual = both.log_ratio - by_cluster.mean[of_set]
+    variance = float((residual * residual).sum()) / free if free else 0.0
+    mean = over_units(by_cluster.mean, variance / by_cluster.n)
+    off = float(both.rounding.mean())
+    over_clusters = LogMean(mean.mean, mean.error, mean.degrees, RANDOM_EFFECTS, InferenceScope.OTHER_CLUSTERS, off)
+    return estimate_of(over_clusters, len(present), float(np.hypot(mean.apart, mean.error)))
+
+
+def scope_estimates(both: Pairs, cluster: Ints) -> tuple[ScopeEstimate, ...]:
+    """Return an estimate for each scope; ``cluster``: of each group, empty when clusters are compared.
+
+    Empty within deployments, whose result covers one scope only.
+    """
+    m = len(both.sets)
+    if m == 0 or len(both.deployment):
+        return ()
+    estimates = []
+    if (tested := _tested(both)) is not None:
+        estimates.append(estimate_of(with_sessions(tested, both.sessions), m))
+    if m > 1:
+        between = between_sets(both.log_ratio, both.rounding)
+        similar = with_sessions(between, both.sessions)
+        estimates.append(estimate_of(similar, m, float(np.hypot(similar.error, between.error * np.sqrt(m)))))
+    if len(cluster) and (other_clusters := _other_clusters(both, cluster)) is not None:
+        estimates.append(_no_surer(other_clusters, estimates[-1]))
+    return tuple(estimates)
+
+
+def _no_surer(wide: ScopeEstimate, narrow: ScopeEstimate) -> ScopeEstimate:
+    """Return the estimate for a wider scope, with an interval that is never narrower than that of a narrower one."""
+    if wide.low is None or wide.high is None or narrow.low is None or narrow.high is None:
+        return wide
+    if wide.high / wide.low >= narrow.high / narrow.low:
+        return wide
+    mean = replace(wide.log_mean, error=narrow.log_error, degrees=narrow.degrees, rounding=narrow.log_rounding)
+    ratio = mean.ratio
+    return replace(
+        wide, low=ratio.low, high=ratio.high, log_error=mean.error, degrees=mean.degrees, log_rounding=mean.rounding
+    )
+
+
+def cluster_estimates(matched: MatchedSets, both: Pairs) -> tuple[ClusterEstimate, ...]:
+    """Return the comparison on each cluster, most groups first; empty where all groups are of one."""
+    if len(matched.cluster) == 0 or len(both.deployment):
+        return ()
+    of_set = matched.cluster[both.sets]
+    present, counts = np.unique(of_set, return_counts=True)
+    if len(present) < 2:
+        return ()
+    lines = []
+    for at in np.argsort(-counts, kind="stable"):
+        code = int(present[at])
+        mean = log_mean(pick(both, np.flatnonzero(of_set == code)))
+        if mean is not None:
+            name = matched.table.columns["cluster"].levels[code] if code >= 0 else ""
+            ratio = mean.ratio
+            lines.append(ClusterEstimate(name, ratio.value, ratio.low, ratio.high, mean.scope, int(counts[at])))
+    return tuple(lines)
+
+
+def trimmed(both: Pairs) -> Estimate | None:
+    """Return the ratio without the smallest and largest fifth of the groups; None for too few to exclude any."""
+    if len(both.sets) < TRIMMED_MIN or len(both.deployment):
+        return None
+    mean = trimmed_mean(both.log_ratio)
+    return estimate(mean.mean, mean.error, mean.degrees, float(both.rounding.mean()))

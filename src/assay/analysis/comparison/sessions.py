@@ -1,0 +1,75 @@
+"""Say what a possible change between sessions does to a comparison (``analysis/statistics/sessions.py``).
+
+In: log speedups with what sessions add to their errors. Out: whether sessions hide a difference, and the warnings.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from assay.analysis.comparison.matched import LogMean, SessionPart
+from assay.analysis.statistics import started_unix_s
+from assay.analysis.statistics.sessions import (
+    DEFAULT_SPREAD,
+    SideSessions,
+    session_numbers,
+    session_units,
+    side_sessions,
+)
+from assay.model import CodedWarning, Origin, Run, WarningCode
+
+
+def two_sides(baseline: Sequence[Run], candidate: Sequence[Run]) -> tuple[SideSessions, SideSessions]:
+    """Return how the runs of two sides are spread over sessions; how much these differ is the default."""
+    runs, n = (*baseline, *candidate), len(baseline)
+    started = np.array([started_unix_s(run) for run in runs])
+    campaign, cluster = (np.unique(names, return_inverse=True)[1] for names in _places(runs))
+    session = session_numbers(started, campaign.astype(np.int64), cluster.astype(np.int64))
+    level = np.repeat([0, 1], [n, len(candidate)]).astype(np.int64)
+    one_set = np.zeros(len(runs), dtype=np.int64)
+    units = session_units(session, started, level, one_set)
+    drawn = np.array([run.origin in (Origin.SIMULATED, Origin.PREDICTED) for run in runs], dtype=np.bool_)
+    units[drawn] = len(runs) * 2
+    unordered = (session < 0) & ~drawn
+    sides = (slice(None, n), slice(n, None))
+    b, c = (side_sessions(one_set[at], units[at], 1, unordered[at], DEFAULT_SPREAD) for at in sides)
+    return b, c
+
+
+def _places(runs: Sequence[Run]) -> tuple[list[str], list[str]]:
+    return [run.campaign_id for run in runs], [run.cluster for run in runs]
+
+
+def hidden_by_sessions(mean: LogMean | None) -> bool:
+    """Tell whether the interval would leave out 1 if sessions were alike, and holds 1 because they differ."""
+    if mean is None or mean.sessions is None:
+        return False
+    sharp, wide = mean.within_sessions, mean.ratio
+    if sharp.low is None or sharp.high is None or wide.low is None or wide.high is None:
+        return False
+    return not sharp.low <= 1 <= sharp.high and wide.low <= 1 <= wide.high
+
+
+class _HasSessions(Protocol):
+    @property
+    def sessions(self) -> SessionPart | None: ...
+
+
+def session_warnings(means: Iterable[_HasSessions | None]) -> list[CodedWarning]:
+    """Return why intervals are wider than repetitions within a session would make them; nothing where none is."""
+    parts = [mean.sessions for mean in means if mean is not None and mean.sessions is not None]
+    if not parts:
+        return []
+    spread = parts[0].spread
+    size = f"{math.sqrt(spread.variance):.1%}"
+    source = (
+        f"learned from {spread.sessions} sessions" if spread.learned else "the default, as too few sessions tell it"
+    )
+    why = (
+        "order of runs unknown: a change between sessions can't be ruled out"
+        if any(part.unordered for part in parts)
+        else "the sides were run one after the other, or in different sessions"
+    )
+    return [CodedWarning(WarningCode.SESSIONS, f"{why}; intervals allow for sessions that differ by {size} ({source})")]

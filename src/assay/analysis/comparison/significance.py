@@ -1,0 +1,270 @@
+"""Whether a difference is more than chance, how large it is, and how many runs would tell.
+
+In: run times in seconds, or a table of runs. Out: p values with the smallest that so few runs can reach, effect sizes,
+p values corrected for many comparisons, sets of levels that may be the best, and numbers of runs needed.
+
+Sources: Mann and Whitney, Ann. Math. Stat. 18 (1947); N. Cliff, Psych. Bull. 114 (1993); S. Holm, Scand. J. Stat. 6
+(1979); the set of those that may be the best is subset selection after S. S. Gupta, Technometrics 7 (1965); robust z
+after B. Iglewicz and D. C. Hoaglin, How to Detect and Handle Outliers (1993).
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from assay.analysis.comparison.joint import Fit, alone, contradicts, fits
+from assay.analysis.comparison.matched import SETS_MIN, LogMean, MatchedSets, Strata, log_mean, pairs, stratify
+from assay.analysis.statistics import (
+    LEVEL,
+    Floats,
+    InferenceScope,
+    Ints,
+    Means,
+    estimate,
+    is_exact,
+    means_by,
+    rank_test_p,
+)
+from assay.foundation.errors import SpecificationError
+
+ALPHA = 0.05
+LEVELS_MAX = 64
+"""More levels than this are not compared each with each."""
+RUNS_FIRST = 5
+"""Stopping as soon as an interval is narrow favours lucky runs: there is none before this many (docs/adr/0005)."""
+_UNKNOWN = (math.nan, math.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class RankTest:
+    """The two-sided Mann-Whitney test of two samples, with Cliff's delta."""
+
+    p: float
+    exact: bool
+    """Whether every arrangement was counted; otherwise the normal approximation, used for very many runs with ties."""
+    smallest_reachable_p: float
+    """The smallest p that any order of these times, with these ties, can give."""
+    delta: float
+    n_baseline: int
+    n_candidate: int
+
+
+def cliffs_delta(baseline: ArrayLike, candidate: ArrayLike) -> float:
+    """Return P(baseline > candidate) - P(baseline < candidate) over all pairs of times: 1, all candidates faster."""
+    b, c = np.asarray(baseline, dtype=np.float64), np.sort(np.asarray(candidate, dtype=np.float64))
+    if len(b) == 0 or len(c) == 0:
+        raise ValueError("both sides need a run")
+    smaller = np.searchsorted(c, b, side="left").sum()
+    larger = (len(c) - np.searchsorted(c, b, side="right")).sum()
+    return float(smaller - larger) / (len(b) * len(c))
+
+
+def smallest_p_with_ties(baseline: Sequence[float], candidate: Sequence[float]) -> float:
+    """Return the smallest two-sided p of a rank test on these times in any order.
+
+    The most extreme arrangement puts the smallest times on one side. Times that tie across that border can change
+    places without changing the statistic, and each such arrangement counts.
+    """
+    pooled = np.sort(np.array([*baseline, *candidate]))
+    n, total = len(baseline), len(pooled)
+    ways = []
+    for size in (n, total - n):
+        border = pooled[size - 1]
+        ties = int(np.count_nonzero(pooled == border))
+        inside = size - int(np.searchsorted(pooled, border, side="left"))
+        ways.append(math.comb(ties, inside))
+    return min(1.0, 2 * min(ways) / math.comb(total, n))
+
+
+def rank_test(baseline: Sequence[float], candidate: Sequence[float]) -> RankTest:
+    """Return the Mann-Whitney test of two samples of run times. ValueError for an empty side."""
+    delta = cliffs_delta(baseline, candidate)
+    p, smallest = rank_test_p(baseline, candidate), smallest_p_with_ties(baseline, candidate)
+    p = max(p, smallest)  # the normal approximation can fall below what any order of these times gives
+    return RankTest(p, is_exact(baseline, candidate), smallest, delta, len(baseline), len(candidate))
+
+
+@dataclass(frozen=True, slots=True)
+class BestSet:
+    """Levels of a factor that may be the fastest: with 95 % confidence the fastest is among them."""
+
+    group: str
+    """The level of the grouping factor, such as the workload."""
+    origin: str
+    lab_scale: str | None
+    factor: str
+    scope: InferenceScope
+    """Whether the fastest is meant of just these configurations, or of such configurations in general."""
+    front: str
+    """The level that no other was measured to be faster than; where levels disagree, the one with fewest defeats."""
+    may_be_best: tuple[str, ...]
+    """The front and every level that is compared with it and not shown to be slower than some other."""
+    slower: dict[str, tuple[str, float]]
+    """Every other level that is compared, with the one that beats it most clearly and the corrected p, one-sided: that
+    it is not the fastest, which says nothing of how it stands to the baseline."""
+    never_compared: tuple[str, ...]
+    """Levels that no matched set compares with the front, not even by way of others: nothing is said of them."""
+
+
+def _one_sided(mean: LogMean | None) -> tuple[float, float]:
+    """Return the log speedup of the second side over the first, and the p value of its not being faster."""
+    p = None if mean is None else mean.p
+    if mean is None or p is None:
+        return (math.nan if mean is None else mean.mean), math.nan
+    return mean.mean, p / 2 if mean.mean > 0 else 1 - p / 2
+
+
+def best_of(matched: MatchedSets, by: str = "workload", fitted: Sequence[Fit] | None = None) -> list[BestSet]:
+    """Return which levels of the sets' factor may be the fastest, for each level of ``by``.
+
+    ``fitted``: the sets' :func:`~assay.analysis.comparison.joint.fits`. Every level is compared with every other, all
+    matched sets together (one-sided t, ``together.py``), or where these contradict the sets that have both levels, by
+    those sets alone. It drops out when some other is faster at 5 % after Bonferroni's correction over its rivals and
+    over the groups of the answer: with 95 % confidence the fastest level of every group stays, however many levels and
+    groups there are. What holds for these configurations alone is a separate entry where sets are few.
+    SpecificationError beyond :data:`LEVELS_MAX` levels.
+    """
+    table, factor = matched.table, matched.factor
+    strata, column = stratify(matched, by), table.columns[factor]
+    if len(column.levels) > LEVELS_MAX:
+        raise SpecificationError(
+            f"{factor} has {len(column.levels)} levels, too many to compare each with each (at most {LEVELS_MAX})",
+            hint="filter the runs, for instance by workload or cluster",
+        )
+    fitted = fits(matched, strata) if fitted is None else fitted
+    groups = sum(len(fit.codes) > 1 for fit in fitted)
+    found = []
+    for stratum, fit in enumerate(fitted):
+        if len(fit.codes):
+            level = strata.levels(table, stratum)
+            for scope, outcome in _outcomes(matched, strata, stratum, fit):
+                won = _tournament([column.levels[code] for code in fit.codes], outcome, fit.blocks.part, groups)
+                found.append(
+                    BestSet(
+                        group=level.get(by) or "",
+                        origin=level.get("origin") or "",
+                        lab_scale=level.get("lab_scale"),
+                        factor=factor,
+                        scope=scope,
+                        front=won.front,
+                        may_be_best=won.may_be_best,
+                        slower=won.slower,
+                        never_compared=won.never_compared,
+                    )
+                )
+    return found
+
+
+Outcome = list[list[tuple[float, float]]]
+"""For each two levels how much faster the second is than the first (log), and the p of its not being so."""
+
+
+def _outcomes(matched: MatchedSets, strata: Strata, stratum: int, fit: Fit) -> Iterator[tuple[InferenceScope, Outcome]]:
+    """Yield who beats whom, in general and, where there are few sets, of these alone."""
+    several = np.count_nonzero(np.isfinite(fit.logs).sum(axis=1) > 1)
+    here = _everywhere(fit)
+    if several != 1:
+        yield InferenceScope.SIMILAR, here
+    if 0 < several < SETS_MIN:
+        these = _of_these(matched, strata, stratum, fit)
+        known = any(math.isfinite(p) for row in these for _, p in row)
+        if known or several == 1:
+            yield InferenceScope.TESTED, these
+
+
+def _everywhere(fit: Fit) -> Outcome:
+    count = len(fit.codes)
+    first, second = np.triu_indices(count, 1)
+    outcome: Outcome = [[_UNKNOWN] * count for _ in range(count)]
+    for a, b, mean in zip(first.tolist(), second.tolist(), fit.contrasts(first, second), strict=True):
+        gain, p = _one_sided(mean)
+        if min(p, 1 - p) < ALPHA and contradicts(own := alone(fit, a, b)[1], mean):
+            gain, p = _one_sided(own)
+        outcome[a][b], outcome[b][a] = (gain, p), (-gain, 1 - p)
+    return outcome
+
+
+def _of_these(matched: MatchedSets, strata: Strata, stratum: int, fit: Fit) -> Outcome:
+    """Return the outcome with the error that runs make within the sets of one stratum, which are few."""
+    rows = np.flatnonzero(strata.of_set[matched.sets.of_row] == stratum)
+    known, of_row = np.unique(matched.sets.of_row[rows], return_inverse=True)
+    codes = matched.table.columns[matched.factor].codes[matched.positions[rows]]
+    sides = [
+        means_by(matched.logs[rows[mine]], of_row[mine], len(known), matched.rounding[rows[mine]])
+        for mine in (np.flatnonzero(codes == code) for code in fit.codes)
+    ]
+    nowhere = np.zeros(0, dtype=np.int64)
+
+    def apart(a: Means, b: Means) -> tuple[float, float]:
+        mean = log_mean(pairs(a, b, nowhere))
+        gain, p = _one_sided(mean)
+        return gain, p if mean is not None and mean.scope is InferenceScope.TESTED else math.nan
+
+    return [[_UNKNOWN if a is b else apart(a, b) for b in sides] for a in sides]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tournament:
+    front: str
+    may_be_best: tuple[str, ...]
+    slower: dict[str, tuple[str, float]]
+    never_compared: tuple[str, ...]
+
+
+def _tournament(names: list[str], outcome: Outcome, part: Ints, groups: int) -> _Tournament:
+    """Return which levels may be best, of the largest ``part`` of levels that can be compared at all.
+
+    ``groups``: how many groups the answer has, in each of which the fastest must stay.
+    """
+    count = len(names)
+    table: Floats = np.array(outcome, dtype=np.float64).reshape(count, count, 2)
+    gain, p = table[:, :, 0], table[:, :, 1]
+    rivals = np.count_nonzero(np.isfinite(p), axis=1)
+    corrected: Floats = np.where(np.isfinite(p), np.minimum(p * rivals[:, None] * max(groups, 1), 1.0), 2.0)
+    clearest = corrected.min(axis=1)
+    with np.errstate(invalid="ignore"):
+        defeats = np.count_nonzero(gain > 0, axis=1)
+    sizes = np.array([np.count_nonzero(part == one) for one in part])
+    front = min(range(count), key=lambda a: (-sizes[a], bool(clearest[a] < ALPHA), defeats[a], a))
+    among = [a for a in range(count) if part[a] == part[front]]
+    slower = {names[a]: (names[int(corrected[a].argmin())], float(clearest[a])) for a in among if clearest[a] < ALPHA}
+    if len(among) == 1 and count > 1:
+        return _Tournament(names[front], (), {}, tuple(names))
+    others = tuple(name for a, name in enumerate(names) if a not in among)
+    return _Tournament(names[front], tuple(names[a] for a in among if names[a] not in slower), slower, others)
+
+
+def half_width(durations_s: Sequence[float]) -> float:
+    """Return the 95 % interval's upper half-width as a share of the geometric mean; infinite for one run.
+
+    From the scatter alone: what the times' rounding adds, no repetition takes away.
+    """
+    if len(durations_s) < 2:
+        return math.inf
+    logs = np.log(np.asarray(durations_s, dtype=np.float64))
+    found = estimate(0.0, float(logs.std(ddof=1)) / math.sqrt(len(logs)), len(logs) - 1.0)
+    return math.inf if found.high is None else found.high - 1
+
+
+def precise_enough(durations_s: Sequence[float], wanted: float, first: int = RUNS_FIRST) -> bool:
+    """Return whether repeating may stop: at least ``first`` runs, and a half-width of ``wanted`` or less."""
+    return len(durations_s) >= first and half_width(durations_s) <= wanted
+
+
+def runs_needed(durations_s: Sequence[float], wanted: float, at_most: int = 1000) -> int | None:
+    """Return how many runs in all make the interval of the geometric mean as narrow as ``wanted`` (0.05: 5 %).
+
+    From the present scatter, which is itself uncertain with few runs. None: not by ``at_most`` runs. ValueError for
+    fewer than two runs, and unless ``wanted`` is positive.
+    """
+    if len(durations_s) < 2 or not wanted > 0:
+        raise ValueError("an estimate needs two runs and a positive half-width")
+    from scipy.special import stdtrit
+
+    scatter = float(np.log(np.asarray(durations_s, dtype=np.float64)).std(ddof=1))
+    n = np.arange(2, at_most + 1)
+    enough = np.flatnonzero(stdtrit(n - 1, 0.5 + LEVEL / 2) * scatter / np.sqrt(n) <= math.log1p(wanted))
+    return int(n[enough[0]]) if len(enough) else None

@@ -1,0 +1,227 @@
+"""How much faster a level of a factor is, over all configurations that ran with it and with the baseline.
+
+In: runs as a table (durations in seconds). Out: one :class:`~assay.analysis.comparison.result.SpeedupResult` for each
+candidate level and each workload (or level of another factor), over matched groups: see ``matched.py``. Verdicts are
+corrected for how many results an answer has (S. Holm, Scand. J. Stat. 6, 1979).
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from assay.analysis.comparison.confounding import confounded_by
+from assay.analysis.comparison.dependence import dependence_of, over_levels
+from assay.analysis.comparison.joint import Fit, fits
+from assay.analysis.comparison.matched import (
+    COUNTED,
+    FAILED,
+    INVALID,
+    OVER_SETS,
+    WARM,
+    LogMean,
+    MatchedSets,
+    Pairs,
+    Strata,
+    baseline_of,
+    combine,
+    log_mean,
+    pairs,
+    pick,
+    side,
+    stratify,
+)
+from assay.analysis.comparison.result import CombinedParts, Exclusion, SpeedupResult, result_of, with_verdicts
+from assay.analysis.comparison.scope_estimates import (
+    ScopeEstimate,
+    cluster_estimates,
+    estimate_of,
+    scope_estimates,
+    trimmed,
+)
+from assay.analysis.statistics import Estimate, InferenceScope, Ints, Means, means_by, require_factor
+from assay.foundation.errors import SpecificationError
+
+
+def _differing(matched: MatchedSets, both: Pairs, levels: tuple[int, int]) -> dict[str, int]:
+    """Return in how many of the groups each ignored factor had more than one level on the two sides."""
+    parts = [np.arange(matched.starts[level], matched.starts[level + 1]) for level in levels]
+    rows = np.concatenate(parts)
+    counts = {}
+    for name in matched.ignored:
+        codes = matched.table.columns[name].codes[matched.positions[rows]].astype(np.float64)
+        spread = means_by(codes, matched.sets.of_row[rows], matched.sets.count).variance[both.sets]
+        counts[name] = int(np.count_nonzero(spread > 0))
+    return counts
+
+
+def _excluded(strata: Strata, stratum: int, levels: tuple[int, int], used: tuple[int, int]) -> dict[Exclusion, int]:
+    """Return the runs of the two levels (codes) that do not count; ``used``: those that do."""
+    counts = strata.counts[stratum]
+    return {
+        Exclusion.NO_BASELINE: int(counts[levels[1], COUNTED]) - used[1],
+        Exclusion.NO_CANDIDATE: int(counts[levels[0], COUNTED]) - used[0],
+        Exclusion.FAILED: int(counts[list(levels), FAILED].sum()),
+        Exclusion.INVALID: int(counts[list(levels), INVALID].sum()),
+        Exclusion.WARM: int(counts[list(levels), WARM].sum()),
+    }
+
+
+def _of_candidate(
+    matched: MatchedSets,
+    strata: Strata,
+    baseline: int,
+    reference: Means,
+    candidate: int,
+    joint: Sequence[Mapping[int, Estimate]],
+) -> list[tuple[int, SpeedupResult]]:
+    """Return the results of one level, before correction, with the number of their stratum."""
+    column = matched.table.columns[matched.factor]
+    every = pairs(reference, side(matched, candidate), matched.deployment)
+    stratum_of = strata.of_set[every.sets]
+    order = np.argsort(stratum_of, kind="stable")
+    bounds = np.searchsorted(stratum_of[order], np.arange(len(strata.counts) + 1))
+    results = []
+    for stratum in np.flatnonzero(strata.counts[:, candidate].sum(axis=1)).tolist():
+        both = pick(every, order[bounds[stratum] : bounds[stratum + 1]])
+        level = strata.levels(matched.table, stratum)
+        used = int(both.n[0].sum()), int(both.n[1].sum())
+        confounded = confounded_by(matched, both.sets, (baseline, candidate)) if matched.ignored else ()
+        mean, depends = log_mean(both), dependence_of(matched, both)
+        if mean is not None and depends is not None:
+            mean = over_levels(mean, both, *depends)
+        result = result_of(
+            mean,
+            method=OVER_SETS,
+            factor=matched.factor,
+            baseline=column.levels[baseline],
+            candidate=column.levels[candidate],
+            by=strata.by,
+            group=(level.get(strata.by) or "") if strata.by else "",
+            origin=level.get("origin") or "",
+            lab_scale=level.get("lab_scale"),
+            groups=len(both.sets),
+            runs_baseline=used[0],
+            runs_candidate=used[1],
+            excluded=_excluded(strata, stratum, (baseline, candidate), used),
+            ignored=_differing(matched, both, (baseline, candidate)) if matched.ignored else {},
+            confounded=confounded,
+            depends_on=depends[0] if depends else None,
+            by_scope=() if confounded else scope_estimates(both, _cluster_of(matched, both)),
+            clusters=() if confounded else cluster_estimates(matched, both),
+            trimmed=None if confounded else trimmed(both),
+            joint=joint[stratum].get(candidate) if joint and not confounded else None,
+        )
+        results.append((stratum, result))
+    return results
+
+
+def _cluster_of(matched: MatchedSets, both: Pairs) -> Ints:
+    return matched.cluster[both.sets] if len(matched.cluster) else matched.cluster
+
+
+def speedups_of(
+    matched: MatchedSets,
+    baseline: str | None = None,
+    *,
+    by: str | None = "workload",
+    fitted: Sequence[Fit] | None = None,
+) -> list[SpeedupResult]:
+    """Return every level of the factor against ``baseline`` (hard disks, or the first that ran, unless named).
+
+    ``by``: the factor that separates parts, each with its own results, in the order of the rows; None for one result
+    over all workloads, in which every workload counts the same (:func:`over_parts`). ``fitted``: the
+    :func:`~assay.analysis.comparison.joint.fits` of the matched groups. SpecificationError for names and levels that no
+    run has.
+    """
+    if by is None:
+        return over_parts(speedups_of(matched, baseline, fitted=fitted))
+    table, factor = matched.table, matched.factor
+    column = table.columns[factor]
+    baseline = baseline_of(table, factor) if baseline is None else baseline
+    if baseline not in column.levels:
+        raise SpecificationError(f"no run has {factor} {baseline!r}", hint=f"levels: {', '.join(column.levels)}")
+    if by == factor or by in matched.ignored:
+        raise SpecificationError(f"runs can't be grouped by {by!r}: it differs within the matched groups")
+    require_factor(table, by)
+    strata = stratify(matched, by)
+    code_b = column.code(baseline)
+    reference = side(matched, code_b)
+    fitted = fits(matched, strata) if fitted is None and not len(matched.deployment) else fitted
+    joint = [fit.against(code_b) for fit in fitted or ()]
+    numbered = [
+        result
+        for code in range(len(column.levels))
+        if code != code_b
+        for result in _of_candidate(matched, strata, code_b, reference, code, joint)
+    ]
+    return with_verdicts([result for _, result in sorted(numbered, key=lambda item: strata.first_row[item[0]])])
+
+
+def over_parts(parts: Sequence[SpeedupResult]) -> list[SpeedupResult]:
+    """Return one result for each candidate and origin: the geometric mean over ``parts``, each counting the same.
+
+    Its interval covers what the intervals of most parts cover; only these parts count, the others are excluded.
+    """
+    keys = dict.fromkeys((part.candidate, part.origin, part.lab_scale) for part in parts)
+    return with_verdicts(
+        [_over([part for part in parts if (part.candidate, part.origin, part.lab_scale) == key]) for key in keys]
+    )
+
+
+def _over(parts: Sequence[SpeedupResult]) -> SpeedupResult:
+    with_interval = [part for part in parts if part.log_error is not None]
+    counts = Counter(part.scope for part in with_interval)
+    scope = max(
+        counts,
+        key=lambda candidate: (counts[candidate], candidate is InferenceScope.SIMILAR),
+        default=InferenceScope.SIMILAR,
+    )
+    used = [part for part in with_interval if part.scope is scope]
+    excluded, ignored = Counter[Exclusion](), Counter[str]()
+    for part in parts:
+        excluded.update(part.excluded)
+        ignored.update(part.ignored)
+        if part not in used and part.groups:
+            reason = Exclusion.OTHER_SCOPE if part in with_interval else Exclusion.NO_INTERVAL
+            excluded[reason] += part.runs_baseline + part.runs_candidate
+    example = parts[0]
+    confounded = tuple(dict.fromkeys(name for part in parts for name in part.confounded))
+    if confounded:
+        used = [part for part in parts if part.ratio is not None]
+    mean = None
+    if used:
+        mean = _mean_of_confounded(used) if confounded else combine([part.log_mean for part in used])
+    return result_of(
+        mean,
+        method=OVER_SETS,
+        factor=example.factor,
+        baseline=example.baseline,
+        candidate=example.candidate,
+        by=None,
+        group="",
+        combined=CombinedParts(example.by or "", len(used), len(parts)),
+        origin=example.origin,
+        lab_scale=example.lab_scale,
+        groups=sum(part.groups for part in used),
+        runs_baseline=sum(part.runs_baseline for part in used),
+        runs_candidate=sum(part.runs_candidate for part in used),
+        excluded=excluded,
+        ignored=ignored,
+        confounded=confounded,
+        by_scope=tuple(_scopes_over(used)),
+    )
+
+
+def _mean_of_confounded(parts: Sequence[SpeedupResult]) -> LogMean:
+    """Return the geometric mean of the ratios of ``parts``; nothing tells its error."""
+    mean = float(np.mean([np.log(part.ratio or 1.0) for part in parts]))
+    return LogMean(mean, float("nan"), 0.0, parts[0].method, parts[0].scope)
+
+
+def _scopes_over(parts: Sequence[SpeedupResult]) -> Iterator[ScopeEstimate]:
+    """Yield the mean over ``parts`` for each scope that all of them have."""
+    for scope in InferenceScope:
+        estimates = [estimate for part in parts for estimate in part.by_scope if estimate.scope is scope]
+        if parts and len(estimates) == len(parts):
+            yield estimate_of(combine([item.log_mean for item in estimates]), sum(item.units for item in estimates))

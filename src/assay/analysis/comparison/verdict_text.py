@@ -1,0 +1,70 @@
+"""Verdicts, scopes and what an estimate rests on, as text: the same words for decisions and for their details."""
+
+from assay.analysis.statistics import InferenceScope, Verdict
+from assay.text.language import capitalised, joined, plural
+from assay.text.ratios import count_runs, format_interval, format_ratio
+
+_SCOPES = {
+    InferenceScope.TESTED: "tested settings only",
+    InferenceScope.SIMILAR: "similar settings on these clusters",
+    InferenceScope.OTHER_CLUSTERS: "other clusters",
+    InferenceScope.OTHER_DEPLOYMENTS: "other deployments",
+}
+
+
+def scope_text(scope: InferenceScope) -> str:
+    """Return what an interval covers: ``tested settings only``."""
+    return _SCOPES[scope]
+
+
+def groups_and_runs(groups: int, runs_baseline: int, runs_candidate: int) -> str:
+    """Return what an estimate rests on: ``3 runs each`` or ``214 matched groups, 495 runs``."""
+    if groups == 1:
+        return count_runs(runs_baseline, runs_candidate)
+    runs = f"{runs_baseline + runs_candidate:,} runs"
+    return f"{plural(groups, 'matched group')}, {runs}" if groups else f"through other options, {runs}"
+
+
+def evidence_text(low: float | None, high: float | None, basis: str, scope: InferenceScope) -> str:
+    """Return how sure a ratio is: ``95 % interval 1.57 to 1.79, 3 runs each, tested settings only``."""
+    if low is None or high is None:
+        return f"no interval, {basis}"
+    return f"95 % interval {format_interval(low, high)}, {basis}, {scope_text(scope)}"
+
+
+def verdict_text(
+    verdict: Verdict,
+    option: str,
+    baseline: str,
+    ratio: float | None,
+    *,
+    verb: str = "is",
+    where: str = "",
+    margin: float,
+    corrected_for: int | None = None,
+    confounded: tuple[str, ...] = (),
+) -> str:
+    """Return a verdict on ``option`` against ``baseline``, without its evidence and full stop.
+
+    ``where``: `` on TeraSort``. ``corrected_for``: the number of comparisons, where their correction changed the
+    verdict.
+    """
+    if ratio is None:
+        return capitalised(f"{option} {verb} not compared with {baseline}{where}")
+    how = f"{format_ratio(ratio)}×"
+    match verdict:
+        case Verdict.FASTER:
+            text = f"{option} {verb} {how} as fast as {baseline}{where}"
+        case Verdict.SLOWER:
+            text = f"{option} {verb} slower than {baseline}{where}: {how} as fast"
+        case Verdict.EQUIVALENT:
+            text = f"{option} and {baseline} are equivalent within {100 * margin:g} %{where}: {how}"
+        case Verdict.NOT_DISTINGUISHABLE:
+            after = f" after correction for {plural(corrected_for, 'comparison')}" if corrected_for else ""
+            text = f"{option} and {baseline} are not distinguishable{where}{after}: {how}"
+        case Verdict.CONFOUNDED:
+            names = joined(confounded)
+            text = f"{option} against {baseline} is confounded by {names}{where}: {how}"
+        case _:
+            text = f"Not enough runs to compare {option} with {baseline}{where}: {how}"
+    return capitalised(text)

@@ -1,0 +1,80 @@
+"""What clusters cost that nobody built: one machine in any number, priced by a book.
+
+In: a price book, and for each kind of machine its parts. Out: every cluster's hourly rate as factors of prices. A bill
+is a line in the number of workers (every unit of a price book is counted per worker or once), so two of them tell all.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.analysis.cost.pareto import Priced
+from assay.analysis.cost.parts import Counts
+from assay.analysis.cost.rate import Price, Rate, hourly_rate
+from assay.analysis.statistics import Floats, Ints, Mask
+from assay.foundation.errors import SpecificationError
+from assay.model import PriceBook
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """One kind of machine, as prices count it: what a cluster with one worker of it consists of."""
+
+    layout: str
+    counts: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Bills:
+    """The rates of machines by the number of workers: ``first + (workers - 1) * step``, as factors of ``prices``."""
+
+    prices: tuple[Price, ...]
+    first: Floats
+    step: Floats
+    priced: Mask
+    """Which machines the book prices."""
+    unpriced: dict[str, str]
+    """Layout to the reason why the book does not price it."""
+
+    def of(self, machine: Ints, workers: Ints) -> Priced:
+        """Return the rates of clusters: so many workers of these machines each."""
+        factors = self.first[machine] + (workers[:, None] - 1) * self.step[machine]
+        return Priced(self.prices, np.array([float(price.amount) for price in self.prices]), factors)
+
+
+def bills(book: PriceBook, parts: Sequence[Parts], on: str | None = None) -> Bills:
+    """Return the rates of machines; what the book does not price is left out with the reason."""
+    rates: list[tuple[Rate, Rate] | None] = []
+    unpriced: dict[str, str] = {}
+    for one in parts:
+        try:
+            rates.append((hourly_rate(book, one.counts, one.layout, on=on), _of_two(book, one, on)))
+        except SpecificationError as error:
+            rates.append(None)
+            unpriced.setdefault(one.layout, error.message)
+    prices: dict[Price, int] = {}
+    for pair in rates:
+        for rate in pair or ():
+            for item in rate.items:
+                prices.setdefault(item.price, len(prices))
+    found = np.zeros((2, len(parts), len(prices)))
+    for row, pair in enumerate(rates):
+        for which, rate in enumerate(pair or ()):
+            for item in rate.items:
+                found[which, row, prices[item.price]] += float(item.factor)
+    priced = np.array([pair is not None for pair in rates], dtype=np.bool_)
+    return Bills(tuple(prices), found[0], found[1] - found[0], priced, unpriced)
+
+
+def _of_two(book: PriceBook, one: Parts, on: str | None) -> Rate:
+    """Return the rate of the same with two workers."""
+    counts = one.counts
+    kind = next((name for name in counts.node_types if name != "master"), "")
+    two = replace(
+        counts,
+        nodes=(counts.nodes or 0) + 1,
+        workers=(counts.workers or 0) + 1,
+        node_types={**counts.node_types, kind: counts.node_types.get(kind, 0) + 1},
+    )
+    return hourly_rate(book, two, one.layout, on=on)

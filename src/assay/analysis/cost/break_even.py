@@ -1,0 +1,63 @@
+"""At which price of an item does the answer change?
+
+In: times and hourly rates as factors of prices. Out: for each price, the nearest price below and above today's at which
+another configuration becomes the cheapest per run, all other prices and the times staying as they are. The cost of a
+run is linear in each price, so that every crossing is exact.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.cost.pareto import Priced
+from assay.analysis.cost.rate import Price
+from assay.analysis.cost.run_cost import HOUR_S
+from assay.analysis.statistics import Floats, Mask
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """Where the cheapest configuration changes; None where no price of this item changes it."""
+
+    price: Price
+    below: float | None
+    """The highest price under today's at which ``below_winner`` costs as little."""
+    below_winner: int | None
+    above: float | None
+    above_winner: int | None
+
+    @property
+    def within_range(self) -> bool:
+        """Tell whether a flip lies within the prices that are thought possible."""
+        low, high = float(self.price.low), float(self.price.high)
+        return (self.below is not None and self.below >= low and low < high) or (
+            self.above is not None and self.above <= high and low < high
+        )
+
+
+def _nearest(crossings: Floats, allowed: Mask, *, above: bool) -> tuple[float | None, int | None]:
+    places = np.flatnonzero(allowed)
+    if not places.size:
+        return None, None
+    found = int(places[np.argmin(crossings[places]) if above else np.argmax(crossings[places])])
+    return float(crossings[found]), found
+
+
+def flips(times_s: Floats, book: Priced) -> list[Flip]:
+    """Return one :class:`Flip` for each price that a configuration pays; a price can't fall below 0."""
+    costs = times_s * book.rates_per_h / HOUR_S
+    winner = int(np.argmin(costs))
+    found = []
+    for column, price in enumerate(book.prices):
+        now = book.amounts[column]
+        slopes = times_s * book.factors[:, column] / HOUR_S
+        # The others' advantage over the winner grows by `gain` for each unit that the price rises.
+        gain = slopes[winner] - slopes
+        behind = costs - costs[winner]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            crossings = now + behind / gain
+        above, above_winner = _nearest(crossings, gain > 0, above=True)
+        below, below_winner = _nearest(crossings, (gain < 0) & (crossings >= 0), above=False)
+        if bool(np.any(slopes > 0)):
+            found.append(Flip(price, below, below_winner, above, above_winner))
+    return found

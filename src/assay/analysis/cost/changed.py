@@ -1,0 +1,108 @@
+"""Whether a price book still prices a cluster after its hardware was changed.
+
+In: a price book, and a cluster before and after changes. Out: the reason why the book does not price it afterwards, as
+text; empty where it does. A book prices the described hardware: more of a part is priced where the part has a price of
+its own (per node, worker, device or GB), and another processor, link or disk is not priced at all. A price of a whole
+cluster is for that cluster: it does not hold for one with more nodes.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from assay.analysis.cost.parts import Counts
+from assay.analysis.cost.prices import bill_of_materials, covered_parts
+from assay.model import NETWORK_FACTOR, WORKERS_FACTOR, Cluster, Device, Layout, LineItem, PriceBook
+
+_WHOLE_CLUSTER = ("cluster", "device-set")
+"""Units that are paid once, however many workers there are."""
+_BY_PART = "price the parts: per worker or node, per device, per port"
+
+
+@dataclass(frozen=True, slots=True)
+class PricedCluster:
+    """The nodes in use in one configuration, with what prices count of them."""
+
+    cluster: Cluster
+    layout: Layout
+    network: str | None
+    """The plan's choice of a network; None: the nodes' own links."""
+    counts: Counts
+
+
+def why_unpriced(book: PriceBook, before: PricedCluster, after: PricedCluster) -> str:
+    """Return why ``book`` does not price ``after``, given that it prices ``before``; empty where it does.
+
+    Raises SpecificationError where the book has no bill for ``after`` at all.
+    """
+    items = [line.item for line in bill_of_materials(book, after.counts, after.layout.name)]
+    reasons = (
+        _other_machine(before.cluster, after.cluster),
+        _other_network(items, before, after),
+        _other_size(items, before, after),
+        _other_devices(items, before, after),
+    )
+    reason = next((reason for reason in reasons if reason), "")
+    return f"price book {book.name!r} {reason}" if reason else ""
+
+
+def _other_machine(before: Cluster, after: Cluster) -> str:
+    known = {node.type.name: node.type for node in before.nodes}
+    for kind in {node.type.name: node.type for node in after.nodes}.values():
+        described = known.get(kind.name)
+        if described is None or (described.cores, described.memory_bytes, described.cpu_speed) != (
+            kind.cores,
+            kind.memory_bytes,
+            kind.cpu_speed,
+        ):
+            return f"prices the described nodes of type {kind.name}, not nodes with other processors or memory"
+    return ""
+
+
+def _other_network(items: list[LineItem], before: PricedCluster, after: PricedCluster) -> str:
+    links = [
+        (one.cluster.racks, one.cluster.link_bits_per_s(one.network), {node.type.nic for node in one.cluster.nodes})
+        for one in (before, after)
+    ]
+    if links[0] == links[1] or (before.network != after.network and any(NETWORK_FACTOR in item.when for item in items)):
+        return ""
+    return "prices the described network, not another one"
+
+
+def _other_size(items: list[LineItem], before: PricedCluster, after: PricedCluster) -> str:
+    """Return the reason where the number of nodes changed, and a price of the whole cluster covers parts of a node."""
+    sizes = [Counter((node.type.name, node.roles) for node in one.cluster.nodes) for one in (before, after)]
+    if sizes[0] == sizes[1]:
+        return ""
+    whole = [item for item in items if item.unit in _WHOLE_CLUSTER and WORKERS_FACTOR not in item.when]
+    each = _covered([item for item in items if item not in whole], items)
+    needed = {"workers"} if "devices" in each else {"workers", *after.counts.layout_devices}
+    if needed <= each:
+        return ""
+    names = ", ".join(item.name for item in whole)
+    return f"prices a whole cluster ({names}), not one with {len(after.cluster.workers)} workers: {_BY_PART}"
+
+
+def _other_devices(items: list[LineItem], before: PricedCluster, after: PricedCluster) -> str:
+    known = {(node.type.name, device.name): device for node in before.cluster.nodes for device in node.type.devices}
+    singly = _covered([item for item in items if item.unit in ("device", "device-set", "GB")], items)
+    by_capacity = _covered([item for item in items if item.unit == "GB"], items)
+    for node in after.cluster.workers:
+        for device in node.type.devices:
+            if device.name not in after.layout.devices():
+                continue
+            kind, described = str(device.kind), known.get((node.type.name, device.name))
+            if described is None and not singly & {kind, "devices"}:
+                return f"has no price for one more {kind} device: {_BY_PART}"
+            if described is None or described == device:
+                continue
+            if _without_capacity(described) != _without_capacity(device) or not by_capacity & {kind, "devices"}:
+                return f"prices the described {kind} devices, not devices with other figures"
+    return ""
+
+
+def _covered(items: list[LineItem], applying: list[LineItem]) -> set[str]:
+    return set().union(*(covered_parts(item, applying) for item in items))
+
+
+def _without_capacity(device: Device) -> Device:
+    return replace(device, capacity_bytes=0)

@@ -1,0 +1,187 @@
+"""Compute the Pareto front of time and money, and the probability that a configuration is on it.
+
+In: run times by configuration, and what each adds to an hour by price. Out: the front (no other configuration is as
+fast and as cheap, and better in one of the two) and, for each configuration, the share of simulations in which it is
+on the front. Which configuration is the cheapest is the question of ``questions/decisions``, not of this module.
+
+The log of a configuration's mean time is drawn from Student's t with the spread of its runs, as its 95 % interval is: a
+bootstrap over three runs would be too sure (docs/adr/0003). Few runs use the pooled spread of similar runs
+(``run_cost.py``); without any repeated run there are no shares. Prices are drawn from the triangle between low, price
+and high; a draw of a price holds for all configurations. Intervals of times, and of costs under exact prices, are not
+drawn, so no seed changes them.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.cost.rate import Price, Rate
+from assay.analysis.cost.run_cost import HOUR_S, MeanErrors, Times, mean_errors, mean_intervals, pooled_scatter
+from assay.analysis.statistics import Floats, Mask
+
+DRAWS = 2000
+_LOG_MAX = 100.0
+"""Two runs have such wide tails that a draw could leave the numbers that a computer has."""
+_CELLS_MAX = 1_000_000
+"""Random numbers that are held at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """What configurations cost an hour as a sum of prices: ``rate = factors @ amounts``."""
+
+    prices: tuple[Price, ...]
+    amounts: Floats
+    factors: Floats
+    """Configurations × prices."""
+
+    @property
+    def rates_per_h(self) -> Floats:
+        """Money an hour, by configuration."""
+        rates: Floats = self.factors @ self.amounts
+        return rates
+
+    @property
+    def ranged(self) -> Mask:
+        """Which configurations pay a price that may vary."""
+        varies = [column for column, price in enumerate(self.prices) if price.low < price.high]
+        found: Mask = np.any(self.factors[:, varies] > 0, axis=1)
+        return found
+
+
+def priced(rates: Sequence[Rate]) -> Priced:
+    """Return the rates as factors of their distinct prices."""
+    prices: dict[Price, int] = {}
+    for rate in rates:
+        for item in rate.items:
+            prices.setdefault(item.price, len(prices))
+    factors = np.zeros((len(rates), len(prices)))
+    for row, rate in enumerate(rates):
+        for item in rate.items:
+            factors[row, prices[item.price]] += float(item.factor)
+    return Priced(tuple(prices), np.array([float(price.amount) for price in prices]), factors)
+
+
+def on_front(times_s: Floats, costs: Floats) -> Mask:
+    """Return which points no other point beats, by row: as fast and as cheap, and better in one of the two.
+
+    Both arrays are draws × configurations (or one row); equal points are on the front together.
+    """
+    times_s, costs = np.atleast_2d(times_s), np.atleast_2d(costs)
+    by_cost = np.argsort(costs, axis=1, kind="stable")
+    order = np.take_along_axis(
+        by_cost, np.argsort(np.take_along_axis(times_s, by_cost, 1), axis=1, kind="stable"), axis=1
+    )
+    time, cost = np.take_along_axis(times_s, order, 1), np.take_along_axis(costs, order, 1)
+    before = np.full_like(cost, np.inf)
+    before[:, 1:] = np.minimum.accumulate(cost, axis=1)[:, :-1]
+    better = cost < before
+    last = np.maximum.accumulate(np.where(better, np.arange(cost.shape[1]), 0), axis=1)
+    equal = (time == np.take_along_axis(time, last, 1)) & (cost == np.take_along_axis(cost, last, 1))
+    front = np.empty(cost.shape, dtype=np.bool_)
+    np.put_along_axis(front, order, equal, axis=1)
+    return front
+
+
+def drawn_times_s(times: Times, errors: MeanErrors, draws: int, generator: np.random.Generator) -> Floats:
+    """Return draws × configurations of the geometric mean time."""
+    shape = draws, len(times.n)
+    away = generator.standard_t(np.maximum(errors.degrees, 1), shape) * errors.error
+    away += generator.uniform(-1.0, 1.0, shape) * times.rounding
+    return np.asarray(times.mean_s * np.exp(np.clip(away, -_LOG_MAX, _LOG_MAX)), dtype=np.float64)
+
+
+def drawn_rates_per_h(book: Priced, draws: int, generator: np.random.Generator) -> Floats:
+    """Return draws × configurations of the rate."""
+    drawn = np.tile(book.amounts, (draws, 1))
+    for column, price in enumerate(book.prices):
+        if price.low < price.high:
+            low, middle, high = float(price.low), float(price.amount), float(price.high)
+            drawn[:, column] = generator.triangular(low, middle, high, draws)
+    rates: Floats = drawn @ book.factors.T
+    return rates
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """Configurations in seconds and money. All arrays are by configuration."""
+
+    times_s: Floats
+    costs: Floats
+    front: Mask
+    front_shares: Floats | None
+    """Share of the draws in which each is on the Pareto front; None where the spread of some times is unknown."""
+    time_low_s: Floats
+    time_high_s: Floats
+    cost_low: Floats
+    cost_high: Floats
+    """Ends of 95 % intervals; NaN where nothing tells them."""
+    borrowed: Mask
+    """Whether a configuration's interval is from the pooled scatter of its kind."""
+    draws: int
+
+
+def plane(times: Times, book: Priced, errors: MeanErrors | None = None, *, draws: int = DRAWS, seed: int = 0) -> Plane:
+    """Return the cost-effectiveness plane of configurations that all have runs; the same seed gives the same draws.
+
+    ``errors``: how sure each mean is; by its own runs and those beside it when left out.
+    """
+    count = len(times.n)
+    if count == 0 or not bool(np.all(times.n > 0)):
+        raise ValueError("every configuration needs a run")
+    sure = mean_errors(times, *pooled_scatter(times)) if errors is None else errors
+    draws = min(draws, max(200, _CELLS_MAX // count))
+    generator = np.random.default_rng(seed)
+    time = drawn_times_s(times, sure, draws, generator)
+    cost = time * drawn_rates_per_h(book, draws, generator) / HOUR_S
+    costs = times.mean_s * book.rates_per_h / HOUR_S
+    time_low, time_high = mean_intervals(times, sure)
+    with np.errstate(invalid="ignore"):
+        drawn_low, drawn_high = np.quantile(cost, (0.025, 0.975), axis=0)
+    ranged = book.ranged
+    known = bool(np.all(np.isfinite(sure.error)))
+    return Plane(
+        times_s=times.mean_s,
+        costs=costs,
+        front=on_front(times.mean_s, costs)[0],
+        front_shares=on_front(time, cost).mean(axis=0) if known else None,
+        time_low_s=time_low,
+        time_high_s=time_high,
+        cost_low=np.where(ranged, drawn_low, time_low * book.rates_per_h / HOUR_S),
+        cost_high=np.where(ranged, drawn_high, time_high * book.rates_per_h / HOUR_S),
+        borrowed=sure.borrowed,
+        draws=draws if known else 0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Quadrants:
+    """Where the plane is divided into fast and slow, economical and expensive: as in BSC 2015, figure 7, in real units.
+
+    BSC scales times and costs to 0 … 1 between the best and the worst and divides at the middle.
+    """
+
+    time_s: float
+    cost: float
+
+    def name(self, time_s: float, cost: float) -> str:
+        """Return BSC's name of the quadrant that a configuration lies in."""
+        speed = "fast" if time_s <= self.time_s else "slow"
+        return f"{speed}, {'economical' if cost <= self.cost else 'expensive'}"
+
+
+def quadrants(times_s: Sequence[float], costs: Sequence[float]) -> Quadrants | None:
+    """Return the middles between the best and the worst; None where there are not two configurations that differ.
+
+    The geometric ones, so that one configuration which is ten times as slow does not make all others fast.
+    """
+    if len(times_s) < 2 or min(times_s) == max(times_s) or min(costs) == max(costs):
+        return None
+    return Quadrants(_middle(times_s), _middle(costs))
+
+
+def _middle(values: Sequence[float]) -> float:
+    low, high = min(values), max(values)
+    return math.sqrt(low * high) if low > 0 else (low + high) / 2

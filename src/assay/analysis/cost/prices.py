@@ -1,0 +1,282 @@
+"""Which of a price book's items a cluster in one configuration pays for, and how often.
+
+In: a price book, what there is (:class:`Counts`), a layout, a day. Out: the items that apply, with how many of each;
+and the bill over some years. Devices are counted for the layout: a disk that the layout does not use is not paid for. A
+part without a price is an error that names it: what costs nothing is said with an item of price 0.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from assay.analysis.cost.parts import Counts
+from assay.analysis.cost.repricing import ENERGY, price_names
+from assay.foundation.errors import SpecificationError
+from assay.model import YEAR_H, LineItem, PriceBook
+from assay.model.clusters import price
+
+_BY_DEVICE = ("device", "device-set", "GB")
+_GB = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """An item that applies, with how many of it there are; a capacity in GB need not be whole."""
+
+    item: LineItem
+    count: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class PricedItem:
+    """One line of the bill: ``count`` times ``amount``."""
+
+    name: str
+    """What people read: the item's name, or that and what of it is paid for."""
+    price: str
+    """The price that the amount follows from, by its name in the book (``repricing.price_names``)."""
+    count: int | Decimal
+    amount: Decimal
+    source: str | None
+
+    @property
+    def total(self) -> Decimal:
+        """Count times amount, in the book's currency."""
+        return self.count * self.amount
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutPrice:
+    """The bill for a cluster in one layout."""
+
+    layout: str
+    currency: str
+    items: tuple[PricedItem, ...]
+
+    @property
+    def total(self) -> Decimal:
+        """The sum of all lines."""
+        return sum((item.total for item in self.items), Decimal(0))
+
+
+def _holds(since: str | None, until: str | None, day: str) -> bool:
+    return (since is None or since <= day) and (until is None or day <= until)
+
+
+def _names(item: LineItem, device: str) -> bool:
+    return item.device_name is not None and re.fullmatch(re.escape(item.device_name) + r"\d*", device) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """Counts one book's applying items for one configuration."""
+
+    applying: Sequence[LineItem]
+    counts: Counts
+    layout: str
+
+    def of(self, item: LineItem) -> Decimal:
+        """Return how many of ``item`` there are; SpecificationError when the runs do not say."""
+        number = self._number(item)
+        if number is None:
+            raise SpecificationError(
+                f"{item.name!r} is priced per {item.per}, but the runs of layout {self.layout} do not say how many"
+                " there are",
+                hint="price the whole cluster for that layout instead: per: cluster, layouts: [...]",
+            )
+        return Decimal(number)
+
+    def _number(self, item: LineItem) -> int | Decimal | None:
+        counts = self.counts
+        match item.unit:
+            case "cluster":
+                return 1
+            case "node":
+                return self._nodes(item)
+            case "master":
+                return counts.masters
+            case "worker":
+                return counts.workers
+            case "port":
+                return counts.nodes if counts.ports is None else counts.ports
+            case "GB":
+                return self._gigabytes(item)
+        in_each = self._devices(item)
+        if in_each is None or item.unit == "device-set":
+            return in_each
+        return None if counts.workers is None else counts.workers * in_each
+
+    def _nodes(self, item: LineItem) -> int | None:
+        named = {other.node_type for other in self.applying if other.unit == "node" and other.node_type}
+        if item.node_type is not None:
+            return self.counts.node_types.get(item.node_type, 0) if self.counts.node_types else None
+        if not named or self.counts.nodes is None:
+            return self.counts.nodes
+        return self.counts.nodes - sum(self.counts.node_types.get(name, 0) for name in named)
+
+    def _devices(self, item: LineItem) -> int | None:
+        """Return how many of the item's devices the layout uses on each worker."""
+        counts = self.counts
+        if not counts.layout_devices:
+            return None
+        if item.device_name is not None:
+            return sum(_names(item, name) for name in counts.device_names) if counts.device_names else None
+        named = [other for other in self.applying if other.unit == item.unit and other.device_name is not None]
+        elsewhere = sum(
+            kind == item.device and any(_names(other, name) for other in named)
+            for name, kind in counts.device_names.items()
+        )
+        return counts.layout_devices.get(item.device or "", 0) - elsewhere
+
+    def _gigabytes(self, item: LineItem) -> Decimal | None:
+        counts = self.counts
+        one_kind = item.device is None or set(counts.layout_devices) == {item.device}
+        if item.device is not None and counts.layout_devices and item.device not in counts.layout_devices:
+            return Decimal(0)
+        if counts.capacity_bytes is None or counts.workers is None or not one_kind:
+            return None
+        return Decimal(counts.workers * counts.capacity_bytes) / _GB
+
+
+def covered_parts(item: LineItem, applying: Sequence[LineItem]) -> set[str]:
+    """Return which parts ``item`` pays for: masters, workers, network, devices, or one kind of device.
+
+    ``applying``: all items of the same bill.
+    A price of the whole cluster stands for all that no finer item prices, and for everything when it is a layout's own.
+    """
+    if item.covers is not None:
+        parts = set(item.covers)
+        return parts | ({"masters", "workers"} if "nodes" in parts else set())
+    match item.unit:
+        case "cluster":
+            finer = set() if item.layouts else {other.unit for other in applying}
+            parts = {"masters", "workers", "network"}
+            return parts if finer & set(_BY_DEVICE) else {*parts, "devices"}
+        case "node":
+            return {"masters", "workers", "network"}
+        case "master" | "worker":
+            return {f"{item.unit}s", "network"}
+        case "port":
+            return {"network"}
+    return {item.device or "devices"}
+
+
+def _refuse_gaps(book: PriceBook, applying: Sequence[LineItem], counts: Counts, layout: str) -> None:
+    """Refuse a bill that lacks a part of the cluster: machines, network, or a kind of device that the layout uses."""
+    covered = set().union(*(covered_parts(item, applying) for item in applying))
+    if "devices" not in covered:
+        missing = sorted(kind for kind, number in counts.layout_devices.items() if number and kind not in covered)
+        if missing:
+            raise SpecificationError(
+                f"price book {book.name!r} has no price for the {' and '.join(missing)} devices of layout {layout}",
+                hint="add a line item with per: device for each kind; price 0 if they cost nothing more",
+            )
+        if not counts.layout_devices:
+            raise SpecificationError(
+                f"price book {book.name!r} prices devices, but nothing says which devices layout {layout} uses",
+                hint="price the whole cluster for that layout instead: per: cluster, layouts: [...]",
+            )
+    # A master of its own must be priced; one on a worker is paid for with it. Not knowing is no reason to leave it out.
+    known = counts.nodes is not None and counts.workers is not None
+    own_masters = counts.masters != 0 and not (known and (counts.nodes or 0) <= (counts.workers or 0))
+    needed = {"network", "workers"} | ({"masters"} if own_masters else set())
+    lacking = sorted(needed - covered)
+    if lacking:
+        key = "network" if lacking == ["network"] else "nodes"
+        raise SpecificationError(
+            f"price book {book.name!r} has no price for the {' and '.join(lacking)} of layout {layout}",
+            hint=f"add a line item for them (price 0 if they cost nothing more), or say 'covers: [{key}]' of the item"
+            " that has them in it",
+        )
+
+
+def _refuse_unnamed_levels(
+    book: PriceBook, applying: Sequence[LineItem], counts: Counts, layout: str, day: str
+) -> None:
+    """Refuse a level that no price names, of a factor that the book's prices depend on."""
+    holding = [item for item in book.items if _holds(item.valid_from, item.valid_to, day)]
+    depends = dict.fromkeys(factor for item in holding for factor in item.when)
+    for factor in depends:
+        if any(factor in item.when for item in applying):
+            continue
+        level = counts.levels.get(factor)
+        if level is None:
+            raise SpecificationError(
+                f"prices of {book.name!r} depend on {factor}, and the runs of layout {layout} do not say theirs, or"
+                " have several",
+                hint=f"add the factor to the configurations (--by layout,{factor}), or an item with"
+                f" when: {{{factor}: [{price.UNKNOWN}]}} to the book",
+            )
+        others = ", ".join(f"{name} {text}" for name, text in counts.levels.items() if name in depends)
+        raise SpecificationError(
+            f"price book {book.name!r} has no price for {factor} {level} ({others}; layout {layout})",
+            hint=f"add a line item with when: {{{factor}: [{level}]}}; price 0 if it costs nothing more",
+        )
+
+
+def bill_of_materials(book: PriceBook, counts: Counts, layout: str, on: str | None = None) -> tuple[Counted, ...]:
+    """Return what a cluster in ``layout`` pays for on the day ``on`` (default: the book's date), and how many of each.
+
+    SpecificationError when the book does not hold on that day, a part has no price, or a count is not known.
+    """
+    day = on or book.date
+    if not _holds(book.valid_from, book.valid_to, day):
+        until = f"until {book.valid_to}" if book.valid_to else ""
+        since = f"since {book.valid_from} " if book.valid_from else ""
+        raise SpecificationError(f"price book {book.name!r} holds {since}{until}".rstrip() + f", not on {day}")
+    applying = [
+        item
+        for item in book.items
+        if (not item.layouts or layout in item.layouts)
+        and _holds(item.valid_from, item.valid_to, day)
+        and all(counts.levels.get(factor, price.UNKNOWN) in levels for factor, levels in item.when.items())
+    ]
+    _refuse_unnamed_levels(book, applying, counts, layout, day)
+    counting = _Count(applying, counts, layout)
+    lines = [Counted(item, counting.of(item)) for item in applying]
+    lines = [line for line in lines if line.count]
+    if not lines:
+        raise SpecificationError(
+            f"price book {book.name!r} does not price layout {layout}",
+            hint="add a line item for it, or one that holds for all layouts",
+        )
+    _refuse_gaps(book, [line.item for line in lines] + [i for i in applying if i.unit in _BY_DEVICE], counts, layout)
+    return tuple(lines)
+
+
+def _bill(book: PriceBook, counted: Counted, price_name: str, years: Decimal) -> list[PricedItem]:
+    """Return the lines of one item: its price or rent, what it is still worth, its maintenance and its power."""
+    item, count = counted.item, counted.count
+    number = int(count) if count == count.to_integral_value() else count
+    hours = years * YEAR_H
+    if item.period_h is not None:
+        title, rent = f"{item.name} ({years.normalize():f} years)", item.amount / item.period_h * hours
+        lines = [PricedItem(title, price_name, number, rent, item.source)]
+    else:
+        lines = [PricedItem(item.name, price_name, number, item.amount, item.source)]
+        written_off = item.amortisation or book.amortisation
+        if written_off and written_off.residual:
+            left = -item.amount * written_off.residual
+            lines.append(PricedItem(f"{item.name}: residual value", price_name, number, left, None))
+        share = book.maintenance if item.maintenance is None else item.maintenance
+        if share:
+            upkeep = item.amount * share * years
+            lines.append(PricedItem(f"{item.name}: maintenance", price_name, number, upkeep, None))
+    if item.power_w and book.energy:
+        amount = item.power_w / 1000 * hours * book.energy.kwh * book.energy.pue
+        lines.append(PricedItem(f"{item.name}: power", ENERGY, number, amount, None))
+    return lines
+
+
+def run_price(book: PriceBook, counts: Counts, layout: str, *, years: float = 3, on: str | None = None) -> LayoutPrice:
+    """Return the bill for a cluster in ``layout`` over ``years``: purchases less what they are worth at the end, rents,
+    maintenance and power.
+
+    SpecificationError when no line item applies to the layout, a part lacks a price, or a count is not known.
+    """
+    span = Decimal(str(years))
+    names = {id(item): name for item, name in zip(book.items, price_names(book), strict=True)}
+    materials = bill_of_materials(book, counts, layout, on)
+    lines = [line for counted in materials for line in _bill(book, counted, names[id(counted.item)], span)]
+    return LayoutPrice(layout, book.currency, tuple(lines))

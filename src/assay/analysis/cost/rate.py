@@ -1,0 +1,135 @@
+"""What a configuration costs an hour, from its bill of materials.
+
+In: a price book and what there is to pay for. Out: a :class:`Rate`: what each item adds to an hour, in the book's
+currency. An hour of a purchase is
+
+    price × ((1 - residual) / years + maintenance) / 8760
+
+of a rent its price over the period's hours (a month has 730), and of a power draw W / 1000 × kWh price × PUE, all day
+and night. Every line is linear in one price, so that ranges and flips need its factor only: ``per_h = price × factor``.
+"""
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from assay.analysis.cost.parts import Counts
+from assay.analysis.cost.prices import Counted, bill_of_materials
+from assay.analysis.cost.repricing import ENERGY, price_names
+from assay.foundation.errors import SpecificationError
+from assay.model import YEAR_H, PriceBook
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """A price that may vary: its name, what it is, and the range that is thought possible (equal ends: exact)."""
+
+    name: str
+    amount: Decimal
+    low: Decimal
+    high: Decimal
+    per: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class RatedItem:
+    """What one price adds to an hour: ``count`` of them, ``per_h = price × factor``."""
+
+    price: Price
+    count: Decimal
+    factor: Decimal
+    how: str
+    """``rent``, ``purchase over 3 years``, ``power``: where the factor is from."""
+
+    @property
+    def per_h(self) -> Decimal:
+        """Money an hour."""
+        return self.price.amount * self.factor
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """What one configuration costs an hour."""
+
+    currency: str
+    items: tuple[RatedItem, ...]
+
+    @property
+    def per_h(self) -> Decimal:
+        """Money an hour: the sum of the items."""
+        return sum((item.per_h for item in self.items), Decimal(0))
+
+
+def _purchase_factor(book: PriceBook, counted: Counted) -> tuple[Decimal, str]:
+    item = counted.item
+    share = book.maintenance if item.maintenance is None else item.maintenance
+    if not item.amount and item.high is None:
+        return Decimal(0), "free"
+    written_off = item.amortisation or book.amortisation
+    if written_off is None:
+        raise SpecificationError(
+            f"{item.name!r} in price book {book.name!r} is a purchase, and nothing says over how many years it is"
+            " written off",
+            hint="add amortisation: {years: 3} to the book or the item, or price it per hour",
+        )
+    factor = ((1 - written_off.residual) / written_off.years + share) / YEAR_H
+    upkeep = f" and {share * 100:f} % a year" if share else ""
+    return factor, f"purchase over {written_off.years:f} years{upkeep}"
+
+
+def hourly_rate(book: PriceBook, counts: Counts, layout: str, *, on: str | None = None) -> Rate:
+    """Return what a cluster in ``layout`` costs an hour on the day ``on`` (default: the book's date).
+
+    SpecificationError when a part has no price, a count is not known, or a purchase is not written off.
+    """
+    lines = []
+    power_kw = Decimal(0)
+    names = {id(item): name for item, name in zip(book.items, price_names(book), strict=True)}
+    for counted in bill_of_materials(book, counts, layout, on):
+        item, count = counted.item, counted.count
+        if item.period_h is None:
+            factor, how = _purchase_factor(book, counted)
+        else:
+            factor, how = 1 / Decimal(item.period_h), "rent"
+        low = item.amount if item.low is None else item.low
+        high = item.amount if item.high is None else item.high
+        price = Price(names[id(item)], item.amount, low, high, item.per, item.source or book.source)
+        lines.append(RatedItem(price, count, count * factor, how))
+        power_kw += count * item.power_w / 1000
+    if power_kw and book.energy is not None:
+        kwh = book.energy
+        low = kwh.kwh if kwh.low is None else kwh.low
+        high = kwh.kwh if kwh.high is None else kwh.high
+        price = Price(ENERGY, kwh.kwh, low, high, "kWh", book.source)
+        lines.append(RatedItem(price, power_kw, power_kw * kwh.pue, f"power, PUE {kwh.pue:f}"))
+    return Rate(book.currency, tuple(lines))
+
+
+def in_currency(amount: Decimal, book: PriceBook, currency: str) -> Decimal:
+    """Return an amount of the book's currency in another; SpecificationError when it has no exchange rate for that."""
+    if currency == book.currency:
+        return amount
+    if currency not in book.exchange:
+        known = ", ".join([book.currency, *book.exchange])
+        raise SpecificationError(
+            f"price book {book.name!r} has no exchange rate for {currency}; it has {known}",
+            hint=f"add exchange: {{{currency}: {{rate: …, date: …, source: …}}}} to the book",
+        )
+    return amount / book.exchange[currency].rate
+
+
+def exchanged(rate: Rate, book: PriceBook, currency: str) -> Rate:
+    """Return ``rate`` in another currency of the book."""
+    items = tuple(
+        replace(
+            item,
+            price=replace(
+                item.price,
+                amount=in_currency(item.price.amount, book, currency),
+                low=in_currency(item.price.low, book, currency),
+                high=in_currency(item.price.high, book, currency),
+            ),
+        )
+        for item in rate.items
+    )
+    return Rate(currency, items)

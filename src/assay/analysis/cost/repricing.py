@@ -1,0 +1,63 @@
+"""A price book with some prices changed: what-if questions, without touching any file.
+
+In: a book, and new amounts by the names that prices have in costs (:func:`price_names`). Out: another book, in which a
+changed price is exact: whoever asks "what if" knows it.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+
+from assay.foundation.errors import SpecificationError
+from assay.model import LineItem, PriceBook
+
+ENERGY = "energy (kWh)"
+"""The name under which the price of electricity stands among the items."""
+_SHOWN = 3
+
+
+def _apart(item: LineItem) -> str:
+    """Return an item's name with what sets it apart from others of that name."""
+    levels = [*item.layouts, *(level for levels in item.when.values() for level in levels)]
+    shown = ", ".join(levels[:_SHOWN]) + (", …" if len(levels) > _SHOWN else "")
+    return f"{item.name} ({item.per}{': ' if shown else ''}{shown})"
+
+
+def price_names(book: PriceBook) -> tuple[str, ...]:
+    """Return the name of each item's price: its own, with what sets it apart where several have it; no two alike."""
+    counts = Counter(item.name for item in book.items)
+    wanted = [item.name if counts[item.name] == 1 else _apart(item) for item in book.items]
+    seen: Counter[str] = Counter()
+    names = []
+    for name in wanted:
+        seen[name] += 1
+        names.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
+    return tuple(names)
+
+
+def amounts_of(book: PriceBook) -> dict[str, Decimal]:
+    """Return every price of a book by its name."""
+    found = {name: item.amount for name, item in zip(price_names(book), book.items, strict=True)}
+    return found | ({ENERGY: book.energy.kwh} if book.energy else {})
+
+
+def repriced(book: PriceBook, changes: Mapping[str, Decimal]) -> PriceBook:
+    """Return the book with these prices. SpecificationError for a name that it has not, and for less than nothing."""
+    known = amounts_of(book)
+    for name, amount in changes.items():
+        if name not in known:
+            shown = ", ".join(list(known)[:8]) + (", …" if len(known) > 8 else "")
+            raise SpecificationError(f"price book {book.name!r} has no price {name!r}", hint=f"it has {shown}")
+        if not amount.is_finite() or amount < 0:
+            raise SpecificationError(f"a price can't be {amount}", where=name, hint="give 0 or more")
+    if not changes:
+        return book
+    items = tuple(
+        replace(item, amount=changes[name], low=None, high=None) if name in changes else item
+        for name, item in zip(price_names(book), book.items, strict=True)
+    )
+    energy = book.energy
+    if energy is not None and ENERGY in changes:
+        energy = replace(energy, kwh=changes[ENERGY], low=None, high=None)
+    return replace(book, items=items, energy=energy)

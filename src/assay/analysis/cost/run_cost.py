@@ -1,0 +1,140 @@
+"""What a run costs, and how long configurations take: time × rate.
+
+In: run times in seconds with the configuration of each, and what configurations cost an hour. Out: each configuration's
+geometric mean time, and money per run. Times of a million runs are summed in a few array operations; money of the few
+configurations is exact (decimal).
+
+The interval of a mean is Student's t on logarithms, as everywhere (docs/adr/0003). Few runs borrow the scatter
+that their kind has around the means of what repeats; a single run where nothing repeats has no interval at all.
+
+Source of the ranking: Barcelona Supercomputing Center, "Evaluating the Impact of SSDs and InfiniBand in Hadoop Cluster
+Performance and Costs" (2015), table 2, and ALOJA's cost of an execution: seconds / 3600 × money per hour.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import numpy as np
+
+from assay.analysis.statistics import LEVEL, Codes, Floats, Ints, Mask, rounding_of
+
+HOUR_S = 3600
+OWN_SCATTER_MIN = 5
+"""Fewer runs than this have the pooled spread of their row (layout), their own in it (docs/adr/0003)."""
+_CENT = Decimal("0.01")
+_DIGITS = Decimal("1e-15")
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Run times by configuration, which are numbered from 0; NaN where a configuration has no run."""
+
+    n: Ints
+    mean_s: Floats
+    """Geometric mean."""
+    log_deviation: Floats
+    """Standard deviation of the logarithm of the run times (n - 1); NaN for a single run."""
+    fastest_s: Floats
+    rounding: Floats
+    """How far the logarithm of each mean can be off, however little its times scatter."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeanErrors:
+    """How sure the mean of the logarithms of each configuration's times is."""
+
+    error: Floats
+    """Its standard error; NaN where nothing tells it."""
+    degrees: Floats
+    borrowed: Mask
+    """Whether it is the pooled scatter of its kind, as there are few runs."""
+
+
+def pooled_scatter(times: Times) -> tuple[float, float]:
+    """Return the variance of a log time around its configuration's mean, from all that repeat.
+
+    And its degrees of freedom; NaN and 0 where none does.
+    """
+    repeated = times.n > 1
+    degrees = float((times.n[repeated] - 1).sum())
+    squares = float(((times.n[repeated] - 1) * times.log_deviation[repeated] ** 2).sum())
+    return (squares / degrees, degrees) if degrees else (math.nan, 0.0)
+
+
+def scatter_by(times: Times, kinds: Ints | Codes, wanted: Ints | Codes) -> tuple[Floats, Floats]:
+    """Return :func:`pooled_scatter` of each kind that is wanted; of all where nothing of a kind repeats.
+
+    ``kinds``: each configuration's, such as the cluster that it ran on: times of one may scatter more than of another.
+    """
+    whole, own = pooled_scatter(times), {}
+    for kind in np.unique(wanted).tolist():
+        of_kind = kinds == kind
+        found = pooled_scatter(replace(times, n=times.n[of_kind], log_deviation=times.log_deviation[of_kind]))
+        own[kind] = found if found[1] else whole
+    pooled = np.array([own[kind] for kind in wanted.tolist()], dtype=np.float64).reshape(-1, 2)
+    return pooled[:, 0], pooled[:, 1]
+
+
+def mean_errors(times: Times, variance: float | Floats, degrees: float | Floats) -> MeanErrors:
+    """Return how sure each mean is: by the scatter of its own runs or, of few, by the pooled one of its kind.
+
+    Few are less than :data:`OWN_SCATTER_MIN`. So one run never looks surer than two.
+    """
+    own = times.n - 1.0
+    borrowed = (times.n < OWN_SCATTER_MIN) & (degrees > own)
+    scatter = np.where(borrowed, np.sqrt(variance), times.log_deviation)
+    return MeanErrors(scatter / np.sqrt(np.maximum(times.n, 1)), np.where(borrowed, degrees, own), borrowed)
+
+
+def mean_intervals(times: Times, errors: MeanErrors) -> tuple[Floats, Floats]:
+    """Return the ends of the 95 % interval of each mean time, Student's t on logarithms; NaN where nothing tells it.
+
+    It is never narrower than what each time can be off.
+    """
+    from scipy.special import stdtrit  # imported here: 0.1 s that only some questions need
+
+    with np.errstate(over="ignore"):
+        half = np.maximum(stdtrit(np.maximum(errors.degrees, 1), 0.5 + LEVEL / 2) * errors.error, times.rounding)
+        return times.mean_s * np.exp(-half), times.mean_s * np.exp(half)
+
+
+def times_of(durations_s: Floats, codes: Codes | Ints, configurations: int, off: Floats | None = None) -> Times:
+    """Return the run times of each configuration; ``codes`` numbers each run's.
+
+    ``off``: how far the logarithm of each time can be off (``analysis/statistics/certainty.py``); their rounding if
+    left out.
+
+    ValueError for a time that is not positive and finite: such runs must be left out before, with their reason.
+    """
+    if not bool(np.all((durations_s > 0) & (durations_s < np.inf))):
+        raise ValueError("a run time must be positive and finite")
+    n = np.bincount(codes, minlength=configurations)
+    off = rounding_of(durations_s) if off is None else off
+    logs = np.log(durations_s)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean_log = np.bincount(codes, weights=logs, minlength=configurations) / n
+        squares = np.bincount(codes, weights=(logs - mean_log[codes]) ** 2, minlength=configurations)
+        deviation = np.where(n > 1, np.sqrt(squares / (n - 1)), np.nan)
+        rounding = np.bincount(codes, weights=off, minlength=configurations) / n
+    fastest = np.full(configurations, np.inf)
+    np.minimum.at(fastest, codes, durations_s)
+    # exp(log(348)) is not 348: where all runs took as long, they are their mean.
+    mean = np.where(squares == 0, fastest, np.exp(mean_log))
+    return Times(n, np.where(n > 0, mean, np.nan), deviation, np.where(n > 0, fastest, np.nan), rounding)
+
+
+def cost_per_run(rate_per_h: Decimal, duration_s: float) -> Decimal:
+    """Return what a run of ``duration_s`` costs at ``rate_per_h``."""
+    if not 0 <= duration_s < float("inf"):
+        raise ValueError(f"a run time can't be {duration_s}")
+    return (rate_per_h * Decimal(repr(float(duration_s))) / HOUR_S).quantize(_DIGITS)
+
+
+def ranks(costs: Sequence[Decimal]) -> list[int]:
+    """Return the rank of each cost: 1 is the cheapest, and equal costs share theirs."""
+    places: dict[Decimal, int] = {}
+    for place, cost in enumerate(sorted(costs), start=1):
+        places.setdefault(cost, place)
+    return [places[cost] for cost in costs]

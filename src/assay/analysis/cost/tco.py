@@ -1,0 +1,158 @@
+"""Jobs per day, jobs over the years, and the cost of one job: the arithmetic of SanDisk's tables 5 and 7.
+
+In: run times in seconds with their intervals, purchase prices. Out: jobs, and money per job. A cluster is taken to run
+the job back to back, day and night, for ``years`` of 365 days; power, space and staff are not in it unless the price
+book has them.
+
+Source: SanDisk, "CloudSpeed SATA SSDs Support Faster Hadoop Performance and TCO Savings" (2014). The paper truncates
+jobs over three years to whole jobs and cost per job to cents; ``rounding="paper"`` does the same, and gives jobs per
+day from a year's whole jobs, to two decimals (docs/cost.md says why).
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
+from fractions import Fraction
+from typing import Literal
+
+from assay.analysis.statistics import LEVEL
+
+Rounding = Literal["none", "paper"]
+DAY_S = 86_400
+YEAR_DAYS = 365
+_CENT = Decimal("0.01")
+_WHOLE = Decimal(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """How long a job takes, with the ends of its 95 % interval (None: no interval) and the number of runs."""
+
+    runtime_s: float
+    low_s: float | None = None
+    high_s: float | None = None
+    n: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TcoRow:
+    """One workload on one layout. Money is in ``currency``; ``jobs`` is over ``years``."""
+
+    workload: str
+    layout: str
+    n: int
+    runtime_s: float
+    runtime_low_s: float | None
+    runtime_high_s: float | None
+    jobs_per_day: float
+    years: float
+    jobs: float
+    price: Decimal
+    currency: str
+    cost_per_job: float
+    cost_per_job_low: float | None
+    cost_per_job_high: float | None
+
+
+def jobs_per_day(runtime_s: float, rounding: Rounding = "none") -> float:
+    """Return how many jobs of ``runtime_s`` fit into a day back to back. ValueError unless it is positive.
+
+    As the paper has it, that is a year's whole jobs over its days: that gives all four printed figures, where
+    86400 / 485 is 178.14 and the paper prints 178.15.
+    """
+    if not runtime_s > 0 or math.isinf(runtime_s):
+        raise ValueError(f"a run time must be positive, not {runtime_s}")
+    if rounding == "none":
+        return DAY_S / runtime_s
+    per_year = (Decimal(DAY_S * YEAR_DAYS) / Decimal(str(runtime_s))).quantize(_WHOLE, ROUND_HALF_UP)
+    return float((per_year / YEAR_DAYS).quantize(_CENT, ROUND_HALF_UP))
+
+
+def jobs_over(runtime_s: float, years: float, rounding: Rounding = "none") -> float:
+    """Return how many jobs fit into ``years`` of 365 days, from the unrounded jobs per day."""
+    if not years > 0:
+        raise ValueError(f"years must be positive, not {years}")
+    exact = jobs_per_day(runtime_s) * years * YEAR_DAYS
+    if rounding == "none":
+        return exact
+    return float(math.floor(DAY_S * Fraction(str(years)) * YEAR_DAYS / Fraction(str(runtime_s))))
+
+
+def cost_per_job(price: Decimal, runtime_s: float, years: float, rounding: Rounding = "none") -> float:
+    """Return the price divided by the jobs over ``years``; ValueError if not even one job fits."""
+    jobs = jobs_over(runtime_s, years, rounding)
+    if not jobs > 0:
+        raise ValueError(f"a job of {runtime_s} s does not end within {years} years")
+    if rounding == "none":
+        return float(price) / jobs
+    return float((price / Decimal(str(jobs))).quantize(_CENT, ROUND_DOWN))
+
+
+def tco(
+    runtimes: Mapping[tuple[str, str], Runtime],
+    prices: Mapping[str, Decimal],
+    *,
+    currency: str = "USD",
+    years: float = 3,
+    rounding: Rounding = "none",
+) -> list[TcoRow]:
+    """Return one row for each (workload, layout) of ``runtimes``, in its order.
+
+    ``prices`` has every layout. The cost's interval comes from the run time's alone: a price is taken as exact.
+    """
+    rows = []
+    for (workload, layout), runtime in runtimes.items():
+        price = prices[layout]
+        low, high = (
+            None if end_s is None else cost_per_job(price, end_s, years, rounding)
+            for end_s in (runtime.low_s, runtime.high_s)
+        )
+        rows.append(
+            TcoRow(
+                workload=workload,
+                layout=layout,
+                n=runtime.n,
+                runtime_s=runtime.runtime_s,
+                runtime_low_s=runtime.low_s,
+                runtime_high_s=runtime.high_s,
+                jobs_per_day=jobs_per_day(runtime.runtime_s, rounding),
+                years=years,
+                jobs=jobs_over(runtime.runtime_s, years, rounding),
+                price=price,
+                currency=currency,
+                cost_per_job=cost_per_job(price, runtime.runtime_s, years, rounding),
+                cost_per_job_low=low,
+                cost_per_job_high=high,
+            )
+        )
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class CostRatio:
+    """Candidate cost per job / baseline cost per job: below 1, the candidate's jobs are cheaper."""
+
+    workload: str
+    baseline: str
+    candidate: str
+    price_ratio: float
+    ratio: float
+    ratio_low: float | None
+    ratio_high: float | None
+    holm_p: float | None = None
+    """Two-sided, of no difference in cost, corrected for all that were asked for at once; None with too few runs."""
+
+    @property
+    def shown(self) -> int:
+        """-1 where a job is shown to cost less than on the baseline, 1 more, 0 neither."""
+        if self.holm_p is None or self.holm_p >= 1 - LEVEL:
+            return 0
+        return -1 if self.ratio < 1 else 1
+
+
+def cost_ratio(price_baseline: Decimal, price_candidate: Decimal, speedup: float) -> float:
+    """Return price ratio / speedup: what a job costs on the candidate, as a share of what it costs on the baseline."""
+    if price_baseline <= 0 or speedup <= 0:
+        raise ValueError("the baseline's price and the speedup must be positive")
+    return float(price_candidate / price_baseline) / speedup

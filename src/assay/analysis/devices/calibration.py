@@ -1,0 +1,318 @@
+"""From what a real disk was measured to do to the numbers that a device model needs, each with where it comes from.
+
+In: :class:`DeviceMeasurement` of single measurements, in bytes/s, requests/s and seconds. Out: :class:`Calibration`, a
+device's numbers for a cluster file. The formulas are those of :mod:`assay.analysis.devices.rates`, solved for the
+numbers. What no measurement gives is typical of the kind, and says so.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from assay.analysis.devices.rates import (
+    HddAtScale,
+    flash_transfer_s,
+    hdd_mean_seek_s,
+    hdd_random_iops,
+    hdd_streams_bytes_per_s,
+)
+from assay.foundation.errors import FormatError
+from assay.model import DeviceKind, HddModel, usual_flash, usual_hdd
+
+RANDOM_REQUEST_BYTES = 4096
+SPAN_SHARE_MIN = 0.1
+"""Seeks over less of a disk than this say too little about the longest."""
+SEEK_LATENCY_S = 0.001
+"""A random read that takes longer was waiting for an arm."""
+SATA_BYTES_PER_S = 600e6
+"""No SATA device is faster; what reads faster is NVMe."""
+INNER_FROM = 0.8
+"""What is measured behind this share of the disk is its inner edge."""
+INNER_SHARE_MIN = 1e-4
+"""Of its square: a rate that falls faster than to a hundredth is no disk's."""
+OUTER_TO = 0.1
+CACHED_SHARE = 0.5
+"""Random writes that take less than this share of a random read's time end in a write cache."""
+USUAL_CACHE_BYTES = 64 * 10**6
+DEEP = 16
+"""With this many requests at once a device shows how many it can serve in a second."""
+BANDWIDTH_BOUND_SHARE = 0.9
+"""Random requests that move more than this share of the bandwidth are limited by it, not by their number."""
+LATENCY_S_MIN = 1e-6
+USUAL = "usual for the kind; not in the report"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceMeasurement:
+    """One measurement. ``offset_share`` is where on the device it began."""
+
+    job: str
+    writes: bool
+    random: bool
+    request_bytes: int
+    streams: int
+    depth: int
+    """Requests at once, of all streams together."""
+    bytes_per_s: float
+    iops: float
+    latency_s: float | None
+    offset_share: float = 0.0
+    span_bytes: int | None = None
+    """How much of the device was used; None: ``span_share`` of it, 0: unknown."""
+    span_share: float = 1.0
+    moved_bytes: int = 0
+    """Read or written; 0: unknown."""
+
+    @property
+    def service_s(self) -> float:
+        """The time of one request when they come one after the other."""
+        return self.latency_s or 1 / self.iops
+
+
+@dataclass(frozen=True, slots=True)
+class CalibratedValue:
+    """One entry of the cluster file: its value in the base unit, and its source in words."""
+
+    key: str
+    value: float
+    source: str
+    measured: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCheck:
+    """A measurement that no number was taken from, next to what the calibrated model does."""
+
+    what: str
+    measured_bytes_per_s: float
+    modelled_bytes_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A device's numbers at full scale, in the order in which a cluster file has them."""
+
+    kind: DeviceKind
+    numbers: tuple[CalibratedValue, ...]
+    checks: tuple[ModelCheck, ...]
+
+    def value(self, key: str) -> float | None:
+        """Return the number called ``key``; None when the device has none."""
+        return next((number.value for number in self.numbers if number.key == key), None)
+
+
+def calibrate(
+    figures: Sequence[DeviceMeasurement],
+    *,
+    kind: DeviceKind | None = None,
+    capacity_bytes: int | None = None,
+    rpm: float | None = None,
+) -> Calibration:
+    """Return the device that reaches ``figures``; raise FormatError when its bandwidth is not among them.
+
+    ``rpm``, of an HDD, is not measured: the usual one unless it is given.
+    """
+    read = _sequential(figures, writes=False)
+    if read is None:
+        raise FormatError(
+            "no job reads in sequence by one stream from the start of the device",
+            hint="assay device fio-job prints a job file that measures all that is needed",
+        )
+    write = _sequential(figures, writes=True)
+    kind = kind or _kind(figures, read)
+    numbers = [CalibratedValue("read", read.bytes_per_s, f"job {read.job}", measured=True)]
+    if write:
+        numbers.append(CalibratedValue("write", write.bytes_per_s, f"job {write.job}", measured=True))
+    else:
+        numbers.append(
+            CalibratedValue("write", read.bytes_per_s, "as it reads: no job writes in sequence", measured=False)
+        )
+    write_bytes_per_s = numbers[1].value
+    if kind is DeviceKind.HDD:
+        numbers += _hdd(figures, read, capacity_bytes, rpm)
+    elif rpm is not None:
+        raise FormatError(
+            f"it measured as {kind.value}, in which nothing turns",
+            hint="leave --rpm out, or say --kind hdd if it is one",
+        )
+    else:
+        numbers += _flash(figures, kind, read, write_bytes_per_s)
+    size = (
+        CalibratedValue("capacity", capacity_bytes, "as you said", measured=True)
+        if capacity_bytes
+        else CalibratedValue(
+            "capacity", _CAPACITY_BYTES, "a guess: fio does not report it; write the device's own", measured=False
+        )
+    )
+    numbers.insert(2, size)
+    return Calibration(kind, tuple(numbers), _checks(figures, kind, numbers))
+
+
+_CAPACITY_BYTES: Final = 10**12
+
+
+def _sequential(figures: Sequence[DeviceMeasurement], *, writes: bool) -> DeviceMeasurement | None:
+    """Return the fastest single stream near the start of the device."""
+    values = [
+        f for f in figures if f.writes == writes and not f.random and f.streams == 1 and f.offset_share <= OUTER_TO
+    ]
+    return max(values, key=lambda figure: figure.bytes_per_s, default=None)
+
+
+def _random(
+    figures: Sequence[DeviceMeasurement], *, writes: bool, wanted: Callable[[int], bool]
+) -> DeviceMeasurement | None:
+    """Return the random measurement of the smallest requests, the deepest of those, whose depth is ``wanted``."""
+    chosen = [f for f in figures if f.random and f.writes == writes and wanted(f.depth)]
+    return min(chosen, key=lambda figure: (figure.request_bytes, -figure.depth), default=None)
+
+
+def _alone(figures: Sequence[DeviceMeasurement], *, writes: bool) -> DeviceMeasurement | None:
+    return _random(figures, writes=writes, wanted=lambda depth: depth == 1)
+
+
+def _kind(figures: Sequence[DeviceMeasurement], read: DeviceMeasurement) -> DeviceKind:
+    alone = _alone(figures, writes=False)
+    if alone is None:
+        raise FormatError(
+            "no job reads at random with one request at a time, so HDD and flash can't be told apart",
+            hint="say which with --kind hdd, ssd or nvme",
+        )
+    if alone.service_s > SEEK_LATENCY_S:
+        return DeviceKind.HDD
+    return DeviceKind.NVME if read.bytes_per_s > SATA_BYTES_PER_S else DeviceKind.SSD
+
+
+def _hdd(
+    figures: Sequence[DeviceMeasurement], read: DeviceMeasurement, capacity_bytes: int | None, rpm: float | None
+) -> list[CalibratedValue]:
+    usual = usual_hdd() if rpm is None else replace(usual_hdd(), rpm=rpm)
+    alone = _alone(figures, writes=False)
+    inner = _inner_share(figures, read, usual, capacity_bytes)
+    model = replace(usual, inner_share=inner.value)
+    seek = _seek_full(alone, read, model, capacity_bytes)
+    model = replace(model, seek_full_s=seek.value)
+    disk = HddAtScale(model, read.bytes_per_s, capacity_bytes or _CAPACITY_BYTES)
+    iops = hdd_random_iops(disk, disk.capacity_bytes, RANDOM_REQUEST_BYTES)
+    return [
+        CalibratedValue(
+            "iops", round(iops), "4 KiB at random over the whole disk, by the numbers below", measured=False
+        ),
+        inner,
+        CalibratedValue("seek_track", usual.seek_track_s, USUAL, measured=False),
+        seek,
+        CalibratedValue("rpm", usual.rpm, USUAL if rpm is None else "as you said", measured=rpm is not None),
+        _write_cache(figures, alone),
+    ]
+
+
+def _seek_full(
+    alone: DeviceMeasurement | None, read: DeviceMeasurement, model: HddModel, capacity_bytes: int | None
+) -> CalibratedValue:
+    """Return the longest seek: what is left of a random read's time next to half a turn and the transfer is the mean
+    seek, and that is linear in the longest.
+    """
+
+    def usual(why: str) -> CalibratedValue:
+        return CalibratedValue("seek_full", model.seek_full_s, f"usual for the kind: {why}", measured=False)
+
+    if alone is None:
+        return usual("no job reads at random with one request at a time")
+    if alone.span_bytes is not None and capacity_bytes is None:
+        return usual(f"job {alone.job} used a part of the disk, and of what capacity is not told (--capacity)")
+    size_bytes = capacity_bytes or _CAPACITY_BYTES
+    span_bytes = _used_bytes(alone, size_bytes)
+    if span_bytes < SPAN_SHARE_MIN * size_bytes:
+        return usual(f"job {alone.job} used {span_bytes / size_bytes:.1%} of the disk, too little to tell")
+    unit = replace(model, seek_track_s=0.0, seek_full_s=1.0)
+    share = hdd_mean_seek_s(HddAtScale(unit, read.bytes_per_s, size_bytes), span_bytes)
+    mean_s = alone.service_s - model.half_turn_s - alone.request_bytes / read.bytes_per_s
+    full_s = max(model.seek_track_s, model.seek_track_s + (mean_s - model.seek_track_s) / share)
+    source = f"job {alone.job}: {alone.service_s * 1e3:.2f} ms a request, less half a turn and the transfer"
+    return CalibratedValue("seek_full", full_s, source, measured=True)
+
+
+def _used_bytes(figure: DeviceMeasurement, size_bytes: float) -> float:
+    """Return how much of a device of ``size_bytes`` a measurement used."""
+    return size_bytes * figure.span_share if figure.span_bytes is None else min(figure.span_bytes, size_bytes)
+
+
+def _inner_share(
+    figures: Sequence[DeviceMeasurement], read: DeviceMeasurement, usual: HddModel, capacity_bytes: int | None
+) -> CalibratedValue:
+    """Return the innermost rate as a share of the outermost, from the rate at a place further out.
+
+    The square of the rate falls linearly with the share of the capacity that lies before (docs/devices.md).
+    """
+    inner = [f for f in figures if not f.writes and not f.random and f.streams == 1 and f.offset_share >= INNER_FROM]
+    if not inner:
+        return CalibratedValue("inner_share", usual.inner_share, USUAL, measured=False)
+    last = max(inner, key=lambda figure: figure.offset_share)
+    size_bytes = capacity_bytes or _CAPACITY_BYTES
+    swept_bytes = min(last.moved_bytes, _used_bytes(last, size_bytes))
+    offset = min(1.0, last.offset_share + swept_bytes / size_bytes / 2)
+    there = min(1.0, last.bytes_per_s / read.bytes_per_s)
+    share = max(INNER_SHARE_MIN, 1 - (1 - there**2) / offset) ** 0.5
+    words = f"job {last.job} at {offset:.0%} of the disk against job {read.job}"
+    return CalibratedValue("inner_share", share, words, measured=True)
+
+
+def _write_cache(figures: Sequence[DeviceMeasurement], alone: DeviceMeasurement | None) -> CalibratedValue:
+    writes = _alone(figures, writes=True)
+    if writes is None or alone is None:
+        words = "none, as no job reads and writes at random with one request at a time"
+        return CalibratedValue("write_cache", 0, words, measured=False)
+    if writes.service_s >= CACHED_SHARE * alone.service_s:
+        return CalibratedValue(
+            "write_cache", 0, f"job {writes.job}: a random write waits for the platter", measured=True
+        )
+    words = f"job {writes.job} shows that there is one; its size is the usual one"
+    return CalibratedValue("write_cache", USUAL_CACHE_BYTES, words, measured=False)
+
+
+def _flash(
+    figures: Sequence[DeviceMeasurement], kind: DeviceKind, read: DeviceMeasurement, write_bytes_per_s: float
+) -> list[CalibratedValue]:
+    usual = usual_flash(nvme=kind is DeviceKind.NVME)
+    rates = {"read": read.bytes_per_s, "write": write_bytes_per_s}
+    numbers = []
+    for key, bytes_per_s in rates.items():
+        deep = _random(figures, writes=key == "write", wanted=lambda depth: depth >= DEEP)
+        if deep is not None and deep.bytes_per_s < BANDWIDTH_BOUND_SHARE * bytes_per_s:
+            numbers.append(CalibratedValue(f"{key}_iops", round(deep.iops), f"job {deep.job}", measured=True))
+    numbers.append(CalibratedValue("channels", usual.channels, USUAL, measured=False))
+    usual_s = {"read": usual.read_latency_s, "write": usual.write_latency_s}
+    for key, bytes_per_s in rates.items():
+        alone = _alone(figures, writes=key == "write")
+        if alone is None:
+            numbers.append(CalibratedValue(f"{key}_latency", usual_s[key], USUAL, measured=False))
+            continue
+        transfer_s = flash_transfer_s(usual, bytes_per_s, read.bytes_per_s, alone.request_bytes)
+        words = f"job {alone.job}: {alone.service_s * 1e6:.0f} us a request, less the transfer"
+        latency_s = max(LATENCY_S_MIN, alone.service_s - transfer_s)
+        numbers.append(CalibratedValue(f"{key}_latency", latency_s, words, measured=True))
+    return numbers
+
+
+def _checks(
+    figures: Sequence[DeviceMeasurement], kind: DeviceKind, numbers: Sequence[CalibratedValue]
+) -> tuple[ModelCheck, ...]:
+    """Return the reads by several streams next to what the model makes of them."""
+    values = {number.key: number.value for number in numbers}
+    several = [f for f in figures if not f.writes and not f.random and f.streams > 1 and f.depth == f.streams]
+    checks = []
+    for figure in several:
+        modelled = values["read"]
+        if kind is DeviceKind.HDD:
+            model = replace(
+                usual_hdd(),
+                inner_share=values["inner_share"],
+                seek_track_s=values["seek_track"],
+                seek_full_s=values["seek_full"],
+                rpm=values["rpm"],
+            )
+            disk = HddAtScale(model, values["read"], values["capacity"])
+            span_bytes = _used_bytes(figure, disk.capacity_bytes) or disk.capacity_bytes
+            modelled = hdd_streams_bytes_per_s(disk, span_bytes, figure.streams, figure.request_bytes)
+        checks.append(ModelCheck(f"job {figure.job}: {figure.streams} streams", figure.bytes_per_s, modelled))
+    return tuple(checks)

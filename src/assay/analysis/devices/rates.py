@@ -1,0 +1,229 @@
+"""What a disk of known inner numbers should reach: sequential, eight streams, random. The baseline's expectation.
+
+In: the numbers of :mod:`assay.model.clusters.device_model`, bandwidth in bytes/s and capacity in bytes after scaling,
+and how much of the disk, from its outer edge on, is read. Out: bytes/s and requests/s. Times are computed, nothing
+waits.
+
+An HDD: sequential transfer at the outer rate, a little less further in. A random request takes seek, half a turn and
+transfer. The seek grows with the square root of the distance at first and linearly from a fifth of the disk on, after
+Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994. For several streams
+:func:`hdd_streams_bytes_per_s` replays what the drive chooses: the shortest positioning, less a share of the waiting
+time (Jacobson and Wilkes, "Disk scheduling algorithms based on rotational position", HPL-CSP-91-7, 1991).
+
+Flash: a request takes its latency and its transfer over as many channels as it has stripes; requests side by side share
+the bandwidth. docs/devices.md has the whole of it.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+from assay.model import COAST_FROM, Device, DeviceKind, FlashModel, HddModel
+
+AGE_WEIGHT = 0.05
+"""Seconds of positioning that a second of waiting is worth to the drive."""
+STRIPE_S = 50e-6
+"""What one flash channel transfers in one go, as time at full bandwidth."""
+REPLAYED_REQUESTS = 600
+REPLAY_SHIFTS = (0.0, 0.17, 0.31, 0.47)
+RESUBMIT_S = 0.2e-3
+"""Between a completion and the reader's next request."""
+MEAN_STEPS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class HddAtScale:
+    """An HDD's numbers with what the scale decides: the outer edge's bandwidth, and the capacity."""
+
+    model: HddModel
+    read_bytes_per_s: float
+    capacity_bytes: float
+
+    def sweep_s(self, offset_bytes: float) -> float:
+        """Return how long the disk takes to read all that lies before ``offset_bytes``."""
+        fall = 1 - self.model.inner_share**2
+        if fall < 1e-9:
+            return offset_bytes / self.read_bytes_per_s
+        rest = math.sqrt(max(0.0, 1 - fall * offset_bytes / self.capacity_bytes))
+        return 2 * self.capacity_bytes / (self.read_bytes_per_s * fall) * (1 - rest)
+
+    def seek_s(self, from_bytes: float, to_bytes: float) -> float:
+        """Return how long the arm takes from one place to the other; within a track it stays."""
+        distance_s = abs(self.sweep_s(to_bytes) - self.sweep_s(from_bytes))
+        if distance_s < 2 * self.model.half_turn_s:
+            return 0.0
+        return seek_s(self.model, min(1.0, distance_s / self.sweep_s(self.capacity_bytes)))
+
+    def transfer_s(self, offset_bytes: float, size_bytes: float) -> float:
+        """Return how long ``size_bytes`` take to pass under the head."""
+        return self.sweep_s(offset_bytes + size_bytes) - self.sweep_s(offset_bytes)
+
+
+def seek_s(model: HddModel, distance: float) -> float:
+    """Return the time of a seek over the share ``distance`` of the disk's width."""
+    root = (model.seek_full_s - model.seek_track_s) * 2 * math.sqrt(COAST_FROM) / (1 + COAST_FROM)
+    if distance < COAST_FROM:
+        return model.seek_track_s + root * math.sqrt(distance)
+    return model.seek_track_s + root * (math.sqrt(COAST_FROM) / 2 + distance / (2 * math.sqrt(COAST_FROM)))
+
+
+def hdd_sequential_bytes_per_s(disk: HddAtScale, span_bytes: float) -> float:
+    """Return the rate at which the first ``span_bytes`` are read."""
+    return span_bytes / disk.sweep_s(span_bytes)
+
+
+def hdd_random_iops(disk: HddAtScale, span_bytes: float, request_bytes: float) -> float:
+    """Return random reads per second, one at a time, over the first ``span_bytes``."""
+    transfers_s = [disk.transfer_s(offset, request_bytes) for offset in _offsets(span_bytes)]
+    return 1 / (hdd_mean_seek_s(disk, span_bytes) + disk.model.half_turn_s + sum(transfers_s) / len(transfers_s))
+
+
+def hdd_mean_seek_s(disk: HddAtScale, span_bytes: float) -> float:
+    """Return the mean seek between two random places of the first ``span_bytes``."""
+    offsets = _offsets(span_bytes)
+    return sum(disk.seek_s(a, b) for a in offsets for b in offsets) / len(offsets) ** 2
+
+
+def _offsets(span_bytes: float) -> list[float]:
+    return [span_bytes * (step + 0.5) / MEAN_STEPS for step in range(MEAN_STEPS)]
+
+
+def hdd_streams_bytes_per_s(
+    disk: HddAtScale, span_bytes: float, streams: int, request_bytes: int, *, at_once: int = 1
+) -> float:
+    """Return what ``streams`` readers get together, each reading its own part of the first ``span_bytes`` in sequence,
+    with ``at_once`` requests of ``request_bytes`` each under way.
+    """
+    mean_s = sum(_replay_s(disk, span_bytes, streams, request_bytes, at_once, shift) for shift in REPLAY_SHIFTS)
+    return len(REPLAY_SHIFTS) * REPLAYED_REQUESTS * request_bytes / mean_s
+
+
+def _replay_s(
+    disk: HddAtScale, span_bytes: float, streams: int, request_bytes: int, at_once: int, shift: float
+) -> float:
+    """Return how long the drive takes for :data:`REPLAYED_REQUESTS`.
+
+    ``shift`` varies how the parts lie to each other on the turning platter, in turns.
+    """
+    turn_s = 2 * disk.model.half_turn_s
+    turn_bytes = disk.read_bytes_per_s * turn_s
+    following = [span_bytes * stream / streams + turn_bytes * shift * stream**2 for stream in range(streams)]
+    now_s = head = 0.0
+    queue: list[tuple[float, float, int]] = []  # offset, time of arrival, stream
+    coming = [(0.0, stream) for stream in range(streams) for _ in range(at_once)]
+    for _ in range(REPLAYED_REQUESTS):
+        while coming and (coming[0][0] <= now_s or not queue):
+            arrived_s, stream = coming.pop(0)
+            now_s = max(now_s, arrived_s)
+            queue.append((following[stream], arrived_s, stream))
+            following[stream] += request_bytes
+        best: tuple[float, float, tuple[float, float, int]] | None = None
+        for waiting in queue:
+            offset, arrived_s, _ = waiting
+            positioning_s = 0.0
+            if offset != head:
+                arm_s = disk.seek_s(head, offset)
+                positioning_s = arm_s + (disk.sweep_s(offset) - now_s - arm_s) % turn_s
+            cost_s = positioning_s - AGE_WEIGHT * (now_s - arrived_s)
+            if best is None or cost_s < best[0]:
+                best = (cost_s, positioning_s, waiting)
+        assert best is not None
+        _, positioning_s, served = best
+        queue.remove(served)
+        now_s += positioning_s + disk.transfer_s(served[0], request_bytes)
+        head = served[0] + request_bytes
+        coming.append((now_s + RESUBMIT_S, served[2]))  # its reader has only just got the data
+    return now_s
+
+
+def flash_transfer_s(model: FlashModel, bytes_per_s: float, read_bytes_per_s: float, request_bytes: float) -> float:
+    """Return how long one request alone is transferred: a small one does not reach all channels."""
+    stripe_bytes = max(1.0, read_bytes_per_s / model.channels * STRIPE_S)
+    used = min(model.channels, max(1, math.ceil(request_bytes / stripe_bytes)))
+    return request_bytes / bytes_per_s * model.channels / used
+
+
+def flash_random_iops(
+    model: FlashModel, read_bytes_per_s: float, request_bytes: float, depth: int, iops_max: float | None = None
+) -> float:
+    """Return random reads per second with ``depth`` requests at once."""
+    alone_s = model.read_latency_s + flash_transfer_s(model, read_bytes_per_s, read_bytes_per_s, request_bytes)
+    limits = [depth / alone_s, read_bytes_per_s / request_bytes]
+    return min(*limits, iops_max) if iops_max else min(limits)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedRates:
+    """What the baseline should find of one device; None where nothing is stated that tells.
+
+    ``rates_modelled``, ``places_modelled``: whether the sequential rates, and what depends on the distance between
+    places, are computed by the device's model instead of stated.
+    """
+
+    read_bytes_per_s: float
+    write_bytes_per_s: float
+    streams_bytes_per_s: float | None
+    random_read_iops: float | None
+    rates_modelled: bool = False
+    places_modelled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineSettings:
+    """How the baseline measures: bytes of the test file, and of a random request, how many at once.
+
+    Streams read through the page cache, so their requests' size is the readahead's doing.
+    """
+
+    span_bytes: int
+    streams: int
+    stream_request_bytes: int
+    random_request_bytes: int
+    random_depth: int
+
+
+def stated(device: Device, scale: float) -> ExpectedRates:
+    """Return what the device's description states: bandwidths and requests per second."""
+    return ExpectedRates(device.read_bytes_per_s * scale, device.write_bytes_per_s * scale, None, device.read_iops)
+
+
+def on_host(device: Device, how: BaselineSettings) -> ExpectedRates:
+    """Return what a real device should reach: as stated, but for what an HDD's arm does within the test file.
+
+    An HDD's stated requests per second are over the whole disk, and those within a small file take shorter seeks.
+    """
+    device_rates = stated(device, 1.0)
+    if device.kind is not DeviceKind.HDD:
+        return device_rates
+    arm = modelled(device, 1.0, how)
+    return replace(
+        device_rates,
+        streams_bytes_per_s=arm.streams_bytes_per_s,
+        random_read_iops=arm.random_read_iops,
+        places_modelled=True,
+    )
+
+
+def modelled(device: Device, scale: float, how: BaselineSettings) -> ExpectedRates:
+    """Return what the device's model should reach in a lab at ``scale``, measured in a file at the outer edge."""
+    read, write = device.read_bytes_per_s * scale, device.write_bytes_per_s * scale
+    if device.kind is DeviceKind.HDD:
+        disk = HddAtScale(device.hdd_model, read, device.capacity_bytes * scale)
+        outer = hdd_sequential_bytes_per_s(disk, how.span_bytes)
+        streams = hdd_streams_bytes_per_s(disk, how.span_bytes, how.streams, how.stream_request_bytes, at_once=2)
+        iops = hdd_random_iops(disk, how.span_bytes, how.random_request_bytes)
+        return ExpectedRates(outer, write * outer / read, streams, iops, rates_modelled=True, places_modelled=True)
+    flash = device.flash_model
+    iops = flash_random_iops(flash, read, how.random_request_bytes, how.random_depth, device.read_iops)
+    written = flash_written_bytes_per_s(flash, write, scale, how.span_bytes)
+    return ExpectedRates(read, written, read, iops, rates_modelled=True, places_modelled=True)
+
+
+def flash_written_bytes_per_s(
+    model: FlashModel, sustained_bytes_per_s: float, scale: float, written_bytes: float
+) -> float:
+    """Return the mean rate of ``written_bytes`` in one go: the burst first, then the sustained rate."""
+    if model.burst_write_bytes_per_s is None:
+        return sustained_bytes_per_s
+    burst_bytes = min(model.burst_bytes * scale, written_bytes)
+    burst_s = burst_bytes / (model.burst_write_bytes_per_s * scale)
+    return written_bytes / (burst_s + (written_bytes - burst_bytes) / sustained_bytes_per_s)

@@ -1,0 +1,332 @@
+"""Which runs are not what their configuration lets one expect: flagged with the reason, never dropped.
+
+In: runs as a table (durations in s, metrics by name). Out: anomalies, the most serious first (how many times what was
+found is off what was expected, whatever the kind), of these kinds:
+
+- *did not do its work*: faster than its workload's learned floor, so a failed run that was recorded as a success;
+- *too fast*, *too slow*: far from its repetitions' median, or, with fewer than three of them, from a log-linear model;
+- *too few bytes*: a byte metric far below what its repetitions, or runs of the same work, moved, by at least 1 % of the
+  run's usual traffic;
+- *imbalance*: one node did much more than the mean one (metrics named ``…_imbalance``: maximum over mean), and more so
+  than in its repetitions, or in runs of the same work: tasks that are few lie unevenly by chance in all of them.
+
+How expectations come about is in ``scatter.py``. Nothing is learned from a run's status: which runs to look at is the
+caller's choice. docs/anomalies.md has precision and recall against ALOJA's own label.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from assay.analysis.outliers.spread import (
+    REPETITIONS_MIN,
+    Expectation,
+    Floors,
+    configurations_of,
+    expectations,
+    learn_floors,
+    work_of,
+)
+from assay.analysis.statistics import Floats, Groups, Ints, Mask, RunTable, coarser, first_rows, median_by, usable
+from assay.text import metric_text
+
+REPEATED_Z = 3.5
+"""The usual bound of a robust z (Iglewicz and Hoaglin)."""
+REPEATED_RATIO = 1.25
+MODELLED_Z = 6.0
+MODELLED_RATIO = 1.5
+"""A model of main effects misses what factors do to each other, so it must be further off to be believed."""
+FEW_BYTES_OF_REPETITIONS = 0.5
+FEW_BYTES_WORK = 0.25
+"""Below these shares of the median of its repetitions, or of all runs of the same work, a run moved too few bytes."""
+FEW_BYTES_TRAFFIC_SHARE = 0.01
+"""Bytes that are missing must be at least this share of the run's usual traffic (all byte metrics together): a job that
+only writes reads a few kilobytes, and by chance reads half as many."""
+RUNS_OF_WORK_MIN = 10
+_NO_BYTES = 1e-9
+IMBALANCE_MIN = 1.5
+IMBALANCE_BEYOND = 1.4
+"""How many times the median of its repetitions, or of all runs of the same work, an imbalance must be."""
+IMBALANCE_SUFFIX = "_imbalance"
+_FARTHEST = np.log(1000.0)
+"""How many times off two anomalies are makes no difference beyond this: nothing where something should be."""
+_ALIKE = ("workload", "data_bytes", "engine", "origin", "lab_scale", "cluster", "layout", "cold")
+
+
+class Kind(StrEnum):
+    """What is odd about a run."""
+
+    NOT_DONE = "did not do its work"
+    TOO_FAST = "too fast"
+    TOO_SLOW = "too slow"
+    FEW_BYTES = "too few bytes"
+    IMBALANCE = "imbalance"
+
+
+@dataclass(frozen=True, slots=True)
+class Anomaly:
+    """One odd thing about one run."""
+
+    position: int
+    """The run's row in the table."""
+    row: int
+    """Its number in the repository's index."""
+    kind: Kind
+    observed: float
+    expected: float
+    quantity: str
+    """What ``observed`` and ``expected`` are: ``duration_s``, or a metric's name."""
+    z: float | None
+    """How many robust standard deviations apart; None where that is not how it was found."""
+    repetitions: int
+    """Runs of its configuration that were compared, itself included."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Anomalies:
+    """All odd runs of a table, as columns; what is most times off comes first, of whatever kind."""
+
+    positions: Ints
+    rows: Ints
+    kinds: tuple[Kind, ...]
+    """What ``kind`` counts in."""
+    kind: Ints
+    observed: Floats
+    expected: Floats
+    quantities: tuple[str, ...]
+    quantity: Ints
+    z: Floats
+    repetitions: Ints
+    modelled: Mask
+    looked_at: int
+    floors_s: dict[str, float]
+    """The learned floor by workload (the lowest, where it has several), where there is one."""
+
+    def __len__(self) -> int:
+        """Return the number of anomalies; a run can have several."""
+        return len(self.positions)
+
+    def of_kind(self, *kinds: Kind) -> Ints:
+        """Return the positions of runs that are odd in one of these ways."""
+        wanted = [index for index, kind in enumerate(self.kinds) if kind in kinds]
+        return np.unique(self.positions[np.isin(self.kind, wanted)])
+
+    def listed(self, at_most: int = 50) -> list[Anomaly]:
+        """Return the first anomalies one by one, with a sentence each."""
+        return self.at(range(min(at_most, len(self))))
+
+    def at(self, indices: Iterable[int]) -> list[Anomaly]:
+        """Return the anomalies at these places of the columns, with a sentence each."""
+        return [self._at(int(index)) for index in indices]
+
+    def _at(self, index: int) -> Anomaly:
+        kind, z = self.kinds[self.kind[index]], float(self.z[index])
+        value, expected = float(self.observed[index]), float(self.expected[index])
+        quantity = self.quantities[self.quantity[index]]
+        repetitions = int(self.repetitions[index])
+        return Anomaly(
+            int(self.positions[index]),
+            int(self.rows[index]),
+            kind,
+            value,
+            expected,
+            quantity,
+            None if np.isnan(z) else z,
+            repetitions,
+            _reason(kind, value, expected, quantity, repetitions, bool(self.modelled[index])),
+        )
+
+
+def _reason(kind: Kind, observed: float, expected: float, quantity: str, repetitions: int, modelled: bool) -> str:
+    if kind is Kind.NOT_DONE:
+        return f"{observed:,.0f} s, where no run that does this work takes less than {expected:,.0f} s"
+    if kind is Kind.FEW_BYTES:
+        where = "runs of the same work" if modelled else f"its {repetitions} repetitions"
+        (words, value), (_, usual) = metric_text(quantity, observed), metric_text(quantity, expected)
+        return f"{words}: {value} against {usual}, the median of {where}"
+    if kind is Kind.IMBALANCE:
+        where = "runs of the same work" if modelled else f"its {repetitions} repetitions"
+        busiest = f"the busiest node did {observed:.2f} times the mean node's share"
+        return f"{metric_text(quantity, observed)[0]}: {busiest}, {expected:.2f} times in the middle of {where}"
+    by = "a model of all factors" if modelled else f"the median of {repetitions} repetitions"
+    times = (
+        f"{expected / observed:.2f} times as fast"
+        if observed < expected
+        else f"{observed / expected:.2f} times as long"
+    )
+    return f"{observed:,.0f} s: {times} as {by} says ({expected:,.0f} s)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Flags:
+    kind: Kind
+    quantity: str
+    positions: Ints
+    observed: Floats
+    expected: Floats
+    z: Floats
+    modelled: Mask
+
+
+def _not_done(table: RunTable, floors: Floors) -> _Flags:
+    rows = np.flatnonzero(floors.below)
+    floor_s = floors.floor_s[floors.work.of_row[rows]]
+    duration_s = table.values["duration_s"][rows]
+    return _Flags(
+        Kind.NOT_DONE,
+        "duration_s",
+        rows,
+        duration_s,
+        floor_s,
+        np.full(len(rows), np.nan),
+        np.zeros(len(rows), np.bool_),
+    )
+
+
+def _off_pace(table: RunTable, expected: Expectation) -> list[_Flags]:
+    ratio = table.values["duration_s"] / expected.expected_s
+    z_min = np.where(expected.modelled, MODELLED_Z, REPEATED_Z)
+    ratio_min = np.where(expected.modelled, MODELLED_RATIO, REPEATED_RATIO)
+    with np.errstate(invalid="ignore"):
+        odd = {
+            Kind.TOO_FAST: (expected.z <= -z_min) & (ratio <= 1 / ratio_min),
+            Kind.TOO_SLOW: (expected.z >= z_min) & (ratio >= ratio_min),
+        }
+    flags = []
+    for kind, mask in odd.items():
+        rows = np.flatnonzero(mask)
+        flags.append(
+            _Flags(
+                kind,
+                "duration_s",
+                rows,
+                table.values["duration_s"][rows],
+                expected.expected_s[rows],
+                expected.z[rows],
+                expected.modelled[rows],
+            )
+        )
+    return flags
+
+
+def _medians(logs: Floats, groups: Groups, runs_min: int) -> Floats:
+    """Return the median of each row's group, of values given by ``logs``; NaN in a group of fewer than ``runs_min``."""
+    medians = np.exp(median_by(logs, groups))
+    medians[np.bincount(groups.of_row, minlength=groups.count) < runs_min] = np.nan
+    return medians[groups.of_row]
+
+
+def _traffic(table: RunTable, names: Sequence[str]) -> Floats:
+    """Return the bytes of all metrics ``names`` of each run; metrics that a run lacks count as none."""
+    total = np.zeros(len(table))
+    for name in names:
+        values = table.values[name]
+        total += np.where(np.isfinite(values) & (values > 0), values, 0.0)
+    return total
+
+
+def _few_bytes(
+    table: RunTable, configurations: Groups, alike: Groups, name: str, traffic: Floats, learn: Mask
+) -> _Flags:
+    """Return the runs whose bytes are far below those of their repetitions or, without enough, of runs ``alike``.
+
+    ``traffic``: of each run, over all byte metrics. What is missing must matter to it.
+    """
+    rows = np.flatnonzero(learn & np.isfinite(table.values[name]) & (table.values[name] >= 0))
+    values = table.values[name][rows]
+    logs = np.log(np.maximum(values, _NO_BYTES))
+    medians = _medians(logs, Groups(configurations.of_row[rows], configurations.count), REPETITIONS_MIN)
+    work = _medians(logs, Groups(alike.of_row[rows], alike.count), RUNS_OF_WORK_MIN)
+    repeated = np.isfinite(medians)
+    with np.errstate(invalid="ignore"):
+        least = np.where(repeated, FEW_BYTES_OF_REPETITIONS * medians, FEW_BYTES_WORK * work)
+        usual = np.where(repeated, medians, work)
+        total = np.log(np.maximum(traffic[rows], _NO_BYTES))
+        usual_traffic = np.where(
+            repeated,
+            _medians(total, Groups(configurations.of_row[rows], configurations.count), REPETITIONS_MIN),
+            _medians(total, Groups(alike.of_row[rows], alike.count), RUNS_OF_WORK_MIN),
+        )
+        matters = usual - values >= FEW_BYTES_TRAFFIC_SHARE * usual_traffic
+        few = np.flatnonzero((values < least) & (least > _NO_BYTES) & matters)  # what moves none can't move fewer
+    expected = usual[few]
+    nothing = np.full(len(few), np.nan)
+    return _Flags(Kind.FEW_BYTES, name, rows[few], values[few], expected, nothing, ~repeated[few])
+
+
+def _imbalanced(table: RunTable, configurations: Groups, alike: Groups, name: str, learn: Mask) -> _Flags:
+    """Return the runs in which one node did far more than the mean one, and than is usual in runs like it."""
+    rows = np.flatnonzero(learn & np.isfinite(table.values[name]) & (table.values[name] > 0))
+    values = table.values[name][rows]
+    medians = _medians(np.log(values), Groups(configurations.of_row[rows], configurations.count), REPETITIONS_MIN)
+    work = _medians(np.log(values), Groups(alike.of_row[rows], alike.count), RUNS_OF_WORK_MIN)
+    usual = np.where(np.isfinite(medians), medians, work)
+    with np.errstate(invalid="ignore"):
+        odd = np.flatnonzero((values >= IMBALANCE_MIN) & (values >= IMBALANCE_BEYOND * usual))
+    nothing = np.full(len(odd), np.nan)
+    return _Flags(Kind.IMBALANCE, name, rows[odd], values[odd], usual[odd], nothing, ~np.isfinite(medians[odd]))
+
+
+def _floor_by_workload(table: RunTable, floors: Floors) -> dict[str, float]:
+    known = np.isfinite(floors.floor_s)[floors.work.of_row]
+    column = table.columns.get("workload")
+    if column is None or not known.any():
+        return {}
+    lowest = np.full(len(column.levels), np.inf)
+    rows = np.flatnonzero(known & (column.codes >= 0))
+    np.minimum.at(lowest, column.codes[rows], floors.floor_s[floors.work.of_row[rows]])
+    return {name: float(floor) for name, floor in zip(column.levels, lowest, strict=True) if np.isfinite(floor)}
+
+
+def find_anomalies(table: RunTable, look_at: Mask | None = None) -> Anomalies:
+    """Return what is odd among the runs of ``look_at`` (by default the valid ones with a duration)."""
+    with np.errstate(invalid="ignore"):
+        timed = np.isfinite(table.values["duration_s"]) & (table.values["duration_s"] > 0)
+    learn = usable(table) if look_at is None else look_at & timed
+    configurations = configurations_of(table)
+    first = first_rows(configurations)
+    works = work_of(table, configurations, first)
+    floors = learn_floors(table, works, learn)
+    done = learn & ~floors.below
+    expected = expectations(table, configurations, works, done)
+    byte_metrics = [name for name in table.values if name.endswith("_bytes")]
+    imbalances = [name for name in table.values if name.endswith(IMBALANCE_SUFFIX)]
+    same = [name for name in _ALIKE if name in table.columns]
+    alike = coarser(table, configurations, same, first) if byte_metrics or imbalances else works
+    traffic = _traffic(table, byte_metrics)
+    looked_for = (
+        _not_done(table, floors),
+        *_off_pace(table, expected),
+        *(_few_bytes(table, configurations, alike, name, traffic, done) for name in byte_metrics),
+        *(_imbalanced(table, configurations, alike, name, done) for name in imbalances),
+    )
+    parts = [part for part in looked_for if len(part.positions)]
+    kinds, quantities = tuple(Kind), tuple(dict.fromkeys(part.quantity for part in parts))
+    kind = _column([np.full(len(p.positions), kinds.index(p.kind)) for p in parts], np.int64)
+    values, expected_values = _column([p.observed for p in parts]), _column([p.expected for p in parts])
+    with np.errstate(divide="ignore"):
+        far = np.abs(np.log(np.maximum(values, 1e-9) / expected_values))
+    order = np.lexsort((kind, -np.minimum(far, _FARTHEST)))
+    positions = _column([p.positions for p in parts], np.int64)[order]
+    return Anomalies(
+        positions=positions,
+        rows=table.rows[positions],
+        kinds=kinds,
+        kind=kind[order],
+        observed=values[order],
+        expected=expected_values[order],
+        quantities=quantities,
+        quantity=_column([np.full(len(p.positions), quantities.index(p.quantity)) for p in parts], np.int64)[order],
+        z=_column([p.z for p in parts])[order],
+        repetitions=expected.repetitions[positions],
+        modelled=_column([p.modelled for p in parts], np.bool_)[order],
+        looked_at=int(np.count_nonzero(learn)),
+        floors_s=_floor_by_workload(table, floors),
+    )
+
+
+def _column(parts: list[np.ndarray], dtype: type = np.float64) -> np.ndarray:
+    return np.concatenate(parts).astype(dtype) if parts else np.zeros(0, dtype=dtype)

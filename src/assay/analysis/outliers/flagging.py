@@ -1,0 +1,32 @@
+"""Anomalies as a column of the table: what every question that uses runs sees of them.
+
+In: all runs of a repository as a table. Out: the same with the column ``anomaly``, whose level is the most serious
+outlier flag of a run, ``none`` if it has no flag, and absent for runs that were not examined (invalid, failed, no
+time).
+"""
+
+import numpy as np
+
+from assay.analysis.outliers.anomalies import Anomalies, Kind
+from assay.analysis.statistics import ABSENT, ANOMALY, NOT_ODD, Column, Mask, RunTable
+
+TIME_ODD = (Kind.NOT_DONE, Kind.TOO_FAST, Kind.TOO_SLOW)
+"""The kinds that concern a run's time. Neither a flag about bytes nor one about imbalance does."""
+
+
+def flagged(table: RunTable, anomalies: Anomalies, looked_at: Mask) -> RunTable:
+    """Return ``table`` with the column ``anomaly``; ``found`` are its anomalies, the most serious first."""
+    levels = (NOT_ODD, *(kind.value for kind in anomalies.kinds))
+    codes = np.where(looked_at, 0, ABSENT).astype(np.int32)
+    codes[anomalies.positions[::-1]] = anomalies.kind[::-1] + 1  # the last one assigned is the most serious
+    return RunTable(table.rows, {**table.columns, ANOMALY: Column(codes, levels)}, table.values, table.source)
+
+
+def odd_times(table: RunTable) -> Mask:
+    """Return which runs are flagged as having another time than their configuration takes; none without the column."""
+    column = table.columns.get(ANOMALY)
+    if column is None:
+        return np.zeros(len(table), dtype=np.bool_)
+    odd = [column.code(kind.value) for kind in TIME_ODD]
+    outliers: Mask = np.isin(column.codes, [code for code in odd if code != ABSENT])
+    return outliers

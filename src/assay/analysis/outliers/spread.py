@@ -1,0 +1,254 @@
+"""How far each run lies from what its configuration lets one expect, on logarithms of run times.
+
+In: runs as a table, and which of them to learn from. Out: for each run the expected time (s), the typical scatter, and
+the robust z score of its log time; and the learned floor of each workload, below which no run can have done its work.
+
+Where a configuration has repetitions, the expected time is their median. Where it has too few, it is that of a
+log-linear model: a factor for each level of each factor, fitted by workload to the configurations' medians, with large
+residuals weighed down (Huber, Ann. Math. Stat. 35 (1964)). Robust z: B. Iglewicz and D. C. Hoaglin, How to Detect and
+Handle Outliers (1993). Nothing is learned from a run's status.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.statistics import (
+    Floats,
+    Groups,
+    Ints,
+    Mask,
+    RunTable,
+    coarser,
+    first_rows,
+    groups_by,
+    median_by,
+    sorted_within,
+)
+
+REPETITIONS_MIN = 3
+"""Minimum repetitions to compare a run with: of two runs, either could be the outlier."""
+SPREAD_RUNS_MIN = 8
+"""With fewer repetitions than this, a configuration has the spread of its workload."""
+SPREAD_ALONE_RUNS_MIN = 20
+"""With fewer repetitions than this, a configuration has at least the spread of its workload: eight runs that happen to
+be close together would make a ninth an outlier."""
+SCATTER_MIN = 0.02
+"""Run times of the same thing scatter by at least 2 %: a z score never counts smaller differences as large."""
+NORMAL = 1.4826
+"""The median absolute deviation times this is a normal distribution's standard deviation."""
+GAP_MIN = 4.0
+"""A gap without any run, this many times wide, tells runs that did nothing from those that did their work."""
+ABOVE_SHARE_MIN = 0.2
+ABOVE_MIN = 5
+"""Minimum number of runs above a gap: fewer are slow runs, not normal ones. A minimum share applies, too."""
+FIT_CONFIGURATIONS_MAX = 20_000
+"""Maximum number of configurations, evenly sampled, that the log-linear model is fitted to."""
+FREE_MIN = 10
+"""With fewer configurations than this beyond the model's number of effects, the model fits anything."""
+_SWEEPS, _ROUNDS, _HUBER = 5, 3, 1.345
+_ENGINE_PARAMETERS = ("dfs.", "hadoop.", "io.", "mapred.", "mapreduce.", "spark.", "yarn.")
+_SAME_WORK = ("workload", "data_bytes", "engine", "origin", "lab_scale")
+
+
+@dataclass(frozen=True, slots=True)
+class Floors:
+    """By work (workload, data, engine, origin, scale): the learned floor, NaN where the runs show no gap."""
+
+    work: Groups
+    floor_s: Floats
+    """The shortest time above the gap."""
+    below: Mask
+    """Runs below the gap whose configuration does not explain it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """For each row of the table; NaN where nothing can be expected."""
+
+    expected_s: Floats
+    scatter: Floats
+    """Standard deviation of the log time, robustly."""
+    z: Floats
+    repetitions: Ints
+    """Runs of the same configuration that were learned from, this one included."""
+    modelled: Mask
+    """Whether the log-linear model gave the expectation, for want of repetitions."""
+
+
+def configurations_of(table: RunTable) -> Groups:
+    """Return which runs are repetitions: equal in every factor, and in whether caches were cold."""
+    return groups_by(table, [*table.factors, *(["cold"] if "cold" in table.columns else [])])
+
+
+def work_of(table: RunTable, configurations: Groups, first: Ints | None = None) -> Groups:
+    """Return which runs had the same work to do; ``first``: the configurations' first rows, where they are known."""
+    return coarser(table, configurations, [name for name in _SAME_WORK if name in table.columns], first)
+
+
+def _gap_middles(logs: Floats, work: Ints, count: int) -> tuple[Floats, Floats]:
+    """Return, by work, the middle of the highest gap with enough runs above it, and the log time of its upper end."""
+    logs, work = sorted_within(logs, Groups(work, count))
+    sizes = np.bincount(work, minlength=count)
+    ends = np.cumsum(sizes)
+    wide = np.flatnonzero(np.diff(logs) >= np.log(GAP_MIN))
+    wide = wide[work[wide + 1] == work[wide]]
+    above = ends[work[wide]] - wide - 1
+    rows = wide[above >= np.maximum(ABOVE_MIN, ABOVE_SHARE_MIN * sizes[work[wide]])]
+    middle, upper = np.full(count, -np.inf), np.full(count, np.nan)
+    middle[work[rows]] = (logs[rows] + logs[rows + 1]) / 2  # the last one assigned is the highest
+    upper[work[rows]] = logs[rows + 1]
+    return middle, upper
+
+
+def learn_floors(table: RunTable, work: Groups, learn: Mask) -> Floors:
+    """Return the floor of each work (:func:`work_of`) and the runs below it; only rows of ``learn`` are used.
+
+    A job that does nothing ends in a narrow range of short times whatever its configuration, and there is a wide empty
+    gap up to the fastest that did something. A run below the gap is let off where its cluster, layout, network, or a
+    workload option explains the short time: at least :data:`ABOVE_MIN` runs share that level, none of them is above the
+    gap, and the level is not known to be no faster than others at other work. An engine parameter is no such excuse: it
+    seldom makes a job that much faster, while a setting with which every job dies at once is common.
+    """
+    rows = np.flatnonzero(learn)
+    logs, ids = np.log(table.values["duration_s"][rows]), work.of_row[rows]
+    middle, upper = _gap_middles(logs, ids, work.count)
+    below = logs < middle[ids]
+    flagged = np.zeros(len(table), dtype=np.bool_)
+    if below.any():
+        excused = _excused(table, rows, logs, Groups(ids, work.count), below)
+        flagged[rows[below & ~excused]] = True
+    return Floors(work, np.exp(upper).round(6), flagged)
+
+
+def _excused(table: RunTable, rows: Ints, logs: Floats, work: Groups, below: Mask) -> Mask:
+    """Return the runs below the gap that a level of a factor explains."""
+    good, low = np.flatnonzero(~below), np.flatnonzero(below)
+    pace = logs - median_by(logs[good], Groups(work.of_row[good], work.count))[work.of_row]
+    pace[low] = 0.0
+    excused = np.zeros(len(rows), dtype=np.bool_)
+    for name in table.factors:
+        column = table.columns[name]
+        if name in _SAME_WORK or name.startswith(_ENGINE_PARAMETERS):
+            continue
+        levels = len(column.levels) + 1
+        code = column.codes[rows] + 1
+        key = work.of_row * levels + code
+        runs_low = np.bincount(key[low], minlength=work.count * levels)
+        runs_high = np.bincount(key, minlength=work.count * levels) - runs_low
+        elsewhere = runs_high.reshape(work.count, levels).sum(axis=0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            usual = np.bincount(code, weights=pace, minlength=levels) / elsewhere
+        refuted = (elsewhere >= ABOVE_MIN) & (usual > -np.log(GAP_MIN) / 2)
+        excuse = (runs_low >= ABOVE_MIN) & (runs_high == 0) & ~np.tile(refuted, work.count)
+        excused[low] |= excuse[key[low]]
+    return excused
+
+
+def _fit(response: Floats, codes: Sequence[Ints], size: int) -> Floats:
+    """Return effects of all levels (each of ``codes`` is a factor's index into them), by robust backfitting."""
+    effects = np.zeros(size)
+    weights = np.ones(len(response))
+    for _ in range(_ROUNDS):
+        residual = response - _sum_of(effects, codes)
+        total = [np.bincount(level, weights=weights, minlength=size) for level in codes]
+        for _ in range(_SWEEPS):
+            for level, weight in zip(codes, total, strict=True):
+                change = np.bincount(level, weights=weights * residual, minlength=size)
+                change = np.divide(change, weight, out=np.zeros(size), where=weight > 0)
+                effects += change
+                residual -= change[level]
+        scale = max(NORMAL * float(np.median(np.abs(residual))), SCATTER_MIN)
+        weights = np.minimum(1.0, _HUBER * scale / np.maximum(np.abs(residual), 1e-12))
+    return effects
+
+
+def _model(table: RunTable, rows: Ints, work: Ints, works: int, medians: Floats) -> tuple[Floats, Floats]:
+    """Return the log-linear model's expected log time of each configuration, given by one of its ``rows``.
+
+    And, by work, how many configurations there are for each degree of freedom that the model leaves: by its root,
+    residuals are smaller than the scatter. NaN where it leaves too few.
+    """
+    configurations = np.bincount(work, minlength=works)
+    spent = np.minimum(configurations, 1)
+    levels, size = [work], works
+    for name in table.factors:
+        column = table.columns[name]
+        if name in _SAME_WORK or len(column.levels) < 2:
+            continue
+        width = len(column.levels) + 1
+        level = work * width + column.codes[rows] + 1
+        present = np.bincount(level, minlength=works * width).reshape(works, width) > 0
+        spent = spent + np.maximum(np.count_nonzero(present, axis=1) - 1, 0)
+        levels.append(size + level)
+        size += works * width
+    step = max(1, -(-len(rows) // FIT_CONFIGURATIONS_MAX))
+    effects = _fit(medians[::step], [level[::step].copy() for level in levels], size)
+    free = configurations - spent
+    shrunk = np.where(free >= FREE_MIN, configurations / np.maximum(free, 1), np.nan)
+    return _sum_of(effects, levels), shrunk
+
+
+def _sum_of(effects: Floats, levels: Sequence[Ints]) -> Floats:
+    total = np.zeros(len(levels[0]))
+    for level in levels:
+        total += effects[level]
+    return total
+
+
+def _scale_by_work(apart: Floats, work: Ints, count: int) -> Floats:
+    """Return a robust standard deviation by work; the largest of all where a work has no scatter to learn from."""
+    scale = NORMAL * median_by(np.abs(apart), Groups(work, count))
+    known = scale[np.isfinite(scale)]
+    scale[~np.isfinite(scale)] = known.max() if len(known) else np.nan
+    return np.maximum(scale, SCATTER_MIN)
+
+
+def _differences_within(logs: Floats, configuration: Ints, work: Ints) -> tuple[Floats, Ints]:
+    """Return the difference of each run to the next one of its configuration, and the work of each."""
+    order = np.argsort(configuration, kind="stable")
+    alike = configuration[order][1:] == configuration[order][:-1]
+    return np.diff(logs[order])[alike], work[order][1:][alike]
+
+
+def expectations(table: RunTable, configurations: Groups, works: Groups, learn: Mask) -> Expectation:
+    """Return what the rows of ``learn`` let one expect of each of them; NaN for the other rows."""
+    rows = np.flatnonzero(learn)
+    nothing = np.full(len(table), np.nan)
+    result = Expectation(nothing, nothing.copy(), nothing.copy(), np.zeros(len(table), np.int64), learn & False)
+    if len(rows) == 0:
+        return result
+    logs = np.log(table.values["duration_s"][rows])
+    same = Groups(configurations.of_row[rows], configurations.count)
+    work = works.of_row[rows]
+    sizes = np.bincount(same.of_row, minlength=same.count)
+    n = sizes[same.of_row]
+    medians = median_by(logs, same)
+    expected = medians[same.of_row]
+    apart = logs - expected
+    repeated = n >= REPETITIONS_MIN
+    some = np.flatnonzero(repeated)
+    # The median of three runs is one of them: deviations from it are too small, differences between runs are not.
+    steps, of_step = _differences_within(logs[some], same.of_row[some], work[some])
+    scatter = _scale_by_work(steps / np.sqrt(2), of_step, works.count)[work]
+    often = np.flatnonzero(n >= SPREAD_RUNS_MIN)
+    if len(often):
+        groups = Groups(same.of_row[often], same.count)
+        spread = np.maximum(NORMAL * median_by(np.abs(apart[often]), groups)[groups.of_row], SCATTER_MIN)
+        few = n[often] < SPREAD_ALONE_RUNS_MIN
+        scatter[often] = np.where(few, np.fmax(spread, scatter[often]), spread)
+    if not repeated.all():
+        present, model = np.flatnonzero(sizes), np.full(same.count, np.nan)
+        example = first_rows(same)[present]
+        model[present], shrunk = _model(table, rows[example], work[example], works.count, medians[present])
+        rare = np.flatnonzero(~repeated)
+        misfit = logs[rare] - model[same.of_row[rare]]
+        scatter[rare] = _scale_by_work(misfit, work[rare], works.count)[work[rare]] * np.sqrt(shrunk)[work[rare]]
+        expected[rare] = np.where(np.isfinite(scatter[rare]), model[same.of_row[rare]], np.nan)
+    result.expected_s[rows] = np.round(np.exp(expected), 6)
+    result.scatter[rows] = scatter
+    result.z[rows] = (logs - expected) / scatter
+    result.repetitions[rows] = n
+    result.modelled[rows] = ~repeated
+    return result

@@ -1,0 +1,290 @@
+"""What each disk and node did during a run, and what that was for: HDFS blocks or intermediate data.
+
+In: a trace with ``disk:``, ``nic:`` and ``cpu`` counters, and where the layout keeps what. Out: bytes, requests, bytes
+per request (LISA'14, figure 3), waits, queues and busy shares of devices, and each node's part of the work.
+
+A device that the layout uses for one purpose tells exactly what that purpose did. One that holds both can't: the kernel
+counts requests by device, not by file. It is shown as *shared*, never split by a guess. The job's counters give what it
+requested before the page cache (:mod:`assay.analysis.run_profile.job_figures`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from statistics import fmean
+
+from msgspec.structs import replace as changed
+
+from assay.model import CPU_BUSY, CPU_FREE, NodeGroups, Run, Task, Trace
+from assay.model.runs.counters import counter_increases
+
+IMBALANCE_MEAN_MIN = {"cpu": 1.0, "disk": 16e6, "nic": 16e6}
+"""With less CPU time (s) or fewer bytes than this on the mean worker, one that did more says nothing."""
+
+
+class Purpose(StrEnum):
+    """What a layout keeps on a device."""
+
+    HDFS = "hdfs"
+    INTERMEDIATE = "intermediate"
+    SHARED = "shared"
+    NONE = "none"
+    """The layout does not use it."""
+    UNKNOWN = "unknown"
+    """The run does not say where it kept what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transfers:
+    """What one or more disks did; None where it was not observed. Of several, all are sums."""
+
+    read_bytes: float | None = None
+    write_bytes: float | None = None
+    reads: float | None = None
+    writes: float | None = None
+    read_s: float | None = None
+    """Seconds that all reads together waited for their end; ``write_s`` likewise."""
+    write_s: float | None = None
+    read_merges: float | None = None
+    """Requests that the kernel joined to others before they reached the device."""
+    write_merges: float | None = None
+    busy_s: float | None = None
+    queue_s: float | None = None
+    """Seconds times requests that were under way."""
+
+    @property
+    def read_request_bytes(self) -> float | None:
+        """Bytes per read request."""
+        return _over(self.read_bytes, self.reads)
+
+    @property
+    def write_request_bytes(self) -> float | None:
+        """Bytes per write request."""
+        return _over(self.write_bytes, self.writes)
+
+    @property
+    def read_await_s(self) -> float | None:
+        """Mean time of a read from its submission to its end."""
+        return _over(self.read_s, self.reads)
+
+    @property
+    def write_await_s(self) -> float | None:
+        """Mean time of a write from its submission to its end."""
+        return _over(self.write_s, self.writes)
+
+    @property
+    def moved_bytes(self) -> float:
+        """Bytes of both directions."""
+        return (self.read_bytes or 0.0) + (self.write_bytes or 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceUse:
+    """One device by name, on ``nodes`` nodes together."""
+
+    device: str
+    purpose: Purpose
+    nodes: int
+    transfers: Transfers
+    busy_share: float | None
+    """Share of the run's time during which the device had something to do, mean over the nodes."""
+    queue: float | None
+    """Requests under way, mean over time and nodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class PurposeUse:
+    """All devices of one purpose on all workers."""
+
+    purpose: Purpose
+    devices: tuple[str, ...]
+    transfers: Transfers
+
+
+@dataclass(frozen=True, slots=True)
+class NodeUse:
+    """One node's part of a run; None where it was not observed."""
+
+    node: str
+    worker: bool
+    cpu_s: float | None
+    cpu_busy_share: float | None
+    """Of the machine's CPU time; a lab's nodes share one machine, so there it is the machine's."""
+    disk_read_bytes: float | None
+    disk_write_bytes: float | None
+    nic_receive_bytes: float | None
+    nic_transmit_bytes: float | None
+    attempts: int
+    """Task attempts that ran there."""
+    nodes: int = 1
+    """How many nodes were observed together under this name."""
+
+
+def _times(amount: float | None, factor: float) -> float | None:
+    return None if amount is None else amount * factor
+
+
+def _over(amount: float | None, requests: float | None) -> float | None:
+    return amount / requests if amount is not None and requests else None
+
+
+def _total(parts: Iterable[float | None]) -> float | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if known else None
+
+
+def together(parts: Sequence[Transfers]) -> Transfers:
+    """Return the sums of several disks' figures."""
+    return Transfers(**{field.name: _total(getattr(part, field.name) for part in parts) for field in fields(Transfers)})
+
+
+def purposes(run: Run) -> dict[str, Purpose] | None:
+    """Return what the run's layout keeps on each device that it uses; None when the run does not say."""
+    facts = run.recorded.cluster
+    if facts is None or facts.layout is None:
+        return None
+    hdfs, intermediate = set(facts.layout.hdfs), set(facts.layout.intermediate)
+    purpose_of = dict.fromkeys(hdfs, Purpose.HDFS) | dict.fromkeys(intermediate, Purpose.INTERMEDIATE)
+    return purpose_of | dict.fromkeys(hdfs & intermediate, Purpose.SHARED)
+
+
+def workers(run: Run, tasks: Sequence[Task], trace: Trace) -> frozenset[str]:
+    """Return the names under which workers were observed, of nodes or of groups of nodes: as the run says, else the
+    nodes of its attempts, else all that were observed.
+    """
+    if (groups := run.recorded.node_groups) is not None:
+        return frozenset(groups.sizes)
+    facts = run.recorded.cluster
+    if facts is not None and facts.worker_names is not None:
+        return frozenset(facts.worker_names)
+    observed = frozenset(trace.node)
+    return (frozenset(task.node for task in tasks if task.node) & observed) or observed
+
+
+def as_observed(run: Run, tasks: Sequence[Task]) -> Sequence[Task]:
+    """Return the attempts with the group of nodes as their node, where nodes were observed together."""
+    groups = run.recorded.node_groups
+    if groups is None:
+        return tasks
+    return [changed(task, node=groups.of_node.get(task.node, task.node)) for task in tasks]
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """The increases of a run's counters over its duration, asked in several ways."""
+
+    grown: Mapping[tuple[str, str, str], float]
+    duration_s: float
+    workers: frozenset[str]
+    purposes: Mapping[str, Purpose] | None
+    emulated: bool
+    groups: NodeGroups | None = None
+
+    @classmethod
+    def of(cls, run: Run, tasks: Sequence[Task], trace: Trace) -> Observation:
+        """Take what the trace shows from the run's start to its end."""
+        grown, groups = counter_increases(trace, 0.0, run.duration_s), run.recorded.node_groups
+        return cls(grown, run.duration_s, workers(run, tasks, trace), purposes(run), run.lab_scale is not None, groups)
+
+    def _disks(self) -> dict[str, dict[str, Transfers]]:
+        """Return device to node to its figures, of the workers."""
+        known = {field.name for field in fields(Transfers)}
+        values_by_disk: dict[str, dict[str, dict[str, float]]] = {}
+        for (node, subject, metric), value in self.grown.items():
+            kind, _, name = subject.partition(":")
+            if kind == "disk" and metric in known and node in self.workers:
+                values_by_disk.setdefault(name, {}).setdefault(node, {})[metric] = value
+        return {
+            name: {node: Transfers(**values) for node, values in nodes.items()}
+            for name, nodes in values_by_disk.items()
+        }
+
+    def devices(self) -> tuple[DeviceUse, ...]:
+        """Return the workers' devices, those of the layout by purpose, each name once; without what did nothing."""
+        uses = []
+        for name, by_node in sorted(self._disks().items()):
+            sums = together(list(by_node.values()))
+            nodes = sum(self._size(node) for node in by_node)
+            times_s = nodes * self.duration_s
+            # Of nodes that were observed together it is the mean.
+            busy_s = _total(_times(transfers.busy_s, self._size(node)) for node, transfers in by_node.items())
+            use = DeviceUse(
+                name, self._purpose(name), nodes, sums, _over(busy_s, times_s), _over(sums.queue_s, times_s)
+            )
+            if sums.moved_bytes or use.purpose not in (Purpose.NONE, Purpose.UNKNOWN):
+                uses.append(use)
+        order = list(Purpose)
+        return tuple(sorted(uses, key=lambda use: order.index(use.purpose)))
+
+    def _size(self, name: str) -> int:
+        return self.groups.sizes.get(name, 1) if self.groups else 1
+
+    def _purpose(self, device: str) -> Purpose:
+        return Purpose.UNKNOWN if self.purposes is None else self.purposes.get(device, Purpose.NONE)
+
+    def by_purpose(self) -> tuple[PurposeUse, ...]:
+        """Return what the layout's devices did for each purpose."""
+        uses = [use for use in self.devices() if use.purpose is not Purpose.NONE]
+        return tuple(
+            PurposeUse(purpose, tuple(use.device for use in matching), together([use.transfers for use in matching]))
+            for purpose in dict.fromkeys(use.purpose for use in uses)
+            if (matching := [use for use in uses if use.purpose is purpose])
+        )
+
+    def nodes(self, tasks: Sequence[Task]) -> tuple[NodeUse, ...]:
+        """Return every observed node, workers first."""
+        sums: dict[str, dict[tuple[str, str], float]] = {}
+        for (node, subject, metric), value in self.grown.items():
+            moved, kind = sums.setdefault(node, {}), (subject.partition(":")[0], metric)
+            moved[kind] = moved.get(kind, 0.0) + value
+        attempts = Counter(task.node for task in tasks)
+        if self.groups:
+            together_on: Counter[str] = Counter()
+            for node, count in attempts.items():
+                together_on[self.groups.of_node.get(node, node)] += count
+            attempts = together_on
+        names = sorted(sums, key=lambda name: (name not in self.workers, name))
+        return tuple(self._node(name, sums[name], attempts[name]) for name in names)
+
+    def _node(self, node: str, moved: Mapping[tuple[str, str], float], attempts: int) -> NodeUse:
+
+        busy_s = _total(self.grown.get((node, "cpu", metric)) for metric in CPU_BUSY)
+        idle_s = _total(self.grown.get((node, "cpu", metric)) for metric in CPU_FREE)
+        everything_s = (busy_s or 0.0) + (idle_s or 0.0)
+        cgroup_s = self.grown.get((node, "cgroup", "cpu_s"))
+        return NodeUse(
+            node=node,
+            worker=node in self.workers,
+            cpu_s=cgroup_s if cgroup_s is not None or self.emulated else busy_s,
+            cpu_busy_share=_over(busy_s, everything_s),
+            disk_read_bytes=moved.get(("disk", "read_bytes")),
+            disk_write_bytes=moved.get(("disk", "write_bytes")),
+            nic_receive_bytes=moved.get(("nic", "receive_bytes")),
+            nic_transmit_bytes=moved.get(("nic", "transmit_bytes")),
+            attempts=attempts,
+            nodes=self._size(node),
+        )
+
+
+def imbalances(nodes: Sequence[NodeUse]) -> dict[str, float]:
+    """Return the busiest worker's part over the mean worker's of CPU time, disk bytes and network bytes.
+
+    Where workers were observed together, it is their mean that is compared.
+
+    Absent: what fewer than two workers, or not all of them, tell, and what hardly happened.
+    """
+    workers_seen = [node for node in nodes if node.worker]
+    amounts = {
+        "cpu": [node.cpu_s for node in workers_seen],
+        "disk": [_total((node.disk_read_bytes, node.disk_write_bytes)) for node in workers_seen],
+        "nic": [_total((node.nic_receive_bytes, node.nic_transmit_bytes)) for node in workers_seen],
+    }
+    ratios = {}
+    for name, values in amounts.items():
+        known = [amount / node.nodes for node, amount in zip(workers_seen, values, strict=True) if amount is not None]
+        if len(known) == len(workers_seen) > 1 and fmean(known) >= IMBALANCE_MEAN_MIN[name]:
+            ratios[f"{name}_imbalance"] = max(known) / fmean(known)
+    return ratios

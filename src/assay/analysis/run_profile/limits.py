@@ -1,0 +1,222 @@
+"""What limited a measured run, second by second and phase by phase, and how much faster it could be at most.
+
+In: a run, its attempts, its trace. Out: :class:`Limits`. It needs no simulator, and no run but this one.
+
+In the manner of blocked-time analysis (K. Ousterhout et al., "Making Sense of Performance in Data Analytics
+Frameworks", NSDI 2015): each attempt gives up the time in which it can have waited for a resource, and the attempts
+are then placed into the same containers in the same order. Hadoop does not tell how long an attempt waited, so the
+most that it can have waited is taken: the time in which the resource was busy, but never what the *other* resources
+needed for their own work of that second. For the CPU, only the tasks' CPU time counts, spread over each attempt:
+daemons and a lab's disks use CPU for the whole run, which would hide what faster disks save. A bound is therefore large
+rather than small, as long as data, placement and order stay as they are; a faster run is placed otherwise, though, and
+page caches take in more: docs/limits.md has how often a bound is beaten.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.run_profile.devices import as_observed
+from assay.analysis.run_profile.loads import DISKS, Loads, Resource, loads_of, overlap_s
+from assay.analysis.run_profile.phases import rank, task_phases
+from assay.analysis.run_profile.replay import replayed_s
+from assay.analysis.statistics import Floats
+from assay.model import Run, Task, Trace
+
+BUSY_SHARE = 0.5
+"""A resource is called the limit of a second in which it was busy for this share at least."""
+FREED = {"disks": DISKS, "network": (Resource.NETWORK,), "cpu": (Resource.CPU,)}
+"""What a bound makes infinitely fast, to the resources that this frees."""
+
+NAMED_WRONG = "Of 397 simulated runs in which it was disks, network or CPU, another one mattered twice as much in 7 %."
+BOUND_BEATEN = (
+    "Of 500 simulated runs, 6 to 7 % went beyond a bound by a tenth and more when the resource was made faster."
+)
+"""Counted by ``benchmarks/limit_errors.py``; docs/limits.md has the tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitMoment:
+    """One step of one worker: its phase, what was the limit, and how busy that was."""
+
+    t_s: float
+    node: str
+    phase: str
+    limit: Resource
+    share: float | None
+    """None where nothing is measured of it, as of fixed costs."""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitTime:
+    """How long ``limit`` was the limit in ``phase``: seconds of the run, mean over the workers."""
+
+    phase: str
+    limit: Resource
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """How long the run would take at least if one kind of resource were infinitely fast."""
+
+    freed: str
+    least_s: float
+    gain_max: float
+    """Duration of the run / that bound: the maximum speedup."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What limited a run. ``times`` add up to its duration."""
+
+    run_id: str
+    origin: str
+    duration_s: float
+    step_s: float
+    workers: tuple[str, ...]
+    main: Resource
+    """What was the limit for the longest time."""
+    times: tuple[LimitTime, ...]
+    bounds: tuple[Bound, ...]
+    moments: tuple[LimitMoment, ...]
+    rests_on: tuple[str, ...]
+    """What the statement rests on and what it leaves out, a sentence each."""
+
+    def total_s(self, limit: Resource) -> float:
+        """Return how long something was the limit, in all phases together."""
+        return sum(entry.time_s for entry in self.times if entry.limit is limit)
+
+
+def limits_of(run: Run, tasks: Sequence[Task], trace: Trace) -> Limits | None:
+    """Return what limited ``run``; None if its trace has no worker."""
+    loads, tasks = loads_of(run, tasks, trace), as_observed(run, tasks)
+    if loads is None:
+        return None
+    moments = _moments(run, tasks, loads)
+    weight_s = float(loads.steps_s[0]) / len(loads.workers)
+    times: dict[tuple[str, Resource], float] = {}
+    for moment in moments:
+        key = moment.phase, moment.limit
+        times[key] = times.get(key, 0.0) + weight_s
+    ordered = sorted(times.items(), key=lambda item: (rank(item[0][0]), -item[1]))
+    by_limit: dict[Resource, float] = {}
+    for (_, limit), time_s in ordered:
+        by_limit[limit] = by_limit.get(limit, 0.0) + time_s
+    return Limits(
+        run_id=run.run_id,
+        origin=str(run.origin),
+        duration_s=run.duration_s,
+        step_s=float(loads.steps_s[0]),
+        workers=loads.workers,
+        main=max(by_limit, key=lambda limit: by_limit[limit]),
+        times=tuple(LimitTime(phase, limit, time_s) for (phase, limit), time_s in ordered),
+        bounds=_bounds(run, tasks, loads),
+        moments=moments,
+        rests_on=_rests_on(run, tasks, loads),
+    )
+
+
+def _moments(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[LimitMoment, ...]:
+    phases, counts = _occupied(tasks, loads)
+    resources = list(loads.shares)
+    shares = np.stack([loads.shares[resource] for resource in resources])
+    best = shares.argmax(axis=0)
+    idle = _idle_phases(run, loads)
+    last_start = [max((task.start_s for task in tasks if task.node == node), default=0.0) for node in loads.workers]
+    moments = []
+    for step, t_s in enumerate(loads.edges_s[:-1].tolist()):
+        anywhere = counts[:, :, step].sum(axis=1)
+        for row, node in enumerate(loads.workers):
+            here = counts[:, row, step]
+            if here.sum() > 0:
+                share = float(shares[best[row, step], row, step])
+                limit = resources[best[row, step]] if share >= BUSY_SHARE else Resource.NOTHING
+                if limit is Resource.NOTHING and Resource.CPU in loads.shares:
+                    computing = float(loads.computing[row, step])
+                    limit, share = (Resource.CPU, computing) if computing >= BUSY_SHARE else (limit, share)
+                moments.append(LimitMoment(t_s, node, phases[int(here.argmax())], limit, share))
+            elif anywhere.sum() > 0:
+                limit = Resource.CONTAINERS if t_s < last_start[row] else Resource.NO_TASK
+                moments.append(LimitMoment(t_s, node, phases[int(anywhere.argmax())], limit, None))
+            else:
+                moments.append(LimitMoment(t_s, node, idle[step], Resource.FIXED, None))
+    return tuple(moments)
+
+
+def _occupied(tasks: Sequence[Task], loads: Loads) -> tuple[list[str], Floats]:
+    """Return phases, and how long attempts were in each of them, by worker and step."""
+    row_of = {node: row for row, node in enumerate(loads.workers)}
+    parts = [(phase, row_of[task.node]) for task in tasks if task.node in row_of for phase in task_phases(task)]
+    names = sorted({phase.name for phase, _ in parts}, key=rank) or ["overhead"]
+    counts = np.zeros((len(names), len(loads.workers), len(loads.edges_s) - 1))
+    for phase, row in parts:
+        counts[names.index(phase.name), row] += overlap_s(loads.edges_s, phase.start_s, phase.end_s)
+    return names, counts
+
+
+def _idle_phases(run: Run, loads: Loads) -> list[str]:
+    """Return what a step is in which no attempt runs: before a job's first attempt, after its last, or neither."""
+    middles = (loads.edges_s[1:] + loads.edges_s[:-1]) / 2
+    phases = []
+    for middle in middles.tolist():
+        job = next((job for job in run.jobs if job.submit_s <= middle <= job.finish_s), None)
+        started = job is not None and middle < (job.submit_s + job.finish_s) / 2
+        phases.append("overhead" if job is None else "setup" if started else "cleanup")
+    return phases
+
+
+def _bounds(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[Bound, ...]:
+    bounds = []
+    for name, freed in FREED.items():
+        if not any(resource in loads.shares for resource in freed):
+            continue
+        least_s = min(run.duration_s, replayed_s(run, tasks, loads, *_kept(run, tasks, loads, freed)))
+        bounds.append(Bound(name, least_s, run.duration_s / least_s if least_s > 0 else float("inf")))
+    return tuple(bounds)
+
+
+def _kept(run: Run, tasks: Sequence[Task], loads: Loads, freed: Sequence[Resource]) -> tuple[Floats, Floats]:
+    """Return what share of each second stays on each worker when ``freed`` takes no time: for work that its own devices
+    may have held up, and for work that any worker's may have.
+    """
+    zero = np.zeros((len(loads.workers), len(loads.edges_s) - 1))
+    busy = np.max([zero, *(loads.shares[resource] for resource in freed if resource in loads.shares)], axis=0)
+    if Resource.CPU in freed:
+        busy = np.maximum(busy, loads.waiting_for_cpu)
+    needed = dict(loads.shares) | ({Resource.CPU: _task_cpu(run, tasks, loads)} if Resource.CPU in loads.shares else {})
+    others = np.max([zero, *(share for resource, share in needed.items() if resource not in freed)], axis=0)
+    return np.maximum(1 - busy, others), np.maximum(1 - busy.max(axis=0, keepdims=True), others)
+
+
+def _task_cpu(run: Run, tasks: Sequence[Task], loads: Loads) -> Floats:
+    """Return what share of the CPU the attempts' own CPU time took: of its node, in a lab of the machine of all."""
+    used = np.zeros_like(loads.waiting_for_cpu)
+    for task in tasks:
+        took_s = task.end_s - task.start_s
+        if task.cpu_s and took_s > 0 and task.node in loads.workers:
+            rows = slice(None) if run.lab_scale is not None else loads.workers.index(task.node)
+            used[rows] += overlap_s(loads.edges_s, task.start_s, task.end_s) * (task.cpu_s / took_s)
+    share: Floats = used / loads.steps_s / np.maximum(loads.cores, 1.0)[:, None]
+    return np.minimum(share, loads.shares[Resource.CPU])
+
+
+def _rests_on(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[str, ...]:
+    step = f"{float(loads.steps_s[0]):.2g} s"
+    groups = run.recorded.node_groups
+    observed = f"{len(loads.workers)} workers"
+    if groups is not None:
+        observed = f"{sum(groups.sizes.values())} workers in groups ({', '.join(list(groups.sizes)[:3])} …)"
+    sentences = [
+        f"Traces of {observed} in steps of {step}, and {len(tasks)} task attempts of this run alone.",
+        f"The limit of a step is the busiest resource, if it was busy for {BUSY_SHARE:.0%} of it at least, or else the "
+        f"CPU, if the attempts there computed for as much of their time. {NAMED_WRONG}",
+        "A bound keeps data, placement, order and containers as they were, and takes every busy moment of a resource "
+        f"as a wait for it: the gain should be that or less. {BOUND_BEATEN}",
+    ]
+    if not tasks:
+        sentences.append("No task attempts are known, so the bounds shorten the run as one piece.")
+    if run.lab_scale is not None:
+        sentences.append("A lab's nodes share one machine: its CPU load stands for each of them.")
+    return (*sentences, *(f"{words[0].upper()}{words[1:]}." for words in loads.unknown))

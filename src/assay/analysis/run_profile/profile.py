@@ -1,0 +1,146 @@
+"""What each workload does, against one of them: data at each stage and use of the CPU (LISA'14, table 3).
+
+In: runs with their metrics. Out: medians by workload and configuration, and their ratios to the reference workload's
+(TeraSort's) on the same configuration. Input is what was read from HDFS, shuffle what reducers fetched, output what was
+written to HDFS with all its copies; where a side does not tell how many, both sides count one.
+
+CPU is the share of the workers' CPU time that was not idle. Where runs do not tell it, the jobs' CPU time over the
+run's duration takes its place, for both sides of the ratio.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from assay.analysis.run_profile.run_detail import replication_of
+from assay.model import LAYOUT_FACTOR, Origin, Run, RunStatus
+
+REFERENCE = "terasort"
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRow:
+    """The valid runs of one workload on one configuration: medians, bytes; None where no run tells."""
+
+    workload: str
+    layout: str
+    context: str
+    """What else the configuration is: other factors' levels, the cluster where there are several."""
+    origin: Origin
+    lab_scale: float | None
+    n: int
+    input_bytes: float | None
+    shuffle_bytes: float | None
+    output_bytes: float | None
+    """One copy."""
+    stored_bytes: float | None
+    """All copies of the output."""
+    cpu_busy_share: float | None
+    cpu_s_per_s: float | None
+    """CPU seconds of the jobs per second of the run."""
+    input_ratio: float | None = None
+    """The ratios are to the reference workload's row of the same configuration; None without it."""
+    shuffle_ratio: float | None = None
+    output_ratio: float | None = None
+    cpu_ratio: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """All rows, and the workload that they are compared with."""
+
+    reference: str
+    rows: tuple[ProfileRow, ...]
+
+    @property
+    def has_ratios(self) -> bool:
+        """Return whether the reference workload is there."""
+        return any(row.workload == self.reference for row in self.rows)
+
+
+_Key = tuple[str, str, str, Origin, float | None, str]
+
+
+def _key(run: Run, programs: frozenset[str]) -> _Key:
+    """Return the run's configuration. Options of ``programs`` are left out: no other workload can have the same."""
+    levels = ((name, level) for name, level in sorted(run.levels.items()) if name != LAYOUT_FACTOR)
+    others = ", ".join(f"{name}={level}" for name, level in levels if name.partition(".")[0] not in programs)
+    return run.cluster, run.engine, run.layout, run.origin, run.lab_scale, others
+
+
+def _middle(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
+
+
+def _stored(run: Run) -> float | None:
+    written, copies = run.metrics.get("hdfs_write_bytes"), replication_of(run)
+    return None if written is None or copies is None else written * copies
+
+
+def _cpu_rate(run: Run) -> float | None:
+    cpu_s = run.metrics.get("cpu_s")
+    return cpu_s / run.duration_s if cpu_s and run.duration_s > 0 else None
+
+
+def _row(runs: Sequence[Run], context: str) -> ProfileRow:
+    def of(name: str) -> float | None:
+        return _middle([run.metrics.get(name) for run in runs])
+
+    return ProfileRow(
+        workload=runs[0].workload,
+        layout=runs[0].layout,
+        context=context,
+        origin=runs[0].origin,
+        lab_scale=runs[0].lab_scale,
+        n=len(runs),
+        input_bytes=of("hdfs_read_bytes"),
+        shuffle_bytes=of("shuffle_bytes"),
+        output_bytes=of("hdfs_write_bytes"),
+        stored_bytes=_middle([_stored(run) for run in runs]),
+        cpu_busy_share=of("cpu_busy_share"),
+        cpu_s_per_s=_middle([_cpu_rate(run) for run in runs]),
+    )
+
+
+def _over(value: float | None, reference: float | None) -> float | None:
+    return value / reference if value is not None and reference else None
+
+
+def _against(row: ProfileRow, reference: ProfileRow | None) -> ProfileRow:
+    if reference is None:
+        return row
+    both_recorded = row.stored_bytes is not None and reference.stored_bytes is not None
+    output = (row.stored_bytes, reference.stored_bytes) if both_recorded else (row.output_bytes, reference.output_bytes)
+    shares_recorded = row.cpu_busy_share is not None and reference.cpu_busy_share is not None
+    cpu = (
+        (row.cpu_busy_share, reference.cpu_busy_share) if shares_recorded else (row.cpu_s_per_s, reference.cpu_s_per_s)
+    )
+    values = {name: getattr(row, name) for name in ProfileRow.__dataclass_fields__}
+    shuffled = 0.0 if row.shuffle_bytes is None and row.input_bytes is not None else row.shuffle_bytes
+    return ProfileRow(
+        **values
+        | {
+            "input_ratio": _over(row.input_bytes, reference.input_bytes),
+            "shuffle_ratio": _over(shuffled, reference.shuffle_bytes),
+            "output_ratio": _over(*output),
+            "cpu_ratio": _over(*cpu),
+        }
+    )
+
+
+def profile(runs: Sequence[Run], *, reference: str = REFERENCE) -> Profile:
+    """Return a row for each workload on each configuration that has valid runs, configurations together."""
+    programs = frozenset(name for run in runs for name in (run.workload, run.workload_parameters.get("program", "")))
+    groups: dict[_Key, dict[str, list[Run]]] = {}
+    for run in runs:
+        if run.status is RunStatus.VALID:
+            groups.setdefault(_key(run, programs), {}).setdefault(run.workload, []).append(run)
+    clusters = len({key[0] for key in groups}) > 1
+    rows = []
+    for key, by_workload in groups.items():
+        context = ", ".join(part for part in (key[0] if clusters else "", key[5]) if part)
+        profile_rows = [_row(members, context) for members in by_workload.values()]
+        to = next((row for row in profile_rows if row.workload == reference), None)
+        rows += [_against(row, to) for row in profile_rows]
+    return Profile(reference, tuple(rows))

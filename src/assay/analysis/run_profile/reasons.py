@@ -1,0 +1,157 @@
+"""Explain why one run is faster than another: time by phase, and what disks and CPUs did.
+
+In: what was observed of one run of each side (:class:`~assay.analysis.run_profile.run_detail.RunDetail`), with its
+label and time. Out: :class:`Reasons`: seconds by phase, figures of disks and CPUs under names that end in their unit,
+and sentences that compare each side with the first. The sentences state what was observed of these runs. A disk
+*caused* the difference only if the runs differ in nothing else; the comparison lists the differences.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from assay.analysis.run_profile.devices import Purpose, together
+from assay.analysis.run_profile.run_detail import RunDetail, detail_metrics
+from assay.foundation.units import format_bytes
+
+ALIKE = 0.15
+"""Amounts of work that differ by at most this share count as the same."""
+CHANCE = 0.18
+"""Times that differ by at most this share are not attributed to a phase. Two runs of one configuration, with a spread
+of 5 % and different task placement, differ by more in 4 % of pairs (``benchmarks/why_errors.py``)."""
+_NAMED_MAX = 3
+_TELLING = 0.8
+"""Phases are named until they explain this share of the difference."""
+FIGURES = (
+    "disk_moved_bytes",
+    "disk_busy_max_share",
+    "disk_read_await_ms",
+    "disk_write_await_ms",
+    "disk_read_bytes_per_request",
+    "disk_write_bytes_per_request",
+    "cpu_busy_share",
+    "cpu_s",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SideSeen:
+    """One side: a run with its label and what was observed."""
+
+    label: str
+    duration_s: float
+    detail: RunDetail
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One phase or figure with its value for each side, in order; None if it was not observed."""
+
+    name: str
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """The sides next to each other; everything is empty if fewer than two sides were observed."""
+
+    labels: tuple[str, ...]
+    phases_s: tuple[Measure, ...]
+    figures: tuple[Measure, ...]
+    sentences: tuple[str, ...]
+
+
+def reasons(sides: Sequence[SideSeen]) -> Reasons:
+    """Compare each observed side with the first one."""
+    observed = [side for side in sides if side.detail.breakdown.phases or side.detail.devices]
+    if len(observed) < 2:
+        return Reasons((), (), (), ())
+    names = dict.fromkeys(phase.name for side in observed for phase in side.detail.breakdown.phases)
+    phases = [Measure(name, tuple(_phase_s(side, name) for side in observed)) for name in names]
+    side_figures = [_figures(side.detail) for side in observed]
+    figures = [Measure(name, tuple(measures.get(name) for measures in side_figures)) for name in FIGURES]
+    sentences = []
+    for position, side in enumerate(observed[1:], 1):
+        sentences.append(_time(observed[0], side, phases, position))
+        sentences += [_work(side_figures[0], side_figures[position]), _waiting(side_figures[0], side_figures[position])]
+    return Reasons(
+        tuple(side.label for side in observed),
+        tuple(phases),
+        tuple(measures for measures in figures if any(value is not None for value in measures.values)),
+        tuple(filter(None, sentences)),
+    )
+
+
+def _phase_s(seen: SideSeen, name: str) -> float | None:
+    return seen.detail.breakdown.share_s(name) if seen.detail.breakdown.phases else None
+
+
+def _figures(detail: RunDetail) -> dict[str, float]:
+    figures = dict(detail_metrics(detail))
+    used = [use for use in detail.devices if use.purpose is not Purpose.NONE]
+    if used:
+        figures["disk_moved_bytes"] = together([use.transfers for use in used]).moved_bytes
+    busy = [node.cpu_busy_share for node in detail.nodes if node.worker and node.cpu_busy_share is not None]
+    if busy:
+        figures["cpu_busy_share"] = fmean(busy)
+    return figures
+
+
+def _time(first: SideSeen, other: SideSeen, phases: Sequence[Measure], position: int) -> str:
+    saved_s = first.duration_s - other.duration_s
+    word = "less" if saved_s >= 0 else "more"
+    claim = f"{other.label} took {abs(saved_s):,.1f} s {word} than {first.label}"
+    if abs(saved_s) <= CHANCE * max(first.duration_s, other.duration_s):
+        return f"{claim}: one run of each does not show more than chance, so no phase is named."
+    sign = 1 if saved_s >= 0 else -1
+    parts = [
+        (sign * (phase.values[0] - value), phase.name)
+        for phase in phases
+        if phase.values[0] is not None and (value := phase.values[position]) is not None
+    ]
+    named, explained_s = [], 0.0
+    for part_s, name in sorted(parts, reverse=True)[:_NAMED_MAX]:
+        if part_s <= 0 or explained_s >= _TELLING * abs(saved_s):
+            break
+        explained_s += part_s
+        named.append(f"{part_s:,.1f} s in {name}")
+    return f"{claim}: {_joined(named)}." if named else f"{claim}."
+
+
+def _joined(texts: Sequence[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def _work(a: Mapping[str, float], b: Mapping[str, float]) -> str:
+    """Return a sentence on the amounts of work: less work and faster work are different reasons."""
+    same: list[str] = []
+    apart: list[str] = []
+    for name, text in (("disk_moved_bytes", "to and from disks"), ("cpu_s", "of the tasks' CPU time")):
+        if name in a and name in b and max(a[name], b[name]) > 0:
+            new, old = (
+                format_bytes(round(v)) if name.endswith("_bytes") else f"{v:,.1f} s" for v in (b[name], a[name])
+            )
+            alike = abs(a[name] - b[name]) <= ALIKE * max(a[name], b[name])
+            (same if alike else apart).append(f"{new} {text} instead of {old}")
+    if same and apart:
+        cause = "Caches or a different processor can explain that"
+        return f"Similar amounts: {_joined(same)}. Different amounts: {_joined(apart)}. {cause}."
+    if apart:
+        return f"The amounts of work differ: {_joined(apart)}."
+    return f"The amounts of work are similar: {_joined(same)}." if same else ""
+
+
+def _waiting(a: Mapping[str, float], b: Mapping[str, float]) -> str:
+    """Return a sentence on the duration of requests and the load of disks and CPUs."""
+    parts = []
+    for name, text in (
+        ("disk_write_await_ms", "a write took {} ms on average instead of {} ms"),
+        ("disk_read_await_ms", "a read {} ms instead of {} ms"),
+        ("disk_busy_max_share", "its busiest disk was busy {:.0f} % of the time instead of {:.0f} %"),
+        ("cpu_busy_share", "CPUs were busy {:.0f} % of the time instead of {:.0f} %"),
+    ):
+        if name in a and name in b:
+            values = [side[name] for side in (b, a)]
+            shown = [100 * v for v in values] if name.endswith("_share") else [f"{v:,.0f}" for v in values]
+            parts.append(text.format(*shown))
+    return f"There {_joined(parts)}." if parts else ""

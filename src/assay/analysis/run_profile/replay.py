@@ -1,0 +1,115 @@
+"""How long a run's attempts take when each second of theirs shrinks: the same containers, the same order.
+
+In: attempts, and what share of each second stays on each worker. Out: seconds. What an attempt waited for before it
+began stays what it was: the end of the one before it in its container, the maps before a reduce, the job's start; and
+the time from there on is kept, but for what shrinks of it. A shuffle ends after the last map.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.run_profile.loads import Loads
+from assay.analysis.run_profile.phases import jobs_of, task_phases
+from assay.analysis.statistics import Floats
+from assay.model import Job, Run, Task
+
+
+@dataclass(frozen=True, slots=True)
+class _ShrunkWork:
+    """The running sums of what stays, by worker: for own devices' work, and for any worker's."""
+
+    loads: Loads
+    local: Floats
+    everywhere: Floats
+
+    def local_s(self, node: str, start_s: float, end_s: float) -> float:
+        """Return what stays of a span of work that only the node's own devices held up."""
+        return self._of(self.local, node, start_s, end_s)
+
+    def remote_s(self, node: str, start_s: float, end_s: float) -> float:
+        """Return what stays of a span in which other workers' devices held up the work as well."""
+        return self._of(self.everywhere, node, start_s, end_s)
+
+    def idle_s(self, start_s: float, end_s: float) -> float:
+        """Return what stays of a span in which nothing ran."""
+        return min(self._of(self.everywhere, node, start_s, end_s) for node in self.loads.workers)
+
+    def _of(self, sums: Floats, node: str, start_s: float, end_s: float) -> float:
+        if node not in self.loads.workers or end_s <= start_s:
+            return max(0.0, end_s - start_s)
+        row = sums[self.loads.workers.index(node)]
+        low, high = np.interp([start_s, end_s], self.loads.edges_s, row)
+        outside_s = max(0.0, end_s - float(self.loads.edges_s[-1])) + max(0.0, -start_s)
+        return float(high - low) + outside_s
+
+
+def replayed_s(run: Run, tasks: Sequence[Task], loads: Loads, task_load: Floats, everywhere: Floats) -> float:
+    """Return how long the run takes when of each second on a worker only these shares stay."""
+    start = np.zeros((len(loads.workers), 1))
+    sums = [np.hstack((start, np.cumsum(part * loads.steps_s, axis=1))) for part in (task_load, everywhere)]
+    shrunk = _ShrunkWork(loads, sums[0], sums[1])
+    now_s = before_s = 0.0
+    for job in sorted(jobs_of(run, tasks), key=lambda job: job.submit_s):
+        attempts = [task for task in tasks if task.job_id == job.job_id] if len(run.jobs) > 1 else list(tasks)
+        now_s += shrunk.idle_s(before_s, job.submit_s)
+        now_s, before_s = _job_end_s(job, attempts, shrunk, now_s), max(before_s, job.finish_s)
+    return now_s + shrunk.idle_s(before_s, run.duration_s)
+
+
+def _stage(task: Task) -> str:
+    """Return what stage an attempt belongs to: its kind, or of Spark the number before the first dot."""
+    return task.task_id.partition(".")[0] if task.kind not in ("map", "reduce") else task.kind
+
+
+def _job_end_s(job: Job, attempts: Sequence[Task], shrunk: _ShrunkWork, submit_s: float) -> float:
+    """Return when the job that now begins at ``submit_s`` ends."""
+    ends: dict[str, float] = {}
+    free: dict[str, list[tuple[float, float]]] = {}  # node to containers: when each became free, and when it does now
+    done: list[tuple[float, float, str]] = []  # when an attempt of a stage ended, and when it does now
+    local_disks = _maps_read_local_disks(job)
+    copies_until = max((task.end_s for task in attempts if task.kind == "map"), default=0.0)
+    # Maps first: a reduce's shuffle ends after the last of them, wherever that began.
+    for task in sorted(attempts, key=lambda task: (task.kind == "reduce", task.start_s, task.attempt_id)):
+        events = [(job.submit_s, submit_s)]
+        slots = free.setdefault(task.node, [])
+        usable = [container for container in slots if container[0] <= task.start_s]
+        if usable:
+            events.append(max(usable))
+            slots.remove(max(usable))
+        events += [(end, now) for end, now, stage in done if end <= task.start_s and stage != _stage(task)][-1:]
+        waited_from, begin_s = max(events)
+        begin_s = max(now for _, now in events) + shrunk.idle_s(waited_from, task.start_s)
+        maps_now_s = max((now for _, now, s in done if s == "map"), default=0.0)
+        end_s = _end_s(task, begin_s, shrunk, (copies_until, maps_now_s), local_disks=local_disks)
+        slots.append((task.end_s, end_s))
+        if task.status == "succeeded":
+            ends[task.attempt_id] = end_s
+            done.append((task.end_s, end_s, _stage(task)))
+            done.sort()
+    if not ends:
+        return submit_s + shrunk.idle_s(job.submit_s, job.finish_s)
+    last_s = max(task.end_s for task in attempts if task.status == "succeeded")
+    return max(ends.values()) + shrunk.idle_s(last_s, job.finish_s)
+
+
+def _maps_read_local_disks(job: Job) -> bool:
+    """Say whether every map of a job is known to have read from its own node's disks."""
+    counted = job.counters.get("org.apache.hadoop.mapreduce.JobCounter", {})
+    return 0 < counted.get("TOTAL_LAUNCHED_MAPS", 0) <= counted.get("DATA_LOCAL_MAPS", 0)
+
+
+def _end_s(
+    task: Task, begin_s: float, shrunk: _ShrunkWork, maps_end: tuple[float, float], *, local_disks: bool
+) -> float:
+    """Return when an attempt that begins at ``begin_s`` ends. ``maps_end``: when the last map ended, and does now."""
+    now_s, (maps_end_s, maps_now_s) = begin_s, maps_end
+    for phase in task_phases(task):
+        local = phase.name == "merge" or (phase.name == "map" and not task.hdfs_write_bytes and local_disks)
+        stays = shrunk.local_s if local else shrunk.remote_s
+        if phase.name == "shuffle" and phase.end_s >= maps_end_s > phase.start_s:
+            now_s = max(now_s, maps_now_s) + stays(task.node, maps_end_s, phase.end_s)
+        else:
+            now_s += stays(task.node, phase.start_s, phase.end_s)
+    return now_s

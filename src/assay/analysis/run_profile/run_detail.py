@@ -1,0 +1,193 @@
+"""Everything that is known of one run, put together from its jobs, its task attempts and its trace.
+
+In: a run with the other files of its bundle. Out: a :class:`RunDetail` for screens and reports, and the figures of
+it that become the run's metrics, so that many runs can be asked for them. What was not observed is None or absent.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assay.analysis.run_profile.devices import (
+    DeviceUse,
+    NodeUse,
+    Observation,
+    Purpose,
+    PurposeUse,
+    imbalances,
+    together,
+)
+from assay.analysis.run_profile.job_figures import JobFigures, job_figures
+from assay.analysis.run_profile.phases import Breakdown, jobs_of, phases_of_job, phases_of_run
+from assay.analysis.run_profile.tasks import KindSummary, summarise_kinds
+from assay.model import Job, Run, Task, Trace
+from assay.workloads.catalogue import workloads
+
+_REPLICATION = "dfs.replication"
+
+
+@dataclass(frozen=True, slots=True)
+class JobDetail:
+    """One job: where its time went, its tasks by kind, and what its counters say."""
+
+    job: Job
+    breakdown: Breakdown
+    kinds: tuple[KindSummary, ...]
+    figures: JobFigures
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What the jobs asked of one purpose's devices by their counters, replicas included, before any cache."""
+
+    purpose: Purpose
+    read_bytes: int | None
+    write_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunDetail:
+    """All of one run."""
+
+    run_id: str
+    breakdown: Breakdown
+    jobs: tuple[JobDetail, ...]
+    figures: JobFigures
+    replication: int | None
+    """Copies of what was written to HDFS; None when the run does not say."""
+    asked: tuple[Demand, ...]
+    devices: tuple[DeviceUse, ...]
+    by_purpose: tuple[PurposeUse, ...]
+    nodes: tuple[NodeUse, ...]
+    imbalances: dict[str, float]
+    """Metric to the busiest worker's part over the mean worker's."""
+    request_bytes_max: dict[str, int] = field(default_factory=dict)
+    """Device that was used to the largest request that the lab lets through to it; empty for real hosts."""
+
+
+def replication_of(run: Run) -> int | None:
+    """Return how many copies of its output a run wrote; None when its parameters do not say.
+
+    TeraSort has an option for the number of replicas, with default 1, independent of HDFS. assay sets it to the plan's
+    replication unless the plan sets the option. Some workloads always write one replica.
+    """
+    recorded = run.parameters.get(_REPLICATION) or run.recorded.parameters.get(_REPLICATION)
+    is_example, program = "program" in run.workload_parameters, run.workload_parameters.get("program", run.workload)
+    workload = workloads().get(program)
+    if workload is not None and workload.copies_parameter:
+        recorded = run.parameters.get(workload.copies_parameter, recorded if is_example else None)
+    elif is_example and workload is not None and workload.copies:
+        recorded = str(workload.copies)
+    return int(recorded) if isinstance(recorded, str) and recorded.isdecimal() and int(recorded) else None
+
+
+def _asked(figures: JobFigures, replication: int | None) -> tuple[Demand, ...]:
+    written = figures.hdfs_write_bytes
+    stored = written * replication if written is not None and replication is not None else None
+    local, fetched = figures.local_read_bytes, figures.shuffle_bytes
+    read = None if local is None else local + (fetched or 0)
+    rows = (
+        Demand(Purpose.HDFS, figures.hdfs_read_bytes, stored),
+        Demand(Purpose.INTERMEDIATE, read, figures.local_write_bytes),
+    )
+    return tuple(row for row in rows if row.read_bytes is not None or row.write_bytes is not None)
+
+
+def run_detail(run: Run, tasks: Sequence[Task], trace: Trace) -> RunDetail:
+    """Put together what is known of ``run``."""
+    jobs = jobs_of(run, tasks)
+    details = []
+    for job in jobs:
+        job_tasks = [task for task in tasks if task.job_id == job.job_id] if len(jobs) > 1 else list(tasks)
+        details.append(JobDetail(job, phases_of_job(job, job_tasks), summarise_kinds(job_tasks), job_figures([job])))
+    figures, observation = job_figures(jobs), Observation.of(run, tasks, trace)
+    replication, nodes, devices = replication_of(run), observation.nodes(tasks), observation.devices()
+    used = {use.device for use in devices if use.purpose is not Purpose.NONE}
+    return RunDetail(
+        run_id=run.run_id,
+        breakdown=phases_of_run(run, tasks),
+        jobs=tuple(details),
+        figures=figures,
+        replication=replication,
+        asked=_asked(figures, replication),
+        devices=devices,
+        by_purpose=observation.by_purpose(),
+        nodes=nodes,
+        imbalances=imbalances(nodes),
+        request_bytes_max={name: most for name, most in sorted(run.recorded.request_bytes.items()) if name in used},
+    )
+
+
+def request_limits_note(details: Iterable[RunDetail]) -> str | None:
+    """Return in a sentence how large a request of the lab's disks gets at most; None where no lab says so."""
+    limits = sorted({(size, name) for detail in details for name, size in detail.request_bytes_max.items()})
+    if not limits:
+        return None
+    sizes = dict.fromkeys(size for size, _ in limits)
+    by_device = ", ".join(
+        f"{size / 1024:g} KiB on {' and '.join(name for other, name in limits if other == size)}" for size in sizes
+    )
+    return f"The lab's largest request is {by_device} (docs/lab.md): by its scale, not by what ran."
+
+
+def detail_metrics(detail: RunDetail) -> dict[str, float]:
+    """Return the figures of ``detail`` that become metrics of its run, under names that end in their unit."""
+    metrics: dict[str, float | None] = {f"phase_{phase.name}_s": phase.share_s for phase in detail.breakdown.phases}
+    figures = detail.figures
+    for name in (
+        "hdfs_read_bytes",
+        "hdfs_write_bytes",
+        "local_read_bytes",
+        "local_write_bytes",
+        "map_output_bytes",
+        "shuffle_bytes",
+        "spilled_records",
+        "spill_ratio",
+        "node_local_share",
+        "cpu_s",
+        "gc_s",
+    ):
+        metrics[name] = getattr(figures, name)
+    metrics |= _task_metrics([kind for job in detail.jobs for kind in job.kinds])
+    metrics |= _device_metrics(detail)
+    return {name: float(value) for name, value in (metrics | detail.imbalances).items() if value is not None}
+
+
+def _task_metrics(kinds: Sequence[KindSummary]) -> Mapping[str, float | None]:
+    """Return counts over all jobs; waves are those of the job that has most of them."""
+    metrics: dict[str, float | None] = {}
+    for name in dict.fromkeys(kind.kind for kind in kinds):
+        matching = [kind for kind in kinds if kind.kind == name]
+        metrics[f"{name}_tasks"] = sum(kind.tasks for kind in matching)
+        metrics[f"{name}_waves"] = max(kind.waves for kind in matching)
+        metrics[f"{name}_stragglers"] = sum(len(kind.stragglers) for kind in matching)
+        metrics[f"{name}_attempts_failed"] = sum(kind.failed for kind in matching)
+    collected = [kind for kind in kinds if kind.gc_s is not None and kind.gc_s >= 0]
+    busy_s = sum(kind.busy_s for kind in collected)
+    if busy_s > 0:
+        metrics["gc_share"] = sum(kind.gc_s or 0.0 for kind in collected) / busy_s
+    return metrics
+
+
+def _device_metrics(detail: RunDetail) -> Mapping[str, float | None]:
+    used = [use for use in detail.devices if use.purpose is not Purpose.NONE]
+    metrics: dict[str, float | None] = {}
+    if used:
+        everything = together([use.transfers for use in used])
+        metrics["disk_read_bytes_per_request"] = everything.read_request_bytes
+        metrics["disk_write_bytes_per_request"] = everything.write_request_bytes
+        metrics["disk_read_await_ms"] = _ms(everything.read_await_s)
+        metrics["disk_write_await_ms"] = _ms(everything.write_await_s)
+        busiest = [use.busy_share for use in used if use.busy_share is not None]
+        metrics["disk_busy_max_share"] = max(busiest) if busiest else None
+    for purpose_use in detail.by_purpose:
+        if purpose_use.purpose in (Purpose.HDFS, Purpose.INTERMEDIATE, Purpose.SHARED):
+            name = f"{purpose_use.purpose}_disk"
+            metrics[f"{name}_read_bytes"] = purpose_use.transfers.read_bytes
+            metrics[f"{name}_write_bytes"] = purpose_use.transfers.write_bytes
+            metrics[f"{name}_read_bytes_per_request"] = purpose_use.transfers.read_request_bytes
+            metrics[f"{name}_write_bytes_per_request"] = purpose_use.transfers.write_request_bytes
+    return metrics
+
+
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else 1000 * seconds

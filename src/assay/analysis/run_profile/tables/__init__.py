@@ -1,0 +1,1 @@
+"""Lay out what a run did as tables that fit a page."""

@@ -1,0 +1,63 @@
+"""What was recorded with a run of hosts, cluster and programs, as tables of text, one for each thing that it is of.
+
+In: a run's environment, a tree that its maker wrote. Out: :class:`TextTable`s of paths and values. What all nodes have
+alike stands once; a node's own table has what sets it apart.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assay.text import TextTable, plural
+
+ROWS_MAX = 400
+_CHARACTERS_MAX = 300
+_NODES = "nodes"
+_MORE = ("…", "and more: `assay show --json` and the API have all of it")
+Leaves = dict[str, str]
+
+
+def environment_tables(environment: Mapping[str, Any]) -> tuple[TextTable, ...]:
+    """Return a table for each entry of the tree that has entries itself, and one for those that have none."""
+    plain = {name: value for name, value in environment.items() if not isinstance(value, Mapping)}
+    tables = [_table("the run", _leaves(plain))]
+    for name, value in environment.items():
+        if isinstance(value, Mapping):
+            tables += _of_entry(name, value)
+    return tuple(table for table in tables if table)
+
+
+def _of_entry(name: str, tree: Mapping[str, Any]) -> Iterator[TextTable]:
+    within = tree if name == _NODES else tree.get(_NODES)
+    if isinstance(within, Mapping) and within and all(isinstance(node, Mapping) for node in within.values()):
+        if name != _NODES:
+            yield _table(name, _leaves({key: value for key, value in tree.items() if key != _NODES}))
+        yield from _of_nodes("" if name == _NODES else f"{name}: ", within)
+    else:
+        yield _table(name, _leaves(tree))
+
+
+def _of_nodes(title: str, nodes: Mapping[str, Any]) -> Iterator[TextTable]:
+    leaves = {name: _leaves(node) for name, node in nodes.items()}
+    first = next(iter(leaves.values()))
+    alike = {path: text for path, text in first.items() if all(texts.get(path) == text for texts in leaves.values())}
+    if len(leaves) > 1:
+        yield _table(f"{title}alike on all {plural(len(leaves), 'node')}", alike)
+    else:
+        alike = {}
+    for name, texts in leaves.items():
+        yield _table(f"{title}node {name}", {path: text for path, text in texts.items() if path not in alike})
+
+
+def _table(title: str, leaves: Leaves) -> TextTable:
+    rows = tuple(leaves.items())
+    return TextTable(title, (), rows if len(rows) <= ROWS_MAX else (*rows[:ROWS_MAX], _MORE))
+
+
+def _leaves(tree: Mapping[str, Any], within: str = "") -> Leaves:
+    texts: Leaves = {}
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            texts |= _leaves(value, f"{within}{name} › ")
+        elif value is not None:
+            texts[f"{within}{name}"] = str(value)[:_CHARACTERS_MAX]
+    return texts

@@ -1,0 +1,63 @@
+"""What limited a run as tables of text: what the terminal, the page and the report show of it. Nothing is computed."""
+
+from collections.abc import Iterator
+
+from assay.analysis.run_profile.limits import LimitMoment, Limits
+from assay.analysis.run_profile.loads import Resource
+from assay.text import TextTable, share, tenths
+
+LIMIT_TITLES = {
+    Resource.CPU: "CPU",
+    Resource.DISK_HDFS: "HDFS disks",
+    Resource.DISK_INTERMEDIATE: "intermediate disks",
+    Resource.DISK_SHARED: "disks (HDFS and intermediate)",
+    Resource.DISK: "disks",
+    Resource.NETWORK: "network",
+    Resource.MEMORY: "memory",
+    Resource.CONTAINERS: "waiting for containers",
+    Resource.FIXED: "fixed costs",
+    Resource.NO_TASK: "no task left for the node",
+    Resource.NOTHING: "nothing was busy",
+}
+_FREED = {"disks": "infinitely fast disks", "network": "an infinitely fast network", "cpu": "infinitely fast CPUs"}
+
+
+def limit_sections(limits: Limits) -> tuple[TextTable, TextTable]:
+    """Return which resource was the limit in each phase, and how much faster the run could be at most."""
+    rows: list[tuple[str, ...]] = []
+    last = ""
+    for entry in limits.times:
+        if entry.time_s >= 0.05 or entry.time_s >= 0.001 * limits.duration_s:
+            part = f"{100 * entry.time_s / limits.duration_s:.0f} %"
+            rows.append(
+                ("" if entry.phase == last else entry.phase, LIMIT_TITLES[entry.limit], tenths(entry.time_s), part)
+            )
+            last = entry.phase
+    rows.append(("all", "", tenths(limits.duration_s), "100 %"))
+    columns = ("phase", "limit", "time (s)", "share")
+    by_phase = TextTable("what was the limit (s, mean over the workers)", columns, tuple(rows))
+    bounds = [(_FREED[entry.freed], f"{tenths(entry.least_s)} s", f"{entry.gain_max:.2f}") for entry in limits.bounds]
+    headers = ("with", "at least", "times as fast at most")
+    return by_phase, TextTable(
+        f"bounds of the {limits.origin} {tenths(limits.duration_s)} s", headers, tuple(bounds), limits.rests_on
+    )
+
+
+def seconds_table(limits: Limits) -> TextTable:
+    """Return a row for each step of each worker."""
+    return TextTable(
+        "second by second", ("from (s)", "node", "phase", "limit", "busy"), tuple(map(_cells, limits.moments))
+    )
+
+
+def _cells(moment: LimitMoment) -> tuple[str, ...]:
+    return tenths(moment.t_s), moment.node, moment.phase, LIMIT_TITLES[moment.limit], share(moment.share)
+
+
+def limit_sentence(limits: Limits) -> Iterator[str]:
+    """Yield in a sentence what the limit was for the longest time, and what that can gain at most."""
+    total_s = limits.total_s(limits.main)
+    yield (
+        f"The limit for the longest time, {tenths(total_s)} of {tenths(limits.duration_s)} s: "
+        f"{LIMIT_TITLES[limits.main]}."
+    )

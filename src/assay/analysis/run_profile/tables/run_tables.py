@@ -1,0 +1,394 @@
+"""One run as tables of text, section by section: what the terminal and the page show of it.
+
+In: a run, its :class:`~assay.analysis.run_profile.run_detail.RunDetail`, and the bundle's files. Out:
+:class:`TextTable`s that fit a terminal of 80 columns. Nothing is computed here.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay.analysis.run_profile.devices import DeviceUse, Purpose, Transfers
+from assay.analysis.run_profile.phases import Breakdown
+from assay.analysis.run_profile.run_detail import RunDetail, detail_metrics, request_limits_note
+from assay.analysis.run_profile.tables.stage_tables import executors_table, stage_sums_table, stages_table
+from assay.analysis.run_profile.tasks import KindSummary
+from assay.foundation.units import format_bytes, format_duration
+from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, CacheState, Job, Phase, Run, Task
+from assay.text import (
+    METRIC_GROUPS,
+    NOTHING,
+    TextTable,
+    level_text,
+    metric_group,
+    metric_text,
+    scale_text,
+    share,
+    size,
+    tenths,
+)
+
+_MARK = {True: "✓", False: "✗"}
+_AS_ABOVE = "as above"
+_FIELDS = {"duration_s": "run time", "started_at": "start"}
+"""Fields of a run that it names the source of, in words."""
+_STRAGGLERS_MAX = 5
+_OVERLAPS_MAX = 5
+_PURPOSES = {
+    Purpose.HDFS: "HDFS",
+    Purpose.INTERMEDIATE: "intermediate",
+    Purpose.SHARED: "both",
+    Purpose.NONE: "unused",
+    Purpose.UNKNOWN: "not told",
+}
+
+
+def run_sections(run: Run, detail: RunDetail, files: Mapping[str, int]) -> dict[str, TextTable]:
+    """Return all that is shown of a run, in order; what is empty is left out.
+
+    ``files``: the bundle's, with their sizes in bytes.
+    """
+    sections = {
+        "configuration": TextTable.of_pairs("configuration", _configuration(run)),
+        "simulation": simulation_table(run),
+        "phases": TextTable("phases", ("phase (s)", "begins", "ends", "takes"), tuple(map(_phase_cells, run.phases))),
+        "time": phase_table(detail.breakdown, "where the time went"),
+        "jobs": jobs_table(detail),
+        "stages": stages_table(run),
+        "stage sums": stage_sums_table(run),
+        "executors": executors_table(run),
+        "tasks": kinds_table(detail),
+        "data": data_table(detail),
+        "disks": disks_table(detail),
+        "purposes": purposes_table(detail),
+        "nodes": nodes_table(detail),
+        "checks": TextTable("checks", notes=tuple(f"{_MARK[c.passed]} {c.name}: {c.detail}" for c in run.checks)),
+        "metrics": metrics_table(run, detail),
+        "caches": TextTable(f"caches before the run: {cold_text(run)}", notes=tuple(map(_cache_line, run.caches))),
+        "warnings": TextTable("warnings", notes=tuple(str(warning) for warning in run.warnings)),
+        "sources": TextTable.of_pairs("where it came from", _other_sources(run, detail)),
+        "files": TextTable.of_pairs("files in the bundle", {name: format_bytes(n) for name, n in files.items()}),
+    }
+    return {name: table for name, table in sections.items() if table}
+
+
+def simulation_table(run: Run) -> TextTable:
+    """Return what a simulated run rests on: its interval, its profile, what was assumed; empty for any other run."""
+    facts = run.environment.get("simulation")
+    if not isinstance(facts, dict):
+        return TextTable("simulated")
+    low, high = run.metrics.get(SIMULATED_LOW_S), run.metrics.get(SIMULATED_HIGH_S)
+    notes = [f"nine of ten run times lie between {tenths(low)} and {tenths(high)} s"] if low and high else []
+    notes.append(f"profile {facts.get('profile')}: {facts.get('learned')}; seed {facts.get('seed')}")
+    return TextTable("simulated", notes=(*notes, *(str(words) for words in facts.get("assumptions", ()))))
+
+
+def cold_text(run: Run) -> str:
+    """Return ``cold``, ``warm``, ``simulated`` or ``not known``."""
+    return run.cache_state or "not known"
+
+
+def _configuration(run: Run) -> dict[str, str]:
+    scale = "" if run.lab_scale is None else f", a lab at {scale_text(run.lab_scale)} of full size"
+    return {
+        "cluster": f"{run.cluster or 'not known'}{scale}",
+        "engine": f"{run.engine} {run.engine_version}".strip(),
+        "data": "not known" if run.data_bytes is None else format_bytes(run.data_bytes),
+        "plan": f"{run.plan} (campaign {run.campaign_id}, block {run.block}, position {run.position}, "
+        f"attempt {run.attempt})",
+        **{f"workload: {name}": value for name, value in run.workload_parameters.items()},
+        **{name: level_text(name, level) for name, level in (run.levels | run.parameters).items()},
+    }
+
+
+def _phase_cells(phase: Phase) -> tuple[str, ...]:
+    return phase.name, tenths(phase.start_s), tenths(phase.end_s), tenths(phase.duration_s)
+
+
+def metrics_table(run: Run, detail: RunDetail) -> TextTable:
+    """Return the metrics that no other section shows, by what they are of, each with its source."""
+    shown = _metrics_shown(run, detail)
+    rows, last, note = [], "", ""
+    for name in sorted(shown, key=lambda name: METRIC_GROUPS.index(metric_group(name))):
+        group, source = metric_group(name), run.sources.get(name, "")
+        where = _AS_ABOVE if source and source == note else _from(source)
+        rows.append(("" if group == last else group, *metric_text(name, shown[name]), where))
+        last, note = group, source
+    return TextTable("metrics", (), tuple(rows))
+
+
+def _from(source: str) -> str:
+    return source if not source or source.startswith("simulated") else f"from {source}"
+
+
+def _metrics_shown(run: Run, detail: RunDetail) -> dict[str, float]:
+    elsewhere = detail_metrics(detail)
+    return {name: value for name, value in run.metrics.items() if elsewhere.get(name) != value}
+
+
+def _other_sources(run: Run, detail: RunDetail) -> dict[str, str]:
+    """Return the sources of values that are not metrics; metrics show their own source."""
+    shown = _metrics_shown(run, detail)
+    return {_FIELDS.get(name, name): source for name, source in run.sources.items() if name not in shown}
+
+
+def _cache_line(cache: CacheState) -> str:
+    text = f"{cache.node}: cached {format_bytes(cache.cached_before_bytes)} → {format_bytes(cache.cached_after_bytes)}"
+    if cache.data_resident_before_bytes is not None and cache.data_resident_after_bytes is not None:
+        before, after = format_bytes(cache.data_resident_before_bytes), format_bytes(cache.data_resident_after_bytes)
+        text += f", of the data files {before} → {after}"
+    return text if cache.dropped else f"{text}; not dropped: {cache.reason or 'no reason was recorded'}"
+
+
+def _ms(seconds: float | None) -> str:
+    return NOTHING if seconds is None else f"{1000 * seconds:.3g} ms"
+
+
+def phase_table(breakdown: Breakdown, title: str, *, overlaps: bool = False) -> TextTable:
+    """Return how the time is divided; the last column adds up to the whole."""
+    whole_s = breakdown.duration_s
+    rows = [
+        (
+            p.name,
+            tenths(p.start_s),
+            tenths(p.end_s),
+            tenths(p.active_s),
+            tenths(p.alone_s),
+            tenths(p.share_s),
+            f"{100 * p.share_s / whole_s:.0f} %" if whole_s > 0 else NOTHING,
+        )
+        for p in breakdown.phases
+    ]
+    if rows:
+        rows.append(("all", tenths(breakdown.start_s), tenths(breakdown.end_s), "", "", tenths(whole_s), "100 %"))
+    shown = breakdown.overlaps[:_OVERLAPS_MAX] if overlaps else ()
+    notes = [f"{' and '.join(overlap.names)} at once: {format_duration(overlap.duration_s)}" for overlap in shown]
+    hidden = len(breakdown.overlaps) - len(shown)
+    if overlaps and hidden:
+        notes.append(f"and {hidden} shorter overlap{'s' if hidden > 1 else ''}")
+    headers = ("phase (s)", "begins", "ends", "active", "alone", "its part", "share")
+    return TextTable(title, headers, tuple(rows), tuple(notes))
+
+
+def jobs_table(detail: RunDetail) -> TextTable:
+    """Return one line for each job of a run that has several."""
+    rows = tuple(
+        (
+            job_detail.job.job_id,
+            job_detail.job.name[:24],
+            tenths(job_detail.job.submit_s),
+            tenths(job_detail.job.finish_s - job_detail.job.submit_s),
+            str(job_detail.job.maps),
+            str(job_detail.job.reduces),
+            job_detail.job.status,
+        )
+        for job_detail in detail.jobs
+    )
+    headers = ("job", "name", "at (s)", "took (s)", "maps", "reduces", "")
+    return TextTable("jobs", headers, rows if len(rows) > 1 else ())
+
+
+def kinds_table(detail: RunDetail) -> TextTable:
+    """Return the tasks by job and kind, and the worst stragglers."""
+    several = len(detail.jobs) > 1
+    kinds = [kind for job_detail in detail.jobs for kind in job_detail.kinds]
+    rows = tuple(
+        (
+            f"{kind.kind} {_short(kind.job_id)}" if several else kind.kind,
+            str(kind.tasks),
+            str(kind.succeeded),
+            str(kind.failed),
+            str(kind.killed),
+            str(kind.at_once_max),
+            str(kind.waves),
+            tenths(kind.median_s),
+            tenths(kind.longest_s),
+            str(len(kind.stragglers)),
+        )
+        for kind in kinds
+    )
+    headers = ("attempts (s)", "tasks", "ok", "failed", "killed", "at once", "waves", "median", "longest", "slow")
+    return TextTable("tasks", headers, rows, tuple(_straggler_lines(kinds)))
+
+
+def _straggler_lines(kinds: Sequence[KindSummary]) -> Iterator[str]:
+    stragglers = sorted(
+        ((straggler, kind) for kind in kinds for straggler in kind.stragglers), key=lambda pair: -pair[0].ratio
+    )
+    for straggler, kind in stragglers[:_STRAGGLERS_MAX]:
+        name = _short(straggler.attempt_id) or f"a {kind.kind}"
+        where = f" on {straggler.node}" if straggler.node else ""
+        duration = format_duration(straggler.duration_s)
+        yield f"slow: {name}{where} took {duration}, {straggler.ratio:.1f} times its kind's median"
+    if len(stragglers) > _STRAGGLERS_MAX:
+        yield f"and {len(stragglers) - _STRAGGLERS_MAX} more slow ones: --tasks lists all attempts"
+
+
+def _short(name: str) -> str:
+    """Return an id without what all of them share: ``attempt_1700000000000_0004_m_000001_0`` to ``0004_m_000001_0``."""
+    head, _, rest = name.partition("_")
+    return rest.partition("_")[2] if head in ("attempt", "task", "job") and rest.count("_") else name
+
+
+def data_table(detail: RunDetail) -> TextTable:
+    """Return what the jobs' counters say about data, places and memory; without what they do not tell."""
+    f = detail.figures
+    copies = f", times {detail.replication} copies" if detail.replication and detail.replication > 1 else ""
+    spilled = None if f.spilled_records is None else f"{f.spilled_records:,} records"
+    if spilled and f.spill_ratio is not None:
+        spilled += f", {f.spill_ratio:.2f} times what the maps gave out"
+    placed = None
+    if f.node_local_share is not None:
+        placed = (
+            f"{f.maps_node_local or 0:,} on a node with the data, {f.maps_rack_local or 0:,} in its rack, "
+            f"{f.maps_off_rack or 0:,} elsewhere"
+        )
+    kinds = [kind for job_detail in detail.jobs for kind in job_detail.kinds]
+    gc_s = f.gc_s if f.gc_s is not None else _sum([kind.gc_s for kind in kinds])
+    cpu_s = f.cpu_s if f.cpu_s is not None else _sum([kind.cpu_s for kind in kinds])
+    busy_s = sum(kind.busy_s for kind in kinds)
+    totals = {
+        "read from HDFS": None if f.hdfs_read_bytes is None else format_bytes(f.hdfs_read_bytes),
+        "map output": None if f.map_output_bytes is None else format_bytes(f.map_output_bytes),
+        "shuffled": None if f.shuffle_bytes is None else format_bytes(f.shuffle_bytes),
+        "written to HDFS": None if f.hdfs_write_bytes is None else format_bytes(f.hdfs_write_bytes) + copies,
+        "spilled": spilled,
+        "maps ran": placed,
+        "CPU time": None if not cpu_s else format_duration(cpu_s),
+        "collecting garbage": None
+        if gc_s is None
+        else format_duration(gc_s) + (f", {100 * gc_s / busy_s:.2g} % of the attempts' time" if busy_s > 0 else ""),
+    }
+    return TextTable.of_pairs("data", {name: text for name, text in totals.items() if text is not None})
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def disks_table(detail: RunDetail) -> TextTable:
+    """Return what each device did on all workers together, reads above writes."""
+    rows = [row for use in detail.devices for row in _device_rows(use)]
+    nodes = max((use.nodes for use in detail.devices), default=0)
+    headers = ("disk", "holds", "way", "bytes", "B/request", "merged", "await", "busy", "queue")
+    return TextTable(f"disks of {nodes} worker{'s' if nodes != 1 else ''}", headers, tuple(rows))
+
+
+def _device_rows(use: DeviceUse) -> Iterator[tuple[str, ...]]:
+    t = use.transfers
+    busy, queue = share(use.busy_share), NOTHING if use.queue is None else f"{use.queue:.2f}"
+    yield (
+        use.device,
+        _PURPOSES[use.purpose],
+        "read",
+        size(t.read_bytes),
+        size(t.read_request_bytes),
+        _merged(t.read_merges, t.reads),
+        _ms(t.read_await_s),
+        busy,
+        queue,
+    )
+    yield (
+        "",
+        "",
+        "write",
+        size(t.write_bytes),
+        size(t.write_request_bytes),
+        _merged(t.write_merges, t.writes),
+        _ms(t.write_await_s),
+        "",
+        "",
+    )
+
+
+def _merged(merges: float | None, requests: float | None) -> str:
+    """Return the share of requests that the kernel joined to others."""
+    if merges is None or requests is None:
+        return NOTHING
+    return share(merges / (merges + requests) if merges + requests else 0.0)
+
+
+def purposes_table(detail: RunDetail) -> TextTable:
+    """Return bytes and request sizes by purpose, with the bytes that the jobs' counters requested."""
+    measured = {use.purpose: use for use in detail.by_purpose}
+    asked = {demand.purpose: demand for demand in detail.asked}
+    order = [purpose for purpose in Purpose if purpose in measured or (purpose in asked and measured)]
+    rows = []
+    for purpose in order:
+        t = measured[purpose].transfers if purpose in measured else Transfers()
+        wanted = asked.get(purpose)
+        rows.append(
+            (
+                _PURPOSES[purpose],
+                size(t.read_bytes),
+                size(t.read_request_bytes),
+                size(t.write_bytes),
+                size(t.write_request_bytes),
+                size(wanted.read_bytes if wanted else None),
+                size(wanted.write_bytes if wanted else None),
+            )
+        )
+    headers = ("what for", "read", "B/request", "written", "B/request", "asked: read", "written")
+    return TextTable(
+        "disk traffic by purpose", headers, tuple(rows), tuple(_purpose_notes(measured, detail, bool(rows)))
+    )
+
+
+def _purpose_notes(measured: Mapping[Purpose, object], detail: RunDetail, shown: bool) -> Iterator[str]:
+    if Purpose.SHARED in measured:
+        yield "A disk that holds both can't tell which was which: the kernel counts by disk."
+    if Purpose.UNKNOWN in measured:
+        yield "The run does not say what its layout kept on which device."
+    if shown:
+        yield "Asked: by the jobs' counters, with replicas, before the page cache."
+        yield from filter(None, [request_limits_note([detail])])
+
+
+def nodes_table(detail: RunDetail) -> TextTable:
+    """Return each node's part of the work, and how uneven the workers were."""
+    rows = tuple(
+        (
+            node.node,
+            str(node.attempts),
+            tenths(node.cpu_s),
+            size(node.disk_read_bytes),
+            size(node.disk_write_bytes),
+            size(node.nic_receive_bytes),
+            size(node.nic_transmit_bytes),
+        )
+        for node in detail.nodes
+    )
+    words = {"cpu_imbalance": "CPU", "disk_imbalance": "disks", "nic_imbalance": "network"}
+    uneven = ", ".join(f"{words[name]} {value:.2f}" for name, value in detail.imbalances.items())
+    notes = (f"The busiest worker over the mean one: {uneven}.",) if uneven else ()
+    headers = ("node", "attempts", "CPU (s)", "disk read", "disk written", "received", "sent")
+    return TextTable("nodes", headers, rows, notes)
+
+
+def tasks_table(tasks: Sequence[Task], detail: RunDetail) -> TextTable:
+    """Return every attempt, times in seconds from the run's start."""
+    slow = {straggler.attempt_id for job in detail.jobs for kind in job.kinds for straggler in kind.stragglers}
+    rows = tuple(
+        (
+            _short(task.attempt_id or task.task_id),
+            task.node,
+            task.kind,
+            "slow" if task.attempt_id and task.attempt_id in slow else task.status,
+            tenths(task.start_s),
+            tenths(task.end_s - task.start_s),
+            tenths(task.shuffle_end_s),
+            tenths(task.merge_end_s),
+            tenths(task.gc_s),
+        )
+        for task in tasks
+    )
+    headers = ("attempt", "node", "kind", "ended", "at", "took", "copied", "merged", "GC")
+    notes = ("Seconds; at, copied, merged: from the run's start. Everything: --json.",) if rows else ()
+    return TextTable("task attempts", headers, rows, notes)
+
+
+def counter_tables(jobs: Sequence[Job]) -> Iterator[TextTable]:
+    """Yield each job's counters, a table for each group."""
+    for job in jobs:
+        for group, counters in job.counters.items():
+            rows = tuple((name, f"{value:,}") for name, value in counters.items())
+            yield TextTable(f"{job.job_id} {group.rpartition('.')[2]}", ("counter", "total"), rows)

@@ -1,0 +1,101 @@
+"""Spark's stages and executors as tables: which stage needs which and when it ran, what each moved, spilled and used.
+
+In: a run. Out: :class:`TextTable`s that fit a terminal of 80 columns; empty for a run without stages. Nothing is
+computed here.
+"""
+
+from collections.abc import Sequence
+
+from assay.foundation.units import format_bytes
+from assay.model import Run, Stage
+from assay.text import NOTHING, TextTable, share, tenths
+
+_SHOWN_MAX = 30
+_NAME_MAX = 32
+
+
+def stages_table(run: Run) -> TextTable:
+    """Return the graph of stages with their times: each with those whose shuffle files it reads."""
+    rows = tuple(
+        (
+            label(stage),
+            ", ".join(map(str, stage.parents)) or NOTHING,
+            tenths(stage.start_s),
+            tenths(stage.end_s),
+            str(stage.tasks),
+            stage.name[:_NAME_MAX] + (": failed" if stage.failure else ""),
+        )
+        for stage in _shown(run)
+    )
+    headers = ("stage", "reads stages", "begins (s)", "ends", "tasks", "what it does")
+    return TextTable("stages", headers, rows, _left(run))
+
+
+def stage_sums_table(run: Run) -> TextTable:
+    """Return what the stages' attempts read, shuffled, wrote, spilled and took of memory."""
+    rows = tuple(
+        (
+            label(stage),
+            *(
+                _bytes(value)
+                for value in (
+                    stage.read_bytes,
+                    stage.shuffle_read_bytes,
+                    stage.shuffle_write_bytes,
+                    stage.written_bytes,
+                    stage.spilled_bytes,
+                )
+            ),
+            f"{tenths(stage.gc_s)} s",
+            _bytes(stage.peak_memory_bytes),
+        )
+        for stage in _shown(run)
+    )
+    headers = ("stage", "read", "fetched", "shuffled", "written", "spilled", "GC", "peak memory")
+    return TextTable("what stages moved", headers, rows, (_MEMORY, *_left(run)) if rows else ())
+
+
+_MEMORY = (
+    "Sums over task attempts; peak memory is the most that one attempt took for sorting, joining and grouping. "
+    "Spilled: bytes on disks."
+)
+
+
+def executors_table(run: Run) -> TextTable:
+    """Return what the executors did, collected and used at most."""
+    rows = tuple(
+        (
+            executor.executor_id,
+            executor.node,
+            NOTHING if executor.cores is None else str(executor.cores),
+            str(executor.attempts),
+            f"{tenths(executor.busy_s)} s",
+            share(executor.gc_s / executor.busy_s) if executor.busy_s > 0 else NOTHING,
+            _bytes(executor.spilled_bytes),
+            NOTHING if executor.peak_heap_bytes is None else format_bytes(executor.peak_heap_bytes),
+        )
+        for executor in run.executors
+    )
+    headers = ("executor", "node", "cores", "attempts", "busy", "GC", "spilled", "peak heap")
+    return TextTable("executors", headers, rows)
+
+
+def label(stage: Stage) -> str:
+    """Return a stage's number, with its attempt where there were several."""
+    return f"{stage.stage_id}.{stage.attempt}" if stage.attempt else str(stage.stage_id)
+
+
+def _bytes(value: int) -> str:
+    return format_bytes(value) if value else NOTHING
+
+
+def _shown(run: Run) -> Sequence[Stage]:
+    """Return the stages that ran, in their order; of many those that took longest."""
+    ran = [stage for stage in run.stages if stage.start_s is not None]
+    longest = sorted(ran, key=lambda stage: (stage.start_s or 0.0) - (stage.end_s or stage.start_s or 0.0))[:_SHOWN_MAX]
+    return sorted(longest, key=lambda stage: (stage.stage_id, stage.attempt))
+
+
+def _left(run: Run) -> tuple[str, ...]:
+    ran = sum(stage.start_s is not None for stage in run.stages)
+    return (f"{_SHOWN_MAX} of {ran} stages, those that took longest; --json has all.",) if ran > _SHOWN_MAX else ()

@@ -1,0 +1,94 @@
+"""Define the views of a trace: one metric of some subjects, under a name and a title.
+
+In: a trace, or the names of its series. Out: the views that it has, and their series, thinned.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from assay.analysis.run_profile.series import Series, series_of
+from assay.model import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class TraceView:
+    """One metric of the subjects that begin with ``subject``."""
+
+    group: str
+    title: str
+    subject: str
+    metric: str
+
+    def has(self, subject: str, metric: str) -> bool:
+        """Say whether a series belongs to it."""
+        return metric == self.metric and subject.startswith(self.subject)
+
+
+TRACE_VIEWS: Final[Mapping[str, TraceView]] = {
+    "disk-read": TraceView("disk", "Disk read", "disk:", "read_bytes"),
+    "disk-write": TraceView("disk", "Disk write", "disk:", "write_bytes"),
+    "disk-busy": TraceView("disk", "Disk busy", "disk:", "busy_s"),
+    "net-receive": TraceView("net", "Network received", "nic:", "receive_bytes"),
+    "net-transmit": TraceView("net", "Network sent", "nic:", "transmit_bytes"),
+    "cpu-own": TraceView("cpu", "CPU of the node's own processes", "cgroup", "cpu_s"),
+    "cpu-user": TraceView("cpu", "CPU in user mode", "cpu", "user_s"),
+    "cpu-iowait": TraceView("cpu", "CPU waiting for I/O", "cpu", "iowait_s"),
+    "memory-cached": TraceView("memory", "Page cache", "memory", "cached_bytes"),
+    "memory-dirty": TraceView("memory", "Dirty pages", "memory", "dirty_bytes"),
+}
+
+GROUPS: Final[Mapping[str, str]] = {"cpu": "CPU", "disk": "Disks", "net": "Network", "memory": "Memory"}
+"""Groups of views, in the order in which they are shown, with their titles."""
+LINES_MAX = 24
+_POINTS_MAX = 24_000
+_WINDOWS = (40, 300)
+
+
+def groups_of(views: Iterable[str]) -> dict[str, str]:
+    """Return the groups, name to title, that ``views`` are of."""
+    groups = {TRACE_VIEWS[name].group for name in views}
+    return {name: title for name, title in GROUPS.items() if name in groups}
+
+
+def windows_for(trace: Trace) -> int:
+    """Return of how many spans of time points are shown, so that all views of the trace fit one drawing."""
+    pairs = set(zip(trace.node, trace.subject, trace.metric, strict=True))
+    shown = sum(any(view.has(subject, metric) for view in TRACE_VIEWS.values()) for _, subject, metric in pairs)
+    return min(_WINDOWS[1], max(_WINDOWS[0], _POINTS_MAX // (4 * max(1, shown))))
+
+
+def busiest(series: Sequence[Series], most: int = LINES_MAX) -> list[Series]:
+    """Return the ``most`` series with the highest peaks, in the order given."""
+    peaks = sorted(range(len(series)), key=lambda index: -max(series[index].values, default=0.0))[:most]
+    return [series[index] for index in sorted(peaks)]
+
+
+def views_of(traces: Iterable[Trace]) -> dict[str, str]:
+    """Return the views, name to title, that any of the traces has."""
+    pairs = {pair for trace in traces for pair in set(zip(trace.subject, trace.metric, strict=True))}
+    return {name: view.title for name, view in TRACE_VIEWS.items() if any(view.has(*pair) for pair in pairs)}
+
+
+def lines_of(
+    trace: Trace,
+    view: TraceView,
+    *,
+    node: str | None = None,
+    start_s: float | None = None,
+    end_s: float | None = None,
+    windows: int = _WINDOWS[1],
+) -> list[Series]:
+    """Return a view's series, of one node or all, in a span or whole; those that are always zero only if all are."""
+    subjects = sorted({name for name in trace.subject if name.startswith(view.subject)})
+    nodes = () if node is None else (node,)
+    series = series_of(
+        trace, nodes=nodes, subjects=subjects, metrics=(view.metric,), start_s=start_s, end_s=end_s, windows=windows
+    )
+    return [line for line in series if any(line.values)] or series
+
+
+def names_shown(trace: Trace, view: TraceView) -> tuple[list[str], list[str]]:
+    """Return all nodes of the trace, and all devices that the view has anywhere; both sorted."""
+    devices = {subject.partition(":")[2] for subject in set(trace.subject) if subject.startswith(view.subject)}
+    return sorted(set(trace.node)), sorted(devices - {""})

@@ -1,0 +1,178 @@
+"""What a job's task attempts amount to: waves, stragglers, spills, and which container ran what and when.
+
+In: task attempts (seconds from the run's start). Out: one summary per job and kind of task, and lanes for a timeline.
+
+*Waves* are the tasks over the largest number of them that ran at once, rounded up: LISA'14 plans its jobs for a single
+one. A *straggler* is an attempt that succeeded and took more than 1.5 times the median of its job and kind, where
+there are at least four. A reduce's time counts from the end of its job's last map, because until then it can only
+wait. A *lane* stands for a container: one attempt at a time, so a node has as many as it ever ran at once.
+"""
+
+import heapq
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TypeVar
+
+from assay.analysis.run_profile.throughput import at_once_max
+from assay.model import Task
+
+STRAGGLER_RATIO = 1.5
+STRAGGLER_TASKS_MIN = 4
+LANES_SHOWN_MAX = 120
+ATTEMPTS_SHOWN_MAX = 1500
+"""A timeline of more is no longer read: whole nodes are left out."""
+_Number = TypeVar("_Number", int, float)
+
+
+@dataclass(frozen=True, slots=True)
+class Straggler:
+    """One attempt that took much longer than the others of its job and kind."""
+
+    attempt_id: str
+    node: str
+    duration_s: float
+    ratio: float
+    """Its duration over the median."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindSummary:
+    """All attempts of one kind in one job; durations are of those that succeeded, None when none did."""
+
+    job_id: str
+    kind: str
+    tasks: int
+    attempts: int
+    succeeded: int
+    failed: int
+    killed: int
+    at_once_max: int
+    waves: int
+    median_s: float | None
+    longest_s: float | None
+    stragglers: tuple[Straggler, ...]
+    """The slowest first."""
+    hdfs_read_bytes: int
+    hdfs_write_bytes: int
+    local_read_bytes: int
+    local_write_bytes: int
+    spilled_records: int | None
+    """Like the next two None where no attempt tells."""
+    cpu_s: float | None
+    gc_s: float | None
+    busy_s: float
+    """All attempts' durations added up."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaneTask:
+    """One attempt in its place of a timeline; ``lane`` counts from 0 on each node."""
+
+    node: str
+    lane: int
+    task: Task
+
+
+def summarise_kinds(tasks: Sequence[Task]) -> tuple[KindSummary, ...]:
+    """Return a summary for each kind of each job, in the order in which they first appear."""
+    groups: dict[tuple[str, str], list[Task]] = {}
+    for task in tasks:
+        groups.setdefault((task.job_id, task.kind), []).append(task)
+    map_ends: dict[str, float] = {}
+    for (job_id, kind), members in groups.items():
+        if kind == "map":
+            map_ends[job_id] = max((t.end_s for t in members if t.status == "succeeded"), default=-math.inf)
+    return tuple(
+        _summary(job_id, kind, members, map_ends.get(job_id, -math.inf) if kind == "reduce" else -math.inf)
+        for (job_id, kind), members in groups.items()
+    )
+
+
+def _summary(job_id: str, kind: str, attempts: Sequence[Task], ready_s: float) -> KindSummary:
+    succeeded = [task for task in attempts if task.status == "succeeded"]
+    durations = [task.end_s - task.start_s for task in succeeded]
+    at_once = at_once_max(attempts)
+    tasks = len({task.task_id or task.attempt_id or str(index) for index, task in enumerate(attempts)})
+    return KindSummary(
+        job_id=job_id,
+        kind=kind,
+        tasks=tasks,
+        attempts=len(attempts),
+        succeeded=len(succeeded),
+        failed=sum(task.status == "failed" for task in attempts),
+        killed=sum(task.status == "killed" for task in attempts),
+        at_once_max=at_once,
+        waves=math.ceil(tasks / at_once) if at_once else 0,
+        median_s=median(durations) if durations else None,
+        longest_s=max(durations) if durations else None,
+        stragglers=_stragglers(succeeded, ready_s),
+        hdfs_read_bytes=sum(task.hdfs_read_bytes for task in attempts),
+        hdfs_write_bytes=sum(task.hdfs_write_bytes for task in attempts),
+        local_read_bytes=sum(task.local_read_bytes for task in attempts),
+        local_write_bytes=sum(task.local_write_bytes for task in attempts),
+        spilled_records=_first_known([task.spilled_records for task in succeeded]),
+        cpu_s=_first_known([task.cpu_s for task in attempts]),
+        gc_s=_first_known([task.gc_s for task in attempts]),
+        busy_s=sum(max(0.0, task.end_s - task.start_s) for task in attempts),
+    )
+
+
+def _first_known(values: Sequence[_Number | None]) -> _Number | None:
+    known = [value for value in values if value is not None]
+    return sum(known[1:], known[0]) if known else None
+
+
+def _stragglers(succeeded: Sequence[Task], ready_s: float) -> tuple[Straggler, ...]:
+    if len(succeeded) < STRAGGLER_TASKS_MIN:
+        return ()
+    durations = [max(0.0, task.end_s - max(task.start_s, ready_s)) for task in succeeded]
+    middle = median(durations)
+    slow = [
+        Straggler(task.attempt_id, task.node, duration_s, duration_s / middle)
+        for task, duration_s in zip(succeeded, durations, strict=True)
+        if middle > 0 and duration_s > STRAGGLER_RATIO * middle
+    ]
+    return tuple(sorted(slow, key=lambda straggler: -straggler.ratio))
+
+
+def lanes(tasks: Sequence[Task]) -> list[LaneTask]:
+    """Return every attempt that took time in the first lane of its node that is free, nodes by name."""
+    placed: list[LaneTask] = []
+    node, running, free, used = "", list[tuple[float, int]](), list[int](), 0
+    for task in sorted((t for t in tasks if t.end_s > t.start_s), key=lambda t: (t.node, t.start_s, t.end_s)):
+        if task.node != node or not placed:
+            node, running, free, used = task.node, [], [], 0
+        while running and running[0][0] <= task.start_s:
+            heapq.heappush(free, heapq.heappop(running)[1])
+        lane = heapq.heappop(free) if free else used
+        used = max(used, lane + 1)
+        heapq.heappush(running, (task.end_s, lane))
+        placed.append(LaneTask(node, lane, task))
+    return placed
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The attempts of the first nodes by name that fit one drawing."""
+
+    placed: tuple[LaneTask, ...]
+    nodes: int
+    nodes_shown: int
+
+
+def timeline(tasks: Sequence[Task]) -> Timeline:
+    """Return the lanes of as many nodes as fit one drawing, one of them at least."""
+    placed = lanes(tasks)
+    names = sorted({placed_task.node for placed_task in placed})
+    shown: list[LaneTask] = []
+    lanes_shown = nodes_shown = 0
+    for name in names:
+        on_node = [placed_task for placed_task in placed if placed_task.node == name][:ATTEMPTS_SHOWN_MAX]
+        lanes_shown += max(placed_task.lane for placed_task in on_node) + 1
+        if nodes_shown and (lanes_shown > LANES_SHOWN_MAX or len(shown) + len(on_node) > ATTEMPTS_SHOWN_MAX):
+            break
+        shown += on_node
+        nodes_shown += 1
+    return Timeline(tuple(shown), len(names), nodes_shown)

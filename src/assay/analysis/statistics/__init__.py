@@ -1,0 +1,83 @@
+"""Intervals, ranks and moments; runs as columns, and which of them belong together. Pure."""
+
+from assay.analysis.statistics.arrays import Codes, Floats, Ints, Mask
+from assay.analysis.statistics.certainty import offsets_in, offsets_of
+from assay.analysis.statistics.facets import LevelCount, conditions_of, counts_by, level_counts, matching
+from assay.analysis.statistics.factors import (
+    FACTOR_SYNONYMS,
+    FOLLOWING,
+    LAYOUT_DEVICES,
+    LAYOUT_PARAMETERS,
+    RESERVED,
+    SIZE_OPTIONS,
+    circumstances,
+    default_baseline,
+    factors_of,
+    in_order,
+    layout_devices,
+    level_of,
+    levels_of,
+    on_hard_disks,
+)
+from assay.analysis.statistics.imported_rows import (
+    ColumnsClashError,
+    Distinct,
+    ImportedRows,
+    Item,
+    Shared,
+    groups_of,
+    table_of_rows,
+)
+from assay.analysis.statistics.intervals import (
+    LEVEL,
+    Estimate,
+    Means,
+    difference,
+    estimate,
+    geometric_mean,
+    means_by,
+    rounding_of,
+    satterthwaite,
+    two_sided_p,
+    welch_ratio,
+)
+from assay.analysis.statistics.keys import (
+    Groups,
+    coarser,
+    combined,
+    first_rows,
+    groups_by,
+    hard_disk_layouts,
+    has_level,
+    level_of_group,
+    median_by,
+    require_factor,
+    same_work,
+    sorted_within,
+    usable,
+    warm_among_cold,
+)
+from assay.analysis.statistics.ranks import holm_where_known, is_exact, rank_test_p, smallest_reachable_p
+from assay.analysis.statistics.run_table import (
+    ABSENT,
+    ANOMALY,
+    BASE_VALUES,
+    DESCRIPTIVE,
+    NOT_ODD,
+    Column,
+    RunTable,
+    coded,
+    described,
+    stacked,
+    started_unix_s,
+    table_of,
+)
+from assay.analysis.statistics.verdicts import (
+    ALPHA,
+    MARGIN,
+    RUNS_MIN,
+    InferenceScope,
+    Verdict,
+    too_few_runs,
+    verdict_of,
+)

@@ -1,0 +1,49 @@
+"""How far a run time can be off however little its repetitions scatter: rounding, and a simulator's own error.
+
+In: times in seconds and, of simulated runs, the ends of the interval that holds 90 % of run times. Out: offsets of
+their logarithms, below which no interval of a mean or a ratio is narrower. Simulated repetitions differ by the draws of
+the simulator alone; how far it is from a cluster, their scatter does not tell.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from assay.analysis.statistics.arrays import Floats, Ints
+from assay.analysis.statistics.intervals import rounding_of
+from assay.analysis.statistics.run_table import RunTable
+from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run
+
+_FROM_90_TO_95 = 1.959964 / 1.644854
+"""Half of a normal's 95 % interval over half of its 90 % interval."""
+
+
+def offsets(duration_s: Floats, low_s: Floats, high_s: Floats, *, sides: int) -> Floats:
+    """Return how far the logarithm of each time can be off; ``low_s`` and ``high_s`` are NaN where none is simulated.
+
+    ``sides``: 1 for single times. 2 for times that are compared: the offsets of both sides are added there, and those
+    of a simulator give the 95 % interval of independent errors.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        half = np.log(high_s / low_s) / 2 * _FROM_90_TO_95 / math.sqrt(sides)
+    return np.fmax(rounding_of(duration_s), half)
+
+
+def offsets_in(table: RunTable, rows: Ints, *, sides: int) -> Floats:
+    """Return the same for rows of a table."""
+    unknown = np.full(len(table), np.nan)
+    low_s, high_s = (table.values.get(name, unknown)[rows] for name in (SIMULATED_LOW_S, SIMULATED_HIGH_S))
+    return offsets(table.values["duration_s"][rows], low_s, high_s, sides=sides)
+
+
+def offsets_of(runs: Sequence[Run], *, sides: int) -> Floats:
+    """Return the same for runs."""
+    times = (
+        np.array([run.duration_s for run in runs], dtype=np.float64),
+        *(
+            np.array([run.metrics.get(name, np.nan) for run in runs], dtype=np.float64)
+            for name in (SIMULATED_LOW_S, SIMULATED_HIGH_S)
+        ),
+    )
+    return offsets(*times, sides=sides)

@@ -1,0 +1,195 @@
+"""Which runs a set of conditions picks, how many each further level would pick, and one page of them in some order.
+
+In: runs as a table; conditions as levels by column, of which a run must have one in each column. Out: masks, counts and
+positions. A facet's counts are of the runs that match every condition but its own, so that they say what adding or
+swapping a level would give. Array operations only: a million runs take a fraction of a second.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.statistics.arrays import Floats, Ints, Mask
+from assay.analysis.statistics.factors import FACTOR_SYNONYMS
+from assay.analysis.statistics.run_table import ABSENT, Column, RunTable
+from assay.foundation.errors import SpecificationError, did_you_mean
+
+Conditions = Mapping[str, Sequence[str]]
+_SHOWN = 40
+_LISTED_MAX = 100
+
+
+@dataclass(frozen=True, slots=True)
+class LevelCount:
+    """One level of a facet with the number of runs that it would leave, and whether it is asked for now."""
+
+    level: str
+    runs: int
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """One column with its levels: numbers in their order, anything else by number of runs."""
+
+    column: str
+    levels: tuple[LevelCount, ...]
+    more_levels: int
+    """Levels that are not listed, as there are too many: a campaign's id, say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of the runs that match."""
+
+    total: int
+    offset: int
+    positions: tuple[int, ...]
+    """Rows of the table, in the order asked for."""
+
+
+def conditions_of(where: Sequence[str], option: str = "--where") -> dict[str, list[str]]:
+    """Return the conditions in ``COLUMN=LEVEL`` texts; several of one column mean any of them.
+
+    Raises :class:`SpecificationError` for a text of another form, naming ``place``.
+    """
+    conditions: dict[str, list[str]] = {}
+    for condition in filter(None, where):  # a form sends an empty one where nothing is chosen
+        name, equals, level = condition.partition("=")
+        if not equals or not name:
+            raise SpecificationError(f"{condition!r} is not COLUMN=LEVEL", where=option)
+        conditions.setdefault(name, []).append(level)
+    return conditions
+
+
+def matching(table: RunTable, conditions: Conditions, option: str = "--where") -> Mask:
+    """Return which runs have, in every column named, one of its levels.
+
+    Raises :class:`SpecificationError`, with the choices, for a column or level that no run has.
+    """
+    keep = np.ones(len(table), dtype=np.bool_)
+    for name, levels in conditions.items():
+        keep &= _having(table, name, levels, option)
+    return keep
+
+
+def _having(table: RunTable, name: str, levels: Sequence[str], option: str) -> Mask:
+    column = table.columns.get(name)
+    if column is None:
+        raise SpecificationError(
+            f"no run has a column {name[:_LISTED_MAX]!r}",
+            where=f"{option} {name[:_LISTED_MAX]}",
+            hint=f"{did_you_mean(name, table.columns, FACTOR_SYNONYMS)}columns: {', '.join(sorted(table.columns))}",
+        )
+    matching_rows = np.zeros(len(table), dtype=np.bool_)
+    for level in levels:
+        if level not in column.levels:
+            raise SpecificationError(
+                f"no run has {name} {level[:_LISTED_MAX]!r}",
+                where=f"{option} {name}={level[:_LISTED_MAX]}",
+                hint=f"{did_you_mean(level, column.levels)}its levels: {', '.join(column.levels[:_SHOWN])}",
+            )
+        matching_rows |= column.codes == column.code(level)
+    return matching_rows
+
+
+def facets(table: RunTable, conditions: Conditions, names: Sequence[str], most: int = _SHOWN) -> list[Facet]:
+    """Return the facets of the columns ``names``; conditions must be known to :func:`matching`."""
+    single = {name: _having(table, name, levels, "") for name, levels in conditions.items()}
+    every = _having_all(list(single.values()))
+    facets_ = []
+    for name in names:
+        column, rows = table.columns[name], every
+        if name in single:
+            rows = _having_all([mask for other, mask in single.items() if other != name])
+        facets_.append(_facet(column, name, _counted(column, rows), set(conditions.get(name, ())), most))
+    return facets_
+
+
+def _having_all(masks: Sequence[Mask]) -> Ints | None:
+    """Return the rows that all masks keep; None where there is no mask, which keeps every row."""
+    return np.flatnonzero(np.logical_and.reduce(masks)) if masks else None
+
+
+def _facet(column: Column, name: str, counts: Ints, chosen: set[str], most: int) -> Facet:
+    levels = [
+        LevelCount(level, int(count), level in chosen)
+        for level, count in zip(column.levels, counts, strict=True)
+        if count or level in chosen
+    ]
+    levels.sort(key=lambda item: (not item.chosen, -item.runs, item.level))
+    listed = levels[:most]
+    listed.sort(
+        key=_by_number if all(is_number(item.level) for item in listed) else lambda item: (-item.runs, item.level)
+    )
+    return Facet(name, tuple(listed), len(levels) - len(listed))
+
+
+def level_counts(column: Column, keep: Mask) -> Ints:
+    """Return how many of the kept rows have each level."""
+    return _counted(column, None if keep.all() else np.flatnonzero(keep))
+
+
+def _counted(column: Column, rows: Ints | None) -> Ints:
+    """Return how many of some rows, or of all, have each level; a mask would take many times as long."""
+    codes = column.codes if rows is None else column.codes[rows]
+    counts = np.bincount(codes.astype(np.intp) + 1, minlength=len(column.levels) + 1)  # int32 takes longer
+    return counts[1:].astype(np.int64)
+
+
+def counts_by(table: RunTable, name: str) -> dict[str, int]:
+    """Return how many runs have each level of a column that some run has; the empty text stands for none."""
+    column = table.columns.get(name, Column(np.full(len(table), ABSENT, dtype=np.int32), ()))
+    counts = dict(zip(column.levels, level_counts(column, np.ones(len(table), dtype=np.bool_)).tolist(), strict=True))
+    counts[""] = len(table) - sum(counts.values())
+    return {level: number for level, number in counts.items() if number}
+
+
+def is_number(text: str) -> bool:
+    """Say whether a level is a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _by_number(item: LevelCount) -> tuple[float, str]:
+    return float(item.level), item.level
+
+
+def page_of(table: RunTable, keep: Mask, *, sort: str = "-started_unix_s", offset: int = 0, limit: int = 50) -> Page:
+    """Return a page of the kept runs by a column or value, descending with ``-`` before its name; unknown comes last.
+
+    Levels sort as numbers where all are, else as texts. Raises :class:`SpecificationError` for another name.
+    """
+    descending, name = sort.startswith("-"), sort.removeprefix("-")
+    rows = np.flatnonzero(keep)
+    key = _sort_key(table, name)[rows]
+    if descending:
+        key = -key
+    if offset + limit < len(rows) // 4:  # far fewer than all: no need to sort the rest
+        reach = offset + limit
+        key_or_last = np.where(np.isnan(key), np.inf, key)
+        within = np.flatnonzero(key_or_last <= np.partition(key_or_last, reach)[reach])
+        order = within[np.argsort(key_or_last[within], kind="stable")]
+    else:
+        order = np.argsort(key, kind="stable")
+    return Page(len(rows), offset, tuple(int(row) for row in rows[order[offset : offset + limit]]))
+
+
+def _sort_key(table: RunTable, name: str) -> Floats:
+    if name in table.values:
+        return table.values[name]
+    column = table.columns.get(name)
+    if column is None:
+        known = ", ".join(sorted([*table.columns, *table.values]))
+        raise SpecificationError(f"runs can't be sorted by {name[:_LISTED_MAX]!r}", where="sort", hint=f"by: {known}")
+    if all(is_number(level) for level in column.levels):
+        ranks = np.array([*(float(level) for level in column.levels), np.nan])
+    else:
+        ranks = np.full(len(column.levels) + 1, np.nan)
+        ranks[np.argsort(np.array(column.levels))] = np.arange(len(column.levels), dtype=np.float64)
+    sort_key: Floats = ranks[column.codes]  # an absent code, -1, is the last
+    return sort_key

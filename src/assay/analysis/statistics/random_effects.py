@@ -1,0 +1,85 @@
+"""A mean over units that differ from each other, such as clusters, and one that a few odd values do not move.
+
+In: logarithms of ratios; for units, one mean each with its variance. Out: a mean with its standard error and degrees of
+freedom, and how far single units lie apart.
+
+Random effects: the units' own variance after R. C. Paule and J. Mandel, J. Res. Natl. Bur. Stand. 87 (1982); interval
+after J. Hartung and G. Knapp, Stat. Med. 20 (2001) and K. Sidik and J. N. Jonkman, Stat. Med. 21 (2002), never
+narrower than the plain one (C. Röver, G. Knapp and T. Friede, BMC Med. Res. Methodol. 15, 2015). What a single further
+unit shows: J. P. T. Higgins, S. G. Thompson and D. J. Spiegelhalter, J. R. Stat. Soc. A 172 (2009). Trimmed mean: J. W.
+Tukey and D. H. McLaughlin, Sankhya A 25 (1963).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.statistics.arrays import Floats
+
+TRIMMED = 0.2
+"""The share of values that a trimmed mean leaves out at each end."""
+TRIMMED_MIN = 5
+"""Fewer values than this have none to leave out at each end."""
+_STEPS_MAX = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean with its standard error and degrees of freedom; ``apart``: the units' own standard deviation."""
+
+    mean: float
+    error: float
+    degrees: float
+    apart: float
+
+
+def over_units(means: Floats, variances: Floats) -> Mean:
+    """Return the mean over units as a sample of all such units. ValueError for fewer than two.
+
+    ``variances``: of each unit's mean, from within the unit; all zero where nothing tells them, and each unit then
+    counts the same.
+    """
+    count = len(means)
+    if count < 2:
+        raise ValueError("one unit says nothing of another")
+    between = _between(means, variances)
+    if between == 0 and not variances.any():
+        return Mean(float(means.mean()), 0.0, count - 1.0, 0.0)
+    weights = 1 / (between + variances)
+    mean = float((weights * means).sum() / weights.sum())
+    scale = float((weights * (means - mean) ** 2).sum() / (count - 1))
+    error = float(np.sqrt(max(1.0, scale) / weights.sum()))
+    return Mean(mean, error, count - 1.0, float(np.sqrt(between)))
+
+
+def _between(means: Floats, variances: Floats) -> float:
+    """Return the units' own variance: with it, the weighted squares add up to their degrees of freedom."""
+    count = len(means)
+    if not (variances > 0).all():
+        return float(max(0.0, means.var(ddof=1) - variances.mean()))
+
+    def excess(between: float) -> float:
+        weights = 1 / (between + variances)
+        centre = (weights * means).sum() / weights.sum()
+        return float((weights * (means - centre) ** 2).sum() - (count - 1))
+
+    if excess(0.0) <= 0:
+        return 0.0
+    low, high = 0.0, float(means.var(ddof=1)) * count
+    for _ in range(_STEPS_MAX):
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+    return (low + high) / 2
+
+
+def trimmed_mean(values: Floats) -> Mean:
+    """Return the mean without the smallest and largest fifth. ValueError for fewer than :data:`TRIMMED_MIN` values."""
+    count = len(values)
+    if count < TRIMMED_MIN:
+        raise ValueError("too few values to leave any out")
+    out = int(TRIMMED * count)
+    ordered = np.sort(values)
+    kept = ordered[out : count - out]
+    drawn_in = np.clip(ordered, kept[0], kept[-1])
+    error = float(drawn_in.std(ddof=1) / ((1 - 2 * out / count) * np.sqrt(count)))
+    return Mean(float(kept.mean()), error, len(kept) - 1.0, float(kept.std(ddof=1)))

@@ -1,0 +1,80 @@
+"""Whether one side's run times are smaller by rank: the exact Mann-Whitney test, for few runs; and many tests at once.
+
+In: run times of two sides, or p values. Out: two-sided p values. H. B. Mann and D. R. Whitney, Ann. Math. Stat. 18
+(1947); S. Holm, Scand. J. Stat. 6 (1979).
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from assay.analysis.statistics.arrays import Floats
+
+EXACT_SIZE_MAX = 10_000
+"""With ties, the test is exact up to this product of the smaller side's runs and all runs, else approximate."""
+
+
+def is_exact(baseline: Sequence[float], candidate: Sequence[float]) -> bool:
+    """Return whether :func:`rank_test_p` counts every arrangement; otherwise it is the normal approximation."""
+    pooled = [*baseline, *candidate]
+    return len(set(pooled)) == len(pooled) or _is_small(len(baseline), len(candidate))
+
+
+def rank_test_p(baseline: Sequence[float], candidate: Sequence[float]) -> float:
+    """Return the two-sided Mann-Whitney p value: exact, also with ties unless there are very many runs."""
+    if _is_small(len(baseline), len(candidate)):
+        return _exact_p(np.asarray(baseline, dtype=np.float64), np.asarray(candidate, dtype=np.float64))
+    from scipy import stats  # imported here: slow to load, and few comparisons have so many runs
+
+    if is_exact(baseline, candidate):
+        return float(stats.mannwhitneyu(baseline, candidate, method="exact").pvalue)
+    return float(stats.mannwhitneyu(baseline, candidate, method="asymptotic").pvalue)
+
+
+def _is_small(n_baseline: int, n_candidate: int) -> bool:
+    return min(n_baseline, n_candidate) * (n_baseline + n_candidate) <= EXACT_SIZE_MAX
+
+
+def _exact_p(first: Floats, second: Floats) -> float:
+    """Return twice the share of arrangements whose rank sum is at least as far from the middle on the same side.
+
+    The number of arrangements by size and rank sum is counted run by run; ties share the mean of their ranks.
+    """
+    small, pooled = (first, second)[len(second) < len(first)], np.concatenate((first, second))
+    values, of_run = np.unique(pooled, return_inverse=True)
+    ends = np.cumsum(np.bincount(of_run, minlength=len(values)))
+    doubled = (ends + np.concatenate(([0], ends[:-1])) + 1)[of_run]  # twice the mean rank, a whole number
+    share = np.zeros((len(small) + 1, int(np.sort(doubled)[-len(small) :].sum()) + 1))
+    share[0, 0] = 1.0
+    for rank in doubled.tolist():
+        share[1:, rank:] += share[:-1, : share.shape[1] - rank].copy()
+    counts = share[-1]
+    start = 0 if small is first else len(first)
+    at = int(doubled[start : start + len(small)].sum())
+    return float(min(1.0, 2 * min(counts[: at + 1].sum(), counts[at:].sum()) / counts.sum()))
+
+
+def smallest_reachable_p(n_baseline: int, n_candidate: int) -> float:
+    """Return the smallest two-sided p value of a rank test with these numbers of runs: 0.1 for three per side."""
+    return min(1.0, 2 / math.comb(n_baseline + n_candidate, n_baseline))
+
+
+def holm(p_values: ArrayLike) -> Floats:
+    """Return p values corrected by Holm's method, in their order; they stay in the order of the plain ones."""
+    p = np.asarray(p_values, dtype=np.float64)
+    if not ((p >= 0) & (p <= 1)).all():
+        raise ValueError("p values lie between 0 and 1")
+    order = np.argsort(p, kind="stable")
+    raised = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    corrected = np.empty_like(p)
+    corrected[order] = np.minimum(raised, 1.0)
+    return corrected
+
+
+def holm_where_known(p_values: Sequence[float | None]) -> list[float | None]:
+    """Return p values corrected by Holm's method, in their order; None is no test and stays None."""
+    tested = [number for number, p in enumerate(p_values) if p is not None]
+    corrected = dict(zip(tested, holm([p for p in p_values if p is not None]).tolist(), strict=True))
+    return [corrected.get(number) for number in range(len(p_values))]

@@ -1,0 +1,146 @@
+"""Runs as columns, so that a view over a million of them is a few array operations.
+
+A :class:`RunTable` holds one row a run. What distinguishes runs (workload, layout, engine parameters, and so on) is in
+coded columns: an integer per row, and the text of each integer. Measured values are float columns, NaN
+where a run does not have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from assay.analysis.statistics.arrays import Codes, Floats, Ints, Mask
+from assay.analysis.statistics.factors import LAYOUT_DEVICES, LAYOUT_PARAMETERS, circumstances, layout_devices
+from assay.model import Run
+
+ABSENT = -1
+BASE_VALUES = ("duration_s", "started_unix_s")
+"""Quantities that every run has; a metric of the same name does not take their place."""
+ANOMALY = "anomaly"
+"""The column that tells what is odd about a run; made from the others, for questions that look at it."""
+NOT_ODD = "none"
+"""Level of runs without a flag; a run that was not examined has no level."""
+DESCRIPTIVE = ("status", "cold", "plan", "campaign_id", ANOMALY, LAYOUT_DEVICES)
+"""Columns that say something of a run but do not set its configuration apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One property of every run: ``levels[codes[row]]``, or nothing where the code is :data:`ABSENT`."""
+
+    codes: Codes
+    levels: tuple[str, ...]
+
+    def code(self, level: str) -> int:
+        """Return a level's code; :data:`ABSENT` when no run has it."""
+        return self.levels.index(level) if level in self.levels else ABSENT
+
+    def text(self, row: int) -> str | None:
+        """Return a row's level; None when it has none."""
+        code = int(self.codes[row])
+        return None if code == ABSENT else self.levels[code]
+
+
+@dataclass(frozen=True, slots=True)
+class RunTable:
+    """Rows are runs, oldest first. ``rows`` are their numbers in the repository's index, by which ids are looked up."""
+
+    rows: Ints
+    columns: Mapping[str, Column]
+    """:data:`DESCRIPTIVE` columns, and the factors: everything else."""
+    values: Mapping[str, Floats]
+    """``duration_s``, ``started_unix_s`` and the runs' metrics."""
+    source: str = ""
+    """The index that ``rows`` count in; empty for a table of runs in memory."""
+
+    def __len__(self) -> int:
+        """Return the number of runs."""
+        return len(self.rows)
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The columns that make a configuration: equal in all of them, two runs are repetitions of each other."""
+        return tuple(name for name in self.columns if name not in DESCRIPTIVE)
+
+    def taken(self, keep: Mask | Ints) -> RunTable:
+        """Return the table of the rows that a mask or an array of positions picks."""
+        at = np.flatnonzero(keep) if keep.dtype == np.bool_ else keep  # looked for once, instead of in every column
+        return RunTable(
+            self.rows[at],
+            {name: Column(column.codes[at], column.levels) for name, column in self.columns.items()},
+            {name: value[at] for name, value in self.values.items()},
+            self.source,
+        )
+
+
+def coded(texts: Sequence[str | None]) -> Column:
+    """Return a column of texts; None is absent. Levels are in the order of their first row."""
+    levels: dict[str, int] = {}
+    codes = [ABSENT if text is None else levels.setdefault(text, len(levels)) for text in texts]
+    return Column(np.asarray(codes, dtype=np.int32), tuple(levels))
+
+
+def described(run: Run) -> dict[str, str]:
+    """Return the texts of all columns of ``run`` by name, without what does not apply or follows from the layout."""
+    texts = circumstances(run, "") | {"status": str(run.status), "plan": run.plan, "campaign_id": run.campaign_id}
+    texts["cold"] = run.cache_state
+    texts[LAYOUT_DEVICES] = layout_devices(run) or ""
+    for name in ("data_bytes", "lab_scale"):
+        if getattr(run, name) is None:
+            del texts[name]
+    return {name: text for name, text in texts.items() if text and name not in LAYOUT_PARAMETERS}
+
+
+def started_unix_s(run: Run) -> float:
+    """Return when the run started, seconds since 1970; NaN when that is not known."""
+    return unix_s(run.started_at)
+
+
+def unix_s(started_at: str) -> float:
+    """Return the seconds since 1970 of a time in ISO 8601; NaN of what is none."""
+    try:
+        return datetime.fromisoformat(started_at).timestamp()
+    except ValueError:
+        return float("nan")
+
+
+def table_of(runs: Sequence[Run]) -> RunTable:
+    """Return ``runs`` as a table, in their order."""
+    texts = [described(run) for run in runs]
+    names = dict.fromkeys(name for row in texts for name in row)
+    metrics = dict.fromkeys(name for run in runs for name in run.metrics)
+    values = {name: [run.metrics.get(name, np.nan) for run in runs] for name in metrics if name not in BASE_VALUES}
+    values["duration_s"] = [run.duration_s for run in runs]
+    values["started_unix_s"] = [started_unix_s(run) for run in runs]
+    return RunTable(
+        np.arange(len(runs)),
+        {name: coded([row.get(name) for row in texts]) for name in names},
+        {name: np.asarray(column, dtype=np.float64) for name, column in values.items()},
+    )
+
+
+def stacked(tables: Sequence[RunTable]) -> RunTable:
+    """Return the rows of all ``tables``, one after the other, in one that stands for no index."""
+    if len(tables) == 1:
+        return tables[0]
+    columns = {}
+    for name in dict.fromkeys(name for table in tables for name in table.columns):
+        levels: dict[str, int] = {}
+        codes = []
+        for table in tables:
+            column = table.columns.get(name, Column(np.full(len(table), ABSENT, dtype=np.int32), ()))
+            new_codes = np.array(
+                [*(levels.setdefault(text, len(levels)) for text in column.levels), ABSENT], dtype=np.int32
+            )
+            codes.append(new_codes[column.codes])  # ABSENT is -1: the last
+        columns[name] = Column(np.concatenate(codes), tuple(levels))
+    names = dict.fromkeys(name for table in tables for name in table.values)
+    values = {
+        name: np.concatenate([table.values.get(name, np.full(len(table), np.nan)) for table in tables])
+        for name in names
+    }
+    return RunTable(np.arange(sum(map(len, tables))), columns, values)

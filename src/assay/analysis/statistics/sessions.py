@@ -1,0 +1,300 @@
+"""Separate what a session does to run times from what a level of a factor does to them.
+
+In: when runs started, their campaign, cluster, set and level, and the logarithms of their times. Out: a session unit of
+each run, how unevenly two sides are spread over these units, and how much sessions differ.
+
+A session is a stretch of time on one cluster: runs of one campaign without a pause of :data:`PAUSE_S`. Machines,
+networks and neighbours differ between sessions, so all runs of a session are faster or slower together, and more runs
+of a session do not average that out. Where a session goes back and forth between levels, as the blocks of a plan do,
+its effect cancels in their ratio. Where it runs all of one level and then all of the next, each stretch of one level is
+a unit. Runs whose start is not known have a unit for each side of their set.
+
+With ``w`` the share that a unit has of the baseline's runs less that of the candidate's, averaged over sets, the
+variance of a log ratio from sessions is ``sum(w**2)`` times the variance between sessions. The part of it that the
+scatter of runs or of sets shows already is subtracted (S. R. Searle, G. Casella and C. E. McCulloch, Variance
+Components, 1992).
+
+The variance between sessions is the mean square of session means around the mean of their configuration (one-way nested
+analysis of variance); with :data:`ROBUST_MIN` configurations or more, its median counterpart. With fewer than
+:data:`DEGREES_MIN` degrees of freedom :data:`DEFAULT_SPREAD` takes its place: in ALOJA's dump of 2014 the means of
+configurations in sessions that are four hours and more apart have a robust standard deviation of 9.5 % (250 degrees of
+freedom); it counts with four degrees of freedom, as clusters differ in it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.statistics.arrays import Floats, Ints, Mask
+
+PAUSE_S = 4 * 3600.0
+"""Minimum pause between two runs of a cluster that begins a new session, in seconds."""
+DEGREES_MIN = 4.0
+"""Minimum degrees of freedom of a variance between sessions that is learned from the runs."""
+ROBUST_MIN = 20
+"""Minimum number of configurations in several sessions for the robust estimate of the variance between sessions."""
+RETURNS_MIN = 1.5
+"""Minimum number of stretches per level, at which a session goes back and forth between its levels."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSpread:
+    """The variance of a session's effect on the logarithm of a time."""
+
+    variance: float
+    degrees: float
+    noise: float
+    """The part of ``variance`` that the scatter of the runs within sessions explains."""
+    sessions: int
+    """Number of sessions it was learned from; 0 for the default."""
+
+    @property
+    def learned(self) -> bool:
+        """Whether these runs show it; otherwise it is the default."""
+        return self.sessions > 0
+
+
+DEFAULT_SPREAD = SessionSpread(0.10**2, 4.0, 0.0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class SideSessions:
+    """How the runs of one side are spread over session units: entries of a set, a unit and its share of the runs."""
+
+    sets: Ints
+    units: Ints
+    shares: Floats
+    own: Floats
+    """Of each set, the share of the sessions' variance that the squared standard error of its mean contains already."""
+    unordered: Mask
+    """Sets that have a run whose start is not known."""
+    spread: SessionSpread
+
+
+@dataclass(frozen=True, slots=True)
+class Imbalance:
+    """How unevenly the two sides of each set are spread over session units: entries of a set, a unit and a weight."""
+
+    sets: Ints
+    """Places in the arrays of the pairs, from 0."""
+    units: Ints
+    weights: Floats
+    own: Floats
+    unordered: Mask
+    spread: SessionSpread
+
+    def picked(self, keep: Ints) -> "Imbalance":
+        """Return the imbalance of some of the sets, numbered anew."""
+        number = np.full(len(self.own), -1, dtype=np.int64)
+        number[keep] = np.arange(len(keep))
+        stays = number[self.sets] >= 0
+        return Imbalance(
+            number[self.sets[stays]],
+            self.units[stays],
+            self.weights[stays],
+            self.own[keep],
+            self.unordered[keep],
+            self.spread,
+        )
+
+    @property
+    def _of_mean(self) -> float:
+        """The sum of the squares of the mean weight of each unit."""
+        _, unit = np.unique(self.units, return_inverse=True)
+        weights = np.bincount(unit, weights=self.weights) / len(self.own)
+        return float((weights * weights).sum())
+
+    def beyond_runs(self) -> float:
+        """Return the multiple of the sessions' variance that an error from the scatter of runs lacks."""
+        m = len(self.own)
+        return max(0.0, self._of_mean - float(self.own.sum()) / m**2) if m else 0.0
+
+    def beyond_sets(self) -> float:
+        """Return the multiple of the sessions' variance that an error from the scatter of sets lacks."""
+        m = len(self.own)
+        if m < 2:
+            return self.beyond_runs()
+        of_mean = self._of_mean
+        shown = (float((self.weights * self.weights).sum()) - m * of_mean) / (m * (m - 1))
+        return max(0.0, of_mean - shown)
+
+
+def imbalance(b: SideSessions, c: SideSessions, sets: Ints) -> Imbalance:
+    """Return the imbalance of the sets ``sets`` that have both sides."""
+    place = np.full(len(b.own), -1, dtype=np.int64)
+    place[sets] = np.arange(len(sets))
+    of_set = place[np.concatenate((b.sets, c.sets))]
+    units, weights = np.concatenate((b.units, c.units)), np.concatenate((b.shares, -c.shares))
+    both = of_set >= 0
+    of_set, units, weights = of_set[both], units[both], weights[both]
+    return imbalance_of(of_set, units, weights, (b.own + c.own)[sets], (b.unordered | c.unordered)[sets], b.spread)
+
+
+def imbalance_of(
+    of_set: Ints, units: Ints, weights: Floats, own: Floats, unordered: Mask, spread: SessionSpread
+) -> Imbalance:
+    """Return the imbalance of weights, each of a set and a unit: weights of one unit in one set are added up."""
+    order = np.lexsort((units, of_set))
+    of_set, units, weights = of_set[order], units[order], weights[order]
+    first = np.ones(len(units), dtype=np.bool_)
+    first[1:] = (of_set[1:] != of_set[:-1]) | (units[1:] != units[:-1])
+    summed = np.bincount(np.cumsum(first) - 1, weights=weights, minlength=int(first.sum())).astype(np.float64)
+    uneven = np.abs(summed) > 1e-12
+    return Imbalance(of_set[first][uneven], units[first][uneven], summed[uneven], own, unordered, spread)
+
+
+def side_sessions(of_set: Ints, units: Ints, count: int, unordered: Mask, spread: SessionSpread) -> SideSessions:
+    """Return how the runs of a side are spread; ``of_set`` and ``units`` are of each run, ``count`` all sets."""
+    n = np.bincount(of_set, minlength=count)
+    order = np.lexsort((units, of_set))
+    ordered_set, ordered_unit = of_set[order], units[order]
+    first = np.ones(len(order), dtype=np.bool_)
+    first[1:] = (ordered_set[1:] != ordered_set[:-1]) | (ordered_unit[1:] != ordered_unit[:-1])
+    entry = np.cumsum(first) - 1
+    entries = ordered_set[first]
+    shares = np.bincount(entry, minlength=len(entries)) / np.maximum(n[entries], 1)
+    squares = np.bincount(entries, weights=shares * shares, minlength=count)
+    own = np.where(n > 1, (1 - squares) / np.maximum(n - 1, 1), 0.0)
+    not_known = np.bincount(of_set[unordered], minlength=count) > 0
+    return SideSessions(entries, ordered_unit[first], shares, own, not_known, spread)
+
+
+def session_numbers(started_unix_s: Floats, campaign: Ints, cluster: Ints) -> Ints:
+    """Return the session of each run, a number from 0; -1 where its start is not known."""
+    session = np.full(len(started_unix_s), -1, dtype=np.int64)
+    dated = np.flatnonzero(np.isfinite(started_unix_s))
+    order = dated[np.lexsort((started_unix_s[dated], campaign[dated], cluster[dated]))]
+    begins = np.ones(len(order), dtype=np.bool_)
+    begins[1:] = (
+        (np.diff(started_unix_s[order]) > PAUSE_S) | (np.diff(campaign[order]) != 0) | (np.diff(cluster[order]) != 0)
+    )
+    session[order] = np.cumsum(begins) - 1
+    return session
+
+
+def session_units(session: Ints, started_unix_s: Floats, level: Ints, of_set: Ints) -> Ints:
+    """Return the session unit of each run.
+
+    It is the session, where that goes back and forth between the levels of the run's set. Otherwise it is the stretch
+    of consecutive runs of one level; where the start is not known, the level within the set.
+    """
+    units = np.empty(len(session), dtype=np.int64)
+    known = np.flatnonzero(session >= 0)
+    order = known[np.lexsort((started_unix_s[known], session[known]))]
+    begins = _begins(session[order], level[order])
+    stretch = np.cumsum(begins) - 1
+    returns_in_session = _goes_back_and_forth(session[order], level[order], begins)
+    group = np.unique(of_set[known] * (session.max(initial=0) + 1) + session[known], return_inverse=True)[1]
+    group_of = np.full(len(session), -1, dtype=np.int64)
+    group_of[known] = group
+    within = known[np.lexsort((started_unix_s[known], group))]
+    begins_within = _begins(group_of[within], level[within])
+    returns = np.zeros(len(session), dtype=np.bool_)
+    returns[within] = _goes_back_and_forth(group_of[within], level[within], begins_within)
+    once = np.zeros(len(session), dtype=np.bool_)  # one run of each level: only the other sets can tell
+    stretches = np.bincount(group_of[within[begins_within]], minlength=int(group.max(initial=-1)) + 1)
+    runs = np.bincount(group, minlength=len(stretches))
+    once[known] = (runs == stretches)[group] & ~returns[known]
+    around = np.zeros(len(session), dtype=np.bool_)
+    around[order] = returns_in_session
+    whole = returns | (once & around)
+    units[order] = np.where(whole[order], session[order], session.max(initial=0) + 1 + stretch)
+    unknown = np.flatnonzero(session < 0)
+    levels = int(level.max(initial=0)) + 1
+    units[unknown] = -1 - (of_set[unknown] * levels + level[unknown])
+    return units
+
+
+def _begins(group: Ints, level: Ints) -> Mask:
+    """Return where a stretch of one level begins, in runs sorted by group and time."""
+    begins = np.ones(len(group), dtype=np.bool_)
+    begins[1:] = (group[1:] != group[:-1]) | (level[1:] != level[:-1])
+    return begins
+
+
+def _goes_back_and_forth(group: Ints, level: Ints, begins: Mask) -> Mask:
+    """Return of each run whether its group has :data:`RETURNS_MIN` stretches per level."""
+    count = int(group.max(initial=-1)) + 1
+    stretches = np.bincount(group[begins], minlength=count)
+    width = int(level.max(initial=0)) + 1
+    cells = np.unique(group * width + level) // width
+    levels = np.bincount(cells, minlength=count)
+    found: Mask = (stretches >= RETURNS_MIN * levels)[group] & (levels > 1)[group]
+    return found
+
+
+def learned_spread(logs: Floats, session: Ints, configuration: Ints) -> SessionSpread:
+    """Return how much sessions differ, from configurations that several sessions have; else the default.
+
+    Sessions are shared by configurations, so there are no more degrees of freedom than sessions that some configuration
+    connects, less one for each connected group of them.
+    """
+    known = np.flatnonzero(session >= 0)
+    if not len(known):
+        return DEFAULT_SPREAD
+    cell, cell_of = np.unique(np.stack((configuration[known], session[known])), axis=1, return_inverse=True)
+    cell_of = cell_of.reshape(-1)
+    n = np.bincount(cell_of)
+    mean = np.bincount(cell_of, weights=logs[known]) / n
+    of_configuration = np.unique(cell[0], return_inverse=True)[1]
+    cells = np.bincount(of_configuration)
+    several = np.flatnonzero((cells > 1)[of_configuration])
+    if not len(several):
+        return DEFAULT_SPREAD
+    sessions = np.unique(cell[1][several])
+    connected = _components(of_configuration[several], np.searchsorted(sessions, cell[1][several]), len(sessions))
+    centre = np.bincount(of_configuration, weights=mean) / cells
+    squares = np.bincount(of_configuration, weights=(mean - centre[of_configuration]) ** 2)[cells > 1]
+    nested = float((cells[cells > 1] - 1).sum())
+    square = nested * _variance_of(squares.astype(np.float64), (cells[cells > 1] - 1).astype(np.float64))
+    degrees = min(nested, float(len(sessions) - connected))
+    if degrees < DEGREES_MIN:
+        return DEFAULT_SPREAD
+    within = float(((logs[known] - mean[cell_of]) ** 2).sum())
+    within_degrees = float((n - 1).sum())
+    noise = within / within_degrees * float((1 / n[several]).mean()) if within_degrees >= DEGREES_MIN else 0.0
+    return SessionSpread(square / nested, degrees, min(noise, square / nested), len(sessions))
+
+
+def _variance_of(squares: Floats, degrees: Floats) -> float:
+    """Return the variance behind sums of squares with their degrees of freedom.
+
+    With :data:`ROBUST_MIN` sums or more, it is the median of each sum over the median of its chi-square distribution,
+    which a few broken sessions do not move. With fewer, it is the mean square of all.
+    """
+    if len(squares) < ROBUST_MIN:
+        return float(squares.sum() / degrees.sum())
+    from scipy.special import chdtri
+
+    return float(np.median(squares / chdtri(degrees, 0.5)))
+
+
+def _components(left: Ints, right: Ints, count: int) -> int:
+    """Return how many groups of the ``count`` nodes ``right`` the nodes ``left`` connect."""
+    root = np.arange(count)
+
+    def top(node: int) -> int:
+        while root[node] != node:
+            root[node] = root[root[node]]
+            node = int(root[node])
+        return node
+
+    order = np.argsort(left, kind="stable")
+    for before, after in zip(order[:-1].tolist(), order[1:].tolist(), strict=True):
+        if left[before] == left[after]:
+            root[top(int(right[before]))] = top(int(right[after]))
+    return len({top(node) for node in range(count)})
+
+
+def widened(error: float, degrees: float, multiple: float, spread: SessionSpread) -> tuple[float, float]:
+    """Return a standard error and its degrees of freedom with ``multiple`` times the sessions' variance added.
+
+    The scatter of runs that both contain counts once. Degrees of freedom: F. E. Satterthwaite (1946).
+    """
+    if multiple <= 0 or not np.isfinite(error):
+        return error, degrees
+    between, noise = multiple * spread.variance, multiple * spread.noise
+    own = error * error
+    total = max(own + between - noise, own, between)
+    parts = between**2 / spread.degrees + (own**2 / degrees if own > 0 and degrees > 0 else 0.0)
+    return float(np.sqrt(total)), float(total**2 / parts)

@@ -1,0 +1,1 @@
+"""Estimate times that were not measured: simulator, profiles, prediction, tuning, recommendation."""

@@ -1,0 +1,88 @@
+"""Choose the runs that reduce the uncertainty of an answer most.
+
+In: each tree's estimate for each candidate (the spread of the trees is the uncertainty), and the question as weights of
+candidates. Out: candidates, the most informative first, and the uncertainty that remains after each. A chosen run
+counts as measured, with the variance of repetitions. The uncertainty of the other candidates is updated by their
+covariance over trees, as in a Gaussian process (D. Cohn, Neural Networks 9 (1996); the update is that of a square-root
+ensemble filter, J. S. Whitaker and T. M. Hamill, Mon. Weather Rev. 130 (2002)).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.statistics import Floats, Ints
+from assay.estimation.prediction.features import Features
+from assay.estimation.prediction.forest import grown
+
+SCATTER = 0.05
+"""Standard deviation that is assumed for repetitions' log times."""
+TREES = 96
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Candidates in the order in which to run them."""
+
+    order: tuple[int, ...]
+    doubt: tuple[float, ...]
+    """Standard deviation of the question's log time, before the first run and after each."""
+
+
+def most_informative(
+    by_tree: Floats,
+    question: Floats | None,
+    *,
+    runs: int | None = None,
+    expected_s: Floats | None = None,
+    budget_s: float | None = None,
+) -> Chosen:
+    """Return the most informative candidates, at most ``runs`` of them or as many as fit into ``budget_s``.
+
+    ``by_tree``: candidates × trees. ``question``: rows of weights, each for a weighted sum over candidates; None: the
+    time of every candidate. With a budget of time, the gain per second decides.
+    """
+    deviation = by_tree - by_tree.mean(axis=1, keepdims=True)
+    count = deviation.shape[1] - 1
+    free = np.ones(len(deviation), dtype=np.bool_)
+    asked = deviation if question is None else question @ deviation
+    order: list[int] = []
+    doubt = [_doubt(asked, count)]
+    left_s = np.inf if budget_s is None else budget_s
+    while free.any() and (runs is None or len(order) < runs):
+        fits = free if expected_s is None else free & (expected_s <= left_s)
+        if not fits.any():
+            break
+        gain = ((deviation @ (asked.T @ asked)) * deviation).sum(axis=1) / (
+            (deviation * deviation).sum(axis=1) + count * SCATTER**2
+        )
+        if budget_s is not None and expected_s is not None:
+            gain = gain / expected_s
+        best = int(np.argmax(np.where(fits, gain, -1.0)))
+        of_best = deviation[best].copy()
+        variance = float(of_best @ of_best) / count
+        shrink = 1.0 / (1.0 + np.sqrt(SCATTER**2 / (variance + SCATTER**2)))
+        gain_of = (deviation @ of_best) / count / (variance + SCATTER**2)
+        deviation = deviation - shrink * np.outer(gain_of, of_best)
+        asked = deviation if question is None else question @ deviation
+        free[best] = False
+        left_s -= 0.0 if expected_s is None else float(expected_s[best])
+        order.append(best)
+        doubt.append(_doubt(asked, count))
+    return Chosen(tuple(order), tuple(doubt))
+
+
+def _doubt(asked: Floats, count: int) -> float:
+    return float(np.sqrt((asked * asked).sum() / count / len(asked)))
+
+
+def contrast(codes: Ints, levels: list[int]) -> Floats:
+    """Return the weights that compare levels: the mean of each level minus the mean of all levels."""
+    means = np.stack([(codes == level) / max(1, np.count_nonzero(codes == level)) for level in levels])
+    weights: Floats = means - means.mean(axis=0)
+    return weights
+
+
+def estimates_by_tree(measured: Features, logs: Floats, candidates: Features, seed: int) -> Floats:
+    """Return each tree's estimate for each candidate, from trees grown on few measured configurations."""
+    return grown(measured, logs, None, trees=TREES, seed=seed).each(candidates)

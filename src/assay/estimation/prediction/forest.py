@@ -1,0 +1,218 @@
+"""Extremely randomised trees and boosted trees as flat arrays: grown by scikit-learn, evaluated without it.
+
+In: features (a row a configuration) and logarithms of times. Out: :class:`Forest` and :class:`Boosting`, plain arrays
+that are written and read as they are, so that a model file never executes anything, and a prediction needs no import of
+scikit-learn. P. Geurts, D. Ernst, L. Wehenkel, Machine Learning 63 (2006); J. H. Friedman, Ann. Stat. 29 (2001).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.analysis.statistics import Codes, Floats
+
+Features = NDArray[np.float32]
+FEATURE_SHARE = 0.5
+"""Of the features, how many are tried at each split."""
+COARSE_LEAF = 5
+BOOSTED_TREES = 120
+BOOSTED_LEAVES = 31
+BOOSTED_LEAF_MIN = 3
+"""Smallest number of configurations in a leaf of a boosted tree."""
+LEARNING_RATE = 0.15
+BOOSTED_ROWS_MAX = 8_000
+"""Boosted trees are grown from a random sample of at most this many configurations."""
+DEPTH_MAX = 400
+_AT_ONCE = 4_000_000
+"""Rows × trees that are walked together: bounds the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """Trees one after another. A node's left child is the next node; a leaf's ``right`` is itself."""
+
+    roots: Codes
+    right: Codes
+    feature: NDArray[np.int16]
+    number: NDArray[np.float32]
+    """The threshold of a split; the value of a leaf."""
+
+    @property
+    def trees(self) -> int:
+        """How many there are."""
+        return len(self.roots)
+
+    def each(self, features: Features) -> Floats:
+        """Return what each tree says of each row: rows × trees."""
+        step = max(1, _AT_ONCE // max(1, self.trees))
+        parts = [self._walk(features[start : start + step]) for start in range(0, len(features), step)]
+        return np.concatenate(parts) if parts else np.zeros((0, self.trees))
+
+    def _walk(self, features: Features) -> Floats:
+        node = np.broadcast_to(self.roots, (len(features), self.trees)).astype(np.int64).ravel()
+        row = np.repeat(np.arange(len(features)), self.trees)
+        going = np.arange(len(node))
+        for _ in range(DEPTH_MAX):
+            at = node[going]
+            inner = self.right[at] != at
+            going, at = going[inner], at[inner]
+            if not len(going):
+                break
+            left = features[row[going], self.feature[at]] <= self.number[at]
+            node[going] = np.where(left, at + 1, self.right[at])
+        return self.number[node].astype(np.float64).reshape(len(features), self.trees)
+
+    def fault(self, width: int) -> str | None:
+        """Return what can't be right about the arrays for rows of ``width`` features; None when they can be walked."""
+        size = len(self.right)
+        if not (len(self.feature) == len(self.number) == size) or not len(self.roots) or not size:
+            return "its arrays have different lengths"
+        here = np.arange(size)
+        if ((self.right < here) | (self.right >= size)).any() or ((self.roots < 0) | (self.roots >= size)).any():
+            return "a branch leads out of its tree"
+        inner = self.right > here
+        if (inner & (here == size - 1)).any() or ((self.feature < 0) | (self.feature >= width))[inner].any():
+            return "a split asks for a feature that there is not"
+        return None if np.isfinite(self.number).all() else "a number in it is none"
+
+
+@dataclass(frozen=True, slots=True)
+class Boosting:
+    """Boosted trees, grown several times from different rows; each set of trees adds up to an estimate."""
+
+    forest: Forest
+    """The trees of all sets, one set after another, equally many in each."""
+    starts: Floats
+    """By set, the constant that its trees add to."""
+
+    def each(self, features: Features) -> Floats:
+        """Return the estimate of each set for each row: rows × sets."""
+        step = max(1, _AT_ONCE // self.forest.trees)
+        parts = [self._sums(features[start : start + step]) for start in range(0, len(features), step)]
+        return np.concatenate(parts) if parts else np.zeros((0, len(self.starts)))
+
+    def _sums(self, features: Features) -> Floats:
+        by_tree = self.forest.each(features).reshape(len(features), len(self.starts), -1)
+        sums: Floats = by_tree.sum(axis=2) + self.starts
+        return sums
+
+
+def grown(features: Features, logs: Floats, weights: Floats | None, *, trees: int, seed: int, leaf: int = 1) -> Forest:
+    """Return a forest that estimates ``logs`` from ``features``; rows count by their weights.
+
+    ``leaf``: smallest number of rows in a leaf. With :data:`COARSE_LEAF` or more, every feature is tried at each split.
+    """
+    from sklearn.ensemble import ExtraTreesRegressor  # imported here: it takes a second, and asking does not need it
+
+    learned = ExtraTreesRegressor(
+        trees,
+        max_features=1.0 if leaf >= COARSE_LEAF else FEATURE_SHARE,
+        min_samples_leaf=leaf if len(logs) <= 10_000 else max(leaf, 3),
+        max_depth=DEPTH_MAX - 1,
+        random_state=seed,
+        n_jobs=None if len(logs) > 500 else 1,  # None: as many as the caller of joblib says
+    ).fit(features, logs, sample_weight=weights)
+    return _flat([tree.tree_ for tree in learned.estimators_], 0.0, 1.0)
+
+
+def boosted(features: Features, logs: Floats, *, trees: int, seed: int) -> Forest:
+    """Return the same of shallow trees that were each grown on what those before it missed (J. H. Friedman, Ann. Stat.
+    29 (2001)): their mean says ``logs``, how they disagree says nothing.
+    """
+    from sklearn.ensemble import GradientBoostingRegressor
+
+    learned = GradientBoostingRegressor(
+        n_estimators=trees, max_depth=3, subsample=0.5, max_features=0.3, random_state=seed
+    ).fit(features, logs)
+    grown_ones = [tree.tree_ for tree in learned.estimators_[:, 0]]
+    return _flat(grown_ones, float(logs.mean()), learned.learning_rate * len(grown_ones))
+
+
+def robustly_boosted(features: Features, logs: Floats, seed: int) -> Boosting:
+    """Return boosted trees that minimise the absolute error of ``logs``, which runs gone wrong hardly move."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+    from threadpoolctl import threadpool_limits
+
+    rows = np.sort(np.random.default_rng(seed).permutation(len(logs))[:BOOSTED_ROWS_MAX])
+    learner = HistGradientBoostingRegressor(
+        loss="absolute_error",
+        learning_rate=LEARNING_RATE,
+        max_iter=BOOSTED_TREES,
+        max_leaf_nodes=BOOSTED_LEAVES,
+        min_samples_leaf=BOOSTED_LEAF_MIN,
+        max_features=FEATURE_SHARE,
+        early_stopping=False,
+        random_state=seed,
+    )
+    with threadpool_limits(1):  # more threads wait for each other longer than they compute, as the tables are small
+        learned = learner.fit(features[rows], logs[rows])
+    # scikit-learn has no public access to the nodes of these trees
+    trees = [_histogram_tree(step[0].nodes) for step in learned._predictors]  # noqa: SLF001
+    start = float(learned._baseline_prediction.item())  # noqa: SLF001
+    return Boosting(joined(trees), np.array([start]))
+
+
+def _histogram_tree(nodes: NDArray[Any]) -> Forest:
+    """Return a tree of scikit-learn's histogram boosting, reordered: a left child follows its parent."""
+    order, right_of, waiting = list[int](), dict[int, int](), [(0, -1)]
+    while waiting:
+        node, parent = waiting.pop()
+        if parent >= 0:
+            right_of[parent] = len(order)
+        place = len(order)
+        order.append(node)
+        if not nodes["is_leaf"][node]:
+            waiting += [(int(nodes["right"][node]), place), (int(nodes["left"][node]), -1)]
+    kept = nodes[order]
+    leaf = kept["is_leaf"].astype(np.bool_)
+    right = np.array([right_of.get(place, place) for place in range(len(order))], dtype=np.int32)
+    number = np.where(leaf, kept["value"], _rounded_down(kept["num_threshold"])).astype(np.float32)
+    feature = np.where(leaf, 0, kept["feature_idx"]).astype(np.int16)
+    return Forest(np.zeros(1, dtype=np.int32), right, feature, number)
+
+
+def _rounded_down(thresholds: Floats) -> Floats:
+    """Return thresholds as numbers of single precision that split single-precision features at the same place."""
+    single = thresholds.astype(np.float32)
+    down: Floats = np.where(single > thresholds, np.nextafter(single, np.float32(-np.inf)), single).astype(np.float64)
+    return down
+
+
+def _flat(trees: Sequence[Any], constant: float, factor: float) -> Forest:
+    """Return scikit-learn's trees as arrays; a leaf's value is ``constant`` and ``factor`` times its own."""
+    starts = np.cumsum([0, *(parts.node_count for parts in trees)])
+    right, feature, number = [], [], []
+    for parts, start in zip(trees, starts[:-1], strict=True):
+        leaf = parts.children_left < 0
+        here = np.arange(parts.node_count)
+        right.append(np.where(leaf, here, parts.children_right) + start)
+        feature.append(np.where(leaf, 0, parts.feature))
+        number.append(np.where(leaf, constant + factor * parts.value[:, 0, 0], _rounded_down(parts.threshold)))
+    return Forest(
+        starts[:-1].astype(np.int32),
+        np.concatenate(right).astype(np.int32),
+        np.concatenate(feature).astype(np.int16),
+        np.concatenate(number).astype(np.float32),
+    )
+
+
+def joined(forests: Sequence[Forest]) -> Forest:
+    """Return one forest of all the trees."""
+    starts = np.cumsum([0, *(len(forest.right) for forest in forests)])[:-1]
+    return Forest(
+        np.concatenate([forest.roots + start for forest, start in zip(forests, starts, strict=True)]).astype(np.int32),
+        np.concatenate([forest.right + start for forest, start in zip(forests, starts, strict=True)]).astype(np.int32),
+        np.concatenate([forest.feature for forest in forests]),
+        np.concatenate([forest.number for forest in forests]),
+    )
+
+
+def joined_boosting(sets: Sequence[Boosting]) -> Boosting:
+    """Return all sets as one value."""
+    return Boosting(joined([boosting.forest for boosting in sets]), np.concatenate([b.starts for b in sets]))
+
+
+ARRAYS = tuple(field.name for field in fields(Forest))

@@ -1,0 +1,300 @@
+"""Learn from a table of runs: expected times of configurations, their uncertainty, and what was never measured.
+
+In: runs as a table. Out: a :class:`Model`, frozen arrays. The model learns the logarithm of the median time of each
+configuration with stacked trees (:mod:`assay.estimation.prediction.stack`), in eight folds by configuration:
+repetitions of one configuration are always in the same fold, and every error behind an interval is of a configuration
+that its trees had not seen (cross-conformal prediction and CV+: R. F. Barber et al., Ann. Stat. 49 (2021)). For a
+cluster or a layout that was never measured, other trees answer. They do not know these names, but hardware and devices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.analysis.statistics import Floats, Groups, Ints, Mask, RunTable, first_rows, groups_by, median_by, usable
+from assay.estimation.prediction.calibration import conformal_quantile, left_out_quantile, quantile_by_level
+from assay.estimation.prediction.features import KINDS, Encoding, Features, learned_encoding, told_apart_by
+from assay.estimation.prediction.forest import COARSE_LEAF, Forest, boosted, grown
+from assay.estimation.prediction.stack import TREES, Stack, stacked
+from assay.foundation.errors import SpecificationError
+
+SEED = 20_141_105
+RUNS_MIN = 20
+CONFIGURATIONS_MIN = 8
+LEFT_OUT_MAX = {"cluster": 40, "layout": 10}
+"""Maximum number of levels that are left out in turn to estimate the error for a new one."""
+LEFT_OUT_PAIRS_MAX = 10
+TRIED_MAX = 10
+"""Maximum number of left-out levels that a learner is chosen by."""
+CHOICE_MIN = 5
+"""Minimum number of left-out levels to choose a learner by; the first one is taken below."""
+HARDWARE_MIN = 5
+"""With at most this many clusters, hardware features only name them: they are left out."""
+LEFT_OUT_TREES = 8
+LEFT_OUT_ROWS_MAX = 2_000
+NAMELESS_ROWS_MAX = 10_000
+"""The trees that know no names are grown from at most so many configurations."""
+NEW_PAIRS = (("cluster", "layout"), ("workload", "cluster"), ("workload", "layout"))
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """What answers for a level, or a pair of levels, that nobody measured."""
+
+    quantile: float
+    """Of absolute errors of logarithms; NaN when too few were measured to tell."""
+    levels: int
+    """So many were left out in turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learner:
+    """A way to learn times of a new cluster or layout."""
+
+    lined: bool
+    """Whether a ridge regression comes first, and trees learn what it misses."""
+    boosted: bool = False
+    leaf: int = 1
+    """Smallest leaf of extremely randomised trees."""
+
+
+CLUSTER_LEARNERS = (Learner(lined=True), Learner(lined=False), Learner(lined=True, boosted=True), Learner(False, True))
+"""The first one is the most accurate on clusters made from a formula (``benchmarks/prediction_worlds.py``)."""
+LAYOUT_LEARNERS = (Learner(lined=False, leaf=COARSE_LEAF),)
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """Estimates times of a new cluster or layout: trees that do not know the names, added to a line or to zero."""
+
+    forest: Forest
+    columns: Ints
+    """The features that they know."""
+    line: Floats
+    """Coefficients by feature, the constant last; zeros where trees alone were more accurate for left-out levels."""
+
+    def logs(self, features: Features) -> Floats:
+        """Return the expected logarithms of times."""
+        known = features[:, self.columns]
+        found: Floats = self.forest.each(known).mean(axis=1) + known @ self.line[:-1] + self.line[-1]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Everything that a prediction needs beside the table itself."""
+
+    encoding: Encoding
+    stack: Stack
+    quantile: float
+    """Of absolute errors of logarithms, divided by the usual errors that the stack expects."""
+    own: Mapping[str, Floats]
+    """Kind (workload, cluster, layout) to the quantile of each of its levels, in the encoding's order, and of none."""
+    pairs: Mapping[str, Mask]
+    """``cluster × layout`` and the like: which pairs were measured."""
+    unseen: Mapping[str, Unseen]
+    """By kind or pair."""
+    transfers: Mapping[str, Transfer]
+    configurations: Floats
+    """Their expected log times, from trees that had not seen them; in the order of :func:`configurations_of`."""
+    medians: Floats
+    """Their measured ones."""
+    runs: int
+    seed: int = SEED
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """The valid runs of a table as a learner sees them: a row a configuration."""
+
+    table: RunTable
+    groups: Groups
+    first: Ints
+    logs: Floats
+    """The median of each configuration's log times."""
+
+    @classmethod
+    def of(cls, table: RunTable) -> Learning:
+        """Return the usable runs of a table. SpecificationError when there is too little to learn from."""
+        taken = table.taken(usable(table))
+        if len(taken) < RUNS_MIN:
+            raise SpecificationError(
+                f"{len(taken)} valid runs are too few to learn from",
+                hint=f"at least {RUNS_MIN} are needed; measure more, or ask with fewer conditions",
+            )
+        groups = groups_by(taken, told_apart_by(taken))
+        if groups.count < CONFIGURATIONS_MIN:
+            raise SpecificationError(
+                f"{len(taken)} valid runs are of {groups.count} configurations only, too few to learn from",
+                hint=f"at least {CONFIGURATIONS_MIN} are needed: repetitions tell scatter, not another's time",
+            )
+        logs = np.log(taken.values["duration_s"])
+        if float(np.ptp(logs)) == 0.0:
+            raise SpecificationError(
+                f"all {len(taken)} valid runs took {taken.values['duration_s'][0]:g} s to the digit",
+                hint="times that never differ tell nothing; was a column taken for the duration that is none?",
+            )
+        return cls(taken, groups, first_rows(groups), median_by(logs, groups))
+
+    def configurations(self) -> RunTable:
+        """Return the table of one run of each configuration."""
+        return self.table.taken(self.first)
+
+
+def learn(table: RunTable, seed: int = SEED) -> Model:
+    """Return the model of a table's valid runs. SpecificationError when there is too little to learn from."""
+    learning = Learning.of(table)
+    configurations = learning.configurations()
+    encoding = learned_encoding(configurations)
+    features = encoding.of(configurations)
+    codes = {kind: codes_of(configurations, encoding, kind) for kind in KINDS if encoding.factor(kind)}
+    stack, out_of_fold = stacked(features, learning.logs, seed)
+    of_row = learning.groups.of_row
+    errors = np.abs(np.log(learning.table.values["duration_s"]) - out_of_fold.logs[of_row])
+    scores = errors / out_of_fold.usual_error[of_row]
+    sizes = {kind: len(factor.levels) + 1 for kind in codes if (factor := encoding.factor(kind))}
+    own = {kind: quantile_by_level(scores, code[of_row], sizes[kind]) for kind, code in codes.items()}
+    pairs = {
+        pair_named(a, b): _measured(codes[a], codes[b], (sizes[a], sizes[b]))
+        for a, b in NEW_PAIRS
+        if a in codes and b in codes
+    }
+    names = np.array(encoding.names)
+    scenes = _Scenes(features, learning.logs, names, encoding.of_cluster(), codes, seed)
+    transfers, unseen = scenes.transfers(), scenes.pairs()
+    return Model(
+        encoding=encoding,
+        stack=stack,
+        quantile=conformal_quantile(scores),
+        own=own,
+        pairs=pairs,
+        unseen={**unseen, **{kind: found for kind, (_, found) in transfers.items()}},
+        transfers={kind: transfer for kind, (transfer, _) in transfers.items()},
+        configurations=out_of_fold.logs,
+        medians=learning.logs,
+        runs=len(learning.table),
+        seed=seed,
+    )
+
+
+def pair_named(a: str, b: str) -> str:
+    """Return what a pair of kinds is called."""
+    return f"{a} × {b}"
+
+
+def codes_of(table: RunTable, encoding: Encoding, kind: str) -> Ints:
+    """Return each row's level as the encoding numbers them; the number after the last where a row has none."""
+    factor, column = encoding.factor(kind), table.columns[kind]
+    assert factor is not None
+    number = {level: at for at, level in enumerate(factor.levels)}
+    return np.array([*(number.get(level, len(number)) for level in column.levels), len(number)])[column.codes]
+
+
+def _measured(a: Ints, b: Ints, shape: tuple[int, int]) -> Mask:
+    found = np.zeros(shape, dtype=np.bool_)
+    found[a, b] = True
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Scenes:
+    """Levels and pairs of levels left out in turn, to see how far off a new one would be."""
+
+    features: Features
+    logs: Floats
+    names: NDArray[np.str_]
+    of_cluster: Mask
+    """Which features are properties of clusters."""
+    codes: Mapping[str, Ints]
+    seed: int
+
+    def transfers(self) -> dict[str, tuple[Transfer, Unseen]]:
+        """Return what answers for a new cluster, and for a new layout."""
+        return {kind: self._transfer(kind, code) for kind, code in self.codes.items() if kind != "workload"}
+
+    def _transfer(self, kind: str, codes: Ints) -> tuple[Transfer, Unseen]:
+        columns = np.flatnonzero(self._transferable(kind, codes))
+        learners = CLUSTER_LEARNERS if kind == "cluster" else LAYOUT_LEARNERS
+        levels = _most_frequent(codes, LEFT_OUT_MAX[kind])
+        learner = learners[0]
+        if len(levels) >= CHOICE_MIN and len(learners) > 1:
+            tried = levels[:TRIED_MAX]
+            errors = {each: self._errors(each, codes, tried, columns) for each in learners}
+            learner = min(learners, key=lambda each: float(np.mean([level.mean() for level in errors[each]])))
+        left_out = self._errors(learner, codes, levels, columns)
+        random = np.random.default_rng(self.seed)
+        rows = np.sort(random.permutation(len(self.logs))[:NAMELESS_ROWS_MAX])
+        transfer = self._fitted(learner, rows, columns, trees=TREES)
+        return transfer, Unseen(left_out_quantile(left_out), len(left_out))
+
+    def _transferable(self, kind: str, codes: Ints) -> Mask:
+        """Return the features that a new level of the kind shares with the levels that were learned from."""
+        shared: Mask = self.names != kind
+        if kind == "cluster" and len(np.unique(codes)) <= HARDWARE_MIN:
+            shared &= ~self.of_cluster
+        return shared
+
+    def _errors(self, learner: Learner, codes: Ints, levels: Sequence[int], columns: Ints) -> list[Floats]:
+        """Return, by level, the absolute errors of its rows when the level is left out."""
+        errors = []
+        for level in levels:
+            kept, left = self._sides(codes == level)
+            transfer = self._fitted(learner, kept, columns, trees=LEFT_OUT_TREES)
+            errors.append(np.abs(self.logs[left] - transfer.logs(self.features[left])))
+        return errors
+
+    def pairs(self) -> dict[str, Unseen]:
+        """Return the same for pairs of levels that were each measured, but never together."""
+        found = {}
+        for a, b in NEW_PAIRS:
+            if a not in self.codes or b not in self.codes:
+                continue
+            both = self.codes[a] * (int(self.codes[b].max()) + 1) + self.codes[b]
+            errors = []
+            for pair in _most_frequent(both, LEFT_OUT_PAIRS_MAX):
+                here = both == pair
+                alone = any((code[here][0] == code[~here]).sum() == 0 for code in (self.codes[a], self.codes[b]))
+                if alone:
+                    continue  # without it the level itself would be new
+                kept, left = self._sides(here)
+                forest = grown(self.features[kept], self.logs[kept], None, trees=LEFT_OUT_TREES, seed=self.seed)
+                errors.append(np.abs(self.logs[left] - forest.each(self.features[left]).mean(axis=1)))
+            found[pair_named(a, b)] = Unseen(left_out_quantile(errors), len(errors))
+        return found
+
+    def _sides(self, here: Mask) -> tuple[Ints, Ints]:
+        random = np.random.default_rng(self.seed)
+        kept, left = np.flatnonzero(~here), np.flatnonzero(here)
+        if len(kept) > LEFT_OUT_ROWS_MAX:
+            kept = random.choice(kept, LEFT_OUT_ROWS_MAX, replace=False)
+        return kept, left[:: max(1, len(left) // LEFT_OUT_ROWS_MAX)]
+
+    def _fitted(self, learner: Learner, rows: Ints, columns: Ints, *, trees: int) -> Transfer:
+        known, logs = self.features[rows][:, columns], self.logs[rows]
+        line = _line(known, logs) if learner.lined else np.zeros(len(columns) + 1)
+        rest = logs - (known @ line[:-1] + line[-1])
+        if learner.boosted:
+            return Transfer(boosted(known, rest, trees=6 * trees, seed=self.seed), columns, line)
+        return Transfer(grown(known, rest, None, trees=trees, seed=self.seed, leaf=learner.leaf), columns, line)
+
+
+def _most_frequent(codes: Ints, most: int) -> list[int]:
+    """Return the most frequent levels of which leaving one out leaves something to learn from."""
+    counts = np.bincount(codes)
+    order = np.argsort(-counts, kind="stable")[:most]
+    return [int(code) for code in order if 0 < counts[code] <= len(codes) - CONFIGURATIONS_MIN]
+
+
+def _line(features: Features, logs: Floats) -> Floats:
+    """Return a ridge regression's coefficients, the constant last: a line beyond which trees can't see."""
+    wide = features.astype(np.float64)
+    middle, scale = wide.mean(axis=0), wide.std(axis=0)
+    apart = np.divide(wide - middle, scale, out=np.zeros_like(wide), where=scale > 1e-9)
+    gram = apart.T @ apart + 0.01 * len(logs) * np.eye(wide.shape[1])
+    found = np.linalg.solve(gram, apart.T @ (logs - logs.mean()))
+    slope = np.divide(found, scale, out=np.zeros_like(found), where=scale > 1e-9)
+    return np.append(slope, logs.mean() - middle @ slope)

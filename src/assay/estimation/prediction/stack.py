@@ -1,0 +1,145 @@
+"""Estimate times with two kinds of trees, stacked, and the usual error of the estimate for each configuration.
+
+In: features (a row a configuration) and logarithms of times. Out: a :class:`Stack`, and from :func:`stacked` also the
+estimates of each row by trees that had not seen it. An estimate is the weighted mean of the median of extremely
+randomised trees and the median of boosted trees, of which each fold has one set (stacked generalisation: D. H. Wolpert,
+Neural Networks 5 (1992)). The weight minimises the mean absolute error of the out-of-fold estimates.
+
+The usual error is learned too, out of fold again, from the features, the trees' spread and the disagreement of the two
+kinds of trees. Errors divided by it are the scores of locally weighted conformal prediction (J. Lei et al., J. Am.
+Stat. Assoc. 113 (2018)): intervals are narrow where the model is accurate, and wide where it is not.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from assay.analysis.statistics import Floats, Ints
+from assay.estimation.prediction.forest import (
+    COARSE_LEAF,
+    Boosting,
+    Features,
+    Forest,
+    grown,
+    joined,
+    joined_boosting,
+    robustly_boosted,
+)
+
+FOLDS: Final = 8
+TREES: Final = 24
+"""Extremely randomised trees in each fold."""
+SCALE_LEAF: Final = 2 * COARSE_LEAF
+SPREAD_MIN: Final = 0.02
+"""Trees that agree more closely than this are not more certain: times of one configuration vary by as much."""
+ERROR_MIN: Final = 0.01
+"""Added to each absolute error before the usual error is learned, so that its logarithm is finite."""
+SCALE_ROWS_MAX: Final = 10_000
+"""The usual error is learned from a random sample of at most this many configurations in each fold."""
+SHARES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Weights of the boosted trees that are tried."""
+SCALE_FEATURES: Final = 2
+"""Features that only the usual error is learned from: the spread and the disagreement of the trees."""
+
+
+def spread_of(by_tree: Floats) -> Floats:
+    """Return the standard deviation of the trees' estimates by row; never below :data:`SPREAD_MIN`."""
+    spread: Floats = np.sqrt(by_tree.var(axis=1) + SPREAD_MIN**2)
+    return spread
+
+
+@dataclass(frozen=True, slots=True)
+class Folds:
+    """A forest in which each tree has not seen one part of the rows, and the estimates of that part."""
+
+    forest: Forest
+    expected: Floats
+    """The mean of the trees that have not seen the row."""
+    median: Floats
+    """Their median, which configurations gone wrong hardly move."""
+    spread: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """By row."""
+
+    logs: Floats
+    """Expected logarithms of times."""
+    usual_error: Floats
+    """Expected absolute errors of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """The trees of all folds."""
+
+    forest: Forest
+    boosting: Boosting
+    share: float
+    """Weight of the boosted trees."""
+    scale: Forest
+    """Estimates the logarithm of the absolute error."""
+
+    def estimates(self, features: Features) -> Estimates:
+        """Return the estimates of all trees."""
+        by_tree, by_set = self.forest.each(features), np.median(self.boosting.each(features), axis=1)
+        trees = np.median(by_tree, axis=1)
+        scale = self.scale.each(_with_disagreement(features, spread_of(by_tree), by_set - trees))
+        return Estimates((1 - self.share) * trees + self.share * by_set, np.exp(scale.mean(axis=1)))
+
+
+def fold_of(count: int, seed: int) -> Ints:
+    """Return the fold of each row, at random."""
+    order = np.random.default_rng(seed).permutation(count)
+    return np.argsort(order) % min(FOLDS, count)
+
+
+def out_of_fold(features: Features, logs: Floats, seed: int) -> Folds:
+    """Return the forest of all folds, and the estimates of each row by the trees that have not seen it."""
+    fold = fold_of(len(features), seed)
+    trees = max(8, min(TREES, TREES * 8_000 // len(features)))
+    expected, median, spread = np.empty((3, len(features)))
+    forests = []
+    for number in range(fold.max() + 1):
+        kept, left = fold != number, fold == number
+        forest = grown(features[kept], logs[kept], None, trees=trees, seed=seed + number)
+        by_tree = forest.each(features[left])
+        expected[left], median[left], spread[left] = (
+            by_tree.mean(axis=1),
+            np.median(by_tree, axis=1),
+            spread_of(by_tree),
+        )
+        forests.append(forest)
+    return Folds(joined(forests), expected, median, spread)
+
+
+def stacked(features: Features, logs: Floats, seed: int) -> tuple[Stack, Estimates]:
+    """Return the stack of all folds, and the estimates of each row by the trees that have not seen it."""
+    trees = out_of_fold(features, logs, seed)
+    fold = fold_of(len(features), seed)
+    boosted = np.empty(len(features))
+    sets = []
+    for number in range(fold.max() + 1):
+        kept, left = fold != number, fold == number
+        sets.append(robustly_boosted(features[kept], logs[kept], seed + number))
+        boosted[left] = sets[-1].each(features[left])[:, 0]
+    blends = {share: (1 - share) * trees.median + share * boosted for share in SHARES}
+    share = min(SHARES, key=lambda share: float(np.abs(logs - blends[share]).mean()))
+    expected = blends[share]
+    known = _with_disagreement(features, trees.spread, boosted - trees.median)
+    log_errors = np.log(np.abs(logs - expected) + ERROR_MIN)
+    usual_error = np.empty(len(features))
+    scales = []
+    for number in range(fold.max() + 1):
+        left, random = fold == number, np.random.default_rng(seed + number)
+        kept = np.sort(random.permutation(np.flatnonzero(~left))[:SCALE_ROWS_MAX])
+        scales.append(grown(known[kept], log_errors[kept], None, trees=TREES, seed=seed + number, leaf=SCALE_LEAF))
+        usual_error[left] = np.exp(scales[-1].each(known[left]).mean(axis=1))
+    return Stack(trees.forest, joined_boosting(sets), share, joined(scales)), Estimates(expected, usual_error)
+
+
+def _with_disagreement(features: Features, spread: Floats, disagreement: Floats) -> Features:
+    added = np.column_stack([np.log(spread), np.abs(disagreement)])
+    return np.concatenate([features, added.astype(np.float32)], axis=1)

@@ -1,0 +1,1 @@
+"""Learn workload profiles from measured runs."""

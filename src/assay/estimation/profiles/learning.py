@@ -1,0 +1,474 @@
+"""Learn profiles from measured runs: data flow and CPU per byte of each workload, fixed costs of the engine.
+
+In: measured runs with their attempts and traces, where there are any. Out: a
+:class:`~assay.model.plans.workload_profile. CostProfile` whose values have intervals. It depends on these runs alone.
+
+*Fixed costs* come from the jobs' times. *CPU* has two parts. The first is what tasks counted (Hadoop's
+CPU_MILLISECONDS, which starts when the task's JVM has started). The second is what the nodes used in addition while
+tasks ran: the control group's CPU time of a lab's node, the whole CPU time of a real one. The second part is divided
+into a share for each attempt (its JVM), each job (its ApplicationMaster) and each byte moved (daemons and kernel). The
+three shares are fitted over all runs by least squares with a Gaussian prior, because three workloads alone do not
+identify them.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median, stdev
+
+import numpy as np
+
+from assay.analysis.run_profile.devices import workers
+from assay.analysis.run_profile.run_detail import replication_of
+from assay.estimation.profiles.learning_stages import (
+    SMALL,
+    Staged,
+    codecs_left,
+    most_frequent,
+    small_is_none,
+    stage_profiles,
+    staged,
+)
+from assay.foundation.errors import SpecificationError
+from assay.model import (
+    BLOCK_BYTES,
+    CPU_BUSY,
+    MAP_OUTPUT_CODEC,
+    MAP_OUTPUT_COMPRESS,
+    CostProfile,
+    EngineCosts,
+    Learned,
+    Origin,
+    Run,
+    RunStatus,
+    Task,
+    Trace,
+    Uncertain,
+    WorkloadProfile,
+    splits_of,
+)
+from assay.model.plans.engine_values import block_size_bytes
+from assay.model.plans.workload_profile import SPLITS
+from assay.model.runs.counters import counter_increases
+
+PRIOR = (3.0, 1.4, 5e-9)
+"""Prior means: CPU seconds of an ApplicationMaster while tasks run, of a task's JVM, of a byte moved."""
+PRIOR_SPREAD = (2.0, 0.6, 5e-9)
+"""Prior standard deviations of the same."""
+IDLE_TASK_CPU_S = 0.3
+"""CPU time reported by an idle task attempt, in seconds."""
+PRIOR_STAGED = (4.0, 0.05, 5e-9)
+"""Prior means on Spark: CPU seconds of an executor's JVM while tasks run, of a task, of a byte moved."""
+PRIOR_STAGED_SPREAD = (3.0, 0.05, 5e-9)
+IDLE_STAGED_CPU_S = 0.02
+_NOISE = 0.1
+_INTERVAL_Z = 1.645
+_SETUP_CORES = 1.3
+"""Cores in use while a job is set up, for runs without a trace."""
+_PHASES = {"phase_overhead_s", "phase_setup_s", "phase_cleanup_s"}
+"""Metrics that give the time of the tasks for runs without stored attempts, for example rows of a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedRun:
+    """A measured run with its task attempts and its trace."""
+
+    run: Run
+    tasks: tuple[Task, ...] = ()
+    trace: Trace | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _RunFacts:
+    """What the fit needs of one run, in seconds and bytes."""
+
+    run: Run
+    program: str
+    submit_s: float
+    job_start_s: float
+    job_end_s: float
+    client_end_s: float
+    holders: int
+    """JVMs that live as long as the job: ApplicationMasters, or executors."""
+    maps: int
+    reduces: int
+    attempts: int
+    map_cpu_s: float
+    reduce_cpu_s: float
+    other_cpu_s: float | None
+    """CPU seconds that workers used while tasks ran, in addition to what tasks counted."""
+    background_cores: float | None
+    """Cores of a lab's machine that other processes than workers used meanwhile."""
+    read: float
+    map_output: float
+    shuffled: float
+    written: float
+    moved: float
+    """Bytes over disks and links by the counters, all replicas included."""
+    staged: Staged | None = None
+    """Stages of the run, for an engine that has stages."""
+
+
+def learned_profile(watched: Sequence[ObservedRun], name: str, machine_cores: int | None = None) -> CostProfile:
+    """Return the profile of ``watched``. ``machine_cores``: cores of the lab's machine, if the runs have none.
+
+    Runs without a known data size and runs without tasks are left out and counted. Raises SpecificationError if no
+    run is left.
+    """
+    valid = [
+        observed
+        for observed in watched
+        if observed.run.origin is Origin.MEASURED and observed.run.status is RunStatus.VALID
+    ]
+    usable = [observed for observed in valid if observed.run.data_bytes and _has_tasks(observed)]
+    excluded = _excluded(valid)
+    if not usable:
+        raise SpecificationError(
+            f"no valid measured run to learn from{f': {excluded}' if excluded else ''}",
+            hint="a profile needs runs with their tasks and the size of their data; `assay runs --where …` lists runs",
+        )
+    engines = sorted({observed.run.engine for observed in usable})
+    if len(engines) > 1:
+        raise SpecificationError(f"the runs are of several engines: {', '.join(engines)}", hint="choose with --where")
+    scales = {observed.run.lab_scale for observed in usable}
+    if len({scale is None for scale in scales}) > 1:
+        raise SpecificationError("labs and real hosts can't be learned from together", hint="choose with --where")
+    cores = _machine_cores(usable) or machine_cores
+    facts = [_facts(observed, cores) for observed in usable]
+    job_cpu, jvm_cpu, io_cpu = _fit_cpu_shares(facts)
+    idle_s = _idle_task_s(facts)
+    by_program: dict[str, list[_RunFacts]] = {}
+    for run_facts in facts:
+        by_program.setdefault(run_facts.program, []).append(run_facts)
+    costs = EngineCosts(
+        client_start_s=_estimate([run_facts.submit_s for run_facts in facts]),
+        job_start_s=_estimate([run_facts.job_start_s for run_facts in facts]),
+        job_end_s=_estimate([run_facts.job_end_s for run_facts in facts]),
+        client_end_s=_estimate([run_facts.client_end_s for run_facts in facts]),
+        task_cpu_s=Uncertain(jvm_cpu.value + idle_s, jvm_cpu.low + idle_s, jvm_cpu.high + idle_s, jvm_cpu.n),
+        job_cpu_s=job_cpu,
+        io_cpu_s_per_byte=io_cpu,
+    )
+    runs = [observed.run for observed in usable]
+    models = {node.cpu for run in runs for node in run.recorded.nodes.values() if node.cpu}
+    counts = [
+        len(cluster_facts.worker_names or ()) or cluster_facts.workers or 0
+        for run in runs
+        if (cluster_facts := run.recorded.cluster)
+    ]
+    return CostProfile(
+        name=name,
+        engine=engines[0],
+        cpu_model=", ".join(sorted(models)),
+        machine_cores=cores if runs[0].lab_scale is not None else None,
+        background_cores=_constant_background(facts),
+        costs=costs,
+        workloads={program: _workload(program, group, idle_s) for program, group in sorted(by_program.items())},
+        learned=Learned(
+            source=f"learned from {len(runs)} measured runs of {', '.join(sorted({run.cluster for run in runs}))}"
+            + (f"; {excluded}" if excluded else ""),
+            runs=len(runs),
+            excluded=len(valid) - len(usable),
+            clusters=tuple(sorted({run.cluster for run in runs})),
+            layouts=tuple(sorted({run.layout for run in runs})),
+            workers_min=min(counts, default=0),
+            workers_max=max(counts, default=0),
+            lab_scale=runs[0].lab_scale,
+            date=max((run.started_at for run in runs), default="")[:10],
+        ),
+    )
+
+
+def _has_tasks(observed: ObservedRun) -> bool:
+    """Return whether the run has tasks and the times before, between and after them, stored or as metrics."""
+    metrics = observed.run.metrics
+    if observed.tasks and observed.run.jobs:
+        return True
+    return metrics.keys() >= _PHASES and metrics.get("map_tasks", 0) + metrics.get("reduce_tasks", 0) > 0
+
+
+def _excluded(valid: Sequence[ObservedRun]) -> str:
+    """Return how many runs are left out of a profile, by reason; empty if none is."""
+    unknown = sum(not observed.run.data_bytes for observed in valid)
+    without_tasks = sum(bool(observed.run.data_bytes) and not _has_tasks(observed) for observed in valid)
+    counts = ((unknown, "with unknown data size"), (without_tasks, "without tasks"))
+    parts = [f"{count} {'run' if count == 1 else 'runs'} {reason}" for count, reason in counts if count]
+    return f"left out: {', '.join(parts)}" if parts else ""
+
+
+def _estimate(values: Iterable[float]) -> Uncertain:
+    """Return the median with the interval that holds 90 % of single runs."""
+    known = sorted(values)
+    middle = median(known)
+    if len(known) < 3:
+        return Uncertain(middle, middle * 0.7, middle * 1.3, len(known))
+    spread = _INTERVAL_Z * stdev(known) * math.sqrt(1 + 1 / len(known))
+    return Uncertain(middle, max(0.0, middle - spread), middle + spread, len(known))
+
+
+def _machine_cores(watched: Sequence[ObservedRun]) -> int | None:
+    cores = [node.cores for observed in watched for node in observed.run.recorded.nodes.values() if node.cores]
+    return int(median(cores)) if cores else None
+
+
+def _facts(observed: ObservedRun, cores: int | None) -> _RunFacts:
+    return _staged_facts(observed, cores) if observed.run.stages else _mapped_facts(observed, cores)
+
+
+def _staged_facts(observed: ObservedRun, cores: int | None) -> _RunFacts:
+    """Return the facts of a run with stages. Stages without parents count as maps, the others as reduces."""
+    run, staged_run = observed.run, staged(observed.run, observed.tasks)
+    first = {stage.stage_id for stage in staged_run.stages if not stage.parents}
+    counts = [
+        sum(stage.tasks for stage in staged_run.stages if (stage.stage_id in first) is kind) for kind in (True, False)
+    ]
+    cpu_s = [sum(s for stage, s in staged_run.cpu_s.items() if (stage in first) is kind) for kind in (True, False)]
+    read = float(sum(stage.read_bytes for stage in staged_run.stages if not stage.parents))
+    written = float(sum(stage.written_bytes for stage in staged_run.stages))
+    shuffled = float(sum(stage.shuffle_write_bytes for stage in staged_run.stages))
+    spilled = sum(stage.spilled_bytes for stage in staged_run.stages)
+    submit_s, job_start_s, job_end_s, client_end_s, span = _times(observed)
+    return _RunFacts(
+        run=run,
+        program=run.workload_parameters.get("program", run.workload),
+        submit_s=submit_s,
+        job_start_s=job_start_s,
+        job_end_s=job_end_s,
+        client_end_s=client_end_s,
+        holders=max(1, len(run.executors)),
+        maps=counts[0],
+        reduces=counts[1],
+        attempts=len(observed.tasks),
+        map_cpu_s=cpu_s[0],
+        reduce_cpu_s=cpu_s[1],
+        other_cpu_s=_other_cpu_s(observed, span, sum(cpu_s), cores),
+        background_cores=_background_cores(observed, span),
+        read=read,
+        map_output=shuffled,
+        shuffled=shuffled,
+        written=written,
+        moved=read + written * (replication_of(run) or 1) + 2.0 * shuffled + 2.0 * spilled,
+        staged=staged_run,
+    )
+
+
+def _mapped_facts(observed: ObservedRun, cores: int | None) -> _RunFacts:
+    run, metrics = observed.run, observed.run.metrics
+    maps, reduces = int(metrics.get("map_tasks", 0)), int(metrics.get("reduce_tasks", 0))
+    counted_s = metrics.get("cpu_s", 0.0)
+    by_kind = {kind: sum(t.cpu_s or 0.0 for t in observed.tasks if t.kind == kind) for kind in ("map", "reduce")}
+    if not observed.tasks:
+        share = maps / max(1, maps + reduces)
+        by_kind = {"map": counted_s * share, "reduce": counted_s * (1 - share)}
+    read, written = metrics.get("hdfs_read_bytes", 0.0), metrics.get("hdfs_write_bytes", 0.0)
+    shuffled = metrics.get("shuffle_bytes", 0.0)
+    local = metrics.get("local_read_bytes", 0.0) + metrics.get("local_write_bytes", 0.0)
+    submit_s, job_start_s, job_end_s, client_end_s, span = _times(observed)
+    return _RunFacts(
+        run=run,
+        program=run.workload_parameters.get("program", run.workload),
+        submit_s=submit_s,
+        job_start_s=job_start_s,
+        job_end_s=job_end_s,
+        client_end_s=client_end_s,
+        holders=max(1, len(run.jobs)),
+        maps=maps,
+        reduces=reduces,
+        attempts=len(observed.tasks) or maps + reduces,
+        map_cpu_s=by_kind["map"],
+        reduce_cpu_s=by_kind["reduce"],
+        other_cpu_s=_other_cpu_s(observed, span, sum(by_kind.values()), cores),
+        background_cores=_background_cores(observed, span),
+        read=read,
+        map_output=metrics.get("map_output_bytes", 0.0),
+        shuffled=shuffled,
+        written=written,
+        moved=read + written * (replication_of(run) or 1) + local + shuffled,
+    )
+
+
+def _times(observed: ObservedRun) -> tuple[float, float, float, float, tuple[float, float]]:
+    """Return the seconds before submission, from there to the first attempt, after the last attempt, after the job; and
+    the interval in which attempts ran.
+    """
+    run, metrics = observed.run, observed.run.metrics
+    if run.jobs and observed.tasks:
+        first, last = min(t.start_s for t in observed.tasks), max(t.end_s for t in observed.tasks)
+        submit_s, finish_s = run.jobs[0].submit_s, run.jobs[-1].finish_s
+        return submit_s, first - submit_s, max(0.0, finish_s - last), run.duration_s - finish_s, (first, last)
+    outside_s, setup_s, cleanup_s = (metrics[name] for name in ("phase_overhead_s", "phase_setup_s", "phase_cleanup_s"))
+    first = 0.8 * outside_s + setup_s
+    return 0.8 * outside_s, setup_s, cleanup_s, 0.2 * outside_s, (first, run.duration_s - 0.2 * outside_s - cleanup_s)
+
+
+def _other_cpu_s(observed: ObservedRun, span: tuple[float, float], counted_s: float, cores: int | None) -> float | None:
+    run = observed.run
+    if observed.trace is not None and len(observed.trace):
+        names = workers(run, observed.tasks, observed.trace)
+        increases = counter_increases(observed.trace, *span, names)
+        node_cpu_s = [increases.get((node, "cgroup", "cpu_s")) for node in names]
+        if run.lab_scale is None:
+            node_cpu_s = [sum(increases.get((node, "cpu", metric), 0.0) for metric in CPU_BUSY) for node in names]
+        if node_cpu_s and all(value is not None for value in node_cpu_s):
+            return max(0.0, sum(value or 0.0 for value in node_cpu_s) - counted_s)
+    busy = run.metrics.get("cpu_busy_share")
+    if busy is None or not cores or run.lab_scale is None:
+        return None
+    return max(0.0, busy * cores * run.duration_s - _SETUP_CORES * (run.duration_s - span[1] + span[0]) - counted_s)
+
+
+def _background_cores(observed: ObservedRun, span: tuple[float, float]) -> float | None:
+    run, trace = observed.run, observed.trace
+    if run.lab_scale is None or trace is None or span[1] <= span[0]:
+        return None
+    names = sorted(workers(run, observed.tasks, trace))
+    increases = counter_increases(trace, *span, names)
+    node_cpu_s = [increases.get((node, "cgroup", "cpu_s")) for node in names]
+    machine_cpu_s = [increases.get((node, "cpu", metric)) for node in names[:1] for metric in CPU_BUSY]
+    if not node_cpu_s or any(value is None for value in node_cpu_s) or all(value is None for value in machine_cpu_s):
+        return None
+    background_cpu_s = sum(value or 0.0 for value in machine_cpu_s) - sum(value or 0.0 for value in node_cpu_s)
+    return max(0.0, background_cpu_s / (span[1] - span[0]))
+
+
+def _constant_background(facts: Sequence[_RunFacts]) -> float:
+    """Return the cores that other work used in every run: the minimum over runs.
+
+    Zero if most runs have no trace, because the CPU time of their nodes already contains it.
+    """
+    known_cores = [run_facts.background_cores for run_facts in facts if run_facts.background_cores is not None]
+    return min(known_cores) if 2 * len(known_cores) > len(facts) else 0.0
+
+
+def _fit_cpu_shares(facts: Sequence[_RunFacts]) -> tuple[Uncertain, Uncertain, Uncertain]:
+    """Return the CPU seconds of a job, an attempt and a moved byte that explain the workers' CPU best."""
+    known = [run_facts for run_facts in facts if run_facts.other_cpu_s is not None]
+    stages = any(run_facts.staged for run_facts in facts)
+    prior_means, prior_spreads = (PRIOR_STAGED, PRIOR_STAGED_SPREAD) if stages else (PRIOR, PRIOR_SPREAD)
+    if not known:
+        job, task, byte = (Uncertain.assumed(value) for value in prior_means)
+        return job, task, byte
+    rows = np.asarray([[run_facts.holders, run_facts.attempts, run_facts.moved] for run_facts in known], dtype=float)
+    measured_cpu_s = np.asarray([run_facts.other_cpu_s for run_facts in known], dtype=float)
+    noise = np.maximum(_NOISE * measured_cpu_s, 0.5)
+    prior, spread = np.asarray(prior_means), np.asarray(prior_spreads)
+    scaled = rows * spread / noise[:, None]
+    precision = np.eye(3) + scaled.T @ scaled
+    shift = np.linalg.solve(precision, scaled.T @ ((measured_cpu_s - rows @ prior) / noise))
+    values = np.maximum(prior + spread * shift, 0.0)
+    half_widths = np.sqrt(np.diag(np.linalg.inv(precision))) * spread * _INTERVAL_Z
+    job, task, byte = (
+        Uncertain(float(v), max(0.0, float(v - s)), float(v + s), len(known))
+        for v, s in zip(values, half_widths, strict=True)
+    )
+    return job, task, byte
+
+
+def _idle_task_s(facts: Sequence[_RunFacts]) -> float:
+    """Return the CPU seconds of an idle attempt: the smallest mean of any kind of task."""
+    means = [run_facts.map_cpu_s / run_facts.maps for run_facts in facts if run_facts.maps]
+    means += [run_facts.reduce_cpu_s / run_facts.reduces for run_facts in facts if run_facts.reduces]
+    upper_s = IDLE_STAGED_CPU_S if any(run_facts.staged for run_facts in facts) else IDLE_TASK_CPU_S
+    return min([upper_s, *(mean for mean in means if mean > 0)])
+
+
+def _workload(program: str, facts: Sequence[_RunFacts], idle_s: float) -> WorkloadProfile:
+    graphs = [run_facts.staged for run_facts in facts if run_facts.staged]
+    same_graph = most_frequent(graphs) if graphs else []
+    kept = [run_facts for run_facts in facts if run_facts.staged in same_graph] if graphs else facts
+    left = codecs_left(same_graph) if graphs else _compression(kept)
+
+    def ratio(shares: Mapping[int, float]) -> float:
+        return fmean(shares.values())
+
+    data = {number: _data_bytes(run_facts.run) for number, run_facts in enumerate(kept)}
+    read = ratio({k: kept[k].read / size for k, size in data.items()})
+    output = ratio({k: kept[k].map_output / size for k, size in data.items()})
+    written = ratio({k: kept[k].written / size for k, size in data.items()})
+    jobs = round(median(max(1, len(run_facts.run.jobs)) for run_facts in kept))
+    shuffles = output > SMALL
+    plain = [run_facts for run_facts in kept if not _codec(run_facts.run) and run_facts.map_output > 0]
+    combined = (
+        fmean(min(1.0, run_facts.shuffled / run_facts.map_output) for run_facts in plain) if plain and shuffles else 1.0
+    )
+    combined = 1.0 if combined > 0.9 else combined
+    moved = {k: max(kept[k].read, 0.0 if shuffles else kept[k].written) for k in data}
+    map_bytes = {k: moved[k] if moved[k] > SMALL * size else size for k, size in data.items()}
+    handled = {k: max(kept[k].shuffled if plain else kept[k].map_output * combined, 1.0) for k in data}
+    sizes = [int(size) for size in data.values()]
+    return WorkloadProfile(
+        workload=program,
+        n=len(kept),
+        data_bytes_min=min(sizes),
+        data_bytes_max=max(sizes),
+        maps=_follows([(run_facts.run, run_facts.maps) for run_facts in kept]),
+        reduces=_follows([(run_facts.run, run_facts.reduces) for run_facts in kept], splits=False),
+        jobs=jobs,
+        read=small_is_none(read),
+        map_output=small_is_none(output),
+        combined=combined,
+        written=small_is_none(written),
+        written_by_maps=not shuffles,
+        located=bool(graphs) or fmean(run_facts.run.metrics.get("node_local_share", 0.0) for run_facts in kept) > 0.5,
+        map_cpu_s_per_byte=_estimate(
+            max(0.0, run_facts.map_cpu_s - idle_s * run_facts.maps) / map_bytes[k] for k, run_facts in enumerate(kept)
+        ),
+        reduce_cpu_s_per_byte=_estimate(
+            max(0.0, run_facts.reduce_cpu_s - idle_s * run_facts.reduces) / handled[k] if shuffles else 0.0
+            for k, run_facts in enumerate(kept)
+        ),
+        compression=left,
+        stages=stage_profiles(same_graph, left, _follows_staged, _estimate, idle_s) if same_graph else (),
+    )
+
+
+def _data_bytes(run: Run) -> float:
+    assert run.data_bytes  # learned_profile leaves out runs without a size.
+    return float(run.data_bytes)
+
+
+def _codec(run: Run) -> str:
+    """Return the codec of map output by the last part of its class name; empty for none."""
+    if run.parameters.get(MAP_OUTPUT_COMPRESS) != "true":
+        return ""
+    name = run.parameters.get(MAP_OUTPUT_CODEC, "").rpartition(".")[2]
+    return name.removesuffix("Codec").lower() or "default"
+
+
+def _compression(facts: Sequence[_RunFacts]) -> dict[str, Uncertain]:
+    ratios_by_codec: dict[str, list[float]] = {}
+    for run_facts in facts:
+        if (codec := _codec(run_facts.run)) and run_facts.map_output > 0:
+            ratios_by_codec.setdefault(codec, []).append(run_facts.shuffled / run_facts.map_output)
+    return {codec: _estimate(ratios) for codec, ratios in ratios_by_codec.items()}
+
+
+def _follows(counted: Sequence[tuple[Run, int]], *, splits: bool = True) -> str:
+    """Return the option that sets the number of tasks in all runs; if none does, ``splits`` or the median number."""
+    if splits and all(_splits(run) == count for run, count in counted):
+        return SPLITS
+    for option in ("files", "maps", "reduces") if splits else ("reduces",):
+        if all(run.workload_parameters.get(option) == str(count) for run, count in counted):
+            return option
+    return SPLITS if splits else str(round(median(count for _, count in counted)))
+
+
+def _follows_staged(counted: Sequence[tuple[Run, int]]) -> str:
+    """Return the option that sets the number of tasks of a stage in all runs, or else the median number."""
+    if all(_splits(run) == count for run, count in counted):
+        return SPLITS
+    options = (name for name in ("reduces", "maps", "files") if _is_option(name, counted))
+    return next(options, str(max(1, round(median(count for _, count in counted)))))
+
+
+def _is_option(name: str, counted: Sequence[tuple[Run, int]]) -> bool:
+    return all(run.workload_parameters.get(name) == str(count) for run, count in counted)
+
+
+def _splits(run: Run) -> int | None:
+    """Return the number of input splits, if the input was generated with the number of maps that the run records."""
+    files, block = run.workload_parameters.get("maps"), run.parameters.get("dfs.blocksize")
+    read_bytes = run.metrics.get("hdfs_read_bytes", run.metrics.get("input_bytes", 0.0))
+    if not files or not run.data_bytes or not read_bytes > run.data_bytes / 2:
+        return None
+    return splits_of(run.data_bytes, int(files), block_size_bytes(block) if block else BLOCK_BYTES)

@@ -1,0 +1,148 @@
+"""Learn from measured runs what each stage of a Spark workload does per byte of data.
+
+In: runs with their stages and task attempts. Out: :class:`~assay.model.plans.workload_profile.StageProfile` values. A
+stage's CPU is the sum over its attempts (executorCpuTime, which starts with the task). A task's memory is the peak
+execution memory of an attempt. Runs of one workload must have the same graph of stages: the most frequent graph is
+learned.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from assay.model import USUALLY_LEFT, Run, Stage, StageProfile, Task, Uncertain, shuffle_codec
+
+_CODEC_ASSUMED = 0.5
+SMALL = 0.01
+"""Bytes below this share of the data count as none: control files, reports."""
+_TASK_MIN_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """One run with the CPU time and the job of each stage."""
+
+    run: Run
+    stages: tuple[Stage, ...]
+    """Stages that succeeded, by number."""
+    cpu_s: Mapping[int, float]
+    jobs: Mapping[int, int]
+    """Stage number to the position of its job among the jobs of the run."""
+
+    @property
+    def data_bytes(self) -> float:
+        """Size of the run's data, the unit of every profile. Runs of unknown size are left out before."""
+        assert self.run.data_bytes
+        return float(self.run.data_bytes)
+
+    @property
+    def shape(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """Job and parents of each stage by position: equal for equal graphs."""
+        positions = {stage.stage_id: position for position, stage in enumerate(self.stages)}
+        return tuple(
+            (
+                self.jobs.get(stage.stage_id, 0),
+                tuple(sorted(positions[parent] for parent in stage.parents if parent in positions)),
+            )
+            for stage in self.stages
+        )
+
+
+def staged(run: Run, tasks: Iterable[Task]) -> Staged:
+    """Return ``run`` with the CPU time and the job of each stage, from its task attempts."""
+    cpu_s: dict[int, float] = {}
+    job_of: dict[int, str] = {}
+    for task in tasks:
+        number = int(task.task_id.split(".", 1)[0])
+        cpu_s[number] = cpu_s.get(number, 0.0) + (task.cpu_s or 0.0)
+        job_of.setdefault(number, task.job_id)
+    order = {job.job_id: position for position, job in enumerate(run.jobs)}
+    ended = sorted((stage for stage in run.stages if stage.failure is None), key=lambda stage: stage.stage_id)
+    return Staged(run, tuple(ended), cpu_s, {number: order.get(name, 0) for number, name in job_of.items()})
+
+
+def most_frequent(runs: Sequence[Staged]) -> list[Staged]:
+    """Return the runs with the most frequent graph."""
+    counts = Counter(staged_run.shape for staged_run in runs)
+    shape = max(counts, key=lambda staged_run: counts[staged_run])
+    return [staged_run for staged_run in runs if staged_run.shape == shape]
+
+
+def codecs_left(runs: Sequence[Staged]) -> dict[str, Uncertain]:
+    """Return the share of shuffled bytes that each codec leaves; an assumed share, ``n`` 0, if every run compressed."""
+    by_codec: dict[str, list[float]] = {}
+    for staged_run in runs:
+        shuffled = sum(stage.shuffle_write_bytes for stage in staged_run.stages)
+        by_codec.setdefault(shuffle_codec(staged_run.run.parameters), []).append(shuffled / staged_run.data_bytes)
+    plain = by_codec.pop("", None)
+    if not plain or not fmean(plain) > SMALL:
+        return {codec: Uncertain.assumed(USUALLY_LEFT.get(codec, _CODEC_ASSUMED)) for codec in by_codec}
+    share_left = {}
+    for codec, ratios in by_codec.items():
+        left = [ratio / fmean(plain) for ratio in ratios]
+        share_left[codec] = Uncertain(fmean(left), min(left), max(left), len(left))
+    return share_left
+
+
+def stage_profiles(
+    runs: Sequence[Staged],
+    left: Mapping[str, Uncertain],
+    follows: Callable[[Sequence[tuple[Run, int]]], str],
+    estimate: Callable[[Iterable[float]], Uncertain],
+    idle_s: float,
+) -> tuple[StageProfile, ...]:
+    """Return the profile of each stage.
+
+    ``left``: share of bytes that each codec leaves. ``follows``: returns the option that sets a number of tasks.
+    ``idle_s``: CPU seconds of an idle attempt.
+    """
+    profiles: list[StageProfile] = []
+    for position, (job, all_parents) in enumerate(runs[0].shape):
+        samples = [(staged_run, staged_run.stages[position], _plain(staged_run, left)) for staged_run in runs]
+        data = {id(staged_run): staged_run.data_bytes for staged_run in runs}
+        parents = tuple(parent for parent in all_parents if profiles[parent].shuffled)
+        read = (
+            0.0
+            if parents
+            else small_is_none(fmean(stage.read_bytes / data[id(staged_run)] for staged_run, stage, _ in samples))
+        )
+        shuffled = fmean(
+            stage.shuffle_write_bytes / plain / data[id(staged_run)] for staged_run, stage, plain in samples
+        )
+        written = small_is_none(fmean(stage.written_bytes / data[id(staged_run)] for staged_run, stage, _ in samples))
+        handled = sum(profiles[parent].shuffled for parent in parents) if parents else read
+        handled = handled or max(shuffled, written) or 1.0
+        task_bytes = [handled * data[id(staged_run)] / max(1, stage.tasks) for staged_run, stage, _ in samples]
+        profiles.append(
+            StageProfile(
+                tasks=follows([(staged_run.run, stage.tasks) for staged_run, stage, _ in samples]),
+                job=job,
+                parents=parents,
+                read=read,
+                shuffled=shuffled,
+                written=written,
+                memory=max(_memory(stage, size) for (_, stage, _), size in zip(samples, task_bytes, strict=True)),
+                cpu_s_per_byte=estimate(
+                    max(0.0, staged_run.cpu_s.get(stage.stage_id, 0.0) - idle_s * stage.tasks)
+                    / (handled * data[id(staged_run)])
+                    for staged_run, stage, _ in samples
+                ),
+            )
+        )
+    return tuple(profiles)
+
+
+def _memory(stage: Stage, task_bytes: float) -> float:
+    """Return the execution memory per byte of a task; 0 for tasks so small that only whole pages count."""
+    return stage.peak_memory_bytes / task_bytes if task_bytes >= _TASK_MIN_BYTES else 0.0
+
+
+def _plain(staged_run: Staged, left: Mapping[str, Uncertain]) -> float:
+    codec = shuffle_codec(staged_run.run.parameters)
+    return left[codec].value if codec in left else 1.0
+
+
+def small_is_none(value: float) -> float:
+    """Return a share of the data's bytes, or 0 for a negligible one."""
+    return value if value > SMALL else 0.0

@@ -1,0 +1,1 @@
+"""Propose the candidates of a recommendation."""

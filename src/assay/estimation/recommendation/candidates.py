@@ -1,0 +1,269 @@
+"""Every cluster that a catalogue's choices combine to, and the plan by which one of them is simulated. Pure.
+
+In: a catalogue. Out: :class:`Candidates`, one row of numbers each, so that a hundred thousand are a few arrays; and of
+one row the plan of a workload on that cluster, checked as every plan is. A layout decides which disks are bought: those
+that it uses.
+"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.statistics import Ints
+from assay.execution.engines.rules_catalogue import all_rules
+from assay.execution.planning.plan_files.hardware_file import numbered
+from assay.execution.planning.plan_files.plan_reader import made_plan
+from assay.foundation.errors import SpecificationError
+from assay.foundation.units import format_bit_rate, format_bytes
+from assay.model import (
+    COMPRESSION,
+    CONTAINERS,
+    Cluster,
+    Device,
+    DeviceKind,
+    DeviceOption,
+    Directories,
+    HardwareCatalogue,
+    Layout,
+    Nic,
+    Node,
+    NodeType,
+    Placement,
+    Plan,
+    Role,
+    WorkerOption,
+)
+from assay.specs.document import Value
+from assay.specs.layouts import is_layout_code
+
+MACHINES_MAX = 20_000
+_MIB = 2**20
+_LEFT_BYTES = 2 * 2**30
+"""Of a worker's memory, for what is not a container."""
+MAP_MEMORY = "mapreduce.map.memory.mb"
+REDUCE_MEMORY = "mapreduce.reduce.memory.mb"
+_MAP_MEMORY_MB = 1024
+"""What a task's container has where the catalogue does not say: Hadoop's own default."""
+HADOOP = {
+    MAP_MEMORY: str(_MAP_MEMORY_MB),
+    REDUCE_MEMORY: str(_MAP_MEMORY_MB),
+    "yarn.app.mapreduce.am.resource.mb": str(_MAP_MEMORY_MB),
+    "mapreduce.task.io.sort.mb": "100",
+}
+"""Hadoop's own defaults, where assay's are of a lab's small nodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """One way to build a worker: its parts, and its storage layout."""
+
+    option: WorkerOption
+    memory_bytes: int
+    network: str
+    devices: tuple[Device, ...]
+    layout: Layout
+
+    @property
+    def hdfs(self) -> tuple[Device, ...]:
+        """The devices with HDFS blocks."""
+        names = {part.device for part in self.layout.hdfs}
+        return tuple(device for device in self.devices if device.name in names)
+
+    @property
+    def intermediate(self) -> tuple[Device, ...]:
+        """The devices with intermediate data."""
+        names = {part.device for part in self.layout.intermediate}
+        return tuple(device for device in self.devices if device.name in names)
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """Device kind to how many of it there are."""
+        counts: dict[str, int] = {}
+        for device in self.devices:
+            counts[str(device.kind)] = counts.get(str(device.kind), 0) + 1
+        return counts
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """All clusters, by row. ``machine`` points into ``machines``, ``codec`` into ``codecs`` ('': as parameters say)."""
+
+    catalogue: HardwareCatalogue
+    machines: tuple[Machine, ...]
+    codecs: tuple[str, ...]
+    machine: Ints
+    workers: Ints
+    containers: Ints
+    codec: Ints
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.machine)
+
+    def label(self, row: int) -> str:
+        """Return what tells a row from the others in words: what the catalogue leaves no choice of is left out."""
+        machine, catalogue = self.machines[self.machine[row]], self.catalogue
+        parts = [
+            f"{self.workers[row]} × {machine.option.name}"
+            if len(catalogue.workers) > 1
+            else f"{self.workers[row]} workers"
+        ]
+        if len(machine.option.memories_bytes) > 1:
+            parts.append(format_bytes(machine.memory_bytes))
+        parts.append(machine.layout.name)
+        if len(machine.option.networks) > 1:
+            parts.append(machine.network)
+        if len(machine.option.containers) > 1:
+            parts.append(f"{self.containers[row]} containers")
+        if self.codecs[self.codec[row]]:
+            parts.append(self.codecs[self.codec[row]])
+        return ", ".join(parts)
+
+    def levels(self, row: int) -> dict[str, str]:
+        """Return everything that was chosen, by name."""
+        machine = self.machines[self.machine[row]]
+        assignment = {
+            "worker": machine.option.name,
+            "workers": str(self.workers[row]),
+            "layout": machine.layout.name,
+            "network": machine.network,
+            "nic": format_bit_rate(machine.option.networks[machine.network]),
+            "memory": format_bytes(machine.memory_bytes),
+            "containers": str(self.containers[row]),
+            "devices": " + ".join(f"{count} {kind}" for kind, count in sorted(machine.kinds.items())),
+        }
+        return assignment | ({COMPRESSION: self.codecs[self.codec[row]]} if self.codecs[self.codec[row]] else {})
+
+
+def candidates(catalogue: HardwareCatalogue) -> Candidates:
+    """Return every cluster of the catalogue's choices. Raises SpecificationError where there are too many."""
+    machines = tuple(machine for option in catalogue.workers for machine in _machines(option))
+    if not 0 < len(machines) <= MACHINES_MAX:
+        raise SpecificationError(
+            f"{len(machines):,} ways to build a worker; 1 to {MACHINES_MAX:,} can be searched",
+            where=f"catalogue {catalogue.name}",
+            hint="fewer devices, memories or networks to choose from; no end to the number of workers is needed",
+        )
+    codecs = catalogue.compressions or ("",)
+    rows = [
+        (number, workers, containers, codec)
+        for number, machine in enumerate(machines)
+        for workers in machine.option.counts
+        for containers in _containers(machine, catalogue)
+        for codec in range(len(codecs))
+    ]
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+    return Candidates(catalogue, machines, codecs, *columns)
+
+
+def _containers(machine: Machine, catalogue: HardwareCatalogue) -> tuple[int, ...]:
+    option = machine.option
+    memory_bytes = max(int(catalogue.parameters.get(name, HADOOP[name])) for name in (MAP_MEMORY, REDUCE_MEMORY))
+    most = max(2, int((machine.memory_bytes - _LEFT_BYTES) // (memory_bytes * _MIB)))
+    return option.containers or (min(option.cores, most),)
+
+
+def _machines(option: WorkerOption) -> list[Machine]:
+    machines = []
+    for devices, layout in _storages(option):
+        for memory in option.memories_bytes:
+            machines += [Machine(option, memory, network, devices, layout) for network in option.networks]
+    return machines
+
+
+def _storages(option: WorkerOption) -> list[tuple[tuple[Device, ...], Layout]]:
+    """Return the devices of a worker with the layout on them, every way."""
+    if option.layouts:
+        every = {
+            device_of_kind.name: device_of_kind
+            for device in option.devices
+            for device_of_kind in numbered(device, device.counts[-1])
+        }
+        return [(tuple(every[name] for name in layout.devices()), layout) for layout in option.layouts]
+    storages = []
+    for counts in itertools.product(*(device.counts for device in option.devices)):
+        chosen = [
+            (device_of_kind, count) for device_of_kind, count in zip(option.devices, counts, strict=True) if count
+        ]
+        devices = tuple(device for device_of_kind, count in chosen for device in numbered(device_of_kind, count))
+        storages += [(devices, layout) for layout in _layouts(chosen, devices)]
+    return storages
+
+
+def _layouts(chosen: Sequence[tuple[DeviceOption, int]], devices: Sequence[Device]) -> list[Layout]:
+    """Return one layout with everything on all devices and, for mixed devices, one with HDFS on hard disks only."""
+    if not devices:
+        return []
+    every = tuple(Directories(device.name) for device in devices)
+    hard = tuple(Directories(device.name) for device in devices if device.kind is DeviceKind.HDD)
+    flash = tuple(Directories(device.name) for device in devices if device.kind is not DeviceKind.HDD)
+    shared = Layout(_name(chosen, "HY"), every, every)
+    return [shared, Layout(_name(chosen, "HS"), hard, flash)] if hard and flash else [shared]
+
+
+def _name(chosen: Sequence[tuple[DeviceOption, int]], mixed: str) -> str:
+    """Return ALOJA's code where it says exactly this; else the devices, and ``shared`` where all hold everything."""
+    kinds = [option.device.kind for option, _ in chosen]
+    counts = {option.device.kind: count for option, count in chosen}
+    hdd, ssd, nvme = (counts.get(kind, 0) for kind in (DeviceKind.HDD, DeviceKind.SSD, DeviceKind.NVME))
+    if len(set(kinds)) == len(kinds):
+        if not ssd and not nvme:
+            return "HDD" if hdd == 1 else f"HD{hdd}"
+        if not hdd and not nvme:
+            return "SSD" if ssd == 1 else f"SS{ssd}"
+        if hdd and ssd == 1 and not nvme:
+            return f"{mixed}{hdd}"
+        if kinds == [DeviceKind.NVME] and nvme == 1:
+            return "NVE"
+    listed = "-".join(f"{count}{option.group}" for option, count in chosen)
+    both = DeviceKind.HDD in kinds and len(set(kinds)) > 1
+    return f"{listed}-shared" if both and mixed == "HY" else listed
+
+
+def cluster_of(candidates: Candidates, row: int) -> Cluster:
+    """Return the cluster of a row. Its hosts have no addresses: nothing is ever run there."""
+    machine = candidates.machines[candidates.machine[row]]
+    option = machine.option
+    nic = Nic(option.networks[machine.network])
+    kind = NodeType(
+        option.name, option.cores, machine.memory_bytes, machine.devices, nic, None, option.cpu_model, option.cpu_speed
+    )
+    head = NodeType("master", option.cores, machine.memory_bytes, (), nic)
+    masters = tuple(
+        Node(f"master{number}", head, frozenset({Role.MASTER})) for number in range(1, candidates.catalogue.masters + 1)
+    )
+    names = (f"{option.name}{number}" for number in range(1, int(candidates.workers[row]) + 1))
+    workers = tuple(Node(name, kind, frozenset({Role.WORKER})) for name in names)
+    return Cluster(candidates.catalogue.name, Placement.SSH, (*masters, *workers))
+
+
+def plan_for(candidates: Candidates, row: int, workload: Mapping[str, Mapping[str, str]]) -> Plan:
+    """Return the plan of one workload (``{name: options}``) on the cluster of a row.
+
+    Raises SpecificationError, in words, for what can't be.
+    """
+    layout = candidates.machines[candidates.machine[row]].layout
+    content: dict[str, Value] = {
+        "plan": candidates.catalogue.name,
+        "cluster": "catalogue",
+        "layout": layout.name,
+        "parameters": {**HADOOP, **candidates.catalogue.parameters, CONTAINERS: str(candidates.containers[row])},
+        "workloads": [{name: dict(options) for name, options in workload.items()}],
+        "repetitions": "1",
+    }
+    codec = candidates.codecs[candidates.codec[row]]
+    parameters = content["parameters"]
+    assert isinstance(parameters, dict)
+    if codec:
+        parameters[COMPRESSION] = codec
+    if not is_layout_code(layout.name):
+        content["layouts"] = {
+            layout.name: {
+                "hdfs": {part.device: str(part.count) for part in layout.hdfs},
+                "intermediate": {part.device: str(part.count) for part in layout.intermediate},
+                **({"policy": str(layout.policy)} if layout.policy else {}),
+            }
+        }
+    return made_plan(content, cluster_of(candidates, row), "", {"hadoop": all_rules()["hadoop"]})

@@ -1,0 +1,119 @@
+"""The least time that a workload can take on a cluster, by bytes and cycles alone; for many clusters at once. Pure.
+
+In: what the clusters have (:class:`Powers`, an array of each), what a workload costs. Out: seconds that no run can go
+below, as long as the costs are right. Every request gets the disk's full
+rate, caches hold everything that fits into memory, nothing waits. A cluster whose bound is too long need not be
+simulated.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.statistics import Floats, Mask
+from assay.estimation.recommendation.candidates import Candidates
+from assay.model import CostProfile, WorkloadProfile
+
+
+@dataclass(frozen=True, slots=True)
+class Powers:
+    """What each cluster has, all its workers together; rates in bytes/s."""
+
+    workers: Floats
+    cores: Floats
+    """Times their speed."""
+    memory_bytes: Floats
+    links: Floats
+    hdfs_read: Floats
+    hdfs_write: Floats
+    intermediate_read: Floats
+    intermediate_write: Floats
+    shared: Mask
+    """Whether HDFS and intermediate data share devices."""
+    hdfs_bytes: Floats
+    intermediate_bytes: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What a workload moves in a cluster."""
+
+    data_bytes: float
+    iterations: int
+    copies: int
+    """Of the input, and ``output_copies`` of what it writes."""
+    output_copies: int
+    compressed: float = 1.0
+    """What is left of map output."""
+
+
+def powers(candidates: Candidates) -> Powers:
+    """Return what the clusters have."""
+    per_machine = np.array(
+        [
+            (
+                machine.option.cores * machine.option.cpu_speed,
+                float(machine.memory_bytes),
+                machine.option.networks[machine.network] / 8,
+                sum(device.read_bytes_per_s for device in machine.hdfs),
+                sum(device.write_bytes_per_s for device in machine.hdfs),
+                sum(device.read_bytes_per_s for device in machine.intermediate),
+                sum(device.write_bytes_per_s for device in machine.intermediate),
+                float(sum(device.capacity_bytes for device in machine.hdfs)),
+                float(sum(device.capacity_bytes for device in machine.intermediate)),
+            )
+            for machine in candidates.machines
+        ]
+    )
+    shared = np.array(
+        [bool(set(device.hdfs) & set(device.intermediate)) for device in candidates.machines], dtype=np.bool_
+    )
+    workers = candidates.workers.astype(np.float64)
+    columns = (per_machine[candidates.machine] * workers[:, None]).T
+    cores, memory, links, read, write, spill_read, spill_write, room, spill_room = columns
+    return Powers(
+        workers,
+        cores,
+        memory,
+        links,
+        read,
+        write,
+        spill_read,
+        spill_write,
+        shared[candidates.machine],
+        room,
+        spill_room,
+    )
+
+
+def least_s(powers: Powers, costs: CostProfile, workload: WorkloadProfile, moved: Moved) -> Floats:
+    """Return the bound for each cluster."""
+    data = moved.data_bytes
+    passes = float(max(1, moved.iterations))
+    put_out = data * workload.map_output * workload.combined
+    cpu_s = data * workload.map_cpu_s_per_byte.value + put_out * workload.reduce_cpu_s_per_byte.value
+    left = moved.compressed * put_out
+    written = data * workload.written * moved.output_copies
+    # What caches hold need not have reached a disk when the run is over.
+    to_disk = np.maximum(0.0, written - powers.memory_bytes)
+    spilled = np.maximum(0.0, left - powers.memory_bytes)
+    hdfs_s = data * workload.read / powers.hdfs_read + to_disk / powers.hdfs_write
+    spill_s = spilled / powers.intermediate_read + spilled / powers.intermediate_write
+    # Where both share devices, they take turns: but which devices, the sums do not say, so the longer one alone counts.
+    disk_s = np.maximum(hdfs_s, spill_s)
+    remote = left * (1 - 1 / powers.workers) + data * workload.written * max(0, moved.output_copies - 1)
+    work_s = np.maximum(np.maximum(cpu_s / powers.cores, disk_s), remote / powers.links)
+    fixed = costs.costs
+    jobs = workload.jobs * passes
+    fixed_s = fixed.client_start_s.value + fixed.client_end_s.value
+    fixed_s += jobs * (fixed.job_start_s.value + fixed.job_end_s.value)
+    bound_s: Floats = fixed_s + passes * work_s
+    return bound_s
+
+
+def fits(powers: Powers, kept_bytes: float, spilled_bytes: float, share: float) -> Mask:
+    """Return which clusters have room for the HDFS data, all replicas included, and for the intermediate data."""
+    together = kept_bytes + np.where(powers.shared, spilled_bytes, 0.0) <= share * powers.hdfs_bytes
+    apart = powers.shared | (spilled_bytes <= share * powers.intermediate_bytes)
+    fitting: Mask = together & apart
+    return fitting

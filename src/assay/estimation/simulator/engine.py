@@ -1,0 +1,277 @@
+"""The simulated engine: what a workload would take on the described cluster, behind the contract of all engines.
+
+In: a cluster's description, a profile of what workloads cost, and a workload of a size as the program. Out: a
+:class:`ProgramResult` whose times are virtual, with jobs, attempts, phases, trace and counters as a real engine tells
+them, and with the interval in which a measured run's time would lie nine times of ten. Nothing runs and nothing is
+written: there is no input to make, no output to judge, and no host.
+"""
+# ruff: noqa: ARG002 - what there is nothing to say of is answered here
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from statistics import median, stdev
+from typing import TYPE_CHECKING, Any
+
+from assay.estimation.simulator.draws import SCATTER_SIGMA, draws
+from assay.estimation.simulator.error_model import Z90, sigma_of
+from assay.estimation.simulator.extrapolation import beyond
+from assay.estimation.simulator.process import SimulationResult, run_simulations, simulate
+from assay.estimation.simulator.reduced_cluster import smaller
+from assay.estimation.simulator.results import groups_of_nodes, read_result
+from assay.estimation.simulator.results_stages import staged
+from assay.estimation.simulator.scenario import Scenario, SimulationRequest, scenario_of, shares_of
+from assay.execution.engines.contract import EngineFacts, MakeProvider, ProgramResult, Rules, Show
+from assay.execution.engines.skeleton import HeldProvider, ListedStorage, NoDaemons
+from assay.foundation.errors import EngineError
+from assay.model import (
+    SIMULATED_HIGH_S,
+    SIMULATED_LOW_S,
+    Cluster,
+    Configuration,
+    CostProfile,
+    NodeGroups,
+    Origin,
+    Outcome,
+    Program,
+)
+from assay.specs.profiles import shipped_profile
+from assay.workloads.workload import Size, WorkloadProgram
+
+if TYPE_CHECKING:
+    from assay.execution.hosts.transport import Transport
+
+VERSION = "simulated"
+DRAWS = 8
+"""From which the interval is."""
+SEED = 1
+"""Of these draws: intervals of two configurations are from pairs."""
+
+
+class RememberedStorage(ListedStorage):
+    """A file system in memory, for what is written by hand: programs write nothing to it."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, bytes] = {}
+
+    async def lengths(self, path: str) -> Mapping[str, int]:
+        """Return the files at and below ``path``."""
+        below = f"{path.rstrip('/')}/"
+        return {name: len(held) for name, held in self._files.items() if name == path or name.startswith(below)}
+
+    async def read(self, path: str) -> bytes:
+        """Return what was written there."""
+        if path not in self._files:
+            raise EngineError("there is no such file", where=path)
+        return self._files[path]
+
+    async def write(self, path: str, content: bytes) -> None:
+        """Keep it."""
+        self._files[path] = content
+
+    async def delete(self, path: str) -> None:
+        """Forget what is there."""
+        for name in await self.lengths(path):
+            del self._files[name]
+
+
+class SimulatedEngine(NoDaemons):
+    """One configuration on a described cluster."""
+
+    def __init__(
+        self,
+        facts: EngineFacts,
+        storage: RememberedStorage,
+        rules: Rules,
+        cluster: Cluster,
+        profile: CostProfile,
+        configuration: Configuration,
+        trace_by: str = "group",
+    ) -> None:
+        self._trace_by = trace_by
+        self.facts, self.storage = facts, storage
+        self.rules, self._cluster, self._known = rules, cluster, profile
+        self.use(configuration)
+        self._spreads: dict[str, tuple[float, float]] = {}
+
+    def use(self, configuration: Configuration) -> None:
+        """Go on with ``configuration``, which may be of another engine."""
+        self.facts = replace(self.facts, name=configuration.engine or self.rules.name)
+        self.configuration = configuration
+        self._profile = self._known.of_engine(self.facts.name)
+
+    @property
+    def addresses(self) -> Mapping[str, str]:
+        """None: there are no hosts."""
+        return {}
+
+    async def run(
+        self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
+    ) -> ProgramResult:
+        """Simulate a workload. ``timeout_s`` is of the computation: virtual time has no limit.
+
+        Raises EngineError where the program is no workload, and SpecificationError for what can't be simulated.
+        """
+        if not isinstance(program, WorkloadProgram):
+            words = f"{program.main_class} is a program of {program.engine}, which does not run here"
+            raise EngineError(words, hint="the simulator takes workloads by their names")
+        show(f"{label}: simulating {program.main_class}")
+        asked = self.asked(program.main_class, program.size)
+        began, clock = time.time(), time.monotonic()
+        scenario = scenario_of(asked)
+        trees = [scenario.with_seed(program.seed, program.main_class, "traces", self._trace_by)]
+        try:
+            async with asyncio.timeout(timeout_s):
+                [result] = await run_simulations(trees)
+                middle_s, sigma = await self._spread(program.main_class, asked, result.duration_s)
+        except TimeoutError:
+            words = f"the simulation did not end within {timeout_s:.0f} s"
+            outcome = Outcome(124, words, {}, 0, time.monotonic() - clock, timed_out=True)
+            return ProgramResult(outcome, began, logs={f"{label}.log": words.encode()}, sources=self._sources())
+        far = replace(scenario, assumptions=(*beyond(asked)[1], *scenario.assumptions))
+        return await asyncio.to_thread(self._finished, result, far, began, label, (middle_s, sigma))
+
+    def asked(self, workload: str, size: Size) -> SimulationRequest:
+        """Return what is asked of the simulator."""
+        configuration = replace(self.configuration, engine=self.facts.name)
+        return SimulationRequest(self._cluster, configuration, workload, size, self._profile)
+
+    async def _spread(self, name: str, asked: SimulationRequest, simulated_s: float) -> tuple[float, float]:
+        """Return the middle of the times that draws give, and the spread of a run's logarithm about it.
+
+        Of a large cluster a smaller one is drawn, whose middle is to its first draw, at the middle of all that is
+        uncertain, as the large one's is to the time that was simulated.
+        """
+        configuration = asked.configuration
+        read_result = (
+            configuration.engine,
+            name,
+            asked.size,
+            sorted(configuration.parameters.items()),
+            configuration.network,
+        )
+        key = " ".join(map(str, read_result))
+        if key not in self._spreads:
+            drawn = [(draw.seed, scenario_of(draw.of(asked))) for draw in draws(self._profile, DRAWS, SEED)]
+            results = await run_simulations([smaller(scenario).with_seed(seed, "draw") for seed, scenario in drawn])
+            times = [result.duration_s for result in results]
+            parts = (stdev(map(math.log, times)), sigma_of(shares_of(asked, results)), SCATTER_SIGMA, beyond(asked)[0])
+            is_whole = smaller(drawn[0][1]) is drawn[0][1]
+            middle_s = median(times) if is_whole else simulated_s * median(times) / times[0]
+            self._spreads[key] = middle_s, math.sqrt(sum(part * part for part in parts))
+        return self._spreads[key]
+
+    def _finished(
+        self, result: SimulationResult, scenario: Scenario, began: float, label: str, spread: tuple[float, float]
+    ) -> ProgramResult:
+        pool = scenario.tree["cluster"].get("cpu_pool")
+        simulated = read_result(result, pool["cores"] if pool else None)
+        if self._profile.workloads[result.tree["id"]].stages:
+            simulated = staged(simulated, result.tree, scenario.tree)
+        middle_s, sigma = spread
+        assumptions = list(dict.fromkeys((*scenario.assumptions, *result.assumptions)))
+        counters = {group: dict(counts) for job in simulated.jobs[-1:] for group, counts in job.counters.items()}
+        text = "\n".join((f"{result.duration_s:.3f} s of virtual time", *assumptions))
+        return ProgramResult(
+            Outcome(0, text, counters, 0, result.duration_s),
+            began,
+            jobs=simulated.jobs,
+            tasks=simulated.tasks,
+            phases=simulated.phases,
+            stages=simulated.stages,
+            executors=simulated.executors,
+            trace=simulated.trace,
+            logs={f"{label}.log": text.encode()},
+            sources=self._sources(),
+            metrics={
+                **simulated.metrics,
+                SIMULATED_LOW_S: middle_s * math.exp(-Z90 * sigma),
+                SIMULATED_HIGH_S: middle_s * math.exp(Z90 * sigma),
+            },
+            environment={
+                "simulation": {
+                    "profile": self._profile.name,
+                    "learned": self._profile.learned.source,
+                    "seed": result.tree.get("seed"),
+                    "fidelity": result.tree.get("fidelity"),
+                    "limits": dict(result.limits),
+                    "assumptions": assumptions,
+                    **self._groups(result),
+                }
+            },
+        )
+
+    def _groups(self, result: SimulationResult) -> dict[str, Any]:
+        """Return which workers were observed together, in the order of the cluster's workers."""
+        groups = groups_of_nodes(result.tree)
+        if not groups:
+            return {}
+        workers = self._cluster.using(self.configuration.workers).workers
+        return {"node_groups": NodeGroups.tree([groups[node.name] for node in workers])}
+
+    def _sources(self) -> dict[str, str]:
+        learned = f"simulated with profile {self._profile.name}: {self._profile.learned.source}"
+        interval = "simulated: with the other end, nine of ten run times"
+        both = dict.fromkeys((SIMULATED_LOW_S, SIMULATED_HIGH_S), interval)
+        return {"duration_s": learned, "phases": "simulated", "tasks": "simulated", **both}
+
+    async def check(
+        self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
+    ) -> ProgramResult:
+        """Raise EngineError: nothing was written that could be checked."""
+        raise EngineError("a simulated run writes nothing that could be checked", where=program.main_class)
+
+
+class Simulator(HeldProvider[SimulatedEngine]):
+    """Provides the simulated engine. No cluster is held: any number can be simulated side by side."""
+
+    def __init__(self, rules: Rules, profile: CostProfile, cluster: Cluster, trace_by: str = "group") -> None:
+        super().__init__(cluster, {})
+        self._trace_by = trace_by
+        self.rules, self._profile = rules, profile
+        self._storages: dict[str, RememberedStorage] = {}
+
+    async def open(self, show: Show) -> None:
+        """Say what will be simulated."""
+        self._facts = await self.install(show)
+
+    async def install(self, show: Show) -> EngineFacts:
+        """Return the engine that the profile is of; nothing is brought anywhere."""
+        return EngineFacts(self.rules.name, VERSION, origin=Origin.SIMULATED)
+
+    async def engine_for(self, configuration: Configuration) -> SimulatedEngine:
+        """Return the engine, with what was written under this layout before."""
+        name = self.rules.file_system(configuration, self.cluster)
+        storage = self._storages.setdefault(name, RememberedStorage())
+        known = (self.rules, self.cluster, self._profile, configuration, self._trace_by)
+        return SimulatedEngine(self.facts, storage, *known)
+
+    async def kept(self, engine: SimulatedEngine, configuration: Configuration) -> None:
+        """Let it continue with what differs in parameters that jobs carry."""
+        engine.use(configuration)
+
+
+def simulator_of(rules: Rules, profile: CostProfile, trace_by: str = "group") -> MakeProvider:
+    """Return the way to have an engine simulated, with what ``profile`` says workloads cost.
+
+    ``trace_by``: ``node`` observes each node of a large cluster alone; ``group`` those of a rack or a type together.
+    """
+
+    def provide(cluster: Cluster, _transports: Mapping[str, Transport]) -> Simulator:
+        return Simulator(rules, profile, cluster, trace_by)
+
+    return provide
+
+
+def shipped_simulator(rules: Rules) -> MakeProvider:
+    """Return the provider of an engine that is simulated with the profile that assay ships."""
+    return simulator_of(rules, shipped_profile())
+
+
+def refuse(asked: SimulationRequest) -> None:
+    """Raise SpecificationError where ``asked`` can't be simulated: before the first run of a plan, not amidst it."""
+    simulate([smaller(scenario_of(asked)).with_seed(SEED, "whether it can be")])

@@ -1,0 +1,162 @@
+"""Several simulators at once, kept for many scenarios: a sweep uses all cores, and a server answers while one drags.
+
+In: scenarios. Out: their results in the same order, or what is wrong with each. A process answers many lines, and its
+tables of devices stay warm. The code that makes a pool closes it; a simulator whose pipe is gone ends by itself.
+"""
+
+import os
+import selectors
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from queue import SimpleQueue
+from threading import Lock
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from assay.estimation.simulator.process import TIMEOUT_S, SimulationResult, result_of, simulator
+from assay.foundation.errors import AssayError, HostError
+
+_PIECE_BYTES = 1 << 20
+_PAUSE_S = 0.5
+"""How long a wait continues before Ctrl-C is heard."""
+Answer = SimulationResult | AssayError
+
+
+class _SimulatorProcess:
+    """One simulator, which answers a line at a time."""
+
+    def __init__(self) -> None:
+        # A session of its own: Ctrl-C at the terminal is for assay, which ends it.
+        self._process = subprocess.Popen(
+            [str(simulator())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            start_new_session=True,
+        )
+
+    def answer(self, scenario: Mapping[str, Any], timeout_s: float) -> SimulationResult:
+        """Return the result. Raises SpecificationError for what can't be simulated, HostError when it is gone."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(msgspec.json.encode(scenario) + b"\n")
+        except OSError as error:
+            raise self._gone() from error
+        return result_of(msgspec.json.decode(self._line(timeout_s)))
+
+    def _line(self, timeout_s: float) -> bytes:
+        stream = self._process.stdout
+        assert stream is not None
+        line = bytearray()
+        with selectors.DefaultSelector() as ready:
+            ready.register(stream, selectors.EVENT_READ)
+            while not line.endswith(b"\n"):
+                if not ready.select(timeout_s):
+                    self.end()
+                    raise HostError(
+                        f"the simulator did not answer within {timeout_s:.0f} s",
+                        hint="simulate fewer tasks or a smaller cluster",
+                    )
+                piece = os.read(stream.fileno(), _PIECE_BYTES)
+                if not piece:
+                    raise self._gone()
+                line += piece
+        return bytes(line)
+
+    def _gone(self) -> HostError:
+        self.end()
+        return HostError(
+            f"the simulator ended with {self._process.returncode}",
+            where=str(simulator()),
+            hint="ask again; if it stays so, this is a mistake of assay",
+        )
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is over."""
+        return self._process.poll() is not None
+
+    def end(self) -> None:
+        """End it now."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+class SimulatorPool:
+    """This many simulators, each started when it is first needed."""
+
+    def __init__(self, processes: int | None = None, timeout_s: float = TIMEOUT_S) -> None:
+        self.processes = processes or max(1, len(os.sched_getaffinity(0)))
+        self._timeout_s = timeout_s
+        self._threads = ThreadPoolExecutor(self.processes, thread_name_prefix="simulator")
+        self._free: SimpleQueue[_SimulatorProcess | None] = SimpleQueue()
+        self._every: list[_SimulatorProcess] = []
+        self._lock = Lock()
+        self._closed = False
+        for _ in range(self.processes):
+            self._free.put(None)
+
+    def __enter__(self) -> Self:
+        """Begin; nothing is started yet."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End all of them."""
+        self.close()
+
+    def close(self) -> None:
+        """End all simulators, in the middle of an answer too."""
+        with self._lock:
+            self._closed = True
+            every = list(self._every)
+        for process in every:
+            process.end()
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    def simulate_each(
+        self, scenarios: Sequence[Mapping[str, Any]], done: Callable[[int], None] | None = None
+    ) -> list[Answer]:
+        """Return for each scenario its result, or what is wrong with it. ``done`` hears how many are ready."""
+        futures = [self._threads.submit(self._simulate_one, scenario) for scenario in scenarios]
+        left: set[Future[Answer]] = set(futures)
+        while left:
+            ready, left = wait(left, timeout=_PAUSE_S, return_when="FIRST_COMPLETED")
+            if ready and done is not None:
+                done(len(futures) - len(left))
+        return [future.result() for future in futures]
+
+    def simulate(self, scenarios: Sequence[Mapping[str, Any]]) -> list[SimulationResult]:
+        """Return the results; raises the first that is wrong."""
+        answers = self.simulate_each(scenarios)
+        wrong = next((answer for answer in answers if isinstance(answer, AssayError)), None)
+        if wrong is not None:
+            raise wrong
+        return [answer for answer in answers if isinstance(answer, SimulationResult)]
+
+    def _simulate_one(self, scenario: Mapping[str, Any]) -> Answer:
+        process = self._free.get()
+        try:
+            if process is None or process.ended:
+                process = self._started()
+            return process.answer(scenario, self._timeout_s)
+        except AssayError as error:
+            return error
+        finally:
+            self._free.put(process)
+
+    def _started(self) -> _SimulatorProcess:
+        with self._lock:
+            if self._closed:
+                raise HostError("the simulators were ended", hint="ask again")
+            process = _SimulatorProcess()
+            self._every = [*(running for running in self._every if not running.ended), process]
+            return process

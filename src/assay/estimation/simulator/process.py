@@ -1,0 +1,111 @@
+"""The simulator as a process: scenarios go in as JSON lines, results come out in the same order.
+
+In: scenarios (:mod:`assay.estimation.simulator.scenario`). Out: :class:`SimulationResult` values. The program is a
+native part of this installation (``assay-simulate``, rust/simulate); it needs neither root nor Java, reads no clock and
+no file.
+"""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.foundation.errors import HostError, SpecificationError
+from assay.foundation.installation import installation
+
+OVERRIDE = "ASSAY_SIMULATE"
+"""Environment variable that names another program instead."""
+TIMEOUT_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationResult:
+    """One simulation's result; ``tree``: all of it, as docs/simulator.md has it."""
+
+    duration_s: float
+    limits: Mapping[str, float]
+    """Shares of the tasks' time by what was its limit; they add up to 1."""
+    assumptions: tuple[str, ...]
+    tree: Mapping[str, Any]
+
+
+def simulator() -> Path:
+    """Return the program. Raises HostError, with what to do, where there is none."""
+    named = os.environ.get(OVERRIDE)
+    path = Path(named) if named else installation().simulator
+    if path is None or not os.access(path, os.X_OK):
+        raise HostError(
+            "the simulator (assay-simulate) is not there",
+            where=str(path) if path else "",
+            hint="a wheel brings it; in a source tree `make setup` builds it (it needs cargo)",
+        )
+    return path
+
+
+def simulate(scenarios: Sequence[Mapping[str, Any]], timeout_s: float = TIMEOUT_S) -> list[SimulationResult]:
+    """Return the results of ``scenarios``, in their order.
+
+    Raises SpecificationError for what can't be simulated, in the simulator's words, and HostError when it ends.
+    """
+    if not scenarios:
+        return []
+    try:
+        done = subprocess.run(
+            [str(simulator())], input=_lines(scenarios), capture_output=True, timeout=timeout_s, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise HostError(
+            f"the simulator did not end within {timeout_s:.0f} s", hint="simulate fewer tasks or a smaller cluster"
+        ) from error
+    return _results(scenarios, done.returncode, done.stdout, done.stderr)
+
+
+async def run_simulations(scenarios: Sequence[Mapping[str, Any]]) -> list[SimulationResult]:
+    """Do as :func:`simulate` does, without a limit: the code that cancels it ends the simulator."""
+    process = await asyncio.create_subprocess_exec(
+        str(simulator()), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        printed, errors = await process.communicate(_lines(scenarios))
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    # Large answers take seconds to read, in which the event loop must continue.
+    return await asyncio.to_thread(_results, scenarios, process.returncode or 0, printed, errors)
+
+
+def _lines(scenarios: Sequence[Mapping[str, Any]]) -> bytes:
+    return b"".join(msgspec.json.encode(scenario) + b"\n" for scenario in scenarios)
+
+
+def _results(
+    scenarios: Sequence[Mapping[str, Any]], status: int, printed: bytes, errors: bytes
+) -> list[SimulationResult]:
+    answers = printed.splitlines()
+    if status != 0 or len(answers) != len(scenarios):
+        words = errors.decode(errors="replace").strip().splitlines()
+        raise HostError(
+            f"the simulator ended with {status} after {len(answers)} of {len(scenarios)} answers",
+            where=str(simulator()),
+            hint=words[-1] if words else "run it again; if it stays so, this is a mistake of assay",
+        )
+    return [result_of(msgspec.json.decode(answer)) for answer in answers]
+
+
+def result_of(tree: Mapping[str, Any]) -> SimulationResult:
+    """Return what one line of the simulator says. Raises SpecificationError for a scenario that can't be."""
+    if "error" in tree:
+        raise SpecificationError(f"this can't be simulated: {tree['error']}", where="scenario")
+    limits = tree.get("limits", {})
+    return SimulationResult(
+        duration_s=float(tree["duration_s"]),
+        limits={str(name): float(share) for name, share in (limits.get("shares") or {}).items()},
+        assumptions=tuple(str(words) for words in tree.get("assumptions", ())),
+        tree=tree,
+    )

@@ -1,0 +1,189 @@
+"""A simulation's result in the words of runs: jobs, attempts, phases, a trace, and counters under Hadoop's names.
+
+In: the simulator's result with its traces. Out: :class:`SimulatedRun`. Times are in seconds from the run's start.
+Counters carry the names that Hadoop gives them, so that every view of a measured run is one of a simulated run too.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from assay.estimation.simulator.process import SimulationResult
+from assay.model import Executor, Job, Phase, Stage, Task, Trace
+
+_FILES = "org.apache.hadoop.mapreduce.FileSystemCounter"
+_TASKS = "org.apache.hadoop.mapreduce.TaskCounter"
+_JOBS = "org.apache.hadoop.mapreduce.JobCounter"
+_PHASES = {"sort": "merge"}
+"""The simulator's names of phases to those of runs, where they differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedRun:
+    """What a simulation says of a run."""
+
+    duration_s: float
+    jobs: tuple[Job, ...]
+    tasks: tuple[Task, ...]
+    phases: tuple[Phase, ...]
+    trace: Trace
+    stages: tuple[Stage, ...] = ()
+    executors: tuple[Executor, ...] = ()
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+
+def read_result(simulated: SimulationResult, pool_cores: float | None = None) -> SimulatedRun:
+    """Return the result as a run has it. ``pool_cores``: of the machine that a lab's nodes share."""
+    tree = simulated.tree
+    tasks = tuple(_tasks(tree["task_columns"])) if "task_columns" in tree else ()
+    by_job: dict[str, list[Task]] = {}
+    for task in tasks:
+        by_job.setdefault(task.job_id, []).append(task)
+    jobs = tuple(_job(job, by_job.get(str(job["name"]), []), tree) for job in tree.get("jobs", ()))
+    last = jobs[-1].job_id if jobs else ""
+    first_s = min((task.start_s for task in by_job.get(last, ())), default=0.0)
+    phases = [
+        Phase(_phase(phase, first_s), phase["start_s"], phase["end_s"])
+        for phase in tree.get("phases", ())
+        if phase.get("job") in (None, last) and phase["end_s"] > phase["start_s"]
+    ]
+    return SimulatedRun(simulated.duration_s, jobs, tasks, tuple(phases), _trace(tree, pool_cores))
+
+
+def _phase(phase: Mapping[str, Any], first_s: float) -> str:
+    """Return what runs call a phase; around all tasks, which begin at ``first_s``, it is setup and cleanup."""
+    name = str(phase["name"])
+    if name == "overhead":
+        return "setup" if float(phase["start_s"]) < first_s else "cleanup"
+    return _PHASES.get(name, name)
+
+
+_COLUMNS = (
+    "stage",
+    "index",
+    "attempt",
+    "node",
+    "status",
+    "start_s",
+    "end_s",
+    "shuffle_end_s",
+    "sort_end_s",
+    "dfs_read_bytes",
+    "dfs_write_bytes",
+    "intermediate_read_bytes",
+    "intermediate_write_bytes",
+    "cpu_s",
+)
+
+
+def _tasks(columns: Mapping[str, Any]) -> Iterator[Task]:
+    stages = [(str(stage["job"]), str(stage["kind"])) for stage in columns["stages"]]
+    nodes, statuses = columns["nodes"], columns["statuses"]
+    for stage, index, attempt, node, status, start_s, end_s, shuffle_end_s, sort_end_s, *amounts in zip(
+        *(columns[name] for name in _COLUMNS), strict=True
+    ):
+        job, kind = stages[stage]
+        name = f"{job}_{kind[0]}_{index:06d}"
+        fetches = kind == "reduce" and shuffle_end_s > 0
+        hdfs_read, hdfs_write, local_read, local_write, cpu_s = amounts
+        yield Task(
+            job_id=job,
+            task_id=f"task_{name}",
+            attempt_id=f"attempt_{name}_{attempt}",
+            kind=kind,
+            node=nodes[node],
+            status=statuses[status],
+            start_s=float(start_s),
+            end_s=float(end_s),
+            shuffle_end_s=shuffle_end_s if fetches else None,
+            merge_end_s=sort_end_s if fetches else None,
+            hdfs_read_bytes=round(hdfs_read),
+            hdfs_write_bytes=round(hdfs_write),
+            local_read_bytes=round(local_read),
+            local_write_bytes=round(local_write),
+            spilled_records=None,
+            cpu_s=cpu_s,
+            gc_s=None,
+        )
+
+
+def _job(tree_job: Mapping[str, Any], tasks: Sequence[Task], tree: Mapping[str, Any]) -> Job:
+    name = str(tree_job["name"])
+    counts = {kind: sum(stage["tasks"] for stage in tree_job["stages"] if stage["kind"] == kind) for kind in _KINDS}
+    return Job(
+        job_id=name,
+        name=name,
+        status="succeeded",
+        submit_s=float(tree_job["submit_s"]),
+        launch_s=float(tree_job["start_s"]),
+        finish_s=float(tree_job["end_s"]),
+        maps=counts["map"],
+        reduces=counts["reduce"],
+        counters=_counters(tasks, tree, len(tree.get("jobs", ()))),
+    )
+
+
+_KINDS = ("map", "reduce")
+
+
+def _counters(tasks: Sequence[Task], tree: Mapping[str, Any], jobs: int) -> dict[str, dict[str, int]]:
+    every: Mapping[str, float] = tree.get("counters", {})
+    shuffled = round(every.get("shuffle_bytes", 0) / max(1, jobs))
+    return {
+        _FILES: {
+            "HDFS_BYTES_READ": sum(task.hdfs_read_bytes for task in tasks),
+            "HDFS_BYTES_WRITTEN": sum(task.hdfs_write_bytes for task in tasks),
+            "FILE_BYTES_READ": sum(task.local_read_bytes for task in tasks),
+            "FILE_BYTES_WRITTEN": sum(task.local_write_bytes for task in tasks),
+        },
+        _TASKS: {
+            "REDUCE_SHUFFLE_BYTES": shuffled,
+            "MAP_OUTPUT_BYTES": shuffled,
+            "CPU_MILLISECONDS": round(1000 * sum(task.cpu_s or 0.0 for task in tasks)),
+        },
+        _JOBS: {
+            "TOTAL_LAUNCHED_MAPS": sum(task.kind == "map" for task in tasks),
+            "DATA_LOCAL_MAPS": round(every.get("local_maps", 0) / max(1, jobs)),
+            "RACK_LOCAL_MAPS": round(every.get("rack_maps", 0) / max(1, jobs)),
+        },
+    }
+
+
+def groups_of_nodes(tree: Mapping[str, Any]) -> dict[str, str]:
+    """Return which group of nodes each node was observed with; empty where each was observed alone."""
+    groups = tree.get("node_groups")
+    if groups is None:
+        return {}
+    nodes, pairs = iter(tree["task_columns"]["nodes"]), iter(groups["in_a_row"])
+    return {
+        node: groups["names"][group] for group, count in zip(pairs, pairs, strict=True) for node in islice(nodes, count)
+    }
+
+
+def _trace(tree: Mapping[str, Any], pool_cores: float | None) -> Trace:
+    trace = Trace()
+    times = [float(t_s) for t_s in tree.get("trace_t_s", ())]
+    used: dict[str, list[float]] = {}
+    for series in tree.get("traces", ()):
+        node, subject, metric = str(series["node"]), str(series["subject"]), str(series["metric"])
+        values = [float(value) for value in series["values"]]
+        if subject == "cpu" and pool_cores is not None:
+            if metric == "user_s":
+                used[node] = values
+            continue
+        trace.append_series(times, values, node, subject, metric, counter=bool(series["counter"]))
+    if pool_cores is not None:
+        _add_shared_cpu(trace, times, used, pool_cores)
+    return trace
+
+
+def _add_shared_cpu(trace: Trace, times: list[float], used: Mapping[str, list[float]], cores: float) -> None:
+    """Add what a lab's nodes show: each the machine's CPU, and its own share of it as its control group's."""
+    together = [sum(values) for values in zip(*used.values(), strict=True)]
+    idle = [max(0.0, cores * t_s - busy_s) for t_s, busy_s in zip(times, together, strict=True)]
+    for node, node_cores in used.items():
+        trace.append_series(times, node_cores, node, "cgroup", "cpu_s", counter=True)
+        trace.append_series(times, together, node, "cpu", "user_s", counter=True)
+        trace.append_series(times, idle, node, "cpu", "idle_s", counter=True)
+        trace.append_series(times, [cores] * len(times), node, "cpu", "cores", counter=False)

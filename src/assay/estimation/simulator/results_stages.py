@@ -1,0 +1,133 @@
+"""A simulated Spark program in the words of Spark's runs: stages, executors, attempts by stage, the event log's sums.
+
+In: what :mod:`assay.estimation.simulator.results` told, the simulator's result, and the scenario. Out: the same with
+what only an engine of stages has, so that every view of a measured Spark run is one of a simulated run too. What is not
+simulated is 0, as in Spark where nothing was counted: garbage collection, and the execution memory that was used.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from msgspec.structs import replace as changed
+
+from assay.estimation.simulator.results import SimulatedRun
+from assay.model import Executor, Job, Phase, Stage, Task
+
+_JOB = "0"
+
+
+def staged(run: SimulatedRun, result: Mapping[str, Any], scenario: Mapping[str, Any]) -> SimulatedRun:
+    """Return ``found`` as Spark's event log would tell it."""
+    [planned], [ran] = scenario["jobs"], result["jobs"]
+    stage_indices = {stage["name"]: index for index, stage in enumerate(planned["stages"])}
+    shuffles = [stage["output"]["to"] == "shuffle" for stage in planned["stages"]]
+    columns = result["task_columns"]
+    amounts = zip(
+        *(columns[name] for name in ("stage", "index", "attempt", "shuffle_bytes", "output_bytes")), strict=True
+    )
+    tasks = tuple(_task(task, shuffles[row[0]], *row) for task, row in zip(run.tasks, amounts, strict=True))
+    by_stage: list[list[Task]] = [[] for _ in planned["stages"]]
+    spilled = [0] * len(by_stage)
+    for task, index, spilled_bytes in zip(tasks, columns["stage"], columns["spilled_bytes"], strict=True):
+        by_stage[index].append(task)
+        spilled[index] += round(spilled_bytes)
+    stages = tuple(
+        _stage(stage, index, ran["stages"][index], by_stage[index], spilled[index], stage_indices)
+        for index, stage in enumerate(planned["stages"])
+    )
+    jobs = tuple(_job(job, tasks) for job in run.jobs)
+    return replace(
+        run,
+        jobs=jobs,
+        tasks=tasks,
+        phases=_phases(stages, run.duration_s),
+        stages=stages,
+        executors=_executors(tasks, scenario),
+        metrics=_metrics(tasks, stages),
+    )
+
+
+def _task(
+    task: Task, shuffles: bool, stage_index: int, index: int, attempt: int, fetched_bytes: float, output_bytes: float
+) -> Task:
+    name = f"{stage_index}.0.{index}"
+    return changed(
+        task,
+        job_id=_JOB,
+        task_id=name,
+        attempt_id=f"{name}.{attempt}",
+        kind="shuffle_map" if shuffles else "result",
+        shuffle_end_s=None,
+        merge_end_s=None,
+        local_read_bytes=round(fetched_bytes),
+        local_write_bytes=round(output_bytes) if shuffles else 0,
+    )
+
+
+def _stage(
+    planned: Mapping[str, Any],
+    stage_index: int,
+    ran: Mapping[str, Any],
+    tasks: Sequence[Task],
+    spilled_bytes: int,
+    stage_indices: Mapping[str, int],
+) -> Stage:
+    spills = planned.get("shuffle")
+    return Stage(
+        stage_id=stage_index,
+        attempt=0,
+        name=str(planned["name"]),
+        parents=tuple(stage_indices[name] for name in planned["input"].get("stages", ())),
+        tasks=int(ran["tasks"]),
+        start_s=float(ran["start_s"]),
+        end_s=float(ran["end_s"]),
+        failure=None,
+        read_bytes=sum(task.hdfs_read_bytes for task in tasks),
+        written_bytes=sum(task.hdfs_write_bytes for task in tasks),
+        shuffle_read_bytes=sum(task.local_read_bytes for task in tasks),
+        shuffle_write_bytes=sum(task.local_write_bytes for task in tasks),
+        # Of a stage that only puts out, what the simulator calls spills are its shuffle files.
+        spilled_bytes=spilled_bytes if spills else 0,
+        gc_s=0.0,
+        peak_memory_bytes=0,
+    )
+
+
+def _job(job: Job, tasks: Sequence[Task]) -> Job:
+    kinds = {kind: sum(task.kind == kind for task in tasks) for kind in ("shuffle_map", "result")}
+    return replace(job, job_id=_JOB, maps=kinds["shuffle_map"], reduces=kinds["result"], counters={})
+
+
+def _phases(stages: Sequence[Stage], duration_s: float) -> tuple[Phase, ...]:
+    spans = [(stage.stage_id, stage.start_s or 0.0, stage.end_s or 0.0) for stage in stages]
+    first, last = min(start for _, start, _ in spans), max(end for _, _, end in spans)
+    phases = (Phase(f"stage {number}", start, end) for number, start, end in spans)
+    return (Phase("setup", 0.0, first), *phases, Phase("cleanup", last, duration_s))
+
+
+def _executors(tasks: Sequence[Task], scenario: Mapping[str, Any]) -> tuple[Executor, ...]:
+    """Return one for each node: what runs on it together is not told apart."""
+    cores = {name: kind["containers"]["cores"] for kind in scenario["cluster"]["nodes"] for name in kind["names"]}
+    by_node: dict[str, list[Task]] = {}
+    for task in tasks:
+        by_node.setdefault(task.node, []).append(task)
+    executors = []
+    for number, (node, here) in enumerate(sorted(by_node.items()), start=1):
+        busy_s = sum(task.end_s - task.start_s for task in here)
+        executors.append(Executor(str(number), node, int(cores[node]), len(here), busy_s, 0.0, 0, 0, None))
+    return tuple(executors)
+
+
+def _metrics(tasks: Sequence[Task], stages: Sequence[Stage]) -> dict[str, float]:
+    return {
+        "executor_run_s": sum(task.end_s - task.start_s for task in tasks),
+        "cpu_s": sum(task.cpu_s or 0.0 for task in tasks),
+        "input_bytes": float(sum(stage.read_bytes for stage in stages)),
+        "output_bytes": float(sum(stage.written_bytes for stage in stages)),
+        "shuffle_read_bytes": float(sum(stage.shuffle_read_bytes for stage in stages)),
+        "shuffle_write_bytes": float(sum(stage.shuffle_write_bytes for stage in stages)),
+        "disk_spilled_bytes": float(sum(stage.spilled_bytes for stage in stages)),
+        "stages": float(len(stages)),
+        "tasks": float(len(tasks)),
+    }

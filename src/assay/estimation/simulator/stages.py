@@ -1,0 +1,198 @@
+"""A Spark program as the simulator's scenario: executors that live as long as it does, and the graph of its stages.
+
+In: what is asked, with the profile of a workload that has stages. Out: the scenario's parts in which Spark differs from
+MapReduce: how many tasks a node takes at once, one job of stages that wait for each other, and what they read. What
+Spark does with a byte is from its sources (4.x): tasks run in the cores of executors that are there from the start, a
+stage begins when those that it reads from have ended, a shuffle of few partitions writes a file for each and then all
+of them once more as one (BypassMergeSortShuffleWriter), a task sorts in its share of the heap's execution memory and
+spills what does not fit (UnifiedMemoryManager, ExternalSorter), and merges all spills at once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assay.execution.engines.spark import settings
+from assay.model import (
+    BLOCK_BYTES,
+    DEFAULT_CODEC,
+    USUALLY_LEFT,
+    CostProfile,
+    StageProfile,
+    WorkloadProfile,
+    shuffle_codec,
+    splits_of,
+)
+from assay.model.plans.workload_profile import SPLITS
+from assay.workloads.catalogue import workloads
+from assay.workloads.workload import Size
+
+MIB = 2**20
+RESERVED_BYTES = 300 * MIB
+"""What Spark keeps of a heap for itself (UnifiedMemoryManager)."""
+EXECUTION_SHARE = 0.6
+"""Of the rest, for execution and storage together (spark.memory.fraction)."""
+BYPASS_MAX = 200
+"""A shuffle of so few partitions that combines nothing does not sort (spark.shuffle.sort.bypassMergeThreshold)."""
+COMBINED_SHARE = 0.5
+"""A stage that puts out less than so much of what it reads has combined it."""
+PARTITION_FILES = 8
+"""As this many files, written while a task computes, partition files are simulated before they become one."""
+ALL_AT_ONCE = 1000
+COPIES = 5
+"""Requests in flight at most: each asks for a fifth of what may be (ShuffleBlockFetcherIterator)."""
+CODEC_CPU_S = {"lz4": 3e-9, "lzf": 6e-9, "snappy": 4e-9, "zstd": 1e-8}
+"""Codec to CPU seconds per shuffled byte, to compress and expand it."""
+
+
+def executors_by_node(parameters: Mapping[str, str], names: list[str]) -> dict[str, int]:
+    """Return how many executors run on each worker: as even as it can be."""
+    whole, rest = divmod(settings.executors(parameters, len(names)), len(names))
+    return {name: whole + (index < rest) for index, name in enumerate(names)}
+
+
+def cores_of(parameters: Mapping[str, str]) -> int:
+    """Return how many tasks an executor runs at once."""
+    return max(1, settings.whole(parameters, settings.CORES))
+
+
+def resident_bytes(parameters: Mapping[str, str]) -> float:
+    """Return what an executor's container may take of its node's memory."""
+    return settings.container_mb(parameters, settings.MEMORY, settings.OVERHEAD) * MIB
+
+
+def engine_parts(parameters: Mapping[str, str], jobs: int, start_s: float) -> dict[str, Any]:
+    """Return what Spark's scheduler does otherwise than YARN's: no heartbeats between tasks, all executors at once."""
+    return {
+        "am_start_s": start_s * jobs,
+        "task_start_s": 0.0,
+        "node_heartbeat_s": 0.0,
+        "am_heartbeat_s": 0.0,
+        "locality_wait_s": settings.locality_wait_s(parameters),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class StagedJob:
+    """The one job of a run, from what the stages of its workload do with each byte of the data."""
+
+    workload: str
+    size: Size
+    profile: WorkloadProfile
+    costs: CostProfile
+    parameters: Mapping[str, str]
+    executors: int
+    assumptions: list[str]
+
+    @property
+    def jobs(self) -> int:
+        """How many jobs Spark sees."""
+        return 1 + max(stage.job for stage in self.profile.stages)
+
+    @property
+    def _data(self) -> int:
+        return workloads()[self.workload].data_bytes(self.size)
+
+    def _count(self, rule: str) -> int:
+        size = self.size
+        counts = {"files": size.files, "maps": size.maps, "reduces": size.reduces}
+        if rule == SPLITS:
+            files = size.files or size.maps or size.reduces or 1
+            return splits_of(self._data, files, size.block_bytes or BLOCK_BYTES)
+        return (counts[rule] or 1) if rule in counts else max(1, int(rule))
+
+    def _handled(self, stage: StageProfile) -> float:
+        """Return what a stage handles for each byte of data."""
+        fetched = sum(self.profile.stages[parent].shuffled for parent in stage.parents)
+        return (fetched if stage.parents else stage.read) or max(stage.shuffled, stage.written) or 1.0
+
+    def datasets(self) -> list[dict[str, Any]]:
+        """Return what is in HDFS before: a part for each stage that reads, or all of it, read again and again."""
+        reading = [index for index, stage in enumerate(self.profile.stages) if stage.read and not stage.parents]
+        files = self.size.files or self.size.maps or self.size.reduces or 1
+        if not reading:
+            return []
+        amounts = {index: self._data * self.profile.stages[index].read for index in reading}
+        if self._read_again(reading):
+            return [{"name": "input", "bytes": max(amounts.values()), "files": files}]
+        return [{"name": f"input{index}", "bytes": amounts[index], "files": files} for index in reading]
+
+    def _read_again(self, reading: list[int]) -> bool:
+        return sum(self.profile.stages[index].read for index in reading) > 1.5 and len(reading) > 1
+
+    def made(self) -> list[dict[str, Any]]:
+        """Return the job."""
+        tasks = [self._count(stage.tasks) for stage in self.profile.stages]
+        jvm_cpu = self.costs.costs.job_cpu_s.value * self.executors / sum(tasks)
+        stages = [self._stage(index, tasks, jvm_cpu) for index in range(len(tasks))]
+        return [{"name": "application", "stages": stages}]
+
+    def _stage(self, index: int, tasks: list[int], jvm_cpu: float) -> dict[str, Any]:
+        stage, io_cpu = self.profile.stages[index], self.costs.costs.io_cpu_s_per_byte.value
+        left, codec_cpu = self._codec()
+        handled, cpu = self._handled(stage), stage.cpu_s_per_byte.value
+        reads = bool(stage.parents or stage.read)
+        costs = {
+            "task_s": jvm_cpu,
+            "read_s_per_byte": (io_cpu + (codec_cpu if stage.parents else 0.0)) if reads else 0.0,
+            "process_s_per_byte": cpu,
+        }
+        tree: dict[str, Any] = {
+            "name": f"stage {index}",
+            "kind": "map" if stage.shuffled else "reduce",
+            "tasks": tasks[index],
+            "input": self._input(index, handled),
+            "cpu": costs,
+            "output": {"to": "none"},
+            "after": [f"stage {n}" for n, earlier in enumerate(self.profile.stages[:index]) if earlier.job < stage.job],
+        }
+        memory = self._memory(stage)
+        if stage.parents:
+            heap = {"heap_bytes": memory, "buffer_share": 1.0, "merge_share": 1.0, "kept_share": 1.0}
+            tree["shuffle"] = {**heap, "memory_limit_share": 1.0, "slow_start": 1.0, "copies": COPIES}
+            tree["shuffle"]["factor"] = ALL_AT_ONCE
+        if stage.shuffled:
+            ratio = stage.shuffled / handled
+            tree["output"] = {"to": "shuffle", "ratio": ratio, "compression": left}
+            task_bytes = self._data * stage.shuffled / tasks[index]
+            bypasses = ratio >= COMBINED_SHARE and self._partitions(index, tasks) <= BYPASS_MAX
+            buffer = task_bytes / PARTITION_FILES if bypasses else memory
+            tree["sort"] = {"buffer_bytes": max(1.0, buffer), "spill_share": 1.0, "factor": ALL_AT_ONCE}
+            tree["sort"]["metadata_share"] = 0.0
+            costs["write_s_per_byte"] = io_cpu + codec_cpu
+        elif stage.written:
+            copies = workloads()[self.workload].output_copies(self.size)
+            tree["output"] = {"to": "dfs", "ratio": stage.written / handled, "replication": copies}
+            tree["output"]["remote_cpu_s_per_byte"] = io_cpu
+            costs["write_s_per_byte"] = io_cpu
+        return tree
+
+    def _input(self, index: int, handled: float) -> dict[str, Any]:
+        stage = self.profile.stages[index]
+        if stage.parents:
+            return {"from": "stage", "stages": [f"stage {parent}" for parent in stage.parents]}
+        if not stage.read:
+            return {"from": "generated", "bytes": self._data * handled}
+        reading = [n for n, other in enumerate(self.profile.stages) if other.read and not other.parents]
+        name = "input" if self._read_again(reading) else f"input{index}"
+        return {"from": "dfs", "dataset": name, "bytes": self._data * stage.read, "located": True}
+
+    def _partitions(self, index: int, tasks: list[int]) -> int:
+        return max((tasks[n] for n, stage in enumerate(self.profile.stages) if index in stage.parents), default=1)
+
+    def _memory(self, stage: StageProfile) -> float:
+        """Return how many bytes a task can handle before it spills."""
+        heap = (settings.memory_mb(settings.stated(self.parameters, settings.MEMORY)) or 0) * MIB
+        room = max(0.0, heap - RESERVED_BYTES) * EXECUTION_SHARE / cores_of(self.parameters)
+        return max(1.0, room / stage.memory) if stage.memory else 1e15
+
+    def _codec(self) -> tuple[float, float]:
+        """Return what the codec leaves of shuffled bytes, and its CPU per byte."""
+        name = shuffle_codec(self.parameters)
+        if not name:
+            return 1.0, 0.0
+        usual = USUALLY_LEFT.get(name, USUALLY_LEFT[DEFAULT_CODEC])
+        codec = self.profile.compression.get(name)
+        if codec is None or not codec.n:
+            self.assumptions.append(f"{name} leaves {usual:.0%} of shuffled bytes: no run that was learned from says")
+        return (codec.value if codec else usual), CODEC_CPU_S.get(name, CODEC_CPU_S[DEFAULT_CODEC])

@@ -1,0 +1,246 @@
+"""What a tuning may try: every combination of the levels that ``--over`` names, and a plan's own configuration. Pure.
+
+In: a plan, one workload of it, the levels of its factors, texts ``NAME=2..16`` and ``NAME=a,b,c``. Out: a
+:class:`Space`, whose candidates are numbered; the first is what the plan has, called the defaults. Each can be had as a
+planned run, or the reason why it can't be: engine and workload say so as for any plan, so that what would wait for ever
+is never run.
+"""
+
+import itertools
+import math
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from assay.analysis.statistics import Floats
+from assay.execution.planning.order import PlannedRun
+from assay.execution.planning.plan_files.changed_plan import CLUSTER_WORDS, altered, only_run
+from assay.execution.planning.plan_files.plan_reader import checked
+from assay.execution.planning.plan_files.settings import words_of
+from assay.execution.planning.plan_files.workload_section import varied_options
+from assay.foundation.errors import SpecificationError
+from assay.foundation.units import parse_bytes
+from assay.model import LAYOUT_FACTOR, Configuration, FailureClass, Plan, WorkloadSpec
+from assay.specs.fields import DOTTED, unknown
+
+LEVELS_MAX = 16
+"""Maximum levels of a range; a longer range of whole numbers is sampled evenly by ratio."""
+CANDIDATES_MAX = 2_000
+DIMENSIONS_MAX = 12
+_RATIO_OF_LOGARITHMS = 4.0
+"""A range with a larger ratio of its ends than this is searched on a logarithmic scale."""
+_RANGE = re.compile(r"(?P<low>\d{1,12})(?P<unit_low>[A-Za-z]*)\.\.(?P<high>\d{1,12})(?P<unit>[A-Za-z]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """One name that is varied, with the levels that may be tried."""
+
+    name: str
+    levels: tuple[str, ...]
+    default: str | None
+    """What the plan has; None where it leaves that to the engine."""
+
+    @property
+    def numbers(self) -> tuple[float, ...] | None:
+        """The levels as numbers between 0 and 1; None where they are words."""
+        try:
+            values = [_number(level) for level in (*self.levels, *([self.default] if self.default else []))]
+        except ValueError:
+            return None
+        low, high = min(values), max(values)
+        if low > 0 and high / low > _RATIO_OF_LOGARITHMS:
+            values, low, high = [math.log(value) for value in values], math.log(low), math.log(high)
+        return tuple((value - low) / (high - low) if high > low else 0.5 for value in values)
+
+
+@dataclass(slots=True)
+class Space:
+    """The candidates, by number; 0 is the defaults."""
+
+    plan: Plan
+    """Of one configuration and one workload: the defaults."""
+    dimensions: tuple[Dimension, ...]
+    points: tuple[tuple[str | None, ...], ...]
+    """A level of each dimension; None: left to the engine, as the plan does."""
+    combinations: int
+    """How many there are in all; above :data:`CANDIDATES_MAX` the candidates are a sample of them."""
+    _made: dict[int, tuple[Configuration, WorkloadSpec] | str] = field(default_factory=dict)
+
+    def run(self, candidate: int, repetition: int, index: int, block: int) -> PlannedRun | None:
+        """Return a candidate as a planned run; None where it can't be (:meth:`why_not`)."""
+        made = self._configured(candidate)
+        if isinstance(made, str):
+            return None
+        return PlannedRun(index, made[0], made[1], repetition, block)
+
+    def why_not(self, candidate: int) -> str | None:
+        """Return why a candidate can't be run; None for one that can."""
+        made = self._configured(candidate)
+        return made if isinstance(made, str) else None
+
+    def levels(self, candidate: int) -> dict[str, str]:
+        """Return a candidate's levels as its runs record them; what is left to the engine is not among them."""
+        pairs = zip(self.dimensions, self.points[candidate], strict=True)
+        return {dimension.name: level for dimension, level in pairs if level is not None}
+
+    def candidate_of(self, levels: dict[str, str]) -> int | None:
+        """Return the number of the candidate that a run's levels are; None when they are none of these."""
+        point = tuple(levels.get(dimension.name) for dimension in self.dimensions)
+        return self.points.index(point) if point in self.points else None
+
+    def coordinates(self) -> Floats:
+        """Return each candidate as numbers: a column a range, one a word, and one for what is left to the engine."""
+        columns: list[list[float]] = []
+        for at, dimension in enumerate(self.dimensions):
+            here = [point[at] for point in self.points]
+            if (numbers := dimension.numbers) is not None:
+                of_level = dict(zip((*dimension.levels, dimension.default), numbers, strict=False))
+                columns.append([of_level[level] if level is not None else 0.5 for level in here])
+            else:
+                words = dict.fromkeys(level for level in here if level is not None)
+                columns += [[float(level == word) / math.sqrt(2) for level in here] for word in words]
+            if None in here:
+                columns.append([float(level is None) for level in here])
+        return np.array(columns, dtype=np.float64).T
+
+    def _configured(self, candidate: int) -> tuple[Configuration, WorkloadSpec] | str:
+        if candidate not in self._made:
+            self._made[candidate] = self._make(candidate)
+        return self._made[candidate]
+
+    def _make(self, candidate: int) -> tuple[Configuration, WorkloadSpec] | str:
+        changes = tuple(self.levels(candidate).items())
+        [workload] = self.plan.workloads
+        base = only_run(self.plan)
+        try:
+            made = only_run(altered(self.plan, base.configuration.levels, workload.key, changes))
+        except SpecificationError as error:
+            if candidate == 0:
+                raise
+            return error.message
+        levels = {**base.configuration.levels, **dict(changes)}
+        return replace(made.configuration, levels=levels), made.workload
+
+
+def space_of(plan: Plan, workload: str, at: dict[str, str], over: Sequence[str], runs: int) -> Space:
+    """Return what may be tried. Raises SpecificationError, in words, for what can't be varied.
+
+    ``at``: levels of the plan's own factors, the first where it says nothing; ``runs``: how many will be made.
+    """
+    for name, level in at.items():
+        factor = next((factor_ for factor_ in plan.factors if factor_.name == name), None)
+        names = [factor_.name for factor_ in plan.factors]
+        if factor is None:
+            raise SpecificationError(unknown("factor of the plan", name, names), where="--at")
+        if level not in factor.levels:
+            raise SpecificationError(unknown(f"level of {name}", level, factor.levels), where="--at")
+    if workload not in [factor_.key for factor_ in plan.workloads]:
+        raise SpecificationError(
+            unknown("workload", workload, [factor_.key for factor_ in plan.workloads]), where="--for"
+        )
+    if not over:
+        raise SpecificationError("nothing is varied", where="--over", hint="name it: --over containers=2..16")
+    fixed = altered(plan, at, workload)
+    dimensions = tuple(_dimension(text, fixed) for text in over)
+    names = [dimension.name for dimension in dimensions]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise SpecificationError(f"{twice} is named twice", where="--over", hint="write all its levels at once")
+    if len(names) > DIMENSIONS_MAX:
+        raise SpecificationError(f"{len(names)} are varied, more than {DIMENSIONS_MAX}", where="--over")
+    combinations = math.prod(len(dimension.levels) for dimension in dimensions)
+    defaults = tuple(dimension.default for dimension in dimensions)
+    drawn = _points(dimensions, combinations, plan.seed)
+    points = tuple(dict.fromkeys((defaults, *drawn)))
+    once = {**fixed.retries, FailureClass.WORKLOAD: 0, FailureClass.VALIDATION: 0}  # that it fails is an answer
+    return Space(checked(replace(fixed, repetitions=runs, retries=once)), dimensions, points, combinations)
+
+
+def _points(dimensions: Sequence[Dimension], combinations: int, seed: int) -> list[tuple[str | None, ...]]:
+    if combinations <= CANDIDATES_MAX:
+        return list(itertools.product(*(dimension.levels for dimension in dimensions)))
+    drawn = random.Random(seed)  # noqa: S311 - a sample, not a secret
+    points: dict[tuple[str | None, ...], None] = {}
+    while len(points) < CANDIDATES_MAX:
+        points[tuple(drawn.choice(dimension.levels) for dimension in dimensions)] = None
+    return list(points)
+
+
+def _dimension(text: str, plan: Plan) -> Dimension:
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not (name and equals and value):
+        words = f"{text[:80]!r} is not NAME=LEVELS"
+        raise SpecificationError(words, where="--over", hint="such as containers=2..16, or compression=none,snappy")
+    [workload] = plan.workloads
+    options = varied_options(workload.name)
+    option = name.partition(".")[2] if name.partition(".")[0] in (workload.key, workload.name) else name
+    if name in CLUSTER_WORDS:
+        words = f"{name} is the described cluster's, which stays as it is"
+        raise SpecificationError(words, where="--over", hint="`assay whatif` asks what another cluster would do")
+    if option in _NOT_TUNED:
+        raise SpecificationError(f"{name} changes what is to be done, not how", where="--over")
+    known = (
+        LAYOUT_FACTOR,
+        *words_of(plan.rules),
+        *(option_name for option_name in options if option_name not in _NOT_TUNED),
+    )
+    if name not in known and not re.fullmatch(DOTTED, name):
+        words = f"{unknown('setting', name, known)}, or an engine parameter such as dfs.blocksize"
+        raise SpecificationError(words, where="--over")
+    levels = _levels(name, value)
+    if len(levels) < 2:
+        raise SpecificationError(f"{name} has one level only", where="--over", hint=f"such as {name}=A,B")
+    return Dimension(name, levels, _default(name, option, plan))
+
+
+_NOT_TUNED = ("data", "data_per_node", "waves")
+
+
+def _default(name: str, option: str, plan: Plan) -> str | None:
+    """Return what the plan says of a name; None where it says nothing."""
+    run = only_run(plan)
+    if name == LAYOUT_FACTOR:
+        return run.configuration.layout.name
+    [workload] = plan.workloads
+    if option in varied_options(workload.name):
+        return workload.parameters.get(option)
+    return plan.parameters.get(name)
+
+
+def _levels(name: str, text: str) -> tuple[str, ...]:
+    match = _RANGE.fullmatch(text)
+    if match is None:
+        if ".." in text:
+            words = f"{name}: {text[:40]!r} is not a range of whole numbers or sizes"
+            raise SpecificationError(words, where="--over", hint="such as 2..16, or 32MiB..256MiB")
+        levels = [part.strip() for part in text.split(",")]
+        if not all(levels):
+            raise SpecificationError(f"{name}: a level is missing in {text[:40]!r}", where="--over")
+        if len(set(levels)) < len(levels):
+            raise SpecificationError(f"{name}: a level is given twice", where="--over")
+        return tuple(levels)
+    unit = match["unit"]
+    if match["unit_low"] not in ("", unit):
+        raise SpecificationError(f"{name}: write both ends of {text[:40]!r} in one unit", where="--over")
+    low, high = int(match["low"]), int(match["high"])
+    if low >= high:
+        words = f"{name}: {text[:40]!r} goes from {low} to {high}: the lower end comes first"
+        raise SpecificationError(words, where="--over")
+    count = high - low + 1
+    if count <= LEVELS_MAX:
+        values = list(range(low, high + 1))
+    else:
+        start = math.log(max(low, 1))
+        step = (math.log(high) - start) / (LEVELS_MAX - 1)
+        values = [low, *(round(math.exp(start + step * at)) for at in range(1, LEVELS_MAX - 1)), high]
+    return tuple(dict.fromkeys(f"{value}{unit}" for value in values))
+
+
+def _number(level: str) -> float:
+    try:
+        return float(level)
+    except ValueError:
+        return float(parse_bytes(level))

@@ -1,0 +1,171 @@
+"""Plan the next run of a tuning: a search within a budget, then new runs of the winner and the defaults.
+
+In: a space, a budget, and the campaign's finished runs, which are the only state: an interrupted call continues from
+them. Out: planned runs. Runs 0 to budget - 1 are the search. Later runs are the comparison, in pairs in the order ABBA.
+The comparison uses new runs only, because the winner was selected for fast runs, and some were fast by chance.
+"""
+
+import math
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cached_property
+
+import numpy as np
+
+from assay.analysis.statistics import Floats, Mask
+from assay.estimation.tuning.space import Space
+from assay.estimation.tuning.tuning import (
+    SETTLING_SHARE,
+    Expected,
+    Tried,
+    best_candidate,
+    expected,
+    first_candidates,
+    next_candidate,
+)
+from assay.execution.planning.order import PlannedRun
+from assay.model import FailureClass, Plan, Run, RunStatus
+
+HOPELESS = 2.5
+"""A run of the search is stopped at this multiple of the fastest time."""
+HOPELESS_LEAST_S = 60.0
+"""Minimum time after which a run of the search is stopped, in seconds."""
+BUDGET_MIN = 4
+"""Minimum number of runs of a search."""
+
+
+class Strategy(StrEnum):
+    """How the search picks candidates."""
+
+    BAYESIAN = "bayesian"
+    RANDOM = "random"
+
+
+@dataclass(frozen=True)
+class Tuner:
+    """Decides on the next run (:class:`~assay.execution.planning.next_run.NextRuns`)."""
+
+    space: Space
+    budget: int
+    pairs: int
+    strategy: Strategy = Strategy.BAYESIAN
+    estimate: Floats | None = None
+    """Logarithms of estimated times by candidate."""
+    before: tuple[Tried, ...] = ()
+    """Runs of the same candidates in other campaigns."""
+    seed: int = 1
+    _drawn: dict[str, list[int]] = field(default_factory=dict)
+
+    @cached_property
+    def possible(self) -> Mask:
+        """Which candidates can be run at all."""
+        return np.array([self.space.why_not(candidate) is None for candidate in range(len(self.space.points))])
+
+    @cached_property
+    def coordinates(self) -> Floats:
+        """The candidates as numbers."""
+        return self.space.coordinates()
+
+    def __call__(self, plan: Plan, planned: Sequence[PlannedRun], finished: Sequence[Run]) -> Sequence[PlannedRun]:
+        """Return the next run of the search, or the remaining runs of the comparison."""
+        del plan, planned
+        searched = self.searched(finished)
+        tried = self.tried(searched)
+        made = Counter(self.space.candidate_of(run.levels) for run in searched)
+        if len(searched) < self.budget:
+            used = {run.position for run in searched}
+            free = next(position for position in range(self.budget) if position not in used)
+            candidate = self.pick(tried, len(searched))
+            return [self._search_run(candidate, made[candidate] + 1, tried, free)]
+        winner = self.winner(tried)
+        return self._comparison(winner, made, finished) if winner else []
+
+    def searched(self, finished: Sequence[Run]) -> list[Run]:
+        """Return the last attempt of each run of the search, in order; a valid attempt where one exists."""
+        last: dict[int, Run] = {}
+        for run in finished:
+            if run.position < self.budget and (run.position not in last or run.status is RunStatus.VALID):
+                last[run.position] = run
+        return [last[position] for position in sorted(last)]
+
+    def tried(self, searched: Sequence[Run]) -> list[Tried]:
+        """Return the candidate and time of each run of the search."""
+        return [result for run in searched if (result := self._tried(run)) is not None]
+
+    def winner(self, tried: Sequence[Tried]) -> int | None:
+        """Return the candidate with the least expected time; None for the defaults, or without a valid run."""
+        if not any(run.log_s is not None and run.candidate for run in tried):
+            return None
+        if self.strategy is Strategy.RANDOM or sum(run.log_s is not None for run in tried) < 2:
+            valid = [run for run in tried if run.log_s is not None]
+            return min(valid, key=lambda run: run.log_s or 0.0).candidate or None
+        return best_candidate(self.expected(tried), tried) or None
+
+    def expects_nothing(self, finished: Sequence[Run]) -> bool:
+        """Say whether the search is over and expects nothing to be faster than the defaults."""
+        searched = self.searched(finished)
+        return len(searched) >= self.budget and self.winner(self.tried(searched)) is None
+
+    def expected(self, tried: Sequence[Tried]) -> Expected:
+        """Return the expected time of each candidate after these runs."""
+        return expected(self.coordinates, [*self.before, *tried], self.estimate, self.seed)
+
+    def pick(self, tried: Sequence[Tried], made: int) -> int:
+        """Return the candidate of the next run; ``made`` runs of the search exist."""
+        if self.strategy is Strategy.RANDOM:
+            return self._random_order()[made % len(self._random_order())]
+        opening = self._opening()
+        if made < len(opening):
+            return opening[made]
+        failed = {run.candidate for run in tried if run.log_s is None}
+        if sum(run.log_s is not None for run in (*self.before, *tried)) < 2:
+            return next((candidate for candidate in self._random_order() if candidate not in failed), 0)
+        settling = made >= self.budget - max(1, round(SETTLING_SHARE * self.budget))
+        free = self.possible & ~np.isin(np.arange(len(self.possible)), list(failed))
+        return next_candidate(self.expected(tried), tried, free if free.any() else self.possible, settling=settling)
+
+    def _opening(self) -> list[int]:
+        """Return the first candidates: the defaults, a few others, and the defaults again to estimate the noise."""
+        if "opening" not in self._drawn:
+            count = 1 if self.before else max(2, min(2 * len(self.space.dimensions) + 1, self.budget // 3))
+            others = first_candidates(self.possible, count, self.estimate, self.seed)
+            self._drawn["opening"] = [0, *others, 0][: self.budget]
+        return self._drawn["opening"]
+
+    def _random_order(self) -> list[int]:
+        if "random" not in self._drawn:
+            others = [candidate for candidate in range(1, len(self.possible)) if self.possible[candidate]]
+            random.Random(self.seed).shuffle(others)  # noqa: S311 - an order, not a secret
+            self._drawn["random"] = [0, *others]
+        return self._drawn["random"]
+
+    def _tried(self, run: Run) -> Tried | None:
+        """Return the result of a run of the search; None when the cluster caused the failure."""
+        candidate = self.space.candidate_of(run.levels)
+        if candidate is None:
+            return None
+        if run.status is RunStatus.VALID:
+            return Tried(candidate, math.log(run.duration_s))
+        by_configuration = run.failure_class in (FailureClass.WORKLOAD, FailureClass.VALIDATION)
+        return Tried(candidate, None) if by_configuration else None
+
+    def _search_run(self, candidate: int, repetition: int, tried: Sequence[Tried], index: int) -> PlannedRun:
+        run = self.space.run(candidate, repetition, index, index)
+        assert run is not None  # only possible candidates are picked
+        best = min((result.log_s for result in tried if result.log_s is not None), default=None)
+        return run if best is None else replace(run, at_most_s=max(HOPELESS_LEAST_S, HOPELESS * math.exp(best)))
+
+    def _comparison(self, winner: int, made: Counter[int | None], finished: Sequence[Run]) -> list[PlannedRun]:
+        valid = {run.position for run in finished if run.status is RunStatus.VALID}
+        left: list[PlannedRun] = []
+        for pair in range(self.pairs):
+            order = (0, winner) if pair % 2 == 0 else (winner, 0)
+            for side, candidate in enumerate(order):
+                index = self.budget + 2 * pair + side
+                run = self.space.run(candidate, made[candidate] + pair + 1, index, self.budget + pair)
+                assert run is not None
+                left += [run] if index not in valid else []
+        return left

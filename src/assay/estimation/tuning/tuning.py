@@ -1,0 +1,136 @@
+"""Choose the next configuration of a tuning by Bayesian optimisation with noisy times.
+
+In: candidates as numbers (:meth:`~assay.estimation.tuning.space.Space.coordinates`), the runs so far, and an estimate
+of each candidate's time, where one exists. Out: a candidate, and the expected time of each. Logarithms of times are a
+Gaussian process of scikit-learn (Matérn 5/2 with a length for each dimension and learned noise). An earlier estimate is
+its mean, scaled to the measured times, so that the process learns only the difference. The next run has the largest
+augmented expected improvement (D. Huang et al., J. Global Optim. 34 (2006)). It accounts for noise, so uncertain
+candidates are repeated. A run that failed, or was stopped because it took too long, counts as the slowest run.
+"""
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.statistics import Floats, Mask
+
+SETTLING_SHARE = 0.2
+"""Share of the budget, at its end, that repeats the fastest candidates instead of trying new ones."""
+_NOISE = (1e-4, 0.25)
+"""Minimum and maximum variance of repetitions' log times: 1 % and 50 % squared."""
+_LENGTHS = (0.15, 8.0)
+"""Minimum and maximum length scale; coordinates lie between 0 and 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One run of a candidate."""
+
+    candidate: int
+    log_s: float | None
+    """Logarithm of its time; None when it failed or was stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Expected log time of each candidate."""
+
+    log_s: Floats
+    error: Floats
+    """Standard deviation of the expected log time."""
+    noise: float
+    """Standard deviation of one run's log time around it."""
+
+
+def first_candidates(possible: Mask, count: int, estimate: Floats | None, seed: int) -> list[int]:
+    """Return the first candidates next to the defaults: the fastest by an estimate, then random ones.
+
+    Candidates that are farthest apart are not used: these are corners of the space, which are often slow.
+    """
+    drawn = np.random.default_rng(seed).permutation(np.flatnonzero(possible)).tolist()
+    best = [] if estimate is None else np.argsort(np.where(possible, estimate, np.inf), kind="stable")[:2].tolist()
+    return [candidate for candidate in dict.fromkeys([*best, *drawn]) if candidate][:count]
+
+
+def expected(coordinates: Floats, tried: Sequence[Tried], estimate: Floats | None, seed: int) -> Expected:
+    """Return the expected log time of each candidate. At least two runs must have succeeded."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+    from threadpoolctl import threadpool_limits
+
+    at = np.array([run.candidate for run in tried])
+    worst = max(run.log_s for run in tried if run.log_s is not None)
+    logs = np.array([worst if run.log_s is None else run.log_s for run in tried])
+    mean = _mean(logs, at, estimate, len(coordinates))
+    rest = logs - mean[at]
+    scale = max(float(rest.std()), 0.02)
+    kernel = ConstantKernel(1.0, (0.1, 20.0)) * Matern(
+        np.full(coordinates.shape[1], 1.0), _LENGTHS, nu=2.5
+    ) + WhiteKernel(min(max(0.03**2 / scale**2, _NOISE[0]), 1.0), (_NOISE[0] / scale**2, _NOISE[1] / scale**2))
+    process = GaussianProcessRegressor(kernel, alpha=1e-8, random_state=seed)
+    with warnings.catch_warnings(), threadpool_limits(1):  # threads slow down matrices this small
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a length at its bound is no failure
+        process.fit(coordinates[at], rest / scale)
+        rest_mean, rest_std = process.predict(coordinates, return_std=True)
+    noise = float(process.kernel_.k2.noise_level)
+    error = np.sqrt(np.maximum(rest_std**2 - noise, 1e-12)) * scale
+    return Expected(mean + rest_mean * scale, error, math.sqrt(noise) * scale)
+
+
+def _mean(logs: Floats, at: np.ndarray, estimate: Floats | None, size: int) -> Floats:
+    """Return the mean of the process: the mean log time, or the estimate scaled to the measured times."""
+    if estimate is None:
+        return np.full(size, float(logs.mean()))
+    centred, centred_logs = estimate - estimate[at].mean(), logs - logs.mean()
+    of_runs = centred[at]
+    weight = 0.1  # pulls the slope towards 1 while few runs are known
+    slope = float((of_runs @ centred_logs + weight) / (of_runs @ of_runs + weight)) if len(at) else 1.0
+    scaled: Floats = logs.mean() + min(max(slope, 0.0), 1.5) * centred
+    return scaled
+
+
+def next_candidate(expected_logs: Expected, tried: Sequence[Tried], possible: Mask, *, settling: bool) -> int:
+    """Return the candidate to run next; ``settling``: of those that may be the fastest, the one with fewest runs."""
+    runs = _runs(tried, len(possible))
+    good = runs > 0
+    if settling and good.any():
+        best = int(np.argmin(np.where(good, expected_logs.log_s, np.inf)))
+        reach = np.sqrt(expected_logs.error**2 + expected_logs.noise**2 / np.maximum(runs, 1))
+        rivals = good & possible & (expected_logs.log_s - reach <= expected_logs.log_s[best] + reach[best])
+        order = np.lexsort((expected_logs.log_s, runs))
+        return next(int(candidate) for candidate in order if rivals[candidate])
+    cautious = np.where(good, expected_logs.log_s + expected_logs.error, np.inf)
+    least = expected_logs.log_s[int(np.argmin(cautious))] if good.any() else float(expected_logs.log_s.min())
+    gain = _improvement(least - expected_logs.log_s, expected_logs.error)
+    gain *= 1.0 - expected_logs.noise / np.sqrt(expected_logs.error**2 + expected_logs.noise**2)
+    return int(np.argmax(np.where(possible, gain, -1.0)))
+
+
+def best_candidate(expected_logs: Expected, tried: Sequence[Tried]) -> int:
+    """Return the run candidate with the least expected time."""
+    good = _runs(tried, len(expected_logs.log_s)) > 0
+    return int(np.argmin(np.where(good, expected_logs.log_s, np.inf)))
+
+
+def _runs(tried: Sequence[Tried], size: int) -> np.ndarray:
+    """Return the number of valid runs of each candidate; 0 for a candidate with a failed run."""
+    counts = np.zeros(size, dtype=np.int64)
+    for run in tried:
+        counts[run.candidate] += run.log_s is not None
+    for run in tried:
+        if run.log_s is None:
+            counts[run.candidate] = 0
+    return counts
+
+
+def _improvement(gain: Floats, error: Floats) -> Floats:
+    """Return the expected improvement of a normal variable with mean ``gain`` over 0."""
+    from scipy.special import ndtr
+
+    z = gain / error
+    improvement: Floats = gain * ndtr(z) + error * np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
+    return improvement

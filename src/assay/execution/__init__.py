@@ -1,0 +1,1 @@
+"""Execute plans on machines: planning, campaigns, engines, hosts, lab, observation."""

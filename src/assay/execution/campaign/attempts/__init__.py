@@ -1,0 +1,1 @@
+"""Execute one attempt at a run."""

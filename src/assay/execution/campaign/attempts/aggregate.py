@@ -1,0 +1,40 @@
+"""A run's concurrency-gated aggregate: from what the program's streams counted, else from the job history's tasks.
+
+Out: metrics in MB/s (10^6 bytes), and the curve behind them as rows of the run's trace: for each second of the run the
+streams that were active, their rate in bytes/s, and 1 when the second counted, else 0.
+"""
+
+from collections.abc import Iterable
+
+from assay.analysis.run_profile.throughput import gated_aggregate, transfers
+from assay.model import Task, Trace
+from assay.workloads.workload import ValidationResult, Workload
+
+_NODE, _SUBJECT = "cluster", "streams"
+_FROM_TASKS = "job history: each task's bytes spread evenly over it"
+
+
+def gated_metrics(
+    tasks: Iterable[Task], workload: Workload, validation: ValidationResult | None, started_unix_s: float, trace: Trace
+) -> tuple[dict[str, float], str]:
+    """Return the aggregate's metrics with their source, and add its curve to ``trace``; no metrics when the workload
+    has no such figure.
+    """
+    measured = validation.streams if validation else ()
+    origin_s = started_unix_s if measured else 0.0
+    gated = gated_aggregate(measured) if measured else gated_aggregate(transfers(tasks, workload.streamed_bytes))
+    source = "what each stream counted by itself" if measured else _FROM_TASKS
+    if gated is None:
+        return {}, source
+    for slot in gated.curve:
+        row = {"concurrency": slot.concurrency, "bytes_per_s": slot.bytes_per_s, "counted": float(slot.counted)}
+        for metric, value in row.items():
+            trace.append(slot.start_s - origin_s, _NODE, _SUBJECT, metric, counter=False, value=value)
+    metrics = {
+        "gated_aggregate_mb_per_s": gated.mean_mb_per_s,
+        "gated_aggregate_stddev_mb_per_s": gated.stddev_mb_per_s,
+        "gated_aggregate_slots": gated.slots,
+        "gated_aggregate_slots_total": gated.slots_total,
+        "concurrency_max": gated.concurrency_max,
+    }
+    return metrics, source

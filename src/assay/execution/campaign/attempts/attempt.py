@@ -1,0 +1,199 @@
+"""One attempt at one planned run: configuration, input, cold caches, observation, the job, its checks, and the record.
+
+Nothing here raises for a job that fails: that is a :class:`Run` with status ``failed`` and its cause. What does raise
+(:class:`AssayError`) concerns the cluster, and the campaign decides.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+
+from assay.execution.campaign.attempts.before_job import configure, ensure_input, in_use
+from assay.execution.campaign.attempts.health_watch import watching
+from assay.execution.campaign.attempts.recording import FinishedAttempt, recorded
+from assay.execution.campaign.attempts.run_environment import AttemptContext, AttemptState, CompletedRun, RunEnvironment
+from assay.execution.campaign.attempts.sampling import drop_all, sampling
+from assay.execution.campaign.attempts.validation import checked_output, judged, reference_answers
+from assay.execution.engines.contract import Engine, ProgramResult
+from assay.execution.observation.sampling import parse_samples
+from assay.execution.planning.forecast.call_limits import DEFAULT_TIMEOUT_S
+from assay.execution.planning.forecast.inputs import size_of
+from assay.execution.planning.order import PlannedRun
+from assay.foundation.errors import AssayError, RepositoryError, UnfitError
+from assay.model import Program
+from assay.store.bundles.ids import new_run_id
+from assay.workloads.common.inputs import Input
+from assay.workloads.workload import Size, ValidationInput, ValidationResult, Workload, WorkloadProgram
+
+_ALONE = AttemptContext()
+
+
+async def attempt(
+    planned: PlannedRun, number: int, run_environment: RunEnvironment, context: AttemptContext = _ALONE
+) -> CompletedRun:
+    """Execute one attempt and return its record, whatever became of it.
+
+    Raises RepositoryError when what was done can't be kept: that is no failure of the run.
+    """
+    cluster, transports = in_use(planned.configuration, run_environment.cluster, run_environment.transports)
+    run_environment = replace(run_environment, cluster=cluster, transports=transports)
+    workload = run_environment.workloads[planned.workload.name]
+    size = size_of(planned, run_environment.plan)
+    run_id, started, clock = new_run_id(), time.time(), time.monotonic()
+    state = AttemptState()
+    cause: AssayError | None = None
+    try:
+        await _Attempt(planned, workload, size, run_environment, context, state).carry_out()
+    except RepositoryError:
+        raise
+    except AssayError as error:
+        cause = error
+    ended_well = state.finished is not None and state.finished.outcome.exit_status == 0
+    engine = run_environment.provider.engine
+    if engine and (not ended_well or state.problem or cause):
+        state.logs |= await engine.logs()
+    attempted = FinishedAttempt(run_id, number, started, time.monotonic() - clock, cause)
+    # A million attempts take seconds, in which the event loop must continue.
+    published = await asyncio.to_thread(
+        recorded, planned, workload, workload.data_bytes(size), run_environment, context, state, attempted
+    )
+    errors = tuple(change.words for seen in state.seen for change in seen.devices)
+    return replace(published, unfit=cause if isinstance(cause, UnfitError) else None, device_errors=errors)
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """The steps of one attempt, each of which adds to what is gathered. Raises AssayError where one can't be done."""
+
+    planned: PlannedRun
+    workload: Workload
+    size: Size
+    run_environment: RunEnvironment
+    context: AttemptContext
+    state: AttemptState
+
+    async def carry_out(self) -> None:
+        needed = self.workload.input(self.size)
+        engine = await self._configured()
+        async with watching(self.run_environment, engine) as monitor:
+            try:
+                await monitor.guard(self._on_engine(needed, engine), self.context.noticed)
+            finally:
+                if not self.state.sound:
+                    await monitor.last_look()
+                self.state.seen = monitor.seen
+
+    async def _on_engine(self, needed: Input | None, engine: Engine) -> None:
+        manifest = await self._input(needed, engine)
+        finished = await self._observed_job(needed, engine)
+        self.state.logs |= finished.logs
+        self.state.problem = await engine.health_check() or finished.problem
+        if finished.outcome.exit_status == 0:
+            with self.context.step("validation"):
+                await self._judge(needed, manifest, engine, finished)
+
+    async def _configured(self) -> Engine:
+        run_environment, state = self.run_environment, self.state
+        with state.exclude_time(), self.context.step("restart") as step:
+            configured = await configure(
+                self.planned.configuration,
+                run_environment.cluster,
+                run_environment.provider,
+                run_environment.links,
+                run_environment.show,
+            )
+            state.network = configured.network
+            if not configured.restarted:
+                step.name = "health"
+        return configured.engine
+
+    async def _input(self, needed: Input | None, engine: Engine) -> dict[str, int]:
+        with self.state.exclude_time(), self.context.step("input"):
+            if needed is None or not engine.facts.real:
+                return {}
+            parameters = self.planned.configuration.parameters
+            return await ensure_input(
+                needed, engine, parameters, timeout_s=self._limit_s, show=self.run_environment.show
+            )
+
+    @property
+    def _limit_s(self) -> float:
+        """The time limit of what is not the timed job."""
+        return self.run_environment.plan.timeout_s or DEFAULT_TIMEOUT_S
+
+    async def _observed_job(self, needed: Input | None, engine: Engine) -> ProgramResult:
+        run_environment, context, state = self.run_environment, self.context, self.state
+        async with AsyncExitStack() as stack:
+            with context.step("clear"):
+                for path in (*self.workload.outputs, *self.workload.leaves(self.size)):
+                    await engine.storage.delete(path)
+                watched = sampling(run_environment.transports, run_environment.samplers, self._keep)
+                samplers = await stack.enter_async_context(watched)
+            with context.step("caches"):
+                if run_environment.transports:
+                    run_environment.show("dropping caches")
+                await context.settled()
+                state.caches = await drop_all(
+                    run_environment.cluster, run_environment.transports, engine.data_directories
+                )
+            finished = await self._job(needed, engine)
+            with context.step("samples"):
+                await samplers.stop()
+        state.trace.extend(finished.trace)
+        return finished
+
+    async def _job(self, needed: Input | None, engine: Engine) -> ProgramResult:
+        program = self._program(needed, engine)
+        self.run_environment.show("the job starts")
+        with self.context.step("job and history"):
+            finished = await engine.run(
+                program,
+                self.planned.configuration.parameters,
+                timeout_s=self.context.limit.seconds,
+                label="job",
+                show=self.run_environment.show,
+            )
+        self.state.finished = finished
+        self.context.ended("job", finished.started_unix_s, finished.outcome.duration_s)
+        return finished
+
+    def _program(self, needed: Input | None, engine: Engine) -> Program:
+        """Return what is timed: the workload's program for the engine, or itself for one that only computes."""
+        if engine.facts.real:
+            return self.workload.programs(self.size, needed.place if needed else None)[engine.facts.name]
+        seed = self.run_environment.plan.seed * 1000 + self.planned.repetition
+        return WorkloadProgram(self.workload.name, (), engine=engine.facts.name, size=self.size, seed=seed)
+
+    def _keep(self, raw: Mapping[str, bytes]) -> None:
+        """Keep the samplers' files, and the trace that is in them."""
+        state = self.state
+        started = state.finished.started_unix_s if state.finished else 0.0
+        for node, content in raw.items():
+            state.logs[f"samples-{node}.jsonl"] = content
+            state.warnings += parse_samples(node, content, started, state.trace)
+
+    async def _judge(
+        self, needed: Input | None, manifest: Mapping[str, int], engine: Engine, finished: ProgramResult
+    ) -> None:
+        run_environment, state = self.run_environment, self.state
+        if not engine.facts.real:
+            state.validation = ValidationResult(())  # nothing was written that could be examined
+            return
+        run_environment.show("validating")
+        with state.exclude_time():
+            parameters, timeout_s = self.planned.configuration.parameters, self._limit_s
+            checked = await checked_output(
+                self.workload, self.size, needed, engine, parameters, timeout_s=timeout_s, show=run_environment.show
+            )
+            reference = await reference_answers(self.workload, self.size, run_environment.show)
+        if checked:
+            state.logs["check.log"] = checked.logs.get("check.log", b"")
+        outcome, input_path = checked.outcome if checked else None, needed.place if needed else None
+        validation_input = ValidationInput(engine.storage, manifest, outcome, input_path, reference)
+        layout = self.planned.configuration.layout
+        state.validation = await judged(
+            self.workload, self.size, layout, finished.outcome, validation_input, engine.storage
+        )
+        state.logs |= state.validation.logs

@@ -1,0 +1,107 @@
+"""What must be so before a run's job can start: the configuration on the cluster, its input there, its outputs gone.
+
+In: a :class:`Configuration`, an :class:`Input`. Out: links shaped (lab) or addresses chosen (real hosts), an engine
+that fits, facts of the network for the run's record, and the input's manifest. Rates are in bits/s, in a lab as
+emulated.
+"""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assay.execution.engines.contract import Engine, Provider, Show, Storage
+from assay.execution.hosts.transport import Transport
+from assay.execution.lab.links import LabLinks
+from assay.foundation.errors import EngineError
+from assay.model import Cluster, Configuration
+from assay.workloads.common.inputs import Input
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredEngine:
+    """An engine that fits a configuration, what was found of the network that it names ({} when it names none), and
+    whether something (re)started.
+    """
+
+    engine: Engine
+    network: dict[str, Any]
+    restarted: bool
+
+
+def in_use(
+    configuration: Configuration, cluster: Cluster, transports: Mapping[str, Transport]
+) -> tuple[Cluster, dict[str, Transport]]:
+    """Return the part of the cluster that a run uses: the master, and as many workers as its configuration says."""
+    used = cluster.using(configuration.workers)
+    return used, {node.name: transports[node.name] for node in used.nodes if node.name in transports}
+
+
+async def configure(
+    configuration: Configuration, used: Cluster, provider: Provider, links: LabLinks | None, show: Show
+) -> ConfiguredEngine:
+    """Bring ``configuration`` onto the cluster, of which it uses ``used``.
+
+    Raises LabError or EngineError when that is impossible. What is as wanted already stays as it is.
+    """
+    network = configuration.network
+    rate = used.link_bits_per_s(network) if network else None
+    rates = await asyncio.to_thread(links.shape, rate) if links else {}
+    provided = await provider.provide(configuration, show)
+    if network is None:
+        return ConfiguredEngine(provided.engine, {}, provided.restarted)
+    addresses = provided.engine.addresses
+    network_facts = {
+        "name": network,
+        "rate_bits_per_s": rate,
+        "link_bits_per_s": {node.name: rates[node.name] for node in used.nodes} if links else None,
+        "addresses": {node.name: addresses[node.name] for node in used.nodes if node.name in addresses},
+    }
+    return ConfiguredEngine(provided.engine, network_facts, provided.restarted)
+
+
+async def ensure_input(
+    needed: Input, engine: Engine, parameters: Mapping[str, str], *, timeout_s: float, show: Show
+) -> dict[str, int]:
+    """Make the input unless it is there complete; return what its manifest keeps, and those of what it is made from.
+
+    Raises EngineError when the generator fails or writes something else than was asked for.
+    """
+    inherited: dict[str, int] = {}
+    if needed.needs:
+        inherited = await ensure_input(needed.needs, engine, parameters, timeout_s=timeout_s, show=show)
+    storage = engine.storage
+    manifest = await _read_manifest(needed, storage)
+    if manifest is not None and await is_complete(needed, storage):
+        return inherited | manifest
+    show(f"generating input: {needed.name}")
+    await storage.delete(needed.place)
+    done = await engine.run(needed.program, parameters, timeout_s=timeout_s, label="input", show=show)
+    if done.outcome.exit_status != 0 or not await is_complete(needed, storage):
+        tail = "\n".join(done.outcome.last_words())
+        raise EngineError(f"the input {needed.name} could not be made:\n{tail}", where=needed.place)
+    kept = {name: done.outcome.counter(name) or 0 for name in needed.counters}
+    if needed.counters or not needed.exact:
+        await storage.write(needed.manifest_path, json.dumps(kept).encode())
+    return inherited | kept
+
+
+async def _read_manifest(needed: Input, storage: Storage) -> dict[str, int] | None:
+    """Return the kept counters; {} when none are needed; None when the input was never completed."""
+    if not needed.counters and needed.exact:
+        return {}
+    if not await storage.exists(needed.manifest_path):
+        return None
+    return dict(json.loads(await storage.read(needed.manifest_path)))
+
+
+async def is_complete(needed: Input, storage: Storage) -> bool:
+    """Say whether an input is there as it was asked for: bytes, files, copies."""
+    stored = await storage.stored(needed.place)
+    return (
+        (not needed.exact or stored.length_bytes == needed.data_bytes)
+        and needed.files in (None, stored.files)
+        and stored.files > 0
+        and stored.replica_bytes >= stored.length_bytes * needed.replication
+    )

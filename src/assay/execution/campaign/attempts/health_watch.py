@@ -1,0 +1,226 @@
+"""Whether all that a run is on is well while it continues: daemons, hosts, links, devices, the lab's own parts.
+
+In: what an attempt shares, its engine, and the work to guard. Out: the work's end; or it is ended, with the true cause,
+when it can't end well any more. What was seen next to that (:class:`NodeObservations`) decides later whose fault a
+failure was.
+
+Bound: a daemon, disk or link that is gone is noticed at the second look, a host that says nothing after
+:data:`SILENT_S` + :data:`ANSWER_S`, packets that do not come through between two nodes at the fifth look; all are below
+15 s. Cost: a look on each node and three echo requests to each other node every two seconds, and no request to any
+daemon of assay's own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from assay.execution.campaign.attempts.run_environment import RunEnvironment
+from assay.execution.engines.contract import Engine
+from assay.execution.hosts.transport import Transport
+from assay.execution.lab.health import LabHealth
+from assay.execution.observation.node_health import (
+    INTERVAL_S,
+    UNHEARD_LOOKS,
+    NodeObservations,
+    NodeWatch,
+    WatchOptions,
+    cuts,
+)
+from assay.foundation.cancellation import end_tasks, finish
+from assay.foundation.errors import AssayError, EngineError, HostError, LabError
+
+T = TypeVar("T")
+
+SILENT_S = 9.0
+"""After so long without a sign of life a host is asked; on a machine at its limits looks come seconds late."""
+ANSWER_S = 4.0
+GONE_S = 3.0
+"""For so long a lab whose node lost its connection is asked whether the node is there."""
+ENGINE_INTERVAL_S = 4.0
+ENGINE_ANSWER_S = 6.0
+STOP_S = 60.0
+"""Maximum time for ending the watch of every node; each node has twice its own limit."""
+PAIR_S = 2 * INTERVAL_S
+"""A node whose last look is younger is in reach."""
+_POLL_S = 0.5
+_DOWN_LOOKS = 2
+
+
+@asynccontextmanager
+async def watching(run_environment: RunEnvironment, engine: Engine) -> AsyncIterator[HealthMonitor]:
+    """Watch every node until the block ends. Raises HostError where a node can't be watched."""
+    options = watch_options(run_environment, engine)
+    names = list(run_environment.transports)
+    starting = (NodeWatch.start(run_environment.transports[name], options[name]) for name in names)
+    results = await asyncio.gather(*starting, return_exceptions=True)
+    monitor = HealthMonitor(
+        {watch.transport.name: watch for watch in results if isinstance(watch, NodeWatch)},
+        engine,
+        run_environment.health,
+    )
+    try:
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        yield monitor
+    finally:
+        await finish(monitor.stop(), "ending the watch of the nodes", STOP_S)
+
+
+def watch_options(run_environment: RunEnvironment, engine: Engine) -> dict[str, WatchOptions]:
+    """Return what is examined on each node."""
+    groups = {name: (sampler.cgroup or {}).get("memory") for name, sampler in run_environment.samplers.items()}
+    return {
+        name: WatchOptions(
+            daemons=engine.pid_files.get(name, {}),
+            directories=run_environment.samplers[name].disks,
+            peers={
+                node.name: node.address.host
+                for node in run_environment.cluster.nodes
+                if node.address and node.name != name and node.name in run_environment.transports
+            },
+            cgroup=groups.get(name),
+            shared=run_environment.links is not None,
+        )
+        for name in run_environment.transports
+    }
+
+
+class HealthMonitor:
+    """The watches of all nodes while they continue."""
+
+    def __init__(self, watches: Mapping[str, NodeWatch], engine: Engine, lab: LabHealth | None) -> None:
+        self._watches = watches
+        self._engine = engine
+        self._lab = lab
+        self._asked_s = time.monotonic()
+        self._engine_words = ""
+
+    @property
+    def seen(self) -> tuple[NodeObservations, ...]:
+        """What was seen of each node."""
+        return tuple(watch.seen for watch in self._watches.values())
+
+    async def guard(self, work: Awaitable[T], noticed: Callable[[str], None]) -> T:
+        """Await ``work``. When something that it needs is gone, ``noticed`` takes the words, ``work`` is cancelled, and
+        that is raised instead.
+        """
+        task, watch = asyncio.ensure_future(work), asyncio.create_task(self._until_trouble())
+        try:
+            await asyncio.wait({task, watch}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                error = watch.result()
+                noticed(error.message)
+                await end_tasks(task)
+                raise error
+            return task.result()
+        finally:
+            await end_tasks(task, watch)
+
+    async def last_look(self) -> None:
+        """Look once more at every node: what has just ended may have ended by what is only to be seen now."""
+        await asyncio.gather(*(watch.look(INTERVAL_S + ANSWER_S) for watch in self._watches.values()))
+
+    async def stop(self) -> None:
+        """End all watches."""
+        await asyncio.gather(*(watch.end() for watch in self._watches.values()))
+
+    async def _until_trouble(self) -> AssayError:
+        while True:
+            if (error := await self._trouble()) is not None:
+                return error
+            await asyncio.sleep(_POLL_S)
+
+    async def _trouble(self) -> AssayError | None:
+        if error := await self._of_lab(0.0):
+            return error
+        for watch in self._watches.values():
+            if wrong := await self._of_host(watch) or _of_parts(watch.seen):
+                return wrong
+        if wrong := self._of_pairs():
+            return wrong
+        if stuck := [daemon for watch in self._watches.values() for daemon in _daemons(watch.seen)]:
+            return EngineError(", ".join(stuck))
+        return await self._of_engine()
+
+    async def _of_lab(self, wait_s: float) -> LabError | None:
+        """Return what the lab has lost, which is asked for so long."""
+        until_s = time.monotonic() + wait_s
+        while self._lab:
+            if words := await asyncio.to_thread(self._lab.health_check):
+                return LabError(words)
+            if time.monotonic() >= until_s:
+                break
+            await asyncio.sleep(_POLL_S)
+        return None
+
+    async def _of_host(self, watch: NodeWatch) -> AssayError | None:
+        """Return that a host is out of reach: no look came for long, and it does not answer when it is asked."""
+        silent_s = time.monotonic() - watch.heard_s
+        if watch.lost is None and silent_s < SILENT_S:
+            return None
+        if await _answers(watch.transport):
+            watch.heard_s = time.monotonic()  # the watch alone is late, or was ended: not the host
+            return None
+        # A node that is gone loses its connection first: its last processes take a moment to end.
+        if error := await self._of_lab(0.0 if watch.lost is None else GONE_S):
+            return error
+        watch.transport.abandon()
+        name = watch.transport.name
+        words = f"{name} does not answer: no sign of life for {silent_s:.0f} s"
+        return HostError(words if watch.lost is None else f"{name} is out of reach: {watch.lost.message}")
+
+    def _of_pairs(self) -> HostError | None:
+        """Return that two nodes do not reach each other, though both are in reach from here."""
+        now_s = time.monotonic()
+        here = {name for name, watch in self._watches.items() if now_s - watch.heard_s < PAIR_S and not watch.lost}
+        for watch in self._watches.values():
+            for peer, looks in watch.seen.unheard.items():
+                if looks >= UNHEARD_LOOKS and {watch.seen.node, peer} <= here:
+                    return HostError(cuts(self.seen)[0].words)
+        return None
+
+    async def _of_engine(self) -> AssayError | None:
+        """Ask an engine without daemons of assay's own, now and then; what it says twice is true."""
+        if self._engine.pid_files or time.monotonic() - self._asked_s < ENGINE_INTERVAL_S:
+            return None
+        try:
+            async with asyncio.timeout(ENGINE_ANSWER_S):
+                words = await self._engine.health_check() or ""
+        except TimeoutError:
+            words = f"{self._engine.facts.name} does not answer"
+        except AssayError as error:
+            words = error.message
+        self._asked_s = time.monotonic()
+        before, self._engine_words = self._engine_words, words
+        return EngineError(words) if words and before else None
+
+
+def _of_parts(seen: NodeObservations) -> AssayError | None:
+    """Return that a link is down, or that a device has errors."""
+    for name, looks in seen.down.items():
+        if looks >= _DOWN_LOOKS:
+            return HostError(seen.links[name].words)
+    return HostError(seen.devices[0].words) if seen.devices else None
+
+
+def _daemons(seen: NodeObservations) -> list[str]:
+    """Return which daemons of a node died, or have been stopped for two looks."""
+    dead = [f"{seen.node}: {name} died" for name, state in seen.daemons.items() if state == "dead"]
+    return [*dead, *(f"{seen.node}: {name} is stopped (SIGSTOP)" for name in seen.stuck)]
+
+
+async def _answers(transport: Transport) -> bool:
+    """Say whether a command runs there, soon."""
+    asked = asyncio.create_task(transport.run(["true"], timeout_s=ANSWER_S))
+    done, _ = await asyncio.wait({asked}, timeout=ANSWER_S)
+    if done:
+        return asked.exception() is None
+    # Ending it there takes as long again: no one waits for that.
+    asked.cancel()
+    asked.add_done_callback(lambda task: task.cancelled() or task.exception())
+    return False

@@ -1,0 +1,197 @@
+"""The record of an attempt: a :class:`Run` with its metrics, warnings, environment, and where each of them came from.
+
+In: what was planned, and what was gathered. Out: a :class:`CompletedRun`. The code that makes a figure says its source:
+the engine, the workload, the sampler, or the aggregate over streams.
+"""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from assay.analysis.comparison.details.differences import CPU_LIMIT_SHARE
+from assay.analysis.run_profile.run_detail import detail_metrics, run_detail
+from assay.execution.campaign.attempts.aggregate import gated_metrics
+from assay.execution.campaign.attempts.run_environment import AttemptContext, AttemptState, CompletedRun, RunEnvironment
+from assay.execution.campaign.attempts.sampling import unseen
+from assay.execution.campaign.attempts.validation import status_of
+from assay.execution.engines.contract import Engine, EngineFacts
+from assay.execution.observation.caches import is_cold
+from assay.execution.observation.traces import cpu_busy_shares, device_totals
+from assay.execution.planning.order import PlannedRun
+from assay.foundation.errors import AssayError
+from assay.foundation.units import format_bytes
+from assay.model import CacheState, Cluster, ClusterFacts, CodedWarning, Environment, Placement, Run, WarningCode
+from assay.text.control_characters import printable
+from assay.workloads.workload import Workload
+
+_SAMPLED = "sampler on the nodes"
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedAttempt:
+    """An attempt that is over: what it was, what ended it before its end, and how long it took in all."""
+
+    run_id: str
+    number: int
+    started_unix_s: float
+    took_s: float
+    cause: AssayError | None
+
+
+def recorded(
+    planned: PlannedRun,
+    workload: Workload,
+    data_bytes: int,
+    run_environment: RunEnvironment,
+    context: AttemptContext,
+    state: AttemptState,
+    attempted: FinishedAttempt,
+) -> CompletedRun:
+    """Return the record of an attempt. ``run_environment`` is limited to the nodes in use."""
+    facts = _facts(planned, run_environment)
+    status, why, failure_class = status_of(state, attempted.cause, context.limit, facts.full_disk)
+    finished, validation = state.finished, state.validation
+    began = finished.started_unix_s if finished else attempted.started_unix_s
+    metrics, sources = _metrics(workload, data_bytes, state, run_environment.cluster, observed=facts.real)
+    if finished and facts.real:
+        metrics["assay_own_s"] = attempted.took_s - state.excluded_s - finished.outcome.duration_s
+    warm = warm_words(state.caches, run_environment.cluster, data_bytes) if facts.real else None
+    run = Run(
+        run_id=attempted.run_id,
+        campaign_id=run_environment.campaign_id,
+        plan=run_environment.plan.name,
+        origin=facts.origin,
+        status=status,
+        cause=printable(why) if why else why,  # it may quote what a client printed in colours
+        cluster=run_environment.cluster.name,
+        lab_scale=run_environment.cluster.lab.scale if run_environment.cluster.lab else None,
+        engine=facts.name,
+        engine_version=facts.version,
+        workload=planned.workload.key,
+        workload_parameters={"program": workload.name, **planned.workload.parameters},
+        layout=planned.configuration.layout.name,
+        levels=dict(planned.configuration.levels),
+        parameters=dict(planned.configuration.parameters),
+        repetition=planned.repetition,
+        block=planned.block,
+        position=planned.index,
+        attempt=attempted.number,
+        started_at=datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
+        duration_s=round(finished.outcome.duration_s, 3) if finished else 0.0,
+        cold=is_cold(state.caches) if state.caches else None,
+        data_bytes=data_bytes,
+        metrics=metrics,
+        phases=finished.phases if finished else (),
+        checks=(*(finished.checks if finished else ()), *(validation.checks if validation else ())),
+        caches=state.caches,
+        warnings=(
+            *_warnings(state, metrics),
+            *([CodedWarning(WarningCode.CACHES, warm)] if warm else []),
+            *(unseen(run_environment.cluster) if facts.real else ()),
+        ),
+        environment=_environment(planned, run_environment, state),
+        baseline_id=run_environment.baseline.baseline_id if run_environment.baseline else None,
+        sources={**sources, "time limit": str(context.limit)},
+        failure_class=failure_class,
+        jobs=finished.jobs if finished else (),
+        stages=finished.stages if finished else (),
+        executors=finished.executors if finished else (),
+    )
+    tasks = finished.tasks if finished else ()
+    if finished:
+        run = replace(run, metrics=detail_metrics(run_detail(run, tasks, state.trace)) | run.metrics)
+    return CompletedRun(run, tasks, state.trace, state.logs)
+
+
+def _metrics(
+    workload: Workload, data_bytes: int, state: AttemptState, cluster: Cluster, *, observed: bool
+) -> tuple[dict[str, float], dict[str, str]]:
+    """Return the run's metrics by name, and the sources that their makers state."""
+    finished, validation = state.finished, state.validation
+    if finished is None:
+        return {}, {}
+    metrics = {**finished.metrics, **(validation.metrics if validation else {})}
+    made = {figure.metric: figure.source for figure in workload.figures}
+    sources = {**finished.sources, **{name: made[name] for name in metrics if name in made}}
+    if finished.outcome.duration_s > 0:
+        metrics["job_throughput_mb_per_s"] = data_bytes / finished.outcome.duration_s / 1e6
+        sources["job_throughput_mb_per_s"] = "data_bytes / duration_s"
+    if finished.jobs:
+        last = finished.jobs[-1]
+        metrics["job_s"] = last.finish_s - finished.jobs[0].submit_s
+        tasks = [task for task in finished.tasks if task.job_id == last.job_id]
+        gated, source = gated_metrics(tasks, workload, validation, finished.started_unix_s, state.trace)
+        metrics |= gated
+        if gated:
+            sources["gated_aggregate_mb_per_s"] = made.get("gated_aggregate_mb_per_s", source)
+    sampled = _sampled(state, cluster, finished.outcome.duration_s)
+    return metrics | sampled, sources | dict.fromkeys(sampled, _SAMPLED if observed else sources["duration_s"])
+
+
+def _sampled(state: AttemptState, cluster: Cluster, end_s: float) -> dict[str, float]:
+    """Return how busy the workers' CPUs were, and what all devices moved, while the job ran."""
+    names = [node.name for node in cluster.workers]
+    environment = state.finished.environment if state.finished else {}
+    groups = Environment({**environment, "cluster": {"worker_names": names}}).node_groups
+    sizes = groups.sizes if groups else dict.fromkeys(names, 1)
+    shares = cpu_busy_shares(state.trace, sizes, 0.0, end_s)
+    totals = device_totals(state.trace, 0.0, end_s)
+    if not shares:
+        return totals
+    mean = statistics.fmean(shares.values(), weights=[sizes[name] for name in shares])
+    return {"cpu_busy_share": mean} | totals
+
+
+def _warnings(state: AttemptState, metrics: Mapping[str, float]) -> list[CodedWarning]:
+    warnings = [*state.warnings, *(state.finished.warnings if state.finished else ())]
+    busy = metrics.get("cpu_busy_share", 0.0)
+    if busy > CPU_LIMIT_SHARE:
+        words = f"the CPU was the limit: {busy:.0%} busy on average; ratios come out too small"
+        warnings.append(CodedWarning(WarningCode.CPU_LIMIT, words))
+    return warnings
+
+
+def warm_words(caches: Sequence[CacheState], cluster: Cluster, data_bytes: int | None) -> str | None:
+    """Return that a run was not shown to be cold, why, and on real hosts whether its data could be in memory.
+
+    None where it was cold, or no cache was to be made so.
+    """
+    entered = len(cluster.entered) == len(cluster.nodes)
+    if (is_cold(caches) is True) if caches else entered:
+        return None
+    reasons = sorted({state.reason for state in caches if state.reason})
+    if not entered:
+        reasons.append("no host but the edge node is entered")
+    if cluster.placement is Placement.SSH and data_bytes:
+        memory_bytes = sum(node.type.memory_bytes for node in cluster.workers)
+        size, memory = format_bytes(data_bytes), format_bytes(memory_bytes)
+        larger = data_bytes > memory_bytes
+        reasons.append(f"its data, {size}, {'are larger than' if larger else 'fit into'} all workers' memory, {memory}")
+    return f"not shown to be cold{': ' + '; '.join(reasons) if reasons else ''}"
+
+
+def _environment(planned: PlannedRun, run_environment: RunEnvironment, state: AttemptState) -> dict[str, Any]:
+    return {
+        **run_environment.environment.tree,
+        "engine": _facts(planned, run_environment).record(),
+        "cluster": ClusterFacts.of_layout(run_environment.cluster, planned.configuration.layout).tree(),
+        **({"network": state.network} if state.network else {}),
+        **(state.finished.environment if state.finished else {}),
+        "parameters": _effective(planned, run_environment.provider.engine),
+    }
+
+
+def _facts(planned: PlannedRun, run_environment: RunEnvironment) -> EngineFacts:
+    """Return what the run's own engine is: of those that a plan varies, the one that was to run it."""
+    provider = run_environment.provider
+    wanted = planned.configuration.engine or provider.facts.name
+    if provider.engine and provider.engine.facts.name == wanted:
+        return provider.engine.facts
+    return provider.facts if provider.facts.name == wanted else replace(provider.facts, name=wanted, version="")
+
+
+def _effective(planned: PlannedRun, engine: Engine | None) -> dict[str, str]:
+    parameters = planned.configuration.parameters
+    return engine.effective_parameters(parameters) if engine else dict(parameters)  # None: it never came up

@@ -1,0 +1,320 @@
+"""A campaign from start to end: connect, measure the baseline, execute what is left of the plan, publish each run.
+
+In: a plan, a repository, a :class:`ProgressObserver` that shows progress. Out: published bundles and a
+:class:`CampaignSummary`. Whatever ends a campaign (a finished plan, an error, Ctrl-C, SIGTERM), the daemons are
+stopped, and every run that was finished stays. The same call continues where it ended.
+"""
+
+import asyncio
+import platform
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+
+from assay import __version__
+from assay.execution.campaign.attempts.attempt import attempt
+from assay.execution.campaign.attempts.run_environment import AttemptContext, CompletedRun, RunEnvironment
+from assay.execution.campaign.attempts.sampling import sampler_options
+from assay.execution.campaign.journal import CampaignJournal
+from assay.execution.campaign.loop import CampaignWork, Loop, ProgressObserver
+from assay.execution.campaign.prepare import PreparedCampaign, recover_unpublished
+from assay.execution.engines.contract import EngineFacts, MakeProvider, Provider
+from assay.execution.hosts import LocalTransport, Transport, connect_ssh
+from assay.execution.lab.health import LabHealth
+from assay.execution.lab.links import LabLinks
+from assay.execution.lab.state import lab_directory
+from assay.execution.observation.baseline import measure_baseline
+from assay.execution.observation.checking import check_reached
+from assay.execution.observation.environment import capture
+from assay.execution.planning.forecast.forecast import renewed
+from assay.execution.planning.order import PlannedRun
+from assay.foundation.cancellation import finish
+from assay.foundation.errors import HostError, LabLostError
+from assay.model import Baseline, Cluster, Environment, Fitness, Grade, LabFacts, Placement, Plan, Run, RunStatus
+from assay.store import Repository
+
+_ANSWER_TIMEOUT_S = 15.0
+_NOW_INTERVAL_S = 1.0
+CLOSE_S = 300.0
+"""Maximum time for stopping the daemons; those left are ended by the next campaign on the cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignSummary:
+    """What a campaign did in this call."""
+
+    campaign_id: str
+    planned: int
+    made: int
+    """Attempts of this call."""
+    already_there: int
+    statuses: Mapping[str, int]
+    failures: Mapping[str, int]
+    """Attempts of this call that were not valid, by failure class."""
+    stopped: str | None
+    """Why it ended before all was made; None when nothing of what was asked for is left."""
+    lab_lost: LabLostError | None = None
+    """What the lab has lost; the rest can be executed when it has been made anew."""
+    hopeless: int = 0
+    """Attempts that were stopped because faster runs are known, which a search expects."""
+
+    @property
+    def not_valid(self) -> int:
+        """Attempts of this call that failed or were invalid."""
+        return self.made - self.statuses.get(RunStatus.VALID, 0)
+
+
+@dataclass(slots=True)
+class _JournalingObserver:
+    """A watcher that also keeps what continues now in the campaign's folder, for other terminals."""
+
+    watcher: ProgressObserver
+    journal: CampaignJournal
+    last_step: tuple[str, float] = ("", 0.0)
+
+    def say(self, text: str) -> None:
+        self.watcher.say(text)
+
+    def step(self, text: str) -> None:
+        self.watcher.step(text)
+        before, at_s = self.last_step
+        if text != before and ("%" not in text or time.monotonic() - at_s >= _NOW_INTERVAL_S):
+            self.last_step = (text, time.monotonic())
+            self.journal.now(text)
+
+    def begin(self, number: int, total: int, title: str, left_s: float | None) -> None:
+        self.watcher.begin(number, total, title, left_s)
+
+    def end(self, run: Run) -> None:
+        self.watcher.end(run)
+
+
+class _ConnectedCluster:
+    """The cluster that runs are made on: connections, engine and environment; reached anew when a host was lost."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        cluster: Cluster,
+        lab: LabFacts | None,
+        campaign_id: str,
+        watcher: ProgressObserver,
+        provide: MakeProvider,
+    ) -> None:
+        self._provide = provide
+        self._plan = plan
+        self._cluster = cluster
+        self._lab = lab
+        self._health = LabHealth(lab_directory(lab.name)) if lab else None
+        self._device_errors: tuple[str, ...] = ()
+        self._campaign_id = campaign_id
+        self._watcher = watcher
+        self._stack = AsyncExitStack()
+        self._setting: RunEnvironment | None = None
+        self.baseline: Baseline | None = None
+        self.fitness: Fitness | None = None
+
+    async def open(self, *, with_baseline: bool) -> None:
+        """Connect, take hold of the cluster, and record what is there."""
+        cluster, watcher = self._cluster, self._watcher
+        async with AsyncExitStack() as stack:
+            if not cluster.simulated:
+                watcher.step("connecting")
+            transports = await connect(cluster, stack)
+            provider = self._provide(cluster, transports)
+            await provider.open(watcher.step)
+            stack.push_async_callback(_finish, provider)
+            if with_baseline:
+                self.fitness = await _fitness(cluster, transports, watcher)
+                self.baseline = await _baseline(cluster, transports, watcher)
+            environment = await _environment(cluster, transports, provider.facts, self._lab, watcher)
+            groups = self._lab.control_groups if self._lab else {}
+            self._setting = RunEnvironment(
+                plan=self._plan,
+                cluster=cluster,
+                transports=transports,
+                provider=provider,
+                samplers={node.name: sampler_options(node, groups.get(node.name)) for node in cluster.nodes},
+                campaign_id=self._campaign_id,
+                environment=environment,
+                baseline=self.baseline,
+                show=watcher.step,
+                links=LabLinks(self._lab, lab_directory(self._lab.name)) if self._lab else None,
+                health=self._health,
+            )
+            self._stack = stack.pop_all()
+
+    async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
+        """Make one attempt."""
+        assert self._setting is not None
+        published = await attempt(planned, number, self._setting, context)
+        self._device_errors = published.device_errors
+        return published
+
+    async def mend(self) -> None:
+        """Do nothing when every host answers; otherwise connect anew.
+
+        Raises HostError when one stays out of reach, LabLostError when the lab can't be mended at all.
+        """
+        if self._health and (words := self._health.health_check() or next(iter(self._device_errors), None)):
+            # What an emulated disk has lost stays lost, and no one changes the disk.
+            raise LabLostError(words, where=self._cluster.name, hint=f"remove it: assay lab down {self._cluster.name}")
+        if self._setting is not None and await _all_answer(self._setting.transports):
+            return
+        await self.close()
+        await self.open(with_baseline=False)
+
+    async def close(self) -> None:
+        """End the daemons and connections; what is out of reach is left to the next campaign."""
+        stack, self._stack, self._setting = self._stack, AsyncExitStack(), None
+        try:
+            await stack.aclose()
+        except HostError as error:
+            self._watcher.say(f"not everything could be ended: {error}")
+
+
+async def _all_answer(transports: Mapping[str, Transport]) -> bool:
+    asked = (transport.run(["true"], timeout_s=_ANSWER_TIMEOUT_S) for transport in transports.values())
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    return not any(isinstance(answer, HostError) for answer in answers)
+
+
+async def run_campaign(
+    plan: Plan,
+    cluster: Cluster,
+    lab: LabFacts | None,
+    repository: Repository,
+    schedule: PreparedCampaign,
+    watcher: ProgressObserver,
+    provide: MakeProvider,
+    *,
+    with_baseline: bool,
+) -> CampaignSummary:
+    """Make every run that is left on ``cluster`` (the plan's, with addresses where a lab made them), on the engine that
+    ``provide`` gives.
+
+    Raises EngineError when several runs in a row fail: the cluster is broken, and more runs would not help.
+    """
+    with schedule.journal.hold():
+        recover_unpublished(repository, schedule.journal, watcher.say)
+        schedule = renewed(plan, schedule, repository.runs(environment=False))
+        observer = _JournalingObserver(watcher, schedule.journal)
+        schedule.journal.write("connect")
+        executor = _ConnectedCluster(plan, cluster, lab, schedule.journal.campaign_id, observer, provide)
+        try:
+            await executor.open(with_baseline=with_baseline)
+            made = await Loop(CampaignWork(plan, repository, schedule, observer), executor).run()
+        finally:
+            await finish(executor.close(), "closing the cluster", 2 * CLOSE_S)
+    return CampaignSummary(
+        schedule.journal.campaign_id,
+        len(schedule.runs),
+        made.statuses.total(),
+        schedule.done,
+        dict(made.statuses),
+        dict(made.failures),
+        made.stopped,
+        made.lab_lost,
+        made.hopeless,
+    )
+
+
+def added_up(summaries: Sequence[CampaignSummary]) -> CampaignSummary:
+    """Return what the parts of one call made, each but the last of which lost its lab."""
+    counts = [(Counter(part.statuses), Counter(part.failures)) for part in summaries]
+    return replace(
+        summaries[-1],
+        made=sum(part.made for part in summaries),
+        hopeless=sum(part.hopeless for part in summaries),
+        already_there=summaries[0].already_there,
+        statuses=dict(sum((statuses for statuses, _ in counts), Counter[str]())),
+        failures=dict(sum((failures for _, failures in counts), Counter[str]())),
+    )
+
+
+async def _finish(provider: Provider) -> None:
+    """Stop the daemons even when this task is being cancelled."""
+    await finish(provider.close(), "stopping the daemons", CLOSE_S)
+
+
+async def connect(cluster: Cluster, stack: AsyncExitStack) -> dict[str, Transport]:
+    """Return a transport for each node that may be entered, none where there are no hosts; ``stack`` closes them.
+
+    Raises HostError if a connection fails.
+    """
+    if cluster.simulated:
+        return {}
+    if cluster.placement is Placement.LOCAL:
+        transports: list[Transport] = [LocalTransport(node.name) for node in cluster.entered]
+    else:
+        addressed = [(node.name, node.address) for node in cluster.entered if node.address]
+        results = await asyncio.gather(
+            *(connect_ssh(name, address) for name, address in addressed), return_exceptions=True
+        )
+        transports = [result for result in results if not isinstance(result, BaseException)]
+        for transport in transports:
+            stack.push_async_callback(transport.close)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+    return {transport.name: transport for transport in transports}
+
+
+async def _fitness(cluster: Cluster, transports: Mapping[str, Transport], watcher: ProgressObserver) -> Fitness | None:
+    """Check real hosts; a lab's and this machine's are what they are."""
+    if cluster.placement is not Placement.SSH or cluster.simulated:
+        return None
+    watcher.step("checking hosts")
+    readings = await check_reached(cluster, transports)
+    for problem in readings.troubles():
+        if problem.grade is Grade.ERROR:
+            watcher.say(
+                f"error on {problem.host}: {problem.criterion} {problem.subject}: {problem.found}".replace(" :", ":")
+            )
+    counts = f"{readings.count(Grade.ERROR)} errors, {readings.count(Grade.WARNING)} warnings"
+    watcher.say(f"hosts were checked: {counts}; they are kept with each run")
+    return readings
+
+
+async def _baseline(
+    cluster: Cluster, transports: Mapping[str, Transport], watcher: ProgressObserver
+) -> Baseline | None:
+    if cluster.placement is Placement.LOCAL or cluster.simulated:
+        return None
+    if cluster.attached:
+        watcher.say("no baseline is measured: devices and links are somebody else's; `assay baseline` does it if asked")
+        return None
+    watcher.step("measuring devices and links")
+    try:
+        return await measure_baseline(cluster, transports, progress=watcher.step)
+    except HostError as error:
+        watcher.say(f"going on without a baseline of devices and links: {error}")
+        return None
+
+
+async def _environment(
+    cluster: Cluster,
+    transports: Mapping[str, Transport],
+    facts: EngineFacts,
+    lab: LabFacts | None,
+    watcher: ProgressObserver,
+) -> Environment:
+    if cluster.simulated:
+        return Environment({"assay": {"version": __version__}})
+    watcher.step("recording the environment")
+    folders = {
+        node.name: [device.directory for device in node.type.devices if device.directory] for node in cluster.entered
+    }
+    captured = await asyncio.gather(
+        *(capture(transports[name], java=facts.java, directories=folders[name]) for name in folders)
+    )
+    return Environment(
+        {
+            "assay": {"version": __version__, "python": platform.python_version()},
+            "engine": facts.record(),
+            "lab": dict(lab.tree) if lab else None,
+            "nodes": dict(zip(folders, captured, strict=True)),
+        }
+    )

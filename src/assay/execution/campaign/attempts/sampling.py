@@ -1,0 +1,88 @@
+"""What is watched around a job: caches dropped and counted on every node before it, samplers on every node during it.
+
+In: transports and what to look at. Out: :class:`CacheState` values, samplers' raw files, and a run's trace from them.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from assay.execution.hosts.transport import Transport
+from assay.execution.observation.caches import drop_caches
+from assay.execution.observation.sampling import Sampler, SamplerOptions
+from assay.foundation.cancellation import finish
+from assay.model import CacheState, Cluster, CodedWarning, Node, WarningCode
+
+_CACHE_TIMEOUT_S = 120.0
+STOP_S = 60.0
+"""Maximum time for ending every sampler; each node has twice its own limit."""
+
+
+def sampler_options(node: Node, cgroup: Mapping[str, str] | None) -> SamplerOptions:
+    """Return what the sampler looks at on a node: its described devices, and its control groups in a lab."""
+    disks = {device.name: device.directory for device in node.type.devices if device.directory}
+    return SamplerOptions(disks=disks, cgroup=cgroup)
+
+
+def unseen(cluster: Cluster) -> tuple[CodedWarning, ...]:
+    """Return what of the workers no one could look at, where they may not be entered."""
+    entered = {node.name for node in cluster.entered}
+    names = [node.name for node in cluster.workers if node.name not in entered]
+    if not names:
+        return ()
+    words = "not observed, as no host but the edge node is entered: devices, links, memory and caches of "
+    return (CodedWarning(WarningCode.TRACE, words + ", ".join(names)),)
+
+
+async def drop_all(
+    cluster: Cluster, transports: Mapping[str, Transport], directories: Mapping[str, Sequence[str]]
+) -> tuple[CacheState, ...]:
+    """Drop every node's page cache, and count what of the data in ``directories`` was and is in it.
+
+    Where some hosts may not be entered nothing is dropped and nothing known: an edge node's cache says nothing of data.
+    """
+    if len(cluster.entered) < len(cluster.nodes):
+        return ()
+
+    async def on(name: str) -> CacheState:
+        return await drop_caches(transports[name], directories.get(name, ()), timeout_s=_CACHE_TIMEOUT_S)
+
+    return tuple(await asyncio.gather(*map(on, transports)))
+
+
+@dataclass(slots=True)
+class Samplers:
+    """The samplers of all nodes while they run."""
+
+    running: Mapping[str, Sampler]
+    raw: dict[str, bytes] | None = None
+    """What they sent, once they have ended."""
+
+    async def stop(self) -> dict[str, bytes]:
+        """End them and return each node's raw samples; the same again when called twice."""
+        if self.raw is None:
+            raw = await asyncio.gather(*(sampler.stop() for sampler in self.running.values()))
+            self.raw = dict(zip(self.running, raw, strict=True))
+        return self.raw
+
+
+@asynccontextmanager
+async def sampling(
+    transports: Mapping[str, Transport],
+    options: Mapping[str, SamplerOptions],
+    keep: Callable[[Mapping[str, bytes]], None],
+) -> AsyncIterator[Samplers]:
+    """Run a sampler on every node until the block ends, whatever ends it, and hand what they sent to ``keep``."""
+    names = list(transports)
+    starting = (Sampler.start(transports[name], options[name]) for name in names)
+    results = await asyncio.gather(*starting, return_exceptions=True)
+    samplers = Samplers({n: result for n, result in zip(names, results, strict=True) if isinstance(result, Sampler)})
+    failed = next((result for result in results if isinstance(result, BaseException)), None)
+    if failed:
+        await samplers.stop()
+        raise failed
+    try:
+        yield samplers
+    finally:
+        keep(await finish(samplers.stop(), "ending the samplers", STOP_S))

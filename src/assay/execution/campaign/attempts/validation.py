@@ -1,0 +1,140 @@
+"""Whether a run is valid: its output checked by its workload and its layout, and what became of it in the end.
+
+In: a job that ended, the storage, the input's manifest. Out: a :class:`ValidationResult`; then status, cause, failure
+class.
+"""
+
+import asyncio
+import signal
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from assay.execution.campaign.attempts.run_environment import AttemptState
+from assay.execution.campaign.failures import class_of_end, class_of_error, of_hosts, of_memory, spoiling
+from assay.execution.engines.contract import Engine, ProgramResult, Show, Storage
+from assay.execution.planning.forecast.call_limits import TimeLimit
+from assay.foundation.errors import AssayError, LabError
+from assay.foundation.installation import cache_directory, installation
+from assay.model import Answered, FailureClass, Layout, Outcome, RunStatus
+from assay.store.reference import answered
+from assay.workloads.common.inputs import Input
+from assay.workloads.workload import Size, ValidationInput, ValidationResult, Workload
+
+_CHECK_TIMEOUT_S = 600.0
+
+
+async def checked_output(
+    workload: Workload,
+    size: Size,
+    needed: Input | None,
+    engine: Engine,
+    parameters: Mapping[str, str],
+    *,
+    timeout_s: float,
+    show: Show,
+) -> ProgramResult | None:
+    """Run the program that checks the workload's output; None where it needs none."""
+    program = workload.check_program(needed.place if needed else None)
+    if program is None:
+        return None
+    reads_bytes, most_s = workload.data_bytes(size), max(_CHECK_TIMEOUT_S, timeout_s)
+    return await engine.check(program, parameters, reads_bytes=reads_bytes, timeout_s=most_s, show=show)
+
+
+async def reference_answers(workload: Workload, size: Size, show: Show) -> Answered | None:
+    """Return what the workload's output is compared with; None where it asks for nothing. Not a part of the run."""
+    asked = workload.reference(size)
+    if asked is None:
+        return None
+    show(f"{len(asked.queries)} reference answers by DuckDB")
+    return await asyncio.to_thread(answered, asked, installation().table_generator, cache_directory())
+
+
+async def judged(
+    workload: Workload,
+    size: Size,
+    layout: Layout,
+    outcome: Outcome,
+    validation_input: ValidationInput,
+    storage: Storage,
+) -> ValidationResult:
+    """Return what the workload says of its output, with the checks of where the layout wants it; then remove it."""
+    validation = await workload.judge(size, outcome, validation_input)
+    paths = [
+        *workload.outputs,
+        *workload.leaves(size),
+        *([validation_input.input_path] if validation_input.input_path else []),
+    ]
+    placements = await storage.placements(layout, paths)
+    for path in workload.outputs:
+        await storage.delete(path)
+    return replace(validation, checks=(*validation.checks, *placements))
+
+
+def status_of(
+    state: AttemptState, cause: AssayError | None, limit: TimeLimit, full_disk: Collection[str] = ()
+) -> tuple[RunStatus, str | None, FailureClass | None]:
+    """Return what became of an attempt, why, and whose fault that was; ``cause`` ended it before it was judged.
+
+    ``full_disk``: the engine's words for a full device. What the watch saw of links, devices and memory goes before
+    what programs said: they tell what came of it.
+    """
+    status, why, failure_class = _validation_checks(state, cause, limit, full_disk)
+    finished = state.finished
+    if status is RunStatus.VALID and finished is not None:
+        spoiled = spoiling(state.seen, finished.started_unix_s, finished.outcome.duration_s)
+        causes = [f"{'; '.join(spoiled)}, while the job ran"] if spoiled else []
+        causes += [finished.pause] if finished.pause else []
+        if not causes:
+            return status, why, failure_class
+        return RunStatus.INVALID, "; ".join(causes), FailureClass.INFRASTRUCTURE
+    if isinstance(cause, LabError):  # what hosts say of devices came of it
+        return status, why, failure_class
+    hosts = [words for words in of_hosts(state.seen) if words not in (why or "")]
+    if hosts:
+        failure_class = FailureClass.INFRASTRUCTURE
+    causes = [*hosts, *of_memory(state.seen), *([why] if why else [])]
+    return status, "; ".join(causes), failure_class
+
+
+def _validation_checks(
+    state: AttemptState, cause: AssayError | None, limit: TimeLimit, full_disk: Collection[str]
+) -> tuple[RunStatus, str | None, FailureClass | None]:
+    """Return the same by what programs, checks and errors say alone."""
+    if cause or state.finished is None:
+        why = str(cause or "the job was not started")
+        return RunStatus.FAILED, why, class_of_error(cause, full_disk) if cause else FailureClass.ENGINE
+    outcome = state.finished.outcome
+    if outcome.exit_status != 0:
+        ended = f"the client {_end_of(outcome.exit_status)}"
+        why = f"{ended}: {' | '.join(outcome.last_words())}"
+        if outcome.timed_out:
+            why = f"it did not end within its time limit of {limit}"
+        lost = outcome.host_lost
+        problem = state.problem or (ended if outcome.exit_status < 0 else None)
+        failure_class = class_of_end(outcome.output, problem=problem, lost=lost, full_disk=full_disk)
+        return RunStatus.FAILED, f"{state.problem}; {why}" if state.problem else why, failure_class
+    if state.problem:
+        return RunStatus.INVALID, f"{state.problem} during the run", FailureClass.ENGINE
+    validation_checks = state.validation.checks if state.validation else ()
+    broken = [check for check in (*state.finished.checks, *validation_checks) if not check.passed]
+    if broken or state.validation is None:
+        why = "; ".join(f"{check.name}: {check.detail}" for check in broken) or "not validated"
+        unjudged = state.validation.unjudged if state.validation else None
+        if unjudged is None:
+            only_engine = set(broken) <= set(state.finished.checks) and state.validation is not None
+            return RunStatus.INVALID, why, FailureClass.ENGINE if only_engine else FailureClass.VALIDATION
+        # It is the engine that could not run the check's program: there is nothing to say of the output.
+        lost = unjudged.host_lost
+        return RunStatus.INVALID, why, class_of_end(unjudged.output, problem=why, lost=lost, full_disk=full_disk)
+    return RunStatus.VALID, None, None
+
+
+def _end_of(exit_status: int) -> str:
+    """Return how a client ended that did not end well, in words."""
+    if exit_status >= 0:
+        return f"ended with {exit_status}"
+    try:
+        return f"was ended by {signal.Signals(-exit_status).name}"
+    except ValueError:
+        return f"was ended by signal {-exit_status}"

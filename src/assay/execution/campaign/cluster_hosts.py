@@ -1,0 +1,33 @@
+"""Where a plan is executed: a lab that is up or is made for it, this machine, or the cluster's own hosts."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from assay.execution.lab.lifecycle import Lab, clear_abandoned, labs
+from assay.model import Cluster, LabFacts, Placement
+
+
+@contextmanager
+def hosts_for(cluster: Cluster, progress: Callable[[str], None]) -> Iterator[tuple[Cluster, LabFacts | None]]:
+    """Yield the cluster with its hosts' addresses, and the lab's facts (None elsewhere).
+
+    A lab that was put up by hand under the cluster's name is used and left up; otherwise one is made and removed
+    again. What a dead assay left behind is removed first. Raises LabError when a lab can't be made.
+    """
+    for line in () if cluster.simulated else clear_abandoned():
+        progress(line)
+    if cluster.placement is not Placement.LAB or cluster.simulated:
+        yield cluster, None
+        return
+    if any((status.name, status.state) == (cluster.name, "up") for status in labs()):
+        progress(f"using the lab {cluster.name} that is up")
+        lab = Lab.attach(cluster.name, described=cluster)
+        try:
+            yield lab.cluster, lab.recorded
+        finally:
+            lab.detach()
+        return
+    with Lab.up(cluster, name=cluster.name, persistent=False, progress=progress) as made:
+        for words in made.recorded.warnings:
+            progress(f"warning: {words}")
+        yield made.cluster, made.recorded

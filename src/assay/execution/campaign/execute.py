@@ -1,0 +1,46 @@
+"""Carry a plan out where it says: on a lab that is up or made for it, on this machine, on hosts, or simulated.
+
+In: a plan, what is left of it, its engine, a watcher. Out: the :class:`CampaignSummary` of the whole call. A lab that
+loses its disks or nodes is made anew, a bounded number of times; only a lab that the campaign made.
+"""
+
+from assay.execution.campaign.attempts.runner import CampaignSummary, added_up, run_campaign
+from assay.execution.campaign.cluster_hosts import hosts_for
+from assay.execution.campaign.loop import ProgressObserver
+from assay.execution.campaign.prepare import PreparedCampaign
+from assay.execution.engines.contract import MakeProvider
+from assay.foundation.cancellation import run_interruptibly
+from assay.foundation.process import terminable
+from assay.model import Plan
+from assay.store import Repository
+
+LABS_MAX = 4
+"""Maximum number of labs of one call."""
+
+
+def execute_campaign(
+    plan: Plan,
+    repository: Repository,
+    schedule: PreparedCampaign,
+    watcher: ProgressObserver,
+    provide: MakeProvider,
+    *,
+    baseline: bool,
+) -> CampaignSummary:
+    """Make every run that is left, on as many labs as it takes.
+
+    Raises LabLostError when the last lab that may be made is lost too, LabError when a lab that was put up by hand is
+    broken, KeyboardInterrupt when a signal ended it, and what
+    :func:`assay.execution.campaign.attempts.runner.run_campaign` raises.
+    """
+    parts: list[CampaignSummary] = []
+    while True:
+        with terminable(), hosts_for(plan.cluster, watcher.step) as (cluster, lab):
+            work = run_campaign(plan, cluster, lab, repository, schedule, watcher, provide, with_baseline=baseline)
+            parts.append(run_interruptibly(work, watcher.say))
+        lost = parts[-1].lab_lost
+        if lost is None:
+            return added_up(parts)
+        if len(parts) == LABS_MAX:
+            raise lost
+        watcher.say(f"the lab is made anew: {lost.message}")

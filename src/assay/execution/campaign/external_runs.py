@@ -1,0 +1,111 @@
+"""Watch hosts while an externally managed job runs, or for a time, and make a run of it: origin measured, workload
+observed.
+
+In: a cluster, open transports, what to wait for. Out: a
+:class:`~assay.execution.campaign.attempts.run_environment.CompletedRun` with the samples of every node, and with jobs,
+tasks and phases where an engine describes them. Nothing is submitted, dropped or changed, and of a command only its
+program's name is kept: arguments may hold secrets.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from assay import __version__
+from assay.analysis.run_profile.run_detail import detail_metrics, run_detail
+from assay.execution.campaign.attempts.run_environment import CompletedRun
+from assay.execution.campaign.attempts.sampling import sampler_options, sampling, unseen
+from assay.execution.engines.contract import ProgramResult
+from assay.execution.hosts.transport import Transport
+from assay.execution.observation.environment import capture
+from assay.execution.observation.sampling import parse_samples
+from assay.execution.observation.traces import device_totals
+from assay.model import Cluster, CodedWarning, FailureClass, Origin, Outcome, Run, RunStatus, Trace, WarningCode
+from assay.store.bundles.ids import new_run_id
+
+OBSERVED = "observed"
+ResultReader = Callable[[ProgramResult], Awaitable[ProgramResult]]
+
+
+@dataclass(frozen=True, slots=True)
+class ObservationRequest:
+    """What is watched: the words for it, and what ends it: it returns an exit status, None for a time that passed."""
+
+    title: str
+    work: Callable[[], Awaitable[int | None]]
+
+
+async def unchanged_result(finished: ProgramResult) -> ProgramResult:
+    """Return it as it is: no engine describes its jobs."""
+    return finished
+
+
+async def observe(
+    cluster: Cluster,
+    transports: Mapping[str, Transport],
+    watched: ObservationRequest,
+    *,
+    engine: str,
+    reader: ResultReader = unchanged_result,
+) -> CompletedRun:
+    """Sample every node until ``watched`` ends; ``reader`` adds what an engine recorded."""
+    began = time.time()
+    trace, logs, warnings = Trace(), {}, []
+
+    def keep(raw: Mapping[str, bytes]) -> None:
+        for node, content in raw.items():
+            logs[f"samples-{node}.jsonl"] = content
+            warnings.extend(parse_samples(node, content, began, trace))
+
+    options = {node.name: sampler_options(node, None) for node in cluster.nodes if node.name in transports}
+    async with sampling(transports, options, keep) as samplers:
+        began, clock = time.time(), time.monotonic()
+        status = await watched.work()
+        took_s = time.monotonic() - clock
+        await samplers.stop()
+    outcome = Outcome(status or 0, "", {}, 0, took_s)
+    finished = await reader(ProgramResult(outcome, began, sources={"duration_s": "wall time of what was watched"}))
+    if not finished.jobs:
+        words = "the trace covers the hosts; nothing tells which jobs ran"
+        warnings.append(CodedWarning(WarningCode.TRACE, words))
+    warnings.extend(unseen(cluster))
+    directories = {
+        node.name: [device.directory for device in node.type.devices if device.directory] for node in cluster.nodes
+    }
+    captured = await asyncio.gather(*(capture(t, directories=directories[n]) for n, t in transports.items()))
+    run = Run(
+        run_id=new_run_id(),
+        campaign_id="",
+        plan=OBSERVED,
+        origin=Origin.MEASURED,
+        status=RunStatus.FAILED if status else RunStatus.VALID,
+        cause=f"what was watched ended with status {status}" if status else None,
+        failure_class=FailureClass.WORKLOAD if status else None,
+        cluster=cluster.name,
+        lab_scale=None,
+        engine=engine,
+        engine_version="",
+        workload=OBSERVED,
+        workload_parameters={"program": watched.title},
+        layout="as it was",
+        levels={},
+        parameters={},
+        repetition=1,
+        block=1,
+        position=0,
+        attempt=1,
+        started_at=datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
+        duration_s=round(took_s, 3),
+        cold=None,
+        data_bytes=None,
+        metrics={**finished.metrics, **device_totals(trace, 0.0, took_s)},
+        phases=finished.phases,
+        jobs=finished.jobs,
+        warnings=(*warnings, *finished.warnings),
+        environment={"assay": {"version": __version__}, "nodes": dict(zip(transports, captured, strict=True))},
+        sources=dict(finished.sources),
+    )
+    metrics = detail_metrics(run_detail(run, finished.tasks, trace)) | run.metrics
+    return CompletedRun(replace(run, metrics=metrics), finished.tasks, trace, {**logs, **finished.logs})

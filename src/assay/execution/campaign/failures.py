@@ -1,0 +1,88 @@
+"""Whose fault a failed run is, and whether it is tried again: pure rules over what an attempt saw.
+
+In: the error that ended an attempt, or the client's end and the daemons' state. Out: a :class:`FailureClass`, and how
+long to wait before the next attempt, in seconds.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from assay.execution.observation.node_health import INTERVAL_S, NodeObservations, cuts
+from assay.foundation.errors import AssayError, CommandError, HostError, LabError
+from assay.model import FailureClass, Plan, Run
+
+RETRY_WAITS_S = (5.0, 20.0, 60.0)
+"""Before the first, second, … retry after an infrastructure failure: hosts need a while to come back."""
+_CAUSES_MAX = 3
+_DISK_FULL = ("No space left on device", "Disk quota exceeded")
+"""The kernel's words (errno(3): ENOSPC, EDQUOT)."""
+
+
+def disk_is_full(text: str, words: Collection[str] = ()) -> bool:
+    """Say whether an error or a client's output describes a full device; ``words``: the engine's own for that."""
+    return any(part in text for part in (*_DISK_FULL, *words))
+
+
+def class_of_error(error: AssayError, full_disk: Collection[str] = ()) -> FailureClass:
+    """Return the class of the error that kept a job from being run or judged; ``full_disk``: the engine's words."""
+    if disk_is_full(str(error), full_disk):
+        return FailureClass.INFRASTRUCTURE
+    causes = (error, error.__cause__)
+    if any(isinstance(cause, CommandError) for cause in causes):  # the host answered: it is the program that failed
+        return FailureClass.ENGINE
+    unreachable = any(isinstance(cause, HostError | LabError) for cause in causes)
+    return FailureClass.INFRASTRUCTURE if unreachable else FailureClass.ENGINE
+
+
+def class_of_end(output: str, *, problem: str | None, lost: bool, full_disk: Collection[str] = ()) -> FailureClass:
+    """Return the class of a client that did not end with 0; ``lost``: its host went out of reach."""
+    if lost or disk_is_full(output, full_disk):
+        return FailureClass.INFRASTRUCTURE
+    if problem:
+        return FailureClass.ENGINE
+    return FailureClass.WORKLOAD
+
+
+def of_hosts(seen: Sequence[NodeObservations]) -> list[str]:
+    """Return what was wrong with links and devices while an attempt went on, in words: a failure came of that."""
+    events = [change for node in seen for change in (*node.links.values(), *node.devices, *node.low.values())]
+    events += cuts(seen)
+    return list(dict.fromkeys(change.words for change in sorted(events, key=lambda change: change.at_unix_s)))[
+        :_CAUSES_MAX
+    ]
+
+
+def of_memory(seen: Sequence[NodeObservations]) -> list[str]:
+    """Return which processes were ended for lack of memory, in words."""
+    return list(dict.fromkeys(change.words for node in seen for change in node.memory))[:_CAUSES_MAX]
+
+
+def spoiling(seen: Sequence[NodeObservations], began_unix_s: float, took_s: float) -> list[str]:
+    """Return what was wrong with links and devices while the job ran: its time says nothing, though its output is
+    right.
+    """
+    end_unix_s = began_unix_s + took_s + INTERVAL_S
+    events = [change for node in seen for change in (*node.links.values(), *node.devices)]
+    events += cuts(seen)
+    return [change.words for change in events if began_unix_s <= change.at_unix_s <= end_unix_s][:_CAUSES_MAX]
+
+
+def wait_before_retry_s(run: Run, tried: Sequence[FailureClass], plan: Plan) -> float | None:
+    """Return how long to wait before ``run`` is tried again; None when it is given up.
+
+    ``tried``: the classes of this call's failures of it, the last one's included.
+    """
+    if run.failure_class is None or len(tried) >= plan.attempts:
+        return None
+    failures = Counter(tried)[run.failure_class]
+    if failures > plan.retries[run.failure_class]:
+        return None
+    if run.failure_class is FailureClass.INFRASTRUCTURE:
+        return RETRY_WAITS_S[min(failures, len(RETRY_WAITS_S)) - 1]
+    return 0.0
+
+
+def retry_words(plan: Plan) -> str:
+    """Return the plan's rules in words: ``infrastructure 3, engine 2, workload 1, validation 0, at most 3 in all``."""
+    rules = ", ".join(f"{name} {plan.retries[name]}" for name in FailureClass)
+    return rules if plan.attempts > sum(plan.retries.values()) else f"{rules}, at most {plan.attempts - 1} in all"

@@ -1,0 +1,168 @@
+"""A campaign's folder in the repository: which plan, which runs were started, and which process executes it.
+
+``campaigns/<id>/`` holds ``campaign.json``, the texts of the plan and its cluster file, ``lock`` (who carries it out),
+``now.json`` (the current step) and ``journal.jsonl``, one JSON object a line with ``at_unix_s`` and ``event``::
+
+    connect a call of `assay run` reaches for the hosts
+    start   this call: runs planned, done and left, restarts; the process that makes them
+    begin   a run, synced to disk before it: its number, title, attempt, time limit, and the expected time for the rest
+    step    a step of a run has ended: its name, when it began and how long it took; steps may overlap
+    end     the run's status, cause, failure class and duration
+    stop    this call is over, and why
+
+What is finished is read from the bundles, which are the truth; the journal tells what was started and cut off, and
+where the time went. A campaign continues when its plan's fingerprint is the same and something of it is left.
+"""
+
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.execution.planning.forecast.forecast import Schedule
+from assay.foundation.errors import RepositoryError
+from assay.foundation.process import Lock, lock_holder
+from assay.model import Plan, Run
+from assay.store.bundles.ids import new_run_id
+
+JOURNAL = "journal.jsonl"
+LOCK = "lock"
+NOW = "now.json"
+CLUSTER_TEXT = "cluster.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignJournal:
+    """One campaign's folder."""
+
+    folder: Path
+    campaign_id: str
+
+    def write(self, event: str, *, synced: bool = True, **values: Any) -> None:
+        """Append one line, on a line of its own even when a writer died in the middle of one; sync it to disk."""
+        line = json.dumps({"at_unix_s": round(time.time(), 3), "event": event, **values}, ensure_ascii=False)
+        with _failure_explained(self.folder), (self.folder / JOURNAL).open("ab+") as file:
+            size = file.seek(0, os.SEEK_END)
+            if size:
+                file.seek(size - 1)
+                line = line if file.read(1) == b"\n" else f"\n{line}"
+            file.write(f"{line}\n".encode())
+            file.flush()
+            if synced:
+                os.fsync(file.fileno())
+
+    def ended(self, index: int, run: Run) -> None:
+        """Note that an attempt at the planned run ``index`` is over, and stored."""
+        self.write(
+            "end",
+            run=index,
+            attempt=run.attempt,
+            run_id=run.run_id,
+            status=run.status,
+            cause=run.cause,
+            failure_class=run.failure_class,
+            duration_s=run.duration_s,
+        )
+
+    def now(self, text: str) -> None:
+        """Replace the current step; a reader sees the old text or the new one."""
+        written = self.folder / f"{NOW}.{os.getpid()}"
+        try:
+            written.write_text(json.dumps({"at_unix_s": round(time.time(), 3), "text": text}, ensure_ascii=False))
+            written.replace(self.folder / NOW)
+        except OSError:  # a courtesy to the code that looks: a campaign does not end for it
+            written.unlink(missing_ok=True)
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Lock the campaign for this process.
+
+        Raises RepositoryError when somebody else does, HostError where the repository's file system has no locks.
+        """
+        with _failure_explained(self.folder):
+            lock = Lock.try_take(self.folder / LOCK, mode=0o666)
+        if lock is None:
+            raise RepositoryError(
+                f"this campaign is under way already ({lock_holder(self.folder / LOCK) or 'by another process'})",
+                where=str(self.folder),
+                hint="wait for it, or end that process; `assay campaign status` shows it",
+            )
+        try:
+            yield
+        finally:
+            (self.folder / NOW).unlink(missing_ok=True)
+            lock.release()
+
+
+def find_campaign(
+    campaigns: Path, plan: Plan, finished: Sequence[Run], schedule: Schedule, *, again: bool
+) -> CampaignJournal | None:
+    """Return the campaign to continue with; None when a new one is due. Writes nothing.
+
+    ``campaigns``: the repository's folder of them; ``finished``: its runs. With ``again``, a campaign that is complete
+    is followed by a new one; without, it is returned as it is.
+    """
+    for _, path, fingerprint in sorted(_known(campaigns), reverse=True):
+        if fingerprint != plan.fingerprint:
+            continue
+        journal = CampaignJournal(path.parent, path.parent.name)
+        runs = [run for run in finished if run.campaign_id == journal.campaign_id]
+        return None if again and not schedule.next_runs(plan, schedule.runs, runs) else journal
+    return None
+
+
+def _known(campaigns: Path) -> Iterator[tuple[int, Path, str]]:
+    """Yield each campaign's number, file and fingerprint; the numbers grow when the clock goes back, as ids do not."""
+    for path in campaigns.glob("*/campaign.json"):
+        try:
+            stored = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if isinstance(stored, dict):
+            number = stored.get("number")
+            yield number if isinstance(number, int) else 0, path, str(stored.get("fingerprint"))
+
+
+@contextmanager
+def _failure_explained(folder: Path) -> Iterator[None]:
+    """Say in words, as RepositoryError, that a campaign's folder can't be written."""
+    try:
+        yield
+    except OSError as error:
+        raise RepositoryError(
+            f"the campaign can't be kept: {error.strerror or error}",
+            where=str(error.filename or folder),
+            hint="a campaign writes its runs there: make it writable, or name another with --repository",
+        ) from error
+
+
+def create_campaign(campaigns: Path, plan: Plan, runs: int) -> CampaignJournal:
+    """Begin a campaign of this many runs: its folder, with the texts of its plan and cluster."""
+    campaign_id = new_run_id()
+    folder = campaigns / campaign_id
+    number = 1 + max((number for number, _, _ in _known(campaigns)), default=0)
+    with _failure_explained(folder):
+        folder.mkdir(parents=True)
+        (folder / "plan.yaml").write_text(plan.source, encoding="utf-8")
+        (folder / CLUSTER_TEXT).write_text(plan.cluster_source, encoding="utf-8")
+        (folder / "campaign.json").write_text(
+            json.dumps(
+                {
+                    "campaign_id": campaign_id,
+                    "number": number,
+                    "plan": plan.name,
+                    "fingerprint": plan.fingerprint,
+                    "cluster": plan.cluster.name,
+                    "runs": runs,
+                    "started_unix_s": round(time.time(), 3),
+                },
+                indent=2,
+            )
+            + "\n",
+            encoding="utf-8",
+        )
+    return CampaignJournal(folder, campaign_id)

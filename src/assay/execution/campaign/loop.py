@@ -1,0 +1,333 @@
+"""The runs of a campaign, one after another: attempts, retries by the class of their failure, publishing, when to end.
+
+In: a :class:`RunExecutor` that makes one attempt at a time, what is left to do, and the code that watches. Out:
+published bundles, the journal's lines, and what was made. Times are in seconds; clock and pause are given, so that
+tests need none.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any, Protocol
+
+import msgspec
+
+from assay.execution.campaign.attempts.run_environment import AttemptContext, CompletedRun
+from assay.execution.campaign.failures import RETRY_WAITS_S, wait_before_retry_s
+from assay.execution.campaign.plan_texts import carried_files
+from assay.execution.campaign.prepare import PreparedCampaign
+from assay.execution.planning.forecast.estimate import expected, remaining_s, time_limit
+from assay.execution.planning.forecast.inputs import kept_by
+from assay.execution.planning.order import PlannedRun, restarts
+from assay.foundation.cancellation import end_tasks, finish
+from assay.foundation.errors import AssayError, EngineError, HostError, LabLostError, RepositoryError
+from assay.foundation.units import format_duration
+from assay.model import Baseline, Configuration, FailureClass, Fitness, Plan, Run, RunStatus
+from assay.store import Repository
+from assay.store.bundles.bundle import Contents
+from assay.store.bundles.unpublished import ROOM_LEAST_BYTES, keep, reserve, size_of
+
+GIVEN_UP_IN_A_ROW_MAX = 3
+
+
+class ProgressObserver(Protocol):
+    """Shows a campaign's progress."""
+
+    def say(self, text: str) -> None:
+        """Take a line that stays."""
+
+    def step(self, text: str) -> None:
+        """Take a description of the current step; the next call replaces it."""
+
+    def begin(self, number: int, total: int, title: str, left_s: float | None) -> None:
+        """Take that run ``number`` of ``total`` begins, with the expected time for all that is left, if it is known."""
+
+    def end(self, run: Run) -> None:
+        """Take a finished run."""
+
+
+class RunExecutor(Protocol):
+    """Executes runs on the cluster."""
+
+    async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
+        """Make one attempt and return its record, whatever became of it."""
+
+    async def mend(self) -> None:
+        """Reach the cluster again after a host was out of reach. Raises HostError or EngineError when it can't be."""
+
+    @property
+    def baseline(self) -> Baseline | None:
+        """What the devices and links of the cluster can do; it goes into each bundle."""
+
+    @property
+    def fitness(self) -> Fitness | None:
+        """What was found of the hosts before the campaign; it goes into each bundle."""
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignWork:
+    """What is to be done, and where it is kept and shown."""
+
+    plan: Plan
+    repository: Repository
+    schedule: PreparedCampaign
+    watcher: ProgressObserver
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+    now_unix_s: Callable[[], float] = time.time
+
+
+@dataclass(slots=True)
+class LoopResult:
+    """What one call has made."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
+    """Attempts that were not valid, by failure class."""
+    runs: int = 0
+    """Planned runs that were started."""
+    stopped: str | None = None
+    """Why the call ended with runs left; None when it made all."""
+    lab_lost: LabLostError | None = None
+    """What the lab has lost, if that is why."""
+    hopeless: int = 0
+    """Attempts that were stopped because faster runs are known."""
+
+
+class Loop:
+    """One call's way through what is left."""
+
+    def __init__(self, work: CampaignWork, executor: RunExecutor) -> None:
+        self._work = work
+        self._executor = executor
+        self._journal = work.schedule.journal
+        self._history: list[Run] = []
+        self._took_s: list[float] = []
+        """Wall time of each attempt of this call."""
+        self._publishing: asyncio.Task[None] | None = None
+        self._queue: list[tuple[PlannedRun, int]] = list(work.schedule.left)
+        self._begun: set[tuple[str, str, int]] = set()
+        self._there = set(work.schedule.inputs_there)
+        self._room_bytes = ROOM_LEAST_BYTES
+        self._running: Configuration | None = None
+        """What the daemons run with, as far as the last attempt tells."""
+        self.made = LoopResult()
+        self._made_with = carried_files(work.plan)
+
+    async def run(self) -> LoopResult:
+        """Make every run that is left, until all are made or the call is to stop.
+
+        Raises EngineError when several runs in a row are given up: the cluster is broken, and more would not help.
+        """
+        schedule, plan = self._work.schedule, self._work.plan
+        cluster = plan.cluster.name
+        every = await asyncio.to_thread(lambda: self._work.repository.runs(environment=False))
+        self._history = [run for run in every if run.cluster == cluster or run.campaign_id == self._journal.campaign_id]
+        starts = sum(reason is not None for reason in restarts((run for run, _ in self._queue), plan))
+        self._journal.write(
+            "start", planned=len(schedule.runs), done=schedule.done, left=len(self._queue), restarts=starts
+        )
+        stopped = "an error"
+        try:
+            await self._make_all()
+            stopped = self.made.stopped or "all runs of this call were made"
+        except asyncio.CancelledError:
+            stopped = "interrupted"
+            raise
+        except LabLostError as error:
+            self.made.lab_lost, stopped = error, error.message
+        except AssayError as error:
+            stopped = error.message
+            raise
+        finally:
+            await finish(self._settle(), "storing the last run", None)
+            self._journal.write("stop", why=stopped)
+            unpublished = self._publish_error()
+        if unpublished is not None:
+            raise unpublished
+        return self.made
+
+    async def _make_all(self) -> None:
+        stop, given_up = self._work.schedule.stop, 0
+        while queue := self._asked_anew():
+            if stop and stop.reached(self.made.runs, self._work.now_unix_s()):
+                self.made.stopped = stop.words
+                return
+            planned, number = queue[0]
+            self._begun.add(planned.key)
+            last = await self._make(planned, number)
+            hopeless = planned.at_most_s is not None and last.failure_class is FailureClass.WORKLOAD
+            given_up = given_up + 1 if last.status is RunStatus.FAILED and not hopeless else 0
+            if given_up >= GIVEN_UP_IN_A_ROW_MAX:
+                raise EngineError(
+                    f"{given_up} runs in a row failed, the last because: {last.cause}",
+                    where=f"campaign {self._journal.campaign_id}",
+                    hint="mend the cause; the same command goes on from here",
+                )
+
+    def _asked_anew(self) -> list[tuple[PlannedRun, int]]:
+        """Ask what is left by the runs that are finished now, but for what this call has started already."""
+        finished = [run for run in self._history if run.campaign_id == self._journal.campaign_id]
+        left = self._work.schedule.left_after(self._work.plan, finished)
+        before, self._queue = self._queue, [item for item in left if item[0].key not in self._begun]
+        needed = {planned.key for planned, _ in self._queue} | self._begun
+        for planned, _ in before:
+            if planned.key not in needed:
+                self._work.watcher.step(f"known well enough: {planned.title} is not needed")
+        return self._queue
+
+    async def _make(self, planned: PlannedRun, number: int) -> Run:
+        """Try one run until it is valid or given up; return its last attempt."""
+        tried: list[FailureClass] = []
+        self.made.runs += 1
+        while True:
+            run = await self._attempt(planned, number)
+            if run.failure_class is not None:
+                tried.append(run.failure_class)
+            wait_s = wait_before_retry_s(run, tried, self._work.plan)
+            stop = self._work.schedule.stop
+            if wait_s is None or (stop and stop.reached(0, self._work.now_unix_s())):
+                return run
+            if run.failure_class is FailureClass.INFRASTRUCTURE:
+                await self._mend(wait_s)
+            number += 1
+
+    def _left_s(self) -> float | None:
+        """Return the expected wall time for all that is left.
+
+        What a simulation takes is computing time: the simulations of this call tell, and before the first nothing does.
+        """
+        work = self._work
+        if work.plan.cluster.simulated:
+            return fmean(self._took_s) * len(self._queue) if self._took_s else None
+        queued = [run for run, _ in self._queue]
+        return remaining_s(queued, work.plan, self._history, work.schedule.overheads, self._there, self._running)
+
+    async def _attempt(self, planned: PlannedRun, number: int) -> Run:
+        work, clock = self._work, time.monotonic()
+        title = planned.title if number == 1 else f"{planned.title}, attempt {number}"
+        left_s = self._left_s()
+        limit = time_limit(planned, work.plan, self._history)
+        work.watcher.begin(planned.index + 1, len(work.schedule.runs), title, left_s)
+        self._journal.write(
+            "begin",
+            run=planned.index,
+            title=title,
+            workload=planned.workload.key,
+            attempt=number,
+            left_s=None if left_s is None else round(left_s, 1),
+            time_limit=str(limit),
+            expected_s=None
+            if work.plan.cluster.simulated
+            else round(expected(planned, work.plan, self._history).duration_s, 1),
+        )
+
+        def ended(step: str, began_unix_s: float, took_s: float) -> None:
+            self._journal.write(
+                "step",
+                synced=False,
+                run=planned.index,
+                attempt=number,
+                step=step,
+                began_unix_s=round(began_unix_s, 3),
+                took_s=round(took_s, 3),
+            )
+
+        def noticed(words: str) -> None:
+            self._journal.write("trouble", run=planned.index, attempt=number, words=words)
+            work.watcher.step(f"the attempt is ended: {words}")
+
+        room = await asyncio.to_thread(reserve, work.repository.folders, self._room_bytes)
+        try:
+            published = await self._unless_unpublished(
+                self._executor.make(planned, number, AttemptContext(limit, self._settle, ended, noticed))
+            )
+        except BaseException:
+            room.close()
+            raise
+        work.watcher.end(published.run)
+        self._took_s.append(time.monotonic() - clock)
+        self._history.append(published.run)
+        self.made.statuses[str(published.run.status)] += 1
+        self._running = planned.configuration if published.run.status is RunStatus.VALID else None
+        if published.run.status is RunStatus.VALID:
+            self._there |= {kept.key for kept in kept_by(planned, work.plan)}
+        if planned.at_most_s == limit.seconds and published.run.duration_s >= limit.seconds:
+            self.made.hopeless += 1
+        if published.run.failure_class is not None:
+            self.made.failures[str(published.run.failure_class)] += 1
+        self._publishing = asyncio.create_task(self._publish(planned, published, room, ended))
+        if published.unfit:
+            raise published.unfit
+        return published.run
+
+    async def _unless_unpublished(self, making: Coroutine[Any, Any, CompletedRun]) -> CompletedRun:
+        """Await an attempt; it is ended at once when the run before it can't be stored, and that is raised."""
+        task = asyncio.create_task(making)
+        try:
+            before = {self._publishing} if self._publishing else set()
+            await asyncio.wait({task, *before}, return_when=asyncio.FIRST_COMPLETED)
+            if self._publish_error() is None:
+                await asyncio.wait({task})
+            await self._settle()
+            if (unpublished := self._publish_error()) is not None:
+                raise unpublished
+            return task.result()
+        finally:
+            await end_tasks(task)
+
+    async def _publish(
+        self, planned: PlannedRun, published: CompletedRun, room: ExitStack, ended: Callable[[str, float, float], None]
+    ) -> None:
+        """Store a bundle while the next run is prepared; it is settled before caches are dropped for that one.
+
+        ``room`` was reserved for it. Raises RepositoryError when it can't be stored, which says where it is kept.
+        """
+        began, clock = self._work.now_unix_s(), time.monotonic()
+        attachments = {"baseline.json": self._executor.baseline, "fitness.json": self._executor.fitness}
+        files = {name: msgspec.json.format(msgspec.json.encode(value)) for name, value in attachments.items() if value}
+        files |= self._made_with
+
+        def store() -> int:
+            room.close()
+            try:
+                bundle = self._work.repository.publish(
+                    published.run, tasks=published.tasks, trace=published.trace, logs=published.logs, files=files
+                )
+            except RepositoryError as error:
+                contents = Contents(published.run, published.tasks, published.trace, published.logs, files)
+                kept = keep(self._journal.campaign_id, contents)
+                hint = f"the run is kept in {kept}, and the same command takes it from there when this is mended"
+                raise RepositoryError(error.message, where=error.where, hint=hint) from error
+            return size_of(bundle)
+
+        self._room_bytes = max(self._room_bytes, 2 * await asyncio.to_thread(store))
+        ended("publish", began, time.monotonic() - clock)
+        self._journal.ended(planned.index, published.run)
+
+    async def _settle(self) -> None:
+        """Wait until the run before is stored. Never raises: the attempt that waits is not the one that went wrong."""
+        if self._publishing is not None and not self._publishing.done():
+            await asyncio.wait({self._publishing})
+
+    def _publish_error(self) -> BaseException | None:
+        if self._publishing is None or not self._publishing.done() or self._publishing.cancelled():
+            return None
+        return self._publishing.exception()
+
+    async def _mend(self, wait_s: float) -> None:
+        """Wait, and reach the cluster again; after the last wait its error is raised."""
+        waits = [wait_s, *RETRY_WAITS_S]
+        for index, wait in enumerate(waits):
+            self._work.watcher.step(f"waiting {format_duration(wait)} for the hosts")
+            await self._work.pause(wait)
+            try:
+                await self._executor.mend()
+            except (HostError, EngineError):
+                if index == len(waits) - 1:
+                    raise
+            else:
+                return

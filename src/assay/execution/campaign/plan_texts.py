@@ -1,0 +1,61 @@
+"""The plans of a repository's campaigns as they were executed.
+
+In: a repository's folder of campaigns. Out: each campaign's plan with its text, newest first. Reads only.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.execution.campaign.journal import CLUSTER_TEXT
+from assay.execution.campaign.status import campaign_folders, status_of
+from assay.model import Plan
+from assay.specs.shared import CLUSTER_FILE, PLAN_FILE, shared_cluster, shared_plan
+
+LISTED_MAX = 200
+TEXT_BYTES_MAX = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PlanText:
+    """One campaign's plan."""
+
+    plan: str
+    campaign_id: str
+    text: str
+    """YAML."""
+
+
+def plan_texts(campaigns: Path) -> list[PlanText]:
+    """Return the plans, at most :data:`LISTED_MAX`; those that can't be read are left out."""
+    texts = []
+    for folder in campaign_folders(campaigns)[::-1][:LISTED_MAX]:
+        try:
+            with (folder / "plan.yaml").open("rb") as file:
+                text = file.read(TEXT_BYTES_MAX).decode("utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+        texts.append(PlanText(status_of(folder, 0.0).plan, folder.name, text))
+    return texts
+
+
+def carried_files(plan: Plan) -> dict[str, bytes]:
+    """Return the files that each bundle of a plan's runs carries: the plan and its cluster, as they are shared."""
+    texts = {PLAN_FILE: (plan.source, shared_plan), CLUSTER_FILE: (plan.cluster_source, shared_cluster)}
+    return {name: shared(text).encode() for name, (text, shared) in texts.items() if text}
+
+
+def plan_text(campaigns: Path, campaign_id: str) -> str:
+    """Return the text of a campaign's plan; empty where none was kept."""
+    return _text(campaigns / campaign_id / "plan.yaml")
+
+
+def cluster_text(campaigns: Path, campaign_id: str) -> str:
+    """Return the text of the cluster file that a campaign was executed with; empty where none was kept."""
+    return _text(campaigns / campaign_id / CLUSTER_TEXT)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,107 @@
+"""What a call of ``assay run`` will do: a plan's schedule, with the campaign in the repository that it continues with.
+
+In: a plan, the repository or none, what was asked for on the command line. Out: a :class:`PreparedCampaign`, and the
+same in words. Needs no host, and with ``write=False`` writes nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from assay.execution.campaign.failures import retry_words
+from assay.execution.campaign.journal import CampaignJournal, create_campaign, find_campaign
+from assay.execution.campaign.timeline import measured_overheads
+from assay.execution.planning.expansion import expand
+from assay.execution.planning.forecast.call_limits import Stop, parse_selection
+from assay.execution.planning.forecast.forecast import Schedule, renewed, with_warnings
+from assay.execution.planning.next_run import NextRuns, as_planned
+from assay.execution.planning.order import restarts, schedule
+from assay.foundation.errors import RepositoryError
+from assay.foundation.units import format_duration
+from assay.model import Plan, Run
+from assay.store import Repository
+from assay.store.bundles.unpublished import take_in
+from assay.text import plural
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCampaign(Schedule):
+    """A schedule with its campaign."""
+
+    campaign: CampaignJournal | None = None
+    """None in a preview of a campaign that is not started."""
+    continued: bool = False
+
+    @property
+    def journal(self) -> CampaignJournal:
+        """The campaign's folder. Raises RepositoryError in a preview of a new one."""
+        if self.campaign is None:
+            raise RepositoryError("this campaign is not begun")
+        return self.campaign
+
+
+def prepare(
+    plan: Plan,
+    repository: Repository | None,
+    *,
+    again: bool,
+    only: Sequence[str] = (),
+    stop: Stop | None = None,
+    write: bool = True,
+    history: Sequence[Run] | None = None,
+    next_runs: NextRuns = as_planned,
+) -> PreparedCampaign:
+    """Return what there is to do for ``plan``: a new campaign, or the rest of one that was started.
+
+    ``repository`` may be None in a preview (``write=False``) before there is one. ``history``: the cluster's runs,
+    where the caller has them; else all runs are read. Raises :class:`SpecificationError`, before anything is started,
+    for what can't fit on the devices; a preview has that as a warning.
+    """
+    prepared = PreparedCampaign(schedule(plan, expand(plan)), stop=stop, next_runs=next_runs)
+    prepared = replace(prepared, selection=parse_selection(only, prepared.runs))
+    if history is None:
+        history = repository.runs(environment=False) if repository else []
+    if repository:
+        campaigns = repository.folders.campaigns
+        campaign = find_campaign(campaigns, plan, history, prepared, again=again)
+        overheads = measured_overheads(campaigns, plan.cluster.name)
+        known = campaign.campaign_id if campaign else None
+        prepared = replace(
+            prepared, campaign=campaign, campaign_id=known, continued=campaign is not None, overheads=overheads
+        )
+    prepared = with_warnings(plan, renewed(plan, prepared, history), history, refuse=write and stop is None)
+    if repository and write and prepared.campaign is None:
+        journal = create_campaign(repository.folders.campaigns, plan, len(prepared.runs))
+        prepared = replace(prepared, campaign=journal, campaign_id=journal.campaign_id)
+    return prepared
+
+
+def recover_unpublished(repository: Repository, journal: CampaignJournal, say: Callable[[str], None]) -> None:
+    """Store what an earlier call of this campaign could not. Raises RepositoryError when it still can't be."""
+    for run in take_in(journal.campaign_id, repository.place_copy):
+        journal.ended(run.position, run)
+        say(f"run {run.run_id}, which could not be stored before, is stored now")
+
+
+def plan_lines(plan: Plan, prepared: PreparedCampaign, repository_root: Path) -> list[str]:
+    """Return what a call will do, in words."""
+    configurations = list(dict.fromkeys(run.configuration.key for run in prepared.runs))
+    workloads = list(dict.fromkeys(run.workload.key for run in prepared.runs))
+    repetitions = max(run.repetition for run in prepared.runs)
+    often = f"{plan.repetitions} to {repetitions}" if plan.until else str(repetitions)
+    lines = [
+        f"{plural(len(workloads), 'workload')} ({', '.join(workloads)}) × "
+        f"{plural(len(configurations), 'configuration')} "
+        f"({'; '.join(configurations)}) × {often} repetition{'' if often == '1' else 's'} = "
+        f"{plural(len(prepared.runs), 'run')}"
+    ]
+    if prepared.continued:
+        ready = f"{prepared.done} of {len(prepared.runs)} runs are done"
+        lines.append(f"going on with campaign {prepared.journal.campaign_id}: {ready}")
+    starts = sum(reason is not None for reason in restarts((run for run, _ in prepared.left), plan))
+    lines.append(
+        f"runs left: {len(prepared.left)}; starts of the daemons: {starts}; retries of a run: {retry_words(plan)}"
+    )
+    lines += [f"warning: {words}" for words in prepared.warnings]
+    lines.append(f"expected to take {format_duration(prepared.expected_s)}; runs go to {repository_root}")
+    return lines

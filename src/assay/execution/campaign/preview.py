@@ -1,0 +1,93 @@
+"""What carrying out a plan would do: how many runs it is, and how long they should take. Nothing is written."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from assay.execution.campaign.prepare import prepare
+from assay.execution.planning.forecast.forecast import rows
+from assay.execution.planning.order import restarts
+from assay.model import Plan, Run
+from assay.specs.layouts import fitting_codes
+from assay.store import Repository
+
+LISTED_MAX = 200
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewRow:
+    """One run of the plan, in order; times in seconds."""
+
+    run: int
+    workload: str
+    levels: dict[str, str]
+    repetition: int
+    restart: str | None
+    starts_after_s: float
+    expected_s: float
+    basis: str
+    """What says how long it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What carrying out a plan would do."""
+
+    plan: str
+    text: str
+    """The plan file; it names its cluster ``cluster.yaml``."""
+    cluster: str
+    workers: int
+    codes: tuple[str, ...]
+    """Codes of layouts that fit the workers."""
+    workloads: int
+    configurations: int
+    repetitions: int
+    runs: int
+    done: int
+    """Runs that an unfinished campaign of the very same plan has made."""
+    left: int
+    restarts: int
+    """How often the daemons start."""
+    expected_s: float
+    guessed: bool
+    """Whether no like run tells how long some of them take."""
+    rows: tuple[PreviewRow, ...]
+    """The first :data:`LISTED_MAX` of them."""
+
+
+def preview(
+    plan: Plan, repository: Repository, history_of: Callable[[str], Sequence[Run]], now_unix_s: float
+) -> Preview:
+    """Return what carrying out the plan would do. ``history_of``: runs that there are of a cluster, by its name."""
+    history = history_of(plan.cluster.name)
+    schedule = prepare(plan, repository, again=False, write=False, history=history)
+    listed = rows(plan, schedule, history, now_unix_s)
+    return Preview(
+        plan=plan.name,
+        text=plan.source,
+        cluster=plan.cluster.name,
+        workers=len(plan.cluster.workers),
+        codes=tuple(fitting_codes(plan.cluster.workers[0].type)),
+        workloads=len(plan.workloads),
+        configurations=len({run.configuration.key for run in schedule.runs}),
+        repetitions=plan.repetitions,
+        runs=len(schedule.runs),
+        done=schedule.done,
+        left=len(schedule.left),
+        restarts=sum(reason is not None for reason in restarts((run for run, _ in schedule.left), plan)),
+        expected_s=listed[-1].starts_after_s + listed[-1].expected_s if listed else 0.0,
+        guessed=any(row.basis == "the devices' bandwidth" for row in listed),
+        rows=tuple(
+            PreviewRow(
+                row.planned.index + 1,
+                row.planned.workload.key,
+                dict(row.planned.configuration.levels),
+                row.planned.repetition,
+                row.restart,
+                row.starts_after_s,
+                row.expected_s,
+                row.basis,
+            )
+            for row in listed[:LISTED_MAX]
+        ),
+    )

@@ -1,0 +1,172 @@
+"""How the campaigns of a repository stand, seen from outside: reads only, while another process may be writing.
+
+In: the repository's folder of campaigns. Out: for each campaign who carries it out, what is done, failed and going on,
+and when it should be over; Unix seconds and seconds.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.execution.campaign.journal import LOCK, NOW
+from assay.execution.campaign.timeline import Attempt, attempts_of, read_events
+from assay.foundation.errors import RepositoryError
+from assay.foundation.process import lock_holder
+
+FAILURES_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An attempt that was not valid."""
+
+    title: str
+    status: str
+    failure_class: str | None
+    cause: str | None
+    ended_unix_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignStatus:
+    """How one campaign stands."""
+
+    campaign_id: str
+    plan: str
+    cluster: str | None
+    started_unix_s: float | None
+    running: bool
+    pid: int | None
+    """The process that carries it out, when one on this machine does."""
+    planned: int
+    done: int
+    """Planned runs with a valid result."""
+    failed: int
+    """Planned runs whose last attempt failed or was invalid."""
+    run: int | None
+    """Number of the run that continues, from 1."""
+    title: str | None
+    since_unix_s: float | None
+    """When that run began."""
+    phase: str | None
+    """The current step."""
+    left_s: float | None
+    """Expected for all that this call still makes."""
+    over_unix_s: float | None
+    failures: tuple[Failure, ...]
+    """The last ones, the newest last."""
+    stopped: str | None
+    """Why the last call ended; None while one runs, and when it was cut off."""
+    changed_unix_s: float | None
+    """When the journal last grew."""
+
+
+def campaign_folders(campaigns: Path) -> list[Path]:
+    """Return the folders of a repository's campaigns, the newest last."""
+    return sorted(path.parent for path in campaigns.glob("*/campaign.json"))
+
+
+def status_of(folder: Path, now_unix_s: float) -> CampaignStatus:
+    """Return how the campaign in ``folder`` stands."""
+    described = object_in(folder / "campaign.json")
+    holder = lock_holder(folder / LOCK)
+    events = read_events(folder)
+    attempts = attempts_of(events)
+    calls = [event for event in events if event["event"] in ("start", "stop")]
+    going = attempts[-1] if holder and attempts and _open(attempts[-1]) and _in_last_call(events) else None
+    over_unix_s = None
+    if going is not None and isinstance(going.left_s, int | float):
+        over_unix_s = max(now_unix_s, going.began_unix_s + going.left_s)
+    last = {attempt.run: attempt for attempt in attempts if not _open(attempt)}
+    outcomes = Counter("done" if attempt.status == "valid" else "failed" for attempt in last.values())
+    stopped = calls[-1] if calls and calls[-1]["event"] == "stop" and not holder else None
+    return CampaignStatus(
+        campaign_id=folder.name,
+        plan=str(described.get("plan", "")),
+        cluster=described.get("cluster"),
+        started_unix_s=described.get("started_unix_s"),
+        running=holder is not None,
+        pid=holder.pid if holder else None,
+        planned=int(described.get("runs", 0)),
+        done=_done(calls, attempts, outcomes["done"]),
+        failed=outcomes["failed"],
+        run=going.run + 1 if going else None,
+        title=going.title if going else None,
+        since_unix_s=going.began_unix_s if going else None,
+        phase=_phase(folder) if holder else None,
+        left_s=over_unix_s - now_unix_s if over_unix_s is not None else None,
+        over_unix_s=over_unix_s,
+        failures=_failures(attempts),
+        stopped=str(stopped.get("why")) if stopped else None,
+        changed_unix_s=events[-1]["at_unix_s"] if events else None,
+    )
+
+
+def find(campaigns: Path, prefix: str | None, now_unix_s: float) -> list[CampaignStatus]:
+    """Return the campaigns whose ids begin with ``prefix``; without one those that run, or else the newest.
+
+    Raises RepositoryError when no id begins so.
+    """
+    folders = campaign_folders(campaigns)
+    if prefix is not None:
+        chosen = [folder for folder in folders if folder.name.startswith(prefix)]
+        if not chosen:
+            raise RepositoryError(
+                f"no campaign's id begins with {prefix!r}",
+                where=str(campaigns.parent),
+                hint="`assay campaign list` lists them",
+            )
+        return [status_of(folder, now_unix_s) for folder in chosen]
+    running = [folder for folder in folders if lock_holder(folder / LOCK)]
+    return [status_of(folder, now_unix_s) for folder in running or folders[-1:]]
+
+
+def _done(calls: list[dict[str, Any]], attempts: list[Attempt], valid: int) -> int:
+    """Return how many runs are done: those there when the last call began, and those it made."""
+    last_start = next((event for event in reversed(calls) if event["event"] == "start"), None)
+    if last_start is None:
+        return valid
+    since = {
+        attempt.run
+        for attempt in attempts
+        if attempt.began_unix_s >= last_start["at_unix_s"] and attempt.status == "valid"
+    }
+    return int(last_start.get("done", 0)) + len(since)
+
+
+def _failures(attempts: list[Attempt]) -> tuple[Failure, ...]:
+    failures = [
+        Failure(attempt.title, str(attempt.status), attempt.failure_class, attempt.cause, attempt.ended_unix_s)
+        for attempt in attempts
+        if attempt.ended_unix_s is not None and attempt.status != "valid"
+    ]
+    return tuple(failures[-FAILURES_SHOWN:])
+
+
+def _open(attempt: Attempt) -> bool:
+    return attempt.ended_unix_s is None
+
+
+def _in_last_call(events: Iterable[dict[str, Any]]) -> bool:
+    """Say whether the last attempt began in the last call; one from before it was cut off. Lines are in order, and
+    several can have the same time.
+    """
+    names = [event["event"] for event in events if event["event"] in ("start", "stop", "begin")]
+    return bool(names) and names[-1] == "begin"
+
+
+def _phase(folder: Path) -> str | None:
+    text = object_in(folder / NOW).get("text")
+    return text if isinstance(text, str) else None
+
+
+def object_in(path: Path) -> dict[str, Any]:
+    """Return the JSON object that a file of a campaign holds; an empty one where it is not there, or no such file."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,1 @@
+"""Install, start and stop Hadoop, or attach to a running one."""

@@ -1,0 +1,454 @@
+"""Hadoop that exists and is externally managed: entered by its own client from an edge node, and left as it was.
+
+In: a cluster with an :class:`~assay.model.clusters.cluster.Attachment`. Out: an :class:`AttachedEngine`. Jobs go into
+one queue, data below one HDFS folder of the user's; no daemon is started, stopped or configured. What can be varied is
+what a job carries, and the storage policy of that folder. What others run meanwhile is counted during each run, and
+told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import statistics
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from assay.execution.engines.contract import EngineFacts, ProgramResult, ProvidedEngine, Show
+from assay.execution.engines.hadoop.deployment import jmx as published
+from assay.execution.engines.hadoop.hdfs import ROOT, Hdfs
+from assay.execution.engines.hadoop.jobs import access
+from assay.execution.engines.hadoop.jobs import jobs as own_jobs
+from assay.execution.engines.hadoop.jobs.histories import JobHistories, job_ids, progress
+from assay.execution.engines.hadoop.jobs.jobs import JobsJar
+from assay.execution.engines.hadoop.jobs.rest import PLAIN, Endpoint
+from assay.execution.engines.hadoop.rules import REPLICATION, HadoopRules
+from assay.execution.engines.hadoop.settings.configuration import is_job_parameter, normalised
+from assay.execution.engines.hadoop.settings.site import (
+    ClientConfiguration,
+    active_namenode,
+    active_resourcemanager,
+    read_site,
+)
+from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine, HeldProvider
+from assay.execution.hosts.transport import Transport
+from assay.foundation.errors import EngineError, HostError
+from assay.foundation.units import format_bytes
+from assay.model import Attachment, Cluster, CodedWarning, Configuration, Program, Role, WarningCode
+from assay.specs.fields import unknown
+from assay.store.formats.hadoop.configuration import Property
+from assay.store.formats.hadoop.configuration import parameters as telling
+
+QUEUE = "mapreduce.job.queuename"
+TAGS = "mapreduce.job.tags"
+BACK_TIMEOUT_S, BACK_INTERVAL_S = 900.0, 3.0
+"""Maximum wait for externally managed daemons: a large NameNode is in safe mode for minutes."""
+DISTURBED_SHARE = 0.05
+"""Containers of others, as a share of all that ran on average, from which on a run says that it was disturbed."""
+_APPLICATION_CLI = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
+_ROOT_IN_OPTIONS = re.compile(rf"(^|[=,]){ROOT}(?=/|$)")
+
+
+@dataclass(slots=True)
+class _ForeignContainers:
+    """What was seen of other tenants while a program ran: containers at each look, theirs and ours."""
+
+    theirs: list[int] = field(default_factory=list)
+    ours: list[int] = field(default_factory=list)
+
+    def see(self, apps: Sequence[Mapping[str, Any]], tag: str) -> None:
+        """Count the containers of one look."""
+        running = [(int(app.get("runningContainers") or 0), tag in str(app.get("applicationTags", ""))) for app in apps]
+        self.theirs.append(sum(max(count, 0) for count, ours in running if not ours))
+        self.ours.append(sum(max(count, 0) for count, ours in running if ours))
+
+    def summary(self) -> tuple[dict[str, float], tuple[CodedWarning, ...]]:
+        """Return it as metrics, with a warning where it was more than a little."""
+        if not self.theirs:
+            return {}, ()
+        theirs, ours = statistics.fmean(self.theirs), statistics.fmean(self.ours)
+        metrics = {"other_containers": theirs, "other_containers_max": float(max(self.theirs))}
+        if theirs <= (theirs + ours) * DISTURBED_SHARE:
+            return metrics, ()
+        words = (
+            f"disturbed by others: {theirs:.1f} containers on average and {max(self.theirs)} at most were not this "
+            f"run's, which had {ours:.1f} ({len(self.theirs)} looks)"
+        )
+        return metrics, (CodedWarning(WarningCode.DISTURBED, words),)
+
+
+class AttachedEngine(ClientEngine[Hdfs]):
+    """Somebody else's daemons, and the client on the edge node that submits to them."""
+
+    rules = HadoopRules()
+
+    def __init__(
+        self, entered: AttachedCluster, folder: str, cluster: Cluster, transports: Mapping[str, Transport]
+    ) -> None:
+        super().__init__(entered.facts, entered.hdfs(folder), cluster, transports)
+        self.entered = entered
+        self._resourcemanager = entered.resourcemanager
+        self.master = entered.edge
+        self.tag = f"assay-{uuid.uuid4().hex[:12]}"
+        self._others = _ForeignContainers()
+
+    @property
+    def addresses(self) -> Mapping[str, str]:
+        """The names that hosts have for themselves, under which daemons register."""
+        return self.entered.names
+
+    @property
+    def data_directories(self) -> Mapping[str, Sequence[str]]:
+        """What the client's configuration says of the workers' folders; none where it says nothing."""
+        site = self.entered.site
+        values = [site.get(name) for name in ("dfs.datanode.data.dir", "yarn.nodemanager.local-dirs")]
+        folders = [
+            re.sub(r"^(\[\w+\])?(file://)?", "", word.strip()) for value in values for word in value.split(",") if word
+        ]
+        workers = [node.name for node in self.cluster.nodes if Role.WORKER in node.roles]
+        return {node.name: folders if node.name in workers else [] for node in self.cluster.nodes}
+
+    def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
+        """Return what the client's configuration says of what matters for speed, and what the job carries."""
+        site = self.entered.site
+        set_there = telling(Property(name, site.get(name), ()) for name in site.settings)
+        return {**set_there, **normalised(parameters), QUEUE: self.entered.attachment.queue}
+
+    async def health_check(self) -> str | None:
+        """Return which master does not answer, or that nothing can be written; the active one is looked for anew."""
+        try:
+            await self.entered.site.access.enter(self.master)
+            await self._find_active()
+            return await safe_mode(self.storage.namenode)
+        except (EngineError, HostError) as error:
+            return error.message
+
+    async def _find_active(self) -> None:
+        """Go on with the masters that serve now. Raises EngineError where none does."""
+        namenode = await active_namenode(self.master, self.entered.site)
+        self._storage = replace(self._storage, namenode=namenode)
+        self._resourcemanager = await active_resourcemanager(self.master, self.entered.site)
+
+    async def carry(
+        self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
+    ) -> ProgramResult:
+        """Submit a program by the client on the edge node, and fetch its jobs' histories."""
+        entered, attachment = self.entered, self.entered.attachment
+        entered.jobs.require_for(program)
+        carried = {name: value for name, value in parameters.items() if is_job_parameter(name)}
+        job_settings = {QUEUE: attachment.queue, TAGS: self.tag}
+        options = {
+            **normalised(carried),
+            **{name: self.placed(v) for name, v in program.options.items()},
+            **job_settings,
+        }
+        arguments = [*(f"-D{name}={value}" for name, value in options.items()), *map(self.placed, program.arguments)]
+        command = [attachment.hadoop, "--config", attachment.configuration, program.main_class, *arguments]
+        folders = entered.site.history_folders()
+
+        async def with_history(ended: ProgramResult) -> ProgramResult:
+            storage = replace(self.storage, root=ROOT)
+            return await JobHistories(storage, folders).add_histories(ended, job_ids(ended.outcome.output))
+
+        copies = options.get(REPLICATION) or entered.site.get(REPLICATION, "3")
+        return await self.submitted(command, timeout_s, label, with_history, int(copies) if copies.isdecimal() else 1)
+
+    async def submitted(
+        self,
+        command: Sequence[str],
+        timeout_s: float,
+        label: str,
+        with_history: Callable[[ProgramResult], Awaitable[ProgramResult]],
+        copies: int,
+        env: Mapping[str, str] | None = None,
+    ) -> ProgramResult:
+        """Run a client on the edge node, and add what ``add_histories`` knows of its jobs and what was seen of others
+        meanwhile.
+
+        What still runs of a client that failed is ended.
+        """
+        entered = self.entered
+        self._others = _ForeignContainers()
+        before = await published.look(self.storage.namenode, self._resourcemanager)
+        ended = await self.client(
+            command, timeout_s, label, cwd=entered.home, env={**entered.environment, **(env or {})}
+        )
+        with contextlib.suppress(EngineError, HostError):  # the client followed a failover by itself: so do we
+            await self._find_active()
+        if ended.outcome.exit_status != 0:
+            await self._end_applications()
+        ended = await with_history(ended)
+        metrics, warnings = self._others.summary()
+        sources = {**ended.sources, **dict.fromkeys(metrics, "ResourceManager, asked each second")}
+        warned = (*ended.warnings, *warnings)
+        ended = replace(ended, metrics={**ended.metrics, **metrics}, warnings=warned, sources=sources)
+        after = await published.look(self.storage.namenode, self._resourcemanager)
+        return published.add_daemon_metrics(ended, before, after, copies)
+
+    def placed(self, text: str) -> str:
+        """Return an argument with assay's root in HDFS replaced by the folder that is ours."""
+        return _ROOT_IN_OPTIONS.sub(rf"\g<1>{self.storage.root}", text)
+
+    async def _apps(self) -> list[dict[str, Any]]:
+        answer = await self._resourcemanager.get("/ws/v1/cluster/apps?states=ACCEPTED,RUNNING")
+        return list((answer.get("apps") or {}).get("app") or [])
+
+    async def progress(self) -> str | None:
+        """Say where our job is, as its ApplicationMaster does."""
+        try:
+            ours = await self.running()
+            return await progress(self._resourcemanager, ours[-1]) if ours else None
+        except (EngineError, HostError):
+            return None
+
+    async def running(self) -> list[dict[str, Any]]:
+        """Look at what YARN runs, count what is others', and return what is ours; none where it can't be reported."""
+        try:
+            apps = await self._apps()
+        except (EngineError, HostError):
+            with contextlib.suppress(EngineError, HostError):  # of a pair, the other one may serve now
+                self._resourcemanager = await active_resourcemanager(self.master, self.entered.site)
+            return []
+        self._others.see(apps, self.tag)
+        return [app for app in apps if self.tag in str(app.get("applicationTags", ""))]
+
+    async def cut_short(self) -> None:
+        """End the jobs of a client that was cancelled."""
+        await self._end_applications()
+
+    async def _end_applications(self) -> None:
+        """End what is ours and still runs; never what is not."""
+        try:
+            ours = [app["id"] for app in await self._apps() if self.tag in str(app.get("applicationTags", ""))]
+            if ours:
+                attachment = self.entered.attachment
+                kill = [
+                    attachment.hadoop,
+                    "--config",
+                    attachment.configuration,
+                    _APPLICATION_CLI,
+                    "application",
+                    "-kill",
+                ]
+                env = self.entered.environment
+                await self.master.run([*kill, *ours], timeout_s=COMMAND_TIMEOUT_S, check=False, env=env)
+        except (EngineError, HostError):
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class AttachedCluster:
+    """What was found when the cluster was entered."""
+
+    attachment: Attachment
+    edge: Transport
+    site: ClientConfiguration
+    namenode: Endpoint
+    resourcemanager: Endpoint
+    facts: EngineFacts
+    jobs: JobsJar
+    names: Mapping[str, str]
+    home: str
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the client needs to find the jars that it lacks, and the ticket."""
+        jars = [*self.attachment.jars, *([self.jobs.path] if self.jobs.path else [])]
+        return {**({"HADOOP_CLASSPATH": ":".join(jars)} if jars else {}), **self.site.access.environment}
+
+    def hdfs(self, folder: str) -> Hdfs:
+        """Return the file system, in which all that assay names is below ``folder``."""
+        return Hdfs(self.namenode, self.site.user, folder)
+
+
+async def safe_mode(namenode: Endpoint) -> str | None:
+    """Return that a NameNode is in safe mode, in its words; None where it is not."""
+    words = (await namenode.bean("Hadoop:service=NameNode,name=NameNodeInfo")).get("Safemode")
+    return f"HDFS is in safe mode, nothing can be written: {str(words).splitlines()[0]}" if words else None
+
+
+class AttachedHadoop(HeldProvider[AttachedEngine]):
+    """Uses an externally managed Hadoop, asks what there is, and leaves it as it was."""
+
+    rules = HadoopRules()
+
+    def __init__(self, cluster: Cluster, transports: Mapping[str, Transport]) -> None:
+        super().__init__(cluster, transports)
+        self._entered: AttachedCluster
+        self._access = PLAIN
+
+    @property
+    def entered(self) -> AttachedCluster:
+        """What was found when the cluster was entered."""
+        return self._entered
+
+    @property
+    def _attachment(self) -> Attachment:
+        attachment = self.cluster.attached
+        assert attachment is not None, "the catalogue provides it for attached clusters alone"
+        return attachment
+
+    @property
+    def holder(self) -> Transport:
+        """The edge node: the masters are externally managed."""
+        return self.transports[self._attachment.edge]
+
+    async def install(self, show: Show) -> EngineFacts:
+        """Ask for client, masters, queue, folder, quota and room. Nothing is changed but a folder of our own."""
+        edge, attachment = self.holder, self._attachment
+        show("asking the running Hadoop")
+        await edge.run(["mkdir", "-p", self.cluster.home], timeout_s=COMMAND_TIMEOUT_S)
+        site = await self._site()
+        version = await _version(edge, attachment)
+        namenode = await active_namenode(edge, site)
+        resourcemanager = await active_resourcemanager(edge, site)
+        if words := await safe_mode(namenode):
+            raise EngineError(words, where=site.where, hint="wait until it has left it; its owner can see why")
+        await _check_queue(resourcemanager, attachment.queue, site)
+        jobs = await own_jobs.ship({edge.name: edge}, self.cluster.home, show)
+        facts = EngineFacts(self.rules.name, version, jobs=jobs.path)
+        names = dict(self.cluster.hosts) | {
+            name: (await transport.run(["hostname"], timeout_s=COMMAND_TIMEOUT_S)).stdout.decode().strip()
+            for name, transport in self.transports.items()
+        }
+        self._entered = AttachedCluster(
+            attachment, edge, site, namenode, resourcemanager, facts, jobs, names, self.cluster.home
+        )
+        hdfs = self._entered.hdfs(attachment.directory)
+        await hdfs.make(ROOT)
+        show(await _room(hdfs, namenode))
+        return facts
+
+    async def _site(self) -> ClientConfiguration:
+        """Return the client's configuration, with the ticket that it asks for at hand."""
+        edge, attachment = self.holder, self._attachment
+        site = await read_site(edge, attachment.configuration)
+        site.check()
+        way = access.of(
+            secured=site.secured, authorities=attachment.authorities, login=attachment.kerberos, home=self.cluster.home
+        )
+        self._access = way
+        user = await way.enter(edge)
+        return replace(site, access=way, user=user or site.user)
+
+    async def open(self, show: Show) -> None:
+        """Take hold of the edge node, and :meth:`install`; a ticket that assay made goes where that fails."""
+        try:
+            await super().open(show)
+        except BaseException:
+            await self._leave_ticket()
+            raise
+
+    async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
+        """Use what runs there; where it has gone since the run before, wait until its owner has it back."""
+        if self._engine:
+            await _until_back(self._engine, show)
+        return await super().provide(configuration, show)
+
+    async def close(self) -> None:
+        """Let go; the daemons stay as they are, and a ticket that assay made goes."""
+        try:
+            await super().close()
+        finally:
+            await self._leave_ticket()
+
+    async def _leave_ticket(self) -> None:
+        with contextlib.suppress(HostError):
+            await self._access.leave(self.holder)
+
+    async def engine_for(self, configuration: Configuration) -> AttachedEngine:
+        """Return the engine as it exists. Raises EngineError for what only a restart could bring about."""
+        entered = self._entered
+        refused = [name for name in configuration.parameters if not is_job_parameter(name)]
+        if refused:
+            raise EngineError(
+                f"{', '.join(refused)}: no job can carry it, it belongs to daemons that are somebody else's",
+                where=entered.site.where,
+                hint="leave it out of the plan, or deploy a Hadoop of your own",
+            )
+        await entered.site.access.enter(entered.edge)
+        namenode = await active_namenode(entered.edge, entered.site)
+        copies = int(configuration.parameters.get(REPLICATION, "1"))
+        live = int((await namenode.bean("Hadoop:service=NameNode,name=FSNamesystemState")).get("NumLiveDataNodes", 0))
+        if copies > live:
+            raise EngineError(f"{copies} copies are asked for, and {live} DataNodes live", where=entered.site.where)
+        self._entered = entered = replace(entered, namenode=namenode)
+        folder = f"{entered.attachment.directory}/{self.rules.file_system(configuration, self.cluster)}"
+        return AttachedEngine(entered, folder, self.cluster, self.transports)
+
+    async def start(self, engine: AttachedEngine, configuration: Configuration, show: Show) -> None:
+        """Tell HDFS the storage policy of the folder that is ours, where the layout has one."""
+        show("using the Hadoop that runs there")
+        await engine.storage.make(ROOT)
+        if configuration.layout.policy:
+            await engine.storage.set_policy(ROOT, configuration.layout.policy)
+
+
+async def _until_back(engine: AttachedEngine, show: Show) -> None:
+    """Wait while masters do not serve or HDFS is in safe mode, so long at most; a ticket that is wrong stays wrong."""
+    deadline = time.monotonic() + BACK_TIMEOUT_S
+    while (words := await engine.health_check()) and time.monotonic() < deadline:
+        with contextlib.suppress(HostError):
+            await engine.entered.site.access.enter(engine.master)
+        show(f"waiting for the Hadoop that is somebody else's: {words}")
+        await asyncio.sleep(BACK_INTERVAL_S)
+
+
+async def _version(edge: Transport, attachment: Attachment) -> str:
+    try:
+        command = [attachment.hadoop, "--config", attachment.configuration, "version"]
+        done = await edge.run(command, timeout_s=COMMAND_TIMEOUT_S)
+    except HostError as error:
+        hint = "set attached: hadoop in the cluster file to the client's program"
+        words = f"the client does not run: {error.message}"
+        raise EngineError(words, where=f"{edge.name}: {attachment.hadoop}", hint=hint) from error
+    match = re.search(r"^Hadoop (\S+)", done.stdout.decode(errors="replace"), re.MULTILINE)
+    if match is None:
+        words = f"it says no version: {done.stdout[:80].decode(errors='replace')!r}"
+        raise EngineError(words, where=f"{edge.name}: {attachment.hadoop} version")
+    return match[1]
+
+
+async def _check_queue(resourcemanager: Endpoint, queue: str, site: ClientConfiguration) -> None:
+    """Raise EngineError, naming those that there are, when there is no such queue."""
+    answer = await resourcemanager.get("/ws/v1/cluster/scheduler")
+    names: list[str] = []
+
+    def walk(tree: Any) -> None:
+        if isinstance(tree, dict):
+            if isinstance(tree.get("queueName"), str):
+                names.append(tree["queueName"])
+            for value in tree.values():
+                walk(value)
+        elif isinstance(tree, list):
+            for value in tree:
+                walk(value)
+
+    walk(answer)
+    known = list(dict.fromkeys(names))
+    if known and queue.rpartition(".")[2] not in {name.rpartition(".")[2] for name in known}:
+        raise EngineError(
+            unknown("queue", queue, known), where=site.where, hint="set attached: queue in the cluster file"
+        )
+
+
+async def _room(hdfs: Hdfs, namenode: Endpoint) -> str:
+    """Return what there is of room and quota, in words. Raises EngineError where a quota is used up."""
+    system = await namenode.bean("Hadoop:service=NameNode,name=FSNamesystem")
+    words = [f"HDFS has {format_bytes(int(system.get('CapacityRemaining', 0)))} of room"]
+    summary = await hdfs.summary(ROOT)
+    used, quota = int(summary.get("spaceConsumed", 0)), int(summary.get("spaceQuota", -1))
+    files, most = (
+        int(summary.get("fileCount", 0)) + int(summary.get("directoryCount", 0)),
+        int(summary.get("quota", -1)),
+    )
+    if quota > 0:
+        words.append(f"{format_bytes(quota - used)} of the folder's quota of {format_bytes(quota)} is left")
+    if (quota > 0 and used >= quota) or (int(most) > 0 and files >= int(most)):
+        kind = "room" if quota > 0 and used >= quota else "files"
+        raise EngineError(f"the quota of {kind} is used up", where=hdfs.root, hint="delete, or ask for more")
+    return "; ".join(words) + f" (asked {time.strftime('%H:%M')})"

@@ -1,0 +1,376 @@
+"""The daemons of one deployment: started in parallel, health-checked, stopped in parallel, their logs kept.
+
+Every JVM carries ``-Dassay.deployment=MARKER``, so that what an interrupted assay left behind is found and ended by the
+next one, and nothing else is ever touched.
+"""
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+from assay.execution.engines.hadoop.deployment.class_archive import ClassArchive
+from assay.execution.engines.hadoop.deployment.readiness import note_places, require_ready
+from assay.execution.engines.hadoop.jobs.rest import Endpoint
+from assay.execution.engines.hadoop.settings.configuration import Deployment, render
+from assay.execution.hosts.transport import Transport
+from assay.foundation.errors import EngineError, HostError
+from assay.model import Node, Role
+
+_PACKAGE = "org.apache.hadoop"
+NAMENODE = f"{_PACKAGE}.hdfs.server.namenode.NameNode"
+_HISTORY = "jobhistoryserver"
+_TOO_EARLY = "NameNode still not started"
+MASTER_DAEMONS = {
+    "namenode": NAMENODE,
+    "resourcemanager": f"{_PACKAGE}.yarn.server.resourcemanager.ResourceManager",
+    _HISTORY: f"{_PACKAGE}.mapreduce.v2.hs.JobHistoryServer",
+}
+WORKER_DAEMONS = {
+    "datanode": f"{_PACKAGE}.hdfs.server.datanode.DataNode",
+    "nodemanager": f"{_PACKAGE}.yarn.server.nodemanager.NodeManager",
+}
+START_TIMEOUT_S = 120.0
+STOP_GRACE_S = 3.0
+# $1: folder of the pid files, then daemons. A zombie is dead too: in containers often no one reaps it. One that was
+# stopped answers no one.
+_DEAD = """
+cd "$1" && shift && for name; do
+  pid=$(cat "$name.pid" 2>/dev/null)
+  kill -0 "$pid" 2>/dev/null && ! grep -qs '^State:[^A-Za-z]*[ZT]' "/proc/$pid/status" || echo "$name"
+done
+"""
+_POLL_S = 0.25
+_COMMAND_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterHealth:
+    """Live workers as the masters see them, and whether HDFS is out of safe mode."""
+
+    live_datanodes: int
+    live_nodemanagers: int
+    safe_mode: bool
+
+
+class Daemons:
+    """Starts and stops one deployment over the nodes' transports."""
+
+    def __init__(
+        self, deployment: Deployment, transports: Mapping[str, Transport], classes: ClassArchive | None = None
+    ) -> None:
+        self.deployment = deployment
+        self.transports = transports
+        self.home = deployment.directory
+        self._classes = classes
+
+    @property
+    def _master(self) -> Transport:
+        return self.transports[self.deployment.cluster.master.name]
+
+    def _endpoint(self, port: int) -> Endpoint:
+        return Endpoint(self._master, self.deployment.host(self.deployment.cluster.master), port)
+
+    @property
+    def namenode(self) -> Endpoint:
+        """The NameNode's HTTP server."""
+        return self._endpoint(self.deployment.ports.namenode_http)
+
+    @property
+    def resourcemanager(self) -> Endpoint:
+        """The ResourceManager's HTTP server."""
+        return self._endpoint(self.deployment.ports.resourcemanager_http)
+
+    @property
+    def history(self) -> Endpoint:
+        """The JobHistoryServer's HTTP server."""
+        return self._endpoint(self.deployment.ports.history_http)
+
+    def configuration_directory(self) -> str:
+        """Return the folder of the configuration files, the same on every node."""
+        return f"{self.home}/conf"
+
+    def command(self, main_class: str, *arguments: str, java_options: str | None = None) -> list[str]:
+        """Return the command line that runs ``main_class`` with this deployment's configuration, as a daemon does or
+        with other ``java_options``.
+        """
+        deployment = self.deployment
+        java_flags = deployment.daemon_java_options if java_options is None else java_options
+        options = [
+            *java_flags.split(),
+            *deployment.java_options.split(),
+            f"-Dassay.deployment={deployment.marker}",
+            # Jetty and the JVM's own counters would stay in /tmp when a daemon is killed.
+            f"-Djava.io.tmpdir={deployment.java_scratch}",
+            "-XX:-UsePerfData",
+        ]
+        path = f"{self.configuration_directory()}:{deployment.classpath}"
+        return [deployment.java, *options, "-cp", path, main_class, *arguments]
+
+    def _daemon_command(self, main_class: str, node: Node) -> list[str]:
+        """Return a daemon's command line; with the class archive when there is one, else with what it is made from."""
+        command, classes = self._with_classes(self.command(main_class)), self._classes
+        if classes is None or classes.there:
+            return command
+        if classes.wanted and node in (self.deployment.cluster.master, self.deployment.cluster.workers[0]):
+            return [command[0], *classes.recording(main_class.rsplit(".", 1)[-1]), *command[1:]]
+        return command
+
+    def _with_classes(self, command: list[str]) -> list[str]:
+        """Return a command line that uses the class archive when there is one."""
+        if self._classes is None or not self._classes.there:
+            return command
+        command[command.index("-cp") + 1] = self._classes.class_path(self.configuration_directory())
+        return [command[0], *self._classes.options(self.configuration_directory()), *command[1:]]
+
+    async def start(self, progress: Callable[[str], None]) -> None:
+        """Write the configuration, format HDFS when it is new, start every daemon and wait until all are live.
+
+        Raises UnfitError where they can't be started, EngineError naming the daemon, its host and its last words when
+        one dies or the wait is over.
+        """
+        cluster = self.deployment.cluster
+        scratch = ["rm", "-rf", self.deployment.java_scratch]
+        await asyncio.gather(
+            *(transport.run(scratch, timeout_s=_COMMAND_TIMEOUT_S) for transport in self.transports.values())
+        )
+        folders = {node.name: self._folders(node) for node in cluster.nodes}
+        await require_ready(self.deployment, self.transports, folders)
+        await asyncio.gather(*(self._prepare(node) for node in cluster.nodes))
+        if not await self._formatted():
+            progress("formatting HDFS")
+            await asyncio.gather(*(self._wipe(node) for node in cluster.workers))
+            await self._master.run(["rm", "-rf", self.deployment.image_directory], timeout_s=_COMMAND_TIMEOUT_S)
+            command = self.command(NAMENODE, "-format", "-force", "-nonInteractive")
+            await self._master.run(self._with_classes(command), timeout_s=_COMMAND_TIMEOUT_S)
+        progress("starting daemons")
+        await asyncio.gather(*(self._start_on(node) for node in cluster.nodes))
+        await self._wait_until_healthy(progress)
+        await note_places(self.deployment, self._master)
+
+    def _folders(self, node: Node) -> list[str]:
+        """Return the folders that daemons write in on a node."""
+        deployment = self.deployment
+        folders = [
+            f"{self.home}/logs",
+            self.configuration_directory(),
+            f"{deployment.cluster.home}/containers",
+            deployment.java_scratch,
+        ]
+        if Role.WORKER in node.roles:
+            folders += [
+                *deployment.hdfs_directories(node),
+                *deployment.intermediate_directories(node),
+                *deployment.memory_directories(node),
+            ]
+        return folders
+
+    async def _prepare(self, node: Node) -> None:
+        """Give the folders, which are there, their modes and the configuration."""
+        transport, deployment = self.transports[node.name], self.deployment
+        # DataNodes refuse a directory that others may write.
+        if Role.WORKER in node.roles:
+            directories = [*deployment.hdfs_directories(node), *deployment.memory_directories(node)]
+            await transport.run(["chmod", "700", *directories], timeout_s=_COMMAND_TIMEOUT_S)
+        files = render(deployment, node)
+        directory = self.configuration_directory()
+        await asyncio.gather(*(transport.write_file(f"{directory}/{n}", t.encode()) for n, t in files.items()))
+
+    async def _formatted(self) -> bool:
+        result = await self._master.run(
+            ["test", "-e", f"{self.deployment.image_directory}/current/VERSION"],
+            timeout_s=_COMMAND_TIMEOUT_S,
+            check=False,
+        )
+        return result.exit_status == 0
+
+    async def _wipe(self, node: Node) -> None:
+        deployment = self.deployment
+        folders = [*deployment.hdfs_directories(node), *deployment.memory_directories(node)]
+        inside = [f"{folder}/current" for folder in folders]
+        await self.transports[node.name].run(["rm", "-rf", *inside], timeout_s=_COMMAND_TIMEOUT_S)
+
+    async def _start_on(self, node: Node) -> None:
+        for role, daemons in ((Role.MASTER, MASTER_DAEMONS), (Role.WORKER, WORKER_DAEMONS)):
+            for name, main_class in daemons.items() if role in node.roles else ():
+                await self._spawn(node, name, main_class)
+
+    async def _spawn(self, node: Node, name: str, main_class: str) -> None:
+        await self.transports[node.name].spawn(
+            self._daemon_command(main_class, node),
+            log=self._log(name),
+            pid_file=self.pid_file(name),
+            cwd=self.home,
+            env={"HADOOP_CONF_DIR": self.configuration_directory()},
+        )
+
+    def _log(self, daemon: str) -> str:
+        return f"{self.home}/logs/{daemon}.log"
+
+    async def _wait_until_healthy(self, progress: Callable[[str], None]) -> None:
+        deadline = time.monotonic() + START_TIMEOUT_S
+        workers = len(self.deployment.cluster.workers)
+        checked_at = time.monotonic()
+        while True:
+            health = await self.health()
+            if health is not None:
+                progress(f"waiting: {in_words(health, workers)}")
+                if healthy(health, workers):
+                    return
+            if time.monotonic() - checked_at > 3:
+                if not await self.history_server_again():
+                    await self.raise_for_dead()
+                checked_at = time.monotonic()
+            if time.monotonic() > deadline:
+                await self.raise_for_dead()
+                raise EngineError(
+                    f"the daemons were not live within {START_TIMEOUT_S:.0f} s: {in_words(health, workers)}",
+                    where=self.deployment.cluster.name,
+                    hint=f"read {self.home}/logs on the nodes",
+                )
+            await asyncio.sleep(_POLL_S)
+
+    async def history_server_again(self) -> bool:
+        """Start a history server again that ended because the NameNode was still starting: it does not ask twice."""
+        master = self.deployment.cluster.master
+        alone = await self.dead() == [f"{master.name}: {_HISTORY}"]
+        if not alone or _TOO_EARLY not in await self.last_words(master.name, _HISTORY):
+            return False
+        await self._spawn(master, _HISTORY, MASTER_DAEMONS[_HISTORY])
+        return True
+
+    async def health(self) -> ClusterHealth | None:
+        """Return what the masters see; None while one of them does not answer."""
+        try:
+            answers: tuple[dict[str, Any], ...] = await asyncio.gather(
+                self.namenode.bean("Hadoop:service=NameNode,name=FSNamesystemState"),
+                self.namenode.bean("Hadoop:service=NameNode,name=NameNodeInfo"),
+                self.resourcemanager.get("/ws/v1/cluster/metrics"),
+                self.history.get("/ws/v1/history/info"),
+            )
+        except (EngineError, HostError):
+            return None
+        state, info, metrics, _ = answers
+        return ClusterHealth(
+            live_datanodes=int(state.get("NumLiveDataNodes", 0)),
+            live_nodemanagers=int(metrics.get("clusterMetrics", {}).get("activeNodes", 0)),
+            safe_mode=bool(info.get("Safemode", "")),
+        )
+
+    def daemon_names(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Return each node with its daemons' names; a node that is master and worker appears twice."""
+        cluster = self.deployment.cluster
+        masters = (cluster.master.name, tuple(MASTER_DAEMONS))
+        return [masters, *((worker.name, tuple(WORKER_DAEMONS)) for worker in cluster.workers)]
+
+    def pid_files(self) -> dict[str, dict[str, str]]:
+        """Return node name to the pid file of each daemon there, by its name."""
+        files: dict[str, dict[str, str]] = {}
+        for node, names in self.daemon_names():
+            files.setdefault(node, {}).update({name: self.pid_file(name) for name in names})
+        return files
+
+    def pid_file(self, daemon: str) -> str:
+        """Return where a daemon's process id is on its node."""
+        return f"{self.home}/{daemon}.pid"
+
+    async def dead(self) -> list[str]:
+        """Return ``node: daemon`` for every daemon that should run and does not."""
+        return await self.dead_of(self.daemon_names())
+
+    async def dead_of(self, wanted: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+        """Return ``node: daemon`` for each daemon that was spawned on a node (by its name) and does not run."""
+
+        async def on(node: str, names: Sequence[str]) -> list[str]:
+            answer = await self.transports[node].run(
+                ["sh", "-c", _DEAD, "sh", self.home, *names], timeout_s=_COMMAND_TIMEOUT_S, check=False
+            )
+            return [f"{node}: {name}" for name in answer.stdout.decode().split()]
+
+        return [name for names in await asyncio.gather(*(on(*daemon) for daemon in wanted)) for name in names]
+
+    async def raise_for_dead(self) -> None:
+        """Raise EngineError with the last words of the first daemon that has died; return when all live."""
+        dead = await self.dead()
+        if dead:
+            node, daemon = dead[0].split(": ")
+            words = await self.last_words(node, daemon)
+            raise EngineError(
+                f"{', '.join(dead)} did not stay up: {words}", where=f"{node}: {self._log(daemon)}", hint=_advice(words)
+            )
+
+    async def last_words(self, node: str, daemon: str) -> str:
+        """Return the line of a daemon's log that says why it ended, as far as one can tell."""
+        try:
+            log = await self.transports[node].run(["tail", "-n", "200", self._log(daemon)], timeout_s=20, check=False)
+        except HostError as error:
+            return error.message
+        lines = log.stdout.decode(errors="replace").splitlines()
+        telling = [line for line in lines if re.search(r"Exception|Error|FATAL|Address already in use", line)]
+        causes = [line for line in telling if "Caused by" in line or "BindException" in line or " FATAL " in line]
+        return (causes or telling or lines or ["its log is empty"])[-1].strip()[:300]
+
+    async def logs(self) -> dict[str, bytes]:
+        """Return ``node-daemon.log`` to its last 400 lines, for the bundle of a run that went wrong."""
+        return await self.last_lines([(node, name) for node, names in self.daemon_names() for name in names])
+
+    async def last_lines(self, wanted: Sequence[tuple[str, str]]) -> dict[str, bytes]:
+        """Return the same of these daemons alone, each by its node and name."""
+
+        async def lines(node: str, daemon: str) -> tuple[str, bytes]:
+            try:
+                got = await self.transports[node].run(
+                    ["tail", "-n", "400", self._log(daemon)], timeout_s=20, check=False
+                )
+            except HostError as error:
+                return f"{node}-{daemon}.log", str(error).encode()
+            return f"{node}-{daemon}.log", got.stdout
+
+        return dict(await asyncio.gather(*(lines(node, daemon) for node, daemon in wanted)))
+
+    async def stop(self) -> None:
+        """End every process of this deployment on every node.
+
+        NameNode and DataNodes keep what is on disk: they are asked first, and killed after a grace. The others keep
+        nothing that the next start reads, and are killed at once.
+        """
+        await asyncio.gather(*(self._processes(node, "stop") for node in self.deployment.cluster.nodes))
+
+    async def _processes(self, node: Node, verb: str) -> list[dict[str, str]]:
+        source = (resources.files("assay.execution.engines.hadoop.deployment.node") / "processes.py").read_text()
+        command = ["python3", "-c", source, verb, self.deployment.marker, str(STOP_GRACE_S)]
+        answer = await self.transports[node.name].run(command, timeout_s=_COMMAND_TIMEOUT_S)
+        return list(json.loads(answer.stdout))
+
+
+def healthy(health: ClusterHealth | None, workers: int) -> bool:
+    """Say whether every worker is live and HDFS takes writes."""
+    return (
+        health is not None
+        and health.live_datanodes == workers
+        and health.live_nodemanagers == workers
+        and not health.safe_mode
+    )
+
+
+def in_words(health: ClusterHealth | None, workers: int) -> str:
+    """Return what the masters see, as it is reported."""
+    if health is None:
+        return "a master daemon does not answer"
+    safe = ", HDFS in safe mode" if health.safe_mode else ""
+    live = f"{health.live_datanodes} DataNodes and {health.live_nodemanagers} NodeManagers"
+    return f"{live} of {workers} are live{safe}"
+
+
+def _advice(words: str) -> str:
+    if "already in use" in words or "BindException" in words:
+        return "another program holds this port on that node: end it, or use other hosts"
+    if "No space left" in words:
+        return "the device is full: free space or use a larger one"
+    if "UnsupportedClassVersionError" in words:
+        return "this Hadoop needs a newer Java: set java_home in the cluster file"
+    return "read that log; the same command tries again"

@@ -1,0 +1,167 @@
+"""Hadoop that assay deploys: the cluster taken hold of, Hadoop installed, daemons started for each layout, all ended.
+
+In: a cluster and transports to its hosts. Out: a :class:`~assay.execution.engines.hadoop.engine.HadoopEngine` for one
+configuration after another. Data stay on hosts for the next campaign, and go with a lab; on this machine they are
+removed at the end.
+"""
+
+import asyncio
+import hashlib
+import re
+from dataclasses import dataclass, fields
+
+from assay.execution.engines.contract import EngineFacts, Show
+from assay.execution.engines.free_ports import free_ports
+from assay.execution.engines.hadoop.deployment.class_archive import ClassArchive
+from assay.execution.engines.hadoop.deployment.daemons import Daemons
+from assay.execution.engines.hadoop.deployment.distribution import require
+from assay.execution.engines.hadoop.engine import HadoopEngine
+from assay.execution.engines.hadoop.hdfs import ROOT
+from assay.execution.engines.hadoop.jobs.jobs import JobsJar, ship
+from assay.execution.engines.hadoop.rules import HadoopRules
+from assay.execution.engines.hadoop.settings.configuration import Deployment, Ports, daemon_parameters
+from assay.execution.engines.hadoop.settings.memory import in_memory, let_go
+from assay.execution.engines.shipping import ship_jars
+from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S, HeldProvider
+from assay.execution.hosts.transport import Transport
+from assay.foundation.errors import EngineError, HostError
+from assay.model import Configuration, Layout, Placement, StoragePolicy
+
+FULL_DISK = ("could only be written to 0 of", "Could not find any valid local directory", "DiskOutOfSpaceException")
+"""What HDFS and Hadoop's disk checker say of full devices."""
+JAVA_MINIMUM = 11
+JAVA_MAXIMUM = 23
+"""From Java 24 on, Hadoop 3.4's use of Subject.getSubject fails: the security manager is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class _InstalledHadoop:
+    """What is on every host."""
+
+    ports: Ports
+    jobs: JobsJar
+    classpath: str
+    native: str
+    classes: ClassArchive | None
+
+
+class DeployedHadoop(HeldProvider[HadoopEngine]):
+    """One Hadoop on one cluster, used by one assay at a time."""
+
+    rules = HadoopRules()
+    _installed: _InstalledHadoop
+
+    async def install(self, show: Show) -> EngineFacts:
+        """Install Hadoop where it is missing and end what an interrupted assay left there.
+
+        Raises EngineError when Java is missing or unfit, or the installation fails.
+        """
+        cluster, transports = self.cluster, self.transports
+        distribution = await asyncio.to_thread(require, cluster.hadoop_home, show)
+        java = f"{cluster.java_home}/bin/java" if cluster.java_home else "java"
+        versions = await asyncio.gather(*(_java_version(transport, java) for transport in transports.values()))
+        home = await ship_jars(transports, distribution.home, f"{cluster.home}/hadoop-{distribution.version}", show)
+        jobs = await ship(transports, cluster.home, show)
+        ports = Ports(*free_ports(len(fields(Ports)))) if cluster.placement is Placement.LOCAL else Ports()
+        shared = cluster.placement is not Placement.SSH and home == str(distribution.home)
+        self._installed = _InstalledHadoop(
+            ports=ports,
+            jobs=jobs,
+            classpath=jobs.behind(distribution.classpath_at(home)),
+            native=f"{home}/lib/native",
+            classes=await ClassArchive.of(distribution, java) if shared else None,
+        )
+        facts = EngineFacts(
+            self.rules.name,
+            distribution.version,
+            jobs=jobs.path,
+            java=java,
+            java_options="--add-opens=java.base/java.lang=ALL-UNNAMED" if min(versions) >= 17 else "",
+            ports={port.name: getattr(ports, port.name) for port in fields(Ports)},
+            full_disk=FULL_DISK,
+        )
+        anything = Configuration({}, Layout("none", (), ()), {})  # the marker is the same for every layout
+        await Daemons(self._deployment(anything, facts), transports).stop()
+        return facts
+
+    def _deployment(self, configuration: Configuration, facts: EngineFacts) -> Deployment:
+        cluster, installed = self.cluster, self._installed
+        marker = hashlib.sha256(f"{cluster.name}:{cluster.home}".encode()).hexdigest()[:12]
+        network = cluster.networks.get(configuration.network) if configuration.network else None
+        addresses = network.addresses if network else {}
+        return Deployment(
+            cluster=cluster.using(configuration.workers),
+            layout=configuration.layout,
+            parameters=daemon_parameters(configuration.parameters),
+            classpath=installed.classpath,
+            java=str(facts.java),
+            java_options=facts.java_options,
+            marker=marker,
+            ports=installed.ports,
+            hosts=cluster.hosts | addresses,
+            home=f"{cluster.home}/deployments",
+            workers=configuration.workers if configuration.workers != len(cluster.workers) else None,
+            one_network=bool(addresses),
+        )
+
+    async def engine_for(self, configuration: Configuration) -> HadoopEngine:
+        """Return the daemons with the layout, workers, network and daemons' parameters of ``configuration``.
+
+        With fewer workers, HDFS is one of its own; with a network that has addresses, daemons use those.
+        """
+        installed, facts = self._installed, self.facts
+        deployment = self._deployment(configuration, facts)
+        if configuration.layout.policy is StoragePolicy.LAZY_PERSIST:
+            deployment = await in_memory(deployment, self.transports, installed.native)
+        daemons = Daemons(deployment, self.transports, installed.classes)
+        return HadoopEngine(facts, daemons, installed.jobs, self.cluster.link_bits_per_s(configuration.network))
+
+    async def start(self, engine: HadoopEngine, configuration: Configuration, show: Show) -> None:
+        """Start them, and tell HDFS the layout's policy."""
+        await engine.daemons.start(show)
+        classes = self._installed.classes
+        if classes and classes.wanted:
+            await classes.make(show)
+        if configuration.layout.policy:
+            await engine.storage.set_policy(ROOT, configuration.layout.policy)
+
+    async def kept(self, engine: HadoopEngine, configuration: Configuration) -> None:
+        """Note the link's rate, which changes without a restart."""
+        engine.link_bits_per_s = self.cluster.link_bits_per_s(configuration.network)
+
+    async def stop(self, engine: HadoopEngine) -> None:
+        """End its daemons."""
+        await engine.daemons.stop()
+
+    async def leave(self, engine: HadoopEngine) -> None:
+        """End them for good; on this machine data are removed."""
+        await self.stop(engine)
+        await let_go(engine.daemons.deployment, self.transports)
+        if self.cluster.placement is Placement.LOCAL:
+            await self._remove_data()
+
+    async def _remove_data(self) -> None:
+        for node in self.cluster.nodes:
+            folders = [f"{device.directory}/assay" for device in node.type.devices if device.directory]
+            folders += [f"{self.cluster.home}/{name}" for name in ("deployments", "containers", "scratch")]
+            await self.transports[node.name].run(["rm", "-rf", *folders], timeout_s=COMMAND_TIMEOUT_S, check=False)
+
+
+async def _java_version(transport: Transport, java: str) -> int:
+    try:
+        answer = await transport.run([java, "-version"], timeout_s=COMMAND_TIMEOUT_S)
+    except HostError as error:
+        raise EngineError(
+            f"Java does not run: {error.message}",
+            where=f"{transport.name}: {java} -version",
+            hint="install Java 17 there, or set java_home in the cluster file",
+        ) from error
+    match = re.search(r'version "(?:1\.)?(\d+)', answer.stderr.decode(errors="replace"))
+    version = int(match[1]) if match else 0
+    if not JAVA_MINIMUM <= version <= JAVA_MAXIMUM:
+        raise EngineError(
+            f"Java {version} can't run Hadoop 3.4 (it needs {JAVA_MINIMUM} to {JAVA_MAXIMUM})",
+            where=f"{transport.name}: {java}",
+            hint="set java_home in the cluster file",
+        )
+    return version

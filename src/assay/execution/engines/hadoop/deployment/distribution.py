@@ -1,0 +1,117 @@
+"""Which Hadoop is used, and where it comes from.
+
+In order: the cluster file's ``hadoop_home``, the environment's ``HADOOP_HOME``, and else a distribution assembled from
+Maven Central and kept under the user's cache directory: by Maven from the POM in ``java/hadoop-distribution`` or, where
+Maven is not installed, from the list of its jars that a wheel brings along
+(:mod:`assay.execution.engines.hadoop.deployment.jars`). One version is supported by assembly
+(:data:`ASSEMBLED_VERSION`): the newest whose daemons and examples are both published there.
+"""
+
+import os
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.execution.engines.hadoop.deployment import jars, maven
+from assay.foundation.errors import EngineError
+from assay.foundation.installation import cache_directory, installation
+
+ASSEMBLED_VERSION = "3.4.2"
+_WEBAPPS = ("hdfs", "datanode", "secondary", "static")
+# What a complete distribution must hold: file-name prefix to what it is for.
+_REQUIRED = {
+    "hadoop-common-": "the common library",
+    "hadoop-hdfs-": "NameNode and DataNode",
+    "hadoop-yarn-server-resourcemanager-": "ResourceManager",
+    "hadoop-yarn-server-nodemanager-": "NodeManager",
+    "hadoop-mapreduce-client-hs-": "JobHistoryServer",
+    "hadoop-mapreduce-examples-": "TeraGen, TeraSort, TeraValidate and WordCount",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """A Hadoop on disk. ``classpath`` entries are relative to ``home`` and may end in ``/*``."""
+
+    home: Path
+    version: str
+    classpath: tuple[str, ...]
+
+    def classpath_at(self, home: str) -> str:
+        """Return the Java class path for a copy of the distribution that is at ``home`` on a host."""
+        return ":".join(f"{home}/{entry}" for entry in self.classpath)
+
+
+def find(hadoop_home: str | None = None) -> Distribution | None:
+    """Return the distribution that will be used, or None when none is there yet.
+
+    Raises EngineError when an explicitly named one is not a complete Hadoop.
+    """
+    named = hadoop_home or os.environ.get("HADOOP_HOME")
+    if named:
+        return _read_installed(Path(named))
+    assembled = cache_directory() / f"hadoop-{ASSEMBLED_VERSION}"
+    return Distribution(assembled, ASSEMBLED_VERSION, ("web", "lib/*")) if (assembled / "lib").is_dir() else None
+
+
+def require(hadoop_home: str | None, progress: Callable[[str], None]) -> Distribution:
+    """Return the distribution, assembling it first when there is none."""
+    return find(hadoop_home) or assemble(progress)
+
+
+def _read_installed(home: Path) -> Distribution:
+    share = home / "share" / "hadoop"
+    parts = ("common/lib", "common", "hdfs/lib", "hdfs", "yarn/lib", "yarn", "mapreduce/lib", "mapreduce")
+    present = [part for part in parts if (share / part).is_dir()]
+    jars = [jar.name for part in present for jar in (share / part).glob("*.jar")]
+    missing = [f"{name}*.jar ({use})" for name, use in _REQUIRED.items() if not any(j.startswith(name) for j in jars)]
+    if missing:
+        raise EngineError(
+            f"this is not a complete Hadoop: {', '.join(missing)} not found below share/hadoop",
+            where=str(home),
+            hint="point HADOOP_HOME (or hadoop_home in the cluster file) at an unpacked Hadoop 3 release, "
+            "or leave it out and run `assay hadoop fetch`",
+        )
+    version = next(m[1] for j in jars if (m := re.match(r"hadoop-common-(\d[\w.]*?)\.jar", j)))
+    return Distribution(home, version, ("share/hadoop/hdfs", *(f"share/hadoop/{part}/*" for part in present)))
+
+
+def assemble(progress: Callable[[str], None]) -> Distribution:
+    """Bring Hadoop's jars into the cache directory, written aside and renamed into place.
+
+    Raises EngineError with what to do when there is neither Maven nor a list of jars, or when fetching fails.
+    """
+    target = cache_directory() / f"hadoop-{ASSEMBLED_VERSION}"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    progress(f"assembling Hadoop {ASSEMBLED_VERSION} from Maven Central (about 100 MB, once)")
+    with tempfile.TemporaryDirectory(prefix="hadoop-", dir=target.parent) as scratch:
+        aside = Path(scratch) / "hadoop"
+        try:
+            _bring_jars(aside / "lib", Path(scratch), progress)
+        except EngineError as error:
+            raise EngineError(error.message, where=error.where, hint=f"{error.hint}, or set HADOOP_HOME") from error
+        for webapp in _WEBAPPS:  # not in the jars; without them the daemons' HTTP servers don't start
+            folder = aside / "web" / "webapps" / webapp / "WEB-INF"
+            folder.mkdir(parents=True)
+            (folder / "web.xml").write_text("<web-app/>\n")
+        if not target.exists():
+            aside.rename(target)
+    progress(f"Hadoop {ASSEMBLED_VERSION} is at {target}")
+    return Distribution(target, ASSEMBLED_VERSION, ("web", "lib/*"))
+
+
+def _bring_jars(lib: Path, scratch: Path, progress: Callable[[str], None]) -> None:
+    """Maven comes first: it knows its user's proxies and passwords."""
+    folders = installation()
+    if folders.hadoop_jars and not maven.installed():
+        jars.fetch(
+            jars.read_list(folders.hadoop_jars.read_text()), jars.repository(os.environ, Path.home()), lib, progress
+        )
+        return
+    if folders.hadoop_pom is None:
+        raise EngineError("what Hadoop is assembled from did not come with assay", hint="install assay from a wheel")
+    pom = scratch / "pom.xml"
+    pom.write_bytes(folders.hadoop_pom.read_bytes())
+    maven.package(pom, "Hadoop's distribution", {"assay.lib": str(lib)})

@@ -1,0 +1,206 @@
+"""Hadoop's jars without Maven: each fetched by its place in a Maven repository, and checked against a checksum.
+
+In: the list that a wheel brings along, one line for each jar, ``SHA-256  bytes  path in the repository``; and the
+repository's address, which is the user's to name: the environment's ``MAVEN_REPOSITORY``, else what Maven's settings in
+``~/.m2/settings.xml`` have as a mirror of Maven Central or as the repository ``central``. assay itself names no host.
+Out: a folder of jars, every byte of which is what the list says, whatever served it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, BinaryIO
+from urllib.parse import unquote, urlsplit
+from xml.etree import ElementTree
+
+from assay.foundation.errors import EngineError
+
+if TYPE_CHECKING:
+    import httpx
+
+VARIABLE = "MAVEN_REPOSITORY"
+_LINE = re.compile(r"([0-9a-f]{64})  (\d+)  (\S+)")
+_MIRRORS_OF_CENTRAL = frozenset({"central", "*", "external:*"})
+_AT_ONCE = 6
+_TRIES = 3
+_PAUSE_S = 1.0
+_TIMEOUT_S = 60.0
+_CHUNK_BYTES = 1 << 20
+_HINT = (
+    f"set {VARIABLE} to a Maven repository's address (https://… or file:///…), name a mirror of central in "
+    "~/.m2/settings.xml, install Maven (apt-get install maven)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Jar:
+    """One jar: where it is in a Maven repository, and what its content is."""
+
+    path: str
+    size_bytes: int
+    sha256: str
+
+    @property
+    def name(self) -> str:
+        """The file's name, which tells artifact and version."""
+        return PurePosixPath(self.path).name
+
+
+def read_list(text: str) -> tuple[Jar, ...]:
+    """Return the jars of a list; raise EngineError for a line that is none."""
+    jars = []
+    for number, line in enumerate(text.splitlines(), 1):
+        match = _LINE.fullmatch(line)
+        if match is None or ".." in match[3]:
+            raise EngineError(f"line {number} is not a jar's: {line!r}", where="the list of Hadoop's jars")
+        jars.append(Jar(match[3], int(match[2]), match[1]))
+    return tuple(jars)
+
+
+def repository(environment: Mapping[str, str], home: Path) -> str:
+    """Return the address of the Maven repository that the user's settings name.
+
+    Raises EngineError with what to do when they name none, or one that is no address.
+    """
+    settings = home / ".m2" / "settings.xml"
+    address = environment.get(VARIABLE) or _in_settings(settings, environment)
+    if address is None:
+        raise EngineError("no Maven repository is named from which Hadoop's jars could be fetched", hint=_HINT)
+    if not re.match(r"(https?://[^/\s]|file:///)\S*$", address):
+        raise EngineError(f"{_shown(address)!r} is not the address of a Maven repository", hint=_HINT)
+    return address.rstrip("/")
+
+
+def _shown(address: str) -> str:
+    """Return an address without the password that may be in it."""
+    return re.sub(r"//.*@", "//", address)
+
+
+def _in_settings(path: Path, environment: Mapping[str, str]) -> str | None:
+    """Return the mirror of Maven Central, else the repository of that name in a profile; None when there is neither."""
+    if not path.is_file():
+        return None
+    try:
+        root = ElementTree.fromstring(path.read_text())  # noqa: S314 - the user's own file, which Maven trusts too
+    except (ElementTree.ParseError, UnicodeDecodeError) as error:
+        raise EngineError(f"it can't be read: {error}", where=str(path), hint=_HINT) from error
+    mirrors = [_words(element) for element in root.findall(".//{*}mirror")]
+    addresses = [words.get("url", "") for words in mirrors if _mirrors_central(words)]
+    named = [_words(element) for element in root.findall(".//{*}repository")]
+    addresses += [words.get("url", "") for words in named if words.get("id") == "central"]
+    return next((_filled(address, environment) for address in addresses if address), None)
+
+
+def _words(element: ElementTree.Element) -> dict[str, str]:
+    """Return an element's children by name, whatever namespace the file declares."""
+    return {child.tag.rpartition("}")[2]: (child.text or "").strip() for child in element}
+
+
+def _mirrors_central(mirror: Mapping[str, str]) -> bool:
+    of = {word.strip() for word in mirror.get("mirrorOf", "").split(",")}
+    return mirror.get("blocked") != "true" and "!central" not in of and bool(of & _MIRRORS_OF_CENTRAL)
+
+
+def _filled(text: str, environment: Mapping[str, str]) -> str:
+    return re.sub(r"\$\{env\.(\w+)\}", lambda m: environment.get(m[1], m[0]), text)
+
+
+def fetch(jars: Sequence[Jar], address: str, folder: Path, progress: Callable[[str], None]) -> None:
+    """Put every jar into ``folder``, several at once.
+
+    Raises EngineError when one is not there, does not come in three tries, or is not what the list says; the others are
+    given up then.
+    """
+    folder.mkdir(parents=True)
+    total_mb = sum(jar.size_bytes for jar in jars) / 1e6
+    server = urlsplit(address).hostname or address
+    progress(f"Maven is not installed: fetching {len(jars)} jars, {total_mb:.0f} MB, from {server}")
+    with _source(address) as source, ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="jar") as pool:
+        coming = [pool.submit(_fetch_one, jar, source, folder) for jar in jars]
+        try:
+            for task in coming:
+                task.result()
+        finally:
+            for task in coming:
+                task.cancel()
+    progress(f"{len(jars)} jars are as their checksums say")
+
+
+Source = Callable[[Jar], Iterator[bytes]]
+
+
+@contextmanager
+def _source(address: str) -> Iterator[Source]:
+    """Give what yields a jar's content piece by piece, from a folder or from a server."""
+    parts = urlsplit(address)
+    if parts.scheme == "file":
+        yield lambda jar: _from_folder(Path(unquote(parts.path)) / jar.path)
+        return
+    import httpx  # imported here: nothing else of the engine needs it
+
+    with httpx.Client(follow_redirects=True, timeout=_TIMEOUT_S) as client:
+        yield lambda jar: _from_server(client, f"{address}/{jar.path}")
+
+
+def _from_folder(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(_CHUNK_BYTES):
+                yield piece
+    except FileNotFoundError as error:
+        raise EngineError("it is not in the Maven repository", where=str(path), hint=_HINT) from error
+
+
+def _from_server(client: httpx.Client, url: str) -> Iterator[bytes]:
+    """Yield a file's content; raise EngineError for an answer that another try would not change."""
+    with client.stream("GET", url) as answer:
+        if answer.status_code < 500 and answer.is_error and answer.status_code != 429:
+            raise EngineError(
+                f"the Maven repository answers {answer.status_code} {answer.reason_phrase}",
+                where=_shown(url),
+                hint=_HINT,
+            )
+        answer.raise_for_status()
+        yield from answer.iter_bytes(_CHUNK_BYTES)
+
+
+def _fetch_one(jar: Jar, source: Source, folder: Path) -> None:
+    import httpx
+
+    for left in reversed(range(_TRIES)):
+        try:
+            with (folder / f"{jar.name}.part").open("wb") as file:
+                problem = _write(jar, source(jar), file)
+            break
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            if not left:
+                raise EngineError(
+                    f"it did not come: {_shown(str(error)) or type(error).__name__}", where=jar.path, hint=_HINT
+                ) from error
+            time.sleep(_PAUSE_S)
+    if problem != jar.sha256:
+        raise EngineError(
+            f"its SHA-256 is {problem}, and {jar.sha256} was expected: it is not the jar that assay was built with",
+            where=jar.path,
+            hint="use another Maven repository",
+        )
+    (folder / f"{jar.name}.part").replace(folder / jar.name)
+
+
+def _write(jar: Jar, pieces: Iterator[bytes], file: BinaryIO) -> str:
+    """Write no more than the jar's size, and return the checksum of what came."""
+    digest, size = hashlib.sha256(), 0
+    for piece in pieces:
+        digest.update(piece)
+        size += len(piece)
+        if size > jar.size_bytes:
+            raise EngineError(f"it is larger than its {jar.size_bytes} bytes", where=jar.path, hint=_HINT)
+        file.write(piece)
+    return digest.hexdigest()

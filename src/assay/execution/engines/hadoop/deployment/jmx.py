@@ -1,0 +1,163 @@
+"""What daemons publish of themselves by JMX: asked where their hosts may not be entered, and for what others do there.
+
+In: the NameNode, which names its DataNodes, and the ResourceManager, which names its NodeManagers. Out: bytes that all
+of them moved, counted since they started, and how busy their hosts' CPUs are; between two such looks, metrics of a run.
+Beans: DataNodeActivity and ShuffleMetrics (Apache Hadoop, "Metrics"), OperatingSystem (java.lang.management).
+"""
+
+import asyncio
+import json
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from assay.execution.engines.contract import ProgramResult
+from assay.execution.engines.hadoop.jobs.rest import Endpoint
+from assay.foundation.errors import EngineError, HostError
+from assay.foundation.units import format_bytes
+from assay.model import CodedWarning, WarningCode
+
+AT_ONCE = 8
+LOOK_TIMEOUT_S = 15.0
+SOURCE = "daemons' JMX, before and after the program"
+OTHERS_SHARE = 0.05
+OTHERS_BYTES_MIN = 64 * 2**20
+"""Less than this is checksums, job files and histories of our own, and is not called others'."""
+_ACTIVITY = "Hadoop:service=DataNode,name=DataNodeActivity*"
+_SHUFFLE = "Hadoop:service=NodeManager,name=ShuffleMetrics"
+_SYSTEM = "java.lang:type=OperatingSystem"
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonMetrics:
+    """What daemons said at one time; each mapping by host."""
+
+    read_bytes: Mapping[str, float]
+    written_bytes: Mapping[str, float]
+    shuffled_bytes: Mapping[str, float]
+    busy: Mapping[str, float]
+    """Share of the host's CPU in the last moments."""
+    silent: tuple[str, ...] = ()
+
+
+async def look(namenode: Endpoint, resourcemanager: Endpoint) -> DaemonMetrics | None:
+    """Ask every live daemon of the workers. None where not even the masters name them in time."""
+    turns = asyncio.Semaphore(AT_ONCE)
+    add_daemon_metrics: dict[str, dict[str, float]] = {name: {} for name in ("read", "written", "shuffled", "busy")}
+    silent: list[str] = []
+
+    async def ask(host: str, endpoint: Endpoint, query: str, wanted: Mapping[str, str]) -> None:
+        async with turns:
+            try:
+                bean = await endpoint.bean(query)
+            except (EngineError, HostError):
+                silent.append(f"{host}:{endpoint.port}")
+                return
+        for name, attribute in wanted.items():
+            if isinstance(value := bean.get(attribute), int | float) and value >= 0:
+                add_daemon_metrics[name][host] = float(value)
+
+    try:
+        async with asyncio.timeout(LOOK_TIMEOUT_S):
+            datanodes = _datanodes(await namenode.bean("Hadoop:service=NameNode,name=NameNodeInfo"), namenode)
+            nodes = (await resourcemanager.get("/ws/v1/cluster/nodes?states=RUNNING")).get("nodes") or {}
+            managers = _managers(nodes, resourcemanager)
+            moved = {"read": "BytesRead", "written": "BytesWritten"}
+            await asyncio.gather(
+                *(ask(host, address, _ACTIVITY, moved) for host, address in datanodes.items()),
+                *(
+                    ask(host, address, _SHUFFLE, {"shuffled": "ShuffleOutputBytes"})
+                    for host, address in managers.items()
+                ),
+                *(ask(host, address, _SYSTEM, {"busy": "SystemCpuLoad"}) for host, address in datanodes.items()),
+            )
+    except (EngineError, HostError, TimeoutError):
+        return None
+    if not datanodes and not managers:
+        return None
+    return DaemonMetrics(
+        add_daemon_metrics["read"],
+        add_daemon_metrics["written"],
+        add_daemon_metrics["shuffled"],
+        add_daemon_metrics["busy"],
+        tuple(sorted(set(silent))),
+    )
+
+
+def _datanodes(info: Mapping[str, Any], namenode: Endpoint) -> dict[str, Endpoint]:
+    """Return host to its DataNode's HTTP, by the names that the NameNode has for them."""
+    try:
+        live: dict[str, dict[str, Any]] = json.loads(info.get("LiveNodes") or "{}")
+    except ValueError:
+        return {}
+    endpoints = {}
+    for name, datanode in live.items():
+        address = str(datanode.get("infoSecureAddr" if namenode.tls else "infoAddr", ""))
+        port = address.rpartition(":")[2]
+        if port.isdecimal() and int(port):
+            host = name.rpartition(":")[0]
+            endpoints[host] = replace(namenode, host=host, port=int(port))
+    return endpoints
+
+
+def _managers(nodes: Mapping[str, Any], resourcemanager: Endpoint) -> dict[str, Endpoint]:
+    endpoints = {}
+    for node in nodes.get("node") or []:
+        host, _, port = str(node.get("nodeHTTPAddress", "")).rpartition(":")
+        if host and port.isdecimal():
+            endpoints[host] = replace(resourcemanager, host=host, port=int(port))
+    return endpoints
+
+
+def add_daemon_metrics(
+    ended: ProgramResult, before: DaemonMetrics | None, after: DaemonMetrics | None, copies: int
+) -> ProgramResult:
+    """Return what ended with what all daemons moved meanwhile, and what of it was others', as far as can be reported.
+
+    A daemon that started anew in between counts from nothing, and is left out. What our jobs wrote is their counters
+    times ``copies``; where a history is missing, nothing is said of others. Daemons renew what they publish every 10 s.
+    """
+    if before is None or after is None:
+        words = "what all daemons moved was not observed: their JMX did not answer in time"
+        return replace(ended, warnings=(*ended.warnings, CodedWarning(WarningCode.TRACE, words)))
+    metrics = {
+        f"all_hdfs_{name}_bytes": moved
+        for name, moved in (
+            ("read", _grown(before.read_bytes, after.read_bytes)),
+            ("written", _grown(before.written_bytes, after.written_bytes)),
+        )
+        if moved is not None
+    }
+    shuffled = _grown(before.shuffled_bytes, after.shuffled_bytes)
+    metrics |= {"all_shuffled_bytes": shuffled} if shuffled is not None else {}
+    busy = [*before.busy.values(), *after.busy.values()]
+    metrics |= {"published_cpu_share": statistics.fmean(busy)} if busy else {}
+    warnings = list(ended.warnings)
+    if after.silent:
+        words = f"not observed, as their JMX did not answer: {', '.join(after.silent[:4])}"
+        warnings.append(CodedWarning(WarningCode.TRACE, words))
+    others = _others(ended, metrics, copies)
+    if others is not None:
+        metrics["other_hdfs_bytes"] = others
+        everything = metrics["all_hdfs_read_bytes"] + metrics["all_hdfs_written_bytes"]
+        if others > max(OTHERS_BYTES_MIN, OTHERS_SHARE * everything):
+            words = f"disturbed by others: HDFS moved {format_bytes(int(others))} that were not this run's, of "
+            warnings.append(CodedWarning(WarningCode.DISTURBED, words + format_bytes(int(everything))))
+    sources = {**ended.sources, **dict.fromkeys(metrics, SOURCE)}
+    return replace(ended, metrics={**ended.metrics, **metrics}, warnings=tuple(warnings), sources=sources)
+
+
+def _grown(before: Mapping[str, float], after: Mapping[str, float]) -> float | None:
+    """Return by how much counters grew, over the hosts that told both times and did not start anew."""
+    grown = [after[host] - value for host, value in before.items() if after.get(host, -1) >= value]
+    return sum(grown) if grown else None
+
+
+def _others(ended: ProgramResult, metrics: Mapping[str, float], copies: int) -> float | None:
+    counted = [{name: value for group in job.counters.values() for name, value in group.items()} for job in ended.jobs]
+    known = counted and all("HDFS_BYTES_WRITTEN" in counters for counters in counted)
+    if not known or not {"all_hdfs_read_bytes", "all_hdfs_written_bytes"} <= metrics.keys():
+        return None
+    ours = sum(counters.get("HDFS_BYTES_READ", 0) + counters["HDFS_BYTES_WRITTEN"] * copies for counters in counted)
+    return max(0.0, metrics["all_hdfs_read_bytes"] + metrics["all_hdfs_written_bytes"] - ours)

@@ -1,0 +1,44 @@
+"""Running Maven: what assay's POMs are for is built by it, from the repository that its own settings name.
+
+In: a POM and properties. Out: nothing but what Maven writes; an EngineError with Maven's own telling lines otherwise.
+"""
+
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from assay.foundation.errors import EngineError
+
+_TIMEOUT_S = 900
+_ERROR_LINES_MAX = 3
+
+
+def installed() -> bool:
+    """Whether there is a Maven on the PATH."""
+    return shutil.which("mvn") is not None
+
+
+def package(pom: Path, what: str, properties: Mapping[str, str]) -> None:
+    """Run ``mvn package`` on ``pom``; ``what`` names its product in errors.
+
+    Raises EngineError without Maven, when it does not end in time, and when it fails.
+    """
+    if not installed():
+        raise EngineError(
+            f"Maven (mvn) is not installed, and {what} is built by it", hint="install Maven (apt-get install maven)"
+        )
+    defines = [f"-D{name}={value}" for name, value in properties.items()]
+    command = ["mvn", "-B", "-q", "-f", str(pom), "package", *defines]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise EngineError(f"Maven did not finish {what} within {_TIMEOUT_S} s", where="mvn package") from error
+    if done.returncode != 0:
+        lines = (done.stdout + done.stderr).strip().splitlines()
+        telling = [line for line in lines if line.startswith("[ERROR]") and "[Help" not in line][:_ERROR_LINES_MAX]
+        raise EngineError(
+            f"Maven could not make {what}:\n{chr(10).join(telling or lines[-_ERROR_LINES_MAX:])}",
+            where="mvn package",
+            hint="check that Maven reaches its repository",
+        )

@@ -1,0 +1,133 @@
+"""Hadoop that runs: programs started by a client on the master, and what their jobs' histories tell afterwards."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from assay.execution.engines.contract import EngineFacts, ProgramResult, Show
+from assay.execution.engines.hadoop.deployment.daemons import Daemons, healthy, in_words
+from assay.execution.engines.hadoop.hdfs import Hdfs
+from assay.execution.engines.hadoop.jobs.histories import JobHistories, job_ids, progress
+from assay.execution.engines.hadoop.jobs.jobs import JobsJar
+from assay.execution.engines.hadoop.rules import HadoopRules
+from assay.execution.engines.hadoop.settings.configuration import is_job_parameter, job_options, properties
+from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine
+from assay.foundation.errors import EngineError, HostError
+from assay.model import Program
+
+_CLIENT_JAVA_OPTIONS = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+_APPLICATION_CLI = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
+_CHECKS_AT_THE_CLIENT = ("org.apache.hadoop.examples.terasort.TeraValidate",)
+"""Checks that Hadoop's local runner does as well as a job: their report is a file, and the client's heap is enough."""
+_AT_THE_CLIENT = {
+    "mapreduce.framework.name": "local",
+    "mapreduce.local.map.tasks.maximum": "4",
+    # Four maps share the client's heap of 256 MB; what a check sorts is small.
+    "mapreduce.task.io.sort.mb": "8",
+}
+_AT_THE_CLIENT_BYTES = 1 << 30
+_AT_THE_CLIENT_S = 8.0
+"""With so little to read, and so short a way, a check in its client is over before a job on the cluster has started."""
+_HISTORIES = ("/assay/history/intermediate", "/assay/history/done")
+
+
+class HadoopEngine(ClientEngine[Hdfs]):
+    """The daemons of one deployment, and the client that runs programs on them.
+
+    ``link_bits_per_s``: the rate of the master's link now, as emulated; it changes without a restart.
+    """
+
+    rules = HadoopRules()
+
+    def __init__(self, facts: EngineFacts, daemons: Daemons, jobs: JobsJar, link_bits_per_s: float) -> None:
+        super().__init__(facts, Hdfs(daemons.namenode, user="root"), daemons.deployment.cluster, daemons.transports)
+        self.daemons = daemons
+        self.link_bits_per_s = link_bits_per_s
+        self._jobs = jobs
+
+    @property
+    def addresses(self) -> Mapping[str, str]:
+        """The names by which daemons reach each other."""
+        deployment = self.daemons.deployment
+        return {node.name: deployment.host(node) for node in deployment.cluster.nodes}
+
+    @property
+    def data_directories(self) -> Mapping[str, Sequence[str]]:
+        """HDFS's and the NodeManagers' directories; none on a node that is no worker."""
+        deployment = self.daemons.deployment
+        return {
+            node.name: [*deployment.hdfs_directories(node), *deployment.intermediate_directories(node)]
+            for node in deployment.cluster.nodes
+        }
+
+    @property
+    def pid_files(self) -> Mapping[str, Mapping[str, str]]:
+        """Those of all daemons of the deployment."""
+        return self.daemons.pid_files()
+
+    def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
+        """Return every property that assay sets for a job with ``parameters``, on the master."""
+        deployment = self.daemons.deployment
+        return {**properties(deployment, deployment.cluster.master), **job_options(deployment, parameters)}
+
+    async def health_check(self) -> str | None:
+        """Return which daemons died, or which master does not answer, or that not every worker is live."""
+        dead = await self.daemons.dead()
+        if dead:
+            return f"{', '.join(dead)} died"
+        health, workers = await self.daemons.health(), len(self.daemons.deployment.cluster.workers)
+        return None if healthy(health, workers) else in_words(health, workers)
+
+    async def logs(self) -> dict[str, bytes]:
+        """Return ``node-daemon.log`` to its last lines."""
+        return await self.daemons.logs()
+
+    async def check(
+        self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
+    ) -> ProgramResult:
+        """Run a check inside its client's JVM where there is little to read over a quick link, else on the cluster."""
+        if program.main_class in _CHECKS_AT_THE_CLIENT and soon_at_the_client(reads_bytes, self.link_bits_per_s):
+            program = replace(program, options={**program.options, **_AT_THE_CLIENT})
+        return await self.run(program, parameters, timeout_s=timeout_s, label="check", show=show)
+
+    async def carry(
+        self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
+    ) -> ProgramResult:
+        """Run a client program on the master and fetch its jobs' histories."""
+        self._jobs.require_for(program)
+        job = {name: value for name, value in parameters.items() if is_job_parameter(name)}
+        options = {**job_options(self.daemons.deployment, job), **program.options}
+        arguments = [*(f"-D{name}={value}" for name, value in options.items()), *program.arguments]
+        command = self.daemons.command(program.main_class, *arguments, java_options=_CLIENT_JAVA_OPTIONS)
+        ended = await self.client(command, timeout_s, label, cwd=self.daemons.home)
+        if ended.outcome.exit_status != 0:
+            await self.end_applications()
+        return await JobHistories(self.storage, _HISTORIES).add_histories(ended, job_ids(ended.outcome.output))
+
+    async def cut_short(self) -> None:
+        """End the jobs of a client that was cancelled."""
+        await self.end_applications()
+
+    async def progress(self) -> str | None:
+        """Return where the running job is, as the ResourceManager and its ApplicationMaster say; None without one."""
+        try:
+            answer = await self.daemons.resourcemanager.get("/ws/v1/cluster/apps?states=ACCEPTED,RUNNING")
+            apps = (answer.get("apps") or {}).get("app") or []
+            return await progress(self.daemons.resourcemanager, apps[-1]) if apps else None
+        except (EngineError, HostError):
+            return None
+
+    async def end_applications(self) -> None:
+        """End what the ResourceManager still runs; a master that is gone has nothing running."""
+        try:
+            answer = await self.daemons.resourcemanager.get("/ws/v1/cluster/apps?states=ACCEPTED,RUNNING")
+            running = [app["id"] for app in (answer.get("apps") or {}).get("app") or []]
+            if running:
+                command = self.daemons.command(_APPLICATION_CLI, "application", "-kill", *running)
+                await self.master.run(command, timeout_s=COMMAND_TIMEOUT_S, check=False)
+        except (EngineError, HostError):
+            return
+
+
+def soon_at_the_client(reads_bytes: int, link_bits_per_s: float) -> bool:
+    """Say whether the master reads so much faster by itself than a job on the cluster would: not over a slow link."""
+    return reads_bytes <= min(_AT_THE_CLIENT_BYTES, link_bits_per_s / 8 * _AT_THE_CLIENT_S)

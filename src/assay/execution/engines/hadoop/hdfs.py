@@ -1,0 +1,181 @@
+"""HDFS through WebHDFS: what is there, with how many replicas, read, write and delete. No JVM is started for it."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from assay.execution.engines.hadoop.jobs.rest import Endpoint
+from assay.foundation.errors import EngineError
+from assay.model import Check, Layout, StoragePolicy, Stored
+
+ROOT = "/assay"
+"""Everything that assay keeps in HDFS is below it, as it names it itself."""
+_LISTED_MAX = 4
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatus:
+    """A file or folder: absolute path, length of one copy in bytes."""
+
+    path: str
+    is_directory: bool
+    length_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hdfs:
+    """A client of one NameNode."""
+
+    namenode: Endpoint
+    user: str
+    root: str = ROOT
+    """Where what assay names below :data:`ROOT` really lies."""
+
+    def _url(self, path: str, operation: str, **options: str) -> str:
+        # Of a secured cluster the ticket says who asks.
+        user = {} if self.namenode.access.secured else {"user.name": self.user}
+        query = urlencode({"op": operation, **user, **options})
+        ours = path == ROOT or path.startswith(f"{ROOT}/")
+        return f"/webhdfs/v1{quote(self.root + path.removeprefix(ROOT) if ours else path)}?{query}"
+
+    async def _get(self, path: str, operation: str, **options: str) -> dict[str, Any]:
+        return await self.namenode.get(self._url(path, operation, **options))
+
+    async def _unless_absent(self, path: str, operation: str) -> dict[str, Any] | None:
+        try:
+            return await self._get(path, operation)
+        except EngineError as error:
+            if "HTTP 404" in error.message:
+                return None
+            raise
+
+    async def exists(self, path: str) -> bool:
+        """Say whether there is a file or folder at ``path``."""
+        return await self._unless_absent(path, "GETFILESTATUS") is not None
+
+    async def entries(self, path: str) -> list[FileStatus]:
+        """Return the entries of a folder; none when it does not exist."""
+        answer = await self._unless_absent(path, "LISTSTATUS")
+        if answer is None:
+            return []
+        return [
+            FileStatus(
+                path=f"{path.rstrip('/')}/{entry['pathSuffix']}" if entry["pathSuffix"] else path,
+                is_directory=entry["type"] == "DIRECTORY",
+                length_bytes=int(entry["length"]),
+            )
+            for entry in answer["FileStatuses"]["FileStatus"]
+        ]
+
+    async def files(self, path: str) -> list[FileStatus]:
+        """Return every file below ``path``, but markers and hidden ones (names that start with ``_`` or ``.``)."""
+        statuses: list[FileStatus] = []
+        for entry in await self.entries(path):
+            name = entry.path.rsplit("/", 1)[-1]
+            if entry.is_directory:
+                statuses += await self.files(entry.path)
+            elif not name.startswith(("_", ".")):
+                statuses.append(entry)
+        return statuses
+
+    async def paths(self, path: str) -> list[str]:
+        """Return the paths of the files below ``path``, markers left out."""
+        return [file.path for file in await self.files(path)]
+
+    async def stored(self, path: str) -> Stored:
+        """Return what is below ``path``, with the bytes of every block replica that the NameNode knows of."""
+        files = await self.files(path)
+        answers = await asyncio.gather(*(self._get(file.path, "GETFILEBLOCKLOCATIONS") for file in files))
+        blocks = [block for answer in answers for block in answer.get("BlockLocations", {}).get("BlockLocation", [])]
+        return Stored(
+            files=len(files),
+            length_bytes=sum(file.length_bytes for file in files),
+            replica_bytes=sum(int(block["length"]) * len(block["hosts"]) for block in blocks),
+        )
+
+    async def placements(self, layout: Layout, paths: Sequence[str]) -> tuple[Check, ...]:
+        """Return the check of the layout's storage policy over all blocks below ``paths``; none where it has none."""
+        if layout.policy is None:
+            return ()
+        counts = sum([await self._storage_types(path) for path in paths], Counter[tuple[str, ...]]())
+        return (placed(layout.policy, counts),)
+
+    async def _storage_types(self, path: str) -> Counter[tuple[str, ...]]:
+        """Return how many blocks below ``path`` have their replicas on which types of storage, each sorted."""
+        files = [file for file in await self.files(path) if file.length_bytes]
+        answers = await asyncio.gather(*(self._get(file.path, "GETFILEBLOCKLOCATIONS") for file in files))
+        blocks = [block for answer in answers for block in answer.get("BlockLocations", {}).get("BlockLocation", [])]
+        return Counter(tuple(sorted(block.get("storageTypes", ()))) for block in blocks)
+
+    async def make(self, path: str) -> None:
+        """Make a folder, with those above it."""
+        await self.namenode.request("PUT", self._url(path, "MKDIRS"))
+
+    async def summary(self, path: str) -> dict[str, Any]:
+        """Return what is below a folder and its quotas: WebHDFS's ContentSummary."""
+        answer = await self._get(path, "GETCONTENTSUMMARY")
+        return dict(answer.get("ContentSummary", {}))
+
+    async def set_policy(self, path: str, policy: str) -> None:
+        """Make HDFS place what is written below ``path``, a folder made if need be, by the storage policy ``policy``.
+
+        Raises EngineError when it does not.
+        """
+        await self.make(path)
+        await self.namenode.request("PUT", self._url(path, "SETSTORAGEPOLICY", storagepolicy=policy))
+        answer = await self._get(path, "GETSTORAGEPOLICY")
+        if answer.get("BlockStoragePolicy", {}).get("name") != policy:
+            raise EngineError(f"HDFS did not take the storage policy {policy}: {answer}", where=path)
+
+    async def read(self, path: str) -> bytes:
+        """Return a file's content; meant for small ones. Raises EngineError when it can't be read."""
+        answer = await self._get(path, "OPEN", noredirect="true")
+        return await self._at_datanode(answer["Location"]).request("GET", _path_of(answer["Location"]))
+
+    async def write(self, path: str, content: bytes) -> None:
+        """Create or replace a small file."""
+        answer = await self.namenode.request("PUT", self._url(path, "CREATE", noredirect="true", overwrite="true"))
+        location = _location(answer)
+        await self._at_datanode(location).request("PUT", _path_of(location), content)
+
+    async def delete(self, path: str) -> None:
+        """Remove a file or folder with all that it holds; nothing happens when there is none."""
+        await self.namenode.request("DELETE", self._url(path, "DELETE", recursive="true", skiptrash="true"))
+
+    def _at_datanode(self, location: str) -> Endpoint:
+        parts = urlsplit(location)
+        return replace(self.namenode, host=parts.hostname or "", port=parts.port or 80, tls=parts.scheme == "https")
+
+
+def placed(policy: StoragePolicy, counts: Mapping[tuple[str, ...], int]) -> Check:
+    """Return the check that blocks lie where ``policy`` wants them; ``found`` counts blocks by their storage types.
+
+    A block that LAZY_PERSIST still has in memory is where it should be.
+    """
+    astray: Counter[tuple[str, ...]] = Counter()
+    for types, blocks in counts.items():
+        settled = tuple("DISK" if policy is StoragePolicy.LAZY_PERSIST and t == "RAM_DISK" else t for t in types)
+        if tuple(sorted(settled)) != policy.storage_types(len(types)):
+            astray[types] += blocks
+    everywhere = sorted(counts.items(), key=lambda item: -item[1])
+    listed = ", ".join(f"{blocks} on {'+'.join(types) or 'none'}" for types, blocks in everywhere[:_LISTED_MAX])
+    if not astray:
+        return Check("storage policy", True, f"{policy}: blocks lie {listed or 'nowhere: there are none'}")
+    return Check(
+        "storage policy",
+        False,
+        f"{sum(astray.values())} of {sum(counts.values())} blocks do not lie as {policy} says: {listed}",
+    )
+
+
+def _path_of(location: str) -> str:
+    parts = urlsplit(location)
+    return f"{parts.path}?{parts.query}"
+
+
+def _location(content: bytes) -> str:
+    return str(json.loads(content)["Location"])

@@ -1,0 +1,1 @@
+"""Submit jobs and read what they did."""

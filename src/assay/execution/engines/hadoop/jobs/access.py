@@ -1,0 +1,167 @@
+"""How a secured cluster is entered: by a ticket of Kerberos on the edge node, and by HTTPS with the code that vouches
+for it.
+
+In: what the cluster file says of the login. Out: an :class:`HttpAccess`, which asks daemons by the edge node's own curl
+(``--negotiate``, ``--cacert``), so that tickets, keys and authorities stay on the node that has them, and assay's
+machine needs neither a Kerberos library nor a way to the KDC. A keytab is turned into a ticket cache of assay's own
+below ``home``, which goes when the campaign ends. Addresses, which may hold delegation tokens, travel by stdin: they
+are in no command line, and in no error.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from assay.execution.hosts.transport import Transport
+from assay.foundation.errors import EngineError, HostError
+from assay.model import KerberosLogin
+
+ASK_TIMEOUT_S = 20.0
+_COMMAND_TIMEOUT_S = 60.0
+_EXIT_NO_COMMAND = 127
+_UNAUTHORISED = 401
+_REFUSED = 7
+_UNTRUSTED = (35, 51, 60, 77)
+"""curl(1): the handshake failed, the certificate is for another name, it is not trusted, the CA file can't be read."""
+_CACHE = "ticket"
+# The address is the first line of stdin, what is sent follows; $1 says whether there is any. The file is the user's.
+_ASK = """
+IFS= read -r url
+sends=$1; shift
+if [ "$sends" = yes ]; then
+  umask 077
+  body=$(mktemp) || exit 2
+  trap 'rm -f "$body"' EXIT
+  cat > "$body"
+  printf 'url = "%s"\\n' "$url" | curl "$@" --data-binary "@$body" --config -
+else
+  printf 'url = "%s"\\n' "$url" | curl "$@" --config -
+fi
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAccess:
+    """How daemons' HTTP is asked. Without Kerberos and HTTPS nothing of this is used."""
+
+    secured: bool = False
+    """Whether a ticket is needed (SPNEGO)."""
+    authorities: str | None = None
+    """The file on the edge node with the authorities that sign the daemons' certificates; None: those of its system."""
+    login: KerberosLogin = field(default_factory=KerberosLogin)
+    home: str = ""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the client, curl and klist need to find the ticket."""
+        if not self.secured:
+            return {}
+        if self.login.keytab:
+            return {"KRB5CCNAME": f"FILE:{self.home}/{_CACHE}"}
+        return {"KRB5CCNAME": self.login.cache} if self.login.cache else {}
+
+    async def enter(self, edge: Transport) -> str | None:
+        """Make sure of a ticket that is good, and return its user; None without Kerberos.
+
+        With a keytab a new one is asked for each time. Raises EngineError, saying what is wrong with it.
+        """
+        if not self.secured:
+            return None
+        if self.login.keytab:
+            await self._from_keytab(edge)
+        shown = await _quiet(edge, ["klist"], self.environment)
+        if shown is None:
+            words = f"its Hadoop is secured by Kerberos, and there is no klist on {edge.name}"
+            raise EngineError(words, where=edge.name, hint="install Kerberos' user programs there (krb5-user)")
+        status, text = shown
+        if status != 0:
+            raise self._no_ticket(edge, text)
+        principal = re.search(r"^Default principal: (\S+)", text, re.MULTILINE) or re.search(r"Principal: (\S+)", text)
+        good = await _quiet(edge, ["klist", "-s"], self.environment)
+        if principal is None or good is None or good[0] != 0:
+            raise self._expired(edge, text)
+        return re.split(r"[/@]", principal[1])[0]
+
+    async def _from_keytab(self, edge: Transport) -> None:
+        login = self.login
+        command = ["kinit", "-k", "-t", str(login.keytab), str(login.principal)]
+        done = await _quiet(edge, command, self.environment)
+        if done is None or done[0] != 0:
+            words = done[1] if done else "there is no kinit on this host"
+            raise EngineError(
+                f"the keytab gives no ticket: {_line(words)}",
+                where=f"{edge.name}: {login.keytab}",
+                hint="`klist -k` on that host shows whose keys it has; `attached: kerberos` names both",
+            )
+
+    def _no_ticket(self, edge: Transport, text: str) -> EngineError:
+        hint = "run kinit there as the user who logs in, or name a keytab: attached: {kerberos: {principal, keytab}}"
+        words = f"its Hadoop is secured by Kerberos, and there is no ticket: {_line(text)}"
+        return EngineError(words, where=f"{edge.name}: klist", hint=hint)
+
+    def _expired(self, edge: Transport, text: str) -> EngineError:
+        until = re.search(r"^\S+ \S+\s+(\S+ \S+)\s+krbtgt/", text, re.MULTILINE)
+        words = f"the Kerberos ticket has expired{f' ({until[1]})' if until else ''}"
+        hint = "run kinit there again, or name a keytab, from which assay makes a new one for each run"
+        return EngineError(words, where=f"{edge.name}: klist", hint=hint)
+
+    async def leave(self, edge: Transport) -> None:
+        """Destroy the ticket that a keytab gave."""
+        if self.secured and self.login.keytab:
+            await _quiet(edge, ["kdestroy", "-q"], self.environment)
+
+    async def ask(self, edge: Transport, method: str, url: str, body: bytes | None, where: str) -> tuple[int, bytes]:
+        """Return status and content of a daemon's answer. Raises EngineError where there is none."""
+        if re.search(r'["\\\s]', url):
+            raise EngineError("an address holds what no address may", where=where)
+        options = ["-q", "--silent", "--show-error", "--globoff", "--noproxy", "*", "--max-time", f"{ASK_TIMEOUT_S:g}"]
+        options += ["--negotiate", "--user", ":"] if self.secured else []
+        options += ["--cacert", self.authorities] if self.authorities and url.startswith("https") else []
+        options += ["--request", method, "--header", "Content-Type: application/octet-stream"]
+        options += ["--write-out", "\\n%{http_code}"]
+        command = ["sh", "-c", _ASK, "sh", "no" if body is None else "yes", *options]
+        content = url.encode() + b"\n" + (body or b"")
+        done = await edge.run(command, timeout_s=_COMMAND_TIMEOUT_S, stdin=content, check=False, env=self.environment)
+        if done.exit_status != 0:
+            raise self._unasked(edge, done.exit_status, _line(done.stderr.decode(errors="replace")), where)
+        answer, _, status = done.stdout.rpartition(b"\n")
+        if int(status) == _UNAUTHORISED and self.secured:
+            await self.enter(edge)
+            raise EngineError(
+                "HTTP 401: the daemon does not take the ticket",
+                where=where,
+                hint=f"`curl --negotiate -u : ADDRESS` must work on {edge.name}, by the ticket that klist shows there",
+            )
+        return int(status), answer
+
+    def _unasked(self, edge: Transport, status: int, words: str, where: str) -> EngineError:
+        """Return in words why curl got no answer."""
+        if status == _EXIT_NO_COMMAND:
+            need = "Kerberos" if self.secured else "HTTPS"
+            return EngineError(
+                f"there is no curl on {edge.name}, by which daemons behind {need} are asked", where=where
+            )
+        if status in _UNTRUSTED:
+            hint = "set attached: authorities in the cluster file to the file there with the authority's certificate"
+            return EngineError(f"its certificate is not trusted: {words}", where=where, hint=hint)
+        return EngineError(f"no answer: {words or f'curl ended with {status}'}", where=where)
+
+
+def of(*, secured: bool, authorities: str | None, login: KerberosLogin | None, home: str) -> HttpAccess:
+    """Return the access that a cluster file asks for."""
+    return replace(HttpAccess(secured, authorities, home=home), login=login or KerberosLogin())
+
+
+async def _quiet(edge: Transport, command: list[str], env: Mapping[str, str]) -> tuple[int, str] | None:
+    """Return a command's status and what it said, in English; None where there is no such program."""
+    try:
+        done = await edge.run(command, timeout_s=_COMMAND_TIMEOUT_S, check=False, env={**env, "LC_ALL": "C"})
+    except HostError as error:
+        return 1, error.message
+    if done.exit_status == _EXIT_NO_COMMAND:
+        return None
+    return done.exit_status, (done.stdout + done.stderr).decode(errors="replace")
+
+
+def _line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "it says nothing")[:200]

@@ -1,0 +1,97 @@
+"""What jobs on YARN tell: how far one is while it runs, and what its history says afterwards.
+
+In: the ResourceManager's REST, the folders of HDFS with histories. Out: progress in words; a
+:class:`~assay.execution.engines.contract.ProgramResult` with jobs, tasks and phases, all times in seconds from the
+program's start.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from assay.execution.engines.contract import ProgramResult
+from assay.execution.engines.hadoop.hdfs import Hdfs
+from assay.execution.engines.hadoop.jobs.rest import Endpoint
+from assay.foundation.errors import EngineError, HostError
+from assay.store.formats.hadoop.configuration import without_secrets
+from assay.store.formats.hadoop.jhist import JobHistory, job_of, parse_jhist, phases
+
+_WAIT_S = 20.0
+_WAIT_AFTER_FAILURE_S = 3.0
+
+
+def job_ids(output: str) -> list[str]:
+    """Return the jobs that a client says it runs, in their order."""
+    return list(dict.fromkeys(re.findall(r"Running job: (job_\d+_\d+)", output)))
+
+
+async def progress(resourcemanager: Endpoint, app: Mapping[str, Any]) -> str:
+    """Return where an application is, as its ApplicationMaster says. Raises EngineError where it does not."""
+    path = f"/proxy/{app['id']}/ws/v1/mapreduce/jobs"
+    jobs = (await resourcemanager.get(path)).get("jobs") or {}
+    job = (jobs.get("job") or [{}])[0]
+    maps, reduces = float(job.get("mapProgress", 0)), float(job.get("reduceProgress", 0))
+    return f"{app['name']}: map {maps:.0f} %, reduce {reduces:.0f} %"
+
+
+@dataclass(frozen=True, slots=True)
+class JobHistories:
+    """Where the histories of jobs lie."""
+
+    storage: Hdfs
+    folders: Sequence[str]
+
+    async def add_histories(self, ended: ProgramResult, jobs: Sequence[str]) -> ProgramResult:
+        """Return what ended with what the histories of ``jobs`` tell."""
+        wait_s = _WAIT_S if ended.outcome.exit_status == 0 else _WAIT_AFTER_FAILURE_S
+        histories: list[JobHistory] = []
+        logs: dict[str, bytes] = {}
+        for job_id in jobs:
+            files = await self._files(job_id, wait_s)
+            logs |= files
+            for name, content in files.items():
+                if name.endswith(".jhist"):
+                    histories.append(parse_jhist(content, start_unix_s=ended.started_unix_s))
+        return _with(ended, histories, logs)
+
+    async def _files(self, job_id: str, wait_s: float) -> dict[str, bytes]:
+        """Return a job's ``.jhist`` and ``_conf.xml``, wherever the history server has them by now."""
+        deadline = time.monotonic() + wait_s
+        while time.monotonic() < deadline:
+            for root in self.folders:
+                try:
+                    files = [p for p in await self.storage.paths(root) if p.rsplit("/", 1)[-1].startswith(job_id)]
+                    if any(path.endswith(".jhist") for path in files):
+                        wanted = [path for path in files if path.endswith((".jhist", "_conf.xml"))]
+                        contents = await asyncio.gather(*(self._read(path) for path in wanted))
+                        endings = (".jhist" if path.endswith(".jhist") else "_conf.xml" for path in wanted)
+                        return dict(zip((f"{job_id}{ending}" for ending in endings), contents, strict=True))
+                except (EngineError, HostError):  # the file is just being moved, may not be read, or HDFS is gone
+                    continue
+            await asyncio.sleep(0.2)
+        return {}
+
+    async def _read(self, path: str) -> bytes:
+        """Return a file's content; of a configuration without what no bundle may hold."""
+        content = await self.storage.read(path)
+        return without_secrets(content) if path.endswith("_conf.xml") else content
+
+
+def _with(ended: ProgramResult, histories: Sequence[JobHistory], logs: Mapping[str, bytes]) -> ProgramResult:
+    """Return what ended with what histories tell, in the words that all engines share."""
+    if not histories:
+        return replace(ended, logs={**ended.logs, **logs})
+    started_unix_s, last = ended.started_unix_s, histories[-1]
+    failed = sum(history.failed_maps + history.failed_reduces for history in histories)
+    return replace(
+        ended,
+        outcome=replace(ended.outcome, counters=last.counters, failed_tasks=failed),
+        jobs=tuple(job_of(history, started_unix_s) for history in histories),
+        tasks=tuple(task for history in histories for task in history.tasks),
+        phases=phases(last, started_unix_s),
+        logs={**ended.logs, **logs},
+        sources={**ended.sources, "phases": "job history", "tasks": "job history"},
+    )

@@ -1,0 +1,114 @@
+"""The jobs that stock Hadoop lacks: one jar, on every host's class path.
+
+An installed wheel brings the jar along. In a source tree it is built from ``java/jobs`` and kept under the user's cache
+directory in a folder that is named by the sources' checksum, so that changed sources are built anew and an old jar is
+never taken for a new one. On hosts it is named by its own checksum. It holds assay's classes alone, and runs on
+whichever Hadoop 3 the cluster has.
+"""
+
+import asyncio
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.execution.engines.hadoop.deployment.maven import package
+from assay.execution.hosts.transport import Transport
+from assay.foundation.errors import EngineError
+from assay.foundation.installation import cache_directory, installation
+from assay.model import OWN_JOBS, Program
+
+_JAR = "assay-jobs.jar"
+_NAME_CHARS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class JobsJar:
+    """The jar's path on every host, or why there is none."""
+
+    path: str | None
+    problem: EngineError | None = None
+
+    def behind(self, classpath: str) -> str:
+        """Return ``classpath`` with the jar at its end, when there is one."""
+        return f"{classpath}:{self.path}" if self.path else classpath
+
+    def require_for(self, program: Program) -> None:
+        """Raise the EngineError that tells why the jar is missing, when ``program`` is in it."""
+        if self.problem and program.main_class.startswith(OWN_JOBS):
+            raise self.problem
+
+
+def _sources() -> Path:
+    folder = installation().jobs_sources
+    if folder is None:
+        raise EngineError("assay's own jobs did not come with it", hint="install assay from a wheel or a source tree")
+    return folder
+
+
+def _source_files(folder: Path) -> list[Path]:
+    return [folder / "pom.xml", *sorted((folder / "src" / "main").rglob("*.java"))]
+
+
+def fingerprint() -> str:
+    """Return a short name of the sources' content."""
+    folder = _sources()
+    digest = hashlib.sha256()
+    for path in _source_files(folder):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(folder)} {len(content)}\n".encode() + content)
+    return digest.hexdigest()[:_NAME_CHARS]
+
+
+def find() -> Path | None:
+    """Return the jar that came along, else the one of these sources; None when that was not built yet."""
+    if brought := installation().jobs_jar:
+        return brought
+    jar = cache_directory() / f"jobs-{fingerprint()}" / _JAR
+    return jar if jar.is_file() else None
+
+
+def require(progress: Callable[[str], None]) -> Path:
+    """Return the jar, building it first when there is none. Raises EngineError when it can't be built."""
+    return find() or build(progress)
+
+
+def build(progress: Callable[[str], None]) -> Path:
+    """Build the jar aside and rename it into place, leaving the sources' folder as it is.
+
+    Raises EngineError without a Java compiler or Maven, or when Maven fails.
+    """
+    if shutil.which("javac") is None:
+        raise EngineError(
+            "there is no Java compiler (javac), and assay's own jobs are built by it",
+            hint="install a JDK of Java 11 or newer; stock Hadoop's programs run without",
+        )
+    target = cache_directory() / f"jobs-{fingerprint()}" / _JAR
+    target.parent.mkdir(parents=True, exist_ok=True)
+    progress("building the jobs that stock Hadoop lacks (once)")
+    with tempfile.TemporaryDirectory(prefix="jobs-", dir=target.parent) as scratch:
+        for source in _source_files(_sources()):
+            copy = Path(scratch) / source.relative_to(_sources())
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(source.read_bytes())
+        package(Path(scratch) / "pom.xml", "the jobs that stock Hadoop lacks", {"maven.test.skip": "true"})
+        (Path(scratch) / "target" / _JAR).replace(target)
+    return target
+
+
+async def ship(transports: Mapping[str, Transport], home: str, progress: Callable[[str], None]) -> JobsJar:
+    """Put the jar below ``home`` on every host, built first where that is needed and possible.
+
+    A jar that can't be built is no error here: stock programs do without it.
+    """
+    try:
+        jar = await asyncio.to_thread(require, progress)
+    except EngineError as error:
+        progress(f"going on without assay's own jobs: {error.message}")
+        return JobsJar(None, error)
+    content = await asyncio.to_thread(jar.read_bytes)
+    path = f"{home}/jobs-{hashlib.sha256(content).hexdigest()[:_NAME_CHARS]}.jar"
+    await asyncio.gather(*(transport.write_file(path, content) for transport in transports.values()))
+    return JobsJar(path)

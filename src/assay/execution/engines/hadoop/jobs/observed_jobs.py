@@ -1,0 +1,52 @@
+"""Which jobs of a running Hadoop fell into a time that was watched, and what their histories tell.
+
+In: an attached cluster, and what was watched. Out: the same with jobs, tasks and phases of those histories that the
+user may read; of the others it is said that they ran. REST as in "ResourceManager REST API's", Cluster Applications.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+
+from assay.execution.engines.contract import ProgramResult, Show
+from assay.execution.engines.hadoop.hdfs import ROOT, Hdfs
+from assay.execution.engines.hadoop.jobs.histories import JobHistories
+from assay.execution.engines.hadoop.settings.site import active_namenode, active_resourcemanager, read_site
+from assay.execution.hosts.transport import Transport
+from assay.foundation.errors import EngineError, HostError
+from assay.model import Cluster, CodedWarning, WarningCode
+
+
+async def history_reader(
+    cluster: Cluster, transports: Mapping[str, Transport], show: Show
+) -> Callable[[ProgramResult], Awaitable[ProgramResult]]:
+    """Return what adds to a finished watch the jobs that fell into it. Raises EngineError where no Hadoop answers."""
+    assert cluster.attached is not None
+    edge = transports[cluster.attached.edge]
+    site = await read_site(edge, cluster.attached.configuration)
+    site.check()
+    await active_resourcemanager(edge, site)
+
+    async def read_history(finished: ProgramResult) -> ProgramResult:
+        show("asking which jobs ran")
+        until = time.time()
+        try:
+            resourcemanager = await active_resourcemanager(edge, site)
+            started_ms = int(finished.started_unix_s * 1000)
+            query = f"/ws/v1/cluster/apps?finishedTimeBegin={started_ms}"
+            apps = ((await resourcemanager.get(query)).get("apps") or {}).get("app") or []
+            storage = Hdfs(await active_namenode(edge, site), site.user, ROOT)
+        except (EngineError, HostError) as error:
+            words = f"which jobs ran was not observed: {error.message}"
+            return replace(finished, warnings=(CodedWarning(WarningCode.TRACE, words),))
+        within = [app for app in apps if int(app.get("startedTime", 0)) <= until * 1000]
+        jobs = [str(app["id"]) for app in within if app.get("applicationType") == "MAPREDUCE"]
+        ids = sorted(name.replace("application_", "job_") for name in jobs)
+        with_history = await JobHistories(storage, site.history_folders()).add_histories(finished, ids)
+        missing = len(within) - len(with_history.jobs)
+        if missing > 0:
+            words = f"of {missing} of {len(within)} applications {site.user} may read no history: they are left out"
+            with_history = replace(with_history, warnings=(CodedWarning(WarningCode.TRACE, words),))
+        return with_history
+
+    return read_history

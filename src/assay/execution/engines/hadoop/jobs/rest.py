@@ -1,0 +1,84 @@
+"""JSON over HTTP to a daemon, reached through the transport of a node; nothing else needs a route to the cluster.
+
+A secured daemon, and one behind HTTPS, is asked from that node itself:
+:mod:`assay.execution.engines.hadoop.jobs.access`.
+"""
+
+import asyncio
+import http.client
+import json
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from typing import Any, Final
+
+from assay.execution.engines.hadoop.jobs.access import ASK_TIMEOUT_S, HttpAccess
+from assay.execution.hosts.transport import Transport
+from assay.foundation.errors import EngineError
+
+PLAIN: Final = HttpAccess()
+_ERROR = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A daemon's HTTP address as the node behind ``transport`` sees it."""
+
+    transport: Transport
+    host: str
+    port: int
+    access: HttpAccess = PLAIN
+    tls: bool = False
+
+    async def request(self, method: str, path: str, body: bytes | None = None) -> bytes:
+        """Return the answer's body.
+
+        Raises EngineError when nothing listens, the answer is late, or its status is 400 or more (with the reason that
+        Hadoop gives).
+        """
+        where = f"{self.host}:{self.port}{path.split('?')[0]}"
+        if self.tls or self.access.secured:
+            there = f"{'https' if self.tls else 'http'}://{self.host}:{self.port}{path}"
+            status, answered = await self.access.ask(self.transport, method, there, body, where)
+            if status >= _ERROR:
+                raise EngineError(f"HTTP {status}: {_reason(answered)}", where=where)
+            return answered
+        address, port = await self.transport.forward(self.host, self.port)
+        url = f"http://{address}:{port}{path}"
+
+        def call() -> bytes:
+            headers = {"Content-Type": "application/octet-stream"} if body is not None else {}
+            request = urllib.request.Request(url, data=body, method=method, headers=headers)
+            opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+            try:
+                with opener.open(request, timeout=ASK_TIMEOUT_S) as answer:
+                    content: bytes = answer.read()
+            except urllib.error.HTTPError as error:  # its body comes through the event loop too: read it here
+                raise EngineError(f"HTTP {error.code}: {_reason(error.read())}", where=where) from error
+            return content
+
+        try:
+            return await asyncio.to_thread(call)
+        except (OSError, http.client.HTTPException) as error:
+            raise EngineError(f"no answer: {error}", where=where) from error
+
+    async def get(self, path: str) -> dict[str, Any]:
+        """Return the JSON object at ``path``; raises EngineError when it is none."""
+        content = await self.request("GET", path)
+        try:
+            value = json.loads(content)
+        except ValueError as error:
+            raise EngineError("the answer is not JSON", where=f"{self.host}:{self.port}{path.split('?')[0]}") from error
+        return value if isinstance(value, dict) else {"value": value}
+
+    async def bean(self, query: str) -> dict[str, Any]:
+        """Return one JMX bean of a daemon."""
+        beans = (await self.get(f"/jmx?qry={query}")).get("beans") or [{}]
+        return dict(beans[0])
+
+
+def _reason(content: bytes) -> str:
+    try:
+        return str(json.loads(content)["RemoteException"]["message"]).splitlines()[0]
+    except (ValueError, KeyError, TypeError, IndexError):
+        return content[:200].decode(errors="replace")

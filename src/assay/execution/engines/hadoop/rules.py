@@ -1,0 +1,231 @@
+"""Hadoop at plan time: words to parameters, mistakes, what a job carries, what makes a deployment and a file system.
+
+Pure: parameters as text in, text and counts out. The arithmetic of containers is YARN's; replication and block size are
+HDFS's.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from assay.execution.engines.hadoop.settings import containers
+from assay.execution.engines.hadoop.settings.configuration import daemon_state, file_system, is_job_parameter
+from assay.execution.engines.hadoop.settings.defaults import DEFAULTS
+from assay.execution.engines.hadoop.settings.storage_types import policy_mistake, spread
+from assay.foundation.units import format_bytes
+from assay.model import (
+    COMPRESSION,
+    CONTAINERS,
+    HADOOP_TARGETS,
+    MAP_OUTPUT_CODEC,
+    MAP_OUTPUT_COMPRESS,
+    MAP_SLOTS,
+    Cluster,
+    Configuration,
+    Default,
+    Layout,
+    Mistake,
+    Network,
+    NodeType,
+    Placement,
+    Spread,
+)
+from assay.model.plans.engine_values import block_size_bytes
+from assay.specs.fields import COUNT, unknown
+
+REPLICATION = "dfs.replication"
+BLOCK_SIZE = "dfs.blocksize"
+REPLICATION_DEFAULT = 3
+"""Hadoop's own (hdfs-default.xml); a cluster of fewer workers gets as many copies as it can hold."""
+BLOCK_MIN_BYTES = 2**20
+"""The NameNode refuses shorter blocks (dfs.namenode.fs-limits.min-block-size)."""
+_CODEC = "org.apache.hadoop.io.compress"
+CODECS: Final[Mapping[str, str | None]] = {
+    "none": None,
+    "snappy": f"{_CODEC}.SnappyCodec",
+    "gzip": f"{_CODEC}.GzipCodec",
+    "bzip2": f"{_CODEC}.BZip2Codec",
+}
+"""Those that work without native libraries: Hadoop's own Java code, and snappy-java, which comes with it."""
+_MEMORY: Final = {"map": containers.MAP_MEMORY, "reduce": containers.REDUCE_MEMORY}
+
+
+@dataclass(frozen=True, slots=True)
+class HadoopRules:
+    """The rules of MapReduce on YARN over HDFS."""
+
+    name: str = "hadoop"
+    includes: tuple[str, ...] = ()
+
+    @property
+    def defaults(self) -> tuple[Default, ...]:
+        """What assay sets by itself."""
+        return DEFAULTS
+
+    @property
+    def words(self) -> Mapping[str, tuple[str, ...]]:
+        """``containers`` and ``compression``."""
+        return HADOOP_TARGETS
+
+    @property
+    def parallelism(self) -> tuple[str, ...]:
+        """``containers``, Hadoop 1's map slots, and YARN's memory for containers."""
+        return CONTAINERS, MAP_SLOTS, "yarn.nodemanager.resource.memory-mb"
+
+    def parameters(self, settings: Mapping[str, str]) -> dict[str, str]:
+        """Resolve ``compression`` into the switch and the codec of map output, ``containers`` into a node's size."""
+        engine_parameters = {name: value for name, value in settings.items() if name not in HADOOP_TARGETS}
+        if COMPRESSION in settings:
+            codec = CODECS[settings[COMPRESSION]]
+            engine_parameters |= {MAP_OUTPUT_COMPRESS: "true" if codec else "false"} | (
+                {MAP_OUTPUT_CODEC: codec} if codec else {}
+            )
+        if CONTAINERS in settings:
+            engine_parameters |= containers.parameters_for(int(settings[CONTAINERS]), engine_parameters)
+        return engine_parameters
+
+    def completed(self, settings: Mapping[str, str], workers: int) -> dict[str, str]:
+        """Add the number of copies: as many as Hadoop's default, and as the workers can hold."""
+        return {REPLICATION: str(min(REPLICATION_DEFAULT, workers)), **settings}
+
+    def setting_mistake(self, name: str, value: str, cluster: Cluster) -> str | None:
+        """Look at copies, block size, containers and codecs; all others pass through as they are."""
+        if name == REPLICATION:
+            return _replication_mistake(value, len(cluster.workers))
+        if name == BLOCK_SIZE:
+            return _block_mistake(value)
+        if name == CONTAINERS:
+            return _count_mistake(value)
+        if name == COMPRESSION and value not in CODECS:
+            return (
+                f"{unknown('compression', value, CODECS)} (lz4 and zstd need libraries that Hadoop does not bring: "
+                f"where the hosts have them, set {MAP_OUTPUT_COMPRESS} and {MAP_OUTPUT_CODEC})"
+            )
+        return None
+
+    def mistakes(
+        self, parameters: Mapping[str, str], cluster: Cluster, workers: int, written: Collection[str] = ()
+    ) -> Iterator[Mistake]:
+        """Yield copies without a worker, memory that no node has, and containers or sort buffers that never fit."""
+        yield from _not_ours(cluster, written, self)
+        copies = parameters.get(REPLICATION, "1")
+        if int(copies) > workers:
+            words = f"{REPLICATION}: {copies} copies need as many workers, and {workers} are used"
+            yield Mistake((REPLICATION,), words)
+        if cluster.attached:
+            return  # what a container gets where the plan is silent, somebody else has set
+        yield from _overfull(parameters, cluster, written)
+        for names, words in containers.mistakes(parameters, workers):
+            yield Mistake(names, words)
+
+    def warnings(self, parameters: Mapping[str, str], cluster: Cluster) -> tuple[str, ...]:
+        """Tell where real hosts would run with the few small containers that suit a lab's nodes."""
+        if containers.NODE_MEMORY in parameters or cluster.placement is not Placement.SSH or cluster.attached:
+            return ()
+        given, has = containers.node_memory_mb({}) * 2**20, cluster.workers[0].type.memory_bytes
+        return (
+            f"the plan does not say how many containers a worker runs: YARN gets {format_bytes(given)} of its "
+            f"{format_bytes(has)}; set containers, {containers.MAP_MEMORY} and {containers.REDUCE_MEMORY}",
+        )
+
+    def carried_by_job(self, name: str) -> bool:
+        """Say so of MapReduce's own parameters, and of HDFS's that its clients read."""
+        return is_job_parameter(name)
+
+    def deployment_key(self, configuration: Configuration, cluster: Cluster) -> str:
+        """Layout, daemons' parameters, workers in use, and the addresses of a network that has its own."""
+        return daemon_state(
+            configuration.layout,
+            configuration.parameters,
+            _fewer(configuration, cluster),
+            _network(configuration, cluster),
+        )
+
+    def file_system(self, configuration: Configuration, cluster: Cluster) -> str:
+        """Name the HDFS: that of the layout, its policy, and fewer workers than all."""
+        return file_system(configuration.layout, _fewer(configuration, cluster))
+
+    def layout_mistake(self, layout: Layout, node_type: NodeType) -> str | None:
+        """Hold the layout's storage policy against the kinds of its devices."""
+        return policy_mistake(layout, node_type)
+
+    def spread(self, layout: Layout, node_type: NodeType, copies: int) -> Spread:
+        """Spread them as HDFS does, by the layout's policy."""
+        return spread(layout, node_type, copies)
+
+    def tasks_of_a_wave(self, parameters: Mapping[str, str], kind: str, workers: int) -> int:
+        """Count containers next to the ApplicationMaster's."""
+        return containers.tasks_of_a_wave(parameters, _MEMORY[kind], workers)
+
+    def intermediate_bytes(self, one_pass_bytes: float, whole_bytes: float) -> float:  # noqa: ARG002
+        """Count a job's map output, which is there until the job ends, and next to it what reduces have fetched."""
+        return 2 * one_pass_bytes
+
+    def copies(self, parameters: Mapping[str, str]) -> int:
+        """Return HDFS's replication."""
+        return int(parameters[REPLICATION])
+
+
+def _not_ours(cluster: Cluster, written: Collection[str], rules: HadoopRules) -> Iterator[Mistake]:
+    """Yield what a plan sets and no job can carry, where the daemons are externally managed."""
+    for name in written if cluster.attached else ():
+        targets = rules.words.get(name, (name,))
+        if name in rules.words and name != CONTAINERS:
+            continue
+        if not all(map(is_job_parameter, targets)) and ("." in name or name == CONTAINERS):
+            words = f"{name} belongs to daemons, which are somebody else's here: no job can carry it"
+            yield Mistake((name,), words)
+
+
+def _fewer(configuration: Configuration, cluster: Cluster) -> int | None:
+    return configuration.workers if configuration.workers != len(cluster.workers) else None
+
+
+def _network(configuration: Configuration, cluster: Cluster) -> Network | None:
+    return cluster.networks.get(configuration.network) if configuration.network else None
+
+
+def _replication_mistake(text: str, workers: int) -> str | None:
+    if not text.isdecimal() or len(text) > 9 or int(text) < 1:
+        return f"{text[:20]!r} is not a number of copies: write 1, 2, 3, …"
+    if int(text) > workers:
+        return f"{text} copies need as many workers, and the cluster has {workers}"
+    return None
+
+
+def _block_mistake(text: str) -> str | None:
+    try:
+        length = block_size_bytes(text)
+    except ValueError as error:
+        return str(error)
+    if length < BLOCK_MIN_BYTES or length % 512:
+        return f"{text} is no block size: HDFS takes multiples of 512 bytes from 1 MiB on"
+    return None
+
+
+def _count_mistake(text: str) -> str | None:
+    try:
+        COUNT.parse(text)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _overfull(parameters: Mapping[str, str], cluster: Cluster, written: Collection[str]) -> Iterator[Mistake]:
+    """Yield that the containers of a node get more memory than it has, whatever says how much they get.
+
+    What assay sets by itself is made for a lab's nodes, so it is compared with the machines of other clusters only.
+    """
+    if cluster.lab is not None and containers.NODE_MEMORY not in parameters:
+        return
+    floor = cluster.lab.memory_floor_bytes if cluster.lab else 0
+    node_bytes = min(max(floor, int(node.type.memory_bytes * cluster.scale)) for node in cluster.workers)
+    wanted = containers.node_memory_mb(parameters) * 2**20
+    if wanted <= node_bytes:
+        return
+    if CONTAINERS in written:
+        what, instead = "containers: they want", f"fewer, less {containers.MAP_MEMORY} and {containers.REDUCE_MEMORY}"
+    else:
+        what, instead = f"{containers.NODE_MEMORY}: containers get", "less of it, or 'containers: N', which sets it"
+    words = f"{what} {format_bytes(wanted)}, a worker has {format_bytes(node_bytes)}; {instead}"
+    yield Mistake((containers.NODE_MEMORY,), f"{words}, or in a lab more memory_floor")

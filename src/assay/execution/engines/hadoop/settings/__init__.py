@@ -1,0 +1,1 @@
+"""Compute Hadoop's configuration files."""

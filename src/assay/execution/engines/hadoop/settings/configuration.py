@@ -1,0 +1,305 @@
+"""Hadoop's configuration files for one layout, rendered from values; nothing here does I/O.
+
+In: the cluster, the layout, the plan's engine parameters, the folders of a deployment. Out: the text of every file on
+every node. What assay sets by itself is in :mod:`assay.execution.engines.hadoop.settings.defaults`; the plan's
+parameters override all of it but addresses and directories, which follow from the cluster and the layout.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from xml.sax.saxutils import escape
+
+from assay.execution.engines.hadoop.settings import containers
+from assay.execution.engines.hadoop.settings.defaults import BY_DEFAULT
+from assay.execution.engines.hadoop.settings.storage_types import storage_type
+from assay.foundation.errors import SpecificationError
+from assay.foundation.units import parse_bytes
+from assay.model import Cluster, Directories, Layout, Network, Node, Placement, Role, StoragePolicy
+
+MEMORY_MOUNT = "/dev/shm"  # noqa: S108 - the tmpfs that Linux has; a folder of assay's own is made in it
+# Small heaps, the serial collector and the quick compiler alone, where a lab's nodes share one small machine. On real
+# hosts, JVMs run as Java has them.
+_SMALL_DAEMON = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+_SMALL_TASK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+
+# Parameters that a job carries with it; every other one belongs to daemons, and a change of it restarts them.
+JOB_PREFIXES = ("mapreduce.", "yarn.app.mapreduce.", "dfs.blocksize", "dfs.replication", "dfs.client.", "io.")
+_DAEMON_PREFIXES = ("mapreduce.jobhistory.", "mapreduce.shuffle.")
+_SIZES = ("dfs.blocksize",)
+_FILES = {
+    "core-site.xml": ("fs.", "hadoop.", "ipc.", "io."),
+    "hdfs-site.xml": ("dfs.",),
+    "capacity-scheduler.xml": ("yarn.scheduler.capacity.",),
+    "mapred-site.xml": ("mapreduce.", "yarn.app.mapreduce."),
+    "yarn-site.xml": ("yarn.",),
+}
+_LOG4J = """log4j.rootLogger=INFO,console
+log4j.appender.console=org.apache.log4j.ConsoleAppender
+log4j.appender.console.target=System.err
+log4j.appender.console.layout=org.apache.log4j.PatternLayout
+log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The ports that assay talks to or must keep apart; the others are Hadoop's defaults."""
+
+    namenode_rpc: int = 8020
+    namenode_http: int = 9870
+    datanode_transfer: int = 9866
+    datanode_http: int = 9864
+    datanode_ipc: int = 9867
+    resourcemanager_rpc: int = 8032
+    resourcemanager_scheduler: int = 8030
+    resourcemanager_tracker: int = 8031
+    resourcemanager_admin: int = 8033
+    resourcemanager_http: int = 8088
+    nodemanager_http: int = 8042
+    nodemanager_localizer: int = 8040
+    nodemanager_address: int = 0
+    shuffle: int = 13562
+    history_rpc: int = 10020
+    history_http: int = 19888
+    history_admin: int = 10033
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """One arrangement of daemons: a layout and daemon parameters on a cluster. ``marker`` is in every command."""
+
+    cluster: Cluster
+    layout: Layout
+    parameters: Mapping[str, str]
+    classpath: str
+    java: str
+    java_options: str
+    """Options that every JVM needs on this Java version."""
+    marker: str
+    ports: Ports
+    hosts: Mapping[str, str]
+    """Node name to the host name or address by which other nodes reach it."""
+    home: str
+    """Where the deployments are on each host, each in a folder of its own."""
+    workers: int | None = None
+    """How many workers are used, when these are not all that there are."""
+    one_network: bool = False
+    """Whether the daemons listen on the address in ``hosts`` alone, because the hosts have several networks."""
+    memory_bytes: int = 0
+    """Memory in which a DataNode may keep blocks, for the policy LAZY_PERSIST."""
+
+    @property
+    def daemon_java_options(self) -> str:
+        """Options of the daemons' JVMs, next to those that this Java version needs."""
+        return "" if self.cluster.placement is Placement.SSH else _SMALL_DAEMON
+
+    @property
+    def task_java_options(self) -> str:
+        """Options of the tasks' JVMs next to their heap, where the plan states none."""
+        return "" if self.cluster.placement is Placement.SSH else _SMALL_TASK
+
+    @property
+    def name(self) -> str:
+        """The name of its file system, which its folders carry."""
+        return file_system(self.layout, self.workers)
+
+    @property
+    def directory(self) -> str:
+        """The folder of this deployment on each host: configuration, logs, pid files."""
+        return f"{self.home}/{self.name}"
+
+    @property
+    def scratch(self) -> str:
+        """Where daemons, clients and Hadoop's local runner keep what they need for a while: never in /tmp, which all
+        users of a host share.
+        """
+        return f"{self.cluster.home}/scratch"
+
+    @property
+    def java_scratch(self) -> str:
+        """The same of Java's own libraries, such as Jetty; it is emptied before daemons start."""
+        return f"{self.scratch}/java"
+
+    @property
+    def image_directory(self) -> str:
+        """The NameNode's metadata directory on the master; it goes with the blocks that the DataNodes have."""
+        return f"{self.directory}/namenode"
+
+    def hdfs_directories(self, node: Node) -> list[str]:
+        """Return the DataNode's directories on ``node`` for this layout."""
+        return _paths(node, self.layout.hdfs, self.name, "hdfs")
+
+    def intermediate_directories(self, node: Node) -> list[str]:
+        """Return the NodeManager's local directories on ``node`` for this layout."""
+        return _paths(node, self.layout.intermediate, self.name, "local")
+
+    def memory_directories(self, node: Node) -> list[str]:
+        """Return the DataNode's directory in memory, where the policy wants one."""
+        wanted = self.layout.policy is StoragePolicy.LAZY_PERSIST and Role.WORKER in node.roles
+        return [f"{MEMORY_MOUNT}/assay-{self.marker}/{self.name}/{node.name}"] if wanted else []
+
+    def data_directories(self, node: Node) -> str:
+        """Return ``dfs.datanode.data.dir``: with storage types when HDFS has to place blocks by them."""
+        paths = self.hdfs_directories(node)
+        if self.layout.policy is None or not paths:
+            return ",".join(paths)
+        kinds = {device.name: storage_type(device.kind) for device in node.type.devices}
+        types = [kinds[part.device] for part in self.layout.hdfs for _ in range(part.count)]
+        typed = [f"[{kind}]{path}" for kind, path in zip(types, paths, strict=True)]
+        return ",".join([*typed, *(f"[RAM_DISK]{path}" for path in self.memory_directories(node))])
+
+    def host(self, node: Node) -> str:
+        """Return the name by which the other nodes reach ``node``."""
+        return self.hosts[node.name]
+
+
+def file_system(layout: Layout, workers: int | None) -> str:
+    """Return the name of the HDFS that a layout has on ``workers`` workers (None: all): what is in it stays with it.
+
+    It is the layout's name and whatever else makes it another file system: its policy, fewer workers.
+    """
+    policy = f".{layout.policy}" if layout.policy else ""
+    return f"{layout.name}{policy}{f'.{workers}' if workers else ''}"
+
+
+def _paths(node: Node, parts: tuple[Directories, ...], layout: str, use: str) -> list[str]:
+    if Role.WORKER not in node.roles:
+        return []
+    where = {device.name: device.directory for device in node.type.devices}
+    return [
+        f"{where[part.device]}/assay/{layout}/{use}{'' if part.count == 1 else index}"
+        for part in parts
+        for index in range(1, part.count + 1)
+    ]
+
+
+def is_job_parameter(name: str) -> bool:
+    """Say whether a job can carry ``name``; if not, it belongs to daemons, which must restart for a new value."""
+    return name.startswith(JOB_PREFIXES) and not name.startswith(_DAEMON_PREFIXES)
+
+
+def daemon_parameters(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return those of ``parameters`` that belong to daemons, sorted."""
+    return {name: value for name, value in sorted(parameters.items()) if not is_job_parameter(name)}
+
+
+def daemon_state(
+    layout: Layout, parameters: Mapping[str, str], workers: int | None = None, network: Network | None = None
+) -> str:
+    """Return what the daemons must run with, as text: configurations that share it need no restart between them.
+
+    ``workers``: how many are used, when these are not all. A network counts where it has addresses of its own.
+    """
+    addresses = sorted(network.addresses.items()) if network else []
+    return json.dumps([layout.name, repr(layout), daemon_parameters(parameters), workers, addresses])
+
+
+def normalised(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return ``parameters`` with sizes written as Hadoop reads them (``64MiB`` becomes bytes)."""
+    try:
+        return {
+            name: str(parse_bytes(value)) if name in _SIZES and value.strip().endswith("B") else value
+            for name, value in parameters.items()
+        }
+    except ValueError as error:
+        raise SpecificationError(f"engine parameter: {error}") from error
+
+
+def properties(deployment: Deployment, node: Node) -> dict[str, str]:
+    """Return every property that is set on ``node``, defaults first, then the plan's, then what the cluster fixes."""
+    return {**BY_DEFAULT, **job_options(deployment, deployment.parameters), **_fixed(deployment, node)}
+
+
+def job_options(deployment: Deployment, parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return ``parameters`` as Hadoop reads them, with the options of the JVMs that its tasks run in.
+
+    Those carry the deployment's marker, so that none can be left behind, and a heap that follows the container's
+    memory where the plan does not state one.
+    """
+    given = {**deployment.parameters, **parameters}
+    stated = {option: given.get(option) for option in containers.JAVA_OPTIONS.values()}
+    heaps = {option: containers.heap_mb(given, memory) for memory, option in containers.JAVA_OPTIONS.items()}
+    jvms = {
+        option: _jvm(deployment, text or f"-Xmx{heaps[option]}m {deployment.task_java_options}".strip())
+        for option, text in stated.items()
+    }
+    return {**normalised(parameters), **jvms}
+
+
+def _jvm(deployment: Deployment, options: str) -> str:
+    marker = f"-Dassay.deployment={deployment.marker}"
+    return " ".join(part for part in (options, deployment.java_options, marker) if part)
+
+
+def _fixed(deployment: Deployment, node: Node) -> dict[str, str]:
+    master, host, ports = deployment.host(deployment.cluster.master), deployment.host(node), deployment.ports
+    everywhere = "0.0.0.0"  # noqa: S104 - a cluster's daemons listen to their cluster
+    bind = host if deployment.cluster.placement == "local" or deployment.one_network else everywhere
+    addresses = {
+        "fs.defaultFS": f"hdfs://{master}:{ports.namenode_rpc}",
+        "hadoop.tmp.dir": deployment.scratch,
+        # Of the local runner, which takes /tmp/hadoop otherwise, and that belongs to the code that was first.
+        "mapreduce.jobtracker.staging.root.dir": f"{deployment.scratch}/staging",
+        "yarn.node-attribute.fs-store.root-dir": f"file://{deployment.scratch}/node-attributes",
+        "yarn.node-labels.fs-store.root-dir": f"file://{deployment.scratch}/node-labels",
+        "dfs.namenode.name.dir": f"file://{deployment.image_directory}",
+        "dfs.namenode.rpc-bind-host": bind,
+        "dfs.namenode.http-address": f"{master}:{ports.namenode_http}",
+        "dfs.namenode.http-bind-host": bind,
+        "dfs.namenode.safemode.min.datanodes": str(len(deployment.cluster.workers)),
+        "dfs.datanode.hostname": host,
+        "dfs.datanode.address": f"{bind}:{ports.datanode_transfer}",
+        "dfs.datanode.http.address": f"{bind}:{ports.datanode_http}",
+        "dfs.datanode.ipc.address": f"{bind}:{ports.datanode_ipc}",
+        "yarn.resourcemanager.hostname": master,
+        "yarn.resourcemanager.bind-host": bind,
+        "yarn.resourcemanager.address": f"{master}:{ports.resourcemanager_rpc}",
+        "yarn.resourcemanager.scheduler.address": f"{master}:{ports.resourcemanager_scheduler}",
+        "yarn.resourcemanager.resource-tracker.address": f"{master}:{ports.resourcemanager_tracker}",
+        "yarn.resourcemanager.admin.address": f"{master}:{ports.resourcemanager_admin}",
+        "yarn.resourcemanager.webapp.address": f"{master}:{ports.resourcemanager_http}",
+        "yarn.nodemanager.hostname": host,
+        "yarn.nodemanager.bind-host": bind,
+        "yarn.nodemanager.address": f"{host}:{ports.nodemanager_address}",
+        "yarn.nodemanager.webapp.address": f"{host}:{ports.nodemanager_http}",
+        "yarn.nodemanager.localizer.address": f"{host}:{ports.nodemanager_localizer}",
+        "yarn.nodemanager.log-dirs": f"{deployment.cluster.home}/containers",
+        "yarn.application.classpath": deployment.classpath,
+        "mapreduce.application.classpath": deployment.classpath,
+        "mapreduce.shuffle.port": str(ports.shuffle),
+        "mapreduce.jobhistory.bind-host": bind,
+        "mapreduce.jobhistory.address": f"{master}:{ports.history_rpc}",
+        "mapreduce.jobhistory.webapp.address": f"{master}:{ports.history_http}",
+        "mapreduce.jobhistory.admin.address": f"{master}:{ports.history_admin}",
+    }
+    directories = {
+        "dfs.datanode.data.dir": deployment.data_directories(node),
+        "yarn.nodemanager.local-dirs": ",".join(deployment.intermediate_directories(node)),
+    }
+    memory = {"dfs.datanode.max.locked.memory": str(deployment.memory_bytes)} if deployment.memory_bytes else {}
+    return addresses | memory | {name: value for name, value in directories.items() if value}
+
+
+def render(deployment: Deployment, node: Node) -> dict[str, str]:
+    """Return file name to text for ``node``'s configuration directory."""
+    remaining = dict(sorted(properties(deployment, node).items()))
+    files: dict[str, str] = {}
+    for name, prefixes in _FILES.items():  # in this order: a scheduler property is not for yarn-site.xml
+        chosen = {key: remaining.pop(key) for key in list(remaining) if key.startswith(prefixes)}
+        files[name] = _xml(chosen)
+    if remaining:
+        raise SpecificationError(
+            f"no Hadoop file takes {', '.join(remaining)}",
+            hint=f"an engine parameter starts with one of {', '.join(p for ps in _FILES.values() for p in ps)}",
+        )
+    return {**files, "log4j.properties": _LOG4J}
+
+
+def _xml(values: Mapping[str, Any]) -> str:
+    lines = [
+        f"  <property><name>{escape(name)}</name><value>{escape(str(value))}</value></property>"
+        for name, value in values.items()
+    ]
+    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', "<configuration>", *lines, "</configuration>", ""])

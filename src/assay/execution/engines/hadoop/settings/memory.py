@@ -1,0 +1,72 @@
+"""Whether DataNodes can keep blocks in memory, as HDFS's storage policy LAZY_PERSIST wants it, and how much.
+
+What it takes on every worker, from HDFS's "Memory Storage Support": a tmpfs, Hadoop's native library (a DataNode locks
+the memory with mlock and refuses to start without it), and a limit on locked memory that leaves room for blocks. In: a
+deployment. Out: the same with the memory that it may use, in bytes; or an EngineError that says what is missing where.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+
+from assay.execution.engines.hadoop.settings.configuration import MEMORY_MOUNT, Deployment
+from assay.execution.hosts.transport import Transport
+from assay.foundation.errors import EngineError
+
+SHARE = 0.5
+"""Of what is free in the tmpfs: the node needs memory for other things too."""
+BYTES_MIN = 64 * 2**20
+_TIMEOUT_S = 30.0
+# Kind of file system, free KiB in it, limit on locked memory in KiB or "unlimited", and whether the library is there.
+_PROBE = (
+    'stat -f -c %T "$1"; df -k --output=avail "$1" | tail -n 1; ulimit -l; '
+    'if test -e "$2/libhadoop.so"; then echo native; else echo none; fi'
+)
+
+
+def usable_bytes(answer: str) -> tuple[int, list[str]]:
+    """Return the memory that a worker can give by the probe's answer, and in words what it lacks."""
+    kind, free, limit, native = [*answer.split(), "", "", "", ""][:4]
+    lacking = []
+    if kind != "tmpfs":
+        lacking.append(f"{MEMORY_MOUNT} is no tmpfs")
+    if native != "native":
+        lacking.append(
+            "Hadoop's native library (lib/native/libhadoop.so) is not there, without which a DataNode locks no memory"
+        )
+    available = int(int(free) * 1024 * SHARE) if free.isdecimal() else 0
+    locked = int(limit) * 1024 if limit.isdecimal() else None
+    if locked is None and limit != "unlimited":
+        lacking.append("the limit on locked memory (ulimit -l) is not known")
+    elif locked is not None and locked < BYTES_MIN:
+        lacking.append(f"the limit on locked memory (ulimit -l) is {limit} KiB")
+    elif available < BYTES_MIN:
+        lacking.append(f"{MEMORY_MOUNT} has too little room")
+    return available if locked is None else min(available, locked), lacking
+
+
+async def in_memory(deployment: Deployment, transports: Mapping[str, Transport], native: str) -> Deployment:
+    """Return ``deployment`` with memory for blocks; EngineError where a worker can't give it."""
+    workers = deployment.cluster.workers
+    command = ["sh", "-c", _PROBE, "sh", MEMORY_MOUNT, native]
+    answers = await asyncio.gather(
+        *(transports[node.name].run(command, timeout_s=_TIMEOUT_S, check=False) for node in workers)
+    )
+    sizes = [usable_bytes(answer.stdout.decode(errors="replace")) for answer in answers]
+    for node, (_, lacking) in zip(workers, sizes, strict=True):
+        if lacking:
+            raise EngineError(
+                f"the storage policy LAZY_PERSIST is impossible here: {'; '.join(lacking)}",
+                where=node.name,
+                hint="name a Hadoop that has its native library (hadoop_home in the cluster file) and raise memlock in "
+                "/etc/security/limits.conf, or choose HOT, ONE_SSD or ALL_SSD",
+            )
+    options = f"{deployment.java_options} -Djava.library.path={native}".strip()
+    return replace(deployment, java_options=options, memory_bytes=min(size for size, _ in sizes))
+
+
+async def let_go(deployment: Deployment, transports: Mapping[str, Transport]) -> None:
+    """Free the memory that blocks took, where any did."""
+    for node in deployment.cluster.workers:
+        if folders := deployment.memory_directories(node):
+            await transports[node.name].run(["rm", "-rf", *folders], timeout_s=_TIMEOUT_S, check=False)

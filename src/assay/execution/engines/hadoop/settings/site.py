@@ -1,0 +1,191 @@
+"""A Hadoop that is externally managed, as its client configuration on an edge node describes it.
+
+In: the properties of the client's ``*-site.xml``. Out: the addresses of its daemons and folders, HA pairs resolved by
+asking which one is active. What assay does not know (federation, other file systems) is refused in words.
+Properties as in Hadoop 3's core-default.xml, hdfs-default.xml, yarn-default.xml and mapred-default.xml.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.execution.engines.hadoop.jobs.access import HttpAccess
+from assay.execution.engines.hadoop.jobs.rest import PLAIN, Endpoint
+from assay.execution.hosts.transport import Transport
+from assay.foundation.errors import EngineError, HostError
+from assay.store.formats.hadoop.configuration import read_conf
+
+FILES = ("core-site.xml", "hdfs-site.xml", "yarn-site.xml", "mapred-site.xml")
+NAMENODE_HTTP, RESOURCEMANAGER_HTTP = 9870, 8088
+NAMENODE_HTTPS, RESOURCEMANAGER_HTTPS = 9871, 8090
+_STAGING = "/tmp/hadoop-yarn/staging"  # noqa: S108 - in HDFS, and Hadoop's own default
+_REFERENCES_MAX = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ClientConfiguration:
+    """The client's configuration, and from where it holds."""
+
+    settings: Mapping[str, str]
+    where: str
+    user: str
+    access: HttpAccess = PLAIN
+
+    @property
+    def secured(self) -> bool:
+        """Whether a ticket of Kerberos is needed."""
+        return self.get("hadoop.security.authentication", "simple").lower() == "kerberos"
+
+    @property
+    def hdfs_tls(self) -> bool:
+        """Whether HDFS's daemons answer by HTTPS alone."""
+        return self.get("dfs.http.policy", "HTTP_ONLY").upper() == "HTTPS_ONLY"
+
+    @property
+    def yarn_tls(self) -> bool:
+        """Whether YARN's daemons answer by HTTPS alone."""
+        return self.get("yarn.http.policy", "HTTP_ONLY").upper() == "HTTPS_ONLY"
+
+    def get(self, name: str, default: str = "") -> str:
+        """Return a property with the others that it refers to put in."""
+        text = self.settings.get(name, default)
+        for _ in range(_REFERENCES_MAX):
+            match = re.search(r"\$\{([^}]+)\}", text)
+            if match is None:
+                break
+            value = self.user if match[1] == "user.name" else self.settings.get(match[1], "")
+            text = text[: match.start()] + value + text[match.end() :]
+        return text
+
+    @property
+    def name_service(self) -> str | None:
+        """The name of an HA pair of NameNodes; None where there is one NameNode."""
+        services = [word for word in re.split(r"[,\s]+", self.get("dfs.nameservices")) if word]
+        default = self.get("fs.defaultFS", self.get("fs.default.name"))
+        if not default.startswith("hdfs://"):
+            scheme = default.split(":")[0] or "no"
+            raise EngineError(
+                f"its default file system is {scheme!r}, and assay knows HDFS alone (no Ozone, no object store)",
+                where=self.where,
+            )
+        if len(services) > 1:
+            raise EngineError(f"its HDFS is federated ({', '.join(services)}): not known to assay", where=self.where)
+        return services[0] if services and default.removeprefix("hdfs://").split("/")[0] == services[0] else None
+
+    def check(self) -> None:
+        """Raise EngineError for what assay can't be attached to."""
+        _ = self.name_service
+        how = self.get("hadoop.security.authentication", "simple").lower()
+        if how not in ("simple", "kerberos"):
+            raise EngineError(
+                f"its Hadoop asks who one is by {how!r}", where=self.where, hint="assay knows simple and kerberos"
+            )
+
+    def namenodes(self) -> list[tuple[str, int]]:
+        """Return the HTTP addresses of the NameNodes, one or a pair."""
+        service = self.name_service
+        key, usual = (
+            ("dfs.namenode.https-address", NAMENODE_HTTPS)
+            if self.hdfs_tls
+            else ("dfs.namenode.http-address", NAMENODE_HTTP)
+        )
+        if service is None:
+            host = re.sub(r"^hdfs://([^/:]+).*", r"\1", self.get("fs.defaultFS", self.get("fs.default.name")))
+            return [_address(self.get(key), host, usual)]
+        names = [word for word in re.split(r"[,\s]+", self.get(f"dfs.ha.namenodes.{service}")) if word]
+        addresses = []
+        for name in names:
+            rpc = self.get(f"dfs.namenode.rpc-address.{service}.{name}").split(":")[0]
+            addresses.append(_address(self.get(f"{key}.{service}.{name}"), rpc, usual))
+        return addresses
+
+    def resourcemanagers(self) -> list[tuple[str, int]]:
+        """Return the HTTP addresses of the ResourceManagers, one or a pair."""
+        names = [word for word in re.split(r"[,\s]+", self.get("yarn.resourcemanager.ha.rm-ids")) if word]
+        key, usual = (
+            ("yarn.resourcemanager.webapp.https.address", RESOURCEMANAGER_HTTPS)
+            if self.yarn_tls
+            else ("yarn.resourcemanager.webapp.address", RESOURCEMANAGER_HTTP)
+        )
+        if not names:
+            host = self.get("yarn.resourcemanager.hostname")
+            return [_address(self.get(key), host, usual)]
+        addresses = []
+        for name in names:
+            host = self.get(f"yarn.resourcemanager.hostname.{name}")
+            addresses.append(_address(self.get(f"{key}.{name}"), host, usual))
+        return addresses
+
+    def history_folders(self) -> list[str]:
+        """Return the HDFS folders in which a job's history lies when it has ended: the user's own, then all users'."""
+        staging = self.get("yarn.app.mapreduce.am.staging-dir", _STAGING)
+        waiting = self.get("mapreduce.jobhistory.intermediate-done-dir", f"{staging}/history/done_intermediate")
+        done = self.get("mapreduce.jobhistory.done-dir", f"{staging}/history/done")
+        return [f"{waiting}/{self.user}", done]
+
+
+def _address(text: str, host: str, port: int) -> tuple[str, int]:
+    named, _, number = text.rpartition(":")
+    if named in ("", "0.0.0.0"):  # noqa: S104 - what a daemon binds to is no address to call
+        named = host
+    return named, int(number) if number.isdecimal() else port
+
+
+async def read_site(edge: Transport, folder: str) -> ClientConfiguration:
+    """Return the client's configuration on the edge node. Raises EngineError where there is none."""
+    settings: dict[str, str] = {}
+    for name in FILES:
+        try:
+            content = await edge.read_file(f"{folder}/{name}")
+        except HostError as error:
+            if name == "core-site.xml":
+                hint = "set attached: configuration in the cluster file to the client's configuration directory"
+                words = f"there is no Hadoop configuration: {error.message}"
+                raise EngineError(words, where=f"{edge.name}: {folder}/{name}", hint=hint) from error
+            continue
+        settings |= {
+            entry.name: entry.value for entry in read_conf(content, source=f"{edge.name}: {folder}/{name}").values()
+        }
+    user = (await edge.run(["id", "-un"], timeout_s=20)).stdout.decode().strip()
+    return ClientConfiguration(settings, f"{edge.name}: {folder}", user)
+
+
+async def active_namenode(edge: Transport, site: ClientConfiguration) -> Endpoint:
+    """Return the NameNode that serves. Raises EngineError when none does."""
+
+    async def state(endpoint: Endpoint) -> str | None:
+        return (await endpoint.bean("Hadoop:service=NameNode,name=NameNodeStatus")).get("State")
+
+    endpoints = [Endpoint(edge, host, port, site.access, site.hdfs_tls) for host, port in site.namenodes()]
+    return await _active("NameNode", endpoints, state, site)
+
+
+async def active_resourcemanager(edge: Transport, site: ClientConfiguration) -> Endpoint:
+    """Return the ResourceManager that serves. Raises EngineError when none does."""
+
+    async def state(endpoint: Endpoint) -> str | None:
+        return ((await endpoint.get("/ws/v1/cluster/info")).get("clusterInfo") or {}).get("haState")
+
+    endpoints = [Endpoint(edge, host, port, site.access, site.yarn_tls) for host, port in site.resourcemanagers()]
+    return await _active("ResourceManager", endpoints, state, site)
+
+
+async def _active(
+    what: str,
+    endpoints: Sequence[Endpoint],
+    state_of: Callable[[Endpoint], Awaitable[str | None]],
+    site: ClientConfiguration,
+) -> Endpoint:
+    """Return the first that says that it is active, or that knows no such states: it is alone then."""
+    messages = []
+    for endpoint in endpoints:
+        name = f"{endpoint.host}:{endpoint.port}"
+        try:
+            state = await state_of(endpoint)
+        except (EngineError, HostError) as error:
+            messages.append(f"{name}: {error.message}")
+            continue
+        if state is None or state.lower() == "active":
+            return endpoint
+        messages.append(f"{name}: {state}")
+    raise EngineError(f"no {what} is active ({'; '.join(messages) or 'none is named'})", where=site.where)

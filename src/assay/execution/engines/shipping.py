@@ -1,0 +1,36 @@
+"""A folder of jars on every host: used where it lies when all hosts see it there, and copied to those that do not."""
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from assay.execution.engines.contract import Show
+from assay.execution.hosts.transport import Transport
+
+_COMMAND_TIMEOUT_S = 60.0
+_NAMES = 'cd "$1" 2>/dev/null && find . -name "*.jar" -exec basename {} \\; | LC_ALL=C sort | sha256sum'
+
+
+async def ship_jars(transports: Mapping[str, Transport], folder: Path, target: str, show: Show) -> str:
+    """Return where ``folder`` lies, the same path on every host: its own, or ``target`` with a checksum behind it."""
+    expected = _checksum(folder)
+
+    async def lacking(path: str) -> list[Transport]:
+        command = ["sh", "-c", _NAMES, "sh", path]
+        hosts = list(transports.values())
+        answers = await asyncio.gather(*(t.run(command, timeout_s=_COMMAND_TIMEOUT_S, check=False) for t in hosts))
+        return [t for t, a in zip(hosts, answers, strict=True) if not a.stdout.decode().startswith(expected)]
+
+    if not await lacking(str(folder)):
+        return str(folder)
+    target = f"{target}-{expected[:8]}"
+    for transport in await lacking(target):
+        show(f"copying {folder.name} to {transport.name}")
+        await transport.put_tree(folder, target)
+    return target
+
+
+def _checksum(folder: Path) -> str:
+    jars = sorted(path.name for path in folder.rglob("*.jar"))
+    return hashlib.sha256("".join(f"{jar}\n" for jar in jars).encode()).hexdigest()

@@ -1,0 +1,290 @@
+"""Spark that exists and is externally managed: entered by its own client from an edge node, and left as it was.
+
+In: a cluster whose :class:`~assay.model.clusters.cluster.Attachment` says where Spark's client is, and who runs
+executors: YARN, or a master of Spark's own (``spark://``). Out: an engine next to the attached Hadoop, which stores,
+and runs what is Hadoop's. What no one states is as Spark's own configuration on the edge node has it. Drivers run on
+the edge node.
+"""
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from assay.execution.engines.contract import EngineFacts, ProgramResult, ProvidedEngine, Show
+from assay.execution.engines.hadoop.deployment.attached import AttachedEngine, AttachedHadoop
+from assay.execution.engines.hadoop.hdfs import ROOT
+from assay.execution.engines.hadoop.jobs import jobs as hadoop_jobs
+from assay.execution.engines.hadoop.jobs.rest import Endpoint
+from assay.execution.engines.hadoop.rules import REPLICATION
+from assay.execution.engines.hadoop.settings.configuration import normalised
+from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S
+from assay.execution.engines.spark import programs, settings
+from assay.execution.engines.spark.distribution import SparkDistribution, require
+from assay.execution.engines.spark.engine import SparkOnHadoop, with_event_log
+from assay.execution.engines.spark.history import recorded
+from assay.execution.engines.spark.logs import EventLogs, logs_of
+from assay.execution.engines.spark.provider import SparkProvider
+from assay.execution.engines.spark.rules import without_spark
+from assay.execution.hosts.transport import Transport
+from assay.foundation.errors import EngineError, HostError
+from assay.model import Cluster, CodedWarning, Configuration, Program, SparkClient, WarningCode
+from assay.store.formats.spark.parameters import spark_parameters
+
+USUAL = SparkClient("/usr/bin/spark-submit", "/etc/spark/conf", settings.YARN)
+PAGE_PORT = 8080
+_OF_OURS = (
+    settings.DYNAMIC,
+    "spark.scheduler.minRegisteredResourcesRatio",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime",
+    "spark.eventLog.enabled",
+    "spark.ui.enabled",
+    "spark.ui.showConsoleProgress",
+)
+"""Settings without sizes that make runs comparable; they apply to an externally managed Spark too."""
+_VERSION = re.compile(r"version (\d+\.\d+\.\d[\w.-]*)")
+
+
+@dataclass(slots=True)
+class _ForeignApplications:
+    """Applications on Spark's own master that are not ours, and the most cores that they held at one look."""
+
+    before: frozenset[str] = frozenset()
+    names: set[str] = field(default_factory=set)
+    cores: int = 0
+
+    def see(self, apps: list[dict[str, Any]]) -> None:
+        """Count those that ran already when ours began."""
+        theirs = [app for app in apps if str(app.get("id")) in self.before]
+        self.names |= {str(app.get("id")) for app in theirs}
+        self.cores = max(self.cores, sum(int(app.get("cores") or 0) for app in theirs))
+
+    def warnings(self) -> tuple[CodedWarning, ...]:
+        """Return that there were some."""
+        if not self.cores:
+            return ()
+        words = f"disturbed by others: {len(self.names)} applications held {self.cores} cores of Spark's master"
+        return (CodedWarning(WarningCode.DISTURBED, words),)
+
+
+@dataclass(frozen=True, slots=True)
+class SparkInstallation:
+    """What was found of Spark on the edge node, and what of ours was brought there."""
+
+    client: SparkClient
+    facts: EngineFacts
+    theirs: Mapping[str, str]
+    """Their ``spark-defaults.conf``."""
+    built_in: Mapping[str, str]
+    """What this Spark takes where nothing is said."""
+    programs: str
+    jobs: str
+    logs: EventLogs
+
+
+class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
+    """An externally managed Spark next to an externally managed Hadoop."""
+
+    def __init__(
+        self, installation: SparkInstallation, hadoop: AttachedEngine, transports: Mapping[str, Transport]
+    ) -> None:
+        super().__init__(installation.facts, hadoop, transports)
+        self._found = installation
+        self._beside = _ForeignApplications()
+
+    def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
+        """Return Hadoop's, Spark's own defaults, what its configuration there says, and what the job carries."""
+        hadoop_parameters = self.hadoop.effective_parameters(settings.of_hadoop(parameters))
+        installation = self._found
+        return {
+            **hadoop_parameters,
+            **installation.built_in,
+            **spark_parameters(installation.theirs),
+            **self._settings(parameters),
+        }
+
+    def _settings(self, parameters: Mapping[str, str]) -> dict[str, str]:
+        """Return what a job carries: what makes runs alike, the plan's, and where on this cluster it may be."""
+        attachment, client = self.hadoop.entered.attachment, self._found.client
+        spark_settings = settings.of_spark(parameters)
+        executors = settings.executors(spark_settings, len(self.cluster.workers))
+        alike = {name: settings.BY_DEFAULT[name] for name in _OF_OURS}
+        if not settings.dynamic(spark_settings):
+            alike[settings.EXECUTORS] = str(executors)
+            if not client.on_yarn and settings.CORES in spark_settings:
+                alike["spark.cores.max"] = str(executors * max(1, settings.whole(spark_settings, settings.CORES)))
+        carried = {name: value for name, value in settings.of_hadoop(parameters).items() if name.startswith("dfs.")}
+        return {
+            **alike,
+            **{f"spark.hadoop.{name}": value for name, value in normalised(carried).items()},
+            **spark_settings,
+            settings.MASTER: client.master,
+            settings.DEPLOY_MODE: "client",
+            settings.QUEUE: attachment.queue,
+            settings.TAGS: self.hadoop.tag,
+            settings.STAGING: f"{attachment.directory}/staging",
+            settings.EVENTS: self._found.logs.address,
+        }
+
+    async def health_check(self) -> str | None:
+        """Return what is wrong with Hadoop, or with Spark's own master."""
+        if words := await self.hadoop.health_check():
+            return words
+        try:
+            await _alive(self.master, self._found.client)
+        except (EngineError, HostError) as error:
+            return error.message
+        return None
+
+    async def carry(
+        self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
+    ) -> ProgramResult:
+        """Submit a program by their spark-submit, and fetch its event log from where their configuration has it."""
+        installation, hadoop = self._found, self.hadoop
+        logs = replace(installation.logs, storage=replace(self.storage, root=ROOT))
+        there = await logs.names()
+        placed = {
+            name: hadoop.placed(value) for name, value in {**program.options, **await self.tools(program)}.items()
+        }
+        chosen = {**self._settings(parameters), **placed}
+        command = [
+            installation.client.submit,
+            *(part for n, v in sorted(chosen.items()) for part in ("--conf", f"{n}={v}")),
+        ]
+        command += ["--jars", installation.jobs, "--class", program.main_class, installation.programs]
+        command += map(hadoop.placed, program.arguments)
+        self._beside = _ForeignApplications(frozenset(str(app.get("id")) for app in await self._on_master()))
+
+        async def with_history(ended: ProgramResult) -> ProgramResult:
+            files = await logs.fetched(there, hadoop.tag)
+            return with_event_log(ended, recorded(files, ended.started_unix_s))
+
+        copies = parameters.get(REPLICATION, "1")
+        ended = await hadoop.submitted(
+            command, timeout_s, label, with_history, int(copies), _environment(self.hadoop, installation.client)
+        )
+        return replace(ended, warnings=(*ended.warnings, *self._beside.warnings()))
+
+    async def _on_master(self) -> list[dict[str, Any]]:
+        """Return the applications that Spark's own master runs; none on YARN, or where it does not answer."""
+        if self._found.client.on_yarn:
+            return []
+        with contextlib.suppress(EngineError, HostError):
+            return list((await _page(self.master, self._found.client).get("/json/")).get("activeapps") or [])
+        return []
+
+    async def progress(self) -> str | None:
+        """Look at all that runs: count what is others', and say where ours is."""
+        self._beside.see(await self._on_master())
+        ours = await self.hadoop.running()
+        if not ours:
+            return None
+        return f"{ours[-1]['name']}: {ours[-1]['state'].lower()} in {ours[-1].get('runningContainers', 0)} containers"
+
+
+def _environment(hadoop: AttachedEngine, client: SparkClient) -> dict[str, str]:
+    configuration = hadoop.entered.attachment.configuration
+    return {"HADOOP_CONF_DIR": configuration, "YARN_CONF_DIR": configuration, "SPARK_CONF_DIR": client.configuration}
+
+
+def _page(edge: Transport, client: SparkClient) -> Endpoint:
+    host, _, port = (
+        client.page or f"{client.master.removeprefix('spark://').rpartition(':')[0]}:{PAGE_PORT}"
+    ).rpartition(":")
+    return Endpoint(edge, host, int(port))
+
+
+async def _alive(edge: Transport, client: SparkClient) -> None:
+    """Raise EngineError where Spark's own master does not serve, or has no worker."""
+    if client.on_yarn:
+        return
+    hint = "set attached: spark: page in the cluster file to HOST:PORT of the master's page"
+    try:
+        answer = await _page(edge, client).get("/json/")
+    except EngineError as error:
+        raise EngineError(f"Spark's master does not answer: {error.message}", where=client.master, hint=hint) from error
+    if answer.get("status") != "ALIVE":
+        raise EngineError(
+            f"Spark's master is {str(answer.get('status'))[:40]}, not ALIVE", where=client.master, hint=hint
+        )
+    if not any(worker.get("state") == "ALIVE" for worker in answer.get("workers") or []):
+        raise EngineError("Spark's master has no worker that lives", where=client.master)
+
+
+class AttachedSpark(SparkProvider[AttachedHadoop, SparkInstallation]):
+    """Uses an existing Spark on an existing Hadoop, and leaves both unchanged."""
+
+    def __init__(self, cluster: Cluster, transports: Mapping[str, Transport]) -> None:
+        assert cluster.attached is not None, "the catalogue provides it for attached clusters alone"
+        super().__init__(cluster, transports, AttachedHadoop(cluster, transports))
+        self._client = cluster.attached.spark or USUAL
+
+    async def install(self, show: Show) -> SparkInstallation:
+        """Check that the running Spark answers, and copy assay's programs for it to the edge node."""
+        client, edge, entered = self._client, self._hadoop.holder, self._hadoop.entered
+        show("asking the running Spark")
+        version = await _version(edge, client)
+        await _alive(edge, client)
+        spark = await asyncio.to_thread(require, show)
+        _same(spark, version, f"{edge.name}: {client.submit}")
+        jobs_jar = await asyncio.to_thread(lambda: hadoop_jobs.require(show))
+        built = await asyncio.to_thread(programs.require, spark, jobs_jar, show)
+        program_jar = await programs.ship({edge.name: edge}, built.jar, self._cluster.home)
+        theirs = await _defaults(edge, client)
+        logs = logs_of(theirs, entered, show)
+        if logs.ours:
+            await logs.storage.make(logs.path)
+        hadoop = entered.facts
+        facts = replace(hadoop, name=AttachedSparkEngine.rules.name, version=f"{version} on Hadoop {hadoop.version}")
+        return SparkInstallation(client, facts, theirs, built.defaults, program_jar, str(hadoop.jobs), logs)
+
+    async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
+        """Return the engine that the configuration names; nothing on the cluster is restarted."""
+        provided = await self._hadoop.provide(without_spark(configuration), show)
+        hadoop = self._hadoop.engine
+        assert hadoop is not None
+        if configuration.engine == hadoop.facts.name:
+            self._engine = hadoop
+        elif not (isinstance(self._engine, AttachedSparkEngine) and self._engine.hadoop is hadoop):
+            self._engine = AttachedSparkEngine(self.installation, hadoop, self._transports)
+        assert self._engine is not None
+        return ProvidedEngine(self._engine, provided.restarted)
+
+
+async def _version(edge: Transport, client: SparkClient) -> str:
+    where = f"{edge.name}: {client.submit}"
+    environment = {"SPARK_CONF_DIR": client.configuration}
+    try:
+        done = await edge.run([client.submit, "--version"], timeout_s=COMMAND_TIMEOUT_S, env=environment)
+    except HostError as error:
+        hint = "set attached: spark: submit in the cluster file to the program spark-submit"
+        raise EngineError(f"Spark's client does not run: {error.message}", where=where, hint=hint) from error
+    printed = (done.stdout + done.stderr).decode(errors="replace")
+    match = _VERSION.search(printed)
+    if match is None:
+        raise EngineError(f"it says no version: {printed[:80]!r}", where=where)
+    return match[1]
+
+
+def _same(ours: SparkDistribution, version: str, where: str) -> None:
+    """Raise EngineError where assay's programs would be compiled for another Spark than the one that runs there."""
+    if ours.version.split(".")[:2] != version.split(".")[:2]:
+        raise EngineError(
+            f"Spark {version} runs there, and assay's own programs would be compiled for Spark {ours.version}",
+            where=where,
+            hint=f"set SPARK_HOME on this machine to an unpacked Spark {version}",
+        )
+
+
+async def _defaults(edge: Transport, client: SparkClient) -> dict[str, str]:
+    """Return their ``spark-defaults.conf``, a file as java.util.Properties reads it; nothing where there is none."""
+    try:
+        content = await edge.read_file(f"{client.configuration}/spark-defaults.conf")
+    except HostError:
+        return {}
+    pairs = (
+        re.split(r"\s*[=:\s]\s*", line.strip(), maxsplit=1) for line in content.decode(errors="replace").splitlines()
+    )
+    return {pair[0]: pair[1].strip() for pair in pairs if len(pair) == 2 and not pair[0].startswith(("#", "!"))}

@@ -1,0 +1,133 @@
+"""A dataset on any Hadoop file system, and questions over it by a Spark that exists.
+
+In: a dataset's address (``hdfs://…``, or a folder), a Spark master (``local``, ``yarn``, ``spark://…``). Out: its
+files, and the runs that a program of assay's picks there. What it takes is a Java and Spark's jars on this machine;
+where the file system or YARN is given by configuration files, ``HADOOP_CONF_DIR`` names their folder.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.execution.engines.hadoop.jobs import jobs as hadoop_jobs
+from assay.execution.engines.spark import programs, settings
+from assay.execution.engines.spark.distribution import SparkDistribution, require
+from assay.execution.engines.spark.engine import SUBMIT
+from assay.foundation.errors import EngineError, SpecificationError
+from assay.model import OWN_SPARK
+from assay.store.index.dataset import METADATA_FOLDER, DatasetStore, LocalStore
+
+LOCAL = "local"
+_TIMEOUT_S = 3600
+_ERROR_LINES_MAX = 3
+_SHELL = "org.apache.hadoop.fs.FsShell"
+
+
+@dataclass(frozen=True, slots=True)
+class HadoopStore:
+    """A folder of a Hadoop file system, reached by Hadoop's own shell."""
+
+    address: str
+    spark: SparkDistribution
+
+    def _shell(self, *arguments: str) -> bytes:
+        # Hadoop's shell does not start without a configuration, be it an empty one.
+        with tempfile.TemporaryDirectory(prefix="assay-shell-") as empty:
+            (Path(empty) / "core-site.xml").write_text("<configuration/>\n")
+            command = [_java(), "-Xmx256m", "-cp", f"{_classpath(self.spark)}:{empty}", _SHELL, *arguments]
+            return _run(command, f"the file system did not do {arguments[0]}", self.address)
+
+    def names(self) -> list[str]:
+        """Return the names of all files."""
+        self._shell("-mkdir", "-p", self.address)
+        listed = self._shell("-ls", "-C", "-R", self.address).decode().splitlines()
+        root = self.address.split("://", 1)[-1].partition("/")[2].rstrip("/")
+        return sorted(line.split(f"{root}/", 1)[-1] for line in listed if line.endswith((".parquet", ".json")))
+
+    def read(self, name: str) -> bytes:
+        """Return a file's content."""
+        return self._shell("-cat", f"{self.address}/{name}")
+
+    def put(self, folder: Path, names: Sequence[str]) -> None:
+        """Copy files: tables as whole folders, as each call of the shell takes a JVM's start, then assay's own."""
+        tables = list(dict.fromkeys(name.split("/", 1)[0] for name in names if not name.startswith(METADATA_FOLDER)))
+        descriptions = [str(folder / name) for name in names if name.startswith(METADATA_FOLDER)]
+        self._shell("-mkdir", "-p", f"{self.address}/{METADATA_FOLDER}")
+        if tables:
+            self._shell("-put", "-f", *(str(folder / table) for table in tables), self.address)
+        self._shell("-put", "-f", *descriptions, f"{self.address}/{METADATA_FOLDER}")
+
+    def remove(self, names: Sequence[str]) -> None:
+        """Remove files."""
+        self._shell("-rm", "-f", "-skipTrash", *(f"{self.address}/{name}" for name in names))
+
+    def fetch(self, name: str, target: Path) -> None:
+        """Bring a folder here, and remove it there."""
+        self._shell("-get", f"{self.address}/{name}", str(target))
+        self._shell("-rm", "-r", "-f", "-skipTrash", f"{self.address}/{name}")
+
+
+def store_at(address: str, progress: Callable[[str], None]) -> DatasetStore:
+    """Return the folder or Hadoop file system that ``address`` names."""
+    return HadoopStore(address.rstrip("/"), require(progress)) if "://" in address else LocalStore(Path(address))
+
+
+@contextmanager
+def picked(
+    address: str, on: str, where: Mapping[str, Sequence[str]], figures: Sequence[str], progress: Callable[[str], None]
+) -> Iterator[Path]:
+    """Have Spark pick the runs that have one of the levels of every fact; yield the folder of what it wrote.
+
+    Raises EngineError with Spark's last words where it could not.
+    """
+    if on != LOCAL and on != settings.YARN and not on.startswith(("spark://", "local[")):
+        raise SpecificationError(f"{on!r} is no Spark", where="--on", hint="possible: local, yarn, spark://HOST:PORT")
+    spark = require(progress)
+    built = programs.require(spark, hadoop_jobs.require(progress), progress)
+    with tempfile.TemporaryDirectory(prefix="assay-picked-") as scratch:
+        here, name = Path(scratch) / "runs", f"{METADATA_FOLDER}/asked-{uuid.uuid4().hex}"
+        dataset = address.rstrip("/") if "://" in address else f"file://{Path(address).absolute()}"
+        target = f"{dataset}/{name}"
+        lines = "\n".join("\t".join((fact, *levels)) for fact, levels in where.items())
+        command = [_java(), *settings.MODULE_OPTIONS, "-cp", f"{built.jar}:{_classpath(spark)}", SUBMIT]
+        command += ["--master", "local[*]" if on == LOCAL else on, "--conf", "spark.ui.enabled=false"]
+        command += ["--class", f"{OWN_SPARK}DatasetRuns", str(built.jar), dataset, target, lines, "\n".join(figures)]
+        progress(f"Spark {spark.version} picks runs on {on}")
+        _run(command, "Spark could not pick the runs", address, {"SPARK_HOME": str(spark.home)})
+        if "://" in address:
+            HadoopStore(address.rstrip("/"), spark).fetch(name, here)
+        else:
+            shutil.move(Path(address) / name, here)
+        yield here
+
+
+def _java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    return f"{home}/bin/java" if home else "java"
+
+
+def _classpath(spark: SparkDistribution) -> str:
+    configuration = os.environ.get("HADOOP_CONF_DIR")
+    return f"{configuration}:{spark.home}/jars/*" if configuration else f"{spark.home}/jars/*"
+
+
+def _run(command: Sequence[str], otherwise: str, where: str, env: Mapping[str, str] | None = None) -> bytes:
+    try:
+        done = subprocess.run(
+            command, capture_output=True, timeout=_TIMEOUT_S, check=False, env={**os.environ, **(env or {})}
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EngineError(f"{otherwise}: {error}", where=where) from error
+    if done.returncode != 0:
+        lines = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
+        telling = [line.strip() for line in lines if "Exception" in line or "rror" in line or line.startswith("-")]
+        words = " | ".join((telling or lines)[:_ERROR_LINES_MAX])[:600]
+        hint = "HADOOP_CONF_DIR names the folder of the file system's and YARN's configuration"
+        raise EngineError(f"{otherwise}: {words}", where=where, hint=hint)
+    return done.stdout

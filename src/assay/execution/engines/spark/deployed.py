@@ -1,0 +1,95 @@
+"""Deploy Spark on the Hadoop that assay deploys.
+
+In: a cluster and transports to its hosts. Out: an engine for each configuration: Spark's, or Hadoop's where a plan
+varies which of the two executes its workloads. Both use the same daemons and the same HDFS.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+
+from assay.execution.engines.contract import ProvidedEngine, Show
+from assay.execution.engines.free_ports import free_ports
+from assay.execution.engines.hadoop.deployment.deployed import DeployedHadoop
+from assay.execution.engines.hadoop.engine import HadoopEngine
+from assay.execution.engines.hadoop.jobs import jobs as hadoop_jobs
+from assay.execution.engines.shipping import ship_jars
+from assay.execution.engines.spark import programs, settings
+from assay.execution.engines.spark.distribution import require
+from assay.execution.engines.spark.engine import InstalledSpark, SparkEngine
+from assay.execution.engines.spark.java import require_java
+from assay.execution.engines.spark.provider import SparkProvider
+from assay.execution.engines.spark.rules import without_spark
+from assay.execution.engines.spark.standalone import MasterPorts, Standalone
+from assay.execution.hosts.transport import Transport
+from assay.model import Cluster, Configuration, Placement
+
+_RULES = SparkEngine.rules
+
+
+class DeployedSpark(SparkProvider[DeployedHadoop, InstalledSpark]):
+    """Deploys Spark on Hadoop on one cluster, for one assay at a time."""
+
+    def __init__(self, cluster: Cluster, transports: Mapping[str, Transport]) -> None:
+        super().__init__(cluster, transports, DeployedHadoop(cluster, transports))
+        self._ports = MasterPorts()
+        self._standalone: Standalone | None = None
+
+    async def install(self, show: Show) -> InstalledSpark:
+        """Compile assay's Spark programs and copy them and Spark's jars to every host."""
+        cluster, transports = self._cluster, self._transports
+        spark = await asyncio.to_thread(require, show)
+        hadoop = self._hadoop.facts
+        await require_java(transports, str(hadoop.java), spark)
+        jobs_jar = await asyncio.to_thread(lambda: hadoop_jobs.require(show))
+        built = await asyncio.to_thread(programs.require, spark, jobs_jar, show)
+        if cluster.placement is Placement.LOCAL:
+            self._ports = MasterPorts(*free_ports(2))
+        home = await ship_jars(transports, spark.home, f"{cluster.home}/spark-{spark.version}", show)
+        program_jar = await programs.ship(transports, built.jar, cluster.home)
+        facts = replace(hadoop, name=_RULES.name, version=f"{spark.version} on Hadoop {hadoop.version}")
+        return InstalledSpark(facts, f"{home}/jars", program_jar, str(hadoop.jobs), built.defaults)
+
+    async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
+        """Start Hadoop's daemons with the settings of ``configuration``, and a standalone Spark if it asks for one."""
+        installed = self.installation
+        provided = await self._hadoop.provide(without_spark(configuration), show)
+        hadoop = self._hadoop.engine
+        assert hadoop is not None
+        before = None if provided.restarted else self._standalone
+        self._standalone, started = await self._standalone_daemons(hadoop, configuration, before, show)
+        if provided.restarted or started:
+            await self._log_settings(hadoop)
+        if configuration.engine == hadoop.facts.name:
+            self._engine = hadoop
+        elif not (isinstance(self._engine, SparkEngine) and self._engine.fits(hadoop, self._standalone)):
+            self._engine = SparkEngine(installed, hadoop, self._standalone)
+        assert self._engine is not None
+        return ProvidedEngine(self._engine, provided.restarted or started)
+
+    async def _standalone_daemons(
+        self, hadoop: HadoopEngine, configuration: Configuration, before: Standalone | None, show: Show
+    ) -> tuple[Standalone | None, bool]:
+        """Return the standalone daemons for ``configuration``, and whether any was started or stopped."""
+        if settings.on_yarn(configuration.parameters):
+            if before:
+                await before.stop()
+            return None, before is not None
+        if before and await before.health_check() is None:
+            return before, False
+        if before:
+            await before.stop()
+        wanted = Standalone(hadoop.daemons, self.installation.jars, self._ports, configuration.parameters)
+        await self._log_settings(hadoop)
+        await wanted.start(show)
+        return wanted, True
+
+    async def _log_settings(self, hadoop: HadoopEngine) -> None:
+        path = f"{hadoop.daemons.configuration_directory()}/{settings.LOG_FILE}"
+        writing = (host.write_file(path, settings.LOG_SETTINGS.encode()) for host in self._transports.values())
+        await asyncio.gather(*writing)
+
+    async def close(self) -> None:
+        """Stop every daemon, Spark's included, and release the cluster."""
+        self._standalone = None
+        await super().close()

@@ -1,0 +1,139 @@
+"""Which Spark is used, and where it comes from: ``SPARK_HOME``, else the jars of the package ``pyspark``.
+
+The package is brought by pip, from the index that its own settings name, checked by its SHA-256, and only the jars that
+assay's programs need are kept, under the user's cache directory. Spark's release archives are not asked for: the
+package has the same jars, and pip knows its user's proxies and mirrors.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.foundation.errors import EngineError
+from assay.foundation.installation import cache_directory
+
+FETCHED_VERSION = "4.3.0"
+_SHA256 = "e8c517948eff7088a7aa07449aa8eafa4a15a8d50319de2525a6fd26622476c6"
+"""Of the package's source archive, which is what it is published as."""
+_FETCH_TIMEOUT_S = 1800
+OLDEST_MAJOR = 3
+# Not a word of these is loaded by batch programs on YARN or standalone, and each JVM opens every jar before its own.
+_LEFT_OUT = re.compile(
+    r"kubernetes-|vertx-|spark-(kubernetes|connect|repl|mllib|graphx|streaming|hive|pipelines)|"
+    r"rocksdbjni|breeze|spire|cats-|algebra|lapack|arpack|blas|JTransforms|scala-compiler|derby|datanucleus|"
+    r"hive-(exec|metastore|beeline|cli|jdbc|serde|service|common|shims)|jline|"
+    r"netty-tcnative-boringssl-static-.*-(osx|windows)"
+)
+_REQUIRED = {"spark-core_": "Spark itself", "spark-sql_": "Spark SQL", "spark-yarn_": "Spark on YARN"}
+
+
+@dataclass(frozen=True, slots=True)
+class SparkDistribution:
+    """A Spark on disk: its jars are in ``home``/jars."""
+
+    home: Path
+    version: str
+
+    @property
+    def major(self) -> int:
+        """The first part of the version."""
+        return int(self.version.split(".", 1)[0])
+
+
+def find() -> SparkDistribution | None:
+    """Return the Spark that will be used, or None when none is there yet.
+
+    Raises EngineError when ``SPARK_HOME`` names what is no complete Spark, or one that is too old.
+    """
+    if named := os.environ.get("SPARK_HOME"):
+        return _read(Path(named))
+    fetched = _target()
+    return SparkDistribution(fetched, FETCHED_VERSION) if (fetched / "jars").is_dir() else None
+
+
+def require(progress: Callable[[str], None]) -> SparkDistribution:
+    """Return the Spark that will be used, fetched first when there is none."""
+    return find() or fetch(progress)
+
+
+def _target() -> Path:
+    return cache_directory() / f"spark-{FETCHED_VERSION}"
+
+
+def _read(home: Path) -> SparkDistribution:
+    jars = [jar.name for jar in (home / "jars").glob("*.jar")]
+    missing = [f"{name}*.jar ({use})" for name, use in _REQUIRED.items() if not any(j.startswith(name) for j in jars)]
+    if missing:
+        raise EngineError(
+            f"this is not a complete Spark: {', '.join(missing)} not found below jars",
+            where=f"SPARK_HOME={home}",
+            hint=f"point SPARK_HOME at an unpacked Spark, or unset it and assay fetches Spark {FETCHED_VERSION}",
+        )
+    version = next(m[1] for j in jars if (m := re.fullmatch(r"spark-core_[\d.]+-(\d[\w.-]*)\.jar", j)))
+    distribution = SparkDistribution(home, version)
+    if distribution.major < OLDEST_MAJOR:
+        raise EngineError(
+            f"Spark {version} is too old: assay's programs need {OLDEST_MAJOR} or newer", where=f"SPARK_HOME={home}"
+        )
+    return distribution
+
+
+def fetch(progress: Callable[[str], None]) -> SparkDistribution:
+    """Bring the package's jars into the cache directory, unpacked aside and renamed into place.
+
+    Raises EngineError with what to do when pip is missing or can't bring it.
+    """
+    target = _target()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    progress(f"fetching Spark {FETCHED_VERSION} with pip (about 460 MB, once)")
+    with tempfile.TemporaryDirectory(prefix="spark-", dir=target.parent) as scratch:
+        archive = _download(Path(scratch))
+        progress(f"unpacking Spark {FETCHED_VERSION}")
+        aside = Path(scratch) / "spark"
+        _unpack(archive, aside / "jars")
+        if not target.exists():
+            aside.rename(target)
+    progress(f"Spark {FETCHED_VERSION} is at {target}")
+    return SparkDistribution(target, FETCHED_VERSION)
+
+
+def _download(folder: Path) -> Path:
+    """Have pip download and check the archive. Nothing is installed."""
+    wanted = folder / "requirements.txt"
+    wanted.write_text(f"pyspark=={FETCHED_VERSION} --hash=sha256:{_SHA256}\n")
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    command += ["--no-binary", "pyspark", "--require-hashes", "--dest", str(folder)]
+    hint = "check that pip reaches its index, or set SPARK_HOME to an unpacked Spark"
+    try:
+        done = subprocess.run(
+            [*command, "-r", str(wanted)], capture_output=True, text=True, timeout=_FETCH_TIMEOUT_S, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        words = f"pip did not bring Spark within {_FETCH_TIMEOUT_S} s"
+        raise EngineError(words, where="pip download pyspark", hint=hint) from error
+    archive = next(iter(folder.glob("pyspark-*.tar.gz")), None)
+    if done.returncode != 0 or archive is None:
+        lines = (done.stderr + done.stdout).strip().splitlines()
+        errors = [line for line in lines if line.startswith("ERROR")] or lines[-2:] or ["it said nothing"]
+        raise EngineError(f"pip could not bring Spark: {' '.join(errors)}", where="pip download pyspark", hint=hint)
+    return archive
+
+
+def _unpack(archive: Path, jars: Path) -> None:
+    jars.mkdir(parents=True)
+    with tarfile.open(archive) as packed:
+        for member in packed:
+            folder, _, name = member.name.rpartition("/")
+            if not (member.isfile() and folder.endswith("/deps/jars") and name.endswith(".jar")):
+                continue
+            content = packed.extractfile(member)
+            if content is not None and not _LEFT_OUT.match(name):
+                with (jars / name).open("wb") as file:
+                    shutil.copyfileobj(content, file)

@@ -1,0 +1,250 @@
+"""Spark that runs: programs started by their driver on the master, and what their event log tells afterwards.
+
+It is on Hadoop's daemons. Storage, health and Hadoop's own programs (which make inputs and check outputs) are
+Hadoop's; what is here is the driver's command, the fetched event log, and what becomes of both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from assay.execution.engines.contract import EngineFacts, ProgramResult, Show
+from assay.execution.engines.hadoop.engine import HadoopEngine
+from assay.execution.engines.hadoop.hdfs import Hdfs
+from assay.execution.engines.hadoop.rules import HadoopRules
+from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine
+from assay.execution.engines.spark import programs, settings
+from assay.execution.engines.spark.history import SparkJobHistory, recorded
+from assay.execution.engines.spark.rules import SparkRules
+from assay.execution.engines.spark.standalone import Standalone
+from assay.foundation.errors import EngineError, HostError
+from assay.model import Program
+
+if TYPE_CHECKING:
+    from assay.execution.hosts.transport import Transport
+
+HadoopT = TypeVar("HadoopT", bound=ClientEngine[Hdfs])
+SUBMIT = "org.apache.spark.deploy.SparkSubmit"
+_NO_JAR = "spark-internal"
+"""What SparkSubmit takes in the place of a jar whose classes are on the class path already."""
+_SUMS = {
+    "HDFS_BYTES_READ": "input_bytes",
+    "HDFS_BYTES_WRITTEN": "output_bytes",
+    "MAP_OUTPUT_MATERIALIZED_BYTES": "shuffle_write_bytes",
+    "REDUCE_SHUFFLE_BYTES": "shuffle_read_bytes",
+}
+"""Counters that workloads ask for, by Hadoop's names, to what the event log adds up."""
+_COUNTER = re.compile(r"^assay-counter ([A-Z0-9_]+) (-?[0-9]+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledSpark:
+    """Where Spark and assay's own programs are on every host."""
+
+    facts: EngineFacts
+    jars: str
+    """The folder of Spark's jars."""
+    programs: str
+    """The jar of assay's own Spark programs."""
+    jobs: str
+    """The jar of assay's Hadoop jobs, whose records the programs read."""
+    defaults: Mapping[str, str]
+    """What this Spark takes where nothing is said."""
+
+    @property
+    def classpath(self) -> str:
+        """What drivers and executors have next to the configuration."""
+        return f"{self.programs}:{self.jobs}:{self.jars}/*"
+
+    @property
+    def extra_class_path(self) -> str:
+        """What executors have next to Spark's own jars."""
+        return f"{self.programs}:{self.jobs}"
+
+
+class SparkOnHadoop(ClientEngine[Hdfs], Generic[HadoopT]):
+    """Spark on one Hadoop that runs, by which it stores, and which runs the programs that are Hadoop's."""
+
+    rules = SparkRules(HadoopRules())
+
+    def __init__(self, facts: EngineFacts, hadoop: HadoopT, transports: Mapping[str, Transport]) -> None:
+        super().__init__(facts, hadoop.storage, hadoop.cluster, transports)
+        self.hadoop = hadoop
+        self.master = hadoop.master
+
+    @property
+    def storage(self) -> Hdfs:
+        """Hadoop's, by whichever NameNode serves now."""
+        return self.hadoop.storage
+
+    @property
+    def addresses(self) -> Mapping[str, str]:
+        """Hadoop's: executors reach each other by the same."""
+        return self.hadoop.addresses
+
+    @property
+    def data_directories(self) -> Mapping[str, Sequence[str]]:
+        """Hadoop's: shuffle files are in the NodeManagers' directories, or in Spark's own below the same."""
+        return self.hadoop.data_directories
+
+    async def run(
+        self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
+    ) -> ProgramResult:
+        """Run a program of Spark's; one of Hadoop's is run by Hadoop."""
+        if program.engine == self.hadoop.facts.name:
+            hadoop_parameters = settings.of_hadoop(parameters)
+            return await self.hadoop.run(program, hadoop_parameters, timeout_s=timeout_s, label=label, show=show)
+        return await super().run(program, parameters, timeout_s=timeout_s, label=label, show=show)
+
+    async def check(
+        self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
+    ) -> ProgramResult:
+        """Run a check: one of Hadoop's in Hadoop's quickest way, one of Spark's as any program."""
+        if program.engine == self.hadoop.facts.name:
+            hadoop_parameters = settings.of_hadoop(parameters)
+            return await self.hadoop.check(
+                program, hadoop_parameters, reads_bytes=reads_bytes, timeout_s=timeout_s, show=show
+            )
+        return await super().check(program, parameters, reads_bytes=reads_bytes, timeout_s=timeout_s, show=show)
+
+    async def cut_short(self) -> None:
+        """End the application of a driver that was cancelled."""
+        await self.hadoop.cut_short()
+
+    async def tools(self, program: Program) -> dict[str, str]:
+        """Put the programs that tasks call where the driver is, from where Spark brings them to executors."""
+        paths = []
+        for name in program.tools:
+            content = await asyncio.to_thread(programs.tool, name)
+            # The folder has the checksum: tasks know the program by its own name.
+            path = f"{self.cluster.home}/tools/{hashlib.sha256(content).hexdigest()[:12]}/{name}"
+            await self.master.write_file(path, content)
+            paths.append(path)
+        return {"spark.files": ",".join(paths)} if paths else {}
+
+
+class SparkEngine(SparkOnHadoop[HadoopEngine]):
+    """Spark that assay deploys: on its YARN, or on ``standalone`` daemons where those run."""
+
+    def __init__(self, installed: InstalledSpark, hadoop: HadoopEngine, standalone: Standalone | None) -> None:
+        super().__init__(installed.facts, hadoop, hadoop.daemons.transports)
+        self.standalone = standalone
+        self._installed = installed
+
+    def fits(self, hadoop: HadoopEngine, standalone: Standalone | None) -> bool:
+        """Say whether it is on just these daemons."""
+        return self.hadoop is hadoop and self.standalone is standalone
+
+    @property
+    def pid_files(self) -> Mapping[str, Mapping[str, str]]:
+        """Those of Hadoop's daemons, and of Spark's own."""
+        standalone_files = self.standalone.pid_files() if self.standalone else {}
+        hadoop = self.hadoop.pid_files
+        return {
+            node: {**hadoop.get(node, {}), **standalone_files.get(node, {})} for node in {**hadoop, **standalone_files}
+        }
+
+    def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
+        """Return Hadoop's, every setting that a Spark program with ``parameters`` gets, and Spark's own defaults."""
+        hadoop_parameters = self.hadoop.effective_parameters(settings.of_hadoop(parameters))
+        return {**hadoop_parameters, **self._installed.defaults, **self._settings(parameters)}
+
+    def _settings(self, parameters: Mapping[str, str]) -> dict[str, str]:
+        installed = self._installed
+        fixed = {
+            "spark.executor.extraClassPath": installed.extra_class_path,
+            settings.MASTER: self.standalone.url if self.standalone else settings.YARN,
+            "spark.yarn.jars": f"local:{installed.jars}/*",
+        }
+        return settings.program_settings(self.hadoop.daemons.deployment, parameters, fixed)
+
+    async def health_check(self) -> str | None:
+        """Return what is wrong with Hadoop's daemons, or with Spark's own."""
+        if problem := await self.hadoop.health_check():
+            return problem
+        return await self.standalone.health_check() if self.standalone else None
+
+    async def logs(self) -> dict[str, bytes]:
+        """Return ``node-daemon.log`` to its last lines, of Hadoop's daemons and of Spark's own."""
+        standalone_logs = await self.standalone.logs() if self.standalone else {}
+        return await self.hadoop.logs() | standalone_logs
+
+    async def carry(
+        self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
+    ) -> ProgramResult:
+        """Run a driver on the master and fetch its event log."""
+        daemons = self.hadoop.daemons
+        events = settings.event_directory(daemons.deployment)
+        await self.master.run(["rm", "-rf", events], timeout_s=COMMAND_TIMEOUT_S)
+        await self.master.run(["mkdir", "-p", events], timeout_s=COMMAND_TIMEOUT_S)
+        address = daemons.deployment.host(daemons.deployment.cluster.master)
+        folders = {"HADOOP_CONF_DIR": daemons.configuration_directory(), "SPARK_LOCAL_IP": address}
+        command = self._command(program, {**parameters, **await self.tools(program)})
+        ended = await self.client(command, timeout_s, label, cwd=daemons.home, env=folders)
+        if ended.outcome.exit_status != 0:
+            await self.hadoop.end_applications()
+        return with_event_log(ended, recorded(await self._event_log(events), ended.started_unix_s))
+
+    def _command(self, program: Program, parameters: Mapping[str, str]) -> list[str]:
+        """Return the driver's command: SparkSubmit in client mode, which runs the program's class in its own JVM."""
+        daemons = self.hadoop.daemons
+        deployment, spark_settings = daemons.deployment, {**self._settings(parameters), **program.options}
+        options = [*settings.MODULE_OPTIONS, *settings.driver_java_options(deployment, spark_settings)]
+        path = f"{daemons.configuration_directory()}:{self._installed.classpath}"
+        chosen = [part for name, value in sorted(spark_settings.items()) for part in ("--conf", f"{name}={value}")]
+        command = [deployment.java, *options, f"-Dlog4j2.configurationFile={self._log_settings}", "-cp", path, SUBMIT]
+        return [*command, *chosen, "--class", program.main_class, _NO_JAR, *program.arguments]
+
+    @property
+    def _log_settings(self) -> str:
+        return f"{self.hadoop.daemons.configuration_directory()}/{settings.LOG_FILE}"
+
+    async def _event_log(self, folder: str) -> dict[str, bytes]:
+        """Return the event log's files by name, without checksums; none where there are none, or the host is gone."""
+        try:
+            listed = await self.master.run(
+                ["find", folder, "-type", "f", "-name", "[!.]*"], timeout_s=COMMAND_TIMEOUT_S, check=False
+            )
+            paths = sorted(listed.stdout.decode().splitlines())
+            contents = await asyncio.gather(*(self.master.read_file(path) for path in paths))
+        except HostError:
+            return {}
+        return {path.rsplit("/", 1)[-1]: content for path, content in zip(paths, contents, strict=True)}
+
+    async def progress(self) -> str | None:
+        """Return what YARN says of the application; None without one, and on Spark's own master."""
+        try:
+            answer = await self.hadoop.daemons.resourcemanager.get("/ws/v1/cluster/apps?states=ACCEPTED,RUNNING")
+        except (EngineError, HostError):
+            return None
+        apps = (answer.get("apps") or {}).get("app") or []
+        if not apps:
+            return None
+        return f"{apps[-1]['name']}: {apps[-1]['state'].lower()} in {apps[-1].get('runningContainers', 0)} containers"
+
+
+def with_event_log(ended: ProgramResult, history: SparkJobHistory) -> ProgramResult:
+    """Return what ended with what the event log tells, in the words that all engines share."""
+    client_counters = {name: int(value) for name, value in _COUNTER.findall(ended.outcome.output)}
+    summed = {name: int(history.metrics[metric]) for name, metric in _SUMS.items() if metric in history.metrics}
+    counters = {group: counted for group, counted in (("assay", client_counters), ("event log", summed)) if counted}
+    names = ["phases"] * bool(history.phases) + ["tasks"] * bool(history.tasks)
+    return replace(
+        ended,
+        outcome=replace(ended.outcome, counters=counters, failed_tasks=history.failed_tasks),
+        problem=history.problem,
+        jobs=history.jobs,
+        tasks=history.tasks,
+        phases=history.phases,
+        stages=history.stages,
+        executors=history.executors,
+        logs={**ended.logs, **history.files},
+        sources={**ended.sources, **dict.fromkeys([*names, *history.metrics], "Spark event log")},
+        checks=history.checks if ended.outcome.exit_status == 0 else (),
+        metrics=history.metrics,
+    )

@@ -1,0 +1,147 @@
+"""What a Spark program did, by its event log: jobs, tasks, phases and sums, and whether the log has all of it.
+
+In: the log's files as the driver left them, and when the driver was started. Out: the same as the model's values, with
+times in seconds from that start.
+"""
+
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from assay.foundation.errors import FormatError
+from assay.model import Check, Executor, Job, Phase, Stage, Task
+from assay.store.formats.spark.codecs import unpacked
+from assay.store.formats.spark.events import Application, read_application
+from assay.store.formats.spark.figures import metrics_of, phases_of
+
+_CHECK = "event log"
+_NAME_MAX = 120
+_LOST_MAX = 3
+# Spark's exit code for a heap that a task used up (SparkExitCode.OOM), and YARN's words for a container that outgrew
+# what it asked for: another attempt with the same settings ends alike.
+_OF_THE_PROGRAM = re.compile(r"(?i)exit ?code:? 52\b|OutOfMemoryError|(exceeding|beyond) .*memory limit")
+
+
+@dataclass(frozen=True, slots=True)
+class SparkJobHistory:
+    """What the event log tells; empty where there is none."""
+
+    files: Mapping[str, bytes]
+    jobs: tuple[Job, ...] = ()
+    tasks: tuple[Task, ...] = ()
+    stages: tuple[Stage, ...] = ()
+    executors: tuple[Executor, ...] = ()
+    phases: tuple[Phase, ...] = ()
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    checks: tuple[Check, ...] = ()
+    failed_tasks: int = 0
+    problem: str | None = None
+
+
+def recorded(files: Mapping[str, bytes], started_unix_s: float) -> SparkJobHistory:
+    """Return what the log in ``files`` tells. A log that can't be read is a check that did not pass."""
+    parts = {name: content for name, content in files.items() if not name.startswith("appstatus_")}
+    if not parts:
+        return SparkJobHistory(files, checks=(Check(_CHECK, False, "there is none: nobody knows what the tasks did"),))
+    try:
+        application = read_application((name, unpacked(parts[name], name)) for name in sorted(parts, key=_number))
+    except FormatError as error:
+        return SparkJobHistory(files, checks=(Check(_CHECK, False, str(error)),))
+    shift_s = application.start_unix_s - started_unix_s
+    tasks = tuple(
+        replace(task, start_s=task.start_s + shift_s, end_s=task.end_s + shift_s) for task in application.tasks
+    )
+    ended_s = application.duration_s if application.duration_s is not None else max((t.end_s for t in tasks), default=0)
+    phases = _described(phases_of(application, ended_s, begin_s=-shift_s), application)
+    metrics, _ = metrics_of(application)
+    failed = sum(task.status == "failed" for task in tasks)
+    return SparkJobHistory(
+        files,
+        jobs=_jobs(application, shift_s),
+        tasks=tasks,
+        stages=tuple(_shifted(stage, shift_s) for stage in application.stages),
+        executors=application.executors,
+        phases=tuple(Phase(phase.name, max(0.0, phase.start_s + shift_s), phase.end_s + shift_s) for phase in phases),
+        metrics=metrics,
+        checks=tuple(_checks(application)),
+        failed_tasks=failed,
+        problem=_lost(application),
+    )
+
+
+def _described(phases: Iterable[Phase], application: Application) -> list[Phase]:
+    """Return the phases with those stages as one whose jobs the program calls alike: hundreds, of many questions."""
+    jobs = reversed(application.jobs.values())  # a stage runs in the first of the jobs that need it
+    names = {f"stage {number}": job.description for job in jobs for number in job.stage_ids}
+    phases_by_name: dict[str, Phase] = {}
+    for phase in phases:
+        name = names.get(phase.name.split(".", 1)[0]) or phase.name
+        first = phases_by_name.get(name, phase)
+        phases_by_name[name] = Phase(name, min(first.start_s, phase.start_s), max(first.end_s, phase.end_s))
+    return list(phases_by_name.values())
+
+
+def _lost(application: Application) -> str | None:
+    """Return which executors were lost while a job was under way; of one that the program itself has ended, none."""
+    losses = [
+        f"executor {loss.executor_id} on {loss.node} was lost: {loss.words}"
+        for loss in application.lost
+        if not _OF_THE_PROGRAM.search(loss.words)
+    ]
+    return "; ".join(losses[:_LOST_MAX]) or None
+
+
+def _shifted(stage: Stage, shift_s: float) -> Stage:
+    def shifted_s(time_s: float | None) -> float | None:
+        return None if time_s is None else round(time_s + shift_s, 3)
+
+    return dataclasses.replace(stage, start_s=shifted_s(stage.start_s), end_s=shifted_s(stage.end_s))
+
+
+def _number(name: str) -> tuple[int, str]:
+    """Return the place of a rolled log's file: ``events_12_app`` is the twelfth."""
+    parts = name.split("_")
+    return (int(parts[1]) if len(parts) > 1 and parts[1].isdecimal() else 0, name)
+
+
+def _checks(application: Application) -> list[Check]:
+    """Return whether the log has the application's end and the ends of all tasks, and why a task failed."""
+    open_jobs = sum(job.failure is None for job in application.jobs.values())
+    if application.duration_s is None or open_jobs:
+        checks = [Check(_CHECK, False, f"it ends before the application did, with {open_jobs} jobs under way")]
+    elif application.missing_ends:
+        words = f"{application.missing_ends} tasks that succeeded are not in it: Spark dropped their events"
+        checks = [Check(_CHECK, False, words)]
+    else:
+        checks = [Check(_CHECK, True, f"every end of {len(application.tasks)} task attempts is there")]
+    if application.first_failure:
+        checks.append(Check("task attempts", False, f"the first that failed: {application.first_failure}"))
+    return checks
+
+
+def _jobs(application: Application, shift_s: float) -> tuple[Job, ...]:
+    kinds = Counter((task.job_id, task.kind) for task in application.tasks if task.status == "succeeded")
+    names = {stage.stage_id: stage.name for stage in application.stages}
+    last_s = application.duration_s or 0.0
+    jobs = []
+    for number, job in application.jobs.items():
+        stage_names = [names[stage] for stage in job.stage_ids if stage in names]
+        failed = "error" if job.failure is None else "failed"
+        submit_s = (job.submit_s or 0.0) + shift_s
+        jobs.append(
+            Job(
+                job_id=str(number),
+                name=(stage_names[-1] if stage_names else f"{application.name} {number}")[:_NAME_MAX],
+                status="succeeded" if job.failure == "" else failed,
+                submit_s=round(submit_s, 3),
+                launch_s=round(submit_s, 3),
+                finish_s=round((job.end_s if job.end_s is not None else last_s) + shift_s, 3),
+                maps=kinds[str(number), "shuffle_map"],
+                reduces=kinds[str(number), "result"],
+            )
+        )
+    return tuple(jobs)

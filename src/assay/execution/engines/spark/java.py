@@ -1,0 +1,47 @@
+"""Whether the hosts' Java runs a Spark: it is asked before anything is started, as Spark itself ends in a stack trace.
+
+In: what ``java -version`` prints. Out: nothing, or an EngineError that names host, Java and what is needed.
+"""
+
+import asyncio
+import re
+from collections.abc import Mapping
+
+from assay.execution.engines.spark.distribution import SparkDistribution
+from assay.execution.hosts.transport import Transport
+from assay.foundation.errors import EngineError
+
+_TIMEOUT_S = 60.0
+_NEEDED = (((4, 1), (17, 0, 11)), ((4, 0), (17, 0, 0)), ((3, 0), (8, 0, 0)))
+"""From which version of Spark on which Java is needed, by Spark's own documentation; the newest first."""
+_VERSION = re.compile(r'version "(?:1\.)?(\d+)(?:\.(\d+))?(?:\.(\d+))?')
+
+
+def needed_java(spark_version: str) -> tuple[int, int, int]:
+    """Return the oldest Java that this Spark takes."""
+    parts = [int(part) for part in re.findall(r"\d+", spark_version)[:2]]
+    return next((java for spark, java in _NEEDED if tuple(parts) >= spark), (8, 0, 0))
+
+
+def version_of(printed: str) -> tuple[int, int, int]:
+    """Return the version that ``java -version`` printed; zeros where it tells none."""
+    match = _VERSION.search(printed)
+    major, minor, patch = (int(part or 0) for part in match.groups()) if match else (0, 0, 0)
+    return major, minor, patch
+
+
+async def require_java(transports: Mapping[str, Transport], java: str, spark: SparkDistribution) -> None:
+    """Raise EngineError where a host's Java is too old for ``spark``."""
+    needed = needed_java(spark.version)
+    answers = await asyncio.gather(
+        *(host.run([java, "-version"], timeout_s=_TIMEOUT_S, check=False) for host in transports.values())
+    )
+    for transport, answer in zip(transports.values(), answers, strict=True):
+        java_version = version_of(answer.stderr.decode(errors="replace"))
+        if java_version < needed:
+            has, wants = (".".join(map(str, version)) for version in (java_version, needed))
+            raise EngineError(
+                f"Java {has} is too old for Spark {spark.version}, which needs {wants} or newer",
+                where=f"{transport.name}: {java}",
+                hint="set java_home in the cluster file, or SPARK_HOME to an older Spark",
+            )

@@ -1,0 +1,100 @@
+"""Where an externally managed Spark keeps its event logs, and which of them is ours.
+
+In: what its configuration says (``spark.eventLog.dir``, an address), the attached Hadoop. Out: an :class:`EventLogs`.
+It is HDFS's or the edge node's; where it is neither, or nothing is said, logs go into the folder that is ours. Which
+log is ours is given by the tag that each run carries: it stands among the properties that a log begins with
+(SparkListenerEnvironmentUpdate, org.apache.spark.scheduler.EventLoggingListener).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from assay.execution.engines.contract import Show
+from assay.execution.engines.hadoop.deployment.attached import AttachedCluster
+from assay.execution.engines.hadoop.hdfs import ROOT, Hdfs
+from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S
+from assay.execution.engines.spark import settings
+from assay.execution.hosts.transport import Transport
+from assay.foundation.errors import EngineError, FormatError, HostError
+from assay.store.formats.spark.codecs import unpacked
+
+CANDIDATES_MAX = 40
+"""This many logs that others began meanwhile are looked into for the one that is ours."""
+_OURS = "spark-events"
+
+
+@dataclass(frozen=True, slots=True)
+class EventLogs:
+    """The folder of event logs, as Spark names it and as it is read."""
+
+    address: str
+    path: str
+    in_hdfs: bool
+    ours: bool
+    """Whether it is a folder of ours, because theirs can't be read."""
+    edge: Transport
+    storage: Hdfs
+
+    async def names(self) -> frozenset[str]:
+        """Return the logs, files or folders, that are there now. Raises EngineError where no one can tell."""
+        if self.in_hdfs:
+            return frozenset(entry.path.rsplit("/", 1)[-1] for entry in await self.storage.entries(self.path))
+        listed = await self.edge.run(["ls", "-1", self.path], timeout_s=COMMAND_TIMEOUT_S, check=False)
+        if listed.exit_status != 0:
+            message = listed.stderr.decode(errors="replace").strip()
+            raise EngineError(
+                f"the folder of event logs can't be listed: {message}",
+                where=f"{self.edge.name}: {self.address}",
+                hint=f"{settings.EVENTS} in spark-defaults.conf names it; it must be there before a program runs",
+            )
+        return frozenset(listed.stdout.decode().splitlines())
+
+    async def fetched(self, before: frozenset[str], tag: str) -> dict[str, bytes]:
+        """Return by name the files of the log that began since ``before`` and carries ``tag``; none where none does."""
+        try:
+            began = sorted(await self.names() - before)[:CANDIDATES_MAX]
+            for name in began:
+                files = await self._files(name)
+                if any(_carries(content, file_name, tag) for file_name, content in files.items()):
+                    return files
+        except (EngineError, HostError):
+            return {}
+        return {}
+
+    async def _files(self, name: str) -> dict[str, bytes]:
+        """Return a log's files; of a log that may not be read, none."""
+        path = f"{self.path}/{name}"
+        try:
+            if self.in_hdfs:
+                paths = [file.path for file in await self.storage.files(path)]
+                return {file_path.rsplit("/", 1)[-1]: await self.storage.read(file_path) for file_path in paths}
+            find = ["find", path, "-type", "f", "-name", "[!.]*"]
+            listed = await self.edge.run(find, timeout_s=COMMAND_TIMEOUT_S, check=False)
+            paths = sorted(listed.stdout.decode().splitlines())
+            return {file_path.rsplit("/", 1)[-1]: await self.edge.read_file(file_path) for file_path in paths}
+        except (EngineError, HostError):
+            return {}
+
+
+def _carries(content: bytes, name: str, tag: str) -> bool:
+    try:
+        return tag.encode() in unpacked(content, name)
+    except FormatError:
+        return False
+
+
+def logs_of(theirs: Mapping[str, str], entered: AttachedCluster, show: Show) -> EventLogs:
+    """Return where logs go by their configuration; into our own folder where that says nothing that can be read."""
+    storage = entered.hdfs(ROOT)
+    default = entered.site.get("fs.defaultFS", entered.site.get("fs.default.name")).rstrip("/")
+    directory = theirs.get(settings.EVENTS, "").rstrip("/") if theirs.get("spark.eventLog.enabled") == "true" else ""
+    parts = urlsplit(directory)
+    if directory and parts.scheme in ("", "file"):
+        return EventLogs(directory, parts.path, in_hdfs=False, ours=False, edge=entered.edge, storage=storage)
+    if parts.scheme == "hdfs" and (not parts.netloc or f"hdfs://{parts.netloc}" == default):
+        return EventLogs(directory, parts.path, in_hdfs=True, ours=False, edge=entered.edge, storage=storage)
+    path = f"{entered.attachment.directory}/{_OURS}"
+    reason = f"{directory} can not be read from here" if directory else "no other folder is configured"
+    show(f"event logs go to {path}: {reason}")
+    return EventLogs(f"{default}{path}", path, in_hdfs=True, ours=True, edge=entered.edge, storage=storage)

@@ -1,0 +1,118 @@
+"""assay's own Spark programs: compiled from ``java/spark-jobs`` against the jars of the Spark that runs them.
+
+Spark's package has no benchmarks, and a program that is compiled against one Spark need not run on another, so the
+sources come along and are compiled once for each Spark, by the JDK's compiler, into the user's cache directory. The jar
+is named by its sources' and that Spark's checksum. Next to it lies what that Spark takes where nothing is said, for the
+record of runs: it differs between minor versions.
+"""
+
+import asyncio
+import hashlib
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.execution.engines.spark.distribution import SparkDistribution
+from assay.execution.hosts.transport import Transport
+from assay.foundation.errors import EngineError
+from assay.foundation.installation import cache_directory, installation
+from assay.model import GENERATOR, OWN_SPARK
+from assay.store.formats.spark.parameters import spark_parameters
+
+_JAR = "assay-spark-jobs.jar"
+_DEFAULTS, _DEFAULTS_PROGRAM = "defaults.txt", f"{OWN_SPARK}Defaults"
+_NAME_CHARS = 12
+_COMPILE_TIMEOUT_S = 300
+_ERROR_LINES_MAX = 5
+
+
+def tool(name: str) -> bytes:
+    """Return a program that assay's own Spark programs call. Raises EngineError where it is not there."""
+    path = installation().table_generator if name == GENERATOR else None
+    if path is None:
+        hint = f"install assay with what it requires, or the package {name} beside it"
+        raise EngineError(f"the program {name} is not there", hint=hint)
+    return path.read_bytes()
+
+
+def _sources() -> list[Path]:
+    folder = installation().spark_sources
+    if folder is None:
+        raise EngineError("assay's own Spark programs did not come with it", hint="install assay anew")
+    return sorted(folder.rglob("*.java"))
+
+
+def _cache_folder(spark: SparkDistribution) -> Path:
+    digest = hashlib.sha256(f"{spark.home} {spark.version}\n".encode())
+    for path in _sources():
+        digest.update(path.name.encode() + path.read_bytes())
+    return cache_directory() / f"spark-jobs-{digest.hexdigest()[:_NAME_CHARS]}" / _JAR
+
+
+@dataclass(frozen=True, slots=True)
+class SparkPrograms:
+    """The programs for one Spark, and what that Spark takes where nothing is said, of what matters for its speed."""
+
+    jar: Path
+    defaults: Mapping[str, str]
+
+
+def require(spark: SparkDistribution, jobs: Path, progress: Callable[[str], None]) -> SparkPrograms:
+    """Return the programs, compiled first when there are none. ``jobs``: the jar of assay's Hadoop jobs, next to them.
+
+    Raises EngineError without a Java compiler, or when it fails.
+    """
+    target = _cache_folder(spark)
+    if not target.is_file():
+        _compile(spark, jobs, target, progress)
+    lines = (target.parent / _DEFAULTS).read_text().splitlines()
+    return SparkPrograms(target, spark_parameters(dict(line.split("=", 1) for line in lines if "=" in line)))
+
+
+def _compile(spark: SparkDistribution, jobs: Path, target: Path, progress: Callable[[str], None]) -> None:
+    if shutil.which("javac") is None:
+        raise EngineError(
+            "there is no Java compiler (javac), and assay's Spark programs are compiled by it",
+            hint=f"install a JDK of Java {_release(spark)} or newer on this machine",
+        )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    progress(f"compiling assay's programs for Spark {spark.version} (once)")
+    with tempfile.TemporaryDirectory(prefix="making-", dir=target.parent) as scratch:
+        classes = Path(scratch) / "classes"
+        command = ["javac", "-nowarn", "--release", str(_release(spark)), "-d", str(classes)]
+        command += ["-cp", f"{spark.home}/jars/*:{jobs}", *map(str, _sources())]
+        _output_of(command, f"assay's programs could not be compiled for Spark {spark.version}", spark)
+        aside = Path(scratch) / _JAR
+        with zipfile.ZipFile(aside, "w") as jar:
+            for path in sorted(classes.rglob("*.class")):
+                jar.write(path, path.relative_to(classes))
+        asked = ["java", "-Xmx256m", "-cp", f"{classes}:{spark.home}/jars/*", _DEFAULTS_PROGRAM]
+        defaults = _output_of(asked, f"Spark {spark.version} does not tell its defaults", spark)
+        (target.parent / _DEFAULTS).write_text(defaults)
+        aside.replace(target)
+
+
+def _output_of(command: list[str], otherwise: str, spark: SparkDistribution) -> str:
+    """Return what a command printed; EngineError with its first lines where it failed."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILE_TIMEOUT_S, check=False)
+    if done.returncode != 0:
+        lines = (done.stderr + done.stdout).strip().splitlines()[:_ERROR_LINES_MAX]
+        hint = f"use a JDK of Java {_release(spark)} or newer"
+        raise EngineError(f"{otherwise}:\n{chr(10).join(lines)}", where=command[0], hint=hint)
+    return done.stdout
+
+
+def _release(spark: SparkDistribution) -> int:
+    return 17 if spark.major >= 4 else 11
+
+
+async def ship(transports: Mapping[str, Transport], jar: Path, home: str) -> str:
+    """Put the jar below ``home`` on every host, and return its path there."""
+    content = await asyncio.to_thread(jar.read_bytes)
+    path = f"{home}/spark-jobs-{hashlib.sha256(content).hexdigest()[:_NAME_CHARS]}.jar"
+    await asyncio.gather(*(transport.write_file(path, content) for transport in transports.values()))
+    return path

@@ -1,0 +1,234 @@
+"""Spark at plan time: it runs on Hadoop's daemons, so Hadoop's rules hold too, and Hadoop's programs run next to it.
+
+Pure. Memory is in MiB. What an executor asks for is compared with what a node gives to containers, as YARN does it.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from assay.execution.engines.hadoop.rules import CODECS, HadoopRules
+from assay.execution.engines.hadoop.settings import containers
+from assay.execution.engines.spark import settings
+from assay.foundation.errors import SpecificationError
+from assay.model import (
+    COMPRESSION,
+    CONTAINERS,
+    SHUFFLE_COMPRESS,
+    TARGETS,
+    Cluster,
+    Configuration,
+    Default,
+    Layout,
+    Mistake,
+    NodeType,
+    Spread,
+)
+from assay.specs.fields import unknown
+
+_CODECS: Final = {"none": None, "snappy": "snappy", "lz4": "lz4", "lzf": "lzf", "zstd": "zstd"}
+OURS: Final = (settings.QUEUE, settings.TAGS, settings.STAGING, settings.DEPLOY_MODE, settings.EVENTS)
+"""What the cluster file states of an externally managed Spark, and assay of each run on it."""
+_SWITCHES: Final = ("true", "false")
+_COUNTED: Final = (
+    settings.EXECUTORS,
+    settings.MOST_EXECUTORS,
+    settings.CORES,
+    "spark.sql.shuffle.partitions",
+    "spark.default.parallelism",
+)
+_COUNTED_FROM_0: Final = (settings.LEAST_EXECUTORS, settings.FIRST_EXECUTORS)
+_SIZED: Final = (
+    settings.MEMORY,
+    settings.OVERHEAD,
+    settings.MASTER_MEMORY,
+    settings.MASTER_OVERHEAD,
+    settings.DRIVER_MEMORY,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SparkRules:
+    """The rules of Spark on YARN, or on its own master, over HDFS."""
+
+    hadoop: HadoopRules
+    name: str = "spark"
+    includes: tuple[str, ...] = ("hadoop",)
+
+    @property
+    def defaults(self) -> tuple[Default, ...]:
+        """What assay sets by itself, of Hadoop's and of Spark's."""
+        return (*self.hadoop.defaults, *settings.DEFAULTS)
+
+    @property
+    def words(self) -> Mapping[str, tuple[str, ...]]:
+        """Hadoop's; ``compression`` sets Spark's codec too."""
+        return TARGETS
+
+    @property
+    def parallelism(self) -> tuple[str, ...]:
+        """``containers`` and the number of executors."""
+        return CONTAINERS, settings.EXECUTORS
+
+    def parameters(self, settings_given: Mapping[str, str]) -> dict[str, str]:
+        """Resolve ``compression`` into Spark's switches and codec, next to what Hadoop makes of its words."""
+        given = dict(settings_given)
+        word = given.get(COMPRESSION)
+        if word is None:
+            return self.hadoop.parameters(given)
+        if word not in CODECS:
+            del given[COMPRESSION]
+        codec = _CODECS.get(word)
+        switches = dict.fromkeys((SHUFFLE_COMPRESS, settings.SPILL_COMPRESS), "true" if codec else "false")
+        return self.hadoop.parameters(given) | switches | ({settings.CODEC: codec} if codec else {})
+
+    def completed(self, settings_given: Mapping[str, str], workers: int) -> dict[str, str]:
+        """Add the number of copies that HDFS keeps."""
+        return self.hadoop.completed(settings_given, workers)
+
+    def setting_mistake(self, name: str, value: str, cluster: Cluster) -> str | None:
+        """Look at counts, sizes, switches, the codec and the master; all others pass through as they are."""
+        if name == COMPRESSION:
+            return None if value in _CODECS else unknown("compression", value, _CODECS)
+        if name == settings.MASTER and value not in (settings.YARN, settings.STANDALONE):
+            return unknown("master", value, (settings.YARN, settings.STANDALONE))
+        if name == settings.CODEC and value not in _CODECS:
+            return unknown("codec", value, [codec for codec in _CODECS if codec != "none"])
+        if name in _COUNTED and not (value.isdecimal() and 0 < int(value) < 10**6):
+            return f"{value[:20]!r} is not a whole number above 0"
+        if name in _COUNTED_FROM_0 and not (value.isdecimal() and int(value) < 10**6):
+            return f"{value[:20]!r} is not a whole number"
+        if name in _SIZED and settings.memory_mb(value) is None:
+            return f"{value[:20]!r} is no size: write it as Spark does, such as 640m or 2g"
+        if name == settings.LOCALITY_WAIT:
+            return _duration_mistake(value)
+        if name == settings.DYNAMIC and value not in _SWITCHES:
+            return f"{value[:20]!r} is not true or false"
+        return self.hadoop.setting_mistake(name, value, cluster)
+
+    def mistakes(
+        self, parameters: Mapping[str, str], cluster: Cluster, workers: int, written: Collection[str] = ()
+    ) -> Iterator[Mistake]:
+        """Yield what Hadoop can't, executors that never fit a node, and heaps that Spark refuses."""
+        others = [name for name in written if not name.startswith(settings.PREFIX)]
+        yield from self.hadoop.mistakes(settings.of_hadoop(parameters), cluster, workers, others)
+        if cluster.attached:
+            yield from _of_theirs(parameters, written)
+            return  # what an executor gets where the plan is silent, somebody else has set
+        heap = settings.memory_mb(settings.stated(parameters, settings.MEMORY)) or 0
+        if heap < settings.HEAP_MIN_MB:
+            yield Mistake((settings.MEMORY,), _too_small(heap))
+        asked = settings.container_mb(parameters, settings.MEMORY, settings.OVERHEAD)
+        gives = containers.node_memory_mb(parameters)
+        if asked > gives:
+            names = (settings.MEMORY, settings.OVERHEAD, containers.NODE_MEMORY)
+            words = f"an executor of {asked} MiB never fits on a node that gives {gives} MiB to containers"
+            yield Mistake(names, words)
+            return
+        yield from _crowded(parameters, workers, asked)
+        yield from _more_than_most(parameters, workers)
+
+    def warnings(self, parameters: Mapping[str, str], cluster: Cluster) -> tuple[str, ...]:
+        """Tell what Hadoop's rules tell, and that dynamic allocation goes without a shuffle service."""
+        texts = self.hadoop.warnings(parameters, cluster)
+        if not settings.dynamic(parameters) or cluster.attached:
+            return texts
+        words = "spark.dynamicAllocation.enabled: executors that hold shuffle files stay, as no shuffle service runs"
+        return (*texts, words)
+
+    def carried_by_job(self, name: str) -> bool:
+        """Say so of all that is Spark's but its master, and of what a Hadoop job carries."""
+        return name != settings.MASTER if name.startswith(settings.PREFIX) else self.hadoop.carried_by_job(name)
+
+    def deployment_key(self, configuration: Configuration, cluster: Cluster) -> str:
+        """Return Hadoop's, and whether Spark's own daemons run next to it."""
+        key = self.hadoop.deployment_key(without_spark(configuration), cluster)
+        return key if settings.on_yarn(configuration.parameters) else f"{key} {settings.STANDALONE}"
+
+    def file_system(self, configuration: Configuration, cluster: Cluster) -> str:
+        """Name the HDFS: Hadoop's and Spark's runs share it."""
+        return self.hadoop.file_system(configuration, cluster)
+
+    def layout_mistake(self, layout: Layout, node_type: NodeType) -> str | None:
+        """Say what Hadoop says: storage is HDFS."""
+        return self.hadoop.layout_mistake(layout, node_type)
+
+    def spread(self, layout: Layout, node_type: NodeType, copies: int) -> Spread:
+        """Spread copies as HDFS does."""
+        return self.hadoop.spread(layout, node_type, copies)
+
+    def tasks_of_a_wave(self, parameters: Mapping[str, str], kind: str, workers: int) -> int:  # noqa: ARG002
+        """Count the cores of all executors, whatever their tasks are."""
+        return settings.executors(parameters, workers) * max(1, settings.whole(parameters, settings.CORES))
+
+    def intermediate_bytes(self, one_pass_bytes: float, whole_bytes: float) -> float:
+        """Count every shuffle's files, which are there until the application ends, and one pass that was fetched and
+        spilled, or kept on disks.
+        """
+        return whole_bytes + min(one_pass_bytes, whole_bytes)
+
+    def copies(self, parameters: Mapping[str, str]) -> int:
+        """Return HDFS's replication."""
+        return self.hadoop.copies(parameters)
+
+
+def without_spark(configuration: Configuration) -> Configuration:
+    """Return the configuration as Hadoop's daemons have it."""
+    return replace(configuration, parameters=settings.of_hadoop(configuration.parameters))
+
+
+def _of_theirs(parameters: Mapping[str, str], written: Collection[str]) -> Iterator[Mistake]:
+    """Yield what no job can carry where Spark is externally managed."""
+    if settings.MASTER in written:
+        words = f"{settings.MASTER} is said by the cluster file here (attached: spark), as it is somebody else's"
+        yield Mistake((settings.MASTER,), words)
+    for name in OURS:
+        if name in written:
+            yield Mistake((name,), f"{name} is what the cluster file says here: queue and folder that are yours")
+    heap = settings.memory_mb(parameters.get(settings.MEMORY, "")) if settings.MEMORY in parameters else None
+    if heap is not None and heap < settings.HEAP_MIN_MB:
+        yield Mistake((settings.MEMORY,), _too_small(heap))
+
+
+def _too_small(heap_mb: float) -> str:
+    return f"an executor's heap of {heap_mb:g} MiB is less than the {settings.HEAP_MIN_MB:g} MiB that Spark needs"
+
+
+def _crowded(parameters: Mapping[str, str], workers: int, asked_mb: int) -> Iterator[Mistake]:
+    """Yield that not all executors fit next to the ApplicationMaster: it would wait for the others in vain."""
+    if not settings.on_yarn(parameters):
+        return
+    smallest = settings.whole({**containers.DEFAULTS, **parameters}, containers.SMALLEST)
+    gives = containers.node_memory_mb(parameters)
+
+    def rounded(wanted_mb: int) -> int:
+        return -(-wanted_mb // max(1, smallest)) * max(1, smallest)
+
+    master = rounded(settings.container_mb(parameters, settings.MASTER_MEMORY, settings.MASTER_OVERHEAD))
+    executor_mb = rounded(asked_mb)
+    fit = gives // executor_mb * (workers - 1) + max(0, gives - master) // executor_mb
+    wanted = settings.executors(parameters, workers)
+    if wanted > fit:
+        counted = settings.MOST_EXECUTORS if settings.dynamic(parameters) else settings.EXECUTORS
+        names = (counted, settings.MEMORY, settings.OVERHEAD, containers.NODE_MEMORY)
+        remainder = f"beside the ApplicationMaster's {master} MiB on {workers} workers that give {gives} MiB each"
+        yield Mistake(names, f"{wanted} executors of {executor_mb} MiB are wanted, and {fit} fit {remainder}")
+
+
+def _more_than_most(parameters: Mapping[str, str], workers: int) -> Iterator[Mistake]:
+    """Yield that executors that come and go are to be more at least, or at first, than there may be."""
+    if not settings.dynamic(parameters):
+        return
+    most = settings.executors(parameters, workers)
+    for name in (settings.LEAST_EXECUTORS, settings.FIRST_EXECUTORS, settings.EXECUTORS):
+        if (wanted := settings.whole(parameters, name)) > most:
+            words = f"{wanted} executors are wanted, and there may be {most}"
+            yield Mistake((name, settings.MOST_EXECUTORS), words)
+
+
+def _duration_mistake(text: str) -> str | None:
+    try:
+        settings.locality_wait_s({settings.LOCALITY_WAIT: text})
+    except SpecificationError as error:
+        return error.message
+    return None

@@ -1,0 +1,223 @@
+"""What a Spark program is started with: its settings, by the plan, by assay, and by the cluster. Pure.
+
+In: the deployment of Hadoop, the plan's parameters. Out: settings (``spark.…``) and Java options as text. Memory is in
+MiB, as YARN has it: an executor's container is its heap and the overhead next to it.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+
+from assay.execution.engines.hadoop.settings.configuration import Deployment, normalised
+from assay.foundation.errors import SpecificationError
+from assay.model import SHUFFLE_CODEC, Default
+from assay.model.plans.engine_values import SPARK_DURATION, SPARK_SIZE, engine_amount
+
+PREFIX = "spark."
+CODEC = SHUFFLE_CODEC
+MASTER = "spark.master"
+YARN, STANDALONE = "yarn", "standalone"
+EXECUTORS = "spark.executor.instances"
+CORES = "spark.executor.cores"
+MEMORY = "spark.executor.memory"
+OVERHEAD = "spark.executor.memoryOverhead"
+MASTER_MEMORY = "spark.yarn.am.memory"
+MASTER_OVERHEAD = "spark.yarn.am.memoryOverhead"
+DRIVER_MEMORY = "spark.driver.memory"
+QUEUE, TAGS, STAGING = "spark.yarn.queue", "spark.yarn.tags", "spark.yarn.stagingDir"
+DEPLOY_MODE = "spark.submit.deployMode"
+EVENTS = "spark.eventLog.dir"
+DYNAMIC = "spark.dynamicAllocation.enabled"
+REGISTERED = "spark.scheduler.minRegisteredResourcesRatio"
+LEAST_EXECUTORS, FIRST_EXECUTORS, MOST_EXECUTORS = (
+    f"spark.dynamicAllocation.{name}Executors" for name in ("min", "initial", "max")
+)
+SPILL_COMPRESS = "spark.shuffle.spill.compress"
+HEAP_MIN_MB = 471_859_200 / 2**20
+"""Spark refuses a smaller heap: one and a half times the 300 MiB that it keeps for itself (UnifiedMemoryManager)."""
+LOCALITY_WAIT = "spark.locality.wait"
+_MIB = 2**20
+# What Spark's own start scripts give every JVM on Java 17 and newer (its JavaModuleOptions); executors get it by Spark.
+_OPENED = ("lang", "lang.invoke", "lang.reflect", "io", "net", "nio", "util", "util.concurrent")
+_OPENED_TOO = (
+    "java.util.concurrent.atomic",
+    "jdk.internal.ref",
+    "sun.nio.ch",
+    "sun.nio.cs",
+    "sun.security.action",
+    "sun.util.calendar",
+)
+MODULE_OPTIONS = (
+    "-XX:+IgnoreUnrecognizedVMOptions",
+    "--add-modules=jdk.incubator.vector",
+    *(f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in _OPENED),
+    *(f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENED_TOO),
+    "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
+    "-Djdk.reflect.useDirectMethodHandle=false",
+    "-Dio.netty.tryReflectionSetAccessible=true",
+)
+
+_REASONS: tuple[tuple[str, dict[str, str]], ...] = (
+    ("executors are YARN's containers, as Hadoop's tasks are", {MASTER: YARN}),
+    (
+        "sizes that fit a lab's nodes; a plan for other hosts states its own",
+        {
+            CORES: "2",
+            MEMORY: "640m",
+            OVERHEAD: "128m",
+            MASTER_MEMORY: "192m",
+            MASTER_OVERHEAD: "128m",
+            DRIVER_MEMORY: "512m",
+        },
+    ),
+    ("the same executors from a run's start to its end, so that runs can be compared", {DYNAMIC: "false"}),
+    (
+        "a program begins when all its executors are there, and waits no longer than this for them",
+        {REGISTERED: "1.0", "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s"},
+    ),
+    ("a program's log is where jobs, stages and tasks are read from", {"spark.eventLog.enabled": "true"}),
+    ("nobody looks at a driver's pages while it is measured", {"spark.ui.enabled": "false"}),
+    ("what a program prints is its log", {"spark.ui.showConsoleProgress": "false"}),
+    (
+        "the ApplicationMaster asks for executors as often as Hadoop's does",
+        {
+            "spark.yarn.scheduler.heartbeat.interval-ms": "200",
+            "spark.yarn.scheduler.initial-allocation.interval": "50ms",
+        },
+    ),
+    ("everything that assay keeps in HDFS is below /assay", {STAGING: "/assay/staging"}),
+    ("Spark's own files wait for no more copies than they need", {"spark.yarn.submit.file.replication": "1"}),
+    ("a client asks YARN often, as Hadoop's clients do here", {"spark.yarn.report.interval": "200ms"}),
+)
+DEFAULTS = tuple(Default(name, value, why) for why, values in _REASONS for name, value in values.items())
+"""What assay sets for Spark where a plan is silent, each with its reason."""
+BY_DEFAULT = {default.name: default.value for default in DEFAULTS}
+
+
+LOG_FILE = "spark-log4j2.properties"
+LOG_SETTINGS = """rootLogger.level = warn
+rootLogger.appenderRef.console.ref = console
+logger.native.name = org.apache.hadoop.util.NativeCodeLoader
+logger.native.level = error
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{ISO8601} %p %c{1}: %m%n%ex
+"""
+"""What drivers and Spark's own daemons log: warnings and errors, with their stack traces."""
+
+
+def of_spark(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return those of ``parameters`` that are Spark's."""
+    return {name: value for name, value in parameters.items() if name.startswith(PREFIX)}
+
+
+def of_hadoop(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return those of ``parameters`` that are not Spark's."""
+    return {name: value for name, value in parameters.items() if not name.startswith(PREFIX)}
+
+
+def on_yarn(parameters: Mapping[str, str]) -> bool:
+    """Say whether YARN runs the executors; if not, Spark's own master does."""
+    return parameters.get(MASTER, YARN) != STANDALONE
+
+
+def memory_mb(text: str) -> float | None:
+    """Return the whole MiB of a memory setting as Spark reads it (``640m``, ``2g``; a bare number is MiB, and a part
+    of a MiB is dropped); None for no size.
+    """
+    try:
+        return float(engine_amount(text, SPARK_SIZE, _MIB) // _MIB)
+    except ValueError:
+        return None
+
+
+def locality_wait_s(parameters: Mapping[str, str]) -> float:
+    """Return how long a task waits for a slot near its data. Raises SpecificationError for no duration of Spark."""
+    try:
+        return engine_amount(parameters.get(LOCALITY_WAIT, "3s"), SPARK_DURATION, Fraction(1, 1000))
+    except ValueError as error:
+        raise SpecificationError(f"{LOCALITY_WAIT}: {error}") from error
+
+
+def stated(parameters: Mapping[str, str], name: str) -> str:
+    """Return what holds for setting ``name``: the plan's, or assay's own."""
+    return parameters.get(name, BY_DEFAULT.get(name, ""))
+
+
+def whole(parameters: Mapping[str, str], name: str) -> int:
+    """Return what holds for a count; 0 for a text that is none."""
+    text = stated(parameters, name)
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text.strip()) else 0
+
+
+def container_mb(parameters: Mapping[str, str], memory: str, overhead: str) -> int:
+    """Return what a container of this heap and overhead asks of YARN; 0 where one of them is no size."""
+    parts = [memory_mb(stated(parameters, name)) for name in (memory, overhead)]
+    return 0 if None in parts else math.ceil(sum(part or 0 for part in parts))
+
+
+def dynamic(parameters: Mapping[str, str]) -> bool:
+    """Say whether executors come and go with the work that there is."""
+    return stated(parameters, DYNAMIC) == "true"
+
+
+def executors(parameters: Mapping[str, str], workers: int) -> int:
+    """Return how many executors a program has, or has at most where they come and go: one on each worker where the plan
+    does not say.
+    """
+    stated_by = MOST_EXECUTORS if dynamic(parameters) else EXECUTORS
+    return whole(parameters, stated_by) if stated_by in parameters else workers
+
+
+def program_settings(deployment: Deployment, parameters: Mapping[str, str], spark: Mapping[str, str]) -> dict[str, str]:
+    """Return every setting of a program on ``deployment``: assay's, the plan's, and what the cluster fixes.
+
+    ``spark``: what follows from where Spark lies (class path, master). Hadoop's own parameters that a job carries go
+    along as ``spark.hadoop.…``.
+    """
+    cluster, spark_settings = deployment.cluster, of_spark(parameters)
+    master = deployment.host(cluster.master)
+    marker = f"-Dassay.deployment={deployment.marker}"
+    executor_options = " ".join(
+        part
+        for part in (spark_settings.get("spark.executor.extraJavaOptions", deployment.task_java_options), marker)
+        if part
+    )
+    fixed = {
+        MOST_EXECUTORS if dynamic(spark_settings) else EXECUTORS: str(executors(spark_settings, len(cluster.workers))),
+        "spark.driver.host": master,
+        "spark.driver.bindAddress": master,
+        "spark.local.dir": f"{deployment.scratch}/spark",
+        EVENTS: f"file://{event_directory(deployment)}",
+        "spark.executor.extraJavaOptions": executor_options,
+        "spark.yarn.am.extraJavaOptions": f"{deployment.task_java_options} {marker}".strip(),
+        **spark,
+    }
+    if not on_yarn(spark_settings):  # which knows of no number of executors, only of all their cores
+        fixed["spark.cores.max"] = str(
+            executors(spark_settings, len(cluster.workers)) * max(1, whole(spark_settings, CORES))
+        )
+    if cluster.java_home:
+        home = cluster.java_home
+        fixed |= {"spark.executorEnv.JAVA_HOME": home, "spark.yarn.appMasterEnv.JAVA_HOME": home}
+    carried = {name: value for name, value in of_hadoop(parameters).items() if name.startswith("dfs.")}
+    hadoop = {f"spark.hadoop.{name}": value for name, value in normalised(carried).items()}
+    # Spark's own master asks for none before a program begins, and the program would wait for all of them in vain.
+    coming = {REGISTERED: "0.0"} if dynamic(spark_settings) else {}
+    return {**BY_DEFAULT, **coming, **hadoop, **spark_settings, **fixed}
+
+
+def event_directory(deployment: Deployment) -> str:
+    """Return the folder on the master in which a program writes its event log: no disk that is measured holds it."""
+    return f"{deployment.directory}/spark-events"
+
+
+def driver_java_options(deployment: Deployment, parameters: Mapping[str, str]) -> list[str]:
+    """Return the options of the driver's JVM, next to those that Java's modules need."""
+    heap = memory_mb(stated(parameters, DRIVER_MEMORY)) or 0
+    options = [f"-Xmx{max(1, math.ceil(heap))}m", *deployment.task_java_options.split()]
+    options += [f"-Dassay.deployment={deployment.marker}", f"-Djava.io.tmpdir={deployment.java_scratch}"]
+    return [*options, "-XX:-UsePerfData"]

@@ -1,0 +1,147 @@
+"""Spark's own master and workers next to HDFS: started, asked whether they live, and ended with Hadoop's daemons.
+
+Each worker gives executors what YARN's NodeManager would give containers, and its local directories are those of the
+layout, so that only who schedules differs. Every JVM carries the deployment's marker, by which it is found and ended.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay.execution.engines.contract import Show
+from assay.execution.engines.hadoop.deployment.daemons import Daemons
+from assay.execution.engines.hadoop.jobs.rest import Endpoint
+from assay.execution.engines.hadoop.settings import containers
+from assay.execution.engines.hadoop.settings.configuration import Deployment
+from assay.execution.engines.spark import settings
+from assay.foundation.errors import EngineError, HostError
+from assay.model import Node
+
+_PACKAGE = "org.apache.spark.deploy"
+MASTER, WORKER = "sparkmaster", "sparkworker"
+START_TIMEOUT_S = 60.0
+_CORES = 1024
+"""That a worker offers: memory limits how many executors it has, and programs how many tasks, as with YARN here."""
+_POLL_S = 0.25
+_COMMAND_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class MasterPorts:
+    """Those of Spark's master; its workers take free ones."""
+
+    rpc: int = 7077
+    http: int = 8081
+
+
+@dataclass(frozen=True, slots=True)
+class Standalone:
+    """Spark's daemons next to one Hadoop's."""
+
+    daemons: Daemons
+    jars: str
+    ports: MasterPorts
+    parameters: Mapping[str, str]
+
+    @property
+    def _deployment(self) -> Deployment:
+        return self.daemons.deployment
+
+    @property
+    def _host(self) -> str:
+        return self._deployment.host(self._deployment.cluster.master)
+
+    @property
+    def url(self) -> str:
+        """What programs name as their master."""
+        return f"spark://{self._host}:{self.ports.rpc}"
+
+    async def start(self, show: Show) -> None:
+        """Start the daemons and wait until every worker is registered. Raises EngineError with last words otherwise."""
+        show("starting Spark's master and workers")
+        cluster = self._deployment.cluster
+        master = ["--host", self._host, "--port", str(self.ports.rpc), "--webui-port", str(self.ports.http)]
+        await self._spawn(cluster.master, MASTER, f"{_PACKAGE}.master.Master", master, {})
+        await asyncio.gather(*(self._worker(node) for node in cluster.workers))
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while await self.live_workers() < len(cluster.workers):
+            if time.monotonic() > deadline:
+                dead = await self._dead()
+                words = f"{', '.join(dead)} did not stay up" if dead else "not every worker was registered in time"
+                raise EngineError(
+                    f"Spark's daemons: {words} ({await self.live_workers()} of {len(cluster.workers)} workers)",
+                    where=cluster.name,
+                    hint=f"read {self.daemons.home}/logs on the nodes",
+                )
+            await asyncio.sleep(_POLL_S)
+
+    async def _worker(self, node: Node) -> None:
+        memory = containers.node_memory_mb(self.parameters)
+        host = self._deployment.host(node)
+        arguments = ["--host", host, "--webui-port", "0", "--cores", str(_CORES), "--memory", f"{memory}m"]
+        arguments += ["--work-dir", f"{self.daemons.home}/spark-work", self.url]
+        local = ",".join(self._deployment.intermediate_directories(node))
+        await self._spawn(node, WORKER, f"{_PACKAGE}.worker.Worker", arguments, {"SPARK_LOCAL_DIRS": local})
+
+    async def _spawn(self, node: Node, name: str, main: str, arguments: list[str], env: Mapping[str, str]) -> None:
+        deployment = self._deployment
+        options = [*settings.MODULE_OPTIONS, *(deployment.daemon_java_options or "-Xmx1g").split()]
+        options += [f"-Dassay.deployment={deployment.marker}", f"-Djava.io.tmpdir={deployment.java_scratch}"]
+        path = f"{self.daemons.configuration_directory()}:{self.jars}/*"
+        log = f"-Dlog4j2.configurationFile={self.daemons.configuration_directory()}/{settings.LOG_FILE}"
+        await self.daemons.transports[node.name].spawn(
+            [deployment.java, *options, "-XX:-UsePerfData", log, "-cp", path, main, *arguments],
+            log=f"{self.daemons.home}/logs/{name}.log",
+            pid_file=self.daemons.pid_file(name),
+            cwd=self.daemons.home,
+            # The Scala version says where a source tree of Spark has its classes; a worker asks for it in any case.
+            env={
+                "SPARK_HOME": self.jars.rsplit("/", 1)[0],
+                "SPARK_SCALA_VERSION": "2.13",
+                "SPARK_LOCAL_IP": deployment.host(node),
+                **env,
+            },
+        )
+
+    async def live_workers(self) -> int:
+        """Return how many workers the master knows to be alive; 0 while it does not answer."""
+        transport = self.daemons.transports[self._deployment.cluster.master.name]
+        try:
+            answer = await Endpoint(transport, self._host, self.ports.http).get("/json/")
+        except (EngineError, HostError):
+            return 0
+        return sum(worker.get("state") == "ALIVE" for worker in answer.get("workers") or [])
+
+    def _daemon_names(self) -> list[tuple[str, str]]:
+        """Return node and name of each daemon."""
+        cluster = self._deployment.cluster
+        return [(cluster.master.name, MASTER), *((node.name, WORKER) for node in cluster.workers)]
+
+    def pid_files(self) -> dict[str, dict[str, str]]:
+        """Return node name to the pid file of each daemon there, by its name."""
+        files: dict[str, dict[str, str]] = {}
+        for node, name in self._daemon_names():
+            files.setdefault(node, {})[name] = self.daemons.pid_file(name)
+        return files
+
+    async def _dead(self) -> list[str]:
+        return await self.daemons.dead_of([(node, [name]) for node, name in self._daemon_names()])
+
+    async def health_check(self) -> str | None:
+        """Return which daemon died, or that not every worker is live."""
+        if dead := await self._dead():
+            return f"{', '.join(dead)} died"
+        live, wanted = await self.live_workers(), len(self._deployment.cluster.workers)
+        return None if live == wanted else f"{live} of {wanted} Spark workers are live"
+
+    async def logs(self) -> dict[str, bytes]:
+        """Return ``node-daemon.log`` to its last 400 lines."""
+        return await self.daemons.last_lines(self._daemon_names())
+
+    async def stop(self) -> None:
+        """End them; they keep nothing that is read again."""
+        script = 'test -e "$1" && kill -9 $(cat "$1") && rm -f "$1"'
+        for node, name in self._daemon_names():
+            command = ["sh", "-c", script, "sh", self.daemons.pid_file(name)]
+            await self.daemons.transports[node].run(command, timeout_s=_COMMAND_TIMEOUT_S, check=False)

@@ -1,0 +1,282 @@
+"""The steps that bring a lab up, in order: keys, network, control groups, disks, nodes, limits.
+
+In: the described cluster and the lab's directory. Out: the cluster as it can be reached, and the facts of what was
+made. Each step is in the journal before it is taken; the code that calls undoes the journal when a step fails.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from assay.analysis.devices.numbers import dirty_seconds, model_numbers
+from assay.execution.lab.cgroups import NodeCgroup, throttle_directory
+from assay.execution.lab.commands import parallel
+from assay.execution.lab.disks import DiskEmulator, EmulatedDisk, ThrottledLoop, scaled_disk
+from assay.execution.lab.journal import UndoJournal, UndoStep
+from assay.execution.lab.modelled import ModelledLoop
+from assay.execution.lab.network import LabNetwork, make_network, plan_network
+from assay.execution.lab.nodes import SSH_PORT, SYSTEM_DIRECTORY, LabNode, boot_nodes, make_client_key, prepare_nodes
+from assay.execution.lab.probe import DEVICE_MODEL, DISK_RATES, Capabilities
+from assay.foundation.errors import LabError
+from assay.foundation.units import format_bytes
+from assay.model import Address, Cluster, Disks, LabSettings, Node, NodeType
+
+PLAIN_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+HOME = f"{SYSTEM_DIRECTORY}/assay"
+NEVER_EMULATED = ("network latency: links have a rate, and no more delay than this machine's",)
+
+
+@dataclass(frozen=True, slots=True)
+class BootedLab:
+    """A lab that is up. ``processes`` are the nodes' first processes, children of this one."""
+
+    cluster: Cluster
+    facts: dict[str, Any]
+    processes: tuple[subprocess.Popen[bytes], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabSite:
+    """Where and with what a lab is made."""
+
+    name: str
+    directory: Path
+    journal: UndoJournal
+    capabilities: Capabilities
+    progress: Callable[[str], None]
+    check: Callable[[], None]
+    """Raises KeyboardInterrupt when the user wants to end; called where nothing is half made."""
+
+    def begin(self, words: str) -> None:
+        """Say what comes next, unless the user wants to end."""
+        self.check()
+        self.progress(f"lab {self.name}: {words}")
+
+
+def build(cluster: Cluster, site: LabSite) -> BootedLab:
+    """Make everything; raise LabError at the first thing that can't be made."""
+    settings = cluster.lab
+    if settings is None:
+        raise LabError(f"the cluster {cluster.name} is not described as a lab")
+    _check_names(cluster)
+    _check_memory(cluster, settings)
+    groups = {node.name: NodeCgroup(site.capabilities.controllers, site.name, node.name) for node in cluster.nodes}
+    site.begin(f"{len(cluster.nodes)} nodes at scale 1/{1 / settings.scale:g}")
+    network = plan_network(site.name, {n.name: n.type.nic.rate_bits_per_s * settings.scale for n in cluster.nodes})
+    make_network(network, site.journal, shaped=site.capabilities.shaped)
+    refused = _make_groups(cluster, settings, groups, site.journal)
+    emulator = choose_emulator(settings, groups, site)
+    disks = _make_disks(cluster, settings, emulator, site)
+    nodes = [
+        LabNode(
+            node.name,
+            site.directory / "nodes" / node.name,
+            groups[node.name],
+            tuple(disk for disk in disks if disk.spec.node == node.name),
+        )
+        for node in cluster.nodes
+    ]
+    key = make_client_key(site.directory)
+    known_hosts = prepare_nodes(nodes, network, key)
+    site.begin("starting the nodes")
+    processes = boot_nodes(nodes, network, site.journal, site.check)
+    # Only now, or mounting would take as long as on the slow disks.
+    refused += [
+        words for problems in parallel(lambda disk: emulator.limit(disk, site.journal), disks) for words in problems
+    ]
+    refused += [words for disk in disks for words in disk.not_emulated]
+    facts = _facts(cluster, settings, network, nodes, emulator.kind)
+    facts["disks"] = _emulator_facts(emulator, settings, site)
+    never = (*emulator.not_emulated, *NEVER_EMULATED)
+    facts["not_emulated"] = list(dict.fromkeys([*never, *site.capabilities.not_emulated, *refused]))
+    facts["warnings"] = _overcommitment(cluster, settings, disks, site.directory)
+    reachable = _reachable(cluster, network, key, known_hosts)
+    # The code that measures the disks has to know how they are emulated.
+    reachable = replace(reachable, lab=replace(settings, disks=emulator.kind))
+    return BootedLab(reachable, facts, (*processes, *emulator.processes))
+
+
+def choose_emulator(settings: LabSettings, groups: dict[str, NodeCgroup], site: LabSite) -> DiskEmulator:
+    """Return the device model where the machine has it, unless the cluster file wants throttling.
+
+    Raises LabError when the file wants what the machine lacks.
+    """
+    capabilities = site.capabilities
+    if settings.disks is not Disks.THROTTLE and capabilities.diskd:
+        return ModelledLoop(capabilities.diskd, site.directory)
+    for wanted, name in ((Disks.MODEL, DEVICE_MODEL), (Disks.THROTTLE, DISK_RATES)):
+        if settings.disks is wanted and not capabilities.has(name):
+            raise LabError(
+                f"disks: {wanted.value} is not possible on this machine: {capabilities.detail(name)}",
+                hint="leave disks out of the cluster file's lab section, and the lab uses what there is",
+            )
+    return ThrottledLoop({name: throttle_directory(group) for name, group in groups.items()})
+
+
+def _emulator_facts(emulator: DiskEmulator, settings: LabSettings, site: LabSite) -> dict[str, str]:
+    """Return how disks are emulated and why so; it is kept with each run."""
+    if settings.disks is not None:
+        reason = "the cluster file says so"
+    elif emulator.kind is Disks.MODEL:
+        reason = "this machine can"
+    else:
+        reason = f"no device model here: {site.capabilities.detail(DEVICE_MODEL)}"
+    return {"emulator": emulator.kind.value, "reason": reason}
+
+
+def _check_names(cluster: Cluster) -> None:
+    for node in cluster.nodes:
+        for name in (node.name, *(device.name for device in node.type.devices)):
+            if not PLAIN_NAME.fullmatch(name) or name == Path(SYSTEM_DIRECTORY).name:
+                raise LabError(
+                    f"{name!r} can't name a lab's node or device",
+                    where=f"cluster {cluster.name}",
+                    hint="use small letters, digits and dashes; 'system' is taken",
+                )
+
+
+def memory_limit_bytes(node: Node, settings: LabSettings) -> int:
+    """Return what the node may use: its memory times the scale, and the floor at least."""
+    return max(settings.memory_floor_bytes, int(node.type.memory_bytes * settings.scale))
+
+
+def _machine_bytes() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _check_memory(cluster: Cluster, settings: LabSettings) -> None:
+    """Refuse a node that may use more than the machine has: its limit would be none. All together are warned of."""
+    machine_bytes = _machine_bytes()
+    node = max(cluster.nodes, key=lambda node: memory_limit_bytes(node, settings))
+    limit_bytes = memory_limit_bytes(node, settings)
+    if limit_bytes > machine_bytes:
+        floor = limit_bytes == settings.memory_floor_bytes
+        raise LabError(
+            f"node {node.name} may use {format_bytes(limit_bytes)} of memory, and this machine has "
+            f"{format_bytes(machine_bytes)}",
+            where=f"cluster {cluster.name}",
+            hint="lower memory_floor" if floor else "choose a smaller scale",
+        )
+
+
+def _make_groups(
+    cluster: Cluster, settings: LabSettings, groups: dict[str, NodeCgroup], journal: UndoJournal
+) -> list[str]:
+    """Make the nodes' control groups with memory limit and CPU share; return in words what the kernel refused."""
+    directories = [directory for group in groups.values() for directory in group.directories]
+    parents = dict.fromkeys(directory.parent for directory in directories)
+    existing = next((directory for directory in directories if directory.exists()), None)
+    if existing:
+        raise LabError(
+            f"control group {existing} exists already, and not by this state directory",
+            hint="choose another name with --name, or remove the group with rmdir",
+        )
+    journal.record(*(UndoStep("cgroup", {"path": str(path)}) for path in (*parents, *directories)))
+    cores_max = max(node.type.cores for node in cluster.nodes)
+    refused = []
+    for node in cluster.nodes:
+        group = groups[node.name]
+        group.make()
+        if not group.limit_memory(memory_limit_bytes(node, settings)) and "memory" in group.controllers:
+            refused.append("memory limits: the kernel refused one")
+        if not group.share_cpu(node.type.cores / cores_max, len(cluster.nodes)) and "cpu" in group.controllers:
+            refused.append("CPU shares: the kernel refused one")
+    return refused
+
+
+def _make_disks(cluster: Cluster, settings: LabSettings, emulator: DiskEmulator, site: LabSite) -> list[EmulatedDisk]:
+    images, scale = site.directory / "images", settings.scale
+    every = [(node.name, device) for node in cluster.nodes for device in node.type.devices]
+    seconds = dirty_seconds((device for _, device in every), scale)
+    specs = [
+        scaled_disk(node, device, scale, images / f"{node}.{device.name}.img", emulator.kind, seconds)
+        for node, device in every
+    ]
+    site.begin(f"making {len(specs)} disks")
+    return emulator.create(specs, site.journal)
+
+
+def _overcommitment(
+    cluster: Cluster, settings: LabSettings, disks: Sequence[EmulatedDisk], directory: Path
+) -> list[str]:
+    """Say in words where the lab promises more than the machine has: images are sparse, and memory is a limit."""
+    promised_bytes, free_bytes = sum(disk.spec.capacity_bytes for disk in disks), shutil.disk_usage(directory).free
+    memory_bytes = sum(memory_limit_bytes(node, settings) for node in cluster.nodes)
+    machine_bytes = _machine_bytes()
+    words = []
+    if promised_bytes > free_bytes:
+        words.append(
+            f"the disks hold {format_bytes(promised_bytes)} and the machine has {format_bytes(free_bytes)} free: "
+            "writing more than that fails on the nodes with I/O errors"
+        )
+    if memory_bytes > machine_bytes:
+        promised, present = format_bytes(memory_bytes), format_bytes(machine_bytes)
+        words.append(f"the nodes may use {promised} of memory and the machine has {present}")
+    return words
+
+
+def _reachable(cluster: Cluster, network: LabNetwork, key: Path, known_hosts: Path) -> Cluster:
+    def mounted(kind: NodeType) -> NodeType:
+        devices = tuple(replace(device, directory=f"/mnt/{device.name}") for device in kind.devices)
+        return replace(kind, devices=devices)
+
+    nodes = tuple(
+        replace(
+            node,
+            type=mounted(node.type),
+            address=Address(
+                host=network.addresses[node.name],
+                port=SSH_PORT,
+                user="root",
+                key=str(key),
+                known_hosts=str(known_hosts),
+            ),
+        )
+        for node in cluster.nodes
+    )
+    return replace(cluster, nodes=nodes, home=HOME)
+
+
+def _facts(
+    cluster: Cluster, settings: LabSettings, network: LabNetwork, nodes: Sequence[LabNode], kind: Disks
+) -> dict[str, Any]:
+    by_name = {node.name: node for node in cluster.nodes}
+    return {
+        "scale": settings.scale,
+        "subnet": str(network.subnet),
+        "cgroup_versions": {name: c.version for name, c in nodes[0].group.controllers.items()} if nodes else {},
+        "nodes": {
+            node.name: {
+                "address": network.addresses[node.name],
+                "namespace": network.namespace(node.name),
+                "link_bits_per_s": network.rates_bits_per_s[node.name],
+                "memory_bytes": memory_limit_bytes(by_name[node.name], settings),
+                "cores_described": by_name[node.name].type.cores,
+                "cgroup": {
+                    key: str(directory)
+                    for key, controller in (("cpu", "cpuacct"), ("memory", "memory"))
+                    if (directory := node.group.directory(controller))
+                },
+                "devices": {disk.spec.name: _disk_facts(disk, kind) for disk in node.disks},
+            }
+            for node in nodes
+        },
+    }
+
+
+def _disk_facts(disk: EmulatedDisk, kind: Disks) -> dict[str, Any]:
+    numbers = model_numbers(disk.spec.device, disk.spec.scale) if kind is Disks.MODEL else asdict(disk.spec.limits)
+    return {
+        "block": str(disk.block),
+        "major_minor": disk.major_minor,
+        "directory": f"/mnt/{disk.spec.name}",
+        "capacity_bytes": disk.spec.capacity_bytes,
+        "request_bytes": disk.spec.request_bytes,
+        "dirty_bytes": disk.spec.dirty_bytes,
+        **numbers,
+    }

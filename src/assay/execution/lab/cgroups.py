@@ -1,0 +1,156 @@
+"""A node's share of memory, CPU and disks: control groups of version 1 or 2, whichever this kernel has, per controller.
+
+In: the mounted hierarchies (``/proc/self/mountinfo``), bytes of memory, relative CPU shares, rates in bytes/s and IOPS.
+Out: files written. The files are those of the kernel's
+Documentation/admin-guide/cgroup-v1/{memory,blkio-controller}.rst and cgroup-v2.rst. Version 1 throttles a device for
+the whole machine in the root group; version 2 has no ``io.max`` there, so the node's own group carries it, and a node's
+disks are used by that node alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.execution.lab.commands import read_text, write_text
+
+CONTROLLERS = ("cpu", "cpuacct", "memory", "io")
+"""By their names of version 2; ``cpuacct`` (CPU time used) is part of every group there, and ``io`` was ``blkio``."""
+CPU_SHARES_FULL = 1024
+CPU_SHARES_MAX = 262144
+CPU_WEIGHT_FULL = 100
+CPU_WEIGHT_MAX = 10000
+
+
+@dataclass(frozen=True, slots=True)
+class DiskLimits:
+    """What a disk may do: bytes/s and requests/s; None is unlimited."""
+
+    read_bytes_per_s: float | None = None
+    write_bytes_per_s: float | None = None
+    read_iops: int | None = None
+    write_iops: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """Where one controller's hierarchy is mounted, and its version (1 or 2)."""
+
+    name: str
+    version: int
+    mount: Path
+
+
+def find_controllers(mountinfo: str) -> dict[str, Controller]:
+    """Return the controllers that the mounts of ``/proc/self/mountinfo``'s text offer; version 1 where both do."""
+    controllers: dict[str, Controller] = {}
+    for line in mountinfo.splitlines():
+        before, _, after = line.partition(" - ")
+        kind, _, options = after.split(" ", 2) if after.count(" ") >= 2 else ("", "", "")
+        mount = Path(before.split()[4].encode().decode("unicode_escape")) if kind.startswith("cgroup") else Path()
+        if kind == "cgroup":
+            names = {"io" if option == "blkio" else option for option in options.split(",")}
+            controllers |= {name: Controller(name, 1, mount) for name in CONTROLLERS if name in names}
+        elif kind == "cgroup2":
+            names = set((read_text(mount / "cgroup.controllers") or "").split())
+            if "cpu" in names:
+                names.add("cpuacct")
+            controllers |= {
+                name: Controller(name, 2, mount) for name in CONTROLLERS if name in names and name not in controllers
+            }
+    return controllers
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCgroup:
+    """The control groups of one node: one directory per controller (the same one several times under version 2)."""
+
+    controllers: dict[str, Controller]
+    lab: str
+    node: str
+
+    def directory(self, controller: str) -> Path | None:
+        """Return the node's directory under ``controller``; None when this machine lacks the controller."""
+        controller_mount = self.controllers.get(controller)
+        return controller_mount.mount / f"assay-{self.lab}" / self.node if controller_mount else None
+
+    @property
+    def directories(self) -> tuple[Path, ...]:
+        """Every directory that makes up the group, each once; the parents carry the lab's name."""
+        paths = (self.directory(name) for name in CONTROLLERS if self._has_separate_directory(name))
+        return tuple(dict.fromkeys(directory for directory in paths if directory))
+
+    def _has_separate_directory(self, controller: str) -> bool:
+        """Version 1 throttles in the root group, so the node needs none there."""
+        controller_mount = self.controllers.get(controller)
+        return controller_mount is not None and not (controller == "io" and controller_mount.version == 1)
+
+    def make(self) -> None:
+        """Make the directories, and under version 2 hand the controllers down to them."""
+        for directory in self.directories:
+            directory.parent.mkdir(exist_ok=True)
+            version2 = [
+                c.name for c in self.controllers.values() if c.version == 2 and directory.is_relative_to(c.mount)
+            ]
+            for above in (directory.parent.parent, directory.parent):
+                for name in version2:
+                    if name != "cpuacct":
+                        write_text(above / "cgroup.subtree_control", f"+{name}")
+            directory.mkdir(exist_ok=True)
+
+    def limit_memory(self, limit_bytes: int) -> bool:
+        """Let the node use at most ``limit_bytes``, page cache included and swap not; False when not possible."""
+        directory = self.directory("memory")
+        if directory is None:
+            return False
+        if self.controllers["memory"].version == 1:
+            limited = write_text(directory / "memory.limit_in_bytes", str(limit_bytes))
+            write_text(directory / "memory.memsw.limit_in_bytes", str(limit_bytes))  # absent without swap accounting
+            return limited
+        write_text(directory / "memory.swap.max", "0")
+        return write_text(directory / "memory.max", str(limit_bytes))
+
+    def share_cpu(self, share: float, lab_nodes: int) -> bool:
+        """Give the node ``share`` (1: as much as any) of the CPU when nodes compete; False when not possible.
+
+        The lab's parent group weighs as much as its ``lab_nodes`` nodes, or they would all together count as one
+        process.
+        """
+        directory = self.directory("cpu")
+        if directory is None:
+            return False
+        if self.controllers["cpu"].version == 1:
+            write_text(directory.parent / "cpu.shares", str(min(CPU_SHARES_FULL * lab_nodes, CPU_SHARES_MAX)))
+            return write_text(directory / "cpu.shares", str(max(2, round(CPU_SHARES_FULL * share))))
+        write_text(directory.parent / "cpu.weight", str(min(CPU_WEIGHT_FULL * lab_nodes, CPU_WEIGHT_MAX)))
+        return write_text(directory / "cpu.weight", str(max(1, round(CPU_WEIGHT_FULL * share))))
+
+
+def throttle_directory(group: NodeCgroup) -> Path | None:
+    """Return the directory whose files throttle the node's disks: the root group of version 1, or the node's of 2."""
+    io = group.controllers.get("io")
+    if io is None:
+        return None
+    return io.mount if io.version == 1 else group.directory("io")
+
+
+def throttle(directory: Path, major_minor: str, limits: DiskLimits) -> bool:
+    """Limit the device ``major_minor`` as ``limits`` say; return False when the kernel refuses any of them."""
+    rates = (limits.read_bytes_per_s, limits.write_bytes_per_s, limits.read_iops, limits.write_iops)
+    if read_text(directory / "blkio.throttle.read_bps_device") is not None:
+        files = ("read_bps", "write_bps", "read_iops", "write_iops")
+        written = [
+            write_text(directory / f"blkio.throttle.{file}_device", f"{major_minor} {round(rate) if rate else 0}")
+            for file, rate in zip(files, rates, strict=True)
+        ]
+        return all(written)
+    keys = ("rbps", "wbps", "riops", "wiops")
+    words = [f"{key}={round(rate) if rate else 'max'}" for key, rate in zip(keys, rates, strict=True)]
+    return write_text(directory / "io.max", f"{major_minor} {' '.join(words)}")
+
+
+def member_pids(directories: Sequence[Path]) -> set[int]:
+    """Return the ids of the processes in any of the groups ``directories``; groups that are gone have none."""
+    pids: set[int] = set()
+    for directory in directories:
+        pids |= {int(word) for word in (read_text(directory / "cgroup.procs") or "").split()}
+    return pids

@@ -1,0 +1,72 @@
+"""Run the system's own programs (``ip``, ``tc``, ``losetup``, ``mkfs.ext4``) with a bound on time and errors in words.
+
+In: an argument vector, never a shell string. Out: what the program printed. A program that is missing, fails or takes
+longer than ``timeout_s`` seconds raises :class:`~assay.foundation.errors.LabError` with the command and its last words.
+"""
+
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from assay.foundation.errors import LabError
+
+COMMAND_TIMEOUT_S = 30.0
+PARALLEL_COMMANDS = 8
+ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
+"""Programs are found in the system's own directories, sbin included, and speak English."""
+WITH_US = ("setpriv", "--pdeathsig", "KILL")
+"""A command ends when this process is killed, or it would continue making things after somebody has cleared up."""
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def run(argv: Sequence[str], *, stdin: str = "", timeout_s: float = COMMAND_TIMEOUT_S) -> str:
+    """Run ``argv`` with ``stdin`` as its input and return what it printed; raise LabError when it does not succeed."""
+    where = f"this machine: {shlex.join(argv)}"
+    if shutil.which(argv[0], path=ENVIRONMENT["PATH"]) is None:
+        raise LabError(f"{argv[0]} is not installed", where=where, hint="assay lab probe lists what a lab needs")
+    try:
+        done = subprocess.run(
+            [*WITH_US, *argv],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+            env=ENVIRONMENT,
+            start_new_session=True,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise LabError(f"no end after {timeout_s:g} s", where=where, hint="is this machine overloaded?") from error
+    if done.returncode:
+        words = (done.stderr or done.stdout).strip().splitlines()[-3:]
+        raise LabError(" / ".join(words) or f"exit status {done.returncode}", where=where)
+    return done.stdout
+
+
+def parallel(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
+    """Return ``function`` of each item, in order, a few at a time; the first error is raised when all have ended."""
+    with ThreadPoolExecutor(max_workers=PARALLEL_COMMANDS) as pool:
+        futures = [pool.submit(function, item) for item in items]
+    return [future.result() for future in futures]
+
+
+def read_text(path: Path) -> str | None:
+    """Return the stripped content of a small kernel file; None when it is not there or can't be read."""
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return None
+
+
+def write_text(path: Path, value: str) -> bool:
+    """Write ``value`` to a kernel file; return False when the kernel lacks the file or refuses the value."""
+    try:
+        path.write_text(value)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,160 @@
+"""The daemon behind modelled disks: which one there is, starting it, and ending it.
+
+``assay-diskd SPEC.json`` mounts a FUSE file system with one file for each device. Reads and writes of that file take as
+long as the described disk would need, and end up in the device's image. In: the specification (bytes, bytes/s,
+seconds, all after scaling). Out: a running process whose files can carry loop devices.
+
+The daemon outlives assay when the lab does. It is known by its command line, which ends with the path of a
+specification that no other process has; without that file it does not start, which is how removal keeps out one that is
+just about to.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.execution.lab.commands import ENVIRONMENT, run
+from assay.execution.lab.journal import UndoJournal, UndoStep
+from assay.foundation.errors import LabError
+from assay.foundation.installation import installation
+from assay.foundation.process import start_ticks
+
+PROGRAM = "assay-diskd"
+FUSE = Path("/dev/fuse")
+READY = "ready"
+READY_TIMEOUT_S = 10.0
+TERMINATE_WAIT_S = 3.0
+POLL_S = 0.01
+NICENESS = "-15"
+"""Disks have to be on time when every core is busy."""
+
+
+def find_daemon(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """Return the daemon's program: $ASSAY_DISKD, else the one that came with assay, else one on the PATH."""
+    if named := environment.get("ASSAY_DISKD"):
+        return Path(named).absolute() if os.access(named, os.X_OK) and Path(named).is_file() else None
+    if shipped := installation().disks_daemon:
+        return shipped
+    path = shutil.which(PROGRAM, path=environment.get("PATH") or ENVIRONMENT["PATH"])
+    return Path(path).absolute() if path else None
+
+
+@dataclass(frozen=True, slots=True)
+class DiskDaemon:
+    """A daemon's program and the files it works with. It need not run."""
+
+    program: Path
+    specification: Path
+    mount: Path
+
+    @property
+    def log(self) -> Path:
+        """What the daemon said."""
+        return self.specification.with_suffix(".log")
+
+    def start(self, devices: Sequence[Mapping[str, Any]], seed: int, journal: UndoJournal) -> subprocess.Popen[bytes]:
+        """Start the daemon and return it when its files are there; raise LabError in its own words when it fails."""
+        journal.record(
+            UndoStep(
+                "diskd",
+                {"program": str(self.program), "specification": str(self.specification), "mount": str(self.mount)},
+            )
+        )
+        self.mount.mkdir(parents=True)
+        content = {"mount": str(self.mount), "seed": seed, "devices": list(devices)}
+        self.specification.write_text(json.dumps(content, indent=1))
+        with self.log.open("wb") as log:
+            process = subprocess.Popen(
+                ["nice", "-n", NICENESS, str(self.program), str(self.specification)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd="/",
+                env=ENVIRONMENT,
+                start_new_session=True,  # a Ctrl-C at the terminal is assay's to handle
+            )
+        deadline = time.monotonic() + READY_TIMEOUT_S
+        while READY not in self._words():
+            if process.poll() is not None or time.monotonic() > deadline:
+                words = " / ".join(self._words()[-3:]) or f"it is not ready after {READY_TIMEOUT_S:g} s"
+                raise LabError(
+                    f"the disks' daemon failed: {words}",
+                    where=str(self.program),
+                    hint='without it: "disks: throttle" in the cluster file\'s lab section',
+                )
+            time.sleep(POLL_S)
+        return process
+
+    def _words(self) -> list[str]:
+        try:
+            return self.log.read_text(errors="replace").splitlines()
+        except OSError:
+            return []
+
+    def pids(self) -> dict[int, int]:
+        """Return the processes that are this daemon, each with its start in clock ticks since boot."""
+        pids_by_disk = {}
+        wanted = [os.fsencode(self.program), os.fsencode(self.specification)]
+        for entry in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if (entry / "cmdline").read_bytes().split(b"\0")[:-1][-2:] == wanted:
+                    ticks = start_ticks(int(entry.name))
+                    if ticks is not None:
+                        pids_by_disk[int(entry.name)] = ticks
+        return pids_by_disk
+
+    @property
+    def mounted(self) -> bool:
+        """Whether the daemon's file system, or what is left of it, is still mounted."""
+        lines = Path("/proc/self/mountinfo").read_text().splitlines()
+        return any(Path(line.split()[4].encode().decode("unicode_escape")) == self.mount for line in lines)
+
+    def wake(self) -> None:
+        """Resume a stopped daemon (SIGSTOP): every process that uses its disks waits for it and ignores signals."""
+        for pid in self.pids():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+    def end(self) -> str | None:
+        """Unmount the file system and end the process; return in words what is left."""
+        self.specification.unlink(missing_ok=True)
+        if self.mounted:
+            with suppress(LabError):
+                run(["umount", str(self.mount)])
+        running = self.pids()
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            for pid, ticks in running.items():
+                if start_ticks(pid) == ticks:
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, number)
+            if _wait_until_gone(running):
+                break
+        # A daemon that was killed leaves a mount without a server, which only a lazy unmount is sure to remove.
+        while self.mounted:
+            try:
+                run(["umount", "--lazy", str(self.mount)])
+            except LabError as error:
+                return f"the disks' files at {self.mount} can't be unmounted: {error.message}"
+        return f"the disks' daemon, process {min(running)}, does not end" if self.pids() else None
+
+
+def daemon_of(arguments: Mapping[str, Any]) -> DiskDaemon:
+    """Return the daemon of a step in the journal."""
+    return DiskDaemon(*(Path(arguments[name]) for name in ("program", "specification", "mount")))
+
+
+def _wait_until_gone(running: Mapping[int, int]) -> bool:
+    deadline = time.monotonic() + TERMINATE_WAIT_S
+    while any(start_ticks(pid) == ticks for pid, ticks in running.items()):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_S)
+    return True

@@ -1,0 +1,219 @@
+"""A node's disks, behind one seam: a :class:`DiskEmulator` turns :class:`DiskSpec` into block devices that behave so.
+
+There are two. Under :class:`~assay.execution.lab.modelled.ModelledLoop` a daemon takes the time that an arm or flash
+channels take; :class:`ThrottledLoop` is a loop device over a sparse file with the block-I/O controller's limits on
+bytes/s and requests/s, which emulates transfer rates and no seeks. Both are formatted with ext4. Two settings shrink
+with the scale, so that they stand for as much *time* as they do at full size:
+
+- the largest request and the readahead window: :mod:`assay.model.plans.requests`;
+- dirty pages: half a second of the write rate, or the page cache of the host would swallow a run's writes. The same
+  time for all disks of a lab, more where the slowest would have too few pages: else slow ones hide more than others.
+
+In: bytes, bytes/s, requests/s after scaling. Out: a device and what it got. Every kernel setting is recorded before it
+is changed, as a loop device keeps its settings for its next user.
+"""
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from assay.analysis.devices.numbers import DIRTY_S
+from assay.execution.lab.cgroups import DiskLimits, throttle
+from assay.execution.lab.commands import parallel, read_text, run, write_text
+from assay.execution.lab.journal import UndoJournal, UndoStep
+from assay.foundation.errors import LabError
+from assay.model import Device, DeviceKind, Disks, request_bytes
+
+CAPACITY_BYTES_MIN = 64 * 2**20
+SYS_BLOCK = Path("/sys/block")
+
+
+@dataclass(frozen=True, slots=True)
+class DiskSpec:
+    """One disk to emulate, scaled. ``image`` is the file that holds its content."""
+
+    node: str
+    name: str
+    device: Device
+    """As described, not scaled."""
+    scale: float
+    image: Path
+    capacity_bytes: int
+    limits: DiskLimits
+    request_bytes: int
+    dirty_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class EmulatedDisk:
+    """A formatted block device over the file ``backing``, and in words what about it could not be emulated."""
+
+    spec: DiskSpec
+    backing: Path
+    block: Path
+    major_minor: str
+    not_emulated: tuple[str, ...]
+
+
+class DiskEmulator(Protocol):
+    """How disks are emulated. Everything that is made is first recorded in the journal, and undone from there."""
+
+    @property
+    def kind(self) -> Disks:
+        """Which of the ways this is."""
+
+    @property
+    def not_emulated(self) -> tuple[str, ...]:
+        """What disks of this emulator never show, in words."""
+
+    @property
+    def processes(self) -> tuple[subprocess.Popen[bytes], ...]:
+        """Children of this process that the disks need."""
+
+    def create(self, specs: Sequence[DiskSpec], journal: UndoJournal) -> list[EmulatedDisk]:
+        """Return formatted devices, perhaps without limits yet; raise LabError when one can't be made."""
+
+    def limit(self, disk: EmulatedDisk, journal: UndoJournal) -> tuple[str, ...]:
+        """Put the limits on; return in words what the kernel refused."""
+
+
+def scaled_disk(
+    node: str, device: Device, scale: float, image: Path, kind: Disks, dirty_s: float = DIRTY_S
+) -> DiskSpec:
+    """Return what to emulate for ``device`` at ``scale``, with ``dirty_s`` seconds of its writes in the page cache.
+
+    LabError when so little capacity can't be formatted.
+    """
+    capacity_bytes = int(device.capacity_bytes * scale) // 4096 * 4096
+    if capacity_bytes < CAPACITY_BYTES_MIN:
+        raise LabError(
+            f"{device.name} would have {capacity_bytes} bytes at this scale; {CAPACITY_BYTES_MIN} is the least",
+            where=node,
+            hint="give the device more capacity, or choose a larger scale",
+        )
+    limits = DiskLimits(
+        device.read_bytes_per_s * scale, device.write_bytes_per_s * scale, device.read_iops, device.write_iops
+    )
+    return DiskSpec(
+        node=node,
+        name=device.name,
+        device=device,
+        scale=scale,
+        image=image,
+        capacity_bytes=capacity_bytes,
+        limits=limits,
+        request_bytes=request_bytes(device, scale, kind),
+        dirty_bytes=round(device.write_bytes_per_s * scale * dirty_s),
+    )
+
+
+def backing_image(block: Path) -> Path | None:
+    """Return the file behind a loop device; None when nothing is attached."""
+    text = read_text(SYS_BLOCK / block.name / "loop" / "backing_file")
+    return Path(text.removesuffix(" (deleted)")) if text else None
+
+
+def loops_over(image: Path) -> list[Path]:
+    """Return the loop devices that are attached to ``image``."""
+    blocks = (Path("/dev") / entry.name for entry in SYS_BLOCK.glob("loop*"))
+    return [block for block in blocks if backing_image(block) == image]
+
+
+def make_image(spec: DiskSpec) -> None:
+    """Make the sparse file and format it: without later background work, and before anything is slow."""
+    spec.image.parent.mkdir(parents=True, exist_ok=True)
+    with spec.image.open("wb") as file:
+        file.truncate(spec.capacity_bytes)
+    run(
+        [
+            "mkfs.ext4",
+            "-q",
+            "-F",
+            "-b",
+            "4096",
+            "-m",
+            "0",
+            "-T",
+            "largefile",
+            "-L",
+            spec.name[:16],
+            "-E",
+            "lazy_itable_init=1,lazy_journal_init=1,nodiscard",
+            str(spec.image),
+        ]
+    )
+
+
+def attach(spec: DiskSpec, backing: Path, journal: UndoJournal) -> EmulatedDisk:
+    """Make ``backing`` a block device past the host's page cache, with the queue of the described disk at scale."""
+    block = Path(run(["losetup", "--direct-io=on", "--find", "--show", str(backing)]).strip())
+    major_minor = read_text(SYS_BLOCK / block.name / "dev") or ""
+    missing = _tune(spec, backing, block, major_minor, journal)
+    if read_text(SYS_BLOCK / block.name / "loop" / "dio") != "1":
+        missing.append("reads past the host's page cache: the file system below the lab has no direct I/O")
+    return EmulatedDisk(spec, backing, block, major_minor, tuple(missing))
+
+
+def _tune(spec: DiskSpec, backing: Path, block: Path, major_minor: str, journal: UndoJournal) -> list[str]:
+    queue, bdi = SYS_BLOCK / block.name / "queue", Path("/sys/class/bdi") / major_minor
+    settings = {  # in this order: the kernel resets the readahead when the others change
+        queue / "rotational": str(int(spec.device.kind is DeviceKind.HDD)),
+        queue / "max_sectors_kb": str(spec.request_bytes // 1024),
+        queue / "read_ahead_kb": str(spec.request_bytes // 1024),
+        bdi / "strict_limit": "1",
+    }
+    before = {path: read_text(path) for path in (*settings, bdi / "max_ratio")}
+    known = {str(path): value for path, value in before.items() if value is not None}
+    journal.record(UndoStep("settings", {"block": str(block), "image": str(backing), "values": known}))
+    refused = [path.name for path, value in settings.items() if not write_text(path, value)]
+    # Before Linux 6.2 there is no max_bytes, and the finest step is one per cent of all memory.
+    if not write_text(bdi / "max_bytes", str(spec.dirty_bytes)) and not write_text(bdi / "max_ratio", "1"):
+        refused.append("max_bytes")
+    return [f"disk queue settings: the kernel refused {', '.join(refused)}"] if refused else []
+
+
+class ThrottledLoop:
+    """A loop device over a sparse file, throttled by the block-I/O controller in the directory ``throttles(node)``."""
+
+    kind = Disks.THROTTLE
+    not_emulated = (
+        "seeks and rotation: a disk has a rate and an IOPS limit, so interleaved streams cost what one costs",
+        "disk utilisation: the limits act before the kernel's accounting; read bytes against the limit, not iostat's "
+        "%util",
+    )
+    processes: tuple[subprocess.Popen[bytes], ...] = ()
+
+    def __init__(self, throttles: dict[str, Path | None]) -> None:
+        self._throttles = throttles
+
+    def create(self, specs: Sequence[DiskSpec], journal: UndoJournal) -> list[EmulatedDisk]:
+        """Format and attach each file; the limits come later, or mounting would take as long as on the slow disks."""
+
+        def made(spec: DiskSpec) -> EmulatedDisk:
+            journal.record(UndoStep("image", {"path": str(spec.image)}))
+            make_image(spec)
+            return attach(spec, spec.image, journal)
+
+        return parallel(made, specs)
+
+    def limit(self, disk: EmulatedDisk, journal: UndoJournal) -> tuple[str, ...]:
+        """Write the limits into the node's throttle directory."""
+        directory = self._throttles[disk.spec.node]
+        if directory is None:
+            return ("disk bandwidth and IOPS: this kernel has no block-I/O controller",)
+        journal.record(
+            UndoStep(
+                "throttle",
+                {
+                    "directory": str(directory),
+                    "device": disk.major_minor,
+                    "block": str(disk.block),
+                    "image": str(disk.spec.image),
+                },
+            )
+        )
+        if throttle(directory, disk.major_minor, disk.spec.limits):
+            return ()
+        return (f"disk bandwidth and IOPS: the kernel refused a limit in {directory}",)

@@ -1,0 +1,41 @@
+"""Whether a lab that is up still has all that it is made of: the daemon behind its disks, and its nodes.
+
+In: the lab's directory. Out: what is wrong, in words. Cheap enough to be asked every second: processes are looked for
+once, and known by pid and start afterwards.
+"""
+
+from pathlib import Path
+
+from assay.execution.lab.cgroups import member_pids
+from assay.execution.lab.diskd import daemon_of
+from assay.execution.lab.journal import read_journal
+from assay.foundation.process import start_ticks, stopped
+
+
+class LabHealth:
+    """The processes that one lab can't do without. It is up when this is made."""
+
+    def __init__(self, directory: Path) -> None:
+        self._name = directory.name
+        _, steps = read_journal(directory)
+        self._daemons = [daemon_of(step.arguments).pids() for step in steps if step.kind == "diskd"]
+        nodes = [step.arguments for step in steps if step.kind == "node"]
+        self._groups = {
+            Path(node["boot"]).parents[1].name: [Path(group) for group in node["cgroups"]] for node in nodes
+        }
+
+    def health_check(self) -> str | None:
+        """Return what is gone or does not continue; None when all is there."""
+        for running in self._daemons:
+            what = f"the daemon behind the disks of the lab {self._name}"
+            if not running:
+                return f"{what} (assay-diskd) is gone, and they with it"
+            for pid, ticks in running.items():
+                if start_ticks(pid) != ticks:
+                    return f"{what} (assay-diskd, process {pid}) died, and they with it"
+                if stopped(pid):
+                    return f"{what} (assay-diskd, process {pid}) is stopped (SIGSTOP): no disk answers"
+        for node, groups in self._groups.items():
+            if groups and not member_pids(groups):
+                return f"{node} of the lab {self._name} is gone: none of its processes runs"
+        return None

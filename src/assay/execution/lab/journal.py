@@ -1,0 +1,78 @@
+"""The journal of a lab: what is about to be made, on disk before it is made, so that any later process can undo it.
+
+``journal.jsonl`` holds one JSON object a line. The first is the :class:`LabHeader` (name, owner, whether the lab
+outlives its owner); each other is a :class:`UndoStep`: a kind that :mod:`assay.execution.lab.undo` knows, and its
+arguments. A line cut short by a crash is the last one, and what it announces was not started: it is ignored.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from assay.foundation.process import Owner
+
+JOURNAL = "journal.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class LabHeader:
+    """Whose lab this is. A ``persistent`` lab outlives its owner once it is up."""
+
+    lab: str
+    persistent: bool
+    owner: Owner
+
+
+@dataclass(frozen=True, slots=True)
+class UndoStep:
+    """One thing that is about to be made: what kind of thing, and what is needed to remove it."""
+
+    kind: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class UndoJournal:
+    """An append-only file of steps; every append is on disk before it returns."""
+
+    path: Path
+
+    @classmethod
+    def begin(cls, directory: Path, header: LabHeader) -> Self:
+        """Start the journal in ``directory`` with ``header``."""
+        journal = cls(directory / JOURNAL)
+        journal._append([msgspec.json.encode(header)])
+        return journal
+
+    def record(self, *steps: UndoStep) -> None:
+        """Put ``steps`` on disk, in order."""
+        self._append([msgspec.json.encode(step) for step in steps])
+
+    def _append(self, lines: Sequence[bytes]) -> None:
+        with self.path.open("ab") as file:
+            file.write(b"".join(line + b"\n" for line in lines))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def read_journal(directory: Path) -> tuple[LabHeader | None, list[UndoStep]]:
+    """Return the header and the steps of the journal in ``directory``; (None, []) when nothing was started there."""
+    try:
+        lines = (directory / JOURNAL).read_bytes().split(b"\n")
+    except OSError:
+        return None, []
+    header: LabHeader | None = None
+    steps: list[UndoStep] = []
+    for number, line in enumerate(lines[:-1]):  # what follows the last newline is empty, or a line cut short
+        try:
+            if number == 0:
+                header = msgspec.json.decode(line, type=LabHeader)
+            else:
+                steps.append(msgspec.json.decode(line, type=UndoStep))
+        except msgspec.MsgspecError:
+            continue  # a block that the disk lost in a power failure; the other lines still say what to undo
+    return header, steps

@@ -1,0 +1,313 @@
+"""Make, find and remove labs: a cluster description in, the same cluster with addresses and mounted disks out.
+
+:meth:`Lab.up` turns a :class:`~assay.model.clusters.cluster.Cluster` with placement LAB into running hosts. What it
+returns is a cluster whose nodes have SSH addresses and whose devices have directories, so that nothing else needs to
+know that they are emulated. Scaled by the lab's factor: bytes/s of disks, bits/s of links, memory (down to the floor)
+and capacity; requests/s are not. A persistent lab stays until it is removed; another belongs to this process, and
+whichever assay command comes after the process died removes what is left of it.
+"""
+
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from assay.execution.lab.build import LabSite, build
+from assay.execution.lab.diskd import daemon_of
+from assay.execution.lab.journal import LabHeader, UndoJournal, read_journal
+from assay.execution.lab.links import LabLinks
+from assay.execution.lab.probe import clear_scratch, probe
+from assay.execution.lab.state import lab_directories, lab_directory, machine_lock, state_root, take_lab_lock
+from assay.execution.lab.undo import undo_all
+from assay.foundation.errors import LabError
+from assay.foundation.process import Lock, Owner, deferred, lock_holder
+from assay.model import Cluster, LabFacts, Placement
+
+DESCRIPTION = "lab.json"
+EXIT_WAIT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What ``lab.json`` holds once a lab is up."""
+
+    described: Cluster
+    cluster: Cluster
+    facts: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LabStatus:
+    """What is known of a lab without entering it. ``state``: ``up``, ``broken``, ``in the making`` or ``abandoned``."""
+
+    name: str
+    state: str
+    persistent: bool
+    owner: Owner | None
+    used_by: Owner | None
+    directory: Path
+    cluster: Cluster | None
+    facts: dict[str, Any] | None
+
+
+class Lab:
+    """An emulated cluster that is up and that this process holds; as a context manager, ``down`` at the end."""
+
+    def __init__(
+        self, directory: Path, description: Description, lock: Lock, processes: tuple[subprocess.Popen[bytes], ...] = ()
+    ) -> None:
+        self._directory = directory
+        self._description = description
+        self._lock = lock
+        self._processes = processes
+
+    @property
+    def name(self) -> str:
+        """The lab's name."""
+        return self._directory.name
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster with SSH addresses and mounted devices."""
+        return self._description.cluster
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What was made and what could not be emulated; plain JSON values, described in docs/lab.md."""
+        return self._description.facts
+
+    @property
+    def recorded(self) -> LabFacts:
+        """The facts as values."""
+        return LabFacts.of(self.facts)
+
+    @classmethod
+    def up(
+        cls,
+        cluster: Cluster,
+        *,
+        name: str,
+        persistent: bool,
+        state: Path | None = None,
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> Self:
+        """Make the lab and return when every node answers by SSH.
+
+        Raises LabError when the machine can't emulate a cluster, a lab of that name exists, or something breaks on the
+        way; everything made until then is removed, also on KeyboardInterrupt.
+        """
+        if cluster.placement is not Placement.LAB or cluster.lab is None:
+            raise LabError(
+                f"the cluster {cluster.name} is not described as a lab", hint='add "lab: {scale: 1/20}" to its file'
+            )
+        directory = lab_directory(name, state)
+        capabilities = probe(state)
+        if missing := "; ".join(f"{item.name}: {item.detail}" for item in capabilities.missing):
+            raise LabError(
+                f"this machine can't emulate a cluster: {missing}",
+                hint="assay lab probe shows everything that a lab needs",
+            )
+        started_s = time.monotonic()
+        with machine_lock():
+            _clear_abandoned(state)
+            _refuse_existing(directory)
+            directory.mkdir(parents=True, mode=0o700)
+            lock = take_lab_lock(directory)
+            journal = UndoJournal.begin(directory, LabHeader(name, persistent, Owner.current()))
+            with _undone_on_failure(directory, lock), deferred() as check:
+                built = build(cluster, LabSite(name, directory, journal, capabilities, progress, check))
+                facts = {"name": name, "elapsed_s": round(time.monotonic() - started_s, 3), **built.facts}
+                description = Description(cluster, built.cluster, facts)
+                _write_description(directory, description)
+        return cls(directory, description, lock, built.processes)
+
+    @classmethod
+    def attach(cls, name: str, state: Path | None = None, *, described: Cluster | None = None) -> Self:
+        """Return the lab ``name``, held by this process until :meth:`detach`.
+
+        Raises LabError when it is not up, is in use, has lost its disks, or was not made from ``described``, where that
+        is given.
+        """
+        directory = lab_directory(name, state)
+        description = _read_description(directory)
+        if description is None:
+            others = ", ".join(path.name for path in lab_directories(state)) or "none"
+            raise LabError(f"no lab {name} is up (labs: {others})", hint="make it with: assay lab up CLUSTER.yaml")
+        if _lost_disks(directory):
+            raise _broken(directory)
+        if described not in (None, description.described):
+            raise LabError(
+                f"the lab {name} is up, but it was made from another description",
+                where=str(directory),
+                hint=f"make it anew: assay lab down {name}, then assay lab up CLUSTER.yaml",
+            )
+        lab = cls(directory, description, take_lab_lock(directory))
+        lab.links.shape(None)
+        return lab
+
+    @property
+    def links(self) -> LabLinks:
+        """The links between nodes and switch."""
+        return LabLinks(self.recorded, self._directory)
+
+    def detach(self) -> None:
+        """Let go of the lab and leave it up, its links as described."""
+        try:
+            self.links.shape(None)
+        finally:
+            self._lock.release()
+
+    def down(self) -> None:
+        """Remove the lab and everything in it; LabError names what could not be removed."""
+        with machine_lock(), deferred():
+            undo_all(self._directory)
+            self._lock.release()
+        for process in self._processes:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(EXIT_WAIT_S)
+
+    def __enter__(self) -> Self:
+        """Return the lab itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Remove the lab."""
+        self.down()
+
+
+@contextmanager
+def _undone_on_failure(directory: Path, lock: Lock) -> Iterator[None]:
+    try:
+        yield
+    except BaseException as error:
+        # What can't be removed stays in the journal, for the next command; the first error is the one to report.
+        with suppress(LabError), deferred():
+            undo_all(directory)
+        lock.release()
+        if isinstance(error, OSError):
+            raise LabError(f"the lab can't be made: {error}", where=str(directory)) from error
+        raise
+
+
+def _broken(directory: Path) -> LabError:
+    return LabError(
+        f"the lab {directory.name} is broken: the daemon behind its disks is gone, and they with it",
+        where=str(directory),
+        hint=f"remove it: assay lab down {directory.name}; the next command makes it anew",
+    )
+
+
+def _refuse_existing(directory: Path) -> None:
+    header, _ = read_journal(directory)
+    if header is None:
+        return
+    if _lost_disks(directory):
+        raise _broken(directory)
+    raise LabError(
+        f"a lab {directory.name} exists already, made by {header.owner}",
+        where=str(directory),
+        hint=f"use it, choose another name with --name, or remove it with: assay lab down {directory.name}",
+    )
+
+
+def _write_description(directory: Path, description: Description) -> None:
+    partial = directory / f"{DESCRIPTION}.partial"
+    with partial.open("wb") as file:
+        file.write(msgspec.json.format(msgspec.json.encode(description)))
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(directory / DESCRIPTION)
+
+
+def _read_description(directory: Path) -> Description | None:
+    try:
+        return msgspec.json.decode((directory / DESCRIPTION).read_bytes(), type=Description)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def labs(state: Path | None = None) -> list[LabStatus]:
+    """Return every lab of which anything is left on this machine, by name."""
+    return [_status(directory) for directory in lab_directories(state)]
+
+
+def _status(directory: Path) -> LabStatus:
+    header, _ = read_journal(directory)
+    description = _read_description(directory)
+    ready = "broken" if _lost_disks(directory) else "up"
+    words = "abandoned" if _abandoned(directory) else ready if description else "in the making"
+    return LabStatus(
+        name=directory.name,
+        state=words,
+        persistent=header.persistent if header else False,
+        owner=header.owner if header else None,
+        used_by=lock_holder(directory / "lock"),
+        directory=directory,
+        cluster=description.cluster if description else None,
+        facts=description.facts if description else None,
+    )
+
+
+def _lost_disks(directory: Path) -> bool:
+    """Whether a daemon that serves the lab's disks has died."""
+    _, steps = read_journal(directory)
+    return any(not daemon_of(step.arguments).pids() for step in steps if step.kind == "diskd")
+
+
+def _abandoned(directory: Path) -> bool:
+    """Whether no one will use or finish the lab: see :func:`clear_abandoned`."""
+    header, _ = read_journal(directory)
+    if header is None or header.owner.boot_id != Owner.current().boot_id:
+        return True
+    if header.persistent and (directory / DESCRIPTION).exists():
+        return False
+    return not header.owner.alive and lock_holder(directory / "lock") is None
+
+
+def clear_abandoned(state: Path | None = None) -> list[str]:
+    """Remove labs whose owner died before they were up, others' whose owner is dead, and those of an earlier boot.
+
+    Returns in words what was removed, a line for each lab. Does nothing without root, as labs are root's. Raises
+    LabError when something can't be removed.
+    """
+    if os.geteuid() != 0 or not any(map(_abandoned, lab_directories(state))):
+        return []
+    with machine_lock():
+        return _clear_abandoned(state)
+
+
+def _clear_abandoned(state: Path | None) -> list[str]:
+    cleared = []
+    for directory in lab_directories(state):
+        if _abandoned(directory):
+            header, _ = read_journal(directory)
+            owner = f"made by {header.owner}" if header else "never begun"
+            with deferred():
+                undo_all(directory)
+            cleared.append(f"removed what was left of the lab {directory.name} ({owner})")
+    clear_scratch(state_root(state))
+    return cleared
+
+
+def remove(name: str, state: Path | None = None) -> None:
+    """Remove the lab ``name`` in whatever state it is; LabError when there is none or another process uses it."""
+    directory = lab_directory(name, state)
+    if not directory.is_dir():
+        others = ", ".join(path.name for path in lab_directories(state)) or "none"
+        raise LabError(f"there is no lab {name} (labs: {others})")
+    with machine_lock():
+        lock = take_lab_lock(directory)
+        try:
+            with deferred():
+                undo_all(directory)
+        finally:
+            lock.release()

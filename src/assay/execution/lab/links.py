@@ -1,0 +1,92 @@
+"""The links of a lab that is up: shaped to another rate for a while, read back, and given their own rate again.
+
+In: the lab's facts and directory, rates in bits/s as emulated (scaled already). Out: the rate of every node's link as
+the kernel has it. A file ``links.json`` in the lab's directory is written before links are changed and removed when
+they have their own rates again, so that the code that uses the lab after an assay that died finds out and restores
+them.
+"""
+
+import ipaddress
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from assay.execution.lab.commands import parallel, run
+from assay.execution.lab.network import NODE_INTERFACE, LabNetwork, shaping
+from assay.foundation.errors import LabError
+from assay.model import LabFacts
+
+CHANGED = "links.json"
+TOLERANCE = 0.01
+"""By which the kernel may round a rate."""
+
+
+class LabLinks:
+    """The links of one lab, between its nodes and its switch."""
+
+    def __init__(self, facts: LabFacts, directory: Path) -> None:
+        self._changed = directory / CHANGED
+        self._network = LabNetwork(
+            facts.name,
+            ipaddress.IPv4Network(facts.subnet),
+            {name: node.address for name, node in facts.nodes.items()},
+            {name: node.link_bits_per_s for name, node in facts.nodes.items()},
+        )
+
+    def shape(self, rate_bits_per_s: float | None) -> dict[str, float]:
+        """Give every link ``rate_bits_per_s``, or for None its own rate, and return node name to its rate.
+
+        Raises LabError where the kernel can't shape links, or has another rate than it was given.
+        """
+        planned_rates = self._network.rates_bits_per_s
+        if rate_bits_per_s is None:
+            if self._changed.exists():
+                self._apply(planned_rates)
+                self._changed.unlink()
+            return dict(planned_rates)
+        rates = dict.fromkeys(planned_rates, rate_bits_per_s)
+        self._changed.write_text(json.dumps({"link_bits_per_s": rate_bits_per_s}))
+        self._apply(rates)
+        return self._checked(rates)
+
+    def _apply(self, rates: Mapping[str, float]) -> None:
+        numbered = list(enumerate(rates.items()))
+        lines = [f"qdisc replace dev port{number} root {shaping(rate)}\n" for number, (_, rate) in numbered]
+        run(["tc", "-n", self._network.switch, "-batch", "-"], stdin="".join(lines))
+        parallel(
+            lambda item: run(
+                [
+                    "tc",
+                    "-n",
+                    self._network.namespace(item[0]),
+                    "qdisc",
+                    "replace",
+                    "dev",
+                    NODE_INTERFACE,
+                    "root",
+                    *shaping(item[1]).split(),
+                ]
+            ),
+            rates.items(),
+        )
+
+    def _checked(self, rates: Mapping[str, float]) -> dict[str, float]:
+        ports = _rates(self._network.switch)
+        checked_rates = {}
+        for number, (node, wanted) in enumerate(rates.items()):
+            ends = (_rates(self._network.namespace(node)).get(NODE_INTERFACE), ports.get(f"port{number}"))
+            for rate in ends:
+                if rate is None or abs(rate / wanted - 1) > TOLERANCE:
+                    raise LabError(
+                        f"the link of {node} should have {wanted:g} bit/s, but the kernel says {rate}",
+                        where=self._network.lab,
+                        hint="see: tc -n NAMESPACE qdisc show",
+                    )
+            checked_rates[node] = min(rate for rate in ends if rate is not None)
+        return checked_rates
+
+
+def _rates(namespace: str) -> dict[str, float]:
+    """Return interface to rate in bits/s of what is shaped by a token bucket in ``namespace``."""
+    shown = json.loads(run(["tc", "-j", "-n", namespace, "qdisc", "show"]) or "[]")
+    return {entry["dev"]: float(entry["options"]["rate"]) * 8 for entry in shown if entry.get("kind") == "tbf"}

@@ -1,0 +1,64 @@
+"""Disks that take a disk's time: loop devices over files that the device model's daemon serves.
+
+The daemon sleeps inside the device as an arm, a platter or flash channels would, so interleaved streams cost what they
+cost on the described disk, and utilisation, queue and await come out true in the kernel's own accounting. In: disks
+after scaling. Out: block devices over ``model/NODE.DEVICE``, whose content is in the images. The images are formatted
+before the daemon starts, at the machine's own speed.
+
+Order, and backwards the order of removal: images, daemon, loop devices.
+"""
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.analysis.devices.numbers import model_numbers
+from assay.execution.lab.commands import parallel
+from assay.execution.lab.diskd import DiskDaemon
+from assay.execution.lab.disks import DiskSpec, EmulatedDisk, attach, make_image
+from assay.execution.lab.journal import UndoJournal, UndoStep
+from assay.model import Disks
+
+SEED = 1
+
+
+class ModelledLoop:
+    """Loop devices over the files of ``program``, mounted at ``directory/model``."""
+
+    kind = Disks.MODEL
+    not_emulated = ("small requests at scale: a page is as large as ever, and the bandwidth is scaled",)
+
+    def __init__(self, program: Path, directory: Path) -> None:
+        self.daemon = DiskDaemon(program, directory / "model.json", directory / "model")
+        self.processes: tuple[subprocess.Popen[bytes], ...] = ()
+
+    def create(self, specs: Sequence[DiskSpec], journal: UndoJournal) -> list[EmulatedDisk]:
+        """Format the images, start the daemon over them, attach its files."""
+        journal.record(*(UndoStep("image", {"path": str(spec.image)}) for spec in specs))
+        parallel(make_image, specs)
+        if not specs:
+            return []
+        self.processes = (self.daemon.start([device_json(spec) for spec in specs], SEED, journal),)
+        files = [self.daemon.mount / file_name(spec) for spec in specs]
+        journal.record(*(UndoStep("loop", {"path": str(file)}) for file in files))
+        return parallel(lambda pair: attach(*pair, journal), list(zip(specs, files, strict=True)))
+
+    def limit(self, disk: EmulatedDisk, journal: UndoJournal) -> tuple[str, ...]:  # noqa: ARG002 - the seam's signature
+        """Do nothing: the model holds from the first request."""
+        return ()
+
+
+def file_name(spec: DiskSpec) -> str:
+    """Return the name of the device's file in the daemon's mount."""
+    return f"{spec.node}.{spec.name}"
+
+
+def device_json(spec: DiskSpec) -> dict[str, Any]:
+    """Return the daemon's description of a disk: bandwidth, capacity, caches at scale; times as they are."""
+    return {
+        "name": file_name(spec),
+        "image": str(spec.image),
+        "size": spec.capacity_bytes,
+        "model": model_numbers(spec.device, spec.scale),
+    }

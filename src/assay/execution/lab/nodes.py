@@ -1,0 +1,218 @@
+"""Turn a network namespace, a control group and disks into a host: its own hostname, mounts, processes, /tmp and sshd.
+
+A node is a process tree under its own sshd, which is process 1 of a pid namespace: when it ends, all ends. Its mounts
+are its own, so nothing of a lab is mounted in the machine's own tree, and all of it vanishes with the processes. The
+node sees the machine's root file system, except: ``/mnt/DEVICE`` (its disks), ``/mnt/system`` (a folder of its own on
+the machine's disk), ``/tmp``, ``/run``, ``/etc/hosts``, ``/proc`` and ``/sys``. Bound: :data:`BOOT_TIMEOUT_S` until
+every sshd answers.
+"""
+
+import shlex
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.execution.lab.cgroups import NodeCgroup
+from assay.execution.lab.commands import ENVIRONMENT, parallel, run
+from assay.execution.lab.disks import EmulatedDisk
+from assay.execution.lab.journal import UndoJournal, UndoStep
+from assay.execution.lab.network import LabNetwork
+from assay.foundation.errors import LabError
+
+BOOT_TIMEOUT_S = 20.0
+SSH_PORT = 22
+SYSTEM_DIRECTORY = "/mnt/system"
+
+SSHD_CONFIG = """\
+Port {port}
+ListenAddress {address}
+HostKey {ssh}/host_key
+AuthorizedKeysFile {ssh}/authorized_keys
+PidFile none
+PermitRootLogin prohibit-password
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+# PAM would move sessions into control groups of the login manager, out of the node's.
+UsePAM no
+UseDNS no
+StrictModes no
+PrintMotd no
+PrintLastLog no
+# Commands need no start-up files: bash reads none of them when it believes that it is not the outermost shell.
+SetEnv SHLVL=1
+MaxStartups 200
+MaxSessions 200
+Subsystem sftp internal-sftp
+"""
+
+# Process 1 of the node. All paths below {stage} are made before /mnt and /tmp hide the machine's own.
+BOOT = """\
+set -eu
+echo {node} > /proc/sys/kernel/hostname
+mount -t tmpfs -o mode=755,size=1m assay {stage}
+mkdir {stage}/system {stage}/cgroup
+{mounts}
+mount --bind {directory} {stage}/system
+mount --bind {directory}/hosts /etc/hosts
+mount --rbind /sys/fs/cgroup {stage}/cgroup
+mount -t proc proc /proc
+umount -l /sys
+mount -t sysfs sysfs /sys
+mount --rbind {stage}/cgroup /sys/fs/cgroup
+umount -l {stage}/cgroup
+rmdir {stage}/cgroup
+mount -t tmpfs -o mode=755,size=16m assay /run
+mkdir -m 0755 /run/sshd
+mkdir -m 1777 /run/lock
+mount --move {stage} /mnt
+mount --bind /mnt/system/tmp /tmp
+cd /
+exec {sshd} -D -e -f /mnt/system/sshd/config
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LabNode:
+    """Everything that makes up one node before it boots. ``directory`` becomes its /mnt/system."""
+
+    name: str
+    directory: Path
+    group: NodeCgroup
+    disks: tuple[EmulatedDisk, ...]
+
+    @property
+    def boot_script(self) -> Path:
+        """What process 1 runs. Without it a node does not boot: that is how removal keeps latecomers out."""
+        return self.directory / "sshd" / "boot.sh"
+
+
+def make_client_key(directory: Path) -> Path:
+    """Make the key pair with which the lab's nodes are entered; return the private key's file."""
+    key = directory / "key"
+    run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", f"assay lab {directory.name}", "-f", str(key)])
+    return key
+
+
+def prepare_nodes(nodes: Sequence[LabNode], network: LabNetwork, key: Path) -> Path:
+    """Write each node's files and host key; return the known_hosts file that vouches for all of them."""
+    parallel(lambda node: _prepare(node, network, key), nodes)
+    known_hosts = key.parent / "known_hosts"
+    lines = [f"{network.addresses[node.name]} {' '.join(_public_key(node).split()[:2])}\n" for node in nodes]
+    known_hosts.write_text("".join(lines))
+    return known_hosts
+
+
+def _public_key(node: LabNode) -> str:
+    return (node.directory / "sshd" / "host_key.pub").read_text()
+
+
+def _prepare(node: LabNode, network: LabNetwork, key: Path) -> None:
+    ssh = node.directory / "sshd"
+    ssh.mkdir(parents=True)
+    (node.directory / "mnt").mkdir()
+    (node.directory / "tmp").mkdir()
+    (node.directory / "tmp").chmod(0o1777)
+    (node.directory / "hosts").write_text(network.hosts_file())
+    run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", node.name, "-f", str(ssh / "host_key")])
+    shutil.copyfile(key.with_suffix(".pub"), ssh / "authorized_keys")
+    config = SSHD_CONFIG.format(port=SSH_PORT, address=network.addresses[node.name], ssh=f"{SYSTEM_DIRECTORY}/sshd")
+    (ssh / "config").write_text(config)
+    node.boot_script.write_text(_boot_script(node))
+
+
+def _boot_script(node: LabNode) -> str:
+    stage = node.directory / "mnt"
+    mounts = []
+    for disk in node.disks:
+        target = shlex.quote(str(stage / disk.spec.name))
+        # noinit_itable: no background zeroing of inode tables while something is being measured.
+        mounts.append(f"mkdir {target}\nmount -t ext4 -o noatime,noinit_itable {disk.block} {target}")
+    return BOOT.format(
+        node=shlex.quote(node.name),
+        stage=shlex.quote(str(stage)),
+        directory=shlex.quote(str(node.directory)),
+        mounts="\n".join(mounts),
+        sshd=shlex.quote(shutil.which("sshd", path=ENVIRONMENT["PATH"]) or "sshd"),
+    )
+
+
+def boot_nodes(
+    nodes: Sequence[LabNode], network: LabNetwork, journal: UndoJournal, check: Callable[[], None]
+) -> list[subprocess.Popen[bytes]]:
+    """Start every node; return their first processes when each sshd answers, or raise LabError with the node's own
+    words.
+    """
+    journal.record(
+        *(
+            UndoStep(
+                "node",
+                {
+                    "namespace": network.namespace(node.name),
+                    "cgroups": [str(d) for d in node.group.directories],
+                    "boot": str(node.boot_script),
+                },
+            )
+            for node in nodes
+        )
+    )
+    deadline = time.monotonic() + BOOT_TIMEOUT_S
+    processes = [_start(node, network.namespace(node.name)) for node in nodes]
+    for node, process in zip(nodes, processes, strict=True):
+        check()
+        _await_sshd(node, network.addresses[node.name], process, deadline)
+    return processes
+
+
+def _start(node: LabNode, namespace: str) -> subprocess.Popen[bytes]:
+    """Start the node's first process: it joins the control groups, and dies when one of them is gone, then the
+    namespaces.
+    """
+    joins = [f"echo $$ > {shlex.quote(str(directory / 'cgroup.procs'))}" for directory in node.group.directories]
+    enter = [
+        "nsenter",
+        f"--net=/run/netns/{namespace}",
+        "unshare",
+        "--uts",
+        "--ipc",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount",
+        "--propagation",
+        "slave",
+        "sh",
+        str(node.boot_script),
+    ]
+    present = f"test -e {shlex.quote(str(node.boot_script))}"  # looked for after joining: see boot_script
+    script = " && ".join([*joins, present, f"exec {shlex.join(enter)}"])
+    with (node.directory / "sshd" / "log").open("wb") as log:
+        return subprocess.Popen(
+            ["sh", "-c", script],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,  # a Ctrl-C at the terminal is assay's to handle, not the node's
+            env=ENVIRONMENT,
+        )
+
+
+def _await_sshd(node: LabNode, address: str, process: subprocess.Popen[bytes], deadline: float) -> None:
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            break
+        try:
+            with socket.create_connection((address, SSH_PORT), timeout=1) as connection:
+                if connection.recv(4) == b"SSH-":
+                    return
+        except OSError:
+            time.sleep(0.05)
+    words = (node.directory / "sshd" / "log").read_text(errors="replace").strip().splitlines()[-5:]
+    raise LabError(
+        " / ".join(words) or f"its sshd does not answer within {BOOT_TIMEOUT_S:g} s",
+        where=f"lab node {node.name}",
+        hint="assay lab probe shows what this machine lacks",
+    )

@@ -1,0 +1,278 @@
+"""What this machine can emulate: each capability is tried, not assumed, and what is missing is said in plain words.
+
+Out: one :class:`Capability` each. Without a required one there is no lab; without an optional one there is, and what it
+could not emulate is kept in the lab's facts. What is tried lives in namespaces that end with the trying process, so
+that nothing is left behind in whatever way it ends.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from assay.execution.lab.cgroups import Controller, find_controllers
+from assay.execution.lab.commands import ENVIRONMENT, run
+from assay.execution.lab.diskd import FUSE, PROGRAM, find_daemon
+from assay.execution.lab.state import state_root
+from assay.foundation.errors import LabError
+
+FREE_BYTES_MIN = 2 * 10**9
+PROBE_IMAGE_BYTES = 16 * 2**20
+# Program to the Debian package that has it.
+PROGRAMS = {
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "losetup": "mount",
+    "mount": "mount",
+    "mkfs.ext4": "e2fsprogs",
+    "nsenter": "util-linux",
+    "unshare": "util-linux",
+    "setpriv": "util-linux",
+    "sshd": "openssh-server",
+    "ssh-keygen": "openssh-client",
+}
+DISK_RATES = "disk rates"
+DEVICE_MODEL = "device model"
+# Controller to its title, what its absence means, and whether it is required.
+WANTED_CONTROLLERS = {
+    "io": (DISK_RATES, "disks would run at full speed: boot with blkio (version 1) or io (version 2)", True),
+    "memory": ("memory limits", "nodes share the machine's memory and page cache", False),
+    "cpu": ("CPU shares", "nodes compete for the CPU without shares", False),
+    "cpuacct": ("CPU accounting", "there is no CPU trace per node", False),
+}
+PROBE_MODEL_BYTES = 2**20
+# The daemon in the background until it is ready and a page can be read; it ends with the namespaces.
+PROBE_MODEL_SCRIPT = """\
+"$1" "$2" > "$2.log" 2>&1 &
+for _ in $(seq 100); do
+  grep -qsx ready "$2.log" && exec head -c 4096 "$3/probe" > /dev/null
+  kill -0 $! 2> /dev/null || break
+  sleep 0.02
+done
+cat "$2.log" >&2
+exit 1"""
+IN_NAMESPACES = ["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "sh", "-ec"]
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """One thing a lab is on. ``detail`` says what was found, or what is missing and what to do about it."""
+
+    name: str
+    ok: bool
+    detail: str
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """Everything that was probed, in the order in which a lab needs it."""
+
+    items: tuple[Capability, ...]
+    controllers: dict[str, Controller]
+    """The control-group controllers that can be used."""
+    shaped: bool
+    """Whether links can be given a rate."""
+    diskd: Path | None = None
+    """The program that serves modelled disks; None when disks can only be throttled."""
+
+    def has(self, name: str) -> bool:
+        """Whether the capability ``name`` was probed and is there."""
+        return any(item.name == name and item.ok for item in self.items)
+
+    def detail(self, name: str) -> str:
+        """Return what was found of the capability ``name``, in words."""
+        return next((item.detail for item in self.items if item.name == name), "it was not probed")
+
+    @property
+    def missing(self) -> tuple[Capability, ...]:
+        """What is required and not there; empty when a lab can be made."""
+        return tuple(item for item in self.items if item.required and not item.ok)
+
+    @property
+    def not_emulated(self) -> tuple[str, ...]:
+        """What the lab will not emulate here, in words."""
+        return tuple(f"{item.name}: {item.detail}" for item in self.items if not item.required and not item.ok)
+
+
+def probe(state: Path | None = None) -> Capabilities:
+    """Try everything a lab needs. Without root only that is reported, as nothing else can be tried."""
+    if os.geteuid() != 0:
+        words = "a lab makes network namespaces, loop devices and mounts: run assay as root, for example with sudo"
+        return Capabilities((Capability("root", ok=False, detail=words, required=True),), {}, shaped=False)
+    items = [Capability("root", ok=True, detail="running as root", required=True), _programs()]
+    shaping = _shaping()
+    if items[-1].ok:
+        items += [_namespaces(), _links(), shaping, _loop(state_root(state))]
+    daemon = find_daemon()
+    model = _device_model(daemon, state_root(state))
+    controllers = find_controllers(Path("/proc/self/mountinfo").read_text())
+    groups = {name: _control_group(controllers.get(name), *words) for name, words in WANTED_CONTROLLERS.items()}
+    if model.ok:  # modelled disks need no limits
+        groups["io"] = replace(groups["io"], required=False)
+    items += [model, *groups.values(), _dirty_limit(), _space(state_root(state))]
+    usable = {name: controllers[name] for name, group in groups.items() if group.ok}
+    return Capabilities(tuple(items), usable, shaped=shaping.ok, diskd=daemon if model.ok else None)
+
+
+def _tried(name: str, attempt: Callable[[], str], remedy: str, *, required: bool = True) -> Capability:
+    """Return a capability from an attempt that gives words of success or raises LabError."""
+    try:
+        return Capability(name, ok=True, detail=attempt(), required=required)
+    except (LabError, OSError) as error:
+        what = error.message if isinstance(error, LabError) else str(error)
+        return Capability(name, ok=False, detail=f"{what}; {remedy}", required=required)
+
+
+def _programs() -> Capability:
+    missing = sorted(
+        {package for program, package in PROGRAMS.items() if not shutil.which(program, path=ENVIRONMENT["PATH"])}
+    )
+    detail = f"not installed: apt-get install {' '.join(missing)}" if missing else ", ".join(PROGRAMS)
+    return Capability("programs", ok=not missing, detail=detail, required=True)
+
+
+def _script(commands: Sequence[str], words: str) -> Callable[[], str]:
+    def attempt() -> str:
+        run([*IN_NAMESPACES, "\n".join(commands)])
+        return words
+
+    return attempt
+
+
+def _namespaces() -> Capability:
+    commands = ["echo probe > /proc/sys/kernel/hostname", "mount -t tmpfs none /mnt"]
+    return _tried(
+        "namespaces",
+        _script(commands, "network, mount, host name and pid namespaces, each its own"),
+        "containers need --privileged for this",
+    )
+
+
+def _links() -> Capability:
+    commands = [
+        "ip link add switch type bridge",
+        "ip link add port type veth peer name end",
+        "ip link set port master switch",
+    ]
+    return _tried(
+        "links",
+        _script(commands, "veth pairs into a bridge"),
+        "the kernel needs the modules veth and bridge: modprobe -a veth bridge",
+    )
+
+
+def _shaping() -> Capability:
+    commands = [
+        "ip link add port type veth peer name end",
+        "tc qdisc add dev port root tbf rate 100mbit burst 70000b latency 50ms",
+    ]
+    remedy = "links run at full speed; the kernel needs the module sch_tbf: modprobe sch_tbf"
+    return _tried("link rates", _script(commands, "token bucket (tbf)"), remedy, required=False)
+
+
+@contextmanager
+def _scratch(root: Path) -> Iterator[Path]:
+    """Yield an empty folder that is this process's alone: two may try the machine at a time."""
+    root.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f"probe-{os.getpid()}-", dir=root) as folder:
+        yield Path(folder)
+
+
+def clear_scratch(root: Path) -> None:
+    """Remove what processes that are gone have left of their trying."""
+    for folder in root.glob("probe-*-*"):
+        if not Path("/proc", folder.name.split("-")[1]).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _loop(root: Path) -> Capability:
+    """Mount a small image by a loop device that detaches itself when the namespace ends."""
+
+    def attempt() -> str:
+        with _scratch(root) as folder:
+            image = folder / "image"
+            with image.open("wb") as file:
+                file.truncate(PROBE_IMAGE_BYTES)
+            run(["mkfs.ext4", "-q", str(image)])
+            run([*IN_NAMESPACES, f"mount -t ext4 -o loop '{image}' /mnt"])
+        return "loop devices with ext4"
+
+    return _tried(
+        "loop devices", attempt, "the kernel needs the module loop (modprobe loop), a container /dev/loop-control"
+    )
+
+
+def _device_model(daemon: Path | None, root: Path) -> Capability:
+    """Let the daemon serve a small disk in namespaces that end with it."""
+    words = "disks are throttled instead: seeks and utilisation do not show"
+
+    def attempt() -> str:
+        if daemon is None:
+            raise LabError(f"there is no {PROGRAM} (build it with: cargo build --release in rust/, or set ASSAY_DISKD)")
+        if not FUSE.exists():
+            raise LabError(f"there is no {FUSE} (modprobe fuse; a container needs it as a device)")
+        with _scratch(root) as folder:
+            image, mount = folder / "image", folder / "model"
+            mount.mkdir()
+            image.write_bytes(bytes(PROBE_MODEL_BYTES))
+            model = {
+                "kind": "ssd",
+                "read_bytes_per_s": 1e8,
+                "write_bytes_per_s": 1e8,
+                "burst_write_bytes_per_s": 1e8,
+                "burst_bytes": 0,
+                "channels": 1,
+                "read_latency_s": 1e-4,
+                "write_latency_s": 1e-4,
+                "queue_depth": 1,
+            }
+            disk = {"name": "probe", "image": str(image), "size": PROBE_MODEL_BYTES, "model": model}
+            specification = folder / "model.json"
+            specification.write_text(json.dumps({"mount": str(mount), "seed": 1, "devices": [disk]}))
+            run([*IN_NAMESPACES, PROBE_MODEL_SCRIPT, "sh", str(daemon), str(specification), str(mount)])
+        return f"{daemon}"
+
+    return _tried(DEVICE_MODEL, attempt, words, required=False)
+
+
+def _control_group(controller: Controller | None, title: str, absent: str, required: bool) -> Capability:
+    if controller is None:
+        return Capability(
+            title, ok=False, detail=f"no such control-group controller is mounted; {absent}", required=required
+        )
+    trial = controller.mount / f"assay-probe-{os.getpid()}"
+
+    def attempt() -> str:
+        with suppress(FileExistsError):
+            trial.mkdir()
+        trial.rmdir()
+        return f"control groups version {controller.version} at {controller.mount}"
+
+    return _tried(title, attempt, absent, required=required)
+
+
+def _dirty_limit() -> Capability:
+    devices = sorted(Path("/sys/class/bdi").glob("7:*")) or sorted(Path("/sys/class/bdi").glob("*:*"))
+    ok = bool(devices) and (devices[0] / "strict_limit").exists() and (devices[0] / "max_bytes").exists()
+    detail = (
+        "a limit in bytes per disk"
+        if ok
+        else (
+            "Linux before 6.2 limits dirty pages of a disk only to one per cent of memory: short writes look too fast"
+        )
+    )
+    return Capability("dirty page limits", ok=ok, detail=detail, required=False)
+
+
+def _space(root: Path) -> Capability:
+    existing = next(path for path in (root, *root.parents) if path.exists())
+    free_bytes = shutil.disk_usage(existing).free
+    detail = f"{free_bytes / 1e9:.0f} GB free below {root}"
+    if free_bytes < FREE_BYTES_MIN:
+        detail += f"; a lab needs {FREE_BYTES_MIN / 1e9:.0f} GB: free some, or set ASSAY_STATE to another file system"
+    return Capability("disk space", ok=free_bytes >= FREE_BYTES_MIN, detail=detail, required=True)

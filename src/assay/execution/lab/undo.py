@@ -1,0 +1,186 @@
+"""Remove what a journal says was made: in reverse order, bounded in time, and as often as one likes.
+
+Each kind of step has one function here, which finds nothing to do when the thing is gone already. What still exists in
+the end is reported as one LabError that names it, and the journal stays, so that the next command tries again.
+"""
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from assay.execution.lab.cgroups import DiskLimits, member_pids, throttle
+from assay.execution.lab.commands import parallel, run, write_text
+from assay.execution.lab.diskd import daemon_of
+from assay.execution.lab.disks import backing_image, loops_over
+from assay.execution.lab.journal import UndoStep, read_journal
+from assay.foundation.errors import AssayError, LabError
+from assay.foundation.process import boot_id
+
+TERMINATE_WAIT_S = 2.0
+KILL_WAIT_S = 60.0
+"""A killed process ends when what it unmounts is written back, which a modelled disk does at its own pace: dirty
+pages that it would write in half a second one after the other take many times as long all over the disk."""
+DETACH_WAIT_S = 60.0
+"""The same, where the file system goes with the last user of the loop device."""
+POLL_S = 0.05
+NETNS = Path("/run/netns")
+
+
+def _wait_until(done: Callable[[], bool], timeout_s: float) -> bool:
+    deadline = time.monotonic() + timeout_s
+    while not done():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_S)
+    return True
+
+
+def _node_pids(arguments: dict[str, Any]) -> set[int]:
+    pids = member_pids([Path(directory) for directory in arguments["cgroups"]])
+    if (NETNS / arguments["namespace"]).exists():
+        with suppress(LabError):  # the namespace went away in between
+            pids |= {int(word) for word in run(["ip", "netns", "pids", arguments["namespace"]]).split()}
+    return pids - {os.getpid()}
+
+
+def _signal(pids: set[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def _undo_node(arguments: dict[str, Any]) -> str | None:
+    """End every process in the node's control groups and network namespace, and keep out one that is about to join."""
+    Path(arguments["boot"]).unlink(missing_ok=True)
+    _signal(_node_pids(arguments), signal.SIGTERM)
+    if _wait_until(lambda: not _node_pids(arguments), TERMINATE_WAIT_S):
+        return None
+
+    def killed() -> bool:
+        pids = _node_pids(arguments)
+        _signal(pids, signal.SIGKILL)
+        return not pids
+
+    if _wait_until(killed, KILL_WAIT_S):
+        return None
+    return f"processes {sorted(_node_pids(arguments))} of {arguments['namespace']} do not end"
+
+
+def _undo_throttle(arguments: dict[str, Any]) -> str | None:
+    if backing_image(Path(arguments["block"])) in (None, Path(arguments["image"])):  # else another lab has it now
+        throttle(Path(arguments["directory"]), arguments["device"], DiskLimits())
+    return None
+
+
+def _undo_settings(arguments: dict[str, Any]) -> str | None:
+    if backing_image(Path(arguments["block"])) in (None, Path(arguments["image"])):
+        for path, value in arguments["values"].items():
+            write_text(Path(path), value)
+    return None
+
+
+def _undo_loop(arguments: dict[str, Any]) -> str | None:
+    """Detach the loop device as soon as nothing has it mounted."""
+    image = Path(arguments["path"])
+
+    def detached() -> bool:
+        for block in loops_over(image):
+            with suppress(LabError):
+                run(["losetup", "--detach", str(block)])
+        return not loops_over(image)
+
+    if not _wait_until(detached, DETACH_WAIT_S):
+        return f"{', '.join(map(str, loops_over(image)))} over {image} is still in use"
+    return None
+
+
+def _undo_image(arguments: dict[str, Any]) -> str | None:
+    """Delete the file of a disk, detached if it was attached itself."""
+    left = _undo_loop(arguments)
+    if left is None:
+        Path(arguments["path"]).unlink(missing_ok=True)
+    return left
+
+
+def _undo_diskd(arguments: dict[str, Any]) -> str | None:
+    """Unmount the modelled disks' files and end the daemon behind them."""
+    return daemon_of(arguments).end()
+
+
+def _undo_link(arguments: dict[str, Any]) -> str | None:
+    name = arguments["name"]
+    path = Path("/sys/class/net") / name
+    if path.exists():
+        with suppress(LabError):
+            run(["ip", "link", "delete", name])
+    return f"network interface {name} can't be deleted" if path.exists() else None
+
+
+def _undo_namespace(arguments: dict[str, Any]) -> str | None:
+    name = arguments["name"]
+    if (NETNS / name).exists():
+        with suppress(LabError):
+            run(["ip", "netns", "delete", name])
+    return f"network namespace {name} can't be deleted" if (NETNS / name).exists() else None
+
+
+def _undo_cgroup(arguments: dict[str, Any]) -> str | None:
+    path = Path(arguments["path"])
+
+    def gone() -> bool:
+        with suppress(FileNotFoundError, OSError):
+            path.rmdir()
+        return not path.exists()
+
+    return None if _wait_until(gone, TERMINATE_WAIT_S) else f"control group {path} can't be removed"
+
+
+UNDO: dict[str, Callable[[dict[str, Any]], str | None]] = {
+    "node": _undo_node,
+    "throttle": _undo_throttle,
+    "settings": _undo_settings,
+    "image": _undo_image,
+    "loop": _undo_loop,
+    "diskd": _undo_diskd,
+    "link": _undo_link,
+    "namespace": _undo_namespace,
+    "cgroup": _undo_cgroup,
+}
+"""Step kind to the function that removes it; each returns None, or in words what is left."""
+
+
+def _undo_step(step: UndoStep) -> str | None:
+    try:
+        return UNDO[step.kind](step.arguments)
+    except (AssayError, OSError, KeyError) as error:
+        return f"{step.kind} {step.arguments}: {error}"
+
+
+def undo_all(directory: Path) -> None:
+    """Undo every step of the journal in ``directory``, then delete the directory.
+
+    After a reboot only files are left, as the rest was the kernel's. Raises LabError naming what could not be removed.
+    """
+    header, steps = read_journal(directory)
+    left: list[str] = []
+    if header is not None and header.owner.boot_id == boot_id():
+        for step in steps:
+            if step.kind == "diskd":
+                daemon_of(step.arguments).wake()
+        for _, alike in groupby(reversed(steps), key=lambda step: step.kind):
+            left += [words for words in parallel(_undo_step, list(alike)) if words]
+    if left:
+        raise LabError(
+            f"the lab {directory.name} is not wholly removed: {'; '.join(left)}",
+            where=str(directory),
+            hint=f"end what uses it, then: assay lab down {directory.name}",
+        )
+    shutil.rmtree(directory, ignore_errors=True)
+    if directory.exists():
+        raise LabError("its files can't be deleted", where=str(directory), hint="delete the folder by hand")

@@ -1,0 +1,323 @@
+"""What each bare device and link of a cluster can do, next to what its specification says: fio and iperf3 on the hosts.
+
+In: a cluster whose devices have directories, and a transport for each node. Out: a
+:class:`~assay.model.clusters.baseline.Baseline` in bytes/s, requests/s and bits/s. Devices are measured all at the same
+time, as they are in use: first a file of some seconds is written, then read in sequence, by eight streams that each
+read their own part, and at random. All but the streams go past the page cache. File systems are synced before each, as
+an arm that leaves to write metadata costs a disk a part of so short a measurement. In a lab whose disks are modelled,
+the specification of each figure is computed from the model's numbers (:mod:`assay.analysis.devices.rates`), and so is
+what a real HDD's streams and random reads get, which depends on how far apart they lie; elsewhere it is what the
+description states. Links are measured from the master to the first worker, then from every worker to the next, all at
+once, as in a shuffle. Random reads of throttled flash are left out in a lab, where they would measure the machine's
+CPU; of modelled flash they are made with larger requests and fewer at once. The test file is removed; it spans a small
+part of the device, so a disk's seeks are short ones.
+"""
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from assay.analysis.devices import rates as device_rates
+from assay.analysis.devices.rates import BaselineSettings, ExpectedRates
+from assay.execution.hosts.transport import RemoteProcess, Transport
+from assay.foundation.cancellation import end_tasks, finish
+from assay.foundation.errors import FormatError, HostError
+from assay.foundation.units import format_bytes
+from assay.model import Baseline, Cluster, Device, DeviceKind, Disks, Measurement, Node, Placement, request_bytes
+from assay.store.formats.bare.fio import FioDirection, FioReport, parse_fio
+from assay.store.formats.bare.iperf3 import Iperf3Report, parse_iperf3
+
+FILE_S = 4.0
+"""What is written, and then read once in sequence: seconds of the device's write rate."""
+RANDOM_S = 2
+STREAMS = 8
+STREAM_READ_BYTES = 64 * 1024
+"""What a DataNode reads at once, at any scale."""
+HOST_READAHEAD_BYTES = 128 * 1024
+"""Of Linux by default; a lab sets its own."""
+LINK_S = 1
+DISK_TIMEOUT_S = 180.0
+LINK_TIMEOUT_S = 30.0
+COMMAND_TIMEOUT_S = 30.0
+IPERF3_PORT = 5201
+SEQUENTIAL_REQUEST_BYTES = 512 * 1024
+FILE_BYTES_MIN = 4 * 2**20
+FILE_SHARE_MAX = 0.1
+RANDOM_REQUEST_BYTES = 4096
+FLASH_DEPTH = 32
+LAB_FLASH_REQUEST_BYTES = 16 * 1024
+LAB_FLASH_DEPTH = 4
+"""Random reads of modelled flash: few enough a second that two cores carry twelve devices."""
+FIO_CLOCK_S = 0.001
+"""fio tells run times in whole milliseconds."""
+FOLDER = ".assay-baseline"
+EXIT_NO_COMMAND = 127
+Pair = tuple[Node, Node]
+T = TypeVar("T")
+
+
+async def measure_baseline(
+    cluster: Cluster, transports: Mapping[str, Transport], *, progress: Callable[[str], None] = lambda _: None
+) -> Baseline:
+    """Measure every device that has a directory, and the links between different hosts.
+
+    Raises HostError when a host lacks fio or iperf3, a directory can't be written, or a measurement takes too long.
+    """
+    progress(f"baseline: devices of {cluster.name}")
+    nodes = [node for node in cluster.nodes if any(device.directory for device in node.type.devices)]
+    disks = await _all(_measure_devices(cluster, node, transports[node.name]) for node in nodes)
+    tools = {name: version for versions, _ in disks for name, version in versions.items()}
+    measurements = [measurement for _, values in disks for measurement in values]
+    for pairs in _link_rounds(cluster):
+        progress("baseline: links " + ", ".join(f"{sender.name}→{receiver.name}" for sender, receiver in pairs))
+        reports = await _all(_measure_link(pair, transports) for pair in pairs)
+        tools["iperf3"] = reports[0].version.removeprefix("iperf ")
+        measurements += [_link(cluster, pair, report) for pair, report in zip(pairs, reports, strict=True)]
+    return Baseline(
+        baseline_id=str(uuid.uuid4()),
+        cluster=cluster.name,
+        measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        tools=tools,
+        measurements=tuple(measurements),
+    )
+
+
+async def _all(awaitables: Iterable[Awaitable[T]]) -> list[T]:
+    """Await all at the same time; when one fails, end the others before raising."""
+    tasks = [asyncio.ensure_future(awaitable) for awaitable in awaitables]
+    try:
+        return list(await asyncio.gather(*tasks))
+    except BaseException:
+        await end_tasks(*tasks)
+        raise
+
+
+async def _measure_devices(
+    cluster: Cluster, node: Node, transport: Transport
+) -> tuple[dict[str, str], list[Measurement]]:
+    devices = [device for device in node.type.devices if device.directory]
+    folders = [f"{device.directory}/{FOLDER}" for device in devices]
+    throttled = cluster.lab is not None and cluster.lab.disks is not Disks.MODEL
+    random = [device for device in devices if device.kind is DeviceKind.HDD or not throttled]
+    await transport.run(["rm", "-rf", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)  # of a baseline that was killed
+    try:
+        await transport.run(["mkdir", "-p", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)
+        await _check_room(cluster, devices, folders, transport)
+        await _sync(transport, folders)
+        writes = await _fio(transport, [_job("write", device, cluster) for device in devices])
+        await _sync(transport, folders)
+        jobs = [
+            *(_job("read", device, cluster) for device in devices),
+            *(_job("streams", device, cluster, first=device is devices[0]) for device in devices),
+            *(_job("randread", device, cluster, first=device is random[0]) for device in random),
+        ]
+        reads = await _fio(transport, jobs)
+    finally:
+        with contextlib.suppress(HostError):
+            removing = transport.run(["rm", "-rf", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)
+            await finish(removing, "removing the test files", 2 * COMMAND_TIMEOUT_S)
+    values = [value for device in devices for value in _device_measurements(cluster, node, device, writes, reads)]
+    return {"fio": reads.version.removeprefix("fio-")}, values
+
+
+async def _check_room(
+    cluster: Cluster, devices: Sequence[Device], folders: Sequence[str], transport: Transport
+) -> None:
+    """Raise HostError where a test file would take more than its share of what is free on a real host's disk."""
+    if cluster.lab is not None:
+        return
+    df = ["df", "-B1", "--output=avail", "--", *folders]
+    result = await transport.run(df, timeout_s=COMMAND_TIMEOUT_S, check=False)
+    free = [int(word) for word in result.stdout.split() if word.isdigit()]
+    for device, free_bytes in zip(devices, free, strict=False):  # nothing from a df that is too old to be asked so
+        wanted = _how(device, cluster).span_bytes
+        if wanted > free_bytes * FILE_SHARE_MAX:
+            raise HostError(
+                f"a test file of {format_bytes(wanted)} would take more than {FILE_SHARE_MAX:.0%} of what is free "
+                f"({format_bytes(free_bytes)})",
+                where=f"{transport.name}: {device.directory}",
+                hint="make room, or describe slower devices: the file is what they write in 4 s",
+            )
+
+
+async def _sync(transport: Transport, folders: Sequence[str]) -> None:
+    """Have everything written, metadata too: the kernel would do it seconds later, while a disk is measured."""
+    done = await transport.run(["sync", "-f", "--", *folders], timeout_s=DISK_TIMEOUT_S, check=False)
+    if done.exit_status:  # coreutils before 8.24 know no file systems
+        await transport.run(["sync"], timeout_s=DISK_TIMEOUT_S)
+
+
+def _device_measurements(
+    cluster: Cluster, node: Node, device: Device, writes: FioReport, reads: FioReport
+) -> Iterator[Measurement]:
+    expected = _expected(device, cluster)
+
+    def figure(metric: str, value: float, wanted: float | None, *, modelled: bool) -> Measurement:
+        return Measurement(node.name, device.name, metric, value, wanted, modelled and wanted is not None)
+
+    read_rate = reads.job(f"read.{device.name}").read.bytes_per_s
+    write_rate = writes.job(f"write.{device.name}").write.bytes_per_s
+    rates_modelled, places_modelled = expected.rates_modelled, expected.places_modelled
+    yield figure("sequential_read_bytes_per_s", read_rate, expected.read_bytes_per_s, modelled=rates_modelled)
+    yield figure("sequential_write_bytes_per_s", write_rate, expected.write_bytes_per_s, modelled=rates_modelled)
+    streams = [job.read for job in reads.jobs if job.name == f"streams.{device.name}"]
+    yield figure(
+        "streams_8_read_bytes_per_s",
+        _together_bytes_per_s(streams),
+        expected.streams_bytes_per_s,
+        modelled=places_modelled,
+    )
+    for job in reads.jobs:
+        if job.name == f"randread.{device.name}":
+            yield figure("random_read_iops", job.read.iops, expected.random_read_iops, modelled=places_modelled)
+
+
+def _expected(device: Device, cluster: Cluster) -> ExpectedRates:
+    if cluster.lab is None:
+        return device_rates.on_host(device, _how(device, cluster))
+    if cluster.lab.disks is Disks.MODEL:
+        return device_rates.modelled(device, cluster.scale, _how(device, cluster))
+    return device_rates.stated(device, cluster.scale)
+
+
+def _together_bytes_per_s(streams: Sequence[FioDirection]) -> float:
+    """Return what streams got together until the last one ended.
+
+    The sum of their rates would be more: one that ends early has its rate from the time when all ran.
+    """
+    longest_s = max((stream.runtime_s for stream in streams), default=0.0)
+    return sum(stream.io_bytes for stream in streams) / max(longest_s, FIO_CLOCK_S)
+
+
+def _how(device: Device, cluster: Cluster) -> BaselineSettings:
+    """Return how ``device`` is measured: by a file of some seconds, in whole requests."""
+    scale = cluster.scale
+    disks = cluster.lab.disks or Disks.THROTTLE if cluster.lab else Disks.MODEL
+    wanted_bytes = max(FILE_BYTES_MIN, device.write_bytes_per_s * scale * FILE_S)
+    # The kernel doubles the readahead window of a file that is read in order, which fio says it does.
+    stream_bytes = 2 * (request_bytes(device, scale, disks) if cluster.lab else HOST_READAHEAD_BYTES)
+    # Whole requests in each stream's part, or fio writes the file anew to read it.
+    unit = STREAMS * SEQUENTIAL_REQUEST_BYTES
+    units = int(min(wanted_bytes, device.capacity_bytes * scale * FILE_SHARE_MAX)) // unit
+    hdd, in_lab = device.kind is DeviceKind.HDD, cluster.placement is Placement.LAB
+    random = (
+        (RANDOM_REQUEST_BYTES, 1)
+        if hdd
+        else ((LAB_FLASH_REQUEST_BYTES, LAB_FLASH_DEPTH) if in_lab else (RANDOM_REQUEST_BYTES, FLASH_DEPTH))
+    )
+    return BaselineSettings(max(1, units) * unit, STREAMS, stream_bytes, *random)
+
+
+def _job(kind: str, device: Device, cluster: Cluster, *, first: bool = False) -> list[str]:
+    """Return fio's options for one job; ``first`` of a stage waits until the jobs before it have ended."""
+    how = _how(device, cluster)
+    options = [f"--name={kind}.{device.name}", f"--filename={device.directory}/{FOLDER}/data"]
+    if kind == "streams":
+        part_bytes = how.span_bytes // how.streams
+        # Through the page cache, of which fio empties the file first; it also tells the kernel that it reads in order.
+        options += [
+            "--rw=read",
+            f"--bs={STREAM_READ_BYTES}",
+            "--direct=0",
+            "--ioengine=psync",
+            f"--numjobs={how.streams}",
+            f"--size={part_bytes // 2}",
+            f"--offset_increment={part_bytes}",
+        ]
+    elif kind == "randread":
+        options += [
+            f"--size={how.span_bytes}",
+            "--rw=randread",
+            f"--bs={how.random_request_bytes}",
+            f"--iodepth={how.random_depth}",
+            "--time_based",
+            f"--runtime={RANDOM_S}",
+        ]
+    else:
+        options += [f"--size={how.span_bytes}", f"--rw={kind}", f"--bs={SEQUENTIAL_REQUEST_BYTES}", "--iodepth=4"]
+    if kind == "write":
+        options += ["--end_fsync=1"]  # what is in a drive's cache is not written yet
+    return [*options, "--stonewall"] if first else options
+
+
+async def _fio(transport: Transport, jobs: Sequence[Sequence[str]]) -> FioReport:
+    common = ["fio", "--output-format=json", "--thread", "--ioengine=libaio", "--direct=1", "--fallocate=native"]
+    argv = [*common, *(option for job in jobs for option in job)]
+    done = await transport.run(argv, timeout_s=DISK_TIMEOUT_S, check=False)
+    if done.exit_status == EXIT_NO_COMMAND:
+        raise _missing("fio", transport)
+    if done.exit_status:
+        raise HostError(
+            _last_words(done.stderr or done.stdout),
+            where=f"{transport.name}: fio",
+            hint="devices must be writable directories on a file system with direct I/O",
+        )
+    return parse_fio(done.stdout)
+
+
+def _missing(program: str, transport: Transport) -> HostError:
+    return HostError(
+        f"{program} is not installed", where=transport.name, hint=f"on that host: apt-get install {program}"
+    )
+
+
+def _last_words(output: bytes) -> str:
+    return " / ".join(output.decode(errors="replace").strip().splitlines()[-3:]) or "it failed without a word"
+
+
+def _link_rounds(cluster: Cluster) -> list[list[Pair]]:
+    """Return the pairs to measure at the same time: master to first worker, then each worker to the next in a ring."""
+    workers = [node for node in cluster.workers if node.address]
+    ring = list(zip(workers, [*workers[1:], *workers[:1]], strict=True)) if len(workers) > 1 else []
+    first = [(cluster.master, worker) for worker in workers[:1] if cluster.master.address]
+    rounds = [[pair for pair in pairs if pair[0].name != pair[1].name] for pairs in (first, ring)]
+    return [pairs for pairs in rounds if pairs]
+
+
+def _link(cluster: Cluster, pair: Pair, report: Iperf3Report) -> Measurement:
+    rate = min(node.type.nic.rate_bits_per_s for node in pair) * cluster.scale
+    subject = f"{pair[0].name}→{pair[1].name}"
+    return Measurement(pair[0].name, subject, "link_bits_per_s", report.received_bits_per_s, rate)
+
+
+async def _measure_link(pair: Pair, transports: Mapping[str, Transport]) -> Iperf3Report:
+    sender, receiver = (transports[node.name] for node in pair)
+    address = pair[1].address
+    host = address.host if address else pair[1].name
+    server = await receiver.start(["iperf3", "--server", "--one-off", "--forceflush", "--port", str(IPERF3_PORT)])
+    try:
+        async with asyncio.timeout(COMMAND_TIMEOUT_S):
+            await _listening(server, receiver)
+        done = await sender.run(
+            ["iperf3", "--client", host, "--port", str(IPERF3_PORT), "--time", str(LINK_S), "--json"],
+            timeout_s=LINK_TIMEOUT_S,
+            check=False,
+        )
+    finally:
+        await server.terminate()
+    if done.exit_status == EXIT_NO_COMMAND:
+        raise _missing("iperf3", sender)
+    try:
+        return parse_iperf3(done.stdout)
+    except FormatError as error:
+        raise HostError(
+            error.message,
+            where=f"{sender.name}: iperf3 --client {host}",
+            hint=f"is port {IPERF3_PORT} open between the hosts?",
+        ) from error
+
+
+async def _listening(server: RemoteProcess, receiver: Transport) -> None:
+    """Return when the server says that it listens; its port is open then."""
+    output = b""
+    async for line in server.stdout:
+        output += line
+        if b"listening" in line:
+            return
+    if await server.wait(COMMAND_TIMEOUT_S) == EXIT_NO_COMMAND:
+        raise _missing("iperf3", receiver)
+    words = _last_words(output + server.stderr_tail.encode())
+    raise HostError(words, where=f"{receiver.name}: iperf3 --server", hint=f"is port {IPERF3_PORT} in use?")

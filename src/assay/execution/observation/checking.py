@@ -1,0 +1,103 @@
+"""Gather what the checks of hosts need, and have it judged. In: a cluster, its hosts. Out: a Fitness.
+
+``deep`` adds what takes a second per disk: a bare read of each, as root, by sudo without a password, or by the group
+that may read block devices. Nothing is written, and nothing but these reads is asked of a disk. ``bandwidth`` adds a
+second of traffic between each two hosts.
+"""
+
+import asyncio
+import json
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from assay.analysis.host_checks.catalogue import described, judged
+from assay.analysis.host_checks.check import data_disks
+from assay.execution.hosts import Transport
+from assay.execution.observation.link_rates import measure_pairs
+from assay.execution.observation.scripts import command, run_script
+from assay.execution.observation.survey import HOST_TIMEOUT_S, survey, survey_all
+from assay.foundation.errors import HostError
+from assay.model import Address, Cluster, Fitness, Node, Survey
+
+READ_S = 1.0
+READ_BYTES_MAX = 512 * 2**20
+DEEP_TIMEOUT_S = 120.0
+
+
+async def check_hosts(
+    cluster: Cluster, *, deep: bool = False, bandwidth: bool = False, progress: Callable[[str], None] = lambda _: None
+) -> Fitness:
+    """Connect to every host, look at it, and judge what was found. A host that can't be asked is part of the answer."""
+    nodes = {node.name: node for node in cluster.nodes}
+
+    async def work(transport: Transport) -> Survey:
+        return await _looked_at(transport, nodes[transport.name], cluster, deep=deep)
+
+    timeout_s = DEEP_TIMEOUT_S if deep else HOST_TIMEOUT_S
+    addresses = {name: node.address for name, node in nodes.items()}
+    surveyed = await survey_all(addresses, work, timeout_s=timeout_s, progress=progress)
+    failed = {name: str(error) for name, error in surveyed.failed.items()}
+    hosts = await _with_pairs(surveyed.hosts, addresses, progress) if bandwidth else surveyed.hosts
+    return judged(cluster, _now(), hosts, failed)
+
+
+async def _with_pairs(
+    hosts: Mapping[str, Survey], addresses: Mapping[str, Address | None], progress: Callable[[str], None]
+) -> Mapping[str, Survey]:
+    measured = await measure_pairs({name: a for name in hosts if (a := addresses[name])}, progress)
+    return {
+        name: replace(
+            host,
+            sent_bits_per_s=measured.rates.get(name, {}),
+            unsent={to: why for (sender, to), why in measured.failed.items() if sender == name},
+        )
+        for name, host in hosts.items()
+    }
+
+
+async def check_reached(cluster: Cluster, transports: Mapping[str, Transport]) -> Fitness:
+    """Judge the hosts of a cluster by the quick checks, over connections that are open already."""
+    nodes = {node.name: node for node in cluster.nodes if node.name in transports}
+    asked = (_looked_at(transports[name], node, cluster, deep=False) for name, node in nodes.items())
+    results = await asyncio.gather(*asked, return_exceptions=True)
+    surveys: dict[str, Survey] = {}
+    failed: dict[str, str] = {}
+    for name, result in zip(nodes, results, strict=True):
+        if isinstance(result, Survey):
+            surveys[name] = result
+        elif isinstance(result, HostError):
+            failed[name] = str(result)
+        elif isinstance(result, BaseException):
+            raise result
+    return judged(cluster, _now(), surveys, failed)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+async def _looked_at(transport: Transport, node: Node, cluster: Cluster, *, deep: bool) -> Survey:
+    others = [other for other in cluster.nodes if other.address]
+    names = [other.address.host for other in others if other.address and other.name != node.name]
+    index = next((number for number, other in enumerate(others) if other.name == node.name), None)
+    after = others[(index + 1) % len(others)] if index is not None and len(others) > 1 else None
+    directories = [device.directory for device in node.type.devices if device.directory]
+    neighbour = after.address.host if after and after.address else None
+    host_survey = await survey(transport, directories=directories, peers=names, neighbour=neighbour)
+    if not deep:
+        return host_survey
+    return replace(host_survey, read_bytes_per_s=await _bare_reads(transport, host_survey, node, cluster))
+
+
+async def _bare_reads(transport: Transport, host_survey: Survey, node: Node, cluster: Cluster) -> Mapping[str, float]:
+    disks = data_disks(host_survey, described(node, cluster))
+    options = {"disks": disks, "seconds": READ_S, "bytes": READ_BYTES_MAX}
+    if host_survey.user.sudo == "free":
+        argv = ["sudo", "-n", *command("bare_reads", options)]
+        done = await transport.run(["sh", "-c", f"{shlex.join(argv)}"], timeout_s=DEEP_TIMEOUT_S, check=False)
+        if done.exit_status == 0:
+            return dict(json.loads(done.stdout)["rates"])
+    answer = await run_script(transport, "bare_reads", options, timeout_s=DEEP_TIMEOUT_S)
+    return dict(answer["rates"])

@@ -1,0 +1,50 @@
+"""How fast is a core of a host, relative to the processor that the profile which comes with assay was learned on?
+
+In: transports. Out: a :class:`CoreSpeed` for each host, from a fixed small piece of work that a script does there in
+one thread (``node/core_work.py``). Of each kind of work the quickest round counts, in CPU seconds, so that others on
+the host disturb it little. The speed is the geometric mean over the kinds; its interval is from how much these differ,
+as a Hadoop task is none of them: nine of ten, Student's t on the logarithms. What Java's compilers make of a processor
+is not in it.
+"""
+
+import asyncio
+import math
+from collections.abc import Mapping, Sequence
+from statistics import fmean, stdev
+
+from scipy import stats
+
+from assay.execution.hosts.transport import Transport
+from assay.execution.observation.scripts import run_script
+from assay.foundation.errors import HostError
+from assay.model import CoreSpeed
+
+ROUNDS = 15
+TIMEOUT_S = 120.0
+REFERENCE_NAME = "AMD EPYC of examples/profiles/lab.yaml"
+REFERENCE_S: Mapping[str, float] = {"sort": 0.0731, "count": 0.0221, "checksum": 0.0124, "compress": 0.0099}
+"""What the quickest round of each kind took there, in CPU seconds of one core: the least of 21 rounds."""
+CONFIDENCE = 0.9
+
+
+async def core_speeds(transports: Mapping[str, Transport]) -> list[CoreSpeed]:
+    """Measure one core of every host, all at the same time. Raises HostError where the script can't be run."""
+
+    async def of(node: str) -> CoreSpeed:
+        took = await run_script(transports[node], "core_work", {"rounds": ROUNDS}, timeout_s=TIMEOUT_S)
+        return core_speed(node, took)
+
+    return list(await asyncio.gather(*map(of, transports)))
+
+
+def core_speed(node: str, took_s: Mapping[str, Sequence[float]]) -> CoreSpeed:
+    """Return the speed that rounds' CPU seconds come to. Raises HostError where a kind of work is not told."""
+    lacking = [name for name in REFERENCE_S if not took_s.get(name) or min(took_s[name]) <= 0]
+    if lacking:
+        hint = "run it again; a clock of CPU time that does not go on can't be used"
+        raise HostError(f"nothing tells how long it took: {', '.join(lacking)}", where=f"{node}: core_work", hint=hint)
+    by_work = {name: reference_s / min(took_s[name]) for name, reference_s in REFERENCE_S.items()}
+    logs = [math.log(rate) for rate in by_work.values()]
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(logs) - 1)) * stdev(logs) / math.sqrt(len(logs))
+    middle = fmean(logs)
+    return CoreSpeed(node, math.exp(middle), math.exp(middle - half), math.exp(middle + half), by_work)

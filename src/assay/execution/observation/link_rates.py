@@ -1,0 +1,111 @@
+"""How fast each host sends to each other one, a second for each way: measured on demand, bounded in time and traffic.
+
+In: names with addresses. Out: sender to receiver to bits/s as the receiver counted them, and why not where it could
+not be measured. Pairs are measured in rounds in which each host is in one pair at most, so that no link is measured
+twice at once; what lies between switches is shared by a round. Each way is measured by itself: a bad cable is often bad
+one way.
+"""
+
+import asyncio
+import json
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from assay.execution.hosts import Transport, connect_ssh
+from assay.execution.observation.scripts import command, run_script
+from assay.foundation.errors import HostError
+from assay.model import Address
+
+PAIR_S = 1.0
+PAIR_TIMEOUT_S = 30.0
+ROUNDS_MAX = 80
+"""With more than 40 hosts, not every pair is measured: a few minutes are what a check may take."""
+AT_ONCE = 8
+"""Pairs that are measured at the same time."""
+CONNECT_TIMEOUT_S = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRates:
+    """Sender to receiver to bits/s; and what could not be measured, with the reason."""
+
+    rates: Mapping[str, Mapping[str, float]]
+    failed: Mapping[tuple[str, str], str]
+
+
+def rounds(names: Sequence[str]) -> list[list[tuple[str, str]]]:
+    """Return every pair, one way and then the other, in rounds in which a name comes once at most (a tournament, by
+    the circle method).
+    """
+    circle: list[str | None] = [*names, *([None] if len(names) % 2 else [])]
+    pairings = []
+    for _ in range(len(circle) - 1):
+        half = len(circle) // 2
+        pairs = list(zip(circle[:half], reversed(circle[half:]), strict=True))
+        pairings.append([(a, b) for a, b in pairs if a is not None and b is not None])
+        circle = [circle[0], circle[-1], *circle[1:-1]]
+    return pairings + [[(b, a) for a, b in pairs] for pairs in pairings]
+
+
+async def measure_pairs(
+    addresses: Mapping[str, Address], progress: Callable[[str], None] = lambda _: None
+) -> LinkRates:
+    """Connect to the hosts and measure. A host that can't be entered is part of the answer."""
+    rates: dict[str, dict[str, float]] = {}
+    failed: dict[tuple[str, str], str] = {}
+    async with AsyncExitStack() as stack:
+        entered: dict[str, Transport] = {}
+        for name, address in addresses.items():
+            try:
+                entered[name] = await connect_ssh(name, address, connect_timeout_s=CONNECT_TIMEOUT_S)
+                stack.push_async_callback(entered[name].close)
+            except HostError as error:
+                failed |= {(name, other): error.message for other in addresses if other != name}
+        planned = rounds(list(entered))[:ROUNDS_MAX]
+        turns = asyncio.Semaphore(AT_ONCE)
+
+        async def measure(sender: str, receiver: str) -> None:
+            async with turns:
+                try:
+                    rate = await _measured(entered[sender], entered[receiver], addresses[receiver].host)
+                    rates.setdefault(sender, {})[receiver] = rate
+                except HostError as error:
+                    failed[sender, receiver] = error.message
+
+        for number, pairs in enumerate(planned, 1):
+            progress(f"pairs of hosts: round {number} of {len(planned)}")
+            await asyncio.gather(*(measure(*pair) for pair in pairs))
+    return LinkRates(rates, failed)
+
+
+async def _measured(sender: Transport, receiver: Transport, host: str) -> float:
+    options = {"seconds": PAIR_S, "word": secrets.token_hex(16)}
+    server = await receiver.start(command("link_rate", options))
+    try:
+        async with asyncio.timeout(PAIR_TIMEOUT_S):
+            lines = aiter(server.stdout)
+            port = _parse_line(await anext(lines, b""), receiver)["port"]
+            to = {**options, "host": host, "port": port}
+            sent = await run_script(sender, "link_rate", to, timeout_s=PAIR_TIMEOUT_S)
+            if "error" in sent:
+                words = f"port {port} of {host} can't be reached from it: {sent['error']}"
+                raise HostError(words, where=sender.name, hint="a firewall between the hosts?")
+            took = _parse_line(await anext(lines, b""), receiver)
+    except TimeoutError as error:
+        raise HostError(f"not measured within {PAIR_TIMEOUT_S:g} s", where=sender.name) from error
+    finally:
+        await server.terminate()
+    return float(took["bytes"]) * 8 / max(float(took["seconds"]), PAIR_S / 10)
+
+
+def _parse_line(line: bytes, host: Transport) -> dict[str, Any]:
+    try:
+        answer: dict[str, Any] = json.loads(line)
+    except ValueError as error:
+        raise HostError("it does not listen", where=f"{host.name}: link_rate") from error
+    if "error" in answer:
+        raise HostError(str(answer["error"]), where=f"{host.name}: link_rate")
+    return answer

@@ -1,0 +1,277 @@
+"""Sampler: what the kernel counts on this node, at fixed times, as one JSON line each. Ends when stdin reaches EOF.
+
+In, as JSON in argv[1]: ``interval_s``; ``disks``: name to "major:minor", device file or directory; ``nics``: names, or
+null for those with hardware, without any all but lo, as a bond or bridge counts again what its members counted;
+``cgroup``: {"cpu": directory, "memory": directory} or null, of cgroup v1 (cpuacct) or v2.
+Out: a header (what is sampled, what is missing and why), samples, and a footer with the CPU time it took itself.
+
+A sample holds ``t`` (Unix time at the start plus the monotonic clock since, s: setting the clock does not bend it) and
+the kernel's own units, which assay.execution.observation.sampling converts: ``cpu`` user nice system idle iowait irq
+softirq steal in ticks; ``mem`` total free available cached dirty writeback in KiB; ``psi`` microseconds; ``disk``
+reads, sectors of 512 B, ms, the same for writes, ms busy, ms queued, reads and writes that were merged into others (the
+kernel's Documentation/admin-guide/iostats.rst); ``nic`` bytes received and sent; ``cgroup`` CPU in ns, memory, cache
+and anonymous memory in bytes. A source that fails later is named under ``lost`` once and left out from then on.
+"""
+
+import json
+import os
+import re
+import select
+import socket
+import stat
+import sys
+import time
+from typing import Any, Dict, List, Optional, Tuple
+
+MEMORY_KEYS = (b"MemTotal", b"MemFree", b"MemAvailable", b"Cached", b"Dirty", b"Writeback")
+CPU_STAT = re.compile(b"^([a-z_]+) ([0-9]+)", re.M)
+BROKEN = (OSError, ValueError, IndexError, KeyError)
+
+
+class File:
+    """A file of /proc, /sys or a cgroup that is opened once and read again and again."""
+
+    def __init__(self, path: str) -> None:
+        self.fd = os.open(path, os.O_RDONLY)
+
+    def read(self) -> bytes:
+        """Return the whole content; the kernel hands long files out in pieces of a page or so."""
+        data = os.pread(self.fd, 65536, 0)
+        if len(data) < 2048:
+            return data
+        while True:
+            more = os.pread(self.fd, 65536, len(data))
+            if not more:
+                return data
+            data += more
+
+
+class Cpu:
+    """First line of /proc/stat."""
+
+    def __init__(self) -> None:
+        self.file = File("/proc/stat")
+
+    def sample(self) -> Any:
+        """Return ticks."""
+        data = os.pread(self.file.fd, 512, 0)
+        return [int(word) for word in data[: data.index(b"\n")].split()[1:9]]
+
+
+class Memory:
+    """/proc/meminfo."""
+
+    def __init__(self) -> None:
+        self.file = File("/proc/meminfo")
+        self.pattern = re.compile(b"^(" + b"|".join(MEMORY_KEYS) + b"): +([0-9]+)", re.M)
+
+    def sample(self) -> Any:
+        """Return KiB."""
+        values = dict(self.pattern.findall(self.file.read()))
+        return [int(values.get(key, 0)) for key in MEMORY_KEYS]
+
+
+class Pressure:
+    """/proc/pressure: total microseconds of "some" and, but for the CPU, of "full"."""
+
+    def __init__(self) -> None:
+        self.files = [File("/proc/pressure/" + name) for name in ("cpu", "io", "memory")]
+
+    def sample(self) -> Any:
+        """Return cpu some, io some, io full, memory some, memory full."""
+        cpu, io, memory = [re.findall(b"total=([0-9]+)", file.read()) for file in self.files]
+        return [int(total) for total in cpu[:1] + io[:2] + memory[:2]]
+
+
+class DiskCounters:
+    """The lines of /proc/diskstats for the disks that were asked for."""
+
+    def __init__(self, names: Dict[bytes, List[str]]) -> None:
+        self.file = File("/proc/diskstats")
+        self.names = names
+
+    def sample(self) -> Any:
+        """Return for each disk: reads, sectors, ms, writes, sectors, ms, ms busy, ms queued, merged reads, writes."""
+        values = {}
+        for line in self.file.read().split(b"\n"):
+            words = line.split(None, 2)
+            if len(words) == 3:
+                for name in self.names.get(words[0] + b":" + words[1], ()):
+                    w = words[2].split()
+                    values[name] = [int(w[i]) for i in (1, 3, 4, 5, 7, 8, 10, 11, 2, 6)]
+        return values
+
+
+class Nics:
+    """/proc/net/dev."""
+
+    def __init__(self, names: Optional[List[str]], sys: str = "/sys/class/net") -> None:
+        self.file = File("/proc/net/dev")
+        self.names = names
+        if names is None:
+            hardware = [nic for nic in self.sample() if has_hardware(os.path.join(sys, nic))]
+            self.names = hardware or None
+
+    def sample(self) -> Any:
+        """Return for each NIC: bytes received, bytes sent."""
+        values = {}
+        for line in self.file.read().split(b"\n")[2:]:
+            name, colon, rest = line.partition(b":")
+            nic = name.strip().decode("utf-8", "replace")
+            if colon and (nic in self.names if self.names is not None else nic != "lo"):
+                words = rest.split()
+                values[nic] = [int(words[0]), int(words[8])]
+        return values
+
+
+class Cgroup:
+    """CPU and memory of a control group, of either version."""
+
+    def __init__(self, cpu: str, memory: str) -> None:
+        self.v1_cpu = os.path.exists(os.path.join(cpu, "cpuacct.usage"))
+        self.cpu = File(os.path.join(cpu, "cpuacct.usage" if self.v1_cpu else "cpu.stat"))
+        v1 = os.path.exists(os.path.join(memory, "memory.usage_in_bytes"))
+        self.usage = File(os.path.join(memory, "memory.usage_in_bytes" if v1 else "memory.current"))
+        self.stat = File(os.path.join(memory, "memory.stat"))
+        names = (b"total_cache", b"total_rss") if v1 else (b"file", b"anon")
+        self.parts = re.compile(b"^(" + b"|".join(names) + b") ([0-9]+)", re.M)
+        self.names = names
+
+    def sample(self) -> Any:
+        """Return CPU in ns, then memory, cache and anonymous memory in bytes."""
+        text = self.cpu.read()
+        cpu_ns = int(text) if self.v1_cpu else 1000 * int(dict(CPU_STAT.findall(text))[b"usage_usec"])
+        parts = dict(self.parts.findall(self.stat.read()))
+        return [cpu_ns, int(self.usage.read())] + [int(parts[name]) for name in self.names]
+
+
+def has_hardware(nic: str) -> bool:
+    """Return whether an interface is a device that no other device counts for (as the one in front of a VF does)."""
+    return os.path.exists(os.path.join(nic, "device")) and not os.path.exists(os.path.join(nic, "master", "device"))
+
+
+def device_number(target: str) -> str:
+    """Return "major:minor" of a device file, or of the file system on which a directory lies."""
+    if re.match("^[0-9]+:[0-9]+$", target):
+        return target
+    status = os.stat(target)
+    number = status.st_rdev if stat.S_ISBLK(status.st_mode) else status.st_dev
+    return "%d:%d" % (os.major(number), os.minor(number))
+
+
+def find_disks(disks: Dict[str, str], missing: Dict[str, str]) -> Dict[bytes, List[str]]:
+    """Return device number (bytes) to the names that mean it; what the kernel does not count goes to ``missing``."""
+    with open("/proc/diskstats", "rb") as file:
+        counted = {b":".join(line.split(None, 2)[:2]) for line in file}
+    names: Dict[bytes, List[str]] = {}
+    for name, target in disks.items():
+        try:
+            number = device_number(target)
+        except OSError as error:
+            missing["disk:" + name] = "%s: %s" % (target, error.strerror)
+            continue
+        if number.encode() in counted:
+            names.setdefault(number.encode(), []).append(name)
+        else:
+            missing["disk:" + name] = "%s lies on device %s, which is no disk that the kernel counts" % (target, number)
+    return names
+
+
+def make_sources(options: Dict[str, Any], missing: Dict[str, str]) -> List[Tuple[str, Any]]:
+    """Return (key, source) pairs, each tried once; what does not work goes to ``missing`` with the reason."""
+    cgroup = options.get("cgroup")
+    wanted: List[Tuple[str, Any]] = [
+        ("cpu", Cpu),
+        ("mem", Memory),
+        ("psi", Pressure),
+        ("nic", lambda: Nics(options.get("nics"))),
+    ]
+    if options.get("disks"):
+        wanted.append(("disk", lambda: DiskCounters(find_disks(options["disks"], missing))))
+    if cgroup:
+        wanted.append(("cgroup", lambda: Cgroup(cgroup["cpu"], cgroup["memory"])))
+    sources: List[Tuple[str, Any]] = []
+    for key, make in wanted:
+        try:
+            source = make()
+            first = source.sample()
+        except BROKEN as error:
+            missing[key] = str(error) or type(error).__name__
+            continue
+        if key == "nic" and options.get("nics"):
+            for nic in set(options["nics"]) - set(first):
+                missing["nic:" + nic] = "there is no such interface"
+        sources.append((key, source))
+    return sources
+
+
+def print_line(value: Dict[str, Any]) -> None:
+    """Write one compact line at once."""
+    os.write(1, json.dumps(value, separators=(",", ":")).encode() + b"\n")
+
+
+def take_sample(sources: List[Tuple[str, Any]], epoch_unix_s: float) -> None:
+    """Print what all sources say now, and forget those that fail. ``epoch_unix_s``: when the monotonic clock was 0."""
+    line: Dict[str, Any] = {"t": round(epoch_unix_s + time.monotonic(), 6)}
+    for pair in list(sources):
+        try:
+            line[pair[0]] = pair[1].sample()
+        except BROKEN as error:
+            sources.remove(pair)
+            line.setdefault("lost", {})[pair[0]] = str(error) or type(error).__name__
+    print_line(line)
+
+
+def stdin_ended(wait_s: float) -> bool:
+    """Wait at most so long for the end of stdin; what arrives there before is ignored."""
+    until = time.monotonic() + wait_s
+    while True:
+        left = until - time.monotonic()
+        if not select.select([0], [], [], max(left, 0))[0]:
+            return False
+        if not os.read(0, 4096):
+            return True
+
+
+def next_due(due: int, elapsed_s: float, interval_s: float) -> int:
+    """Return which multiple of the interval comes next; what was slept through is left out, not made up for."""
+    return max(due + 1, int(elapsed_s / interval_s) + 1)
+
+
+def main() -> None:
+    """Print header, samples at start + k * interval, and footer."""
+    options = json.loads(sys.argv[1])
+    interval_s = float(options["interval_s"])
+    missing: Dict[str, str] = {}
+    sources = make_sources(options, missing)
+    epoch_unix_s = time.time() - time.monotonic()
+    print_line(
+        {
+            "assay_sampler": 1,
+            "t": round(time.time(), 6),
+            "hostname": socket.gethostname(),
+            "interval_s": interval_s,
+            "cores": os.sysconf("SC_NPROCESSORS_ONLN"),
+            "ticks_per_s": os.sysconf("SC_CLK_TCK"),
+            "sources": [key for key, _ in sources],
+            "missing": missing,
+        }
+    )
+    started, cpu_started_s = time.monotonic(), time.process_time()
+    due, samples = 0, 0
+    while True:
+        take_sample(sources, epoch_unix_s)
+        samples += 1
+        now = time.monotonic() - started
+        due = next_due(due, now, interval_s)
+        if stdin_ended(due * interval_s - now):
+            break
+    take_sample(sources, epoch_unix_s)
+    print_line({"end": True, "samples": samples + 1, "cpu_s": round(time.process_time() - cpu_started_s, 6)})
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (BrokenPipeError, KeyboardInterrupt):
+        pass

@@ -1,0 +1,191 @@
+"""Sample a node while a run continues, and turn what it sent into the run's trace.
+
+In: a transport and what to look at. Out: the sampler's lines as they came (JSONL, kept in the bundle), and from them
+rows of :class:`assay.model.runs.trace.Trace` in bytes and seconds. The lines' format and the kernel's units are
+described in ``node/sampler.py``.
+"""
+
+import contextlib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from assay.execution.hosts.transport import RemoteProcess, Transport
+from assay.execution.observation.stream import NodeStream
+from assay.foundation.errors import HostError
+from assay.model import CodedWarning, Trace, WarningCode
+
+STOP_TIMEOUT_S = 5.0
+CLOCK_TOLERANCE_S = 0.5
+"""A node's clock may differ by this much from ours before it is worth a warning."""
+SECTOR_BYTES = 512
+_CPU = ("user_s", "nice_s", "system_s", "idle_s", "iowait_s", "irq_s", "steal_s")
+_MEMORY = ("total_bytes", "free_bytes", "available_bytes", "cached_bytes", "dirty_bytes", "writeback_bytes")
+_PRESSURE = ("cpu_some_s", "io_some_s", "io_full_s", "memory_some_s", "memory_full_s")
+_DISK = (
+    ("reads", 1.0),
+    ("read_bytes", SECTOR_BYTES),
+    ("read_s", 1e-3),
+    ("writes", 1.0),
+    ("write_bytes", SECTOR_BYTES),
+    ("write_s", 1e-3),
+    ("busy_s", 1e-3),
+    ("queue_s", 1e-3),
+    ("read_merges", 1.0),
+    ("write_merges", 1.0),
+)
+_DISK_COUNTS = (8, len(_DISK))
+"""Samplers of older versions did not send the merges."""
+_CGROUP = (("cpu_s", 1e-9, True), ("memory_bytes", 1.0, False), ("cache_bytes", 1.0, False), ("rss_bytes", 1.0, False))
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerOptions:
+    """What the sampler looks at on one node."""
+
+    interval_s: float = 1.0
+    disks: Mapping[str, str] = field(default_factory=dict)
+    """Device name to ``"major:minor"``, device file, or a directory on it."""
+    nics: Sequence[str] | None = None
+    """None: those with hardware, without any all but lo."""
+    cgroup: Mapping[str, str] | None = None
+    """``{"cpu": directory, "memory": directory}`` as the node sees them, of cgroup v1 (cpuacct) or v2."""
+
+
+class Sampler(NodeStream):
+    """A sampler that runs on a node until :meth:`stop`, or until the connection or assay dies."""
+
+    script, title, stop_timeout_s = "sampler", "the sampler", STOP_TIMEOUT_S
+
+    def __init__(self, transport: Transport, process: RemoteProcess) -> None:
+        self._lines: list[bytes] = []
+        self._header_unix_s: float | None = None
+        super().__init__(transport, process)
+
+    @classmethod
+    async def start(cls, transport: Transport, options: SamplerOptions) -> Self:
+        """Start sampling; returns when the node has sent its header. Raises HostError when it can't."""
+        arguments = {
+            "interval_s": options.interval_s,
+            "disks": dict(options.disks),
+            "nics": list(options.nics) if options.nics is not None else None,
+            "cgroup": dict(options.cgroup) if options.cgroup else None,
+        }
+        return await cls.start_script(transport, arguments)
+
+    @property
+    def has_reported(self) -> bool:
+        """Whether the header came."""
+        return self._header_unix_s is not None
+
+    def take(self, line: bytes) -> bool:
+        """Keep a line."""
+        self._lines.append(line)
+        if self._header_unix_s is None:
+            self._header_unix_s = time.time()
+        return True
+
+    def ended(self, error: HostError | None) -> None:
+        """Keep what came until then, whatever ended it."""
+
+    async def stop(self) -> bytes:
+        """End sampling and return all lines. Never raises for a sampler or node that died: its lines just end early."""
+        await self.end()
+        return b"".join([*self._lines, self._clock_line()])
+
+    def _clock_line(self) -> bytes:
+        """Return a line that tells how far the node's clock was ahead of ours when its header came."""
+        if self._header_unix_s is None:
+            return b""
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            ahead_s = json.loads(self._lines[0])["t"] - self._header_unix_s
+            separator = b"" if self._lines[-1].endswith(b"\n") else b"\n"
+            return separator + json.dumps({"clock_ahead_s": round(ahead_s, 6)}).encode() + b"\n"
+        return b""
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What has been seen of one node's lines so far."""
+
+    ticks_per_s: float = 100.0
+    cores: float = 0.0
+    samples: int = 0
+    damaged: int = 0
+    ended: bool = False
+    header: bool = False
+    warnings: list[CodedWarning] = field(default_factory=list)
+
+    def warn(self, words: str, code: WarningCode = WarningCode.TRACE) -> None:
+        """Keep a warning."""
+        self.warnings.append(CodedWarning(code, words))
+
+
+def parse_samples(node: str, raw: bytes, start_unix_s: float, trace: Trace) -> list[CodedWarning]:
+    """Append a node's samples to ``trace``, with ``t_s`` counted from ``start_unix_s``. Return warnings.
+
+    What is damaged is left out and told, and so is a source that was missing, or a sampler that ended early.
+    """
+    seen = _Reading()
+    for line in raw.splitlines():
+        try:
+            _take(node, json.loads(line), start_unix_s, trace, seen)
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+            seen.damaged += 1
+    if not seen.header:
+        return [CodedWarning(WarningCode.TRACE, f"{node}: the sampler sent nothing")]
+    if not seen.ended:
+        seen.warn(f"{node}: the sampler ended early, after {seen.samples} samples")
+    elif seen.damaged:
+        seen.warn(f"{node}: {seen.damaged} lines of the sampler are damaged and left out")
+    return seen.warnings
+
+
+def _take(node: str, line: dict[str, Any], start_unix_s: float, trace: Trace, seen: _Reading) -> None:
+    if "assay_sampler" in line:
+        seen.header = True
+        seen.ticks_per_s, seen.cores = float(line["ticks_per_s"]), float(line["cores"])
+        for source, why in line["missing"].items():
+            seen.warn(f"{node}: {source} was not observed: {why}")
+    elif "end" in line:
+        seen.ended = True
+    elif "clock_ahead_s" in line:
+        ahead_s = float(line["clock_ahead_s"])
+        if abs(ahead_s) > CLOCK_TOLERANCE_S:
+            direction = "ahead of" if ahead_s > 0 else "behind"
+            words = f"{node}: its clock is {abs(ahead_s):.1f} s {direction} ours; its trace is shifted"
+            seen.warn(words, WarningCode.CLOCK)
+    else:
+        rows = _rows(line, seen)
+        t_s = float(line["t"]) - start_unix_s
+        for subject, metric, counter, value in rows:
+            trace.append(t_s, node, subject, metric, counter=counter, value=value)
+        seen.samples += 1
+        for key, why in line.get("lost", {}).items():
+            seen.warn(f"{node}: {key} was lost on the way: {why}")
+
+
+def _rows(line: Mapping[str, Any], seen: _Reading) -> list[tuple[str, str, bool, float]]:
+    """Return (subject, metric, counter, value) of one sample, complete or not at all."""
+    rows: list[tuple[str, str, bool, float]] = []
+    if "cpu" in line:
+        user, nice, system, idle, iowait, irq, softirq, steal = (ticks / seen.ticks_per_s for ticks in line["cpu"])
+        values = (user, nice, system, idle, iowait, irq + softirq, steal)
+        rows += [("cpu", metric, True, value) for metric, value in zip(_CPU, values, strict=True)]
+        rows += [("cpu", "cores", False, seen.cores)]
+    if "mem" in line:
+        rows += [("memory", m, False, kib * 1024.0) for m, kib in zip(_MEMORY, line["mem"], strict=True)]
+    if "psi" in line:
+        rows += [("pressure", m, True, total * 1e-6) for m, total in zip(_PRESSURE, line["psi"], strict=True)]
+    for name, values in line.get("disk", {}).items():
+        if len(values) not in _DISK_COUNTS:
+            raise ValueError(f"{len(values)} figures of a disk")
+        rows += [(f"disk:{name}", m, True, v * unit) for (m, unit), v in zip(_DISK, values, strict=False)]
+    for name, (received, sent) in line.get("nic", {}).items():
+        nic = f"nic:{name}"
+        rows += [(nic, "receive_bytes", True, float(received)), (nic, "transmit_bytes", True, float(sent))]
+    if "cgroup" in line:
+        rows += [("cgroup", m, c, v * unit) for (m, unit, c), v in zip(_CGROUP, line["cgroup"], strict=True)]
+    return rows

@@ -1,0 +1,50 @@
+"""Run this room's scripts on a node, without installing anything there.
+
+In: a script's name in ``observe/node`` and its options, which travel as JSON. Out: the command line, or the JSON that
+the script printed. A script is an argument of ``python3 -c``, where Linux allows 128 KiB (MAX_ARG_STRLEN).
+"""
+
+import functools
+import json
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+from assay.execution.hosts.transport import Transport
+from assay.foundation.errors import HostError
+
+
+@functools.cache
+def source(name: str) -> str:
+    """Return the text of the script ``name``."""
+    return resources.files("assay.execution.observation").joinpath("node", f"{name}.py").read_text(encoding="utf-8")
+
+
+def command(name: str, options: Mapping[str, Any]) -> list[str]:
+    """Return the command that runs the script ``name`` with ``options``."""
+    return ["python3", "-u", "-c", source(name), json.dumps(options)]
+
+
+def words_for(name: str, node: str, status: int, stderr: str) -> HostError:
+    """Return the error that says why the script ``name`` did not run on ``node``."""
+    if status == 127:
+        hint = "install Python 3.6 or newer there, or put it on the PATH of non-interactive logins"
+        return HostError("there is no python3", where=f"{node}: {name}", hint=hint)
+    if "SyntaxError" in stderr:
+        hint = "install Python 3.6 or newer there as python3, or put it first on the PATH of non-interactive logins"
+        return HostError("its python3 is older than 3.6", where=f"{node}: {name}", hint=hint)
+    tail = "\n".join(stderr.strip().splitlines()[-3:])
+    return HostError(f"exit status {status}: {tail}", where=f"{node}: {name}")
+
+
+async def run_script(transport: Transport, name: str, options: Mapping[str, Any], *, timeout_s: float) -> Any:
+    """Run a script to its end and return what it printed. Raises HostError when it can't be run, or says nothing."""
+    done = await transport.run(command(name, options), timeout_s=timeout_s, check=False)
+    if done.exit_status != 0:
+        raise words_for(name, transport.name, done.exit_status, done.stderr.decode(errors="replace"))
+    try:
+        return json.loads(done.stdout)
+    except ValueError as error:
+        text = f"its answer is not JSON: {done.stdout[:80]!r}"
+        hint = "a start-up file of the login shell, such as .bashrc, must not print anything"
+        raise HostError(text, where=f"{transport.name}: {name}", hint=hint) from error

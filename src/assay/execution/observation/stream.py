@@ -1,0 +1,91 @@
+"""A script that continues on a node and sends lines, until it is stopped or the connection or assay dies.
+
+In: a transport, the script's options. Out: a :class:`NodeStream` that has said something; what its lines mean is its
+own. Times are in seconds.
+"""
+
+import asyncio
+import contextlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from assay.execution.hosts.transport import RemoteProcess, Transport
+from assay.execution.observation.scripts import command, words_for
+from assay.foundation.errors import HostError
+
+START_TIMEOUT_S = 20.0
+
+
+class NodeStream(ABC):
+    """One such script; it is started by :meth:`start_script` alone."""
+
+    script: ClassVar[str]
+    """Its name in ``observe/node``."""
+    title: ClassVar[str]
+    """What it is called in words."""
+    stop_timeout_s: ClassVar[float]
+
+    def __init__(self, transport: Transport, process: RemoteProcess) -> None:
+        self.transport = transport
+        self._process = process
+        self._came = asyncio.Event()
+        """Set by each line, and by the end."""
+        self._reading = asyncio.create_task(self._read())
+
+    @property
+    @abstractmethod
+    def has_reported(self) -> bool:
+        """Whether anything that can be used has come."""
+
+    @abstractmethod
+    def take(self, line: bytes) -> bool:
+        """Take a line; say whether it is one that was waited for."""
+
+    @abstractmethod
+    def ended(self, error: HostError | None) -> None:
+        """Take that no more lines come: by itself, or because the connection was lost."""
+
+    @classmethod
+    async def start_script(cls, transport: Transport, options: Mapping[str, Any]) -> Self:
+        """Start it; returns when the first line has come. Raises HostError when none does."""
+        stream = cls(transport, await transport.start(command(cls.script, options)))
+        try:
+            async with asyncio.timeout(START_TIMEOUT_S):
+                await stream._came.wait()
+        except BaseException as error:
+            await stream.end()
+            if isinstance(error, TimeoutError):
+                raise HostError(f"{cls.title} says nothing", where=f"{transport.name}: {cls.script}") from error
+            raise
+        if not stream.has_reported:
+            with contextlib.suppress(HostError):
+                await stream._process.wait(cls.stop_timeout_s)
+            status = stream._process.exit_status
+            raise words_for(cls.script, transport.name, -1 if status is None else status, stream._process.stderr_tail)
+        return stream
+
+    async def _read(self) -> None:
+        try:
+            async for line in self._process.stdout:
+                if self.take(line):
+                    self._came.set()
+            self.ended(None)
+        except HostError as error:
+            self.ended(error)
+        finally:
+            self._came.set()
+
+    async def end(self) -> None:
+        """End it. Never raises: it ends with its connection in any case."""
+        self._process.close_stdin()
+        try:
+            async with asyncio.timeout(self.stop_timeout_s):
+                await asyncio.shield(self._reading)
+                await self._process.wait(self.stop_timeout_s)
+        except (HostError, TimeoutError):
+            with contextlib.suppress(HostError, TimeoutError):
+                async with asyncio.timeout(self.stop_timeout_s):
+                    await self._process.terminate()
+        finally:
+            self._reading.cancel()

@@ -1,0 +1,1 @@
+"""Forecast the time, space and limits of a plan."""

@@ -1,0 +1,119 @@
+"""What bounds a campaign's call: which runs, until when, and how long one run may take.
+
+In: the texts of ``--only`` and ``--until``, planned runs. Out: filters and limits, in seconds and Unix seconds.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from assay.execution.planning.order import PlannedRun
+from assay.foundation.errors import SpecificationError
+from assay.foundation.units import format_duration, parse_duration
+from assay.specs.fields import unknown
+
+DEFAULT_TIMEOUT_S = 1800.0
+"""A run's time limit when the plan gives none and no like run is known."""
+_CLOCK = re.compile(r"(?P<hour>\d{1,2}):(?P<minute>\d{2})")
+_RUNS = re.compile(r"(?P<runs>\d{1,6})\s*runs?")
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimit:
+    """How long a run may take, and where that comes from, in words."""
+
+    seconds: float
+    why: str
+
+    def __str__(self) -> str:
+        """Return ``5 min 00 s: 4 × the longest of 3 like runs (62 s)``."""
+        return f"{format_duration(self.seconds)}: {self.why}"
+
+
+NO_HISTORY = TimeLimit(DEFAULT_TIMEOUT_S, "the default, no like run is known")
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """When to start no more runs: at a point in time, or after a number of runs."""
+
+    words: str
+    """As it was asked for: ``--until 18:30``."""
+    at_unix_s: float | None = None
+    runs: int | None = None
+
+    def reached(self, made: int, now_unix_s: float) -> bool:
+        """Say whether no further run may start after ``made`` runs of this call."""
+        late = self.at_unix_s is not None and now_unix_s >= self.at_unix_s
+        return late or (self.runs is not None and made >= self.runs)
+
+
+def parse_stop(text: str, now: datetime) -> Stop:
+    """Return what ``18:30``, ``2h`` or ``12 runs`` means at ``now`` (local time); a time of day may be tomorrow's."""
+    words = text.strip()
+    if match := _RUNS.fullmatch(words):
+        if runs := int(match["runs"]):
+            return Stop(f"--until {words}", runs=runs)
+    elif match := _CLOCK.fullmatch(words):
+        hour, minute = int(match["hour"]), int(match["minute"])
+        if hour < 24 and minute < 60:
+            then = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
+            then = then if then > now else then + timedelta(days=1)
+            return Stop(f"--until {words}", at_unix_s=then.timestamp())
+    else:
+        try:
+            seconds = parse_duration(words)
+        except ValueError:
+            seconds = 0.0
+        if seconds > 0:
+            return Stop(f"--until {words}", at_unix_s=now.timestamp() + seconds)
+    raise SpecificationError(
+        f"{text!r} is no time, duration or number of runs",
+        where="--until",
+        hint='write a time of day such as 18:30, a duration such as 2h or 90min, or "12 runs"',
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which planned runs a call makes: of any of these workloads, at one of the named levels of each factor named."""
+
+    workloads: frozenset[str] = frozenset()
+    levels: tuple[tuple[str, frozenset[str]], ...] = ()
+
+    def takes(self, planned: PlannedRun) -> bool:
+        """Say whether ``planned`` is among them."""
+        if self.workloads and planned.workload.key not in self.workloads:
+            return False
+        return all(planned.configuration.levels[factor] in chosen for factor, chosen in self.levels)
+
+
+def parse_selection(texts: Sequence[str], runs: Sequence[PlannedRun]) -> Selection:
+    """Return what the values of ``--only`` select of ``runs``.
+
+    Raises SpecificationError naming the valid choices when one names a workload, factor or level that there is none of.
+    """
+    workloads = list(dict.fromkeys(run.workload.key for run in runs))
+    factors: dict[str, list[str]] = {}
+    for run in runs:
+        for factor, level in run.configuration.levels.items():
+            if level not in factors.setdefault(factor, []):
+                factors[factor].append(level)
+    chosen: set[str] = set()
+    levels: dict[str, set[str]] = {}
+    for text in texts:
+        factor, equals, level = (part.strip() for part in text.partition("="))
+        if not equals:
+            _require("workload", factor, [*workloads, *(f"{name}=LEVEL" for name in factors)], workloads)
+            chosen.add(factor)
+        else:
+            _require("factor", factor, list(factors), list(factors))
+            _require(f"level of {factor}", level, factors[factor], factors[factor])
+            levels.setdefault(factor, set()).add(level)
+    return Selection(frozenset(chosen), tuple((factor, frozenset(names)) for factor, names in levels.items()))
+
+
+def _require(what: str, word: str, choices: Sequence[str], valid: Sequence[str]) -> None:
+    if word not in valid:
+        raise SpecificationError(unknown(what, word, choices), where="--only")

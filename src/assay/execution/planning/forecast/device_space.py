@@ -1,0 +1,266 @@
+"""Whether a plan fits on its devices: every layout keeps its inputs, and layouts share devices. Pure.
+
+In: claims, which are bytes of all copies on all workers after the lab's scale with the directories that they are spread
+over, and a worker's capacities in bytes. Out: how full each device of a worker gets when bytes spread evenly over
+workers and directories, as HDFS and YARN mean to; and what can't fit however they are spread. Inputs stay (docs/adr,
+decision 4), so all of them count. Outputs and intermediate data exist during their run only, so the largest counts.
+The engine states how much uncompressed intermediate data exists at once.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.execution.planning.forecast.inputs import kept_by, size_of
+from assay.execution.planning.order import PlannedRun
+from assay.foundation.units import format_bytes
+from assay.model import Cluster, Directories, Layout, Placement, Plan
+from assay.workloads.catalogue import workloads
+
+FULL_SHARE = 0.98
+"""Maximum fill of a device. HDFS checksums add 0.8 %, and NodeManagers reject a disk that is 99 % full."""
+_LISTED_MAX = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Bytes that are spread evenly over directories: device name to their number."""
+
+    directories: Mapping[str, int]
+    bytes: float
+
+    def on(self, device: str) -> float:
+        """Return those on ``device``, of all workers together."""
+        return self.bytes * self.directories.get(device, 0) / sum(self.directories.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What one thing takes on the first ``workers`` workers."""
+
+    what: str
+    file_system: str
+    workers: int
+    hdfs: tuple[Part, ...]
+    intermediate: Part | None = None
+
+    def on(self, device: str) -> float:
+        """Return the bytes on ``device`` of one worker in use."""
+        parts = (*self.hdfs, *([self.intermediate] if self.intermediate else []))
+        return sum(part.on(device) for part in parts) / self.workers
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A device of a worker with the bytes that it must hold: stored data by file system, largest temporary data."""
+
+    device: str
+    capacity_bytes: float
+    kept_bytes: Mapping[str, float]
+    passing_bytes: float
+    passing: str
+
+    @property
+    def needed_bytes(self) -> float:
+        """Return what must be there at the worst moment."""
+        return sum(self.kept_bytes.values()) + self.passing_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """HDFS data, all replicas included, that must fit on these devices of this number of workers and does not."""
+
+    devices: tuple[str, ...]
+    workers: int
+    needed_bytes: float
+    capacity_bytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What a plan's runs need room for: what stays, and what is there during one run each."""
+
+    kept: tuple[Claim, ...]
+    passing: tuple[Claim, ...]
+
+
+def filled(claims: Claims, capacities: Mapping[str, float]) -> list[Filled]:
+    """Return how full the devices of a worker get that is in use by all of ``claims``, as the first one is."""
+    devices_filled: list[Filled] = []
+    for device, capacity_bytes in capacities.items():
+        kept: dict[str, float] = {}
+        for claim in claims.kept:
+            if on := claim.on(device):
+                kept[claim.file_system] = kept.get(claim.file_system, 0.0) + on
+        most = max(claims.passing, key=lambda claim: claim.on(device), default=None)
+        passing_bytes = most.on(device) if most else 0.0
+        what = f"{most.what} on {most.file_system}" if most and passing_bytes else ""
+        devices_filled.append(Filled(device, capacity_bytes, kept, passing_bytes, what))
+    return devices_filled
+
+
+def shortage(claims: Claims, capacities: Mapping[str, float]) -> Shortage | None:
+    """Return what can't fit however HDFS spreads it; None where it might. Intermediate data is left out of account.
+
+    For each set of devices on the first workers: all data that can only be stored there must fit (Hall's condition).
+    Data that does not fit even alone is left out: its first run fails at once, not after hours.
+    """
+    parts = [(claim, part) for claim in (*claims.kept, *claims.passing) for part in claim.hdfs if part.bytes > 0]
+    targets = dict.fromkeys((frozenset(part.directories), claim.workers) for claim, part in parts)
+    if targets:
+        targets[frozenset().union(*(devices for devices, _ in targets)), max(count for _, count in targets)] = None
+    for devices, workers in sorted(targets, key=lambda target: (len(target[0]), target[1])):
+        kept = [_inside(claim, devices, workers) for claim in claims.kept]
+        passing = max((_inside(claim, devices, workers) for claim in claims.passing), default=0.0)
+        needed_bytes = sum(kept) + passing
+        room_bytes = workers * sum(capacities[device] for device in devices)
+        several = sum(bytes_ > 0 for bytes_ in (*kept, passing)) > 1
+        if several and needed_bytes > room_bytes:
+            return Shortage(tuple(name for name in capacities if name in devices), workers, needed_bytes, room_bytes)
+    return None
+
+
+def _inside(claim: Claim, devices: frozenset[str], workers: int) -> float:
+    if claim.workers > workers:
+        return 0.0
+    return sum(part.bytes for part in claim.hdfs if devices.issuperset(part.directories))
+
+
+def claims_of(plan: Plan, runs: Iterable[PlannedRun]) -> Claims:
+    """Return what ``runs`` need room for; an input that several of them use counts once."""
+    kept: dict[tuple[str, str], Claim] = {}
+    passing: dict[tuple[str, str], Claim] = {}
+    for run in {run.key[:2]: run for run in runs}.values():
+        kept.update(_kept_claims(run, plan))
+        for claim in _passing_claims(run, plan):
+            before = passing.get((claim.file_system, claim.what))
+            if before is None or _total(claim) > _total(before):
+                passing[claim.file_system, claim.what] = claim
+    return Claims(tuple(kept.values()), tuple(passing.values()))
+
+
+def _total(claim: Claim) -> float:
+    return sum(part.bytes for part in (*claim.hdfs, *([claim.intermediate] if claim.intermediate else [])))
+
+
+def _kept_claims(run: PlannedRun, plan: Plan) -> Iterator[tuple[tuple[str, str], Claim]]:
+    layout, workers = run.configuration.layout, _workers(run, plan)
+    for stored in kept_by(run, plan):
+        hdfs = _hdfs(layout, plan, stored.data_bytes, stored.copies)
+        yield stored.key, Claim(f"{stored.name}'s data", stored.key[0], workers, hdfs)
+
+
+def _passing_claims(run: PlannedRun, plan: Plan) -> Iterator[Claim]:
+    """Yield the space that the run needs during its execution, and that sorting its input needs."""
+    layout, workers = run.configuration.layout, _workers(run, plan)
+    where = plan.rules.file_system(run.configuration, plan.cluster)
+    size, stays = size_of(run, plan), kept_by(run, plan)
+    workload = workloads()[run.workload.name]
+    rules = plan.rules_of(run.configuration)
+    data_bytes, flow, moved = workload.data_bytes(size), workload.flow, workload.moved(size, rules.name)
+    # An iteration's output is deleted when the next one's is written.
+    output = min(moved.written, 2 * flow.written)
+    if stays and not stays[-1].made_before:
+        output = 0
+    hdfs = _hdfs(layout, plan, data_bytes * output, workload.output_copies(size))
+    shuffled_bytes = rules.intermediate_bytes(data_bytes * flow.shuffled, data_bytes * moved.shuffled)
+    if output or shuffled_bytes:
+        yield Claim(run.workload.key, where, workers, hdfs, Part(_counts(layout.intermediate), shuffled_bytes))
+    for kept_output in stays:
+        if kept_output.is_sorted:
+            what = f"making the input of {run.workload.key}"
+            # Hadoop sorts it, or whichever engine is provided.
+            sorting = plan.rules.intermediate_bytes(kept_output.data_bytes, kept_output.data_bytes)
+            yield Claim(what, where, workers, (), Part(_counts(layout.intermediate), sorting))
+
+
+def _workers(run: PlannedRun, plan: Plan) -> int:
+    return run.configuration.workers or len(plan.cluster.workers)
+
+
+def _counts(directories: Iterable[Directories]) -> dict[str, int]:
+    return {part.device: part.count for part in directories}
+
+
+def _hdfs(layout: Layout, plan: Plan, data_bytes: float, copies: int) -> tuple[Part, ...]:
+    """Return where storage puts the copies."""
+    shares = plan.rules.spread(layout, plan.cluster.workers[0].type, copies)
+    return tuple(Part(_counts(directories), data_bytes * count) for directories, count in shares)
+
+
+def refusal(plan: Plan, left: Iterable[PlannedRun]) -> str | None:
+    """Return why a call that makes all of ``left`` must run out of room; None when it need not.
+
+    On this machine alone nothing holds a device to its description, so nothing is certain there. What a single run
+    writes counts only where runs are repeated: by then every input is there.
+    """
+    runs = list(left)
+    if plan.cluster.placement is Placement.LOCAL:
+        return None
+    claims = claims_of(plan, runs)
+    if len({run.repetition for run in runs}) < 2:
+        claims = Claims(claims.kept, ())
+    missing = shortage(claims, _capacities(plan.cluster, largest=True))
+    if missing is None:
+        return None
+    return (
+        f"the plan does not fit on its devices: there are {format_bytes(missing.capacity_bytes)} on "
+        f"{_listed(missing.devices)} of {missing.workers} workers{_at_scale(plan.cluster)}, and the inputs that its "
+        f"layouts keep there take {format_bytes(missing.needed_bytes)}, all copies and the largest output included"
+    )
+
+
+def warnings(plan: Plan, runs: Iterable[PlannedRun]) -> list[str]:
+    """Return for each device that gets full, in words, by how much and from what."""
+    nearly_full = filled(claims_of(plan, runs), _capacities(plan.cluster, largest=False))
+    alike: dict[str, list[str]] = {}
+    for device in nearly_full:
+        if device.needed_bytes > device.capacity_bytes * FULL_SHARE:
+            alike.setdefault(_needs(device, plan.cluster), []).append(device.device)
+    lines = [f"no room: {_listed(devices)} of a worker {words}" for words, devices in alike.items()]
+    return [*lines, f"what helps: {remedy(plan.cluster)}"] if lines else []
+
+
+def remedy(cluster: Cluster) -> str:
+    """Return what to change where a plan does not fit."""
+    if cluster.placement is Placement.LAB:
+        return (
+            "less data, fewer copies (dfs.replication), more capacity in the cluster file; or a call for each layout, "
+            "with --only layout=NAME: a lab that is made for a call begins empty"
+        )
+    return (
+        "less data, fewer copies (dfs.replication), or fewer layouts that share a device; inputs stay on the hosts, "
+        "those of earlier plans too: docs/campaigns.md, Room, says how to remove them"
+    )
+
+
+def _needs(device: Filled, cluster: Cluster) -> str:
+    kept = sum(device.kept_bytes.values())
+    largest = sorted(device.kept_bytes.items(), key=lambda item: -item[1])
+    parts = ", ".join(f"{name} {format_bytes(size)}" for name, size in largest[:_LISTED_MAX])
+    more = f", {len(largest) - _LISTED_MAX} more" if len(largest) > _LISTED_MAX else ""
+    stay = f"inputs that stay take {format_bytes(kept)} ({parts}{more})" if kept else "no inputs stay"
+    passing = (
+        f", {device.passing} up to {format_bytes(device.passing_bytes)} more while it runs" if device.passing else ""
+    )
+    needed, has = format_bytes(device.needed_bytes), format_bytes(device.capacity_bytes)
+    return f"would have to hold {needed} and has {has}{_at_scale(cluster)}: {stay}{passing}"
+
+
+def _at_scale(cluster: Cluster) -> str:
+    return " at the lab's scale" if cluster.placement is Placement.LAB else ""
+
+
+def _listed(devices: Sequence[str]) -> str:
+    more = f" and {len(devices) - _LISTED_MAX} more" if len(devices) > _LISTED_MAX else ""
+    return ", ".join(devices[:_LISTED_MAX]) + more
+
+
+def _capacities(cluster: Cluster, *, largest: bool) -> dict[str, float]:
+    """Return device name to capacity after the lab's scale: the smallest, or largest, of any worker."""
+    capacities: dict[str, float] = {}
+    for node in cluster.workers:
+        for device in node.type.devices:
+            here = device.capacity_bytes * cluster.scale
+            other = capacities.get(device.name, here)
+            capacities[device.name] = max(here, other) if largest else min(here, other)
+    return capacities

@@ -1,0 +1,89 @@
+"""List the data that stays in HDFS between runs: inputs, made once in the file system of each layout. Pure.
+
+In: a planned run. Out: each data set below ``/assay/input`` after the run, in bytes of one replica at the lab's scale.
+Two runs share a data set in the same folder of the same file system. The output of a write test that the read test uses
+is such a data set, too; the run writes it itself.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from assay.execution.planning.order import PlannedRun
+from assay.model import Plan
+from assay.workloads.catalogue import workloads
+from assay.workloads.common.inputs import INPUT, Input
+from assay.workloads.workload import Size
+
+Key = tuple[str, str]
+"""A file system's name, and a folder's below ``/assay/input``."""
+
+
+@dataclass(frozen=True, slots=True)
+class CachedDataset:
+    """One set of data that stays."""
+
+    key: Key
+    name: str
+    data_bytes: int
+    copies: int
+    made_before: bool
+    """Whether it is made for the run; if not, the run itself writes it."""
+    is_sorted: bool = False
+    """Whether it is made by sorting another input, over intermediate data."""
+
+
+def size_of(planned: PlannedRun, plan: Plan) -> Size:
+    """Return the workload's size in bytes after the lab's scale, and its counts."""
+    return Size.of(
+        round(planned.workload.data_bytes * plan.cluster.scale),
+        plan.rules.copies(planned.configuration.parameters),
+        planned.configuration.parameters,
+        planned.workload.parameters,
+    )
+
+
+def kept_by(planned: PlannedRun, plan: Plan) -> list[CachedDataset]:
+    """Return the data sets in HDFS after ``planned``, in the order of their creation."""
+    workload, size = workloads()[planned.workload.name], size_of(planned, plan)
+    where = plan.rules.file_system(planned.configuration, plan.cluster)
+    needed = workload.input(size)
+    if needed is not None:
+        return [
+            CachedDataset(
+                (where, _folder(step.place)), step.name, step.data_bytes, step.replication, True, step.needs is not None
+            )
+            for step in _chain(needed)
+        ]
+    return [
+        CachedDataset(
+            (where, _folder(folder)), planned.workload.name, workload.data_bytes(size), size.replication, False
+        )
+        for folder in workload.leaves(size)
+    ]
+
+
+def _chain(needed: Input) -> Iterator[Input]:
+    if needed.needs is not None:
+        yield from _chain(needed.needs)
+    yield needed
+
+
+def _folder(path: str) -> str:
+    return path.removeprefix(f"{INPUT}/").split("/")[0]
+
+
+def newly_made(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key]) -> list[list[CachedDataset]]:
+    """Return for each run, in order, the inputs that are made for it: those that are not ``there``, and that no run
+    before it has made or left.
+    """
+    known, seen = set(there), set[tuple[str, str]]()
+    made: list[list[CachedDataset]] = []
+    for run in runs:
+        new: list[CachedDataset] = []
+        if run.key[:2] not in seen:
+            seen.add(run.key[:2])
+            stays = kept_by(run, plan)
+            new = [kept for kept in stays if kept.made_before and kept.key not in known]
+            known |= {kept.key for kept in stays}
+        made.append(new)
+    return made

@@ -1,0 +1,58 @@
+"""What to run next, given a plan, the runs planned and the finished ones: as planned, or as a tuner decides. Pure.
+
+A campaign asks its :class:`NextRuns` before each run, with all that it has finished so far. :func:`as_planned` answers
+with what is left of the plan, and with ``until`` drops what is known well enough. Another implementation can
+answer with unplanned runs of configurations that it chooses.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Protocol
+
+from assay.analysis.comparison.significance import precise_enough
+from assay.execution.planning.order import PlannedRun
+from assay.model import Plan, Run, RunStatus
+
+
+class NextRuns(Protocol):
+    """Decides what is run next."""
+
+    def __call__(self, plan: Plan, planned: Sequence[PlannedRun], finished: Sequence[Run]) -> Sequence[PlannedRun]:
+        """Return what is still to be run, in order and as far as is known now: the first is made next, and then this is
+        asked again. Nothing ends the campaign.
+
+        ``finished``: the campaign's runs, failed ones too. A run that this call gave up stays in its answer, and is
+        passed over.
+        """
+
+
+def key_of(run: Run) -> tuple[str, str, int]:
+    """Return the planned run's key that a finished run belongs to."""
+    return run.workload, " ".join(f"{name}={level}" for name, level in run.levels.items()), run.repetition
+
+
+def as_planned(plan: Plan, planned: Sequence[PlannedRun], finished: Sequence[Run]) -> list[PlannedRun]:
+    """Return the planned runs without a valid result.
+
+    With ``until`` a repetition beyond the plan's own is needed only while the interval of the mean, over the valid runs
+    of its workload and configuration, is wider than asked.
+    """
+    done: set[tuple[str, str, int]] = set()
+    durations_s: dict[tuple[str, str], list[float]] = {}
+    for run in finished:
+        if run.status is RunStatus.VALID:
+            key = key_of(run)
+            done.add(key)
+            durations_s.setdefault(key[:2], []).append(run.duration_s)
+    left = [run for run in planned if run.key not in done]
+    if plan.until is None:
+        return left
+    half_width = plan.until.half_width
+    known = {key for key, took_s in durations_s.items() if precise_enough(took_s, half_width)}
+    return [run for run in left if run.repetition <= plan.repetitions or run.key[:2] not in known]
+
+
+def numbered(runs: Sequence[PlannedRun], finished: Sequence[Run]) -> list[tuple[PlannedRun, int]]:
+    """Return each run with the number of its next attempt."""
+    tries = Counter(key_of(run) for run in finished)
+    return [(run, tries[run.key] + 1) for run in runs]

@@ -1,0 +1,154 @@
+"""Return the runs of a plan in the order of their execution. Pure.
+
+Configurations whose daemons run with the same layout and the same daemons' parameters form a group: going from one to
+the other restarts nothing. Every repetition visits each group once and, inside it, each of its configurations once;
+every other repetition goes the opposite way (ABBA), groups and configurations alike, so that a steady drift of the
+machine weighs on all configurations alike, and a block begins with the group that the one before it ended with. The
+first order is drawn from the plan's seed.
+
+So B blocks over G groups start the daemons 1 + B × (G − 1) times, and no order that visits every configuration once in
+each block can do with less: inside a block, each group but the first needs a start.
+"""
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from assay.execution.planning.expansion import workload_option
+from assay.foundation.units import parse_bytes
+from assay.model import WORKLOAD, Configuration, Plan, WorkloadSpec
+from assay.workloads.catalogue import workloads
+
+_REDUCES = "reduces"
+"""The option that counts tasks of the other kind: all other options that waves set count maps."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """One run to be made. ``block`` numbers the visit of all configurations that it is compared within."""
+
+    index: int
+    configuration: Configuration
+    workload: WorkloadSpec
+    repetition: int
+    block: int
+    at_most_s: float | None = None
+    """A time after which the run is hopeless, to who planned it, and is stopped; None: the plan's limit alone."""
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What tells planned runs of one campaign apart."""
+        return (self.workload.key, self.configuration.key, self.repetition)
+
+    @property
+    def title(self) -> str:
+        """``terasort on layout=HD2, repetition 1``."""
+        return f"{self.workload.key} on {self.configuration.key}, repetition {self.repetition}"
+
+
+def grouped(plan: Plan, configurations: Sequence[Configuration]) -> list[Configuration]:
+    """Return the configurations in the order of the first block: groups shuffled, and each group in itself."""
+    groups: dict[str, list[Configuration]] = {}
+    for configuration in configurations:
+        groups.setdefault(plan.rules.deployment_key(configuration, plan.cluster), []).append(configuration)
+    order = random.Random(plan.seed)  # noqa: S311 - an order, not a secret
+    visits = list(groups.values())
+    order.shuffle(visits)
+    for visit in visits:
+        order.shuffle(visit)
+    return [configuration for visit in visits for configuration in visit]
+
+
+def schedule(plan: Plan, configurations: Sequence[Configuration]) -> list[PlannedRun]:
+    """Return every run of ``plan`` in order: repetitions × configurations × workloads.
+
+    With ``until`` these are as many repetitions as there may be; see :mod:`assay.execution.planning.next_run`.
+    """
+    first = grouped(plan, configurations)
+    runs: list[PlannedRun] = []
+    for block in range(plan.until.at_most if plan.until else plan.repetitions):
+        for configuration in first if block % 2 == 0 else first[::-1]:
+            for workload in plan.workloads:
+                if _concerned(plan, workload, configuration) and _asked_for(plan, workload, configuration):
+                    spec = with_levels(plan, workload, configuration)
+                    runs.append(PlannedRun(len(runs), configuration, spec, block + 1, block))
+    return runs
+
+
+def restarts(runs: Iterable[PlannedRun], plan: Plan, running: Configuration | None = None) -> list[str | None]:
+    """Return for each run why the daemons (re)start before it, in words; None if they keep running.
+
+    ``running``: the configuration that the daemons have now. An attached cluster's daemons are never restarted.
+    """
+    reasons: list[str | None] = []
+    for run in runs:
+        reasons.append(None if plan.cluster.attached else _why_restart(running, run.configuration, plan))
+        running = run.configuration
+    return reasons
+
+
+def _why_restart(before: Configuration | None, after: Configuration, plan: Plan) -> str | None:
+    if before is None:
+        return f"start with layout {after.layout.name}"
+    rules = plan.rules
+    if rules.deployment_key(before, plan.cluster) == rules.deployment_key(after, plan.cluster):
+        return None
+    changes = [f"layout {before.layout.name} → {after.layout.name}"] if before.layout != after.layout else []
+    if before.workers != after.workers:
+        changes.append(f"workers {before.workers or 'all'} → {after.workers or 'all'}")
+    if before.network != after.network:
+        changes.append(f"network {before.network or 'default'} → {after.network or 'default'}")
+    old, new = before.parameters, after.parameters
+    differing = [name for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
+    changed = [name for name in differing if not rules.carried_by_job(name)]
+    parameters = [f"{name} {old.get(name, 'default')} → {new.get(name, 'default')}" for name in changed]
+    return ", ".join([*changes, *parameters])
+
+
+def _concerned(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> bool:
+    """Say whether ``workload`` runs here: a factor that varies another workload's option is run at its first level."""
+    for factor in plan.factors:
+        varied = workload_option(factor.name, plan.workloads)
+        if varied and varied[0] is not workload and configuration.levels[factor.name] != factor.levels[0]:
+            return False
+    return True
+
+
+def _asked_for(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> bool:
+    """Say whether ``only`` names the combination, or the plan runs all of them."""
+    levels = {**configuration.levels, WORKLOAD: workload.key}
+    return not plan.only or any(chosen.items() <= levels.items() for chosen in plan.only)
+
+
+def with_levels(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> WorkloadSpec:
+    """Return ``workload`` as it runs in ``configuration``: the factors that are options of it (``terasort.reduces``) at
+    their levels, its data for the workers in use, and its waves counted in tasks.
+    """
+    option_levels: dict[str, str] = {}
+    for name, level in configuration.levels.items():
+        varied = workload_option(name, plan.workloads)
+        if varied and varied[0] is workload:
+            option_levels[varied[1]] = level
+    workers = configuration.workers or len(plan.cluster.workers)
+    whole = parse_bytes(option_levels.pop("data")) if "data" in option_levels else None
+    per_node_bytes = (
+        parse_bytes(option_levels.pop("data_per_node"))
+        if "data_per_node" in option_levels
+        else workload.data_per_node_bytes
+    )
+    data_bytes = whole or (per_node_bytes * workers if per_node_bytes else workload.data_bytes)
+    options = {**workload.parameters, **option_levels}
+    if "waves" in options:
+        options |= _in_waves(plan, workload.name, int(options["waves"]), configuration)
+    return replace(workload, data_bytes=data_bytes, parameters=options)
+
+
+def _in_waves(plan: Plan, workload: str, waves: int, configuration: Configuration) -> dict[str, str]:
+    """Return the numbers of tasks that take ``waves`` waves on the workers in use."""
+    workers = configuration.workers or len(plan.cluster.workers)
+
+    def tasks(option: str) -> int:
+        kind = "reduce" if option == _REDUCES else "map"
+        return plan.rules_of(configuration).tasks_of_a_wave(configuration.parameters, kind, workers)
+
+    return {option: str(waves * tasks(option)) for option in workloads()[workload].waved}

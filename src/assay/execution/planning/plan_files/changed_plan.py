@@ -1,0 +1,276 @@
+"""One configuration of a plan, with some things set otherwise: what a what-if question is about. Pure.
+
+In: a plan, the levels of one of its configurations, a workload, and settings ``NAME=VALUE``. Out: the plan of that one
+configuration as it would be, checked as any plan is. What can be set:
+
+- what a plan can set: ``layout``, ``network``, ``containers``, ``compression``, engine parameters, ``data``, and the
+  workload's own options (``reduces``, ``terasort.reduces``);
+- of the described cluster: ``workers.count`` (or ``workers``), ``nic``, ``racks.nodes``, ``racks.uplink``, and of a
+  node type ``TYPE.cores``, ``TYPE.memory``, ``TYPE.nic``, ``TYPE.cpu.speed`` and ``TYPE.devices.GROUP.KEY`` (``count``,
+  ``read``, ``write``, ``iops``, ``read_iops``, ``write_iops``, ``capacity``).
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from assay.execution.planning.expansion import expand, workload_option
+from assay.execution.planning.order import PlannedRun, schedule
+from assay.execution.planning.plan_files.plan_reader import made_plan
+from assay.execution.planning.plan_files.plan_text import content_of
+from assay.execution.planning.plan_files.workload_section import varied_options
+from assay.foundation.errors import SpecificationError
+from assay.foundation.units import parse_bit_rate, parse_byte_rate, parse_bytes
+from assay.model import (
+    ENGINE_FACTOR,
+    LAYOUT_FACTOR,
+    NETWORK_FACTOR,
+    WORKERS_FACTOR,
+    Cluster,
+    Device,
+    Node,
+    NodeType,
+    Plan,
+    Racks,
+    Role,
+    WorkloadSpec,
+)
+from assay.specs.document import Value
+from assay.specs.fields import unknown
+
+Change = tuple[str, str]
+"""A name and its value, as ``--set NAME=VALUE`` has them."""
+WORKERS_COUNT = "workers.count"
+CLUSTER_WORDS = (WORKERS_COUNT, "nic", "racks.nodes", "racks.uplink")
+_WHOLE_MAX = 100_000
+_DEVICE_KEYS = ("count", "read", "write", "iops", "read_iops", "write_iops", "capacity")
+_TYPE_KEYS = ("cores", "memory", "nic", "cpu.speed", *(f"devices.GROUP.{key}" for key in _DEVICE_KEYS))
+
+_OF_CLUSTER = f"{', '.join(CLUSTER_WORDS)}, worker.cores, worker.memory, worker.devices.GROUP.count"
+
+
+def parse_changes(texts: Sequence[str], where: str = "--set") -> tuple[Change, ...]:
+    """Return ``NAME=VALUE`` texts as pairs. Raises SpecificationError for what has another form, or is set twice."""
+    changes: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (name and equals and value):
+            raise SpecificationError(f"{text[:80]!r} is not NAME=VALUE", where=where, hint="such as layout=SS2")
+        if name in changes:
+            raise SpecificationError(f"{name} is set twice", where=where)
+        changes[name] = value
+    return tuple(changes.items())
+
+
+def parse_question(texts: Sequence[str], where: str = "--set") -> tuple[Change, ...]:
+    """Return the changes of a what-if question, as :func:`parse_changes`.
+
+    ``workers`` becomes ``workers.count``: a plan chooses among the cluster's workers, a question can have more.
+    """
+    words = (re.sub(rf"^\s*{WORKERS_FACTOR}\s*=", f"{WORKERS_COUNT}=", text) for text in texts)
+    return parse_changes(list(words), where)
+
+
+def altered(plan: Plan, levels: Mapping[str, str], workload: str, changes: Sequence[Change] = ()) -> Plan:
+    """Return the plan of one configuration and one workload, once, with ``changes``.
+
+    Raises SpecificationError, in words, for what can't be set or can't be.
+    """
+    spec = next((entry for entry in plan.workloads if entry.key == workload), None)
+    if spec is None:
+        raise SpecificationError(f"the plan {plan.name} has no workload {workload!r}", where=f"plan {plan.name}")
+    cluster = plan.cluster
+    for name, value in changes:
+        if _is_of_cluster(name, cluster):
+            cluster = _changed_cluster(cluster, name, value)
+    content = _fixed(plan, levels, spec)
+    for name, value in changes:
+        if not _is_of_cluster(name, plan.cluster):
+            _set(content, name, value, spec)
+        elif name == "nic":
+            _parameters(content).pop(NETWORK_FACTOR, None)
+        elif name == WORKERS_COUNT:
+            _parameters(content).pop(WORKERS_FACTOR, None)
+    try:
+        return made_plan(content, cluster, plan.cluster_source, {plan.engine: plan.rules, **plan.varied_engines})
+    except SpecificationError as error:
+        named = [*plan.rules.words, LAYOUT_FACTOR, NETWORK_FACTOR, ENGINE_FACTOR, *varied_options(spec.name)]
+        is_unknown = any("." not in name and name not in (*named, *CLUSTER_WORDS) for name, _ in changes)
+        hint = f"of the cluster you can set: {_OF_CLUSTER}" if is_unknown else error.hint
+        raise SpecificationError(error.message, where="--set", hint=hint) from error
+
+
+def only_run(plan: Plan) -> PlannedRun:
+    """Return the one run of an altered plan."""
+    [run] = schedule(replace(plan, repetitions=1, until=None), expand(plan))
+    return run
+
+
+def _parameters(content: dict[str, Value]) -> dict[str, Any]:
+    parameters = content.setdefault("parameters", {})
+    assert isinstance(parameters, dict)
+    return parameters
+
+
+def _options(content: dict[str, Value]) -> dict[str, Any]:
+    entries = content["workloads"]
+    assert isinstance(entries, list)
+    [entry] = entries
+    assert isinstance(entry, dict)
+    [options] = entry.values()
+    assert isinstance(options, dict)
+    return options
+
+
+def _fixed(plan: Plan, levels: Mapping[str, str], spec: WorkloadSpec) -> dict[str, Value]:
+    """Return the content of a plan in which every factor has become what it is at its level."""
+    content = content_of(replace(plan, workloads=(spec,), repetitions=1, until=None, factors=(), only=()))
+    content.pop("until", None)
+    parameters = dict(_parameters(content))
+    content["parameters"] = parameters
+    for factor in plan.factors:
+        level = levels.get(factor.name, factor.levels[0])
+        varied = workload_option(factor.name, plan.workloads)
+        if factor.settings:
+            parameters |= factor.settings[level]
+        elif factor.name in (LAYOUT_FACTOR, ENGINE_FACTOR):
+            content[factor.name] = level
+        elif varied is None:
+            parameters[factor.name] = level
+        elif varied[0] is spec:
+            _set_option(_options(content), varied[1], level)
+    for name in levels.keys() - {factor.name for factor in plan.factors}:  # of runs that no factor asked for
+        _set(content, name, levels[name], spec)
+    return content
+
+
+def _set_option(options: dict[str, Any], name: str, value: str) -> None:
+    if name in ("data", "data_per_node"):
+        options.pop("data", None)
+        options.pop("data_per_node", None)
+    options[name] = value
+
+
+def _set(content: dict[str, Value], name: str, value: str, spec: WorkloadSpec) -> None:
+    key, _, option = name.partition(".")
+    option_key = option if key in (spec.key, spec.name) else name
+    if option_key in varied_options(spec.name):
+        _set_option(_options(content), option_key, value)
+    elif name == LAYOUT_FACTOR:
+        content["layout"] = value
+    else:
+        parameters = _parameters(content)
+        parameters[name] = value
+        if name == "containers":  # what a plan wrote out gives way to the word that stands for it
+            for target in ("yarn.nodemanager.resource.memory-mb", "yarn.nodemanager.resource.cpu-vcores"):
+                parameters.pop(target, None)
+
+
+def _is_of_cluster(name: str, cluster: Cluster) -> bool:
+    return name in CLUSTER_WORDS or (name.partition(".")[0] in _type_names(cluster) and "." in name)
+
+
+def _type_names(cluster: Cluster) -> set[str]:
+    """Return the node types' names, and ``worker`` and ``master`` for those of the role."""
+    return {node.type.name for node in cluster.nodes} | {str(role) for role in Role}
+
+
+def _changed_cluster(cluster: Cluster, name: str, value: str) -> Cluster:
+    try:
+        if name == WORKERS_COUNT:
+            return _with_workers(cluster, _whole(value))
+        if name == "nic":
+            rate = _positive(parse_bit_rate, value)
+            return _with_types(cluster, lambda kind: replace(kind, nic=replace(kind.nic, rate_bits_per_s=rate)))
+        if name.startswith("racks."):
+            return _with_racks(cluster, name.partition(".")[2], value)
+        first, _, key = name.partition(".")
+        role = Role(first) if first in {str(role) for role in Role} else None
+        by_name = first in {node.type.name for node in cluster.nodes}
+        of_role = {node.type.name for node in cluster.nodes if role in node.roles} if role and not by_name else {first}
+        return _with_types(cluster, lambda kind: _with_key(kind, key, value) if kind.name in of_role else kind)
+    except ValueError as error:
+        raise SpecificationError(f"{name}: {error}", where="--set") from error
+
+
+def _whole(text: str) -> int:
+    if not re.fullmatch("[1-9][0-9]{0,6}", text) or int(text) > _WHOLE_MAX:
+        raise ValueError(f"{text[:20]!r} is not a whole number from 1 to {_WHOLE_MAX}")
+    return int(text)
+
+
+def _positive(parse: Callable[[str], float], text: str) -> float:
+    number = parse(text)
+    if not 0 < number < float("inf"):
+        raise ValueError(f"{text[:20]!r} must be more than 0, and finite")
+    return number
+
+
+def _with_workers(cluster: Cluster, count: int) -> Cluster:
+    """Return the cluster with ``count`` workers: the first ones, or more of the last one's kind."""
+    workers = cluster.workers
+    if count <= len(workers):
+        return cluster.using(count)
+    taken, last = {node.name for node in cluster.nodes}, workers[-1]
+    stem = last.name.rstrip("0123456789") or last.name
+    names = (f"{stem}{number}" for number in range(1, 10 * _WHOLE_MAX))
+    fresh = (name for name in names if name not in taken)
+    more = tuple(Node(next(fresh), last.type, frozenset({Role.WORKER})) for _ in range(count - len(workers)))
+    return replace(cluster, nodes=(*cluster.nodes, *more))
+
+
+def _with_racks(cluster: Cluster, key: str, value: str) -> Cluster:
+    racks = cluster.racks or Racks(40, float("inf"))
+    if key == "nodes":
+        racks = replace(racks, nodes=_whole(value))
+    else:
+        racks = replace(racks, uplink_bits_per_s=_positive(parse_bit_rate, value))
+    return replace(cluster, racks=racks)
+
+
+def _with_types(cluster: Cluster, change: Callable[[NodeType], NodeType]) -> Cluster:
+    changed = {node.type.name: change(node.type) for node in cluster.nodes}
+    return replace(cluster, nodes=tuple(replace(node, type=changed[node.type.name]) for node in cluster.nodes))
+
+
+def _with_key(kind: NodeType, key: str, value: str) -> NodeType:
+    match key.split("."):
+        case ["cores"]:
+            return replace(kind, cores=_whole(value))
+        case ["memory"]:
+            return replace(kind, memory_bytes=int(_positive(parse_bytes, value)))
+        case ["nic"]:
+            return replace(kind, nic=replace(kind.nic, rate_bits_per_s=_positive(parse_bit_rate, value)))
+        case ["cpu", "speed"]:
+            return replace(kind, cpu_speed=_positive(float, value))
+        case ["devices", group, what] if what in _DEVICE_KEYS:
+            return replace(kind, devices=_with_device_key(kind, group, what, value))
+    raise ValueError(unknown("setting of a node type", key, _TYPE_KEYS))
+
+
+def _with_device_key(kind: NodeType, group: str, key: str, value: str) -> tuple[Device, ...]:
+    devices = [device for device in kind.devices if re.fullmatch(rf"{re.escape(group)}[0-9]+", device.name)]
+    if not devices:
+        groups = dict.fromkeys(device.name.rstrip("0123456789") for device in kind.devices)
+        raise ValueError(f"node type {kind.name}: {unknown('device', group, list(groups))}")
+    others = [device for device in kind.devices if device not in devices]
+    if key == "count":
+        made = [replace(devices[0], name=f"{group}{number}") for number in range(1, _whole(value) + 1)]
+        return (*others, *made)
+    return (*others, *(_with_value(device, key, value) for device in devices))
+
+
+def _with_value(device: Device, key: str, value: str) -> Device:
+    match key:
+        case "read":
+            return replace(device, read_bytes_per_s=_positive(parse_byte_rate, value))
+        case "write":
+            return replace(device, write_bytes_per_s=_positive(parse_byte_rate, value))
+        case "capacity":
+            return replace(device, capacity_bytes=int(_positive(parse_bytes, value)))
+        case "read_iops":
+            return replace(device, read_iops=_whole(value))
+        case "write_iops":
+            return replace(device, write_iops=_whole(value))
+    return replace(device, read_iops=_whole(value), write_iops=_whole(value))

@@ -1,0 +1,259 @@
+"""Catalogue files: the hardware that there is to choose from, as YAML.
+
+In: a file. Out: a :class:`~assay.model.clusters.hardware.HardwareCatalogue`, or SpecificationError with file, line and
+what is valid. A choice is written as one value, as a list, or, of counts, as a range: ``4-40``, ``4-40 by 4``.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Self, TypeAlias
+
+from pydantic import Field, model_validator
+
+from assay.execution.engines.rules_catalogue import all_rules
+from assay.execution.planning.plan_files.plan_file import LayoutSection
+from assay.foundation.errors import SpecificationError
+from assay.foundation.units import parse_bytes
+from assay.model import COMPRESSION, Device, DeviceOption, HardwareCatalogue, Layout, Nic, NodeType, WorkerOption
+from assay.specs.cluster import device_of
+from assay.specs.cluster_checks import check_device
+from assay.specs.cluster_file import DeviceKeys
+from assay.specs.document import Document, Problems, document_of, read_document
+from assay.specs.fields import BitRate, Count, Form, HostName, Label, Name, ParameterName, Scalar, Speed, Text, text_of
+from assay.specs.layouts import is_layout_code, resolve_layout
+from assay.specs.section import Section, parse
+
+CANDIDATES_MAX = 2_000_000
+"""Maximum number of clusters that the choices of a catalogue may combine to."""
+COUNT_MAX = 10_000
+_LONGEST = 40
+_RANGE = re.compile(r"([0-9]{1,5})\s*(?:-|to)\s*([0-9]{1,5})(?:\s+by\s+([1-9][0-9]{0,4}))?")
+
+
+def _several(value: object, parse: Callable[[str], list[int]], what: str) -> tuple[int, ...]:
+    texts = [text_of(item) for item in value] if isinstance(value, list) else [text_of(value)]
+    numbers = [number for text in texts for number in parse(text.strip())]
+    if len(set(numbers)) != len(numbers):
+        raise ValueError(f"{what} is given twice")
+    if not numbers:
+        raise ValueError(f"at least one {what} is needed")
+    return tuple(sorted(numbers))
+
+
+def _counts(text: str) -> list[int]:
+    match = _RANGE.fullmatch(text)
+    numbers = [int(part) for part in match.groups() if part] if match else [int(text)] if text.isdecimal() else []
+    if not numbers or max(numbers) > COUNT_MAX:
+        raise ValueError(f"{text[:20]!r} is not a count up to {COUNT_MAX:,}; write 6, [4, 6, 8], 4-40 or 4-40 by 4")
+    if not match:
+        return numbers
+    low, high, step = numbers[0], numbers[1], numbers[2] if len(numbers) > 2 else 1
+    if low > high:
+        raise ValueError(f"{text!r} counts down; write the smaller number first")
+    return list(range(low, high + 1, step))
+
+
+def _sizes(text: str) -> list[int]:
+    size = parse_bytes(text) if len(text) <= _LONGEST else 0
+    if not 0 < size < 2**60:
+        raise ValueError(f"{text[:20]!r} is not a size that a machine has")
+    return [size]
+
+
+def _positive_counts(value: object) -> tuple[int, ...]:
+    counts = _several(value, _counts, "count")
+    if counts[0] < 1:
+        raise ValueError("it must be 1 at least")
+    return counts
+
+
+_COUNT_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        {"type": ["integer", "string"]},
+        {"type": "array", "items": {"type": ["integer", "string"]}, "minItems": 1},
+    ],
+    "examples": [6, [4, 6, 8], "4-40", "4-40 by 4"],
+}
+_SIZE_SCHEMA: dict[str, Any] = {
+    "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}],
+    "examples": ["64GB", ["64GB", "128GB"]],
+}
+CountsOrNone: TypeAlias = Annotated[
+    tuple[int, ...], Form(lambda value: _several(value, _counts, "count"), _COUNT_SCHEMA)
+]
+Counts: TypeAlias = Annotated[tuple[int, ...], Form(_positive_counts, _COUNT_SCHEMA)]
+Sizes: TypeAlias = Annotated[tuple[int, ...], Form(lambda value: _several(value, _sizes, "size"), _SIZE_SCHEMA)]
+
+
+class DeviceChoice(DeviceKeys):
+    """A kind of disk, and how many of it one worker may have."""
+
+    count: CountsOrNone = (1,)
+    """How many: 2, [0, 2], 0-12 or 0-12 by 4; 1 when absent."""
+
+
+class ProcessorSection(Section):
+    """A processor, and how fast one of its cores is relative to the processor that a profile was learned on."""
+
+    model: Text | None = None
+    """The processor's name."""
+    speed: Speed = 1.0
+    """The speed; 1 when absent."""
+    low: Speed | None = None
+    """The lowest speed thought possible, nine times of ten; as ``speed`` when absent."""
+    high: Speed | None = None
+    """The highest."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if not (self.low or self.speed) <= self.speed <= (self.high or self.speed):
+            raise ValueError("speed must lie between low and high")
+        return self
+
+
+class WorkerChoice(Section):
+    """One kind of worker with its options."""
+
+    cores: Count
+    """CPU cores."""
+    cpu: ProcessorSection | None = None
+    """The processor."""
+    count: Counts
+    """How many workers the cluster may have."""
+    memory: Sizes
+    """Main memory: one size, or a list of them."""
+    networks: dict[Label, BitRate] = Field(min_length=1)
+    """Networks to choose from: the name that the price book knows, and a link's rate."""
+    devices: dict[HostName, DeviceChoice] = Field(min_length=1)
+    """Disks by name."""
+    containers: Counts | None = None
+    """Containers at once on a worker; one a core, as far as the memory goes, when absent."""
+    layouts: dict[Label, LayoutSection] = Field(default_factory=dict)
+    """Where data may lie, by name; every usual way for the devices when absent."""
+
+
+class HardwareFile(Section):
+    """What there is to choose from."""
+
+    catalogue: Name
+    """The catalogue's name."""
+    source: Text
+    """Where it is from."""
+    masters: Count = 1
+    """Nodes that run no tasks."""
+    parameters: dict[ParameterName, Scalar] = Field(default_factory=dict)
+    """The engine's parameters, the same for every choice."""
+    compression: list[Text] = Field(default_factory=list)
+    """Codecs of map output to choose from; as the parameters say when absent."""
+    workers: dict[HostName, WorkerChoice] = Field(min_length=1)
+    """Kinds of worker by name, as the price book's node_type has it."""
+
+
+def numbered(option: DeviceOption, count: int) -> list[Device]:
+    """Return ``count`` devices of one kind, named as in a cluster file."""
+    return [replace(option.device, name=f"{option.group}{number}") for number in range(1, count + 1)]
+
+
+def _most(option: WorkerOption) -> int:
+    """Return the maximum number of device and layout choices of a worker option."""
+    return len(option.layouts) or 2 * math.prod(len(device.counts) for device in option.devices)
+
+
+def choices_of(catalogue: HardwareCatalogue) -> int:
+    """Return an upper bound of the number of clusters that the choices combine to, without making them."""
+    codecs = len(catalogue.compressions) or 1
+    return sum(
+        len(worker.counts)
+        * len(worker.memories_bytes)
+        * len(worker.networks)
+        * (len(worker.containers) or 1)
+        * _most(worker)
+        * codecs
+        for worker in catalogue.workers
+    )
+
+
+def load_catalogue(path: str | Path) -> HardwareCatalogue:
+    """Return the catalogue at ``path``; raise SpecificationError with file and line."""
+    return _catalogue(read_document(path))
+
+
+def catalogue_of(text: str, name: str = "catalogue.yaml") -> HardwareCatalogue:
+    """Return the catalogue of a file's text."""
+    return _catalogue(document_of(text.encode(), name))
+
+
+def _catalogue(document: Document) -> HardwareCatalogue:
+    file = parse(HardwareFile, document)
+    problems = Problems(document)
+    for index, codec in enumerate(file.compression):
+        if mistake := _codec_mistake(codec):
+            problems.add(("compression", index), mistake)
+    if file.compression and COMPRESSION in file.parameters:
+        problems.add(("parameters", COMPRESSION), "compression is chosen from a list here; remove this or that list")
+    workers = tuple(_worker(name, section, problems) for name, section in file.workers.items())
+    problems.raise_if_any()
+    catalogue = HardwareCatalogue(
+        file.catalogue, file.source, workers, file.masters, dict(file.parameters), tuple(file.compression)
+    )
+    count = choices_of(catalogue)
+    if not 0 < count <= CANDIDATES_MAX:
+        words = f"its choices combine to {count:,} clusters; 1 to {CANDIDATES_MAX:,} can be searched"
+        problems.add(("workers",), words)
+    problems.raise_if_any()
+    return catalogue
+
+
+def _codec_mistake(codec: str) -> str | None:
+    try:
+        all_rules()["hadoop"].parameters({COMPRESSION: codec})
+    except KeyError:
+        return f"compression {codec!r} is not known; valid: none, snappy, gzip, bzip2, default"
+    return None
+
+
+def _worker(name: str, section: WorkerChoice, problems: Problems) -> WorkerOption:
+    devices = []
+    for group, keys in section.devices.items():
+        check_device(keys, ("workers", name, "devices", group), problems)
+        devices.append(DeviceOption(group, device_of(group, keys), keys.count))
+    cpu = section.cpu or ProcessorSection()
+    option = WorkerOption(
+        name=name,
+        cores=section.cores,
+        counts=section.count,
+        memories_bytes=section.memory,
+        networks=dict(section.networks),
+        devices=tuple(devices),
+        containers=section.containers or (),
+        cpu_model=cpu.model or "",
+        cpu_speed=cpu.speed,
+        cpu_speed_low=cpu.low or cpu.speed,
+        cpu_speed_high=cpu.high or cpu.speed,
+    )
+    layouts = tuple(_layouts(option, section, problems))
+    return WorkerOption(**{**_fields(option), "layouts": layouts})
+
+
+def _fields(option: WorkerOption) -> dict[str, Any]:
+    return {key: getattr(option, key) for key in option.__dataclass_fields__}
+
+
+def _layouts(option: WorkerOption, section: WorkerChoice, problems: Problems) -> list[Layout]:
+    """Return the layouts that are written out, each on as many devices as there can be at most."""
+    every = [numbered_device for device in option.devices for numbered_device in numbered(device, device.counts[-1])]
+    most = NodeType(option.name, option.cores, option.memories_bytes[0], tuple(every), Nic(1.0))
+    layouts = []
+    for name, layout in section.layouts.items():
+        at = ("workers", option.name, "layouts", name)
+        if is_layout_code(name):
+            problems.add(at, f"{name!r} is a layout code; choose another name")
+        try:
+            parts = layout.model_dump(exclude={"policy"})
+            layouts.append(resolve_layout(parts, most, name=name, policy=layout.policy))
+        except SpecificationError as error:
+            problems.add(at, error.message)
+    return layouts

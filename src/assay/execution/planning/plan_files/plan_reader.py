@@ -1,0 +1,311 @@
+"""Plans: read from files, put together in memory, changed; always checked by what engines and workloads say.
+
+In: a file, or a plan's content as texts with its cluster. Out: a :class:`Plan`, or :class:`SpecificationError` that
+names file, line and the valid choices. A plan in memory is written as YAML too
+(:mod:`assay.execution.planning.plan_files.plan_text`), which its errors and its campaign's folder show; nothing is read
+back from that.
+"""
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from assay.execution.engines.rules_catalogue import all_rules
+from assay.execution.planning.expansion import expand, workload_option
+from assay.execution.planning.fingerprint import fingerprinted
+from assay.execution.planning.plan_files.plan_file import PlanFile, plan_file
+from assay.execution.planning.plan_files.plan_text import CLUSTER_FILE, content_of, written
+from assay.execution.planning.plan_files.settings import check_configurations, check_settings, completed, words_of
+from assay.execution.planning.plan_files.workload_section import varied_options, workload_of
+from assay.foundation.errors import SpecificationError
+from assay.model import (
+    ENGINE_FACTOR,
+    LAYOUT_FACTOR,
+    RETRIES,
+    WORKLOAD,
+    Cluster,
+    Factor,
+    FailureClass,
+    Layout,
+    Plan,
+    Rules,
+    Until,
+    WorkloadSpec,
+)
+from assay.specs.cluster import cluster_of
+from assay.specs.document import Document, Location, Problems, Value, document_of, read_document
+from assay.specs.fields import unknown
+from assay.specs.layouts import fitting_codes, is_layout_code, resolve_layout
+from assay.specs.section import parse
+from assay.workloads.catalogue import workloads as declared
+
+CONFIGURATIONS_MAX = 10_000
+_RESERVED_FACTORS = (LAYOUT_FACTOR, ENGINE_FACTOR)
+"""Factors that choose something else than a setting."""
+_ENGINES: Location = ("factors", ENGINE_FACTOR)
+
+
+def load_plan(path: str | Path, engines: Mapping[str, Rules] | None = None) -> Plan:
+    """Return the plan at ``path`` with its cluster; raise :class:`SpecificationError` naming file and line.
+
+    ``engines``: the rules of those that there are, by name, the usual one first; None: assay's.
+    """
+    document, known = read_document(path), engines or all_rules()
+    file = parse(plan_file(known), document)
+    problems = Problems(document)
+    cluster, cluster_source = _load_cluster(file, Path(path).parent, problems)
+    return _plan(file, document, problems, known, cluster, cluster_source)
+
+
+def made_plan(
+    content: Mapping[str, Value], cluster: Cluster, cluster_source: str, engines: Mapping[str, Rules] | None = None
+) -> Plan:
+    """Return the plan of a file with this content, whatever file its key ``cluster`` names.
+
+    Raises :class:`SpecificationError` with the line of ``plan.yaml``, were the plan written there.
+    """
+    document, known = written(content), engines or all_rules()
+    return _plan(parse(plan_file(known), document), document, Problems(document), known, cluster, cluster_source)
+
+
+def plan_of_texts(content: Mapping[str, Value], cluster_text: str) -> Plan:
+    """Return the plan of a file with this content on the cluster that a text describes; nothing is opened.
+
+    Raises :class:`SpecificationError` with the line of ``plan.yaml`` or ``cluster.yaml``.
+    """
+    cluster = cluster_of(document_of(cluster_text.encode(), CLUSTER_FILE), Path())
+    return made_plan(content, cluster, cluster_text)
+
+
+def checked(plan: Plan) -> Plan:
+    """Return a plan that was changed in memory (``dataclasses.replace``), with the text and the fingerprint that it has
+    now.
+
+    Raises :class:`SpecificationError` for what can't be, as of a file; see :func:`made_plan`.
+    """
+    return made_plan(
+        content_of(plan), plan.cluster, plan.cluster_source, {plan.engine: plan.rules, **plan.varied_engines}
+    )
+
+
+def _plan(
+    file: PlanFile,
+    document: Document,
+    problems: Problems,
+    engines: Mapping[str, Rules],
+    cluster: Cluster,
+    cluster_source: str,
+) -> Plan:
+    rules, varied = _engines(file, engines, problems)
+    workloads = _workloads(file, list(varied) or [rules.name], len(cluster.workers), problems)
+    factors = _factors(file, workloads, rules, problems)
+    layouts = _layouts(file, cluster, rules, problems)
+    check_settings(file.parameters, factors, cluster, rules, problems)
+    only = _only(file, workloads, factors, problems)
+    until = _until(file, problems)
+    retries, attempts = _retries(file)
+    problems.raise_if_any()
+    plan = Plan(
+        name=file.plan,
+        cluster=cluster,
+        rules=rules,
+        workloads=workloads,
+        factors=factors,
+        layouts=layouts,
+        parameters=completed(file.parameters, factors, cluster, rules),
+        repetitions=file.repetitions,
+        until=until,
+        only=only,
+        seed=file.seed,
+        timeout_s=file.timeout,
+        attempts=attempts,
+        source=document.text,
+        fingerprint="",
+        retries=retries,
+        cluster_file=file.cluster,
+        cluster_source=cluster_source,
+        varied_engines=varied,
+    )
+    check_configurations(plan, expand(plan), problems)
+    problems.raise_if_any()
+    return fingerprinted(plan)
+
+
+def _engines(file: PlanFile, engines: Mapping[str, Rules], problems: Problems) -> tuple[Rules, dict[str, Rules]]:
+    """Return the rules of the engine that is provided, and those of the engines that a factor varies."""
+    levels = list(file.factors.get(ENGINE_FACTOR, []))
+    for index, level in enumerate(levels):
+        if level not in engines:
+            problems.add((*_ENGINES, index), unknown("engine", level, engines))
+    varied = {level: engines[level] for level in levels if level in engines}
+    named = [file.engine] if "engine" in file.model_fields_set or not varied else list(engines)
+    able = [name for name in named if varied.keys() <= {name, *engines[name].includes}]
+    if not able:
+        words = f"{' and '.join(varied)} can't be varied in one plan: none of {', '.join(named)} brings them all"
+        problems.add(_ENGINES, words)
+    return engines[(able or named)[0]], varied
+
+
+def _only(
+    file: PlanFile, workloads: Sequence[WorkloadSpec], factors: Sequence[Factor], problems: Problems
+) -> tuple[dict[str, str], ...]:
+    """Return the combinations that are run; note those that there are none of."""
+    known = {
+        WORKLOAD: [workload.key for workload in workloads],
+        **{factor.name: list(factor.levels) for factor in factors},
+    }
+    for index, workload in enumerate(file.only):
+        for name, level in workload.items():
+            if name not in known:
+                problems.add(("only", index), unknown("factor", name, known))
+            elif level not in known[name]:
+                problems.add(("only", index), unknown(f"level of {name}", level, known[name]))
+    return tuple(dict(workload) for workload in file.only)
+
+
+def _until(file: PlanFile, problems: Problems) -> Until | None:
+    if file.until is None:
+        return None
+    if file.until.at_most < file.repetitions:
+        message = f"at_most is {file.until.at_most}, less than the {file.repetitions} repetitions"
+        problems.add(("until", "at_most"), message)
+    if file.until.half_width <= 0:
+        problems.add(("until", "half_width"), "half_width must be above 0 %: no mean is known exactly")
+    return Until(float(file.until.half_width), file.until.at_most)
+
+
+def _retries(file: PlanFile) -> tuple[dict[FailureClass, int], int]:
+    """Return the retries of each class and the attempts in all: ``attempts`` alone holds for every class."""
+    otherwise = RETRIES if file.attempts is None else dict.fromkeys(FailureClass, file.attempts - 1)
+    given = {name: getattr(file.retries, name.value) for name in FailureClass}
+    retries = {name: otherwise[name] if value is None else value for name, value in given.items()}
+    return retries, 1 + sum(retries.values()) if file.attempts is None else file.attempts
+
+
+def _load_cluster(file: PlanFile, folder: Path, problems: Problems) -> tuple[Cluster, str]:
+    """Return the cluster and its file's text."""
+    path = folder / os.path.expanduser(file.cluster)  # noqa: PTH111 - Path's own raises for unknown users
+    try:
+        document = read_document(path)  # once: it may be a FIFO
+        return cluster_of(document, path.parent), document.text
+    except SpecificationError as error:
+        if error.where != str(path):  # something in the cluster file; otherwise the path is wrong, and this file is
+            raise
+        problems.add(("cluster",), f"cluster: {path}: {error.message}")
+        problems.raise_if_any()
+        raise
+
+
+def _workloads(file: PlanFile, engines: Sequence[str], workers: int, problems: Problems) -> tuple[WorkloadSpec, ...]:
+    workloads = tuple(workload_of(entry, workers) for entry in file.workloads)
+    seen: set[str] = set()
+    for index, workload in enumerate(workloads):
+        if workload.key in seen:
+            problems.add(("workloads", index), f"workload {workload.key!r} is given twice; tell them apart by a label")
+        elif workload.label in declared() and workload.label != workload.name:
+            problems.add(("workloads", index), f"label {workload.label!r} is the name of another workload")
+        able = declared()[workload.name].engines
+        if lacking := [engine for engine in engines if engine not in able]:
+            words = f"{workload.name} has no program for {' and '.join(lacking)}; valid: {', '.join(able)}"
+            problems.add(("workloads", index), words)
+        seen.add(workload.key)
+        for option in declared()[workload.name].waved if "waves" in workload.parameters else ():
+            if option in workload.parameters or f"{workload.key}.{option}" in file.factors:
+                problems.add(("workloads", index), f"waves sets {workload.key}'s {option}; write one of the two")
+    return workloads
+
+
+def _factors(
+    file: PlanFile, workloads: tuple[WorkloadSpec, ...], rules: Rules, problems: Problems
+) -> tuple[Factor, ...]:
+    """Return the factors; a plan that does not vary the layout gets it as its first factor, with one level."""
+    factors = tuple(
+        Factor(name, tuple(levels), levels if isinstance(levels, dict) else {}) for name, levels in file.factors.items()
+    )
+    for factor in factors:
+        _check_levels(factor, workloads, rules, problems)
+    if file.layout is not None and LAYOUT_FACTOR not in file.factors:
+        factors = (Factor(LAYOUT_FACTOR, (file.layout,)), *factors)
+    named = bool(file.only) and all({factor.name for factor in factors} <= chosen.keys() for chosen in file.only)
+    configurations = len(file.only) if named else math.prod(len(factor.levels) for factor in factors)
+    if configurations > CONFIGURATIONS_MAX:
+        message = (
+            f"the levels combine to {configurations:,} configurations; at most {CONFIGURATIONS_MAX:,} are possible"
+        )
+        problems.add(("factors",), message)
+    return factors
+
+
+def _check_levels(factor: Factor, workloads: tuple[WorkloadSpec, ...], rules: Rules, problems: Problems) -> None:
+    at: Location = ("factors", factor.name)
+    for index, level in enumerate(factor.levels):
+        if level in factor.levels[:index]:
+            problems.add((*at, index), f"{factor.name}: level {level!r} is given twice")
+    if factor.settings:
+        if "." in factor.name or factor.name in _RESERVED_FACTORS:
+            problems.add(at, f"{factor.name}: levels that set several things need a name of your own, without a dot")
+        return
+    if "." not in factor.name and factor.name not in (*_RESERVED_FACTORS, *words_of(rules)):
+        problems.add(
+            at,
+            f"{unknown('factor', factor.name, (*_RESERVED_FACTORS, *words_of(rules)))}, an engine parameter such as "
+            "dfs.blocksize, WORKLOAD.option such as terasort.reduces, or a name of your own with levels "
+            "that set several of these",
+        )
+    key, _, option = factor.name.partition(".")
+    varied = workload_option(factor.name, workloads)
+    if varied is not None:
+        form = varied_options(varied[0].name)[varied[1]]
+        for index, level in enumerate(factor.levels):
+            try:
+                form.parse(level)
+            except ValueError as error:
+                problems.add((*at, index), f"{factor.name}: {error}")
+    elif key in (workload.key for workload in workloads) and key in declared():
+        problems.add(at, unknown(f"option of {key}", option, varied_options(key)))
+    elif key in declared():
+        problems.add(at, f"the plan has no workload {key!r}; it has {', '.join(w.key for w in workloads)}")
+
+
+def _layouts(file: PlanFile, cluster: Cluster, rules: Rules, problems: Problems) -> dict[str, Layout]:
+    """Return the layouts that the plan's runs use; check also those that it only defines."""
+    node_type = cluster.workers[0].type
+    layouts: dict[str, Layout] = {}
+    for name, section in file.layouts.items():
+        if is_layout_code(name):
+            problems.add(("layouts", name), f"{name!r} is a layout code; choose another name")
+        try:
+            parts = section.model_dump(exclude={"policy"})
+            layouts[name] = resolve_layout(parts, node_type, name=name, policy=section.policy)
+        except SpecificationError as error:
+            problems.add(("layouts", name), error.message)
+            continue
+        if mistake := rules.layout_mistake(layouts[name], node_type):
+            problems.add(("layouts", name), mistake)
+    used: dict[str, Layout] = {}
+    choices = [*file.layouts, *fitting_codes(node_type)]
+    for name, at in _layout_names(file, choices, problems).items():
+        if name in file.layouts:
+            used |= {name: layouts[name]} if name in layouts else {}
+        elif is_layout_code(name):
+            try:
+                used[name] = resolve_layout(name, node_type)
+            except SpecificationError as error:
+                problems.add(at, error.message)
+        else:
+            problems.add(at, unknown("layout", name, choices))
+    return used
+
+
+def _layout_names(file: PlanFile, choices: list[str], problems: Problems) -> dict[str, Location]:
+    """Return the names of the layouts that the plan uses, with their places."""
+    levels = list(file.factors.get(LAYOUT_FACTOR, []))
+    names: dict[str, Location] = {level: ("factors", LAYOUT_FACTOR, index) for index, level in enumerate(levels)}
+    if file.layout is not None:
+        if levels:
+            problems.add((LAYOUT_FACTOR,), "layout is a factor of this plan; remove this key or the factor")
+        names[file.layout] = (LAYOUT_FACTOR,)
+    if not names:
+        problems.add((), f"the plan needs a layout: as a factor, or 'layout: NAME'; valid: {', '.join(choices)}")
+    return names

@@ -1,0 +1,137 @@
+"""A plan as YAML: its content as texts, and the text with the line of each value. Pure.
+
+Each top-level key starts a line, with the entries of its list or mapping below it. Deeper values are on one line.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from assay.foundation.errors import SpecificationError
+from assay.model import Factor, Layout, Plan, WorkloadSpec
+from assay.specs.document import Document, Location, Value
+from assay.specs.layouts import is_layout_code
+
+PLAN_FILE, CLUSTER_FILE = "plan.yaml", "cluster.yaml"
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/%+-]*")
+
+
+def content_of(plan: Plan) -> dict[str, Value]:
+    """Return the keys and values of a file that is this plan; everything that has a default is stated."""
+    layouts = {name: _layout(layout) for name, layout in plan.layouts.items() if not is_layout_code(name)}
+    content: dict[str, Value] = {
+        "plan": plan.name,
+        "cluster": plan.cluster_file or CLUSTER_FILE,
+        "engine": plan.engine,
+        "parameters": dict(plan.parameters),
+        "workloads": [_workload(workload) for workload in plan.workloads],
+        "factors": {factor.name: _levels(factor) for factor in plan.factors},
+        "layouts": layouts,
+        "repetitions": str(plan.repetitions),
+        "seed": str(plan.seed),
+        "attempts": str(plan.attempts),
+        "retries": {str(name): str(count) for name, count in plan.retries.items()},
+    }
+    if plan.until is not None:
+        content["until"] = {"half_width": f"{plan.until.half_width * 100:.10g}%", "at_most": str(plan.until.at_most)}
+    if plan.only:
+        content["only"] = [dict(chosen) for chosen in plan.only]
+    if plan.timeout_s is not None:
+        content["timeout"] = f"{plan.timeout_s:.10g}s"
+    return {key: value for key, value in content.items() if value}
+
+
+def _workload(workload: WorkloadSpec) -> Value:
+    per_node_bytes = workload.data_per_node_bytes
+    data = {"data_per_node": f"{per_node_bytes}B"} if per_node_bytes else {"data": f"{workload.data_bytes}B"}
+    return {workload.name: {**data, **workload.parameters, **({"label": workload.label} if workload.label else {})}}
+
+
+def _levels(factor: Factor) -> Value:
+    return {name: dict(settings) for name, settings in factor.settings.items()} or list(factor.levels)
+
+
+def _layout(layout: Layout) -> Value:
+    policy: dict[str, Value] = {"policy": str(layout.policy)} if layout.policy else {}
+    return {
+        "hdfs": {part.device: str(part.count) for part in layout.hdfs},
+        "intermediate": {part.device: str(part.count) for part in layout.intermediate},
+        **policy,
+    }
+
+
+def written(content: Mapping[str, Value], path: str = PLAN_FILE) -> Document:
+    """Return ``content`` as the document of a file that would be called ``path``.
+
+    Raises :class:`SpecificationError` for characters that no file may have.
+    """
+    writer = _Writer(path)
+    for key, value in content.items():
+        writer.key(key, value)
+    return Document(path, "\n".join([*writer.text, ""]), dict(content), writer.lines)
+
+
+@dataclass(slots=True)
+class _Writer:
+    path: str
+    text: list[str] = field(default_factory=list)
+    lines: dict[Location, int] = field(default_factory=dict)
+
+    def key(self, key: str, value: Value) -> None:
+        """Write one of the file's own keys."""
+        if isinstance(value, str) or not value:
+            self.line(f"{_scalar(key)}: {_inline(value)}", (key,), value)
+            self.refuse(key)
+            return
+        self.line(f"{_scalar(key)}:", (key,), key)
+        if isinstance(value, list):
+            for index, item in enumerate(value):
+                text = _inline(item)
+                alone = isinstance(item, dict) and len(item) == 1
+                self.line(f"  - {text[1:-1] if alone else text}", (key, index), item)
+        else:
+            for name, inner in value.items():
+                self.line(f"  {_scalar(name)}: {_inline(inner)}", (key, name), inner)
+                self.refuse(name)
+
+    def line(self, text: str, at: Location, value: Value) -> None:
+        """Write a line, and record it as the line of ``value``."""
+        self.text.append(text)
+        self.note(at, value)
+
+    def note(self, at: Location, value: Value) -> None:
+        """Note the place of a value and of all that is in it. Raises SpecificationError for what is no text."""
+        self.lines[at] = len(self.text)
+        self.refuse(*([value] if isinstance(value, str) else value if isinstance(value, dict) else []))
+        if isinstance(value, dict):
+            for name, inner in value.items():
+                self.note((*at, name), inner)
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                self.note((*at, index), item)
+
+    def refuse(self, *texts: str) -> None:
+        """Raise SpecificationError for a character on the last line that no file may have."""
+        if odd := next((character for text in texts for character in text if not _is_text(character)), None):
+            where = f"{self.path}:{len(self.text)}"
+            raise SpecificationError(f"character U+{ord(odd):04X} is not text", where=where)
+
+
+def _is_text(character: str) -> bool:
+    """Say whether a YAML file can have this character, as the reader of specification files sees it."""
+    return character in "\n\t" or not (unicodedata.category(character) in {"Cc", "Cs"} or character in "\ufffe\uffff")
+
+
+def _scalar(text: str) -> str:
+    plain = _PLAIN.fullmatch(text) and text.lower() != "null"
+    return text if plain else json.dumps(text, ensure_ascii=False)
+
+
+def _inline(value: Value) -> str:
+    if isinstance(value, str):
+        return _scalar(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_inline, value))}]"
+    return "{" + ", ".join(f"{_scalar(name)}: {_inline(inner)}" for name, inner in value.items()) + "}"

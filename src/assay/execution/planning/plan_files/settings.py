@@ -1,0 +1,153 @@
+"""Read what a plan sets in addition to the layout: engine parameters, and short names for groups of parameters.
+
+``network`` and ``workers`` choose a part of the cluster; the engine's words (``containers``, ``compression``) become
+parameters by its :class:`~assay.model.plans.rules.Rules`. All of them, and any engine parameters, can be a factor each,
+be joined under one factor's level, or hold for all runs. In: text as written. Out: mistakes with their places.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from assay.foundation.units import parse_bit_rate
+from assay.model import NETWORK_FACTOR, WORKERS_FACTOR, Cluster, Configuration, Factor, Placement, Plan, Rules
+from assay.specs.document import Location, Problems
+from assay.specs.fields import DOTTED, unknown
+
+ValueLocation = tuple[Location, str, str]
+"""Where something is set, its name, and its value as text."""
+
+
+def words_of(rules: Rules) -> tuple[str, ...]:
+    """Return the words that a plan for this engine can set."""
+    return (NETWORK_FACTOR, WORKERS_FACTOR, *rules.words)
+
+
+def value_locations(parameters: Mapping[str, str], factors: Sequence[Factor]) -> list[ValueLocation]:
+    """Return everything that a plan sets, in the file's order, with its place; layouts and workloads' options too."""
+    locations: list[ValueLocation] = [(("parameters", name), name, value) for name, value in parameters.items()]
+    for factor in factors:
+        at: Location = ("factors", factor.name)
+        if not factor.settings:
+            locations += [((*at, index), factor.name, level) for index, level in enumerate(factor.levels)]
+        for level, settings in factor.settings.items():
+            locations += [((*at, level, name), name, value) for name, value in settings.items()]
+    return locations
+
+
+def completed(given: Mapping[str, str], factors: Sequence[Factor], cluster: Cluster, rules: Rules) -> dict[str, str]:
+    """Return the parameters of all runs, with what the engine adds to them by the fewest workers that any run uses."""
+    numbers = [value for _, name, value in value_locations(given, factors) if name == WORKERS_FACTOR]
+    workers = min(
+        [len(cluster.workers), *(int(number) for number in numbers if re.fullmatch("[1-9][0-9]{0,8}", number))]
+    )
+    return rules.completed(given, workers)
+
+
+def check_settings(
+    parameters: Mapping[str, str], factors: Sequence[Factor], cluster: Cluster, rules: Rules, problems: Problems
+) -> None:
+    """Note unknown names, values that can't be, and what is set twice."""
+    given = value_locations(parameters, factors)
+    names = {name for _, name, _ in given}
+    for at, name, value in given:
+        joined = at[0] == "factors" and isinstance(at[-1], str)
+        known = name in words_of(rules) or re.fullmatch(DOTTED, name)
+        if not known and (joined or at[0] == "parameters"):
+            words = unknown("setting", name, words_of(rules))
+            problems.add(at, f"{words}, or an engine parameter such as dfs.blocksize")
+        mistake = _mistake(name, value, cluster) or rules.setting_mistake(name, value, cluster)
+        if mistake:
+            problems.add(at, f"{name}: {mistake}")
+        word = next((word for word, targets in rules.words.items() if name in targets and word in names), None)
+        if word:
+            problems.add(at, f"{name} is what {word!r} sets; write one of the two")
+    _check_once(factors, problems)
+
+
+def _check_once(factors: Sequence[Factor], problems: Problems) -> None:
+    owner: dict[str, str] = {}
+    for factor in factors:
+        settings = dict.fromkeys(name for level in factor.settings.values() for name in level)
+        for name in settings if factor.settings else [factor.name]:
+            if name in owner:
+                problems.add(("factors", factor.name), f"{name} is set by the factor {owner[name]!r} already")
+            owner.setdefault(name, factor.name)
+
+
+def _mistake(name: str, value: str, cluster: Cluster) -> str | None:
+    """Return what is wrong with the choice of a part of the cluster; None for what is right, and for other names."""
+    if name == NETWORK_FACTOR:
+        return _network_mistake(value, cluster)
+    most = len(cluster.workers)
+    if name == WORKERS_FACTOR and (not re.fullmatch(r"[1-9][0-9]{0,8}", value) or int(value) > most):
+        return (
+            f"{value[:20]!r} is not a number of workers from 1 to {most}, which the cluster has; "
+            "`assay whatif --set workers.count=N` simulates more"
+        )
+    return None
+
+
+def _network_mistake(value: str, cluster: Cluster) -> str | None:
+    if value in cluster.networks:
+        return None
+    if cluster.placement is Placement.LOCAL:
+        return "this machine alone has no network to choose"
+    if cluster.placement is Placement.LAB:
+        try:
+            return None if parse_bit_rate(value) > 0 else "a link's rate must be more than 0"
+        except ValueError as error:
+            return f"{error}; or name one of the cluster's networks: {', '.join(cluster.networks) or 'it has none'}"
+    return f"{unknown('network', value, cluster.networks)}; the cluster file describes them under 'networks'"
+
+
+def check_configurations(plan: Plan, configurations: Sequence[Configuration], problems: Problems) -> None:
+    """Note what would fail, or wait for ever, once the engine has all of a configuration's parameters."""
+    given = value_locations(plan.parameters, plan.factors)
+    written = [name for _, name, _ in given]
+    _check_restarts(plan, configurations, problems)
+    for configuration in configurations:
+        workers = configuration.workers or len(plan.cluster.workers)
+        for mistake in plan.rules_of(configuration).mistakes(configuration.parameters, plan.cluster, workers, written):
+            at = _location_of(mistake.names, configuration, given, plan.rules)
+            problems.add(at, f"{mistake.words} ({configuration.key})")
+            return
+
+
+def _check_restarts(plan: Plan, configurations: Sequence[Configuration], problems: Problems) -> None:
+    """Report a factor that needs a restart of daemons on an attached cluster; the policy of a folder needs none."""
+    if plan.cluster.attached is None:
+        return
+    keys: dict[str, dict[str, Configuration]] = {}
+    for configuration in configurations:
+        plain = replace(configuration, layout=replace(configuration.layout, name="", policy=None))
+        keys.setdefault(configuration.engine, {})[plan.rules_of(configuration).deployment_key(plain, plan.cluster)] = (
+            configuration
+        )
+    for different in keys.values():
+        if len(different) > 1:
+            first, second = list(different.values())[:2]
+            names = [name for name in second.levels if first.levels.get(name) != second.levels[name]]
+            words = "needs daemons to be restarted or reconfigured, but assay does not manage them (provider: attached)"
+            problems.add(("factors", *names[:1]), f"{' or '.join(names)} {words}")
+            return
+
+
+def _location_of(
+    names: Sequence[str], configuration: Configuration, given: Sequence[ValueLocation], rules: Rules
+) -> Location:
+    """Return where the first of ``names`` is set for this configuration; what a word sets is where the word is."""
+    for name in names:
+        asked = [name, *(word for word, targets in rules.words.items() if name in targets)]
+        here = [location for location in given if location[1] in asked and _holds(location, configuration)]
+        if here:
+            return here[-1][0]
+    return ("factors",)
+
+
+def _holds(location: ValueLocation, configuration: Configuration) -> bool:
+    at, _, value = location
+    if at[0] == "parameters":
+        return True
+    level = configuration.levels.get(str(at[1]))
+    return level == (at[2] if isinstance(at[2], str) else value)

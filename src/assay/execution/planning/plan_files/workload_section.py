@@ -1,0 +1,81 @@
+"""The workloads that a plan can name, and the options that each takes, as a plan file has them."""
+
+from typing import Annotated, Any, Self
+
+from pydantic import ConfigDict, Field, create_model, model_validator
+
+from assay.model import WorkloadSpec
+from assay.specs.fields import POSITIVE, SIZE, Form, Label, Positive, Size, choice
+from assay.specs.section import Section
+from assay.workloads.catalogue import workloads
+from assay.workloads.workload import Option, Workload
+
+
+class WorkloadOptions(Section):
+    """What every workload takes."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["data"]}, {"required": ["data_per_node"]}]})
+
+    data: Size | None = None
+    """Bytes to process at full scale; a lab multiplies them by its scale."""
+    data_per_node: Size | None = None
+    """The same for each worker in use, in place of data: the whole grows with the workers."""
+    waves: Positive | None = None
+    """As many tasks as the workers in use run at once, times this: files, reduces or maps, whichever it has."""
+    label: Label | None = None
+    """Name in results instead of the workload's own, needed when a plan has one workload twice."""
+
+    @model_validator(mode="after")
+    def _data_once(self) -> Self:
+        if (self.data is None) == (self.data_per_node is None):
+            both = "write either data or data_per_node" if self.data else "data is missing: write data or data_per_node"
+            raise ValueError(both)
+        return self
+
+
+class _OneWorkload(Section):
+    """Exactly one workload with its options."""
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        if len(self.model_fields_set) != 1:
+            raise ValueError(f"each list item names one workload; valid: {', '.join(workloads())}")
+        return self
+
+
+def _options_model(workload: Workload) -> type[WorkloadOptions]:
+    fields: dict[str, Any] = {
+        option.name: (Annotated[Any, _form(option)] | None, Field(default=None, description=option.help))
+        for option in workload.options
+    }
+    return create_model(workload.name, __base__=WorkloadOptions, __doc__=f"Options of {workload.name}.", **fields)
+
+
+def workload_entry() -> Any:
+    """Return the model of one item of a plan's ``workloads``, made from what workloads declare."""
+    fields: dict[str, Any] = {
+        name.replace("-", "_"): (
+            _options_model(workload) | None,
+            Field(default=None, alias=name, description=f"Run {name}."),
+        )
+        for name, workload in workloads().items()
+    }
+    return create_model("Workload", __base__=_OneWorkload, __doc__=_OneWorkload.__doc__, **fields)
+
+
+def workload_of(entry: Section, workers: int) -> WorkloadSpec:
+    """Return the workload that a validated :func:`workload_entry` names, on ``workers`` nodes."""
+    ((name, options),) = entry.model_dump(by_alias=True, exclude_none=True).items()
+    data, label, per_node = options.pop("data", None), options.pop("label", None), options.pop("data_per_node", None)
+    given = {option: str(value) for option, value in options.items()}
+    return WorkloadSpec(name, data or per_node * workers, given, label, per_node)
+
+
+def varied_options(workload: str) -> dict[str, Form]:
+    """Return the options of ``workload`` that a factor can vary, with the forms of their values."""
+    declared = {option.name: _form(option) for option in workloads()[workload].options}
+    return {"data": SIZE, "data_per_node": SIZE, "waves": POSITIVE, **declared}
+
+
+def _form(option: Option) -> Form:
+    return choice(option.name, option.choices) if option.choices else POSITIVE

@@ -1,0 +1,1 @@
+"""Hold what every package needs: units, errors, processes, output files, installation paths."""

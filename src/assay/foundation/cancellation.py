@@ -1,0 +1,105 @@
+"""Cancel tasks so that they do end, and finish clean-up though the task that does it is cancelled. Times in seconds.
+
+A task can lose a cancellation: ``asyncio.wait_for`` of Python 3.11 drops it when the inner wait ends in the same tick
+(https://github.com/python/cpython/issues/86296), and a library may catch it. So a task is cancelled several times, and
+no wait for it is endless.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from assay.foundation.errors import HostError
+from assay.foundation.process import ENDING
+
+T = TypeVar("T")
+
+CANCELS_MAX = 3
+PATIENCE_S = 45.0
+"""Time between two cancellations of a task: ending a process on a node takes up to 34 s, and must not be disturbed."""
+
+_log = logging.getLogger(__name__)
+
+
+async def end_tasks(*tasks: asyncio.Future[Any]) -> bool:
+    """Cancel ``tasks`` until they have ended, :data:`CANCELS_MAX` times at most.
+
+    Return whether all have ended; a warning names each that has not, and where it waits. Their results are dropped.
+    """
+    running = {task for task in tasks if not task.done()}
+    for _ in range(CANCELS_MAX):
+        for task in running:
+            task.cancel()
+        if running:
+            _, running = await asyncio.wait(running, timeout=PATIENCE_S)
+    for task in tasks:
+        if task.done() and not task.cancelled():
+            task.exception()  # marks it as seen, or asyncio would report it as lost
+    for task in running:
+        _log.warning("%s did not end within %.0f s of its cancellation", _place(task), CANCELS_MAX * PATIENCE_S)
+    return not running
+
+
+async def finish(work: Coroutine[Any, Any, T], what: str, timeout_s: float | None) -> T:
+    """Await ``work`` to its end though this task is cancelled meanwhile; the cancellation is raised afterwards.
+
+    For clean-up in a ``finally``, where ``asyncio.shield`` would leave it unfinished. After ``timeout_s`` it is
+    cancelled, and HostError says that ``what`` took too long; None where it can't be cancelled, as a thread can't.
+    """
+    loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
+    deadline_s = None if timeout_s is None else loop.time() + timeout_s
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        left_s = None if deadline_s is None else deadline_s - loop.time()
+        if left_s is not None and left_s <= 0:
+            await end_tasks(task)
+            raise HostError(f"{what} took longer than {timeout_s:g} s and was given up")
+        try:
+            await asyncio.wait({task}, timeout=left_s)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        if not task.cancelled() and (failure := task.exception()) is not None:
+            raise cancelled from failure
+        raise cancelled
+    return task.result()
+
+
+def _place(task: asyncio.Future[Any]) -> str:
+    """Name a task, and the file and line where it waits."""
+    if not isinstance(task, asyncio.Task):
+        return repr(task)
+    where, awaited = "", cast(Any, task.get_coro())
+    while (frame := getattr(awaited, "cr_frame", None)) is not None:
+        file = Path(frame.f_code.co_filename)
+        if file.parent.name != "asyncio":
+            where = f", at {file.name}:{frame.f_lineno}"
+        awaited = getattr(awaited, "cr_await", None)
+    return f"{getattr(task.get_coro(), '__qualname__', task.get_name())}{where}"
+
+
+def run_interruptibly(work: Coroutine[Any, Any, T], say: Callable[[str], None]) -> T:
+    """Run ``work`` to its end; the first Ctrl-C, SIGTERM or SIGHUP cancels it, and it cleans up undisturbed."""
+
+    async def main() -> T:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+
+        def cancel() -> None:
+            if not task.cancelling():
+                say("stopping; finished runs are kept")
+                task.cancel()
+
+        for number in ENDING:
+            loop.add_signal_handler(number, cancel)
+        try:
+            return await work
+        finally:
+            await end_tasks(*(asyncio.all_tasks() - {task}))
+
+    try:
+        return asyncio.run(main())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None

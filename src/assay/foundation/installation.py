@@ -1,0 +1,123 @@
+"""What this installation of assay is: its version with the commit, and what came along beside the Python.
+
+A wheel carries the parts that are not Python in the package's folder ``shipped``, where the wheel's build puts them
+(``tools/hatch_build.py``). A source tree has each where it is made or kept. Whoever needs a part asks here, so that no
+other module has to know which of the two it runs from.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay import __version__
+
+_GIT_TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """The package's folder, and where its parts are. A part that is not there is None."""
+
+    package: Path
+
+    @property
+    def tree(self) -> Path | None:
+        """The source tree that the package runs from; None for an installed wheel."""
+        tree = self.package.parents[1]
+        return tree if (tree / "pyproject.toml").is_file() and (tree / "rust").is_dir() else None
+
+    @property
+    def examples(self) -> Path | None:
+        """The folder of example clusters, plans and price books."""
+        return self._part("examples", "examples")
+
+    @property
+    def disks_daemon(self) -> Path | None:
+        """The program that serves modelled disks."""
+        return self._program("assay-diskd")
+
+    @property
+    def simulator(self) -> Path | None:
+        """The program that simulates jobs on a described cluster."""
+        return self._program("assay-simulate")
+
+    @property
+    def profiles(self) -> Path | None:
+        """The folder of profiles that come with assay."""
+        return self._part("examples/profiles", "examples/profiles")
+
+    @property
+    def hadoop_pom(self) -> Path | None:
+        """The POM from which Maven assembles Hadoop."""
+        return self._part("hadoop-distribution.pom.xml", "java/hadoop-distribution/pom.xml")
+
+    @property
+    def hadoop_jars(self) -> Path | None:
+        """The list of Hadoop's jars with their checksums, made from that POM; only in a wheel."""
+        return self._part("hadoop-jars.txt", None)
+
+    @property
+    def jobs_jar(self) -> Path | None:
+        """assay's own jobs, compiled; only in a wheel."""
+        return self._part("assay-jobs.jar", None)
+
+    @property
+    def jobs_sources(self) -> Path | None:
+        """The sources of assay's own jobs; only in a source tree."""
+        return self._part(None, "java/jobs")
+
+    @property
+    def spark_sources(self) -> Path | None:
+        """The sources of assay's own Spark programs, which are compiled for the Spark that runs them."""
+        return self._part("spark-jobs", "java/spark-jobs")
+
+    @property
+    def table_generator(self) -> Path | None:
+        """The program that makes the decision-support workload's tables; a requirement of assay brings it."""
+        found = shutil.which("tpchgen-cli", path=Path(sys.executable).parent) or shutil.which("tpchgen-cli")
+        return Path(found) if found else None
+
+    @property
+    def commit(self) -> str | None:
+        """The commit that this is made from, with ``-dirty`` behind it when files were changed; None when unknown."""
+        written = self.package / "shipped" / "commit"
+        if written.is_file():
+            return written.read_text().strip() or None
+        command = ["git", "-C", str(self.tree), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+        if self.tree and (self.tree / ".git").exists():
+            with suppress(OSError, subprocess.SubprocessError):
+                done = subprocess.run(command, capture_output=True, text=True, timeout=_GIT_TIMEOUT_S, check=True)
+                return done.stdout.strip() or None
+        return None
+
+    @property
+    def version(self) -> str:
+        """The version, with the commit in brackets where that is known: ``0.2.0 (8f3c2a91b7de)``."""
+        commit = self.commit
+        return f"{__version__} ({commit})" if commit else __version__
+
+    def _program(self, name: str) -> Path | None:
+        found = self._part(name, f"rust/target/release/{name}")
+        return found if found and os.access(found, os.X_OK) else None
+
+    def _part(self, in_wheel: str | None, in_tree: str | None) -> Path | None:
+        places = [self.package / "shipped" / in_wheel] if in_wheel else []
+        if in_tree and self.tree:
+            places.append(self.tree / in_tree)
+        return next((place for place in places if place.exists()), None)
+
+
+def cache_directory() -> Path:
+    """Return the folder for what is fetched or made once for a user (``ASSAY_CACHE``, else the XDG cache)."""
+    if explicit := os.environ.get("ASSAY_CACHE"):
+        return Path(explicit)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay"
+
+
+def installation() -> Installation:
+    """Return the installation that this module is part of."""
+    return Installation(Path(__file__).parents[1])

@@ -1,0 +1,142 @@
+"""The one way to write a file that a user named: whole or not at all, and never in the place of something else.
+
+- A regular file, also one that a symbolic link leads to, is replaced in one step by a file made beside it; it keeps its
+  mode and its owner, and the link stays a link.
+- Anything that is no regular file (a device, a FIFO, ``/dev/stdout``) stays what it is: the content is made elsewhere
+  and then written into it. A block device is refused, as that would destroy what is on it.
+"""
+
+import os
+import secrets
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from assay.foundation.errors import AssayError
+
+_LINKS_MAX = 40
+"""As many symbolic links as Linux follows (``MAXSYMLINKS``)."""
+
+
+@contextmanager
+def written(path: Path) -> Iterator[Path]:
+    """Yield the path of an empty file to write; when the block ends well, ``path`` has its content.
+
+    Raises :class:`AssayError` for any OSError on the way; ``path`` is as it was then.
+    """
+    try:
+        with _in_place(path) if _is_special(path) else _beside(path) as made:
+            yield made
+    except OSError as error:
+        raise _refused(path, error) from error
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write ``content`` to ``path`` as :func:`written` does."""
+    with written(path) as made:
+        made.write_bytes(content)
+
+
+def check_output(path: Path) -> None:
+    """Raise :class:`AssayError` when ``path`` plainly can't be written: asked before long work, not after it."""
+    folder = Path(os.path.realpath(path)).parent
+    try:
+        if not _is_special(path) and not os.access(folder, os.W_OK | os.X_OK):
+            raise OSError("nothing can be written to its folder" if folder.is_dir() else "its folder does not exist")
+    except OSError as error:
+        raise _refused(path, error) from error
+
+
+def _refused(path: Path, error: OSError) -> AssayError:
+    return AssayError(f"the file can't be written: {error.strerror or error}", where=str(path))
+
+
+def _is_special(path: Path) -> bool:
+    """Tell whether ``path`` must be written in place. Raises OSError where it must not be written at all."""
+    if _own_descriptor(path) is not None:
+        return True
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return False
+    if stat.S_ISBLK(mode):
+        raise OSError("this is a block device, and what is on it would be lost")
+    if not stat.S_ISREG(mode):
+        return True
+    opened = os.open(path, os.O_WRONLY | os.O_CLOEXEC)  # the kernel's say: permissions, links in others' folders
+    try:
+        return not os.path.samestat(os.fstat(opened), Path(os.path.realpath(path)).stat())
+    except FileNotFoundError:
+        return True  # it has no name any more, as a descriptor of another process may
+    finally:
+        os.close(opened)
+
+
+def _own_descriptor(path: Path) -> int | None:
+    """Return the descriptor of this process that ``path`` stands for, as ``/dev/stdout`` does; else None."""
+    own = f"/proc/{os.getpid()}/"
+    for _ in range(_LINKS_MAX):
+        folder = os.path.realpath(path.parent)
+        if folder.startswith(own) and folder.endswith("/fd") and path.name.isdecimal():
+            return int(path.name)
+        path = Path(folder, path.name)
+        if not path.is_symlink():
+            return None
+        path = Path(folder, path.readlink())
+    return None
+
+
+@contextmanager
+def _in_place(path: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
+        made = Path(folder, "output")
+        made.touch()
+        yield made
+        sys.stdout.flush()  # what was printed stands before it
+        own = _own_descriptor(path)
+        opened = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC) if own is None else os.dup(own)
+        with os.fdopen(opened, "wb") as target, made.open("rb") as source:
+            if own is None and stat.S_ISREG(os.fstat(opened).st_mode):
+                target.truncate()
+            shutil.copyfileobj(source, target, 1 << 20)
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    real, created = Path(os.path.realpath(path)), False
+    if path.is_symlink() and not path.exists():
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666))
+        created = True
+    aside = real.parent / f".assay-{secrets.token_hex(8)}"
+    try:
+        aside.mkdir(0o700)
+        made = aside / "output"
+        made.touch()
+        yield made
+        _finish(made, real)
+        made.replace(real)
+        created = False
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+        if created:
+            with suppress(OSError):
+                real.unlink()
+
+
+def _finish(made: Path, real: Path) -> None:
+    """Give the new file the mode and owner of the one that it replaces, and flush it to its device."""
+    opened = os.open(made, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with suppress(FileNotFoundError):
+            old, new = real.stat(), os.fstat(opened)
+            if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+                with suppress(PermissionError):
+                    os.fchown(opened, old.st_uid, old.st_gid)
+            os.fchmod(opened, old.st_mode & 0o777)
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -1,0 +1,179 @@
+"""Who owns what on this machine: processes that can be told apart, locks that say who holds them, ending signals.
+
+A pid alone is reused; pid and start time (clock ticks since boot, field 22 of ``/proc/PID/stat``, proc(5)) are not.
+Locks are flock(2), which the kernel releases when the holder dies in whatever way.
+"""
+
+import errno
+import fcntl
+import hashlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import IO, Self
+
+import msgspec
+
+from assay.foundation.errors import HostError
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
+
+
+def boot_id() -> str:
+    """Return the kernel's identifier of this boot."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def scope() -> str:
+    """Return a word for this boot and its process ids: hosts and containers that share a folder have their own."""
+    return hashlib.sha256(f"{boot_id()} {Path('/proc/self/ns/pid').readlink()}".encode()).hexdigest()[:12]
+
+
+def start_ticks(pid: int) -> int | None:
+    """Return when process ``pid`` started, in clock ticks since boot; None when it does not run (any more)."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()  # the command name before it may hold anything
+    return None if fields[0] in "ZX" else int(fields[19])
+
+
+def stopped(pid: int) -> bool:
+    """Say whether process ``pid`` is held by SIGSTOP: it is there, and does nothing."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    except OSError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A process. ``since_unix_s`` is the time at which it took what it owns."""
+
+    pid: int
+    start_ticks: int
+    boot_id: str
+    since_unix_s: float
+
+    @classmethod
+    def current(cls) -> Self:
+        """Return this process."""
+        pid = os.getpid()
+        return cls(pid, start_ticks(pid) or 0, boot_id(), time.time())
+
+    @property
+    def alive(self) -> bool:
+        """Whether that very process still runs."""
+        return self.boot_id == boot_id() and start_ticks(self.pid) == self.start_ticks
+
+    def __str__(self) -> str:
+        """Return ``process 123, since 2026-01-31 12:00:00``."""
+        return f"process {self.pid}, since {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(self.since_unix_s))}"
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """An exclusive flock on a file that also says who holds it."""
+
+    file: IO[str]
+
+    @classmethod
+    def try_take(cls, path: Path, *, mode: int = 0o600) -> Self | None:
+        """Take the lock on ``path`` (made with ``mode`` when absent) and write this process into it.
+
+        None when another holds it. Raises HostError where the file system has no locks.
+        """
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode), "r+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            file.close()
+            if isinstance(error, BlockingIOError):
+                return None
+            if error.errno in _NO_LOCKS:
+                raise HostError(
+                    f"the file system of this file has no locks ({error.strerror}), so nothing would keep a second"
+                    " assay out",
+                    where=str(path),
+                    hint="keep it on a local disk, or mount the share with locks (NFS: without nolock, with lockd)",
+                ) from error
+            raise
+        file.truncate(0)
+        file.write(msgspec.json.encode(Owner.current()).decode())
+        file.flush()
+        return cls(file)
+
+    def holds(self, path: Path) -> bool:
+        """Whether ``path`` is still the file that is locked: one that was deleted meanwhile locks nobody out."""
+        try:
+            return os.path.samestat(os.fstat(self.file.fileno()), path.stat())
+        except FileNotFoundError:
+            return False
+
+    def release(self) -> None:
+        """Give the lock up; doing it twice is harmless."""
+        if not self.file.closed:
+            self.file.truncate(0)
+            self.file.close()
+
+
+def lock_holder(path: Path) -> Owner | None:
+    """Return who holds the lock on ``path``; None when nobody does (a holder that died left its name in the file)."""
+    try:
+        owner = msgspec.json.decode(path.read_bytes(), type=Owner)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return owner if owner.alive else None
+
+
+@contextmanager
+def _handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Handle the ending signals with ``handler`` meanwhile; in other threads than the main one do nothing."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in ENDING}
+    for number in ENDING:
+        signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, previous in before.items():
+            signal.signal(number, signal.SIG_DFL if previous is None else previous)
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP raise KeyboardInterrupt, as Ctrl-C does."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    with _handled(interrupt):
+        yield
+
+
+@contextmanager
+def deferred() -> Iterator[Callable[[], None]]:
+    """Hold Ctrl-C, SIGTERM and SIGHUP back until the end, or until the function that is yielded is called.
+
+    Then KeyboardInterrupt is raised, so it never comes while threads are at work. What is held back must be bounded in
+    time.
+    """
+    came = threading.Event()
+
+    def check() -> None:
+        if came.is_set():
+            raise KeyboardInterrupt
+
+    with _handled(lambda _number, _frame: came.set()):
+        yield check
+    check()

@@ -1,0 +1,1 @@
+"""Render answers: terminal, web, report, charts. Compute nothing."""

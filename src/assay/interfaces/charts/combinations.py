@@ -1,0 +1,98 @@
+"""The chart of what factors do to each other: the expected time of each combination of two or three factors' levels.
+
+In: combinations with their expected times. Out: a Vega-Lite specification. Nothing is computed here.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from assay.interfaces.charts.drawing.identity import colours_of
+from assay.interfaces.charts.drawing.style import FULL_PX, INK, Spec, chart, colour_scale
+
+HEIGHT_PX = 260
+COLOURS_MAX = 12
+MEASURED, GUESSED = "measured", "the model's guess"
+
+
+class Combination(Protocol):
+    """One combination of levels."""
+
+    @property
+    def levels(self) -> Sequence[str]:
+        """One of each factor."""
+
+    @property
+    def expected_s(self) -> float:
+        """The expected time."""
+
+    @property
+    def configurations(self) -> int:
+        """Measured ones in it; 0: the model guesses."""
+
+
+def _order(levels: Sequence[str]) -> list[str]:
+    try:
+        return sorted(levels, key=float)
+    except ValueError:
+        return sorted(levels)
+
+
+def combinations(cells: Sequence[Combination], titles: Sequence[str], width_px: int = FULL_PX) -> Spec:
+    """Return a line for each level of the first factor (and of the second, where there are three) over the last one."""
+    counts: dict[str, int] = {}
+    for cell in cells:
+        counts[cell.levels[0]] = counts.get(cell.levels[0], 0) + cell.configurations
+    first = _order(sorted(counts, key=lambda level: -counts[level])[:COLOURS_MAX])
+    rows = [
+        {
+            "first": cell.levels[0],
+            "second": cell.levels[1] if len(cell.levels) > 2 else "",
+            "last": cell.levels[-1],
+            "seconds": cell.expected_s,
+            "kind": MEASURED if cell.configurations else GUESSED,
+        }
+        for cell in cells
+        if cell.levels[0] in first
+    ]
+    x = {
+        "field": "last",
+        "type": "ordinal",
+        "title": titles[-1],
+        "sort": _order(list({cell.levels[-1] for cell in cells})),
+    }
+    y = {
+        "field": "seconds",
+        "type": "quantitative",
+        "title": "Expected time (s)",
+        "scale": {"type": "log", "nice": False},
+    }
+    colours = colour_scale(colours_of(first))
+    colour = {"field": "first", "type": "nominal", "title": titles[0], "scale": colours}
+    dash = {"field": "second", "type": "nominal", "title": titles[1] if len(titles) > 2 else None}
+    guessed = any(not cell.configurations for cell in cells)
+    shape = {"domain": [MEASURED, GUESSED], "range": ["circle", "cross"]}
+    legend = {} if guessed else {"legend": None}
+    several = {"strokeDash": dash} if len(titles) > 2 else {}
+    line = {"mark": {"type": "line", "strokeWidth": 1.5, "opacity": 0.8}, "encoding": {"color": colour, **several}}
+    points = {
+        "mark": {"type": "point", "size": 45, "filled": True, "stroke": INK, "strokeWidth": 0.3},
+        "encoding": {
+            "color": colour,
+            "detail": {"field": "second"},
+            "shape": {"field": "kind", "type": "nominal", "title": None, "scale": shape, **legend},
+            "tooltip": [
+                {"field": name, "title": title}
+                for name, title in (("first", titles[0]), ("second", dash["title"] or ""), ("last", titles[-1]))
+                if title
+            ]
+            + [{"field": "seconds", "title": "Expected time (s)", "format": ",.0f"}, {"field": "kind", "title": "Is"}],
+        },
+    }
+    body = {
+        "width": width_px,
+        "height": HEIGHT_PX,
+        "data": {"values": rows},
+        "encoding": {"x": x, "y": y},
+        "layer": [line, points],
+    }
+    return chart(f"Expected time of each combination of {' × '.join(titles)}, predicted", body)

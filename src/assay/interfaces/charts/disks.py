@@ -1,0 +1,88 @@
+"""The chart of disk traffic over time, one run of each configuration.
+
+In: traffic series of ``analysis.traffic``, MB/s. Out: a Vega-Lite specification. Nothing is computed here.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from assay.analysis.run_profile.traffic import TrafficSeries
+from assay.interfaces.charts.drawing.style import FULL_PX, HALF_PX, Spec, chart, colour_scale
+
+STACKED_PX, PAPER_PX, SIDE_PX = 90, 70, 110
+"""A panel's height: below each other, side by side on paper, on a screen."""
+GAP_PX = 24
+AXIS_PX = 44
+"""Room for the labels of the y axis: a facet's panels, unlike other charts, are sized without them."""
+SHADES = (1.0, 0.55)
+"""Opacity of neighbouring devices in a stack, so that each can be seen."""
+
+
+def _rows(sides: Mapping[str, Sequence[TrafficSeries]]) -> list[Spec]:
+    rows = []
+    for level, series in sides.items():
+        devices = list(dict.fromkeys(line.device for line in series))
+        for line in series:
+            rank = devices.index(line.device)
+            base = {
+                "level": level,
+                "direction": line.direction,
+                "panel": f"{level}, {line.direction} (MB/s)",
+                "device": line.device,
+                "shade": rank % len(SHADES),
+                "rank": rank,
+            }
+            rows += [{**base, "t": t, "rate": rate} for t, rate in zip(line.t_s, line.mb_per_s, strict=True)]
+    return rows
+
+
+def disk_traffic_areas(
+    sides: Mapping[str, Sequence[TrafficSeries]], palette: Mapping[str, str], width_px: int = HALF_PX
+) -> Spec:
+    """Return read and write MB/s over time, devices stacked, one panel for each configuration and direction.
+
+    All panels share both axes, so that heights and lengths compare. ``sides``: configuration to its series. A width
+    below the usual one puts all panels under each other.
+    """
+    stacked = width_px < HALF_PX
+    panel = {
+        "width": width_px - AXIS_PX if stacked else (width_px - AXIS_PX - GAP_PX) // 2,
+        "height": STACKED_PX if stacked else PAPER_PX if width_px < FULL_PX else SIDE_PX,
+        "mark": {"type": "area", "interpolate": "step-after", "line": False},
+        "encoding": {
+            "x": {
+                "field": "t",
+                "type": "quantitative",
+                "title": "Time since the run's start (s)",
+                "axis": {"tickCount": 5},
+            },
+            "y": {"field": "rate", "type": "quantitative", "stack": "zero", "title": None, "axis": {"tickCount": 4}},
+            "color": {
+                "field": "level",
+                "type": "nominal",
+                "legend": None,
+                "scale": colour_scale({level: palette[level] for level in sides}),
+            },
+            "detail": {"field": "device", "type": "nominal"},
+            "order": {"field": "rank", "type": "quantitative"},
+            "opacity": {
+                "field": "shade",
+                "type": "ordinal",
+                "legend": None,
+                "scale": {"domain": list(range(len(SHADES))), "range": list(SHADES)},
+            },
+        },
+    }
+    header = {"title": None, "labelAngle": 0, "labelOrient": "top", "labelAnchor": "start", "labelPadding": 4}
+    panels = list(dict.fromkeys(row["panel"] for row in _rows(sides)))
+    by_panel = {"field": "panel", "type": "nominal", "sort": panels, "header": header}
+    return chart(
+        "Disk reads and writes in MB per second over time, for one run of each configuration",
+        {
+            "autosize": "pad",
+            "data": {"values": _rows(sides)},
+            "spacing": GAP_PX,
+            "columns": 1 if stacked else 2,
+            "facet": by_panel,
+            "spec": panel,
+        },
+    )

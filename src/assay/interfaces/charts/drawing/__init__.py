@@ -1,0 +1,1 @@
+"""Hold what all charts share: style, colours, labels, fonts."""

@@ -1,0 +1,83 @@
+"""The chart of a history: each run's time over when it started, with those that are flagged as odd apart.
+
+In: points in the order of their starts. Out: a Vega-Lite specification. Nothing is computed here.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from assay.interfaces.charts.drawing.style import FULL_PX, INK, PALETTE, Spec, chart, log_axis
+
+HEIGHT_PX = 240
+PLAIN, ODD = "as expected", "odd"
+
+
+class Dated(Protocol):
+    """One run of a history."""
+
+    @property
+    def run_id(self) -> str:
+        """Its id."""
+
+    @property
+    def started_at(self) -> str:
+        """When it started, ISO 8601."""
+
+    @property
+    def value(self) -> float:
+        """What is drawn."""
+
+    @property
+    def anomaly(self) -> str | None:
+        """What is odd about it; None: nothing."""
+
+
+_MOMENTS = {
+    "year": "%Y",
+    "month": "%b %Y",
+    "date": "%d %b",
+    "hours": "%H:%M",
+    "minutes": "%H:%M",
+    "seconds": "%H:%M:%S",
+    "milliseconds": "%H:%M:%S.%L",
+}
+"""Vega's own hours go to twelve, without saying which half of the day it is."""
+
+
+def run_history(points: Sequence[Dated], title: str, *, logarithmic: bool = False, width_px: int = FULL_PX) -> Spec:
+    """Return the history; ``title`` says what the values are."""
+    rows = [
+        {"at": p.started_at, "value": p.value, "kind": ODD if p.anomaly else PLAIN, "what": p.anomaly, "run": p.run_id}
+        for p in points
+    ]
+    scale: Spec = {"type": "log", "nice": True} if logarithmic else {"zero": True, "nice": True}
+    ruled = log_axis([p.value for p in points]) if logarithmic and points else {}
+    days = {p.started_at[:10] for p in points}
+    telling = {"domain": [PLAIN, ODD], "range": [PALETTE[0], PALETTE[1]]}
+    marks = {"domain": [PLAIN, ODD], "range": ["circle", "diamond"]}
+    return chart(
+        f"{title} of each run over when it started; flagged runs apart",
+        {
+            "width": width_px,
+            "height": HEIGHT_PX,
+            "data": {"values": rows},
+            "mark": {"type": "point", "filled": True, "opacity": 0.75, "size": 45, "stroke": INK, "strokeWidth": 0.3},
+            "encoding": {
+                "x": {
+                    "field": "at",
+                    "type": "temporal",
+                    "title": f"Started on {days.pop()} (UTC)" if len(days) == 1 else "Started (UTC)",
+                    "scale": {"type": "utc"},
+                    "axis": {"format": _MOMENTS},
+                },
+                "y": {"field": "value", "type": "quantitative", "title": title, "scale": scale, "axis": ruled},
+                "color": {"field": "kind", "type": "nominal", "title": None, "scale": telling},
+                "shape": {"field": "kind", "type": "nominal", "title": None, "scale": marks},
+                "tooltip": [
+                    {"field": "run", "title": "Run"},
+                    {"field": "value", "title": title, "format": ",.3~g"},
+                    {"field": "what", "title": "Odd"},
+                ],
+            },
+        },
+    )

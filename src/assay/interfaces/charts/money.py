@@ -1,0 +1,52 @@
+"""The chart of the cost of one job.
+
+In: rows of ``cost.tco``. Out: a Vega-Lite specification. Nothing is computed here.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from assay.analysis.cost.tco import TcoRow
+from assay.interfaces.charts.drawing.style import FULL_PX, INK, Spec, chart, colour_scale
+
+
+def cost_bars(
+    rows: Sequence[TcoRow], palette: Mapping[str, str], titles: Mapping[str, str], width_px: int = FULL_PX
+) -> Spec:
+    """Return the cost per job by workload and layout, with the interval that comes from the run time's."""
+    values = [
+        {
+            "workload": titles.get(row.workload, row.workload),
+            "layout": row.layout,
+            "cost": row.cost_per_job,
+            "low": row.cost_per_job_low,
+            "high": row.cost_per_job_high,
+        }
+        for row in rows
+    ]
+    layouts = list(dict.fromkeys(row.layout for row in rows))
+    currency = rows[0].currency if rows else ""
+    x = {"type": "quantitative", "title": f"Cost per job ({currency})"}
+    colour = {
+        "field": "layout",
+        "type": "nominal",
+        "scale": colour_scale({layout: palette[layout] for layout in layouts}),
+    }
+    bars = {"mark": {"type": "bar", "opacity": 0.88}, "encoding": {"x": {"field": "cost", **x}, "color": colour}}
+    interval = {
+        "transform": [{"filter": "datum.low !== null"}],
+        "mark": {"type": "errorbar", "color": INK, "ticks": {"size": 8, "color": INK}, "thickness": 1.5},
+        "encoding": {"x": {"field": "low", **x}, "x2": {"field": "high"}},
+    }
+    return chart(
+        "Cost of one job by workload and layout, with 95 percent intervals",
+        {
+            "width": width_px,
+            "height": {"step": 22},
+            "data": {"values": values},
+            "encoding": {
+                "y": {"field": "workload", "type": "nominal", "sort": None, "title": None},
+                "yOffset": {"field": "layout", "type": "nominal", "sort": layouts},
+            },
+            "layer": [bars, interval],
+        },
+    )

@@ -1,0 +1,149 @@
+"""Draw which levels were compared: levels as points on a circle, matched groups as lines between them.
+
+In: levels and, for pairs of them, the number of matched groups that have both. Out: a Vega-Lite specification, whose
+own expressions place the points. A pair without a line was compared only through other levels.
+"""
+
+from collections.abc import Mapping
+
+from assay.analysis.comparison.joint import LevelNetwork
+from assay.interfaces.charts.drawing.identity import shape_of
+from assay.interfaces.charts.drawing.style import HALF_PX, INK, PALETTE, Spec, chart, colour_scale
+
+_LINES_NUMBERED_MAX = 15
+_NUMBERED = 6
+"""With more lines than that their numbers would cover each other: the thickest have theirs, a table has all."""
+_NEARER = 0.6
+"""A number stands so far along its line: not in the middle, where lines through the circle cross."""
+_APART_UP_TO = 8
+"""With more levels than this neighbours on the circle are so near that numbers of lines to both would touch."""
+_SIDE = 0.2
+"""Names of points farther than this from the middle stand to their side."""
+_NUMBERED_LEVELS_MAX = 12
+"""With more levels no line has a number: a table has them."""
+_EDGE = 1.5
+_HEIGHT_PX = 300
+
+
+def comparison_network(network: LevelNetwork, palette: Mapping[str, str], width_px: int = HALF_PX) -> Spec:
+    """Return the drawing; a line is as thick as its sets are many, and has their number where there is room."""
+    levels = {level: index for index, level in enumerate(network.levels)}
+    lines: list[Spec] = [
+        {"between": f"{a} and {b}", "sets": sets, "a": levels[a], "b": levels[b]} for a, b, sets in network.pairs
+    ]
+    points: list[Spec] = [{"level": level, "a": index} for level, index in levels.items()]
+    few = len(lines) <= _LINES_NUMBERED_MAX
+    thickest = sorted(lines, key=lambda line: -line["sets"])
+    numbered = (
+        [] if len(levels) > _NUMBERED_LEVELS_MAX else _apart(thickest if few else thickest[:_NUMBERED], len(levels))
+    )
+    colours = {level: palette.get(level, PALETTE[-1]) for level in levels}
+    described = ", ".join(f"{line['between']} {line['sets']}" for line in lines)
+    return chart(
+        f"Matched groups that have both of two levels: {described}",
+        {
+            "width": width_px,
+            "height": _HEIGHT_PX,
+            "layer": [
+                _lines(lines, len(levels)),
+                _numbers(numbered, len(levels)),
+                _points(points, colours),
+                *_names(points, len(levels)),
+            ],
+        },
+    )
+
+
+def _apart(lines: list[Spec], levels: int) -> list[Spec]:
+    """Return the lines whose numbers cover no thicker one's: those from a level to two neighbours lie side by side."""
+    if levels <= _APART_UP_TO:
+        return lines
+    return [
+        line
+        for index, line in enumerate(lines)
+        if not any(_share_a_level(line, other, levels) for other in lines[:index])
+    ]
+
+
+def _share_a_level(line: Spec, other: Spec, levels: int) -> bool:
+    """Return whether two lines share an end, and their other ends are neighbours on the circle."""
+    for end, far in (("a", "b"), ("b", "a")):
+        for same, rest in (("a", "b"), ("b", "a")):
+            if line[end] == other[same] and (line[far] - other[rest]) % levels in (1, levels - 1):
+                return True
+    return False
+
+
+def _at(field: str, name: str, levels: int, far: float = 1.0) -> list[Spec]:
+    turn = f"(datum.{field} / {levels} * 2 * PI - PI / 2)"
+    return [
+        {"calculate": f"{far} * cos{turn}", "as": f"x{name}"},
+        {"calculate": f"{far} * sin{turn}", "as": f"y{name}"},
+    ]
+
+
+def _axis(field: str) -> Spec:
+    scale = {"domain": [-_EDGE, _EDGE], "nice": False}
+    return {"field": field, "type": "quantitative", "axis": None, "scale": scale}
+
+
+def _lines(rows: list[Spec], levels: int) -> Spec:
+    return {
+        "data": {"values": rows},
+        "transform": [*_at("a", "1", levels), *_at("b", "2", levels)],
+        "mark": {"type": "rule", "stroke": INK, "opacity": 0.35, "strokeCap": "round"},
+        "encoding": {
+            "x": _axis("x1"),
+            "y": _axis("y1"),
+            "x2": {"field": "x2"},
+            "y2": {"field": "y2"},
+            "strokeWidth": {
+                "field": "sets",
+                "type": "quantitative",
+                "scale": {"type": "sqrt", "domainMin": 0, "range": [0.8, 9]},
+                "legend": None,
+            },
+            "tooltip": [{"field": "between", "title": "Levels"}, {"field": "sets", "title": "Matched groups"}],
+        },
+    }
+
+
+def _numbers(rows: list[Spec], levels: int) -> Spec:
+    between = [
+        {"calculate": f"{_NEARER} * datum.{axis}1 + {1 - _NEARER} * datum.{axis}2", "as": axis} for axis in ("x", "y")
+    ]
+    return {
+        "data": {"values": rows},
+        "transform": [*_at("a", "1", levels), *_at("b", "2", levels), *between],
+        "mark": {"type": "text", "fontSize": 12, "fontWeight": 600, "dy": -7},
+        "encoding": {"x": _axis("x"), "y": _axis("y"), "text": {"field": "sets", "format": ","}},
+    }
+
+
+def _points(rows: list[Spec], colours: dict[str, str]) -> Spec:
+    shapes = {"domain": list(colours), "range": [shape_of(level) for level in colours]}
+    return {
+        "data": {"values": rows},
+        "transform": _at("a", "", len(rows)),
+        "mark": {"type": "point", "filled": True, "size": 170, "opacity": 1},
+        "encoding": {
+            "x": _axis("x"),
+            "y": _axis("y"),
+            "color": {"field": "level", "type": "nominal", "scale": colour_scale(colours), "legend": None},
+            "shape": {"field": "level", "type": "nominal", "scale": shapes, "legend": None},
+        },
+    }
+
+
+def _names(rows: list[Spec], levels: int) -> list[Spec]:
+    """Return the names next to their points, away from the middle, so that none covers a point or another name."""
+    sides = (("left", f"datum.x > {_SIDE}"), ("right", f"datum.x < -{_SIDE}"), ("center", f"abs(datum.x) <= {_SIDE}"))
+    return [
+        {
+            "data": {"values": rows},
+            "transform": [*_at("a", "", levels, 1.2 if align == "center" else 1.1), {"filter": which}],
+            "mark": {"type": "text", "fontSize": 12, "fontWeight": 600, "limit": 140, "align": align},
+            "encoding": {"x": _axis("x"), "y": _axis("y"), "text": {"field": "level"}},
+        }
+        for align, which in sides
+    ]

@@ -1,0 +1,219 @@
+"""Charts of a single run over time: phases, tasks and series of its trace, panels below each other on one axis.
+
+In: phases, attempts in their lanes and thinned series (seconds from the run's start). Out: Vega-Lite specifications.
+Nothing is computed here. A line's colour says its node and its dashes say the device, by the lists of all that the run
+has: what is shown of it, a span or one node, changes neither.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.analysis.run_profile.phases import task_phases
+from assay.analysis.run_profile.series import Series
+from assay.analysis.run_profile.tasks import LaneTask
+from assay.interfaces.charts.drawing.style import FULL_PX, PALETTE, PHASE_COLOURS, Spec, chart
+from assay.model import Phase
+
+TIME_TITLE = "Time since the run's start (s)"
+LABELS_PX = 112
+"""Width of the names next to every panel, equal for all panels so that their time axes align."""
+DASHES = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2], [1, 2], [12, 3], [6, 2, 2, 2, 2, 2])
+_DASHES_SIZE = 1200
+"""A stroke in the legend is as long as its root in px: long enough for the longest dashes to show."""
+_PHASE_PX = 20
+_LANE_PX = 14
+_LANES_PX = 360
+_LINES_PX = 110
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """A panel of lines. ``nodes`` and ``devices``: all that the run has, in order, shown or not."""
+
+    title: str
+    series: Sequence[Series]
+    nodes: Sequence[str]
+    devices: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class OverTime:
+    """What is drawn of a run between two times."""
+
+    start_s: float
+    end_s: float
+    phases: Sequence[Phase] = ()
+    placed: Sequence[LaneTask] = ()
+    tasks_title: str = "Tasks, a lane for each container"
+    lines: Sequence[Lines] = ()
+
+
+def device_of(series: Series) -> str:
+    """Return the device that a series is of, empty where there is one of its kind."""
+    return series.subject.partition(":")[2]
+
+
+def over_time(seen: OverTime, width_px: int = FULL_PX) -> Spec:
+    """Return all of it, a panel for each kind of thing, with the same axis of time."""
+    panels = []
+    if seen.phases:
+        panels.append(_phase_panel(seen, width_px))
+    if seen.placed:
+        panels.append(_task_panel(seen, width_px))
+    named: set[tuple[str, ...]] = set()
+    for lines in seen.lines:
+        # One legend serves all panels with the same nodes and devices.
+        nodes, devices = ("node", *lines.nodes), ("device", *lines.devices)
+        panels.append(_line_panel(lines, seen, width_px, nodes=nodes not in named, devices=devices not in named))
+        named |= {nodes, devices}
+    for panel in panels[1:-1]:
+        panel["encoding"]["x"]["axis"] = {"labels": False, "title": None}
+    if len(panels) > 1:
+        panels[0]["encoding"]["x"]["axis"] = {"orient": "top", "title": None}
+    body = {
+        "autosize": "pad",
+        "spacing": 14,
+        "resolve": {"scale": {"color": "independent", "strokeDash": "independent"}},
+        "vconcat": panels,
+    }
+    whole = chart("The run over time: " + ", ".join(str(panel["title"]["text"]) for panel in panels), body)
+    even = {"minExtent": LABELS_PX, "maxExtent": LABELS_PX, "labelLimit": LABELS_PX - 10}
+    whole["config"] = {
+        **whole["config"],
+        "axisY": even,
+        "title": {"color": "currentColor", "fontSize": 12, "fontWeight": 600, "anchor": "start", "offset": 4},
+    }
+    return whole
+
+
+def _x(field: str, seen: OverTime) -> Spec:
+    return {
+        "field": field,
+        "type": "quantitative",
+        "title": TIME_TITLE,
+        "scale": {"domain": [seen.start_s, seen.end_s], "nice": False, "zero": False},
+    }
+
+
+def _spans(rows: Sequence[tuple[str, str, Phase]], seen: OverTime) -> list[Spec]:
+    return [
+        {"row": row, "phase": name, "start": max(phase.start_s, seen.start_s), "end": min(phase.end_s, seen.end_s)}
+        for row, name, phase in rows
+        if phase.end_s >= seen.start_s and phase.start_s <= seen.end_s
+    ]
+
+
+def _bars(title: str, rows: Sequence[Spec], y: Spec, step_px: float, seen: OverTime, width_px: int) -> Spec:
+    names = list(dict.fromkeys(row["phase"] for row in rows))
+    colours = {name: PHASE_COLOURS.get(name, PALETTE[-1]) for name in names}
+    return {
+        "title": {"text": title},
+        "width": width_px - LABELS_PX,
+        "height": {"step": step_px},
+        "data": {"values": rows},
+        "mark": {"type": "bar", "height": max(1.5, step_px - 3), "cornerRadiusEnd": 0, "clip": True},
+        "encoding": {
+            "y": {"field": "row", "type": "nominal", "title": None, **y},
+            "x": _x("start", seen),
+            "x2": {"field": "end"},
+            "color": {
+                "field": "phase",
+                "type": "nominal",
+                "scale": {"domain": list(colours), "range": list(colours.values())},
+                "legend": None,
+            },
+        },
+    }
+
+
+def _phase_panel(seen: OverTime, width_px: int) -> Spec:
+    rows = _spans([(phase.name, phase.name, phase) for phase in seen.phases], seen)
+    order = list(dict.fromkeys(phase.name for phase in seen.phases))
+    return _bars("Phases", rows, {"sort": order, "scale": {"domain": order}}, _PHASE_PX, seen, width_px)
+
+
+def _task_panel(seen: OverTime, width_px: int) -> Spec:
+    spans = [
+        (f"{attempt.node} · {attempt.lane + 1}", phase.name, phase)
+        for attempt in seen.placed
+        for phase in task_phases(attempt.task)
+        if phase.end_s > phase.start_s
+    ]
+    slots = [f"{node} · {lane + 1}" for node, lane in sorted({(attempt.node, attempt.lane) for attempt in seen.placed})]
+    step_px = min(_LANE_PX, max(2.0, _LANES_PX / max(1, len(slots))))
+    first_only = "split(datum.label, ' · ')[1] == '1' ? split(datum.label, ' · ')[0] : ''"
+    y = {"sort": slots, "scale": {"domain": slots}, "axis": {"labelExpr": first_only}}
+    panel = _bars(seen.tasks_title, _spans(spans, seen), y, step_px, seen, width_px)
+    if not {name for _, name, _ in spans} <= {phase.name for phase in seen.phases}:
+        panel["encoding"]["color"].pop("legend")  # the panel of phases does not name all colours
+    return panel
+
+
+def _line_panel(lines: Lines, seen: OverTime, width_px: int, *, nodes: bool, devices: bool) -> Spec:
+    panel = trace_lines(lines, seen.end_s, seen.start_s, width_px)
+    parts = {name: panel[name] for name in ("data", "mark", "encoding")}
+    for channel, shown in (("color", nodes), ("strokeDash", devices)):
+        if channel in parts["encoding"] and not shown:
+            parts["encoding"][channel]["legend"] = None
+    parts["encoding"]["y"] |= {"title": None, "axis": {"tickCount": 4}}
+    return {"title": {"text": lines_title(lines)}, "width": width_px - LABELS_PX, "height": _LINES_PX, **parts}
+
+
+def lines_title(lines: Lines) -> str:
+    """Return a panel's title with its unit."""
+    unit = lines.series[0].unit if lines.series else ""
+    return f"{lines.title} ({unit})" if unit else lines.title
+
+
+def _looks(names: Sequence[str], looks: Sequence[object]) -> Spec:
+    return {"domain": list(names), "range": [looks[index % len(looks)] for index in range(len(names))]}
+
+
+def trace_lines(
+    lines: Lines, end_s: float, start_s: float = 0.0, width_px: int = FULL_PX, *, highest: float | None = None
+) -> Spec:
+    """Return a line for each series, coloured by node and dashed by device.
+
+    ``highest``: the value that the axis reaches at least, for charts that are to be read side by side.
+    """
+    rows = [
+        {"t": t, "value": value, "node": line.node, "device": device_of(line)}
+        for line in lines.series
+        for t, value in zip(line.t_s, line.values, strict=True)
+    ]
+    seen = OverTime(start_s, end_s)
+    fixed = highest if any(row["value"] for row in rows) else highest or 1.0
+    encoding: Spec = {
+        "x": _x("t", seen),
+        "y": {
+            "field": "value",
+            "type": "quantitative",
+            "title": lines_title(lines),
+            **({} if not fixed else {"scale": {"domain": [0, fixed]}}),
+        },
+        "color": _named("node", lines.nodes, PALETTE),
+    }
+    if len(lines.devices) > 1:
+        encoding["strokeDash"] = _named("device", lines.devices, DASHES)
+    elif lines.devices:
+        encoding["detail"] = {"field": "device", "type": "nominal"}
+    return chart(
+        f"{lines_title(lines)} over time, a line for each node{' and device' if lines.devices else ''}",
+        {
+            "width": width_px,
+            "height": 200,
+            "data": {"values": rows},
+            "mark": {"type": "line", "interpolate": "linear", "strokeWidth": 1.3, "clip": True},
+            "encoding": encoding,
+        },
+    )
+
+
+def _named(field: str, names: Sequence[str], looks: Sequence[object]) -> Spec:
+    return {
+        "field": field,
+        "type": "nominal",
+        "sort": list(names),
+        "scale": _looks(names, looks),
+        "legend": {"symbolType": "stroke", **({"symbolSize": _DASHES_SIZE} if looks is DASHES else {})},
+    }

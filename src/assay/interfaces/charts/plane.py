@@ -1,0 +1,309 @@
+"""The chart of the cost-effectiveness plane: seconds against money, with the Pareto front.
+
+In: points with their intervals (see :class:`PlanePoint`). Out: a Vega-Lite specification. Nothing is computed here.
+"""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from itertools import pairwise
+from typing import Protocol
+
+from assay.interfaces.charts.drawing.identity import shape_of
+from assay.interfaces.charts.drawing.labels import Extent, extent_of, placed
+from assay.interfaces.charts.drawing.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale, log_axis
+
+HEIGHT_PX = 380
+WIDE = 5.0
+LABELS_MAX = 8
+LABELS_NARROW_MAX = 4
+"""With more points than this (the other in a chart narrower than a page) only those of the front are named, and a
+legend names the layouts."""
+_AXIS_PX = 75
+"""Width of the vertical axis with its title and labels."""
+_PLOTS_PX = (200, 265, 350, 460, 610, 810, 1080, 1440)
+"""Widths of the plot between which names keep their places."""
+
+
+class Quadrants(Protocol):
+    """Where the plane is divided."""
+
+    @property
+    def time_s(self) -> float:
+        """Slower than this is slow."""
+
+    @property
+    def cost(self) -> float:
+        """Dearer than this is expensive."""
+
+
+class PlanePoint(Protocol):
+    """One configuration of the plane."""
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+
+    @property
+    def levels(self) -> Mapping[str, str]:
+        """Its levels by factor."""
+
+    @property
+    def time_s(self) -> float:
+        """Seconds of a run; the next fields are the ends of its interval."""
+
+    @property
+    def time_low_s(self) -> float | None:
+        """Lower end."""
+
+    @property
+    def time_high_s(self) -> float | None:
+        """Upper end."""
+
+    @property
+    def cost(self) -> float | Decimal:
+        """Cost of a run; the next fields are the ends of its interval."""
+
+    @property
+    def cost_low(self) -> float | None:
+        """Lower end."""
+
+    @property
+    def cost_high(self) -> float | None:
+        """Upper end."""
+
+    @property
+    def runs(self) -> int:
+        """How many runs it stands for."""
+
+    @property
+    def on_front(self) -> bool:
+        """Whether nothing else is as fast and as cheap, and better in one."""
+
+    @property
+    def front_probability(self) -> float | None:
+        """In which share of the draws it is on the front; None where nothing tells."""
+
+
+def _ends(value: float, low: float | None, high: float | None) -> tuple[float, float]:
+    return (value if low is None else low), (value if high is None else high)
+
+
+def _is_wide(values: Sequence[float]) -> bool:
+    """Return whether values differ so much that small ones would touch on a linear axis."""
+    return bool(values) and min(values) > 0 and max(values) / min(values) > WIDE
+
+
+def _axis(title: str, extent: Extent, drawn: Sequence[tuple[float, float]]) -> Spec:
+    ends = [end for pair in drawn for end in pair if end > 0]
+    scale: Spec = {"type": "log", "nice": True} if extent.is_log else {"zero": True, "nice": True}
+    return {"type": "quantitative", "title": title, "scale": scale, "axis": log_axis(ends) if extent.is_log else {}}
+
+
+def _quadrants(divide: Quadrants, x: Spec, y: Spec) -> list[Spec]:
+    """Return the two lines that divide the plane, and the name of each quadrant in its corner."""
+    rule: Spec = {"type": "rule", "color": INK, "opacity": 0.3}
+    layers: list[Spec] = [
+        {"data": {"values": [{"time": divide.time_s}]}, "mark": rule, "encoding": {"x": {"field": "time", **x}}},
+        {"data": {"values": [{"cost": divide.cost}]}, "mark": rule, "encoding": {"y": {"field": "cost", **y}}},
+    ]
+    for side, speed in (("left", "fast"), ("right", "slow")):
+        for end, price in (("bottom", "economical"), ("top", "expensive")):
+            mark = {
+                "type": "text",
+                "align": side,
+                "baseline": end,
+                "fontStyle": "italic",
+                "opacity": 0.65,
+                "x": 6 if side == "left" else "width",
+                "y": 6 if end == "top" else "height",
+                "xOffset": 0 if side == "left" else -6,
+                "yOffset": 0 if end == "top" else -6,
+            }
+            layers.append(
+                {
+                    "data": {"values": [{"name": f"{speed}, {price}"}]},
+                    "mark": mark,
+                    "encoding": {"text": {"field": "name"}},
+                }
+            )
+    return layers
+
+
+def _rows(points: Sequence[PlanePoint]) -> list[Spec]:
+    return [
+        {
+            "label": p.label,
+            "layout": p.levels.get("layout", p.label),
+            "time": p.time_s,
+            "time_low": p.time_low_s,
+            "time_high": p.time_high_s,
+            "cost": float(p.cost),
+            "cost_low": p.cost_low,
+            "cost_high": p.cost_high,
+            "front": p.on_front,
+            "runs": p.runs,
+            "probability": p.front_probability,
+        }
+        for p in sorted(points, key=lambda p: p.time_s)
+    ]
+
+
+def short_names(points: Sequence[PlanePoint]) -> list[str]:
+    """Return the points' names without the levels that all of them share."""
+    varied = {name for p in points for name in p.levels if len({other.levels.get(name) for other in points}) > 1}
+    if not varied or any(p.label != " ".join(p.levels.values()) for p in points):
+        return [p.label for p in points]
+    return [" ".join(level for name, level in p.levels.items() if name in varied) for p in points]
+
+
+def _name_rows(points: Sequence[PlanePoint], x: Extent, y: Extent, *, all_named: bool) -> list[Spec]:
+    """Return the names that fit next to their points at each width of the plot, those of the Pareto front first."""
+    pairs = zip(points, short_names(points), strict=True)
+    named = sorted(pairs, key=lambda pair: (not pair[0].on_front, pair[0].time_s))
+    shares = [(x.share(p.time_s), HEIGHT_PX * (1 - y.share(float(p.cost)))) for p, _ in named]
+    names = [name if p.on_front or all_named else "" for p, name in named]
+    return [
+        {
+            "name": name,
+            "time": p.time_s,
+            "cost": float(p.cost),
+            "align": side.align,
+            "dx": side.dx,
+            "dy": side.dy,
+            "from": least,
+            "below": most,
+        }
+        for least, most in pairwise(_PLOTS_PX)
+        for (p, _), name, side in zip(named, names, placed(shares, names, (least, most)), strict=True)
+        if side is not None
+    ]
+
+
+def _interval(along: str, value: str, across: str, other: str, axes: Mapping[str, Spec], colour: Spec) -> Spec:
+    return {
+        "transform": [{"filter": f"datum.{value}_low !== null"}],
+        "mark": {"type": "rule", "opacity": 0.6},
+        "encoding": {
+            along: {"field": f"{value}_low", **axes[along]},
+            f"{along}2": {"field": f"{value}_high"},
+            across: {"field": other, **axes[across]},
+            "color": colour,
+        },
+    }
+
+
+def _names(rows: Sequence[Spec], at: Spec) -> Spec:
+    """Return the points' names, each where it covers nothing at the width of the plot."""
+    offsets = {key: {"expr": f"datum.{key}"} for key in ("align", "dx", "dy")}
+    fits = "datum.from <= width && width < datum.below"
+    return {
+        "data": {"values": list(rows)},
+        "mark": {"type": "text", "baseline": "middle", **offsets},
+        "encoding": {**at, "text": {"condition": {"test": fits, "field": "name"}, "value": ""}},
+    }
+
+
+def _ghosts(before: Sequence[PlanePoint], rows: Sequence[PlanePoint], axes: Mapping[str, Spec]) -> list[Spec]:
+    """Return where points stood before prices were changed: hollow, and joined with where they are now."""
+    now = {p.label: float(p.cost) for p in rows}
+    moved = [
+        {"label": p.label, "time": p.time_s, "was": float(p.cost), "cost": now[p.label]}
+        for p in before
+        if p.label in now and now[p.label] != float(p.cost)
+    ]
+    x, y = {"field": "time", **axes["x"]}, axes["y"]
+    tooltip = [{"field": "label", "title": "Before"}, {"field": "was", "title": "Cost before", "format": ".3~g"}]
+    return [
+        {
+            "data": {"values": moved},
+            "mark": {"type": "rule", "color": INK, "opacity": 0.35, "strokeDash": [1, 3]},
+            "encoding": {"x": x, "y": {"field": "was", **y}, "y2": {"field": "cost"}},
+        },
+        {
+            "data": {"values": moved},
+            "mark": {"type": "point", "filled": False, "color": INK, "opacity": 0.45, "size": 70},
+            "encoding": {"x": x, "y": {"field": "was", **y}, "tooltip": tooltip},
+        },
+    ]
+
+
+def _tooltip(currency: str) -> list[Spec]:
+    return [
+        {"field": "label", "title": "Configuration"},
+        {"field": "time", "title": "Time (s)", "format": ",.1f"},
+        {"field": "cost", "title": f"Cost ({currency})", "format": ".3~g"},
+        {"field": "runs", "title": "Runs"},
+        {"field": "probability", "title": "On the front in", "format": ".0%"},
+    ]
+
+
+def cost_plane(
+    points: Sequence[PlanePoint],
+    palette: Mapping[str, str],
+    currency: str,
+    width_px: int = FULL_PX,
+    *,
+    divide: Quadrants | None = None,
+    before: Sequence[PlanePoint] = (),
+    of: tuple[str, str] = ("Time of a run", "Cost of a run"),
+) -> Spec:
+    """Return the plane: a point for each configuration, its area by its runs, its intervals, its name, and the front.
+
+    ``divide``: where it is divided into fast and slow, economical and expensive. ``before``: the same points before
+    prices were changed, by which axes are linear or logarithmic. ``of``: what the axes are of.
+    """
+    all_named = len(points) <= (LABELS_MAX if width_px >= FULL_PX else LABELS_NARROW_MAX)
+    most = max((p.runs for p in points), default=1)
+    layouts = list(dict.fromkeys(p.levels.get("layout", p.label) for p in points))
+    held = before or points
+    times = [_ends(p.time_s, p.time_low_s, p.time_high_s) for p in points]
+    costs = [_ends(float(p.cost), p.cost_low, p.cost_high) for p in [*points, *before]]
+    along = extent_of(times, is_log=_is_wide([p.time_s for p in held]))
+    up = extent_of(costs, is_log=_is_wide([float(p.cost) for p in held]))
+    x, y = _axis(f"{of[0]} (s)", along, times), _axis(f"{of[1]} ({currency})", up, costs)
+    names = _name_rows(points, along, up, all_named=all_named)
+    is_labelled = sum(row["from"] <= width_px - _AXIS_PX < row["below"] for row in names) == len(points)
+    legend: Spec | None = None if is_labelled else {"columns": max(2, width_px // 90)}
+    colour = {
+        "field": "layout",
+        "type": "nominal",
+        "legend": legend,
+        "scale": colour_scale({name: palette.get(name, PALETTE[-1]) for name in layouts}),
+    }
+    at: Spec = {"x": {"field": "time", **x}, "y": {"field": "cost", **y}}
+    layers: list[Spec] = [
+        {
+            "transform": [{"filter": "datum.front"}],
+            "mark": {"type": "line", "interpolate": "step-after", "color": INK, "opacity": 0.45, "strokeDash": [4, 3]},
+            "encoding": {**at, "order": {"field": "time", "type": "quantitative"}},
+        },
+        _interval("x", "time", "y", "cost", {"x": x, "y": y}, colour),
+        _interval("y", "cost", "x", "time", {"x": x, "y": y}, colour),
+        {
+            "mark": {"type": "point", "filled": True, "opacity": 1},
+            "encoding": {
+                **at,
+                "color": colour,
+                "tooltip": _tooltip(currency),
+                "shape": {
+                    "field": "layout",
+                    "type": "nominal",
+                    "legend": None,
+                    "scale": {"domain": layouts, "range": [shape_of(name) for name in layouts]},
+                },
+                "size": {
+                    "field": "runs",
+                    "type": "quantitative",
+                    "legend": None,
+                    "scale": {"type": "linear", "domain": [0, most], "range": [30, 260]},
+                },
+            },
+        },
+    ]
+    beneath = _quadrants(divide, x, y) if divide is not None else []
+    ghosts = _ghosts(before, points, {"x": x, "y": y}) if before else []
+    layers = [*beneath, *ghosts, *layers, _names(names, at)]
+    return chart(
+        "Time against cost of a run by configuration with intervals; the dashed line joins the Pareto front",
+        {"width": width_px, "height": HEIGHT_PX, "data": {"values": _rows(points)}, "layer": layers},
+    )

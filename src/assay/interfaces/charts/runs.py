@@ -1,0 +1,165 @@
+"""Charts of single runs: where the time went, how many tasks were in each phase, which container ran what, I/O sizes.
+
+In: breakdowns, occupancies, lanes and disk traffic of ``analysis``. Out: Vega-Lite specifications. Nothing is computed
+here.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from assay.analysis.run_profile.devices import Purpose, PurposeUse
+from assay.analysis.run_profile.phases import Breakdown, Occupancy, rank, task_phases
+from assay.analysis.run_profile.tasks import LaneTask
+from assay.interfaces.charts.drawing.style import FULL_PX, HALF_PX, Spec, chart, grouped_bars, phase_scale
+
+PURPOSE_TITLES = {
+    Purpose.HDFS: "HDFS",
+    Purpose.INTERMEDIATE: "Intermediate",
+    Purpose.SHARED: "HDFS + intermediate",
+    Purpose.UNKNOWN: "All disks",
+}
+_TIME = "Time since the run's start (s)"
+_AXIS_PX = 40
+_GAP_PX = 24
+_LEGEND_COLUMNS = 4
+_LEGEND_HALF_MAX = 6
+_LANE_PX = 15
+_LANES_PX = 420
+"""A timeline is at most so high: its lanes get thinner as they get more."""
+
+
+def _phase_colour(names: Sequence[str], width_px: int) -> Spec:
+    ordered = sorted(dict.fromkeys(names), key=rank)
+    tight = width_px < HALF_PX or (width_px < FULL_PX and len(ordered) > _LEGEND_HALF_MAX)
+    legend = {"columns": _LEGEND_COLUMNS if tight else len(ordered)}
+    return {"field": "phase", "type": "nominal", "sort": ordered, "scale": phase_scale(ordered), "legend": legend}
+
+
+def time_shares(sides: Mapping[str, Breakdown], width_px: int = HALF_PX) -> Spec:
+    """Return each run's time as one bar that is made of its phases. ``sides``: configuration to one of its runs."""
+    rows: list[Spec] = [
+        {"level": level, "phase": phase.name, "seconds": phase.share_s, "rank": index}
+        for level, breakdown in sides.items()
+        for index, phase in enumerate(breakdown.phases)
+    ]
+    return chart(
+        "Time of one run of each configuration by phase, in seconds; the parts add up to the run",
+        {
+            "width": width_px,
+            "height": {"step": 46},
+            "data": {"values": rows},
+            "mark": {"type": "bar", "height": 26, "cornerRadiusEnd": 0},
+            "encoding": {
+                "y": {"field": "level", "type": "nominal", "sort": None, "title": None},
+                "x": {"field": "seconds", "type": "quantitative", "stack": "zero", "title": "Time (s)"},
+                "color": _phase_colour([row["phase"] for row in rows], width_px),
+                "order": {"field": "rank", "type": "quantitative"},
+            },
+        },
+    )
+
+
+def task_occupancy(sides: Mapping[str, Sequence[Occupancy]], width_px: int = FULL_PX) -> Spec:
+    """Return how many tasks were in each phase over time, a panel for each configuration, all on the same axes."""
+    stacked = width_px < HALF_PX or len(sides) < 2
+    rows: list[Spec] = [
+        {"level": level, "phase": line.phase, "t": t_s, "tasks": tasks, "rank": index}
+        for level, series in sides.items()
+        for index, line in enumerate(series)
+        for t_s, tasks in zip(line.t_s, line.tasks, strict=True)
+    ]
+    panel = {
+        "width": width_px - _AXIS_PX if stacked else (width_px - _AXIS_PX - _GAP_PX) // 2,
+        "height": 130,
+        "mark": {"type": "area", "interpolate": "step-after", "line": False},
+        "encoding": {
+            "x": {"field": "t", "type": "quantitative", "title": _TIME, "axis": {"tickCount": 5}},
+            "y": {
+                "field": "tasks",
+                "type": "quantitative",
+                "stack": "zero",
+                "title": "Tasks",
+                "axis": {"tickCount": 4},
+            },
+            "color": _phase_colour([row["phase"] for row in rows], width_px),
+            "order": {"field": "rank", "type": "quantitative"},
+        },
+    }
+    header = {"title": None, "labelAngle": 0, "labelOrient": "top", "labelAnchor": "start", "labelPadding": 4}
+    return chart(
+        "Number of tasks in each phase over time, for one run of each configuration",
+        {
+            "autosize": "pad",
+            "data": {"values": rows},
+            "spacing": _GAP_PX,
+            "columns": 1 if stacked else 2,
+            "facet": {"field": "level", "type": "nominal", "sort": list(sides), "header": header},
+            "spec": panel,
+        },
+    )
+
+
+def task_timeline(placed: Sequence[LaneTask], end_s: float, width_px: int = HALF_PX) -> Spec:
+    """Return when which container ran what: a lane for each, nodes one below the other, up to ``end_s``."""
+    rows: list[Spec] = [
+        {
+            "slot": f"{attempt.node} · {attempt.lane + 1}",
+            "phase": phase.name,
+            "start": phase.start_s,
+            "end": phase.end_s,
+        }
+        for attempt in placed
+        for phase in task_phases(attempt.task)
+        if phase.end_s > phase.start_s
+    ]
+    slots = sorted({(attempt.node, attempt.lane) for attempt in placed})
+    step = min(_LANE_PX, max(2.0, _LANES_PX / max(1, len(slots))))
+    first_only = "split(datum.label, ' · ')[1] == '1' ? split(datum.label, ' · ')[0] : ''"
+    return chart(
+        "Task attempts over time by node and container, coloured by phase",
+        {
+            "width": width_px,
+            "height": {"step": step},
+            "data": {"values": rows},
+            "mark": {"type": "bar", "height": max(1.5, step - 2), "cornerRadiusEnd": 0},
+            "encoding": {
+                "y": {
+                    "field": "slot",
+                    "type": "nominal",
+                    "title": None,
+                    "sort": [f"{n} · {k + 1}" for n, k in slots],
+                    "axis": {"labelExpr": first_only},
+                },
+                "x": {
+                    "field": "start",
+                    "type": "quantitative",
+                    "title": _TIME,
+                    "scale": {"domain": [0, end_s], "nice": False},
+                },
+                "x2": {"field": "end"},
+                "color": _phase_colour([row["phase"] for row in rows], width_px),
+            },
+        },
+    )
+
+
+def request_sizes(
+    sides: Mapping[str, Sequence[PurposeUse]], palette: Mapping[str, str], width_px: int = HALF_PX
+) -> Spec:
+    """Return the mean size of disk requests by purpose and direction, as in LISA'14's figure 3."""
+    rows = [
+        {"what": f"{PURPOSE_TITLES[use.purpose]}, {way}", "level": level, "size": size / 1e3}
+        for level, uses in sides.items()
+        for use in uses
+        if use.purpose in PURPOSE_TITLES
+        for way, size in (("read", use.transfers.read_request_bytes), ("write", use.transfers.write_request_bytes))
+        if size is not None
+    ]
+    return grouped_bars(
+        "Mean size of disk requests in kB by purpose and direction, for one run of each configuration",
+        rows,
+        "what",
+        "size",
+        "Mean request (kB)",
+        {level: palette[level] for level in sides},
+        width_px,
+    )

@@ -1,0 +1,184 @@
+"""The chart of speedups: a dot and its 95 % interval for each comparison, on a logarithmic axis.
+
+In: comparisons over one or many matched groups, with their names. Out: a Vega-Lite specification.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from assay.analysis.comparison.result import SpeedupResult
+from assay.analysis.comparison.verdict_text import groups_and_runs
+from assay.interfaces.charts.drawing.style import FULL_PX, INK, Spec, chart, colour_scale
+from assay.text import format_ratio, plural, scale_text, workload_title
+
+_ROW_PX = 30
+_WIDE = 6.0
+_FEW_TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
+_TICKS = (0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
+
+_TICKS_MIN = 3
+_FINER_PER_UNIT = (5, 10, 20, 50, 100)
+"""Steps of an axis that none of those above divides: 0.2, 0.1, …"""
+
+
+class ForestRow(Protocol):
+    """A ratio with its interval and what it rests on."""
+
+    @property
+    def candidate(self) -> str:
+        """The option."""
+
+    @property
+    def baseline(self) -> str:
+        """What it is compared with."""
+
+    @property
+    def ratio(self) -> float | None:
+        """Baseline time / option time."""
+
+    @property
+    def low(self) -> float | None:
+        """Lower end of the 95 % interval."""
+
+    @property
+    def high(self) -> float | None:
+        """Upper end of the 95 % interval."""
+
+    @property
+    def groups(self) -> int:
+        """Matched groups that hold both."""
+
+    @property
+    def runs_baseline(self) -> int:
+        """Runs of the baseline in these."""
+
+    @property
+    def runs_candidate(self) -> int:
+        """Runs of the option in these."""
+
+    @property
+    def origin(self) -> str:
+        """Measured, simulated, predicted or published."""
+
+
+def speedup_domain(compared: Sequence[ForestRow]) -> tuple[float, float]:
+    """Return the ends of an axis that holds all of ``compared`` and 1, for charts that are to be read side by side."""
+    ends = [end for c in compared for end in (c.ratio, c.low, c.high) if end is not None]
+    return max(0.01, min([0.9, *(0.9 * end for end in ends)])), min(100.0, max([1.2, *(1.1 * end for end in ends)]))
+
+
+def row_names(compared: Sequence[ForestRow], groups: Sequence[str]) -> list[str]:
+    """Return what sets each comparison apart: its group, its candidate, or both."""
+    several, grouped = len({c.candidate for c in compared}) > 1, len(set(groups)) > 1
+    return [
+        ", ".join(part for part in (group * (grouped or not several), c.candidate * several) if part) or c.candidate
+        for c, group in zip(compared, groups, strict=True)
+    ]
+
+
+def named_speedups(speedups: Sequence[SpeedupResult]) -> list[tuple[str, SpeedupResult]]:
+    """Return speedups over matched groups with their names; several lab scales are named."""
+    scales = (f" (lab {scale_text(float(s.lab_scale))})" if s.lab_scale else "" for s in speedups)
+    groups = [workload_title(s.group) + scale for s, scale in zip(speedups, scales, strict=True)]
+    return list(zip(row_names(speedups, groups), speedups, strict=True))
+
+
+def _ticks(domain: tuple[float, float]) -> list[float]:
+    """Return where the axis is labelled: at three places at least, and at few enough that labels do not touch."""
+    steps = _TICKS if domain[1] / domain[0] < _WIDE else _FEW_TICKS
+    ticks = [tick for tick in steps if domain[0] <= tick <= domain[1]]
+    for per_unit in _FINER_PER_UNIT:
+        if len(ticks) < _TICKS_MIN:
+            first, last = int(-(-domain[0] * per_unit // 1)), int(domain[1] * per_unit)
+            ticks = [number / per_unit for number in range(first, last + 1)]
+    return ticks
+
+
+def _axis(domain: tuple[float, float], baselines: Sequence[str]) -> Spec:
+    return {
+        "type": "quantitative",
+        "scale": {"type": "log", "domain": list(domain), "nice": False, "clamp": True},
+        "axis": {"values": _ticks(domain), "format": "~g"},
+        "title": f"Speedup vs {baselines[0] if len(baselines) == 1 else 'the baseline'}",
+    }
+
+
+def _row(name: str, c: ForestRow, domain: tuple[float, float], *, counted: bool) -> Spec:
+    count = f" ({plural(c.groups, 'group')})" if counted and c.groups else ""
+    return {
+        "name": name,
+        "candidate": c.candidate,
+        "baseline": c.baseline,
+        "ratio": c.ratio,
+        "low": None if c.low is None else max(c.low, domain[0]),
+        "high": None if c.high is None else min(c.high, domain[1]),
+        "label": f"{format_ratio(c.ratio or 1.0)}×{count}",
+        "basis": groups_and_runs(c.groups, c.runs_baseline, c.runs_candidate),
+        "origin": str(c.origin),
+    }
+
+
+def speedup_forest(
+    named: Sequence[tuple[str, ForestRow]],
+    palette: Mapping[str, str],
+    width_px: int = FULL_PX,
+    *,
+    domain: tuple[float, float] | None = None,
+    counted: bool = False,
+) -> Spec:
+    """Return a row for each comparison that has a ratio: baseline time / candidate time.
+
+    One without an interval has a ring instead of a dot. ``domain``: the axis' ends, from these comparisons if left out.
+    ``counted``: print the ratio and the number of matched groups at the right.
+    """
+    shown = [(name, c) for name, c in named if c.ratio is not None]
+    compared = [c for _, c in shown]
+    ends = speedup_domain(compared) if domain is None else domain
+    baselines = list(dict.fromkeys(c.baseline for c in compared))
+    x: Spec = _axis(ends, baselines)
+    y: Spec = {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 220}}
+    levels = {c.candidate: palette.get(c.candidate, INK) for c in compared}
+    colour: Spec = {"field": "candidate", "type": "nominal", "legend": None, "scale": colour_scale(levels)}
+    tooltip = [
+        {"field": "name", "title": "Compared"},
+        {"field": "baseline", "title": "Against"},
+        {"field": "ratio", "title": "Speedup", "format": ".3~g"},
+        {"field": "low", "title": "95 % from", "format": ".3~g"},
+        {"field": "high", "title": "to", "format": ".3~g"},
+        {"field": "basis", "title": "From"},
+        {"field": "origin", "title": "Origin"},
+    ]
+    no_difference: Spec = {
+        "data": {"values": [{"one": 1}]},
+        "mark": {"type": "rule", "color": INK, "opacity": 0.6, "strokeDash": [4, 3]},
+        "encoding": {"x": {"field": "one", **x}},
+    }
+    interval: Spec = {
+        "transform": [{"filter": "datum.low !== null"}],
+        "mark": {"type": "rule", "strokeWidth": 3, "strokeCap": "round"},
+        "encoding": {"x": {"field": "low", **x}, "x2": {"field": "high"}, "color": colour, "y": y},
+    }
+    dots: list[Spec] = [
+        {
+            "transform": [{"filter": f"datum.low {test} null"}],
+            "mark": {"type": "point", "filled": filled, "size": 90, "opacity": 1},
+            "encoding": {"x": {"field": "ratio", **x}, "color": colour, "y": y, "tooltip": tooltip},
+        }
+        for test, filled in (("!==", True), ("===", False))
+    ]
+    label_column: Spec = {"type": "text", "align": "left", "x": "width", "xOffset": 10}
+    above: Spec = {"type": "text", "dy": -11, "fontWeight": 600}
+    position: Spec = {} if counted else {"x": {"field": "ratio", **x}}
+    numbers: Spec = {
+        "mark": label_column if counted else above,
+        "encoding": {**position, "text": {"field": "label"}, "y": y},
+    }
+    return chart(
+        f"Speedup over {' or '.join(baselines)} with 95 percent intervals; right of the dashed line is faster",
+        {
+            "width": width_px,
+            "height": {"step": _ROW_PX},
+            "data": {"values": [_row(name, c, ends, counted=counted) for name, c in shown]},
+            "layer": [no_difference, interval, *dots, numbers],
+        },
+    )

@@ -1,0 +1,87 @@
+"""The chart of what storage costs: per performance against per capacity, as shares of a baseline's.
+
+In: rows as of ``report.costs`` (see :class:`StoragePoint`). Out: a Vega-Lite specification. Nothing is computed here.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from assay.interfaces.charts.drawing.identity import shape_of
+from assay.interfaces.charts.drawing.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale
+
+HEIGHT_PX = 300
+
+
+class StoragePoint(Protocol):
+    """One layout; the baseline's costs are 1."""
+
+    @property
+    def layout(self) -> str:
+        """Its name."""
+
+    @property
+    def cost_per_performance(self) -> float:
+        """Price over speed."""
+
+    @property
+    def cost_per_capacity(self) -> float | None:
+        """Price over what its devices hold; None when that is not known."""
+
+
+def storage_costs(
+    points: Sequence[StoragePoint], baseline: str, palette: Mapping[str, str], width_px: int = FULL_PX
+) -> Spec:
+    """Return a point for each layout whose capacity is known, and the baseline at 1 and 1."""
+    rows = [{"layout": baseline, "performance": 1.0, "capacity": 1.0}] + [
+        {"layout": p.layout, "performance": p.cost_per_performance, "capacity": p.cost_per_capacity}
+        for p in points
+        if p.cost_per_capacity is not None
+    ]
+    layouts = [row["layout"] for row in rows]
+    x = {
+        "field": "capacity",
+        "type": "quantitative",
+        # Leaves room for the name of the last bar.
+        "scale": {
+            "zero": True,
+            "nice": True,
+            "domainMax": 1.12 * max([1.0, *(p.cost_per_capacity or 0.0 for p in points)]),
+        },
+        "title": f"Cost per capacity ({baseline} is 1)",
+    }
+    y = {
+        "field": "performance",
+        "type": "quantitative",
+        "scale": {"zero": True, "nice": True},
+        "title": f"Cost per performance ({baseline} is 1)",
+    }
+    named = {"type": "nominal", "field": "layout", "legend": None}
+    rule = {"type": "rule", "color": INK, "opacity": 0.45, "strokeDash": [4, 3]}
+    return chart(
+        f"Cost per capacity against cost per performance by layout, as shares of those of {baseline}",
+        {
+            "width": width_px,
+            "height": HEIGHT_PX,
+            "data": {"values": rows},
+            "layer": [
+                {"data": {"values": [{"capacity": 1}]}, "mark": rule, "encoding": {"x": x}},
+                {"data": {"values": [{"performance": 1}]}, "mark": rule, "encoding": {"y": y}},
+                {
+                    "mark": {"type": "point", "filled": True, "size": 130, "opacity": 1},
+                    "encoding": {
+                        "x": x,
+                        "y": y,
+                        "color": {
+                            **named,
+                            "scale": colour_scale({str(n): palette.get(str(n), PALETTE[-1]) for n in layouts}),
+                        },
+                        "shape": {**named, "scale": {"domain": layouts, "range": [shape_of(str(n)) for n in layouts]}},
+                    },
+                },
+                {
+                    "mark": {"type": "text", "align": "left", "dx": 10, "dy": -8},
+                    "encoding": {"x": x, "y": y, "text": {"field": "layout"}},
+                },
+            ],
+        },
+    )

@@ -1,0 +1,100 @@
+"""Charts of run times, throughputs and phases.
+
+In: summaries of ``compare``. Out: Vega-Lite specifications. Nothing is computed here.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from assay.analysis.comparison.details.summary import LevelSummary
+from assay.interfaces.charts.drawing.style import HALF_PX, INK, Spec, chart, colour_scale, grouped_bars
+
+THROUGHPUT_TITLES = {
+    "per_stream_mb_per_s": "Per stream",
+    "gated_aggregate_mb_per_s": "Gated aggregate",
+    "job_throughput_mb_per_s": "Over job wall time",
+}
+
+
+def _level_scale(palette: Mapping[str, str], levels: Sequence[str]) -> Spec:
+    return colour_scale({level: palette[level] for level in dict.fromkeys(levels)})
+
+
+def runtime_bars(summaries: Sequence[LevelSummary], palette: Mapping[str, str], width_px: int = HALF_PX) -> Spec:
+    """Return run times in seconds: a bar for the geometric mean, its 95 % interval, and a ring for each run."""
+    shown = [summary for summary in summaries if summary.n]
+    means = [{"level": s.level, "mean": s.geometric_mean_s, "low": s.low_s, "high": s.high_s} for s in shown]
+    each_run = [{"level": s.level, "seconds": duration} for s in shown for duration in s.durations_s]
+    y = {"field": "level", "type": "nominal", "sort": None, "title": None}
+    colour = {
+        "field": "level",
+        "type": "nominal",
+        "scale": _level_scale(palette, [s.level for s in shown]),
+        "legend": None,
+    }
+    bars = {
+        "mark": {"type": "bar", "height": 18, "opacity": 0.88},
+        "encoding": {"x": {"field": "mean", "type": "quantitative", "title": "Run time (s)"}, "color": colour},
+    }
+    interval = {
+        "transform": [{"filter": "datum.low !== null"}],
+        "mark": {"type": "errorbar", "ticks": {"size": 10, "color": INK}, "color": INK, "thickness": 1.5},
+        "encoding": {"x": {"field": "low", "type": "quantitative", "title": "Run time (s)"}, "x2": {"field": "high"}},
+    }
+    points = {
+        "data": {"values": each_run},
+        "mark": {"type": "point", "size": 36, "color": INK, "opacity": 0.85, "strokeWidth": 1.3, "yOffset": 16},
+        "encoding": {"x": {"field": "seconds", "type": "quantitative"}},
+    }
+    return chart(
+        "Run time in seconds by configuration, with the 95 percent interval of the mean and each run",
+        {
+            "width": width_px,
+            "height": {"step": 46},
+            "data": {"values": means},
+            "encoding": {"y": y},
+            "layer": [bars, interval, points],
+        },
+    )
+
+
+def throughput_bars(summaries: Sequence[LevelSummary], palette: Mapping[str, str], width_px: int = HALF_PX) -> Spec:
+    """Return the three throughputs by name in MB/s, medians, side by side."""
+    rows = [
+        {"name": title, "level": s.level, "rate": s.throughputs_mb_per_s.get(key)}
+        for key, title in THROUGHPUT_TITLES.items()
+        for s in summaries
+        if s.throughputs_mb_per_s.get(key) is not None
+    ]
+    return grouped_bars(
+        "Throughput in MB per second by configuration: each measure under its own name",
+        rows,
+        "name",
+        "rate",
+        "Throughput (MB/s)",
+        {s.level: palette[s.level] for s in summaries},
+        width_px,
+    )
+
+
+def phase_timeline(summaries: Sequence[LevelSummary], palette: Mapping[str, str], width_px: int = HALF_PX) -> Spec:
+    """Return when each phase begins and ends, seconds from the run's start: the median of each, side by side."""
+    rows = [
+        {"phase": p.name, "level": s.level, "start": p.start_s, "end": p.end_s} for s in summaries for p in s.phases
+    ]
+    levels = [s.level for s in summaries]
+    return chart(
+        "Phases of the job in seconds from its start, by configuration",
+        {
+            "width": width_px,
+            "height": {"step": 16},
+            "data": {"values": rows},
+            "mark": {"type": "bar", "cornerRadius": 2, "opacity": 0.88},
+            "encoding": {
+                "y": {"field": "phase", "type": "nominal", "sort": None, "title": None},
+                "yOffset": {"field": "level", "type": "nominal", "sort": levels},
+                "x": {"field": "start", "type": "quantitative", "title": "Time since the run's start (s)"},
+                "x2": {"field": "end"},
+                "color": {"field": "level", "type": "nominal", "scale": _level_scale(palette, levels)},
+            },
+        },
+    )

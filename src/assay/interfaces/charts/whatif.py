@@ -1,0 +1,124 @@
+"""Charts of a what-if answer: where it moves on the plane of time and money, and what limits before and after.
+
+In: the answer's numbers. Out: Vega-Lite specifications. Nothing is computed here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.interfaces.charts.drawing.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale
+
+LIMIT_COLOURS = {
+    "cpu": "#3A9C8C",
+    "disk:hdfs": PALETTE[0],
+    "disk:intermediate": PALETTE[5],
+    "network": PALETTE[1],
+    "memory": "#7A6FD0",
+    "containers": "#A08A28",
+    "fixed": "#8F8F8F",
+}
+"""Limits have different colours from configurations and phases."""
+_HEIGHT_PX = 260
+
+
+@dataclass(frozen=True, slots=True)
+class TimeCostPoint:
+    """One point: what was measured, or what is simulated with its interval."""
+
+    label: str
+    time_s: float
+    cost: float | None
+    low_s: float | None = None
+    high_s: float | None = None
+
+
+def moved(measured: TimeCostPoint, then: TimeCostPoint, currency: str, width_px: int = FULL_PX) -> Spec:
+    """Return where a run was measured and where it would be; by time alone where nothing is priced."""
+    priced = measured.cost is not None and then.cost is not None
+    rows = [
+        {"label": side.label, "time": side.time_s, "cost": side.cost, "low": side.low_s, "high": side.high_s}
+        for side in (measured, then)
+    ]
+    x = {"type": "quantitative", "title": "Time of a run (s)", "scale": {"zero": True, "nice": True}}
+    if priced:
+        scale = {"zero": True, "nice": True}
+        y: Spec = {"field": "cost", "type": "quantitative", "title": f"Cost of a run ({currency})", "scale": scale}
+    else:
+        y = {"field": "label", "type": "nominal", "sort": None, "title": None}
+    at: Spec = {"x": {"field": "time", **x}, "y": y}
+    tooltip = [{"field": "label", "title": "What"}, {"field": "time", "title": "Time (s)", "format": ",.1f"}]
+    if priced:
+        tooltip.append({"field": "cost", "title": f"Cost ({currency})", "format": ".3~g"})
+    colour = {
+        "field": "label",
+        "type": "nominal",
+        "legend": {"symbolType": "circle"} if priced else None,
+        "scale": {"domain": [measured.label, then.label], "range": [INK, PALETTE[0]]},
+    }
+    layers: list[Spec] = [
+        {"mark": {"type": "line", "color": INK, "opacity": 0.4, "strokeDash": [2, 3]}, "encoding": {**at, "order": {}}},
+        {
+            "transform": [{"filter": "datum.low !== null"}],
+            "mark": {"type": "rule", "color": PALETTE[0], "strokeWidth": 2, "opacity": 0.7},
+            "encoding": {"x": {"field": "low", **x}, "x2": {"field": "high"}, "y": y},
+        },
+        {
+            "transform": [{"filter": "datum.low === null"}],
+            "mark": {"type": "point", "filled": False, "size": 130, "strokeWidth": 2},
+            "encoding": {**at, "color": colour, "tooltip": tooltip},
+        },
+        {
+            "transform": [{"filter": "datum.low !== null"}],
+            "mark": {"type": "point", "filled": True, "size": 150, "opacity": 1},
+            "encoding": {**at, "color": colour, "tooltip": tooltip},
+        },
+    ]
+    layers[0]["encoding"].pop("order")
+    return chart(
+        "Where a run was measured (hollow) and where it would be, simulated, with the interval of nine of ten runs",
+        {
+            "width": width_px,
+            "height": _HEIGHT_PX if priced else {"step": 34},
+            "data": {"values": rows},
+            "layer": layers,
+        },
+    )
+
+
+def limit_bars(sides: Sequence[tuple[str, Mapping[str, float]]], width_px: int = FULL_PX) -> Spec:
+    """Return a bar for each side, divided by what limited its tasks; the parts add up to all of their time."""
+    names = [name for name in LIMIT_COLOURS if any(side.get(name, 0.0) > 0 for _, side in sides)]
+    names += [name for _, side in sides for name in side if name not in LIMIT_COLOURS and name not in names]
+    rows = [
+        {"side": label, "limit": name, "share": shares.get(name, 0.0), "rank": names.index(name)}
+        for label, shares in sides
+        for name in names
+    ]
+    palette = {name: LIMIT_COLOURS.get(name, PALETTE[-1]) for name in names}
+    return chart(
+        "What limited the tasks, as shares of their time, before and with the changes",
+        {
+            "width": width_px,
+            "height": {"step": 34},
+            "data": {"values": rows},
+            "mark": {"type": "bar", "height": 22},
+            "encoding": {
+                "y": {"field": "side", "type": "nominal", "sort": None, "title": None},
+                "x": {
+                    "field": "share",
+                    "type": "quantitative",
+                    "stack": "zero",
+                    "title": "Share of the tasks' time",
+                    "axis": {"format": "%"},
+                    "scale": {"domain": [0, 1]},
+                },
+                "order": {"field": "rank", "type": "quantitative"},
+                "color": {"field": "limit", "type": "nominal", "sort": names, "scale": colour_scale(palette)},
+                "tooltip": [
+                    {"field": "side", "title": "When"},
+                    {"field": "limit", "title": "Limit"},
+                    {"field": "share", "title": "Share", "format": ".0%"},
+                ],
+            },
+        },
+    )

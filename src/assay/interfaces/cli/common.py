@@ -1,0 +1,170 @@
+"""What every command shares: the ``--json`` and ``--repository`` options, and printing of tables and JSON."""
+
+import json
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from assay.interfaces.cli.terminal import unescaped
+from assay.text.control_characters import printable
+
+DEFAULT_REPOSITORY = "repository"
+_FIGURE_MAX = 30
+_GAP = 2
+_INDENT = "    "
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _of_group(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
+    """Return the folder that was named before a group's subcommand, unless the subcommand names one itself."""
+    named = click.core.ParameterSource.COMMANDLINE
+    parent, name = context.parent, str(parameter.name)
+    if parent is None or context.get_parameter_source(name) is named or parent.get_parameter_source(name) is not named:
+        return value
+    return Path(parent.params[name])
+
+
+def repository_option(command: F) -> F:
+    """Add ``--repository DIR`` (environment: ASSAY_REPOSITORY), passed on as ``repository: Path``.
+
+    On a group it holds for the subcommand: ``assay campaign --repository DIR list``.
+    """
+    return click.option(
+        "--repository",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=DEFAULT_REPOSITORY,
+        show_default=True,
+        envvar="ASSAY_REPOSITORY",
+        callback=_of_group,
+        help="Folder in which runs are kept.",
+    )(command)
+
+
+def json_option(command: F) -> F:
+    """Add ``--json``, passed on as ``as_json: bool``."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")(command)
+
+
+def where_option(command: F) -> F:
+    """Add ``--where COLUMN=LEVEL``, repeatable, passed on as ``where: tuple[str, ...]``."""
+    return click.option(
+        "--where", multiple=True, metavar="COLUMN=LEVEL", help="Only runs with this level; repeatable."
+    )(command)
+
+
+def say(words: str) -> None:
+    """Tell how far a command is, on stderr: what it answers goes to stdout."""
+    click.echo(words, err=True)
+
+
+def print_json(value: Any) -> None:
+    """Print ``value`` (plain lists, dictionaries, numbers, strings) as indented JSON."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def output_columns() -> int | None:
+    """Return how many columns wide the output may be; None: as wide as it is, in a pipe or file without COLUMNS."""
+    if sys.stdout.isatty():
+        return shutil.get_terminal_size().columns
+    text = os.environ.get("COLUMNS", "")
+    return int(text) if text.isdecimal() and int(text) > 0 else None
+
+
+def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, title: str | None = None) -> None:
+    """Print an aligned table; columns whose cells all start with a digit or sign, and are short, are right-aligned.
+
+    Where the output is too narrow, what all rows have in common is printed once, and the rest on a second line.
+    """
+    numeric = [bool(rows) and all(_is_figure(row[index]) for row in rows) for index in range(len(headers))]
+    columns = output_columns()
+    if rows and columns is not None and _width(headers, rows, range(len(headers))) > columns:
+        in_one_line = [[" ".join(cell.split("\n")) for cell in row] for row in rows]
+        _print_narrow(headers, in_one_line, numeric, title, columns)
+        return
+    if not sys.stdout.isatty():
+        _print_plain(headers, rows, numeric, title)
+        return
+    from rich.console import Console  # imported here to keep start-up short
+    from rich.table import Table
+
+    table = Table(
+        title=printable(title) if title else None, title_justify="left", header_style="bold", box=None, pad_edge=False
+    )
+    for header, right in zip(headers, numeric, strict=True):
+        table.add_column(printable(header), justify="right" if right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(printable, row))
+    Console(file=unescaped(sys.stdout), soft_wrap=False, markup=False, highlight=False).print(table)
+
+
+def _is_figure(cell: str) -> bool:
+    return not cell or (cell[0] in "0123456789+-–−$€" and len(cell) <= _FIGURE_MAX)
+
+
+def _width(headers: Sequence[str], rows: Sequence[Sequence[str]], shown: Iterable[int]) -> int:
+    """Return how wide a table is with these of its columns, two blanks between them."""
+    from rich.cells import cell_len
+
+    lines = [headers, *rows]
+    return (
+        sum(_GAP + max(cell_len(part) for line in lines for part in line[place].split("\n")) for place in shown) - _GAP
+    )
+
+
+def _print_narrow(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool], title: str | None, width: int
+) -> None:
+    """Print a table that is wider than the output: no word and no figure of it is torn apart."""
+    told, alike = list(range(len(headers))), list[int]()
+    for n in reversed(range(1, len(headers))):
+        if _width(headers, rows, told) > width and len(rows) > 1 and len({row[n] for row in rows}) == 1:
+            told.remove(n)
+            alike.insert(0, n)
+    first = max(1, next((n for n in range(len(told)) if _width(headers, rows, told[: n + 1]) > width), len(told)))
+    above, below = told[:first], told[first:]
+    if title:
+        click.echo(title)
+    lines = aligned([[line[n] for n in above] for line in (headers, *rows)], [numeric[n] for n in above])
+    click.secho(next(lines), bold=None if os.environ.get("TERM") == "dumb" else True)
+    for line, row in zip(lines, rows, strict=True):
+        click.echo(line)
+        rest = "; ".join(f"{_small(headers[n])} {row[n]}".strip() for n in below if row[n])
+        for more in textwrap.wrap(rest, max(20, width - len(_INDENT)), break_long_words=False):
+            click.echo(f"{_INDENT}{more}")
+    if alike:
+        same = "; ".join(f"{_small(headers[n])} {rows[0][n]}".strip() for n in alike)
+        click.echo(textwrap.fill(f"All of them: {same}.", width, break_long_words=False))
+
+
+def _small(header: str) -> str:
+    return header if header[:2].isupper() else header[:1].lower() + header[1:]
+
+
+def _print_plain(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool], title: str | None
+) -> None:
+    """Print a table that no terminal shows: every row on one line, as wide as its cells are, no blanks at its end."""
+    lines = [headers, *([" ".join(cell.split("\n")) for cell in row] for row in rows)]
+    if title:
+        click.echo(title)
+    for line in aligned(lines, numeric):
+        click.echo(line)
+
+
+def aligned(lines: Sequence[Sequence[str]], right: Sequence[bool]) -> Iterator[str]:
+    """Yield the lines with their cells below each other; ``right`` says which columns stand to the right."""
+    from rich.cells import cell_len, set_cell_size
+
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = (
+            " " * (width - cell_len(cell)) + cell if to_right else set_cell_size(cell, width)
+            for cell, width, to_right in zip(line, widths, right, strict=True)
+        )
+        yield "  ".join(cells).rstrip()

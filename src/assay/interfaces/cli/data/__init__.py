@@ -1,0 +1,1 @@
+"""Hold the commands that import, export and sign runs."""

@@ -1,0 +1,232 @@
+"""``assay import``: takes in results that exist already, in whichever of the known formats they are."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+import click
+import msgspec
+
+from assay.foundation.errors import FormatError, SpecificationError
+from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option
+from assay.interfaces.cli.terminal import unescaped
+from assay.model import Origin, SkippedItem
+from assay.store import ImportSummary, Repository
+from assay.store.formats.catalogue import TABLE, UNRECOGNISED, chosen, formats, sorted_by_format
+from assay.store.formats.format import Format
+from assay.store.formats.source import Source, sources_in
+from assay.store.formats.tables.table import table_format
+from assay.store.index.tables import rows_of_table
+
+_LEFT_SHOWN = 20
+
+
+@click.command(name="import")
+@click.argument("words", nargs=-1, metavar="[FORMAT] PATH…")
+@click.option("--map", "mapping", multiple=True, metavar="COLUMN=FIELD", help="For tables: what a column holds.")
+@click.option("--set", "defaults", multiple=True, metavar="FIELD=VALUE", help="For tables: a field of every row.")
+@click.option(
+    "--origin",
+    type=click.Choice([Origin.MEASURED.value, Origin.PUBLISHED.value]),
+    default="measured",
+    show_default=True,
+    help="For tables: where its numbers come from.",
+)
+@click.option("--as", "label", default="", metavar="NAME", help="Name the import; its runs carry it as their plan.")
+@click.option("--strict", is_flag=True, help="Take nothing when anything can't be taken.")
+@click.option("--replace", is_flag=True, help="Take the place of earlier imports of files with these names.")
+@click.option("--again", is_flag=True, help="Take runs that look like ones that are there: they are others.")
+@click.option("--list", "list_formats", is_flag=True, help="List the formats.")
+@json_option
+@repository_option
+def import_results(
+    words: tuple[str, ...],
+    mapping: tuple[str, ...],
+    defaults: tuple[str, ...],
+    origin: str,
+    label: str,
+    strict: bool,
+    replace: bool,
+    again: bool,
+    list_formats: bool,
+    as_json: bool,
+    repository: Path,
+) -> None:
+    """Import results from files and folders; without FORMAT each file's is found out.
+
+    What is in the repository already is not taken twice. What can't be taken is listed with its place and the reason.
+    """
+    if list_formats:
+        _list(as_json)
+        return
+    job = _job(words, mapping, defaults, Origin(origin))
+    opened = Repository.create(repository)
+    if strict and job.unknown:
+        job.by_format.clear()
+    for format_, sources in job.by_format:
+        with _Bar(f"importing {format_.name}", quiet=as_json) as bar:
+            summary = opened.import_runs(
+                format_.name,
+                partial(format_.items, sources),
+                [(source.name, source.path) for source in sources],
+                variant=format_.variant,
+                plan=label or format_.name,
+                strict=strict,
+                replace=replace,
+                by_rows=format_.by_rows,
+                again=again,
+                progress=bar.show,
+            )
+        job.summaries.append(summary)
+    _print(job, strict, as_json)
+    taken = sum(summary.taken + summary.already_there for summary in job.summaries)
+    sys.exit(0 if taken and not (strict and job.left) else FormatError.exit_code)
+
+
+@dataclass(slots=True)
+class _Job:
+    by_format: list[tuple[Format, list[Source]]]
+    unknown: dict[str, str]
+    summaries: list[ImportSummary] = field(default_factory=list)
+
+    @property
+    def left(self) -> list[SkippedItem]:
+        """Everything that was not taken, files of no known format included."""
+        files = [SkippedItem(name, why) for name, why in self.unknown.items()]
+        return [*files, *(item for summary in self.summaries for item in summary.left)]
+
+
+def _job(words: Sequence[str], mapping: Sequence[str], defaults: Sequence[str], origin: Origin) -> _Job:
+    """Return what to import. Raises SpecificationError for words that make no sense, FormatError for bad paths."""
+    known = formats(rows_of_table)
+    named = bool(words) and words[0] in (*known, TABLE) and not Path(words[0]).exists()
+    paths = [Path(word) for word in (words[1:] if named else words)]
+    if not paths:
+        raise SpecificationError(
+            "no file is named", hint="`assay import PATH…`; `assay import --list` shows the formats"
+        )
+    missing = next((path for path in paths if not path.exists()), None)
+    if missing is not None and len(paths) > 1 and missing == paths[0] and not named and "/" not in str(missing):
+        chosen(str(missing), known)  # a word that is neither: say which formats there are
+    sources, doubled = _distinct(sources_in(paths))
+    if (mapping or defaults) and not (named and words[0] == TABLE):
+        raise SpecificationError("--map and --set are for tables", hint="assay import table FILE --map COLUMN=FIELD …")
+    if named:
+        format_ = table_format(_pairs(mapping), _pairs(defaults), origin) if words[0] == TABLE else known[words[0]]
+        return _Job([(format_, sources)], doubled)
+    found, unknown = sorted_by_format(sources, known)
+    return _Job([(known[name], files) for name, files in found.items()], {**doubled, **unknown})
+
+
+def _distinct(sources: Iterable[Source]) -> tuple[list[Source], dict[str, str]]:
+    """Return the files without those whose content was there before, and which they are like, by name."""
+    first: dict[str, str] = {}
+    kept: list[Source] = []
+    doubled: dict[str, str] = {}
+    for source in sources:
+        digest = source.digest()
+        if source.name.endswith("_conf.xml"):  # each belongs to the job in its name, however alike they are
+            kept.append(source)
+        elif digest in first:
+            doubled[source.name if source.name != first[digest] else str(source.path)] = (
+                f"is the same as {first[digest]}"
+            )
+        else:
+            first[digest] = source.name
+            kept.append(source)
+    return kept, doubled
+
+
+def _pairs(options: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for option in options:
+        name, equals, value = option.partition("=")
+        if not equals or not name or not value:
+            raise SpecificationError(f"{option!r} has no form NAME=VALUE", where="--map or --set")
+        found[name] = value
+    return found
+
+
+class _Bar:
+    """A line on the terminal that counts what was read; nothing where nobody looks."""
+
+    def __init__(self, title: str, *, quiet: bool) -> None:
+        from rich.console import Console  # imported here to keep start-up short
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed} read"),
+            TimeElapsedColumn(),
+        )
+        console = Console(file=unescaped(sys.stderr))
+        self._progress = Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
+        self._task = self._progress.add_task(title, total=None)
+
+    def __enter__(self) -> Self:
+        """Show it."""
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take it away."""
+        self._progress.stop()
+
+    def show(self, number: int) -> None:
+        """Show how many entries were read."""
+        self._progress.update(self._task, completed=number)
+
+
+def _print(job: _Job, strict: bool, as_json: bool) -> None:
+    left = job.left
+    if as_json:
+        value: dict[str, Any] = {
+            "imports": [msgspec.to_builtins(summary) for summary in job.summaries],
+            "left": [{"where": item.where, "why": item.why} for item in left],
+        }
+        print_json(value)
+        return
+    for summary in job.summaries:
+        there = f", {summary.already_there} were there already" if summary.already_there else ""
+        named = f" as import {summary.import_id}" if summary.import_id else ""
+        click.echo(f"{summary.format}: {summary.taken} runs taken{named}{there}, {len(summary.left)} left")
+        for same in summary.probably:
+            click.echo(
+                f"  nothing was taken: {same.runs} of {same.of} runs are probably those of {same.bundle}, written "
+                "in another way or with other columns: time and all that both tell are equal. --again takes these "
+                "beside, --replace in its place."
+            )
+        for other in summary.other_readings:
+            click.echo(
+                f"  the same file was imported with another map before, and both count. If that was a mistake, "
+                f"delete the folder bundles/{other} of the repository."
+            )
+        if summary.replaced:
+            click.echo(f"  in place of import {', '.join(summary.replaced)}, which is gone")
+        if summary.earlier and summary.format in (TABLE, "published"):  # logs have the same names everywhere
+            click.echo(
+                f"  a file of this name was imported before with other content, and both count. If this is a "
+                f"correction, delete bundles/{summary.import_id} and import it with --replace."
+            )
+    for item in left[:_LEFT_SHOWN]:
+        click.echo(f"  left: {item.where}: {item.why}", err=True)
+    if len(left) > _LEFT_SHOWN:
+        click.echo(f"  and {len(left) - _LEFT_SHOWN} more: --json lists them all", err=True)
+    if UNRECOGNISED in job.unknown.values():
+        click.echo("  → for a table of runs: `assay import table FILE --map COLUMN=FIELD …`", err=True)
+    if strict and left:
+        click.echo("nothing was taken of what is not whole, because of --strict", err=True)
+
+
+def _list(as_json: bool) -> None:
+    rows = [(item.name, item.title) for item in formats(rows_of_table).values()] + [
+        (TABLE, "any CSV or TSV table, with --map")
+    ]
+    if as_json:
+        print_json([{"name": name, "title": title} for name, title in rows])
+    else:
+        print_table(("format", "what it is"), rows)

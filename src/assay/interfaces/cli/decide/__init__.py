@@ -1,0 +1,1 @@
+"""Hold the commands that compare options and costs."""

@@ -1,0 +1,202 @@
+"""``assay cost``: which configuration costs least per run; then time, money and break-even prices in detail."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option, where_option
+from assay.interfaces.cli.reading import read_flagged
+from assay.questions.costs.cost_effectiveness import FlipRow, PlaneOptions, PlaneRow, PlaneView, cost_planes
+from assay.questions.costs.cost_runs import Take
+from assay.questions.json_values import json_value
+from assay.text import (
+    NOTHING,
+    level_text,
+    money,
+    money_interval,
+    plural,
+    probability,
+    runs_flagged,
+    seconds,
+    workload_title,
+)
+
+
+def _as_json(view: PlaneView) -> dict[str, Any]:
+    plain: dict[str, Any] = json_value(view) | {"headline": view.headline, "note": view.note}
+    for row, shown in zip(plain["rows"], view.rows, strict=True):
+        for item, priced in zip(row["rate"]["items"], shown.rate.items, strict=True):
+            item["per_h"] = json_value(priced.per_h)
+    return plain
+
+
+def _cells(row: PlaneRow, view: PlaneView) -> tuple[str, ...]:
+    return (
+        NOTHING if row.rank is None else str(row.rank),
+        *(row.levels.get(name, NOTHING) for name in view.by),
+        str(row.n) if row.n == row.n_all else f"{row.n} of {row.n_all}",
+        *((str(row.flagged),) if view.flagged else ()),
+        seconds(row.time_s),
+        money(float(row.rate_per_h), view.currency),
+        money(row.cost, view.currency),
+        money_interval(row.cost_low, row.cost_high, view.currency) + (" *" if row.borrowed else ""),
+        "yes" if row.on_front else "no",
+        probability(row.front_probability),
+        row.verdict.value,
+    )
+
+
+def _flip_text(price: float | None, winner: str | None, currency: str) -> str:
+    return NOTHING if price is None else f"{money(price, currency)}: {winner}"
+
+
+def _flip_cells(row: FlipRow, currency: str) -> tuple[str, ...]:
+    low, high = float(row.price.low), float(row.price.high)
+    return (
+        row.price.name,
+        row.price.per,
+        money(float(row.price.amount), currency),
+        money_interval(low, high, currency) if low < high else NOTHING,
+        _flip_text(row.below, row.below_winner, currency),
+        _flip_text(row.above, row.above_winner, currency),
+    )
+
+
+_TAKEN = {
+    "best": "the best configuration of each row",
+    "all": "all runs of each row; other settings may differ",
+    "fastest": "the fastest run of each row, so no spread is known",
+}
+
+
+def _remarks(view: PlaneView) -> Iterator[str]:
+    """Yield what limits the ranking: few runs, outliers, unknown data sizes."""
+    from assay.analysis.cost.run_cost import OWN_SCATTER_MIN
+
+    borrowed = sum(row.borrowed for row in view.rows)
+    if borrowed:
+        single = sum(row.n == 1 for row in view.rows)
+        rows = plural(borrowed, "row has", "rows have")
+        yield (
+            f"* {rows} fewer than {OWN_SCATTER_MIN} runs ({single} a single run): their intervals use the pooled "
+            "spread of all repeated runs of this job."
+        )
+    if view.flagged:
+        how = "; they count, --exclude-flagged leaves them out" if view.flagged_count else ", and left out"
+        yield f"{runs_flagged(view.flagged)}{how}."
+    if not view.size_told:
+        yield "The source does not record the data size of these runs: they may have different sizes."
+
+
+def _print(view: PlaneView) -> None:
+    context = ", ".join(f"{name}={level_text(name, text)}" for name, text in view.job.items() if name != "workload")
+    title = f"Cost per run: {workload_title(view.job.get('workload', ''), context)}"
+    if not view.rows:
+        click.echo(f"{title}: the price book has no price for its hardware")
+        return
+    click.secho(title, bold=True)
+    click.echo(view.headline)
+    if view.note:
+        click.echo(view.note)
+    click.echo()
+    headers = (
+        "Rank",
+        *(name.capitalize() for name in view.by),
+        "Runs",
+        *(("Flagged",) if view.flagged else ()),
+        "Time (s)",
+        "An hour",
+        "A run",
+        "95 % interval",
+        "Pareto front",
+        "Front in",
+        "Verdict",
+    )
+    print_table(headers, [_cells(row, view) for row in view.rows], title="Details: means over the runs of each row")
+    for line in _remarks(view):
+        click.echo(line)
+    chosen = [row for row in view.rows if row.configuration]
+    if view.take != "all" and chosen:
+        click.echo()
+        texts = [
+            (row.label, ", ".join(f"{k}={level_text(k, v)}" for k, v in row.configuration.items())) for row in chosen
+        ]
+        print_table(("Row", "Configuration"), texts, title="Other settings that differ between the rows")
+    click.echo()
+    print_table(
+        ("Price", "Per", "Now", "Possible", "Lowest mean changes below", "and above"),
+        [_flip_cells(row, view.currency) for row in view.flips],
+        title="Details: the price at which another row has the lowest mean cost, all other prices equal",
+    )
+    click.echo()
+    click.echo(f"Times: {_TAKEN[view.take]}. Prices: {view.book}, {view.date} ({view.source}).")
+    if view.draws:
+        click.echo(
+            f"Front in: share of {view.draws} simulations of run times and possible prices in which no other row is "
+            "both faster and cheaper."
+        )
+    if view.left_out:
+        left_out = plural(view.left_out, "run does", "runs do")
+        click.echo(f"{left_out} not count: invalid, failed, without a time, or warm where others are cold.")
+    for label, why in view.set_apart.items():
+        click.echo(f"left out: {label}: {why}")
+
+
+@click.command("cost")
+@click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Price book (YAML).")
+@click.option("--by", help="Factors that make a row, with commas; layout, network and cluster when left out.")
+@click.option("--workload", help="Only this workload.")
+@click.option(
+    "--take",
+    type=click.Choice(["best", "all", "fastest"]),
+    default="all",
+    show_default=True,
+    help="Runs that stand for a row: all, those of its best configuration, or the one fastest.",
+)
+@click.option("--on", metavar="DATE", help="Prices of this day (year-month-day); the book's date when left out.")
+@click.option("--currency", help="Show money in this currency; the book needs an exchange rate for it.")
+@click.option("--exclude-flagged", is_flag=True, help="Leave out runs whose times are flagged as outliers.")
+@where_option
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the draws.")
+@repository_option
+@json_option
+def cost(
+    prices: Path,
+    by: str | None,
+    workload: str | None,
+    take: Take,
+    on: str | None,
+    currency: str | None,
+    exclude_flagged: bool,
+    where: tuple[str, ...],
+    seed: int,
+    repository: Path,
+    as_json: bool,
+) -> None:
+    """Decide which configuration costs least per run; show times, costs, the Pareto front and break-even prices."""
+    from assay.specs import load_prices
+    from assay.specs.prices import checked_date
+
+    book = load_prices(prices)
+    opened, _, table = read_flagged(repository, [*([f"workload={workload}"] if workload else []), *where])
+    factors = tuple(part.strip() for part in by.split(",")) if by else ()
+    day = checked_date(on, "--on") if on else None
+    if day and day < book.date:
+        click.echo(
+            f"warning: --on {day} is before {book.date}, the date of {prices.name}: prices without a date of their "
+            "own may not have applied yet",
+            err=True,
+        )
+    asked = PlaneOptions((), take, day, currency, seed, exclude_flagged)
+    views = cost_planes(opened, table, book, asked, factors)
+    if as_json:
+        print_json([_as_json(view) for view in views])
+        return
+    for index, view in enumerate(views):
+        if index:
+            click.echo()
+        _print(view)
+    for line in dict.fromkeys(f"left out: {label}: {why}" for view in views for label, why in view.unpriced.items()):
+        click.echo(line)

@@ -1,0 +1,185 @@
+"""``assay decide``: which option is faster, and what does it cost? The answer first, then the evidence."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from assay.analysis.comparison.verdict_text import scope_text
+from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option, where_option
+from assay.interfaces.cli.reading import read_flagged
+from assay.model import PriceBook
+from assay.questions.decisions.curve import Curve, curve_of
+from assay.questions.decisions.next_sentences import next_sentences
+from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.question_sentences import QuestionView, view_of
+from assay.questions.decisions.sentences import (
+    answer_of,
+    basis_text,
+    cost_headline,
+    evidence,
+    headline,
+    interval_text,
+    question,
+)
+from assay.questions.decisions.values import Decision, WorkloadResult
+from assay.questions.json_values import json_value
+from assay.text import NOTHING, column_title, interval, origin_badge, ratio, workload_title
+
+ROWS_SHOWN = 10
+"""Maximum rows of a table without ``--all``."""
+
+
+def print_decision(decision: Decision, *, rows: int | None, printed: set[str]) -> None:
+    """Print the answer, one row for each workload and option, and the caveats that are not in ``printed`` yet."""
+    click.echo(headline(decision))
+    click.echo(evidence(decision))
+    if money := cost_headline(decision):
+        click.echo(money)
+    if curve := curve_of(decision):
+        _print_curve(decision, curve)
+    click.echo()
+    results = sorted(decision.results, key=lambda result: result.time is None)
+    shown = results if rows is None else results[:rows]
+    priced = any(result.cost for result in results)
+    headers = ["Workload", "Option", "Verdict", f"Speedup vs {decision.baseline}", "95 % interval", "Runs", "Scope"]
+    print_table(
+        [*headers, *(["Cost ratio", "95 % interval"] if priced else [])],
+        [_cells(decision, result, priced=priced) for result in shown],
+    )
+    if len(shown) < len(results):
+        click.echo(f"… {len(results) - len(shown)} more (--all)")
+    click.echo()
+    for caveat in decision.caveats:
+        if caveat.text not in printed:
+            click.echo(f"caveat: {caveat.text}")
+            printed.add(caveat.text)
+    for sentence in next_sentences(decision):
+        click.echo(f"next: {sentence}")
+    scale = origin_badge(decision.origin, decision.lab_scale)
+    click.echo(
+        f"{decision.runs:,} runs, {scale}. Verdicts are corrected for {decision.family} comparisons (Holm); equivalent "
+        f"means within {100 * decision.margin:g} %."
+    )
+
+
+def _print_curve(decision: Decision, curve: Curve) -> None:
+    click.echo(f"{curve.sentence}\n")
+    rows = [
+        (
+            f"{point.level:g}",
+            ratio(point.speed),
+            interval(point.low, point.high),
+            NOTHING if point.efficiency is None else f"{point.efficiency:.0%}",
+            ratio(point.cost),
+        )
+        for point in curve.points
+    ]
+    headers = (column_title(decision.factor), "Speed", "95 % interval", "Parallel efficiency", "Cost per job")
+    print_table(headers, rows)
+
+
+def _cells(decision: Decision, result: WorkloadResult, *, priced: bool) -> list[str]:
+    time, cost = result.time, result.cost
+    cells = [workload_title(result.workload), option_text(decision.factor, result.option), result.verdict.value]
+    if time is None:
+        cells += [NOTHING] * 4
+    else:
+        interval = interval_text(time) if time.low is not None else NOTHING
+        cells += [ratio(time.ratio), interval, basis_text(time), scope_text(time.scope)]
+    if priced:
+        cells += [ratio(cost.ratio), interval_text(cost)] if cost else [NOTHING, NOTHING]
+    return cells
+
+
+def print_decisions(decisions: Sequence[Decision], *, rows: int | None = ROWS_SHOWN) -> None:
+    """Print each decision under its question and origin, and each caveat once."""
+    printed: set[str] = set()
+    for number, decision in enumerate(decisions):
+        if number:
+            click.echo()
+        if len(decisions) > 1:
+            options = ", ".join([decision.baseline, *(option.option for option in decision.options)])
+            badge = origin_badge(decision.origin, decision.lab_scale)
+            click.secho(f"{question(decision)} {badge}: {options}", bold=True)
+        print_decision(decision, rows=rows, printed=printed)
+
+
+@click.command("decide")
+@click.argument("factor", metavar="[QUESTION]", required=False)
+@click.option("--baseline", help="Option to compare with. Default: hard disks, the smallest number, or the most run.")
+@click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): adds costs.")
+@click.option(
+    "--ignore", multiple=True, metavar="FACTOR", help="Let this factor differ within matched groups; repeatable."
+)
+@click.option("--all", "every", is_flag=True, help="Print every row.")
+@where_option
+@json_option
+@repository_option
+def decide(
+    factor: str | None,
+    baseline: str | None,
+    prices: Path | None,
+    ignore: tuple[str, ...],
+    every: bool,
+    where: tuple[str, ...],
+    as_json: bool,
+    repository: Path,
+) -> None:
+    """Decide which option is faster, and what it costs.
+
+    Without QUESTION, list the answers to the six questions of a buyer: storage, network, disks, nodes, containers and
+    cheapest. QUESTION is one of them, or any factor of the runs; several joined by commas are compared as one.
+
+    \b
+    Examples:
+      assay decide
+      assay decide storage --prices prices.yaml
+      assay decide network --where workload=terasort --prices prices.yaml
+    """
+    from assay.questions.decisions.answers import answer_question, answer_questions
+    from assay.questions.decisions.ask import decisions_of
+    from assay.questions.decisions.buyer import question_named
+    from assay.questions.decisions.values import DecisionRequest
+
+    opened, flagged, _ = read_flagged(repository, where)
+    if factor is None and (baseline or ignore):
+        factor = "storage"
+    request = DecisionRequest(factor or "", baseline, where, ignore, _book(prices))
+    if factor is None:
+        views = [view_of(answer) for answer in answer_questions(opened, flagged.table, request)]
+        if as_json:
+            print_json(json_value(views))
+        else:
+            _print_questions(views)
+        return
+    question = question_named(factor)
+    answer = answer_question(opened, flagged.table, question, request) if question else None
+    decisions = answer.decisions if answer else decisions_of(opened, flagged.table, request)
+    if as_json:
+        print_json(json_value([answer_of(decision) for decision in decisions]))
+    elif decisions:
+        print_decisions(decisions, rows=None if every else ROWS_SHOWN)
+    elif answer is not None:
+        view = view_of(answer)
+        click.echo(f"{view.answer}\nnext: {view.next_step}")
+    else:
+        click.echo(f"Not compared: no two runs differ in {factor} and are equal in everything else.")
+
+
+def _print_questions(views: Sequence[QuestionView]) -> None:
+    """Print one line for each question, and under an unanswered one how to answer it."""
+    width = max(len(view.name) for view in views)
+    for view in views:
+        click.echo(f"{view.name:<{width}}  {view.answer}")
+        if view.next_step:
+            click.echo(f"{'':<{width}}  next: {view.next_step}")
+    click.echo("\nIn full: assay decide QUESTION")
+
+
+def _book(prices: Path | None) -> PriceBook | None:
+    if prices is None:
+        return None
+    from assay.specs import load_prices
+
+    return load_prices(prices)

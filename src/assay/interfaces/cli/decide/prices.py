@@ -1,0 +1,102 @@
+"""``assay prices``: what a price book says by itself, and price books made from other people's lists."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assay.analysis.cost.storage import Setup
+from assay.interfaces.cli.common import json_option, print_json, print_table
+from assay.questions.json_values import json_value
+from assay.questions.runs.storage import StorageView, storage_view
+from assay.text import NOTHING, money, rate, ratio
+
+BOOK = click.argument("book", type=click.Path(path_type=Path, dir_okay=False))
+
+
+@click.group("prices")
+def prices() -> None:
+    """Price books: storage by capacity and performance, and ALOJA's clusters as a price book."""
+
+
+def _setup(setup: Setup, currency: str) -> tuple[str, ...]:
+    return (
+        setup.name,
+        money(setup.price, currency),
+        f"{setup.capacity_tb.normalize():f}",
+        rate(float(setup.bandwidth_mb_per_s)),
+        money(setup.per_tb, currency),
+        money(setup.per_mb_per_s, currency),
+    )
+
+
+def _as_json(view: StorageView) -> dict[str, Any]:
+    plain: dict[str, Any] = json_value(view)
+    for device, setup in zip(plain["devices"], view.devices, strict=True):
+        device |= {"per_tb": json_value(setup.per_tb), "per_mb_per_s": json_value(setup.per_mb_per_s)}
+    return plain
+
+
+@prices.command("storage")
+@BOOK
+@click.option("--baseline", help="The device that others are compared with, by name or kind; the first when left out.")
+@click.option(
+    "--gain",
+    type=click.FloatRange(min=0, min_open=True),
+    help="How many times as fast jobs run, on average, at equal bandwidth.",
+)
+@json_option
+def storage(book: Path, baseline: str | None, gain: float | None, as_json: bool) -> None:
+    """Cost per capacity against cost per performance, at equal bandwidth and at equal cost."""
+    from assay.specs import load_prices
+
+    view = storage_view(load_prices(book), baseline=baseline, gain=gain)
+    if as_json:
+        print_json(_as_json(view))
+        return
+    headers = ("Device", "Price", "Capacity (TB)", "Bandwidth (MB/s)", "A TB", "A MB/s")
+    print_table(headers, [_setup(setup, view.currency) for setup in view.devices], title=f"Prices: {view.book}")
+    for title, which in (("equal bandwidth", "equal_bandwidth"), ("equal cost", "equal_cost")):
+        rows = [
+            _setup(setup, view.currency)
+            for against in view.against
+            for setup in (against.candidate, getattr(against, which))
+        ]
+        if rows:
+            click.echo()
+            print_table(headers, rows, title=f"At {title}")
+    if view.against:
+        click.echo()
+        found = [
+            (
+                a.candidate.name,
+                a.equal_bandwidth.name,
+                ratio(a.price_ratio),
+                ratio(a.per_tb_ratio),
+                ratio(view.gain) if view.gain else NOTHING,
+                ratio(a.cost_per_performance),
+            )
+            for a in view.against
+        ]
+        print_table(
+            ("Device", "Against", "Price ratio", "Cost per capacity", "Mean gain", "Cost per performance"),
+            found,
+            title="Cost per performance = price ratio / mean gain",
+        )
+
+
+@prices.command("aloja")
+@click.argument("clusters", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--date", default="2015-10-01", show_default=True, help="Day for which the prices are taken; the list has none."
+)
+def aloja(clusters: Path, date: str) -> None:
+    """Print ALOJA's list of clusters (CSV) as a price book, with what it does not price in comments."""
+    from assay.specs.prices import checked_date
+    from assay.store.formats.aloja.clusters import parse_clusters
+    from assay.store.formats.aloja.price_book import price_book_text
+    from assay.store.formats.source import Source
+
+    day = checked_date(date, "--date")
+    text = Source(clusters, clusters.name).text()
+    click.echo(price_book_text(parse_clusters(text, clusters.name), source=clusters.name, date=day), nl=False)

@@ -1,0 +1,177 @@
+"""``assay report``: the decisions and their details, as a page, a document, or a package that others can check."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.foundation.errors import SpecificationError
+from assay.foundation.output import check_output
+from assay.interfaces.cli.common import json_option, print_json, repository_option
+from assay.interfaces.cli.reading import read_flagged
+
+if TYPE_CHECKING:
+    from assay.analysis.statistics import RunTable
+    from assay.interfaces.report.output.document import ReportDocument
+    from assay.questions.report.values import Report
+    from assay.store import Repository
+
+
+def _packed(
+    path: Path,
+    store: Repository,
+    table: RunTable,
+    document: ReportDocument,
+    report: Report,
+    plan: Path | None,
+    prices: Path | None,
+) -> None:
+    from assay.interfaces.report.package import campaign_files, package_files, plan_files
+    from assay.store.exchange.package import bundles_with, write_package
+    from assay.text import plural
+
+    given = None
+    if plan is not None:
+        from assay.execution.planning.plan_files.plan_reader import load_plan
+
+        given = load_plan(plan)
+    bundles = bundles_with(store, store.ids_at(table, range(len(table))))
+    plans = plan_files(store.folders.campaigns, report.provenance.plans, given)
+    book = prices.read_bytes() if prices is not None else None
+    files = package_files(document, report, plans, book, len(bundles)) | campaign_files(
+        store.folders.campaigns, report.provenance.plans
+    )
+    size = write_package(path, store, bundles, files)
+    click.echo(
+        f"wrote {path}: {plural(len(table), 'run')} in {plural(len(bundles), 'bundle')}, {size / 1e6:.1f} MB", err=True
+    )
+
+
+@click.command("report")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write; its ending chooses the format: .html, .md (with its charts in a folder) or .pdf.",
+)
+@click.option(
+    "--charts", type=click.Path(path_type=Path, file_okay=False), help="Folder for every chart as SVG and PNG."
+)
+@click.option(
+    "--bundle",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File (.tar.gz) for the report with its full tables, plans, prices and runs, for others to check.",
+)
+@click.option(
+    "--by",
+    "factor",
+    default="layout",
+    show_default=True,
+    help="Factor to compare; several, joined by commas, are compared as one.",
+)
+@click.option("--baseline", help="Option to compare with. Default: as in `assay decide`.")
+@click.option("--workload", help="Only this workload.")
+@click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): adds costs.")
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Also simulate the measured runs with this change, as `assay whatif` does; repeatable.",
+)
+@click.option("--title", help="The report's title instead of the generated one.")
+@click.option("--question", help="The question instead of the generated one.")
+@click.option("--author", help="Author: a person or a team.")
+@click.option("--date", type=click.DateTime(["%Y-%m-%d"]), help="Date of the report. Default: today.")
+@click.option(
+    "--plan",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="With --bundle: the plan, for a campaign that did not keep its cluster file.",
+)
+@click.option(
+    "--matched/--single",
+    default=None,
+    help="Details over matched groups only, or of each configuration only. Default: both, as far as they fit.",
+)
+@repository_option
+@json_option
+def report(
+    output: Path | None,
+    charts: Path | None,
+    bundle: Path | None,
+    factor: str,
+    baseline: str | None,
+    workload: str | None,
+    prices: Path | None,
+    changes: tuple[str, ...],
+    title: str | None,
+    question: str | None,
+    author: str | None,
+    date: datetime | None,
+    plan: Path | None,
+    matched: bool | None,
+    repository: Path,
+    as_json: bool,
+) -> None:
+    """Write a report: the decision on page one, then its details, findings, threats to validity, and how to repeat it.
+
+    With --json, print its data.
+    """
+    _check_targets(output, charts, bundle, as_json)
+    book = None
+    if prices is not None:
+        from assay.specs import load_prices
+
+        book = load_prices(prices)
+    from assay.interfaces.report.compose import compose
+    from assay.questions.report.build import report_of
+    from assay.questions.report.request import DetailLevel, ReportRequest
+
+    opened, _, table = read_flagged(repository, [f"workload={workload}"] if workload else [])
+    day = date.date().isoformat() if date else None
+    book_name = prices.name if prices else None
+    details = {None: None, True: DetailLevel.GROUPS, False: DetailLevel.CONFIGURATIONS}[matched]
+    request = ReportRequest(factor, baseline, workload, book_name, title, question, author, day, changes, details)
+    answer = report_of(opened, table, request, book)
+    document = compose(answer)
+    _write(document, output, charts, as_json)
+    if bundle is not None:
+        _packed(bundle, opened, table, document, answer, plan, prices)
+    if as_json:
+        from assay.questions.decisions.sentences import answer_of
+        from assay.questions.json_values import json_value
+
+        decisions = [answer_of(decision) for decision in answer.decisions]
+        sentences = {"title": document.title, "question": document.question}
+        print_json({**sentences, **json_value(answer), "decisions": json_value(decisions)})
+
+
+def _check_targets(output: Path | None, charts: Path | None, bundle: Path | None, as_json: bool) -> None:
+    """Refuse files that can't be written before anything is computed."""
+    from assay.interfaces.report.output.writing import form_of
+
+    if output is None and charts is None and bundle is None and not as_json:
+        raise SpecificationError("no output file for the report", hint="assay report -o report.html")
+    if output is not None:
+        form_of(output)
+    if bundle is not None and not bundle.name.endswith((".tar.gz", ".tgz")):
+        raise SpecificationError(
+            "the name of a package must end in .tar.gz", where=str(bundle), hint="assay report --bundle report.tar.gz"
+        )
+    for path in (output, bundle):
+        if path is not None:
+            check_output(path)
+
+
+def _write(document: ReportDocument, output: Path | None, charts: Path | None, as_json: bool) -> None:
+    from assay.interfaces.report.output.writing import write_charts, write_document
+
+    if output is not None:
+        write_document(output, document)
+        click.echo(f"wrote {output}", err=as_json)
+    if charts is not None:
+        number = write_charts(charts, document)
+        click.echo(f"wrote {number} charts to {charts}", err=as_json)

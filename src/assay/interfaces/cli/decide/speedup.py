@@ -1,0 +1,239 @@
+"""``assay speedup`` and ``changes``: the decision on a factor with its details, and change points over time."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import click
+
+from assay.analysis.comparison.result import SpeedupResult
+from assay.analysis.comparison.verdict_text import scope_text
+from assay.analysis.statistics import RunTable, counts_by
+from assay.foundation.errors import SpecificationError
+from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option, where_option
+from assay.interfaces.cli.decide.decide import ROWS_SHOWN, print_decisions
+from assay.interfaces.cli.reading import read_flagged, read_table
+from assay.questions.comparisons.result_sentences import name_of
+from assay.questions.decisions.sentences import answer_of
+from assay.questions.decisions.values import Decision, DecisionRequest
+from assay.questions.json_values import json_value
+from assay.questions.trust.flags import Flagged
+from assay.store import Repository
+from assay.text import NOTHING, interval, origin_badge, plural, ratio
+
+_NAMED_MAX = 6
+METHODS = ("matched", "aloja", "lisa14")
+_SHOWN_MIN = 0.005
+"""Smaller correlations would be printed as 0.00, so they are not printed."""
+
+
+@click.command()
+@click.option("--by", "factors", required=True, help="The factor to compare, or several, joined by commas.")
+@click.option("--baseline", help="Level to compare with; left out: that on hard disks, or the one that ran first.")
+@click.option(
+    "--group", default="workload", show_default=True, help="The factor that makes groups; 'none' for one figure."
+)
+@click.option(
+    "--ignore", multiple=True, metavar="FACTOR", help="Let this factor differ within matched runs; repeatable."
+)
+@click.option("--deployments", is_flag=True, help="Match within campaigns only, and take campaigns as the unit.")
+@click.option(
+    "--method",
+    type=click.Choice(METHODS),
+    default="matched",
+    show_default=True,
+    help="matched: runs equal in all else. aloja, lisa14: as those publications define it.",
+)
+@click.option("--dataset", metavar="DIR|hdfs://…", help="Ask a dataset (`assay export --dataset`) by --on.")
+@click.option("--on", metavar="SPARK", help="The Spark that picks a dataset's runs: local, yarn, spark://HOST:PORT.")
+@click.option("--all", "every", is_flag=True, help="Print every row.")
+@where_option
+@json_option
+@repository_option
+def speedup(
+    factors: str,
+    baseline: str | None,
+    group: str,
+    ignore: tuple[str, ...],
+    deployments: bool,
+    method: str,
+    dataset: str | None,
+    on: str | None,
+    every: bool,
+    where: tuple[str, ...],
+    as_json: bool,
+    repository: Path,
+) -> None:
+    """Compare a factor's levels: the decision first, then each level over all matched groups."""
+    opened: Repository | None = None
+    flagged: Flagged | None = None
+    if dataset is None and on is None:
+        opened, flagged, table = read_flagged(repository, where)
+    else:
+        table = _dataset_table(dataset, on, where)
+    names = [name.strip() for name in factors.split(",")]
+    from assay.analysis.comparison.factors.derived_factors import with_factors
+    from assay.questions.comparisons.speedup import speedup_view, speedups_over
+    from assay.questions.comparisons.speedup_tables import tables_of
+    from assay.questions.decisions.ask import decisions_of
+
+    table = with_factors(table, names)
+    if method != "matched":
+        _published(table, names, baseline, method, as_json)
+        return
+
+    by = None if group == "none" else group
+    ask = partial(speedup_view, opened) if opened else speedups_over
+    view = ask(table, names, baseline, group=by, ignore=frozenset(ignore), deployments=deployments)
+    decisions: tuple[Decision, ...] = ()
+    if opened and flagged:
+        decisions = decisions_of(opened, flagged.table, DecisionRequest(",".join(names), baseline, where, ignore))
+    if as_json:
+        print_json(json_value(replace(view, decisions=tuple(answer_of(decision) for decision in decisions))))
+        return
+    for name in dict.fromkeys(name for item in view.results for name in item.confounded):
+        click.echo(f"Confounded by {name}: it differs between the two sides, so nothing is concluded.")
+    if decisions:
+        print_decisions(decisions, rows=None if every else ROWS_SHOWN)
+        click.echo("\nDetails: each option with its own matched groups")
+    rows = [_cells(item) for item in view.results if item.ratio is not None]
+    title = group.capitalize() if by else "Over"
+    _print_rows(
+        (title, "Compared", "Speedup", "95 % interval", "Verdict", "Scope", "Groups", "Runs", "Origin"),
+        rows,
+        every=every,
+    )
+    _print_counts(view.results, table)
+    for detail in tables_of(view):
+        click.echo(f"\n{detail.title}\n{detail.note}")
+        _print_rows([header.lstrip("#") for header in detail.headers], detail.rows, every=every)
+    for warning in view.warnings:
+        click.echo(f"warning: {warning}")
+
+
+def _print_rows(headers: Sequence[str], rows: Sequence[Sequence[str]], *, every: bool) -> None:
+    print_table(headers, rows if every else rows[:ROWS_SHOWN])
+    if not every and len(rows) > ROWS_SHOWN:
+        click.echo(f"… {len(rows) - ROWS_SHOWN} more (--all)")
+
+
+def _dataset_table(dataset: str | None, on: str | None, where: Sequence[str]) -> RunTable:
+    from assay.questions.runs.dataset import dataset_table
+
+    if dataset is None or on is None:
+        raise SpecificationError("a dataset is asked by a Spark: --dataset and --on go together", where="assay speedup")
+    return dataset_table(dataset, on, where, lambda line: click.echo(line, err=True))
+
+
+def _cells(item: SpeedupResult) -> tuple[str, ...]:
+    return (
+        name_of(item) if item.combined else item.group,
+        f"{item.baseline} → {item.candidate}",
+        ratio(item.ratio),
+        interval(item.low, item.high),
+        item.verdict.value,
+        scope_text(item.scope) if item.low is not None else NOTHING,
+        str(item.groups),
+        f"{item.runs_baseline}, {item.runs_candidate}",
+        origin_badge(item.origin, item.lab_scale),
+    )
+
+
+def _print_counts(results: Sequence[SpeedupResult], table: RunTable) -> None:
+    alone = [f"{name_of(item)} {item.candidate}".strip() for item in results if item.ratio is None]
+    if alone:
+        names = ", ".join(alone[:_NAMED_MAX]) + (" …" if len(alone) > _NAMED_MAX else "")
+        click.echo(f"{plural(len(alone), 'comparison')} without two otherwise equal runs: {names}")
+    statuses = counts_by(table, "status")
+    not_valid = "".join(f", {statuses[status]} {status}" for status in ("invalid", "failed") if status in statuses)
+    click.echo(
+        f"{plural(len(table), 'run')} read{not_valid}. A valid run counts where an otherwise equal run of another "
+        "level exists; --json counts for each comparison those that do not."
+    )
+
+
+def _published(table: RunTable, names: Sequence[str], baseline: str | None, method: str, as_json: bool) -> None:
+    from assay.analysis.comparison.claims.published import mean_improvement
+    from assay.questions.comparisons.speedup import published_figures
+
+    if len(names) > 1:
+        raise SpecificationError(f"--method {method} compares one factor", where="--by")
+    figures = published_figures(table, names[0], baseline, method)
+    if as_json:
+        print_json(json_value(figures))
+        return
+    print_table(
+        ("Workload", names[0].capitalize(), "Value", "Spread", "Runs", "Configurations"),
+        [
+            (
+                f.workload,
+                f.level,
+                f"{f.value:.3f}",
+                NOTHING if math.isnan(f.spread) else f"{f.spread:.3f}",
+                str(f.runs),
+                str(f.configurations),
+            )
+            for f in figures
+        ],
+    )
+    click.echo()
+    if method == "lisa14":
+        for level, gain in mean_improvement(figures).items():
+            click.echo(f"mean gain of {level}: {gain:.2f}")
+    unit = "speedups: higher is better" if method == "aloja" else "normalised durations: lower is better"
+    click.echo(
+        f"As {method} defines it, {unit}, normalised to {baseline or 'the average'}. Levels whose runs were "
+        "made with different configurations are compared as mixtures: see --method matched."
+    )
+
+
+@click.command()
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many to list.")
+@where_option
+@json_option
+@repository_option
+def changes(limit: int, where: tuple[str, ...], as_json: bool, repository: Path) -> None:
+    """When configurations became faster or slower: change points in the history of their repetitions."""
+    from assay.analysis.changes import RUNS_MIN
+    from assay.questions.trust.changes import changes_of
+
+    _, table = read_table(repository, where)
+    found = changes_of(table)
+    if as_json:
+        print_json(json_value(found.histories))
+        return
+    cells = [
+        (
+            ", ".join(item.configuration.values()),
+            str(item.runs),
+            _day(change.first_after_unix_s),
+            f"{change.ratio.value:.2f}×",
+            interval(change.ratio.low, change.ratio.high),
+            f"{change.p:.3f}",
+        )
+        for item in found.histories
+        for change in item.changes
+    ]
+    if cells:
+        print_table(("Configuration", "Runs", "From (UTC)", "Time", "95 % interval", "p"), cells[:limit])
+    more = f"; the first {limit} are shown" if len(cells) > limit else ""
+    click.echo(
+        f"{len(cells)} changes in {found.searched} configurations with at least {RUNS_MIN} valid runs{more}. "
+        "Time: after / before, above 1 is slower."
+    )
+    if found.correlation >= _SHOWN_MIN:
+        click.echo(f"Allowed for: neighbouring runs correlate by up to {found.correlation:.2f}.")
+    if found.wander >= _SHOWN_MIN:
+        click.echo(
+            f"Allowed for: levels wander by up to {found.wander:.2f} standard deviations of a run, from run to run, as "
+            "in sessions or on a machine that drifts."
+        )
+    if found.runs_without_start:
+        click.echo(f"{found.runs_without_start} valid runs are left out: nothing tells when they started.")
+
+
+def _day(unix_s: float) -> str:
+    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,151 @@
+"""``assay tco``: SanDisk's tables 4 to 7 from the repository's runs and a price book."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assay.analysis.cost.tco import Rounding
+from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option, where_option
+from assay.interfaces.cli.decide.decide import print_decisions
+from assay.interfaces.cli.reading import read_flagged
+from assay.model import LAYOUT_FACTOR
+from assay.questions.comparisons.baselines import baseline_among
+from assay.questions.costs.job_cost import CostView, cost_view, unflagged
+from assay.questions.json_values import json_value
+from assay.text import NOTHING, count, money, money_interval, rate, ratio, runs_flagged, seconds
+
+
+def _as_json(view: CostView) -> dict[str, Any]:
+    plain: dict[str, Any] = json_value(view)
+    for layout, bill in view.bills.items():
+        plain["bills"][layout]["total"] = json_value(bill.total)
+    plain.pop("summaries")
+    plain.pop("titles")
+    for row, shown in zip(plain["rows"], view.rows, strict=True):
+        row["gated_aggregate_mb_per_s"] = view.aggregate_mb_per_s(shown)
+    return plain
+
+
+def _print(view: CostView) -> None:
+    if view.note:
+        click.echo(f"{view.note}\n")
+    results = [
+        (r.workload, r.layout, seconds(r.runtime_s), rate(view.aggregate_mb_per_s(r)), str(r.n)) for r in view.rows
+    ]
+    print_table(("Workload", "Layout", "Run time (s)", "Gated aggregate (MB/s)", "Runs"), results, title="Results")
+    click.echo()
+    jobs = [(r.workload, r.layout, seconds(r.runtime_s), count(r.jobs_per_day), count(r.jobs)) for r in view.rows]
+    over = f"Jobs in {view.years:g} years"
+    print_table(("Workload", "Layout", "Run time (s)", "Jobs a day", over), jobs, title=over)
+    click.echo()
+    lines = [
+        (
+            layout,
+            line.name,
+            str(line.count),
+            money(float(line.amount), view.currency),
+            money(float(line.total), view.currency),
+        )
+        for layout, bill in view.bills.items()
+        for line in (*bill.items,)
+    ]
+    title = f"Prices: {view.book} of {view.date} ({view.source})"
+    print_table(("Layout", "Item", "Number", "Price of one", "Together"), lines, title=title)
+    click.echo()
+    costs = [
+        (
+            r.workload,
+            r.layout,
+            money(float(r.price), r.currency),
+            count(r.jobs),
+            money(r.cost_per_job, r.currency),
+            money_interval(r.cost_per_job_low, r.cost_per_job_high, r.currency),
+        )
+        for r in view.rows
+    ]
+    print_table(("Workload", "Layout", "Price", over, "Cost per job", "95 % interval"), costs, title="Cost per job")
+
+
+def _print_performance(view: CostView) -> None:
+    """Print cost per performance beside cost per capacity, where there is something to compare."""
+    if not view.performance:
+        return
+    click.echo()
+    rows = [
+        (
+            p.layout,
+            ratio(p.price_ratio),
+            ratio(p.mean_gain),
+            str(p.workloads),
+            ratio(p.cost_per_performance),
+            NOTHING if p.capacity_tb is None else f"{p.capacity_tb:g}",
+            ratio(p.cost_per_capacity),
+        )
+        for p in view.performance
+    ]
+    headers = (
+        "Layout",
+        "Price ratio",
+        "Mean gain",
+        "Workloads",
+        "Cost per performance",
+        "Capacity (TB)",
+        "Cost per capacity",
+    )
+    print_table(headers, rows, title=f"Cost per performance and per capacity, against {view.baseline}")
+
+
+@click.command("tco")
+@click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Price book (YAML).")
+@click.option(
+    "--years",
+    type=click.FloatRange(min=0, min_open=True, max=100),
+    default=3,
+    show_default=True,
+    help="How long the cluster is used, in years of 365 days.",
+)
+@click.option(
+    "--rounding",
+    type=click.Choice(["none", "paper"]),
+    default="none",
+    show_default=True,
+    help="paper: whole jobs and whole cents, truncated as in SanDisk's paper.",
+)
+@click.option("--baseline", help="Level to compare with; left out: that on hard disks, or the one that ran first.")
+@click.option("--exclude-flagged", is_flag=True, help="Leave out runs whose times are flagged as outliers.")
+@where_option
+@repository_option
+@json_option
+def tco(
+    prices: Path,
+    years: float,
+    rounding: Rounding,
+    baseline: str | None,
+    exclude_flagged: bool,
+    where: tuple[str, ...],
+    repository: Path,
+    as_json: bool,
+) -> None:
+    """Jobs per day, jobs over three years, and cost per job."""
+    from assay.questions.decisions.ask import decisions_of
+    from assay.questions.decisions.values import DecisionRequest
+    from assay.specs import load_prices
+
+    book = load_prices(prices)
+    opened, every, table = read_flagged(repository, where)
+    runs, flagged = unflagged(opened, table) if exclude_flagged else (opened.runs_at(table, range(len(table))), 0)
+    first = baseline_among(runs, LAYOUT_FACTOR, baseline)
+    view = cost_view(runs, book, years=years, rounding=rounding, baseline=first)
+    if as_json:
+        print_json(_as_json(view))
+    else:
+        request = DecisionRequest(LAYOUT_FACTOR, baseline, where, prices=book, years=years)
+        print_decisions(decisions_of(opened, every.table, request))
+        click.echo()
+        _print(view)
+        _print_performance(view)
+        for layout, why in view.unpriced.items():
+            click.echo(f"left out: {layout}: {why}")
+        if flagged:
+            click.echo(f"{runs_flagged(flagged)}, and left out.")

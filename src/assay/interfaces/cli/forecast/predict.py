@@ -1,0 +1,178 @@
+"""``assay predict``: expected times of configurations that were not run, each with its interval."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option, say
+from assay.model import harmless_cell
+from assay.questions.json_values import json_value
+from assay.text import column_title, interval_s, level_text, run_id_text, seconds, setting_text, settings_text
+
+if TYPE_CHECKING:
+    from assay.questions.forecasts.prediction import NewCluster, Prediction
+    from assay.questions.forecasts.prediction_batch import BatchPrediction
+    from assay.store import Repository
+    from assay.store.formats.tables.asked_rows import AskedTable
+
+BAD_ROWS_SHOWN = 20
+
+
+@click.command()
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="COLUMN=LEVEL,…",
+    help="The configuration: workload=terasort,layout=SSD,maps=16; other factors have their most common level.",
+)
+@click.option("--cluster", metavar="NAME|FILE", help="The cluster by name, or the file of a cluster without runs.")
+@click.option(
+    "--batch",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE.csv",
+    help="Predict each row of a table whose columns are factors, and print CSV (or JSON with --json).",
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="With --batch: the file to write instead.")
+@json_option
+@repository_option
+def predict(
+    where: tuple[str, ...],
+    cluster: str | None,
+    batch: Path | None,
+    output: Path | None,
+    as_json: bool,
+    repository: Path,
+) -> None:
+    """Expected time of a configuration, with the 90 % interval of one run; or of many with --batch."""
+    from assay.questions.forecasts.prediction import predicted
+    from assay.store import Repository
+
+    if batch is not None:
+        _predict_batch(Repository.open(repository), batch, output, where, _cluster(cluster), as_json)
+        return
+    if output is not None:
+        raise click.UsageError("-o writes the table of --batch FILE.csv")
+    if not where:
+        raise click.UsageError("say which configuration: --where workload=…, or --batch FILE.csv for many")
+    found = predicted(Repository.open(repository), where, _cluster(cluster))
+    if as_json:
+        print_json(json_value(found))
+        return
+    for notice in found.notices:
+        click.echo(f"note: {notice}")
+    _say(found)
+    if found.nearest:
+        click.echo("\nNearest measured:")
+        cells = [
+            (
+                run_id_text(one.run_id),
+                seconds(one.median_s),
+                str(one.runs),
+                ", ".join(map(setting_text, one.differs)) or "nothing",
+            )
+            for one in found.nearest
+        ]
+        print_table(("Run", "Median (s)", "Runs", "Differs in"), cells)
+
+
+def _predict_batch(
+    repository: Repository,
+    file: Path,
+    output: Path | None,
+    where: tuple[str, ...],
+    cluster: NewCluster | None,
+    as_json: bool,
+) -> None:
+    from assay.foundation.errors import FormatError
+    from assay.foundation.output import check_output, write_whole
+    from assay.questions.forecasts import prediction_batch
+    from assay.questions.forecasts.model_cache import learned
+    from assay.store.formats.source import Source
+    from assay.store.formats.tables.asked_rows import read_asked_rows
+
+    if output is not None:
+        check_output(output)
+    asked = read_asked_rows(Source(file, file.name))
+    total = len(asked.rows)
+
+    def progress(done: int) -> None:
+        if total > prediction_batch.ROWS_AT_ONCE:
+            say(f"{done:,} of {total:,} rows predicted")
+
+    answer = prediction_batch.batch_predicted(learned(repository), asked.rows, where, cluster, progress)
+    for notice in answer.notices:
+        say(f"note: {notice}")
+    bad = [row for row in answer.rows if row.problem]
+    for row in bad[:BAD_ROWS_SHOWN]:
+        say(f"{file.name}:{row.line}: {row.problem}")
+    if len(bad) > BAD_ROWS_SHOWN:
+        say(f"{len(bad) - BAD_ROWS_SHOWN:,} more rows could not be predicted: see the column problem")
+    text = json.dumps(json_value(answer), indent=2, ensure_ascii=False) + "\n" if as_json else _csv(asked, answer)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        write_whole(output, text.encode())
+        say(f"{output}: {total - len(bad):,} of {total:,} rows predicted")
+    if len(bad) == total:
+        sys.exit(FormatError.exit_code)
+
+
+def _csv(asked: AskedTable, answer: BatchPrediction) -> str:
+    """Return the rows as CSV: their own columns as written, then the prediction."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    results = ("expected_s", "low_s", "high_s", "extrapolated", "basis", "reasons", "problem")
+    writer.writerow(["line", *asked.columns, *results])
+    for row, prediction in zip(asked.rows, answer.rows, strict=True):
+        times_s = (prediction.expected_s, prediction.low_s, prediction.high_s)
+        cells = [
+            *(row.levels.get(column, "") for column in asked.columns),
+            *("" if time_s is None else f"{time_s:.3f}" for time_s in times_s),
+            "" if prediction.problem else "yes" if prediction.extrapolated else "no",
+            prediction.basis,
+            "; ".join(prediction.reasons),
+            prediction.problem,
+        ]
+        writer.writerow([row.line, *map(harmless_cell, cells)])
+    return text.getvalue()
+
+
+def _cluster(text: str | None) -> NewCluster | None:
+    if text is None:
+        return None
+    from assay.model import Hardware
+    from assay.questions.forecasts.prediction import NewCluster
+
+    if not Path(text).is_file():
+        return NewCluster(text, None)
+    from assay.specs import load_cluster
+
+    described = load_cluster(text)
+    types = [node.type for node in described.workers]
+    cores = sum(kind.cores for kind in types) / len(types)
+    memory = sum(kind.memory_bytes for kind in types) / len(types) * described.scale
+    return NewCluster(described.name, Hardware(len(types), cores, memory))
+
+
+def _say(found: Prediction) -> None:
+    told = ", ".join(f"{column_title(name)} {level_text(name, level)}" for name, level in found.configuration.items())
+    click.echo(f"{told}:")
+    if found.expected_s is None:
+        click.echo("  not known.")
+    else:
+        within = interval_s(found.low_s, found.high_s)
+        click.echo(f"  {seconds(found.expected_s)} s ({found.level:.0%} interval of one run: {within} s), predicted.")
+    for reason in found.reasons:
+        click.echo(f"  {reason}.")
+    click.echo(
+        f"It rests on {found.basis}. Learned from {found.runs:,} valid runs of {found.configurations:,} configurations."
+    )
+    if found.assumed:
+        click.echo(f"Not said, so as most often: {settings_text(found.assumed)}.")

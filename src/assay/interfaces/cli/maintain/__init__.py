@@ -1,0 +1,1 @@
+"""Hold the commands that maintain labs, engines and the server."""

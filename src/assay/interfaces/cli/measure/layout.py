@@ -1,0 +1,173 @@
+"""``assay layout plan``: into how many directories to split devices, and what that does to how they fill."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from assay.foundation.errors import SpecificationError
+from assay.foundation.units import format_byte_rate, format_bytes, parse_bytes
+from assay.interfaces.cli.common import json_option, print_json, print_table
+
+if TYPE_CHECKING:
+    from assay.questions.runs.directories import DirectoryPlan
+
+DIRECTORIES_MAX = 16
+DIFFERENCE = 0.10
+
+
+@click.group()
+def layout() -> None:
+    """Plan which devices hold what, in how many directories."""
+
+
+@layout.command("plan")
+@click.argument("cluster", type=click.Path(path_type=Path))
+@click.option("--hdfs", metavar="DEVICES", help="Devices for HDFS, such as hdd1,hdd2,ssd1.  [default: all]")
+@click.option("--intermediate", metavar="DEVICES", help="Devices for intermediate data.  [default: all]")
+@click.option("--data", metavar="BYTES", help="Data per node, such as 33GB, to show how full each device gets.")
+@click.option("--replication", type=click.IntRange(1), help="Copies in HDFS.  [default: 3, or the number of workers]")
+@click.option(
+    "--intermediate-ratio",
+    type=click.FloatRange(0),
+    default=1.0,
+    show_default=True,
+    help="Bytes of intermediate data for each byte of data; a sort has 1.",
+)
+@click.option("--baseline", type=click.Path(path_type=Path), help="Baseline as `assay baseline --json` prints it.")
+@click.option(
+    "--repository",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="ASSAY_REPOSITORY",
+    help="Take the newest baseline of this cluster from the runs in this folder.",
+)
+@click.option(
+    "--directories-max",
+    type=click.IntRange(1, 1000),
+    default=DIRECTORIES_MAX,
+    show_default=True,
+    help="Most directories on one device.",
+)
+@click.option(
+    "--difference",
+    type=click.FloatRange(0, 10),
+    default=DIFFERENCE,
+    show_default=True,
+    help="By how much bandwidths per directory may differ.",
+)
+@click.option("--name", default="split", show_default=True, help="Name of the layout.")
+@json_option
+def plan(
+    cluster: Path,
+    name: str,
+    as_json: bool,
+    baseline: Path | None,
+    repository: Path | None,
+    hdfs: str | None,
+    intermediate: str | None,
+    data: str | None,
+    **options: Any,
+) -> None:
+    """Split the devices of a worker of the file CLUSTER into directories in proportion to their bandwidth.
+
+    Prints a layout to paste into a plan. Bandwidths are those of a baseline where there is one, else the
+    specification's.
+    """
+    from assay.questions.runs.directories import DevicesAsked, directory_plan, newest_baseline, read_baseline
+    from assay.specs import load_cluster
+    from assay.store import Repository
+
+    described = load_cluster(cluster)
+    if baseline is None and repository is not None:
+        baseline = newest_baseline(Repository.open(repository), described.name)
+    measured = read_baseline(baseline, described.name) if baseline else None
+    asked = DevicesAsked(_words(hdfs), _words(intermediate), data_bytes=_bytes(data), **options)
+    planned = directory_plan(described, measured, asked)
+    if as_json:
+        print_json({"name": name, **_json(planned)})
+    else:
+        _print(name, planned)
+
+
+def _words(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _bytes(text: str | None) -> float | None:
+    try:
+        return float(parse_bytes(text)) if text else None
+    except ValueError as error:
+        raise SpecificationError(str(error), where="--data") from None
+
+
+def _yaml(name: str, planned: DirectoryPlan) -> str:
+    lines = ["layouts:", f"  {name}:"]
+    for part, found in (("hdfs", planned.hdfs), ("intermediate", planned.intermediate)):
+        inside = ", ".join(f"{device}: {count}" for device, count in found.directories.items())
+        lines.append(f"    {part}: {{{inside}}}")
+    return "\n".join(lines)
+
+
+def _json(planned: DirectoryPlan) -> dict[str, Any]:
+    return {
+        "bandwidths_from": planned.bandwidths_from,
+        "layout": {"hdfs": planned.hdfs.directories, "intermediate": planned.intermediate.directories},
+        "difference": {"hdfs": planned.hdfs.spread, "intermediate": planned.intermediate.spread},
+        "replication": planned.replication,
+        "intermediate_ratio": planned.ratio,
+        "data_per_node_bytes": planned.data_bytes,
+        "room_per_node_bytes": planned.fill.ends_at if planned.fill.full_after else None,
+        "devices": [
+            {
+                "device": device.name,
+                "kind": str(device.kind),
+                "measured": planned.rates[device.name].measured,
+                "bandwidth_bytes_per_s": planned.rates[device.name].bytes_per_s,
+                "capacity_bytes": device.capacity_bytes,
+                "bytes_per_byte_of_data": planned.fill.shares[device.name],
+                "used_bytes": planned.used[device.name] if planned.data_bytes is not None else None,
+                "full_after_data_per_node_bytes": planned.fill.full_after.get(device.name),
+            }
+            for device in planned.devices
+        ],
+        "warnings": list(planned.warnings),
+    }
+
+
+def _print(name: str, planned: DirectoryPlan) -> None:
+    with_data = planned.data_bytes is not None
+    rows = []
+    for device in planned.devices:
+        row = [
+            device.name,
+            str(device.kind),
+            format_byte_rate(planned.rates[device.name].bytes_per_s),
+            str(planned.hdfs.directories.get(device.name, "–")),
+            str(planned.intermediate.directories.get(device.name, "–")),
+            format_bytes(device.capacity_bytes),
+        ]
+        if with_data:
+            used = planned.used[device.name]
+            row += [format_bytes(used), f"{used / device.capacity_bytes:.0%}"]
+        full = planned.fill.full_after.get(device.name)
+        rows.append([*row, format_bytes(full) if full is not None else "never"])
+    headers = [
+        "device",
+        "kind",
+        "bandwidth",
+        "HDFS directories",
+        "intermediate directories",
+        "capacity",
+        *(["used", "full"] if with_data else []),
+        "full after data per node of",
+    ]
+    copies = f"{planned.replication} {'copy' if planned.replication == 1 else 'copies'}"
+    data = f"{format_bytes(planned.data_bytes)} of data per node, " if planned.data_bytes is not None else ""
+    click.echo(f"One worker: {data}{copies}, {planned.ratio:g} byte of intermediate data for each byte of data.")
+    click.echo(f"Bandwidths are those of {planned.bandwidths_from}.\n")
+    print_table(headers, rows)
+    click.echo(f"\n{_yaml(name, planned)}\n")
+    for words in planned.warnings:
+        click.echo(f"note: {words}", err=True)

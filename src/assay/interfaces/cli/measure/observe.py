@@ -1,0 +1,83 @@
+"""``assay observe CLUSTER -- COMMAND``: watch any job, or a time, on a described cluster, and keep it as a run."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.foundation.errors import SpecificationError
+from assay.interfaces.cli.common import repository_option, say
+
+if TYPE_CHECKING:
+    from assay.execution.campaign.attempts.run_environment import CompletedRun
+    from assay.model import Cluster
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("cluster", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.option("--for", "duration", metavar="DURATION", help="Watch for so long (such as 10min) instead of a command.")
+@repository_option
+def observe(cluster: Path, command: tuple[str, ...], duration: str | None, repository: Path) -> None:
+    """Sample every host of the file CLUSTER while COMMAND runs here, or for a time, and keep it as a run.
+
+    Nothing is submitted or changed on the hosts. Of COMMAND only the program's name is kept. Ends as COMMAND ends.
+    """
+    from assay.execution.campaign.cluster_hosts import hosts_for
+    from assay.foundation.process import terminable
+    from assay.foundation.units import parse_duration
+    from assay.specs import load_cluster
+    from assay.store import Repository
+
+    if bool(command) == bool(duration):
+        raise SpecificationError("watch either a command, after --, or a time, with --for DURATION")
+    try:
+        watch_s = parse_duration(duration) if duration else None
+    except ValueError as error:
+        raise SpecificationError(f"--for: {error}") from error
+    described = load_cluster(cluster)
+    kept = Repository.create(repository)
+    with terminable(), hosts_for(described, say) as (reachable, _):
+        published = asyncio.run(_watch(reachable, command, watch_s))
+    kept.publish(published.run, tasks=published.tasks, trace=published.trace, logs=published.logs)
+    run = published.run
+    say(f"kept as run {run.run_id}: {run.duration_s:.1f} s, {len(run.jobs)} jobs, {len(published.tasks)} task attempts")
+    say(f"next: assay show {run.run_id[:13]} --repository {repository}")
+    if run.cause:
+        sys.exit(1)
+
+
+async def _watch(cluster: Cluster, command: Sequence[str], watch_s: float | None) -> CompletedRun:
+    from assay.execution.campaign.attempts.runner import connect
+    from assay.execution.campaign.external_runs import ObservationRequest, unchanged_result
+    from assay.execution.campaign.external_runs import observe as observed
+    from assay.execution.engines.hadoop.jobs.observed_jobs import history_reader
+
+    async def run() -> int | None:
+        if watch_s is not None:
+            await asyncio.sleep(watch_s)
+            return None
+        try:
+            process = await asyncio.create_subprocess_exec(*command)
+        except OSError as error:
+            raise SpecificationError(f"the command can't be run: {error}", where=command[0]) from error
+        try:
+            return await process.wait()
+        except asyncio.CancelledError:
+            process.terminate()
+            await process.wait()
+            raise
+
+    title = Path(command[0]).name if command else f"{watch_s:g} s"
+    async with AsyncExitStack() as stack:
+        transports = await connect(cluster, stack)
+        say(f"watching {len(transports)} hosts: {title}")
+        reader = await history_reader(cluster, transports, say) if cluster.attached else unchanged_result
+        engine = "hadoop" if cluster.attached else "unknown"
+        return await observed(cluster, transports, ObservationRequest(title, run), engine=engine, reader=reader)

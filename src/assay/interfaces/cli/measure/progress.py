@@ -1,0 +1,77 @@
+"""Live progress of a campaign on a terminal; plain lines where there is none."""
+
+import sys
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from assay.foundation.units import format_duration
+from assay.interfaces.cli.terminal import unescaped
+from assay.model import Run, RunStatus
+from assay.text.control_characters import printable
+
+_MARKS = {RunStatus.VALID: "✓", RunStatus.INVALID: "!", RunStatus.FAILED: "✗"}
+
+
+class CampaignDisplay:
+    """Shows run k of n, the current step and when it will be over; finished runs stay as lines above."""
+
+    def __init__(self) -> None:
+        self._console = Console(file=unescaped(sys.stderr), highlight=False, markup=False)
+        self._title = ""
+        self._step = ""
+        self._since = time.monotonic()
+        self._over_at: float | None = None
+        self._live = Live(console=self._console, get_renderable=self._line, refresh_per_second=4, transient=True)
+
+    def __enter__(self) -> Self:
+        """Begin to show."""
+        if self._console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave only the lines of finished runs."""
+        if self._console.is_terminal:
+            self._live.stop()
+
+    def _line(self) -> Text:
+        elapsed = format_duration(time.monotonic() - self._since)
+        parts = [part for part in (self._title, f"{self._step} ({elapsed})") if part]
+        if self._over_at is not None:
+            parts.append(f"about {format_duration(max(0.0, self._over_at - time.monotonic()))} left")
+        return Text(printable(" · ".join(parts)), overflow="ellipsis", no_wrap=True)
+
+    def say(self, text: str) -> None:
+        """Print a line that stays."""
+        self._console.print(printable(text), soft_wrap=True)
+
+    def step(self, text: str) -> None:
+        """Show what goes on now."""
+        if text != self._step:
+            self._step = text
+            self._since = time.monotonic()
+            if not self._console.is_terminal and "%" not in text and not text.startswith("waiting"):
+                self.say(f"  {text}")
+
+    def begin(self, number: int, total: int, title: str, left_s: float | None) -> None:
+        """Show which run begins, and how long all that is left will take, if that is known."""
+        self._title = f"run {number} of {total}: {title}"
+        self._over_at = None if left_s is None else time.monotonic() + left_s
+        if not self._console.is_terminal:
+            left = "" if left_s is None else f" (about {format_duration(left_s)} left)"
+            self.say(f"{self._title}{left}")
+
+    def end(self, run: Run) -> None:
+        """Print a finished run's line."""
+        levels = ", ".join(f"{name}={level}" for name, level in run.levels.items())
+        cold = run.cache_state or "cold unknown"
+        line = f"{_MARKS[run.status]} {run.workload:<13} {levels:<16} {run.duration_s:7.1f} s  {run.status}, {cold}"
+        why = f" ({run.failure_class})" if run.failure_class else ""
+        self.say(f"{line}{why}: {run.cause}" if run.cause else line)

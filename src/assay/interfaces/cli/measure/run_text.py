@@ -1,0 +1,111 @@
+"""One run as text for a terminal: what ``assay show`` prints.
+
+In: a run with its detail, and the bundle's files. Out: lines. Nothing is computed here but positions and widths.
+"""
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay.analysis.outliers.anomalies import Anomaly
+from assay.analysis.run_profile.run_detail import RunDetail
+from assay.analysis.run_profile.tables.run_tables import (
+    cold_text,
+    counter_tables,
+    phase_table,
+    run_sections,
+    tasks_table,
+)
+from assay.foundation.units import format_duration
+from assay.interfaces.cli.common import aligned
+from assay.model import Phase, Run, Task
+from assay.text import TextTable, plural, tenths
+
+_WIDTH = 80
+_BAR_WIDTH = 48
+_ENVIRONMENT_LINES_MAX = 40
+
+
+def configuration_text(run: Run) -> str:
+    """Return the layout and the other factors' levels: ``HD2 dfs.blocksize=64MB``."""
+    return " ".join([run.layout, *(f"{name}={level}" for name, level in run.levels.items() if name != "layout")])
+
+
+def run_lines(run: Run, detail: RunDetail, sizes: Mapping[str, int], flags: Sequence[Anomaly] = ()) -> Iterator[str]:
+    """Yield everything about a run, section by section; sections without content are left out.
+
+    ``sizes``: the bundle's files with theirs. ``flags``: what is odd about it.
+    """
+    yield from _header(run)
+    for odd in flags:
+        yield f"flagged as odd, {odd.kind}: {odd.reason}"
+    sections = run_sections(run, detail, sizes)
+    if "phases" in sections:
+        sections["phases"] = TextTable("phases", notes=tuple(phase_bars(run.phases, run.duration_s)))
+    files = sections.pop("files", TextTable(""))
+    for table in (*sections.values(), _environment(run), files):
+        yield from table_lines(table)
+
+
+def part_lines(
+    run: Run, detail: RunDetail, tasks: Sequence[Task], *, phases: bool, attempts: bool, counters: bool
+) -> Iterator[str]:
+    """Yield what was asked for by name: phases of every job, every attempt, the jobs' counters."""
+    yield from _header(run)
+    if phases:
+        yield from table_lines(phase_table(detail.breakdown, "the run", overlaps=True))
+        for each in detail.jobs if any(job.job.job_id for job in detail.jobs) else ():
+            yield from table_lines(phase_table(each.breakdown, f"{each.job.job_id} {each.job.name}", overlaps=True))
+    if attempts:
+        yield from table_lines(tasks_table(tasks, detail)) if tasks else ("", "No task attempts are known of this run.")
+    if counters:
+        told = list(counter_tables([each.job for each in detail.jobs]))
+        for table in told:
+            yield from table_lines(table)
+        if not told:
+            yield from ("", "No counters are known of this run's jobs.")
+
+
+def _header(run: Run) -> Iterator[str]:
+    yield f"run {run.run_id}"
+    where = f" on {configuration}" if (configuration := configuration_text(run).strip()) else ""
+    yield f"{run.workload}{where}, repetition {run.repetition}: {run.status}, {run.origin}"
+    if run.cause:
+        yield f"cause{f' ({run.failure_class})' if run.failure_class else ''}: {run.cause}"
+    yield f"started {run.started_at}, took {format_duration(run.duration_s)}, caches {cold_text(run)}"
+
+
+def phase_bars(phases: Sequence[Phase], duration_s: float) -> Iterator[str]:
+    """Yield one line per phase with a bar at its place on a common axis that ends with the run."""
+    if not phases:
+        return
+    start_s = min(0.0, *(phase.start_s for phase in phases))
+    span_s = max(duration_s, *(phase.end_s for phase in phases)) - start_s or 1.0
+    width = max(len(phase.name) for phase in phases)
+    for phase in phases:
+        first = min(round((phase.start_s - start_s) / span_s * _BAR_WIDTH), _BAR_WIDTH - 1)
+        length = max(1, round((phase.end_s - start_s) / span_s * _BAR_WIDTH) - first)
+        bar = " " * first + "█" * length
+        times = f"{tenths(phase.start_s)} – {tenths(phase.end_s)} s"
+        yield f"{phase.name:<{width}} │{bar:<{_BAR_WIDTH}}│ {format_duration(phase.duration_s):>11}  ({times})"
+
+
+def _environment(run: Run) -> TextTable:
+    """Return the environment in a line for each entry."""
+
+    def summary(value: object) -> str:
+        return plural(len(value), "entry", "entries") if isinstance(value, dict | list) else str(value)
+
+    rows = tuple((name, summary(value)) for name, value in run.environment.items())
+    hidden = len(rows) - _ENVIRONMENT_LINES_MAX
+    more = (f"and {hidden} more",) if hidden > 0 else ()
+    return TextTable("environment (in full: --json)", (), rows[:_ENVIRONMENT_LINES_MAX], more)
+
+
+def table_lines(table: TextTable) -> Iterator[str]:
+    """Yield a title and, indented, its table and notes; nothing when it is empty."""
+    if table:
+        yield ""
+        yield table.title
+        lines = [table.headers, *table.rows] if table.headers else table.rows
+        notes = [line for note in table.notes for line in textwrap.wrap(note, _WIDTH)] if table.rows else table.notes
+        yield from (f"  {line}" for line in (*(aligned(lines, table.right) if table.rows else ()), *notes))

@@ -1,0 +1,44 @@
+"""Reading a repository's runs for a command: as columns, or whole."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.analysis.statistics import RunTable
+from assay.foundation.errors import RepositoryError
+from assay.questions.runs.runs import selected
+from assay.questions.trust.flags import Flagged, flags_in
+from assay.store import Repository
+
+
+def read_table(root: Path, where: Sequence[str] = (), metrics: Sequence[str] = ()) -> tuple[Repository, RunTable]:
+    """Return the repository at ``root`` and its runs as columns, those that match every column of ``COLUMN=LEVEL``.
+
+    Raises RepositoryError when there is no run, and SpecificationError with the choices for an unknown column or level.
+    """
+    if any(condition.startswith("anomaly=") for condition in where):
+        repository, _, chosen = read_flagged(root, where)
+        return repository, chosen
+    repository = Repository.open(root)
+    table = repository.table(metrics)
+    _refuse_nothing(table, root)
+    return repository, selected(table, where, "--where")
+
+
+def read_flagged(root: Path, where: Sequence[str] = ()) -> tuple[Repository, Flagged, RunTable]:
+    """Return the repository at ``root``, all of its runs with what is odd about them, and those that match.
+
+    Raises as :func:`read_table`.
+    """
+    repository = Repository.open(root)
+    flagged = flags_in(repository)
+    _refuse_nothing(flagged.table, root)
+    return repository, flagged, selected(flagged.table, where, "--where")
+
+
+def _refuse_nothing(table: RunTable, root: Path) -> None:
+    if len(table) == 0:
+        raise RepositoryError(
+            "there are no runs yet",
+            where=str(root),
+            hint="`assay import PATH`, `assay run PLAN` or `assay demo` makes some",
+        )

@@ -1,0 +1,76 @@
+"""``assay demo``: the main job at a small scale. HDD against SSD on the lab; on a machine that can't emulate a cluster,
+two configurations of a real Hadoop on this host, with the reason said aloud."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from assay.foundation.errors import AssayError, HostError
+from assay.foundation.output import check_output
+from assay.interfaces.cli.common import repository_option
+
+
+@click.command()
+@repository_option
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default="report.html",
+    show_default=True,
+    help="Where the report goes.",
+)
+@click.option("--local", is_flag=True, help="Do not try to make a lab.")
+@click.pass_context
+def demo(context: click.Context, repository: Path, output: Path, local: bool) -> None:
+    """Measure HDD against SSD with real Hadoop on an emulated cluster, and write a report."""
+    from assay.execution.engines.hadoop.deployment.distribution import require
+    from assay.execution.lab.probe import probe
+    from assay.execution.planning.plan_files.plan_reader import load_plan
+    from assay.interfaces.cli.decide.decide import decide
+    from assay.interfaces.cli.decide.report import report
+    from assay.interfaces.cli.measure.run import run_plan
+    from assay.interfaces.cli.start.examples import example_folder
+
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AssayError(f"its folder can't be made: {error.strerror}", where=str(output)) from error
+    check_output(output)
+    examples = example_folder()
+    missing = [] if local else [f"{item.name}: {item.detail}" for item in probe().missing]
+    _require_programs(("java",) if local or missing else tuple(_PROGRAMS))
+    require(None, lambda line: click.echo(line, err=True))  # what is in its way shows now, not after the baseline
+    if local or missing:
+        for line in missing:
+            click.echo(f"no emulated cluster here: {line}", err=True)
+        click.echo(
+            "Without it, storage devices can't be compared. Instead, this host's own Hadoop is measured with "
+            "fewer and with more containers.",
+            err=True,
+        )
+        plan, factor, baseline, prices = examples / "local" / "containers.yaml", _CONTAINERS, None, None
+    else:
+        plan, factor, baseline = examples / "lab" / "hdd-vs-ssd.yaml", "layout", "HD2"
+        prices = examples / "lab" / "prices.yaml"
+    run_plan(load_plan(plan), repository, again=True, baseline=True)
+    click.echo()
+    context.invoke(decide, factor=factor, baseline=baseline, prices=prices, repository=repository)
+    context.invoke(report, output=output, factor=factor, baseline=baseline, prices=prices, repository=repository)
+    click.echo(f"\nrepository: {repository}\nreport:     {output}")
+    click.echo(f"details:    assay compare --by {factor} --repository {repository}")
+
+
+def _require_programs(programs: Sequence[str]) -> None:
+    """Raise HostError with the packages to install when this machine lacks one of the programs."""
+    lacking = [program for program in programs if shutil.which(program) is None]
+    if lacking:
+        packages = " ".join(_PROGRAMS[program] for program in lacking)
+        raise HostError(f"not installed: {', '.join(lacking)}", hint=f"as root: apt-get install {packages}")
+
+
+_CONTAINERS = "yarn.nodemanager.resource.memory-mb"
+# Program to the Debian package that has it; what the lab needs besides is probed.
+_PROGRAMS = {"java": "openjdk-17-jre-headless", "fio": "fio", "iperf3": "iperf3"}

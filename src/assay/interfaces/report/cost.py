@@ -1,0 +1,183 @@
+"""The details on cost: of a job on each layout, and of a run on each layout, network and cluster.
+
+In: a report. Out: chapters of a document. Nothing is computed here. Cost ratios and break-even prices are part of the
+decisions.
+"""
+
+from collections.abc import Mapping
+
+from assay.interfaces.charts.drawing.style import FULL_PX, HALF_PX
+from assay.interfaces.charts.plane import cost_plane
+from assay.interfaces.report.output.document import (
+    Block,
+    Chapter,
+    Code,
+    Fold,
+    Heading,
+    Level,
+    Line,
+    Pair,
+    Paragraph,
+    ReportFigure,
+)
+from assay.interfaces.report.tables import shortened, table
+from assay.questions.costs.cost_effectiveness import PlaneView
+from assay.questions.costs.job_cost import CostView
+from assay.questions.report.values import Report
+from assay.text import amounts, language, numbers, plural, titles
+
+ROWS_MAX = 5
+"""Maximum number of rows of a workload's table."""
+PLANES_MAX = 6
+"""Maximum number of workloads with a chart and a table."""
+UNPRICED_MAX = 5
+"""Maximum number of combinations without a price that are named."""
+
+Rows = list[tuple[Line | str, ...]]
+
+
+def job_cost_chapter(report: Report, figure: ReportFigure | None) -> Chapter | None:
+    """Return the cost of a job on each layout; None without a price book."""
+    cost = report.job_costs
+    if cost is None or figure is None:
+        return None
+    text = (
+        f"The purchase price, divided by the number of jobs in {cost.years:g} years of back-to-back use. "
+        f"Prices: {cost.book} of {cost.date}, {cost.source}."
+    )
+    blocks: list[Block] = [
+        Paragraph((text,)),
+        *([Paragraph((cost.note,), "warn")] if cost.note else []),
+        figure,
+        *_jobs(cost),
+        *_bills(cost),
+    ]
+    return Chapter("cost", "Cost per job", tuple(blocks), inner=True)
+
+
+def _jobs(cost: CostView) -> list[Block]:
+    costs: Rows = [
+        (
+            cost.titles[row.workload],
+            (Level(row.layout),),
+            amounts.money(float(row.price), row.currency),
+            amounts.money(row.cost_per_job, row.currency),
+            amounts.money_interval(row.cost_per_job_low, row.cost_per_job_high, row.currency),
+        )
+        for row in cost.rows
+    ]
+    times: Rows = [
+        (
+            cost.titles[row.workload],
+            (Level(row.layout),),
+            numbers.seconds(row.runtime_s),
+            str(row.n),
+            numbers.rate(cost.aggregate_mb_per_s(row)),
+            numbers.count(row.jobs_per_day),
+            numbers.count(row.jobs),
+        )
+        for row in cost.rows
+    ]
+    first = ("Workload", "Layout", "#Price", "#Cost per job", "#95 % interval")
+    second = (
+        "Workload",
+        "Layout",
+        "#Run time (s)",
+        "#Runs",
+        "#Gated aggregate (MB/s)",
+        "#Jobs per day",
+        f"#Jobs in {cost.years:g} years",
+    )
+    return [
+        *shortened(table(first, costs, "Cost per job"), "cost-per-job"),
+        *shortened(table(second, times, "Run times and jobs"), "run-times-and-jobs"),
+    ]
+
+
+def _bills(cost: CostView) -> tuple[Block, ...]:
+    rows: Rows = [
+        (
+            (Level(layout),),
+            item.name,
+            str(item.count),
+            amounts.money(float(item.amount), cost.currency),
+            amounts.money(float(item.total), cost.currency),
+        )
+        for layout, bill in cost.bills.items()
+        for item in bill.items
+    ]
+    full = table(("Layout", "Item", "#Number", "#Unit price", "#Total"), rows, "Components of the price")
+    return shortened(full, "components-of-the-price")
+
+
+def run_cost_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | None:
+    """Return time and cost of a run on each layout, network and cluster, by workload; None without prices."""
+    costs = report.run_costs
+    views = [view for view in costs.planes if view.rows] if costs else []
+    if costs is None or not views:
+        return None
+    titled = [(titles.workload_title(view.job.get("workload", "")), view) for view in views]
+    first = views[0]
+    blocks: list[Block] = [
+        Paragraph(
+            (
+                "The answers compare runs that are equal in everything except what makes a row. Tables and charts are "
+                "details: means over all valid runs of each row, ranked by the answer. ",
+                Code("assay cost"),
+                f" also shows break-even prices. Prices: {first.book}, {first.date} ({first.source}).",
+            )
+        )
+    ]
+    width = FULL_PX if len(titled) == 1 else HALF_PX
+    cells: list[tuple[Block, ...]] = [
+        (Heading(title), _plane(title, view, f"cost-plane-{place}-{language.slug(title)}", palette, width))
+        for place, (title, view) in enumerate(titled[:PLANES_MAX], start=1)
+    ]
+    charts: tuple[Block, ...] = cells[0][1:] if len(titled) == 1 else (Pair(tuple(cells)),)
+    for title, view in titled[:PLANES_MAX]:
+        blocks.append(Paragraph((f"{title}: {view.headline}" if len(titled) > 1 else view.headline,)))
+        blocks += _rows(title, view)
+    blocks.append(Fold("Time against cost, every row", charts))
+    if len(titled) > PLANES_MAX:
+        blocks.append(Paragraph((f"Not shown: {plural(len(titled) - PLANES_MAX, 'further workload')}.",), "soft"))
+    blocks += [Paragraph((f"Without a price: {text}.",), "soft") for text in costs.unpriced[:UNPRICED_MAX]]
+    if len(costs.unpriced) > UNPRICED_MAX:
+        more = f"Without a price: {len(costs.unpriced) - UNPRICED_MAX} more. "
+        blocks.append(Paragraph((more, Code("assay cost"), " lists them."), "soft"))
+    return Chapter("run-cost", "Cost per run", tuple(blocks), inner=True)
+
+
+def _plane(title: str, view: PlaneView, name: str, palette: Mapping[str, str], width_px: int) -> ReportFigure:
+    caption = (
+        f"{title}: time and cost of a run, with 95 % intervals; {plural(len(view.rows), 'row')}. "
+        "The size of a point grows with the number of runs. The dashed line is the Pareto front."
+    )
+    return ReportFigure(name, lambda width: cost_plane(view.rows, palette, view.currency, width), caption, width_px)
+
+
+def _rows(title: str, view: PlaneView) -> tuple[Block, ...]:
+    rows: Rows = [
+        (
+            *(row.levels.get(name, numbers.NOTHING) for name in view.by),
+            f"{row.n} of {row.n_all}" if row.n != row.n_all else str(row.n),
+            numbers.seconds(row.time_s),
+            amounts.money(float(row.rate_per_h), view.currency),
+            amounts.money(row.cost, view.currency),
+            amounts.money_interval(row.cost_low, row.cost_high, view.currency),
+            "yes" if row.on_front else "no",
+            row.verdict.value,
+        )
+        for row in view.rows
+    ]
+    columns = (
+        *(language.capitalised(name) for name in view.by),
+        "#Runs",
+        "#Time (s)",
+        "#Price per hour",
+        "#Cost per run",
+        "#95 % interval",
+        "Pareto front",
+        "Verdict",
+    )
+    full = table(columns, rows, f"{title}: time and cost of a run")
+    return shortened(full, f"cost-per-run-{language.slug(title)}", ROWS_MAX)

@@ -1,0 +1,205 @@
+"""The decisions of a report: page one has the first, the next chapter has every comparison of each.
+
+In: a report. Out: blocks and a chapter, with the sentences of ``questions/decisions``. Nothing is computed here.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from assay.analysis.comparison.factors.device_classes import DeviceClass
+from assay.analysis.comparison.verdict_text import scope_text
+from assay.interfaces.charts.drawing.identity import colours_of
+from assay.interfaces.charts.drawing.style import FULL_PX
+from assay.interfaces.charts.speedups import speedup_forest
+from assay.interfaces.report.output.document import Block, Chapter, Facts, Heading, Line, Paragraph, ReportFigure, Table
+from assay.interfaces.report.tables import shortened, table
+from assay.questions.decisions.curve import Curve, curve_of
+from assay.questions.decisions.forest import forest_rows
+from assay.questions.decisions.next_sentences import next_sentences
+from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.sentences import basis_text, cost_headline, cost_sentence, evidence, headline, question
+from assay.questions.decisions.values import CostRatio, Decision, TimeRatio
+from assay.questions.report.request import Fact
+from assay.questions.report.values import Report
+from assay.text import NOTHING, column_title, interval, joined, origin_badge, plural, ratio, slug, workload_title
+
+CAVEATS_MAX = 3
+"""Maximum number of caveats on page one."""
+CHART_ROWS_MAX = 14
+"""Maximum number of rows of a chart."""
+DECISIONS_MAX = 4
+"""Maximum number of decisions with a chart and a table; further ones have their sentences."""
+FURTHER_MAX = 3
+"""Maximum number of further decisions on page one."""
+NAMES_MAX = 8
+"""Maximum number of options or workloads in one sentence."""
+ROWS_MAX = 16
+"""Maximum number of rows of a decision's table. With more comparisons, it lists the leading option on each workload."""
+
+
+def palette_of(report: Report) -> dict[str, str]:
+    """Return the colour of every option that the report shows."""
+    of_decisions = [
+        level for decision in report.decisions for level in (decision.baseline, *(o.option for o in decision.options))
+    ]
+    runs = report.configurations.runs if report.configurations else ()
+    classes = [device_class.value for device_class in DeviceClass]
+    names = dict.fromkeys([*of_decisions, *(level for _, level in report.not_compared), *(run.layout for run in runs)])
+    return {**colours_of([name for name in names if name not in classes]), **colours_of(classes)}
+
+
+def report_question(report: Report) -> str:
+    """Return the question on page one."""
+    if report.request.question:
+        return report.request.question
+    if report.decisions:
+        return question(report.decisions[0])
+    return f"Which {joined([column_title(name) for name in report.request.factors])}?"
+
+
+def report_headline(report: Report) -> str:
+    """Return the answer on page one."""
+    if report.decisions:
+        return headline(report.decisions[0])
+    factors = joined([column_title(name).lower() for name in report.request.factors])
+    return f"Not compared: no two runs differ in {factors} and are equal in everything else."
+
+
+def report_lead(report: Report) -> tuple[str, ...]:
+    """Return the paragraphs below the answer: evidence, then cost and break-even price."""
+    if not report.decisions:
+        return ()
+    first = report.decisions[0]
+    return tuple(text for text in (evidence(first), cost_headline(first)) if text)
+
+
+def first_page(report: Report, palette: Mapping[str, str]) -> tuple[Block, ...]:
+    """Return the blocks of page one below the answer: chart, caveats, and the answers of the other decisions."""
+    blocks: list[Block] = []
+    facts = []
+    if report.decisions:
+        first = report.decisions[0]
+        blocks += _chart(first, "decision", palette)
+        facts += [Fact(f"Caveat: {caveat.kind}", caveat.text) for caveat in first.caveats[:CAVEATS_MAX]]
+    for decision in report.decisions[1 : 1 + FURTHER_MAX]:
+        facts.append(Fact(_title(decision), f"{headline(decision)} {evidence(decision)}"))
+    for view in report.questions:
+        facts.append(Fact(view.question, f"{view.answer} {view.evidence}"))
+    facts += _not_compared(report)
+    return (*blocks, *([Facts(tuple(facts))] if facts else []))
+
+
+def decisions_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | None:
+    """Return every comparison of each decision; None without a decision."""
+    if not report.decisions:
+        return None
+    blocks: list[Block] = []
+    for number, decision in enumerate(report.decisions):
+        if len(report.decisions) > 1:
+            blocks.append(Heading(_title(decision)))
+        name = f"decision-{number + 1}-{slug(decision.factor)}"
+        texts = [] if number == 0 else [headline(decision), evidence(decision)]
+        priced = [option for option in decision.options if option.cost]
+        if number or len(priced) > 1:
+            texts += [cost_sentence(decision, o.option, o.cost) for o in priced[:NAMES_MAX] if o.cost]
+        if texts:
+            blocks.append(Paragraph((" ".join(texts),)))
+        if number:
+            blocks += _chart(decision, name, palette) if number < DECISIONS_MAX else []
+        curve = curve_of(decision)
+        blocks += _curve(decision, curve) if curve else []
+        blocks += _results(decision, name, rows_max=ROWS_MAX if number < DECISIONS_MAX else NAMES_MAX)
+        proposals = [Fact("Next", sentence) for sentence in next_sentences(decision)]
+        blocks += [Facts(tuple(proposals))] if proposals else []
+    return Chapter("comparisons", "Every comparison", tuple(blocks))
+
+
+def caveats_of(report: Report) -> list[Fact]:
+    """Return the caveats of all decisions, the most harmful first, each once."""
+    texts: dict[str, Fact] = {}
+    for decision in report.decisions:
+        for caveat in decision.caveats:
+            texts.setdefault(caveat.text, Fact(caveat.kind.capitalize(), caveat.text))
+    return list(texts.values())
+
+
+def _title(decision: Decision) -> str:
+    return f"{question(decision)} {origin_badge(decision.origin, decision.lab_scale)}"
+
+
+def _not_compared(report: Report) -> list[Fact]:
+    """Return the options and workloads that no decision has, with the reason."""
+    facts = []
+    if report.decisions and report.not_compared:
+        names = _named([option_text(factor, level) for factor, level in report.not_compared])
+        facts.append(Fact("Options not compared", f"{names}: no run is equal in everything else to another option's."))
+    if report.decisions and report.workloads_not_compared:
+        names = _named([workload_title(name) for name in report.workloads_not_compared])
+        facts.append(Fact("Workloads not compared", f"{names}: no two runs differ in the factor alone."))
+    return facts
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - NAMES_MAX
+    return joined([*names[:NAMES_MAX], f"{more} more"] if more > 0 else list(names))
+
+
+def _chart(decision: Decision, name: str, palette: Mapping[str, str]) -> list[Block]:
+    """Return the chart of a decision; nothing where it compares nothing."""
+    rows = forest_rows(decision)
+    shown = rows[:CHART_ROWS_MAX]
+    if not shown:
+        return []
+    more = f" {plural(len(rows) - len(shown), 'further workload')}: see the table." if len(rows) > len(shown) else ""
+    caption = (
+        "Speedup: dot and 95 % interval, logarithmic axis. Right of the dashed line is faster than "
+        f"{option_text(decision.factor, decision.baseline)}.{more}"
+    )
+    return [ReportFigure(name, lambda width: speedup_forest(shown, palette, width), caption, FULL_PX)]
+
+
+def _ratio(value: TimeRatio | CostRatio | None) -> str:
+    if value is None:
+        return NOTHING
+    return f"{ratio(value.ratio)} ({interval(value.low, value.high)})" if value.low is not None else ratio(value.ratio)
+
+
+def _results(decision: Decision, name: str, rows_max: int) -> tuple[Block, ...]:
+    """Return a row for each workload and option."""
+    priced = any(result.cost for result in decision.results)
+    rows: list[tuple[Line | str, ...]] = [
+        (
+            workload_title(result.workload),
+            option_text(decision.factor, result.option),
+            result.verdict.value,
+            _ratio(result.time),
+            basis_text(result.time) if result.time else NOTHING,
+            scope_text(result.time.scope) if result.time and result.time.low is not None else NOTHING,
+            *([_ratio(result.cost)] if priced else []),
+        )
+        for result in decision.results
+    ]
+    compared = [option.option for option in decision.options if option.time]
+    leader = decision.leader if decision.leader in compared else next(iter(compared), "")
+    of_leader = [at for at, result in enumerate(decision.results) if result.option == leader]
+    cost = ["#Cost per job (95 %)"] if priced else []
+    columns = ("Workload", "Option", "Verdict", "#Speedup (95 %)", "Runs", "Scope", *cost)
+    full = table(columns, rows, f"Every workload, against {option_text(decision.factor, decision.baseline)}")
+    return shortened(full, name, rows_max, chosen=of_leader, which="leading option's")
+
+
+def _curve(decision: Decision, curve: Curve) -> list[Block]:
+    """Return speed, parallel efficiency and cost by level of a numeric factor."""
+    rows = [
+        (
+            f"{point.level:g}",
+            ratio(point.speed),
+            interval(point.low, point.high),
+            NOTHING if point.efficiency is None else f"{point.efficiency:.0%}",
+            ratio(point.cost),
+        )
+        for point in curve.points
+    ]
+    title = column_title(decision.factor)
+    columns: Sequence[str] = (f"#{title}", "#Speed", "#95 % interval", "#Parallel efficiency", "#Cost per job")
+    by_level: Table = table(columns, rows, f"By {title.lower()}, relative to the smallest")
+    return [Paragraph((curve.sentence,)), *shortened(by_level, f"curve-{slug(decision.factor)}")]

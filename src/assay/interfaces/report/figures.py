@@ -1,0 +1,135 @@
+"""The charts of single configurations and of their costs, with captions.
+
+In: a report and its colours. Out: figures that are not rendered yet.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay.interfaces.charts.disks import disk_traffic_areas
+from assay.interfaces.charts.drawing.style import FULL_PX
+from assay.interfaces.charts.money import cost_bars
+from assay.interfaces.charts.runs import request_sizes, task_occupancy, task_timeline, time_shares
+from assay.interfaces.charts.times import phase_timeline, runtime_bars, throughput_bars
+from assay.interfaces.report.output.document import ReportFigure
+from assay.questions.report.values import Report, RunView, WorkloadSection
+from assay.text import origins_text, slug
+
+_OF_RUN = "of the run nearest to the median of each configuration"
+
+
+@dataclass(frozen=True, slots=True)
+class SectionFigures:
+    """The figures of one workload; None without data."""
+
+    runtime: ReportFigure | None
+    throughput: ReportFigure | None
+    phases: ReportFigure | None
+    traffic: ReportFigure | None
+    shares: ReportFigure | None
+    occupancy: ReportFigure | None
+    timelines: tuple[ReportFigure, ...]
+    """One for each run with task attempts."""
+    requests: ReportFigure | None
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """All figures of a report."""
+
+    sections: tuple[SectionFigures, ...]
+    cost: ReportFigure | None
+
+
+def _section(section: WorkloadSection, name: str, palette: Mapping[str, str]) -> SectionFigures:
+    counted = [summary for summary in section.summaries if summary.n]
+    origin = f"{origins_text((s.origin, s.lab_scale) for s in counted).capitalize()}."
+    runs = ", ".join(f"{s.level}: {s.n}" for s in counted)
+    has_rates = any(rate is not None for s in counted for rate in s.throughputs_mb_per_s.values())
+    has_phases = any(s.phases for s in counted)
+    series = {traffic.level: traffic.series for traffic in section.traffic}
+    devices = "; ".join(f"{t.level}: {', '.join(dict.fromkeys(s.device for s in t.series))}" for t in section.traffic)
+    shares = {view.level: view.detail.breakdown for view in section.views}
+    attempted = [view for view in section.views if view.timeline.placed]
+    tasks = {view.level: view.occupancy for view in attempted}
+    uses = {view.level: view.detail.by_purpose for view in section.views if _has_requests(view)}
+    end_s = max((view.duration_s for view in attempted), default=0.0)
+    runtime = ReportFigure(
+        f"{name}-run-time",
+        lambda width: runtime_bars(counted, palette, width),
+        f"Run time: geometric mean, 95 % interval, and a ring for each run ({runs}). {origin}",
+    )
+    throughput = ReportFigure(
+        f"{name}-throughput",
+        lambda width: throughput_bars(counted, palette, width),
+        f"Throughput by name, median of the runs ({runs}). {origin}",
+    )
+    phases = ReportFigure(
+        f"{name}-phases",
+        lambda width: phase_timeline(counted, palette, width),
+        f"Phases: median begin and end ({runs}). Phases overlap. {origin}",
+    )
+    traffic = ReportFigure(
+        f"{name}-disk-traffic",
+        lambda width: disk_traffic_areas(series, palette, width),
+        "Disk traffic of the run nearest to the median of each configuration, summed over the nodes; all panels "
+        f"have the same axes. Shades are devices, from below: {devices}. {origin}",
+        panels=True,
+    )
+    time_went = ReportFigure(
+        f"{name}-where-time-went",
+        lambda width: time_shares(shares, width),
+        f"Time {_OF_RUN}, by phase. Overlapping phases share time by their number of tasks. {origin}",
+    )
+    occupancy = ReportFigure(
+        f"{name}-tasks-in-each-phase",
+        lambda width: task_occupancy(tasks, width),
+        f"Tasks in each phase over time, {_OF_RUN}. {origin}",
+        FULL_PX,
+    )
+    requests = ReportFigure(
+        f"{name}-request-sizes",
+        lambda width: request_sizes(uses, palette, width),
+        f"Mean size of the requests that reached the disks, {_OF_RUN}. {origin}",
+    )
+    return SectionFigures(
+        runtime=runtime if counted else None,
+        throughput=throughput if has_rates else None,
+        phases=phases if has_phases else None,
+        traffic=traffic if series else None,
+        shares=time_went if shares else None,
+        occupancy=occupancy if tasks else None,
+        timelines=tuple(_timeline(view, end_s, name) for view in attempted),
+        requests=requests if uses else None,
+    )
+
+
+def _has_requests(view: RunView) -> bool:
+    return any(u.transfers.read_request_bytes or u.transfers.write_request_bytes for u in view.detail.by_purpose)
+
+
+def _timeline(view: RunView, end_s: float, name: str) -> ReportFigure:
+    shown = view.timeline
+    part = f" The first {shown.nodes_shown} of {shown.nodes} nodes." if shown.nodes_shown < shown.nodes else ""
+    return ReportFigure(
+        f"{name}-containers-{slug(view.level)}",
+        lambda width: task_timeline(shown.placed, end_s, width),
+        f"{view.level}: task attempts by node and container.{part} Run {view.run_id}.",
+    )
+
+
+def figures_of(report: Report, palette: Mapping[str, str]) -> Figures:
+    """Return all figures of single configurations."""
+    cost = None
+    if report.job_costs is not None:
+        view = report.job_costs
+        cost = ReportFigure(
+            "cost-per-job",
+            lambda width: cost_bars(view.rows, palette, view.titles, width),
+            f"Cost of a job over {view.years:g} years of back-to-back use, with the 95 % interval of the run time.",
+            FULL_PX,
+        )
+    sections = report.configurations.sections if report.configurations else ()
+    names = [slug(section.title) for section in sections]
+    unique = [name if names.count(name) == 1 else f"{name}-{place}" for place, name in enumerate(names, 1)]
+    return Figures(tuple(_section(*pair, palette) for pair in zip(sections, unique, strict=True)), cost)

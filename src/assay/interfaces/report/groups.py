@@ -1,0 +1,63 @@
+"""The details over matched groups: inference scopes, pairs of options, and interactions of factors.
+
+In: a report. Out: chapters of a document. Nothing is computed here.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+
+from assay.interfaces.charts.combinations import combinations
+from assay.interfaces.charts.drawing.style import FULL_PX
+from assay.interfaces.charts.network import comparison_network
+from assay.interfaces.report.output.document import Block, Chapter, Heading, Paragraph, ReportFigure
+from assay.interfaces.report.tables import shortened, table
+from assay.questions.decisions.sentences import question
+from assay.questions.report.values import Report
+from assay.text import column_title, joined, origin_badge, plural, slug, workload_title
+
+ROWS_MAX = 12
+"""Maximum number of rows of one table."""
+DECISIONS_MAX = 2
+"""Maximum number of decisions with a chart of what was compared."""
+
+
+def groups_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | None:
+    """Return the scopes and pairs of each decision; None without matched groups to show."""
+    if report.groups is None or not report.groups.decisions:
+        return None
+    blocks: list[Block] = []
+    several = len(report.groups.decisions) > 1
+    for place, groups in enumerate(report.groups.decisions):
+        decision = report.decisions[groups.decision]
+        if several:
+            badge = origin_badge(decision.origin, decision.lab_scale)
+            blocks.append(Heading(f"{question(decision)} {badge}, against {decision.baseline}"))
+        if groups.network is not None and place < DECISIONS_MAX:
+            caption = "Options that matched groups compare, over all workloads. No line: never compared directly."
+            draw = partial(comparison_network, groups.network, palette)
+            blocks.append(ReportFigure(f"network-{place + 1}", draw, caption, FULL_PX))
+        for shown in groups.tables:
+            name = f"{slug(shown.title)}-{place + 1}"
+            blocks += [Heading(shown.title), Paragraph((shown.note,), "soft")]
+            blocks += shortened(table(shown.headers, shown.rows), name, ROWS_MAX)
+    return Chapter("groups", "Matched groups", tuple(blocks), inner=True)
+
+
+def combined_chapter(report: Report) -> Chapter | None:
+    """Return how storage, network and containers interact; None where the runs do not vary several of them."""
+    if report.groups is None or not report.groups.combined:
+        return None
+    text = (
+        "Parallel lines: the effect of a factor does not depend on the other. Lines that cross or diverge: it does. "
+        "Times are predicted by the model learned from the runs, with all other settings as measured. Only measured "
+        "combinations are drawn."
+    )
+    blocks: list[Block] = [Paragraph((text,), "soft")]
+    for place, times in enumerate(report.groups.combined, start=1):
+        factors = tuple(column_title(name) for name in times.factors)
+        title = workload_title(times.workload)
+        more = f" Left out: {plural(times.not_measured, 'combination')} that no run has." if times.not_measured else ""
+        caption = f"{title}: expected time by {joined(list(factors))}, predicted from measured runs.{more}"
+        draw = partial(combinations, times.cells, factors)
+        blocks.append(ReportFigure(f"combined-{place}-{slug(title)}", draw, caption, FULL_PX))
+    return Chapter("combined", "Storage × network × containers", tuple(blocks), inner=True)

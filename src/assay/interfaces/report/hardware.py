@@ -1,0 +1,76 @@
+"""The chapter on hardware: nodes and devices as described, with the rates measured on them without load.
+
+In: a :class:`HardwareView`. Out: a chapter. Nothing is computed here.
+"""
+
+from assay.foundation.units import format_bit_rate
+from assay.interfaces.report.output.document import Block, Chapter, Line, Paragraph
+from assay.interfaces.report.tables import shortened, table
+from assay.questions.runs.hardware import Bare, HardwareView
+from assay.text import language, numbers
+
+Rows = list[tuple[Line | str, ...]]
+
+
+def _rate(value: float) -> str:
+    return f"{numbers.size(value)}/s"
+
+
+def _reached(bare: Bare | None) -> str:
+    """Return the measured rate of a device, and its share of the described rate."""
+    if bare is None:
+        return "not measured"
+    share = f" ({numbers.share(bare.share)})" if bare.share is not None else ""
+    return f"{_rate(bare.median)}{share}"
+
+
+def hardware_chapter(view: HardwareView) -> Chapter | None:
+    """Return the chapter; None without a description."""
+    if not view.nodes:
+        return None
+    several = len({row.cluster for row in view.nodes}) > 1
+    nodes: Rows = [
+        (
+            f"{row.cluster}: {row.name}" if several else row.name,
+            str(row.nodes),
+            ", ".join(row.roles),
+            str(row.cores),
+            numbers.size(float(row.memory_bytes)),
+            format_bit_rate(row.nic_bits_per_s),
+            "not measured"
+            if row.link is None
+            else f"{format_bit_rate(row.link.median)}"
+            + (f" ({numbers.share(row.link.share)})" if row.link.share is not None else ""),
+        )
+        for row in view.nodes
+    ]
+    devices: Rows = [
+        (
+            f"{row.cluster}: {row.node}" if several else row.node,
+            f"{len(row.devices)} × {row.kind.upper()} ({', '.join(row.devices)})"
+            + (f", {row.product}" if row.product else ""),
+            numbers.size(float(row.capacity_bytes)),
+            f"{_rate(row.read_bytes_per_s)}, {_rate(row.write_bytes_per_s)}",
+            _reached(row.read),
+            _reached(row.write),
+        )
+        for row in view.devices
+    ]
+    blocks: list[Block] = [
+        Paragraph(
+            (
+                "As the cluster file describes it. Bare: the rate that fio and iperf3 reached before the runs, as the "
+                "median of equal devices, and its share of the described rate (in a lab: of that rate at its scale).",
+            )
+        ),
+        *shortened(
+            table(("Node", "#Number", "Roles", "#Cores", "#Memory", "#Network", "#Bare link"), nodes, "Nodes"), "nodes"
+        ),
+    ]
+    if devices:
+        columns = ("Node", "Devices per node", "#Capacity", "#Described read, write", "#Bare read", "#Bare write")
+        blocks += shortened(table(columns, devices, "Storage devices"), "storage-devices")
+    if view.unknown:
+        text = f"No description is stored of {language.joined(view.unknown)}."
+        blocks.append(Paragraph((text,), "soft"))
+    return Chapter("hardware", "Hardware", tuple(blocks))

@@ -1,0 +1,1 @@
+"""Write a report as HTML, PDF or Markdown."""

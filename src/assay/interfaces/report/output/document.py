@@ -1,0 +1,243 @@
+"""A report as a document: blocks of text, tables and figures in their order.
+
+``compose.py`` makes documents; ``html.py``, ``markdown.py`` and ``pdf.py`` write them, so all formats have the same
+content.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from assay.interfaces.charts.drawing.style import HALF_PX, Spec
+from assay.questions.report.request import Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """An option, shown with its colour."""
+
+    name: str
+    words: str = ""
+    """Text to show; empty: the name."""
+
+    @property
+    def text(self) -> str:
+        """The text to show."""
+        return self.words or self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """An id, or something to type."""
+
+    text: str
+
+
+Part = str | Level | Code
+Line = tuple[Part, ...]
+"""A cell or a paragraph: texts with options and ids between them."""
+
+
+def plain(line: Line) -> str:
+    """Return a line as text without marks."""
+    return "".join(part if isinstance(part, str) else part.text for part in line)
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Some sentences. ``tone``: ``plain``, ``soft`` for a note, ``warn`` for a warning."""
+
+    kind: ClassVar[str] = "paragraph"
+    line: Line
+    tone: str = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A title inside a section."""
+
+    kind: ClassVar[str] = "heading"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """A column's title, whether it holds numbers, and the option whose colour it has, if any."""
+
+    title: str
+    numeric: bool = False
+    level: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; the first cell of a row names it. ``dense``: many narrow columns, in a smaller font."""
+
+    kind: ClassVar[str] = "table"
+    columns: tuple[TableColumn, ...]
+    rows: tuple[tuple[Line, ...], ...]
+    caption: str = ""
+    dense: bool = False
+    file: str = ""
+    """CSV file of a package with all rows; empty where ``rows`` are all."""
+    all_rows: tuple[tuple[Line, ...], ...] = ()
+    """All rows, where ``rows`` are only some."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names and texts."""
+
+    kind: ClassVar[str] = "facts"
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Statements, each with a title."""
+
+    kind: ClassVar[str] = "points"
+    points: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Verbatim text: commands, a file."""
+
+    kind: ClassVar[str] = "listing"
+    text: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFigure:
+    """A chart: ``make`` returns its specification for a width in pixels. ``name`` is unique in the document."""
+
+    kind: ClassVar[str] = "figure"
+    name: str
+    make: Callable[[int], Spec]
+    caption: str
+    wide_px: int = HALF_PX
+    panels: bool = False
+    """Made of several charts, so that it needs the whole width of a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Groups of blocks, side by side where there is room."""
+
+    kind: ClassVar[str] = "pair"
+    cells: tuple[tuple[Block, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Details: collapsed on a screen, open on paper."""
+
+    kind: ClassVar[str] = "fold"
+    title: str
+    blocks: tuple[Block, ...]
+
+
+Block = Paragraph | Heading | Table | Facts | Points | Listing | ReportFigure | Pair | Fold
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """One section with its anchor. ``inner``: a section of the preceding chapter."""
+
+    anchor: str
+    title: str
+    blocks: tuple[Block, ...]
+    inner: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReportDocument:
+    """A whole report."""
+
+    title: str
+    kicker: str
+    question: str
+    answer: str
+    lead: tuple[str, ...]
+    """Paragraphs below the answer."""
+    origin: str
+    opening: tuple[Block, ...]
+    """Blocks on page one below the lead."""
+    chapters: tuple[Chapter, ...]
+    footer: str
+    byline: str = ""
+    """Author and date."""
+    palette: Mapping[str, str] = field(default_factory=dict)
+    """Colour of each option."""
+
+
+def _inner(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Yield all blocks, including those inside others."""
+    for block in blocks:
+        yield block
+        if isinstance(block, Fold):
+            yield from _inner(block.blocks)
+        elif isinstance(block, Pair):
+            for cell in block.cells:
+                yield from _inner(cell)
+
+
+def _all_blocks(document: ReportDocument) -> Iterator[Block]:
+    yield from _inner(document.opening)
+    for chapter in document.chapters:
+        yield from _inner(chapter.blocks)
+
+
+def charts_of(document: ReportDocument) -> list[ReportFigure]:
+    """Return every chart of the document in its order."""
+    return [block for block in _all_blocks(document) if isinstance(block, ReportFigure)]
+
+
+def tables_of(document: ReportDocument) -> list[Table]:
+    """Return every table of the document in its order."""
+    return [block for block in _all_blocks(document) if isinstance(block, Table)]
+
+
+@dataclass(slots=True)
+class _Numbers:
+    """Counts tables and figures from 1, in the order of the document."""
+
+    last: Counter[str] = field(default_factory=Counter)
+    title: str = ""
+
+    def _caption(self, kind: str, caption: str) -> str:
+        self.last[kind] += 1
+        return f"{kind} {self.last[kind]}. {caption or self.title}"
+
+    def chapter(self, chapter: Chapter) -> Chapter:
+        self.title = chapter.title
+        return replace(chapter, blocks=self.blocks(chapter.blocks))
+
+    def blocks(self, blocks: Sequence[Block]) -> tuple[Block, ...]:
+        return tuple(self._block(block) for block in blocks)
+
+    def _block(self, block: Block) -> Block:
+        match block:
+            case Heading():
+                self.title = block.text
+            case Table():
+                return replace(block, caption=self._caption("Table", block.caption))
+            case ReportFigure():
+                return replace(block, caption=self._caption("Figure", block.caption))
+            case Pair():
+                return replace(block, cells=tuple(self.blocks(cell) for cell in block.cells))
+            case Fold():
+                return replace(block, blocks=self.blocks(block.blocks))
+        return block
+
+
+def numbered(document: ReportDocument) -> ReportDocument:
+    """Return the document with every table and figure numbered; a table without a caption takes the title above it."""
+    count = _Numbers()
+    opening = count.blocks(document.opening)
+    return replace(document, opening=opening, chapters=tuple(count.chapter(chapter) for chapter in document.chapters))

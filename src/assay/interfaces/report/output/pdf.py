@@ -1,0 +1,187 @@
+"""Write a document as PDF, typeset by typst from a template.
+
+In: a :class:`ReportDocument`. Out: PDF. The template reads the document as data, so no text is interpreted as markup;
+charts are vectors. The fonts are typst's, so a report is the same on every machine.
+Decision: ADR 0007.
+"""
+
+import json
+import tempfile
+import textwrap
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from assay.foundation.errors import AssayError
+from assay.interfaces.charts.drawing.style import FULL_PX, NARROW_PX
+from assay.interfaces.report.output import pictures
+from assay.interfaces.report.output.document import (
+    Block,
+    Code,
+    Facts,
+    Fold,
+    Heading,
+    Level,
+    Line,
+    Listing,
+    Pair,
+    Paragraph,
+    Points,
+    ReportDocument,
+    ReportFigure,
+    Table,
+    charts_of,
+)
+
+MEASURE_PX = 640
+"""Width of a full-width chart: its text is then about 9 points high, like the document's."""
+MANY_COLUMNS = 6
+"""Maximum number of columns whose headers are not wrapped."""
+HEADER_LETTERS = 16
+"""Maximum length of a line of a wrapped header."""
+SWATCH_LETTERS = 3
+"""Width of a colour swatch, in letters."""
+ROOM_LETTERS = (12, 44)
+"""Minimum and maximum width of a column of text, in letters."""
+PAIR_COLUMNS_MAX = 4
+"""Maximum number of columns of a table in a half-width cell."""
+
+
+def _width_px(figure: ReportFigure) -> int:
+    """Return the width to draw in: full, or narrow for a chart next to another."""
+    return MEASURE_PX if _is_wide(figure) else NARROW_PX
+
+
+def _is_wide(figure: ReportFigure) -> bool:
+    return figure.panels or figure.wide_px == FULL_PX
+
+
+def _line(line: Line) -> list[dict[str, str]]:
+    return [
+        {"kind": "level", "text": part.text, "name": part.name}
+        if isinstance(part, Level)
+        else {"kind": "code", "text": part.text}
+        if isinstance(part, Code)
+        else {"kind": "text", "text": part}
+        for part in line
+    ]
+
+
+def _folded(title: str, *, many: bool) -> str:
+    """Return a header, wrapped where many columns share the width."""
+    return "\n".join(textwrap.wrap(title, HEADER_LETTERS, break_long_words=False)) if many else title
+
+
+def _letters(part: dict[str, str]) -> int:
+    return len(part["text"]) + (SWATCH_LETTERS if part["kind"] == "level" else 0)
+
+
+def _rooms(table: Table, rows: Sequence[Sequence[Sequence[dict[str, str]]]]) -> list[int]:
+    """Return each column's relative width: the length of its longest text, within bounds."""
+    longest = [
+        max([len(column.title), *(sum(map(_letters, row[place])) for row in rows)])
+        for place, column in enumerate(table.columns)
+    ]
+    return [min(max(letters, ROOM_LETTERS[0]), ROOM_LETTERS[1]) for letters in longest]
+
+
+def _pair(pair: Pair) -> list[dict[str, Any]]:
+    """Return the cells two to a row, then those that need the whole width."""
+    cells: list[list[dict[str, Any]]] = []
+    rest: list[dict[str, Any]] = []
+    for cell in pair.cells:
+        wide = any(
+            len(block.columns) > PAIR_COLUMNS_MAX
+            if isinstance(block, Table)
+            else isinstance(block, ReportFigure) and _is_wide(block)
+            for block in cell
+        )
+        (rest.extend if wide else cells.append)(_blocks(cell))
+    return [*([{"kind": "pair", "cells": cells}] if cells else []), *rest]
+
+
+def _block(block: Block) -> list[dict[str, Any]]:
+    """Return a block as data for the template."""
+    match block:
+        case Pair():
+            return _pair(block)
+        case Fold():
+            return [{"kind": "heading", "text": block.title}, *_blocks(block.blocks)]
+        case Paragraph():
+            data: dict[str, Any] = {"line": _line(block.line), "tone": block.tone}
+        case Heading():
+            data = {"text": block.text}
+        case Table():
+            rows = [[_line(cell) for cell in row] for row in block.rows]
+            columns = [
+                {"title": _folded(c.title, many=len(block.columns) > MANY_COLUMNS), "numeric": c.numeric, "room": room}
+                for c, room in zip(block.columns, _rooms(block, rows), strict=True)
+            ]
+            data = {"columns": columns, "rows": rows, "caption": block.caption, "dense": block.dense}
+        case Facts():
+            data = {"facts": [{"name": fact.name, "text": fact.text} for fact in block.facts]}
+        case Points():
+            data = {"points": [{"name": point.name, "text": point.text} for point in block.points]}
+        case Listing():
+            data = {"text": block.text.rstrip("\n"), "title": block.title}
+        case ReportFigure():
+            data = {
+                "file": f"{block.name}.pdf",
+                "caption": block.caption,
+                "wide": _is_wide(block),
+                "description": block.make(_width_px(block))["description"],
+            }
+    return [{"kind": block.kind, **data}]
+
+
+def _blocks(blocks: Sequence[Block]) -> list[dict[str, Any]]:
+    return [data for block in blocks for data in _block(block)]
+
+
+def as_data(document: ReportDocument) -> str:
+    """Return the document as JSON for the template, with blocks in the order of the page."""
+    return json.dumps(
+        {
+            "title": document.title,
+            "kicker": document.kicker,
+            "question": document.question,
+            "answer": document.answer,
+            "lead": document.lead,
+            "origin": document.origin,
+            "footer": document.footer,
+            "opening": _blocks(document.opening),
+            "byline": document.byline,
+            "palette": dict(document.palette),
+            "chapters": [{"title": c.title, "inner": c.inner, "blocks": _blocks(c.blocks)} for c in document.chapters],
+        },
+        ensure_ascii=False,
+    )
+
+
+def pdf(document: ReportDocument) -> bytes:
+    """Return the PDF. Raises AssayError when typst is missing, or can't typeset the document."""
+    try:
+        import typst  # imported here: it is large, and only PDF needs it
+    except ImportError as error:
+        raise AssayError(
+            "PDF needs the Python package typst, which is not installed",
+            hint="pip install typst; or write .html and print it, or .md",
+        ) from error
+    with tempfile.TemporaryDirectory(prefix="assay-report-") as name:
+        folder = Path(name)
+        for figure in charts_of(document):
+            (folder / f"{figure.name}.pdf").write_bytes(pictures.pdf(figure, _width_px(figure)))
+        (folder / "document.json").write_text(as_data(document), encoding="utf-8")
+        main = folder / "report.typ"
+        main.write_text(
+            files("assay.interfaces.report").joinpath("templates/report.typ").read_text("utf-8"), encoding="utf-8"
+        )
+        try:
+            made = typst.compile(main, root=folder, ignore_system_fonts=True, format="pdf")
+        except (typst.TypstError, RuntimeError) as error:
+            raise AssayError(
+                f"the PDF can't be typeset: {error}", hint="this is a bug in assay: please report it"
+            ) from error
+    assert isinstance(made, bytes)
+    return made

@@ -1,0 +1,69 @@
+"""Tables of a document: made from rows of text, shortened to what fits, and written in full as CSV.
+
+In: column titles and rows. Out: blocks of a document, and the CSV files of a package.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from assay.interfaces.report.output.document import (
+    Block,
+    Code,
+    Line,
+    Paragraph,
+    ReportDocument,
+    Table,
+    TableColumn,
+    plain,
+    tables_of,
+)
+
+ROWS_MAX = 20
+"""Maximum number of rows of a table in the document."""
+FOLDER = "tables"
+"""Folder of the full tables in a package."""
+
+Rows = Sequence[Sequence[Line | str]]
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Line | str]], caption: str = "") -> Table:
+    """Return a table; a title that begins with ``#`` is a column of numbers."""
+    titles = tuple(TableColumn(title.removeprefix("#"), title.startswith("#")) for title in columns)
+    cells = tuple(tuple((cell,) if isinstance(cell, str) else cell for cell in row) for row in rows)
+    return Table(titles, cells, caption)
+
+
+def shortened(
+    full: Table, name: str, rows_max: int = ROWS_MAX, *, chosen: Sequence[int] | None = None, which: str = "first"
+) -> tuple[Block, ...]:
+    """Return the table with at most ``rows_max`` rows, and a line that names the file with all of them.
+
+    ``chosen``: positions of the rows to show where not all fit; ``which`` names them. None: the first rows.
+    """
+    if len(full.rows) <= rows_max:
+        return (full,)
+    shown = tuple(full.rows[at] for at in chosen or range(len(full.rows)))[:rows_max]
+    file = f"{FOLDER}/{name}.csv"
+    note = (
+        f"Shown: the {which} {len(shown):,} of {len(full.rows):,} rows. ",
+        Code(file),
+        " in the package of ",
+        Code("assay report --bundle"),
+        " has all of them.",
+    )
+    return replace(full, rows=shown, file=file, all_rows=full.rows), Paragraph(note, "soft")
+
+
+def table_files(document: ReportDocument) -> dict[str, bytes]:
+    """Return the CSV files of the tables that the document shortens, by name."""
+    files = {}
+    for shown in tables_of(document):
+        if shown.file:
+            text = io.StringIO()
+            writer = csv.writer(text, lineterminator="\n")
+            writer.writerow([column.title for column in shown.columns])
+            writer.writerows([plain(cell) for cell in row] for row in shown.all_rows)
+            files[shown.file] = text.getvalue().encode()
+    return files

@@ -1,0 +1,294 @@
+"""The details of single configurations: a chapter for each workload, the throughputs, and workload profiles.
+
+In: a report and its figures. Out: chapters of a document. Nothing is computed here.
+"""
+
+from assay.analysis.comparison.result import SpeedupResult
+from assay.analysis.run_profile.run_detail import request_limits_note
+from assay.analysis.run_profile.tables.limits_tables import LIMIT_TITLES
+from assay.interfaces.charts.runs import PURPOSE_TITLES
+from assay.interfaces.charts.times import THROUGHPUT_TITLES
+from assay.interfaces.report.figures import Figures, SectionFigures
+from assay.interfaces.report.output.document import (
+    Block,
+    Chapter,
+    Code,
+    Facts,
+    Fold,
+    Heading,
+    Level,
+    Line,
+    Pair,
+    Paragraph,
+    ReportFigure,
+    Table,
+    TableColumn,
+)
+from assay.interfaces.report.tables import shortened, table
+from assay.questions.comparisons.result_sentences import exclusions_text, name_of
+from assay.questions.decisions.sentences import result_sentence
+from assay.questions.report.request import Fact
+from assay.questions.report.values import ConfigurationDetails, Report, RunView, WorkloadSection
+from assay.text import NOTHING, language, numbers, ratios, titles
+
+TABLE_ROWS_MAX = 12
+"""Maximum number of rows of a table about single runs."""
+THROUGHPUT_MEANINGS = {
+    "per_stream_mb_per_s": "Bytes divided by the sum of the tasks' I/O times: the rate of one file's stream while "
+    'others run concurrently. Stock TestDFSIO prints it as "Throughput".',
+    "gated_aggregate_mb_per_s": "The rate of the whole cluster, averaged over the seconds in which at least half of "
+    "the maximum number of tasks was active. Each task's bytes are spread evenly over its time, as Enhanced DFSIO "
+    "does.",
+    "job_throughput_mb_per_s": "The job's data divided by its wall time, with start-up and stragglers: the rate that "
+    "its user sees.",
+}
+
+
+def workload_chapters(report: Report, figures: Figures) -> list[Chapter]:
+    """Return the chapters; none where the report has no single configurations."""
+    details = report.configurations
+    if details is None or not details.sections:
+        return []
+    chapters = [_comparisons(details)]
+    chapters += [
+        _workload(report, section, place, drawn)
+        for place, (section, drawn) in enumerate(zip(details.sections, figures.sections, strict=True))
+    ]
+    if any(drawn.throughput for drawn in figures.sections):
+        chapters.append(_throughputs())
+    return [*chapters, *_profile(details)]
+
+
+def _by_level(first: str, levels: list[str], unit: str, rows: list[tuple[str, list[str]]]) -> Table:
+    """Return a table with a column for each configuration."""
+    columns = (TableColumn(first), *(TableColumn(f"{level} ({unit})", True, level) for level in levels))
+    return Table(columns, tuple(((name,), *((text,) for text in texts)) for name, texts in rows))
+
+
+def _comparisons(details: ConfigurationDetails) -> Chapter:
+    """Return each matched group by itself."""
+    rows: list[tuple[Line | str, ...]] = [
+        (
+            name_of(c),
+            (Level(c.candidate), " against ", Level(c.baseline)),
+            ratios.ratio(c.ratio),
+            ratios.interval(c.low, c.high),
+            f"{c.runs_candidate} against {c.runs_baseline}",
+            _medians(c),
+            c.origin,
+        )
+        for c in details.comparisons
+    ]
+    columns = ("Workload", "Options", "#Speedup", "#95 % interval", "#Runs", "#Median time (s)", "Origin")
+    blocks = list(shortened(table(columns, rows, "Each matched group by itself"), "matched-groups"))
+    if details.left_out:
+        names = language.joined(list(details.left_out[:TABLE_ROWS_MAX]))
+        more = len(details.left_out) - TABLE_ROWS_MAX
+        text = f"Without charts: {names}{f' and {more} more' if more > 0 else ''}. "
+        blocks.append(Paragraph((text, Code("assay report --workload NAME"), " draws those of one workload."), "soft"))
+    return Chapter("matched-groups", "Each configuration by itself", tuple(blocks), inner=True)
+
+
+def _medians(result: SpeedupResult) -> str:
+    if result.runs is None:
+        return NOTHING
+    candidate, baseline = result.runs.candidate, result.runs.baseline
+    return f"{numbers.seconds(candidate.median_s)} against {numbers.seconds(baseline.median_s)}"
+
+
+def _sentences(report: Report, section: WorkloadSection) -> list[Block]:
+    """Return the decision's sentences on the workload, where it has no other matched group, and the warnings."""
+    decision = report.decisions[section.decision]
+    levels = {c.candidate for c in section.comparisons}
+    blocks: list[Block] = [
+        Paragraph((result_sentence(decision, result),))
+        for result in decision.results
+        if result.workload == section.workload and result.option in levels and result.time and result.time.groups == 1
+    ]
+    for c in section.comparisons:
+        blocks += [Paragraph((f"{warning}.",), "warn") for warning in c.warnings]
+        excluded = exclusions_text([c])
+        blocks += [Paragraph((f"Not counted: {excluded}.",), "soft")] if excluded else []
+    if section.reasons:
+        blocks.append(Paragraph((f"Why, from one run of each: {' '.join(section.reasons)}",)))
+    return blocks
+
+
+def _phases(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ...]:
+    durations_s = [{phase.name: phase.duration_s for phase in summary.phases} for summary in section.summaries]
+    names = dict.fromkeys(name for phases in durations_s for name in phases)
+    rows = [(name, [numbers.seconds(phases.get(name)) for phases in durations_s]) for name in names]
+    levels = [summary.level for summary in section.summaries]
+    return (Heading("Phases side by side"), figure, _by_level("Phase", levels, "s", rows))
+
+
+def _throughput(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ...]:
+    rows = [
+        (title, [numbers.rate(s.throughputs_mb_per_s.get(key)) for s in section.summaries])
+        for key, title in THROUGHPUT_TITLES.items()
+        if section.has_throughput(key)
+    ]
+    levels = [s.level for s in section.summaries]
+    return (Heading("Throughput"), figure, _by_level("Throughput", levels, "MB/s", rows))
+
+
+def _workload(report: Report, section: WorkloadSection, place: int, drawn: SectionFigures) -> Chapter:
+    cells: list[tuple[Block, ...]] = []
+    if drawn.runtime:
+        cells.append((Heading("Run time"), drawn.runtime))
+    if drawn.phases:
+        cells.append(_phases(section, drawn.phases))
+    if drawn.throughput:
+        cells.append(_throughput(section, drawn.throughput))
+    if drawn.traffic:  # last, because its full width is below the others on paper
+        cells.append((Heading("Disk traffic of one run of each"), drawn.traffic))
+    blocks = [*_sentences(report, section), Pair(tuple(cells))]
+    if section.views:
+        blocks.append(Fold("One run of each in detail", _views(section, drawn)))
+    return Chapter(f"workload-{place + 1}-{language.slug(section.title)}", section.title, tuple(blocks), inner=True)
+
+
+def _shares(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ...]:
+    rows = [
+        (name, [numbers.seconds(view.detail.breakdown.share_s(name)) for view in section.views])
+        for name in section.phase_names()
+    ] + [("whole run", [numbers.seconds(view.duration_s) for view in section.views])]
+    levels = [view.level for view in section.views]
+    return (Heading("Where the time went"), Pair(((figure,), (_by_level("Phase", levels, "s", rows),))))
+
+
+def _requests(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ...]:
+    rows: list[tuple[Line | str, ...]] = [
+        (
+            (Level(view.level),),
+            f"{PURPOSE_TITLES[use.purpose]} ({', '.join(use.devices)})",
+            numbers.size(use.transfers.read_bytes),
+            numbers.size(use.transfers.read_request_bytes),
+            numbers.size(use.transfers.write_bytes),
+            numbers.size(use.transfers.write_request_bytes),
+        )
+        for view in section.views
+        for use in view.detail.by_purpose
+    ]
+    columns = ("Disks of", "Hold", "#Read", "#Per request", "#Written", "#Per request")
+    sizes = shortened(table(columns, rows), f"request-sizes-{language.slug(section.title)}", TABLE_ROWS_MAX)
+    shared = any(view.shares_disks for view in section.views)
+    note = "The kernel counts requests by device, so a disk with both kinds of data shows only their sum."
+    limits = request_limits_note(view.detail for view in section.views)
+    notes = (note if shared else None, limits)
+    texts = tuple(Paragraph((text,), "soft") for text in notes if text)
+    return (Heading("Size of disk requests"), *((Pair(((figure,), texts)),) if texts else (figure,)), *sizes)
+
+
+def _limits(section: WorkloadSection) -> tuple[Block, ...]:
+    """Return for how long each resource limited each run, and the smallest possible time without that limit."""
+    limits = {view.level: view.limits for view in section.views if view.limits is not None}
+    if not limits:
+        return ()
+    names = [name for name in LIMIT_TITLES if any(of_run.total_s(name) > 0 for of_run in limits.values())]
+    rows = [
+        (LIMIT_TITLES[name], [numbers.seconds(of_run.total_s(name)) for of_run in limits.values()]) for name in names
+    ]
+    for freed in dict.fromkeys(bound.freed for of_run in limits.values() for bound in of_run.bounds):
+        least = [next((b.least_s for b in of_run.bounds if b.freed == freed), None) for of_run in limits.values()]
+        rows.append((f"shortest time if {freed} cost no time", [numbers.seconds(least_s) for least_s in least]))
+    note = next(iter(limits.values())).rests_on
+    return (Heading("Bottlenecks"), _by_level("Limit", list(limits), "s", rows), Paragraph((" ".join(note),), "soft"))
+
+
+def _task_rows(view: RunView) -> list[tuple[Line | str, ...]]:
+    return [
+        (
+            (Level(view.level),),
+            kind.kind,
+            str(kind.tasks),
+            str(kind.at_once_max),
+            str(kind.waves),
+            numbers.seconds(kind.median_s),
+            numbers.seconds(kind.longest_s),
+            str(len(kind.stragglers)),
+            str(kind.failed),
+            str(kind.killed),
+        )
+        for job in view.detail.jobs
+        for kind in job.kinds
+    ]
+
+
+def _stages(section: WorkloadSection) -> list[Block]:
+    """Return the Spark stages of all runs of the section."""
+    views = [view for view in section.views if view.stages]
+    blocks: list[Block] = [Heading("Spark stages")] if views else []
+    for tables in zip(*(view.stages for view in views), strict=True):
+        first = tables[0]
+        headers = [f"#{name}" if right else name for name, right in zip(first.headers, first.right, strict=True)]
+        rows = [((Level(view.level),), *row) for view, shown in zip(views, tables, strict=True) for row in shown.rows]
+        full = table(("Run of", *headers), rows, f"{first.title.capitalize()} of each run")
+        blocks += shortened(full, f"{language.slug(first.title)}-{language.slug(section.title)}", TABLE_ROWS_MAX)
+        blocks += [Paragraph((note,), "soft") for note in dict.fromkeys(n for shown in tables for n in shown.notes)]
+    return blocks
+
+
+def _views(section: WorkloadSection, drawn: SectionFigures) -> tuple[Block, ...]:
+    named: list[str | Level | Code] = []
+    for place, view in enumerate(section.views):
+        named += [", " if place else "", Level(view.level), " is run ", Code(view.run_id)]
+    blocks: list[Block] = [
+        Paragraph((*named, ". ", Code("assay show RUN"), " shows more."), "soft"),
+        *(_shares(section, drawn.shares) if drawn.shares else ()),
+        *(_requests(section, drawn.requests) if drawn.requests else ()),
+        *_limits(section),
+    ]
+    if drawn.occupancy:
+        blocks += [Heading("Tasks in each phase"), drawn.occupancy]
+    if drawn.timelines:
+        blocks += [Heading("Tasks by container"), Pair(tuple((figure,) for figure in drawn.timelines))]
+    rows = [row for view in section.views for row in _task_rows(view)]
+    if rows:
+        columns = (
+            "Run of",
+            "Tasks",
+            "#Number",
+            "#Concurrent",
+            "#Waves",
+            "#Median (s)",
+            "#Longest (s)",
+            "#Slow",
+            "#Failed",
+            "#Killed",
+        )
+        name = f"tasks-{language.slug(section.title)}"
+        blocks += shortened(table(columns, rows, "Tasks of each run"), name, TABLE_ROWS_MAX)
+    return (*blocks, *_stages(section))
+
+
+def _throughputs() -> Chapter:
+    facts = tuple(Fact(title, THROUGHPUT_MEANINGS[key]) for key, title in THROUGHPUT_TITLES.items())
+    note = "They answer different questions and differ by factors. Compare each only with itself."
+    return Chapter("throughputs", "Meaning of the three throughputs", (Paragraph((note,)), Facts(facts)), inner=True)
+
+
+def _profile(details: ConfigurationDetails) -> list[Chapter]:
+    profile = details.profile
+    if profile is None:
+        return []
+    rows: list[tuple[Line | str, ...]] = []
+    for row in profile.rows:
+        stored = row.output_bytes if row.stored_bytes is None else row.stored_bytes
+        rows.append(
+            (
+                titles.workload_title(row.workload),
+                (Level(row.layout), f" {row.context}" if row.context else ""),
+                str(row.n),
+                numbers.size(row.input_bytes) + ratios.in_brackets(row.input_ratio),
+                numbers.size(row.shuffle_bytes) + ratios.in_brackets(row.shuffle_ratio),
+                numbers.size(stored) + ratios.in_brackets(row.output_ratio),
+                numbers.share(row.cpu_busy_share) + ratios.in_brackets(row.cpu_ratio),
+            )
+        )
+    reference = titles.workload_title(profile.reference)
+    against = f"In brackets: relative to {reference} on the same configuration. " if profile.has_ratios else ""
+    note = f"Medians of the valid runs. {against}Output counts every copy."
+    full = table(("Workload", "Configuration", "#Runs", "#Input", "#Shuffle", "#Output", "#CPU busy"), rows)
+    blocks = (Paragraph((note,)), *shortened(full, "workload-profiles", TABLE_ROWS_MAX))
+    return [Chapter("profile", "Data and CPU use of each workload", blocks, inner=True)]

@@ -1,0 +1,1 @@
+"""Answer the REST API of the repository."""

@@ -1,0 +1,100 @@
+"""The API of bundles: their ids, one as a tar, and taking one in. What ``assay pull`` and ``assay push`` talk to.
+
+An upload is written aside, checked against the checksum that it came with, unpacked in a staging folder, verified file
+by file, and placed whole; or refused, with nothing kept.
+"""
+
+import hashlib
+from typing import Annotated, Any, BinaryIO, cast
+
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from starlette.concurrency import run_in_threadpool
+
+from assay.foundation.errors import RepositoryError
+from assay.interfaces.web.api.models import BundlePage, Problem, Uploaded
+from assay.interfaces.web.rendering.rendering import NotFoundError
+from assay.interfaces.web.server.security import Role
+from assay.interfaces.web.state.context import PROBLEMS, READERS, ContextOf, DeniedError, require
+from assay.store.exchange.remote import digest_header, digest_of
+from assay.store.exchange.transfer import BUNDLE_ID, RefusedBundleError, bundle_ids, pack, receive
+
+router = APIRouter(prefix="/api/v1/bundles", responses=PROBLEMS, tags=["bundles"])
+
+PAGE = 1000
+BundleId = Annotated[str, Path(max_length=100, pattern=f"^{BUNDLE_ID.pattern}$")]
+_TAR = "application/x-tar"
+_MORE: dict[int | str, dict[str, Any]] = {
+    411: {"model": Problem, "description": "The size is not said before."},
+    413: {"model": Problem, "description": "The bundle is larger than the server takes."},
+}
+
+
+@router.get("", dependencies=READERS)
+def bundles(
+    context: ContextOf, after: Annotated[str, Query(max_length=100, description="The last id known.")] = ""
+) -> BundlePage:
+    """List the ids of bundles, sorted, a page at a time."""
+    ids = bundle_ids(context.store.repository, after, PAGE + 1)
+    return BundlePage(bundles=ids[:PAGE], more=len(ids) > PAGE)
+
+
+@router.get(
+    "/{bundle_id}",
+    dependencies=READERS,
+    response_class=StreamingResponse,
+    responses={200: {"content": {_TAR: {}}, "description": "The bundle."}},
+)
+def bundle(context: ContextOf, bundle_id: BundleId) -> StreamingResponse:
+    """Send one bundle as a tar, with its size and, in ``Repr-Digest``, its SHA-256 in front."""
+    try:
+        packed = pack(context.store.repository, bundle_id)
+    except RepositoryError as error:
+        raise NotFoundError(error.message, hint=error.hint) from error
+    headers = {
+        "Content-Length": str(packed.size_bytes),
+        "Repr-Digest": digest_header(packed.sha256),
+        "Content-Disposition": f'attachment; filename="{bundle_id}.tar"',
+    }
+    return StreamingResponse(packed.chunks(), media_type=_TAR, headers=headers)
+
+
+@router.put(
+    "/{bundle_id}",
+    status_code=201,
+    dependencies=[Depends(require(Role.UPLOAD))],
+    responses={200: {"model": Uploaded, "description": "It was there already."}, **_MORE},
+    openapi_extra={
+        "requestBody": {"required": True, "content": {_TAR: {"schema": {"type": "string", "format": "binary"}}}}
+    },
+)
+async def upload(request: Request, response: Response, context: ContextOf, bundle_id: BundleId) -> Uploaded:
+    """Take a bundle, sent as a tar with ``Content-Length`` and ``Repr-Digest: sha-256=:…:``."""
+    size = request.headers.get("content-length", "")
+    wanted = digest_of(request.headers.get("repr-digest"))
+    if not size.isdecimal():
+        raise DeniedError(411, "the size of the upload is not said", "send Content-Length")
+    if int(size) > context.upload_bytes_max:
+        raise DeniedError(
+            413,
+            f"{int(size):,} bytes, and this server takes {context.upload_bytes_max:,} at most",
+            "its --upload-limit sets that",
+        )
+    if wanted is None:
+        raise RefusedBundleError("the upload has no checksum", hint="send Repr-Digest: sha-256=:BASE64:")
+    digest, taken = hashlib.sha256(), 0
+    with context.store.repository.scratch_file() as file:
+        async for chunk in request.stream():
+            taken += len(chunk)
+            if taken > context.upload_bytes_max:
+                raise DeniedError(413, "the upload is longer than it said", "send Content-Length")
+            digest.update(chunk)
+            await run_in_threadpool(file.write, chunk)
+        if taken != int(size) or digest.hexdigest() != wanted:
+            raise RefusedBundleError("what arrived differs from its checksum", hint="send it again")
+        file.seek(0)
+        new = await run_in_threadpool(
+            receive, context.store.repository, bundle_id, cast("BinaryIO", file), bytes_max=context.upload_bytes_max
+        )
+    response.status_code = 201 if new else 200
+    return Uploaded(bundle_id=bundle_id, new=new)

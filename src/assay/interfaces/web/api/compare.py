@@ -1,0 +1,68 @@
+"""The API of runs beside each other, and of runs that leave as files: ``sides`` and ``export``."""
+
+import io
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Response
+
+from assay.analysis.comparison.details.side_by_side import SIDES_MAX, SIDES_MIN, Sides
+from assay.analysis.statistics import RunTable
+from assay.foundation.errors import SpecificationError
+from assay.interfaces.web.api.runs import find_run
+from assay.interfaces.web.state.context import PROBLEMS, READERS, ContextOf, Where
+from assay.model import Run
+from assay.questions.comparisons.side_by_side import Of, sides_of
+from assay.questions.runs.runs import selected
+from assay.store.exchange.exchange import write_csv, write_json_lines, write_parquet
+
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["views"])
+
+EXPORT_RUNS_MAX = 100_000
+RunIds = Annotated[list[str], Query(max_length=SIDES_MAX, description=f"{SIDES_MIN} to {SIDES_MAX} ids of runs.")]
+Form = Literal["csv", "parquet", "jsonl"]
+_FORMS: dict[str, str] = {
+    "csv": "text/csv",
+    "parquet": "application/vnd.apache.parquet",
+    "jsonl": "application/x-ndjson",
+}
+_WRITERS: dict[str, Callable[[Sequence[Run], IO[str]], None]] = {"csv": write_csv, "jsonl": write_json_lines}
+
+
+@router.get("/sides")
+def sides(context: ContextOf, run: RunIds, of: Of = "configurations") -> Sides:
+    """Put runs, or the configurations that they are of, side by side: differences, and ratios to the first."""
+
+    def make(table: RunTable) -> Sides:
+        return sides_of(context.store.repository, table, [find_run(context, run_id) for run_id in run], of)
+
+    return context.store.answer(("sides", tuple(run), of), make)
+
+
+_FILE: dict[int | str, dict[str, Any]] = {
+    200: {"content": {kind: {} for kind in _FORMS.values()}, "description": "The file."}
+}
+
+
+@router.get("/export", response_class=Response, responses={**PROBLEMS, **_FILE})
+def export(context: ContextOf, form: Form = "csv", where: Where = []) -> Response:  # noqa: B006
+    """Send the runs that match as a table (CSV, Parquet: a row a run) or whole (JSON, one a line)."""
+    chosen = selected(context.store.table(), where)
+    if len(chosen) > EXPORT_RUNS_MAX:
+        raise SpecificationError(
+            f"{len(chosen):,} runs match, and {EXPORT_RUNS_MAX:,} can be sent at most",
+            where="where",
+            hint="choose fewer; `assay export` on the server writes any number",
+        )
+    runs = context.store.repository.runs_at(chosen, range(len(chosen)))
+    name = {"Content-Disposition": f'attachment; filename="runs.{form}"'}
+    if form == "parquet":
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "runs.parquet"
+            write_parquet(runs, path)
+            return Response(path.read_bytes(), media_type=_FORMS[form], headers=name)
+    text = io.StringIO(newline="")
+    _WRITERS[form](runs, text)
+    return Response(text.getvalue().encode("utf-8", "replace"), media_type=_FORMS[form], headers=name)

@@ -1,0 +1,229 @@
+"""What the API is asked, and what it answers with where the values of questions are not sent as they are.
+
+Names end in their units; money is in the currency that stands beside it.
+"""
+
+from typing import Annotated, Any, Literal, get_type_hints
+
+from pydantic import AliasPath, BaseModel, ConfigDict, Field, StringConstraints, create_model
+
+from assay.analysis.cost.pareto import Quadrants
+from assay.analysis.cost.tco import CostRatio
+from assay.analysis.run_profile.series import Series, SeriesName
+from assay.model import Run, Task
+from assay.questions.costs.cost_effectiveness import RowVerdict
+from assay.questions.costs.job_cost import CostPerformance
+from assay.questions.decisions.values import Decision
+from assay.questions.runs.overview import RunCounts
+
+_TASK_FIELDS: Any = {name: (kind, ...) for name, kind in get_type_hints(Task).items() if name in Task.__struct_fields__}
+TaskAttempt: Any = create_model("TaskAttempt", __config__=ConfigDict(from_attributes=True), **_TASK_FIELDS)
+"""A task attempt as :class:`~assay.model.runs.run.Task` has it, which pydantic can't read by itself."""
+BOOK_CHARACTERS_MAX = 1_000_000
+ShortText = Annotated[str, StringConstraints(max_length=300)]
+
+
+class Model(BaseModel):
+    """Base of all: unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid", from_attributes=True)
+
+
+class Problem(Model):
+    """Why there is no answer."""
+
+    message: str = Field(description="What happened and why.")
+    where: str | None = Field(None, description="Where: a parameter, a file and line, a bundle.")
+    hint: str | None = Field(None, description="What to do next.")
+
+
+class About(Model):
+    """Which server this is and what the caller may do."""
+
+    assay: str = Field(description="Version of assay.")
+    api: int = Field(description="Version of this API.")
+    roles: list[str]
+    prices: str | None = Field(description="Name of the price book that the server shows costs with.")
+
+
+class Summary(Model):
+    """What the repository holds."""
+
+    counts: RunCounts
+    bundles: int
+
+
+class RunParts(Model):
+    """One run with the names of what lies beside it."""
+
+    run: Run
+    logs: list[str]
+    files: dict[str, int] = Field(description="The bundle's files with their sizes in bytes.")
+    series: list[SeriesName] = Field(description="What its trace holds.")
+    tasks: int = Field(description="Task attempts.")
+
+
+class TraceAnswer(Model):
+    """Series of a run's trace, thinned so that peaks stay."""
+
+    series: list[Series]
+    windows: int
+
+
+class LogPart(Model):
+    """Part of a log as text; bytes that are no UTF-8 are replaced."""
+
+    name: str
+    offset_bytes: int
+    text: str
+    next_offset_bytes: int | None = Field(description="Where the rest begins; null at the end.")
+
+
+class FigureRow(Model):
+    """One bar as a publication defines it."""
+
+    workload: str
+    origin: str
+    level: str
+    value: float
+    spread: float | None
+    runs: int
+    configurations: int
+
+
+class BundlePage(Model):
+    """Ids of bundles, sorted."""
+
+    bundles: list[str]
+    more: bool = Field(description="Whether there are more behind the last.")
+
+
+class Uploaded(Model):
+    """What became of an upload."""
+
+    bundle_id: str
+    new: bool
+
+
+class CostQuestion(Model):
+    """What to price. Nothing of it is kept."""
+
+    prices: str | None = Field(
+        None, max_length=BOOK_CHARACTERS_MAX, description="A price book (YAML); the server's own when left out."
+    )
+    changes: dict[ShortText, float] = Field(
+        default_factory=dict, max_length=200, description="Prices that are other than in the book, by their names."
+    )
+    by: list[ShortText] = Field(default_factory=list, max_length=10, description="Factors that make a row.")
+    where: list[ShortText] = Field(default_factory=list, max_length=50, description="COLUMN=LEVEL.")
+    take: Literal["best", "all", "fastest"] = "all"
+    on: ShortText | None = Field(None, description="The day whose prices count.")
+    currency: ShortText | None = None
+    exclude_flagged: bool = Field(False, description="Leave out runs whose times are flagged as outliers.")
+    seed: int = Field(0, ge=0, le=2**31)
+
+
+class CostRow(Model):
+    """One configuration in seconds and money."""
+
+    rank: int | None = Field(description="1 for the cheapest and its ties; null without a verdict.")
+    verdict: RowVerdict
+    label: str
+    levels: dict[str, str]
+    configuration: dict[str, str]
+    runs: int = Field(validation_alias="n")
+    runs_all: int = Field(validation_alias="n_all")
+    flagged: int = Field(description="Runs whose times are flagged as outliers.")
+    time_s: float
+    time_low_s: float | None
+    time_high_s: float | None
+    rate_per_h: float
+    cost: float
+    cost_low: float | None
+    cost_high: float | None
+    borrowed: bool = Field(description="Whether the interval is from the pooled scatter of its kind: of few runs.")
+    on_front: bool
+    front_probability: float | None
+
+
+class FlipPrice(Model):
+    """At which price of an item another configuration becomes the cheapest; null: at none."""
+
+    name: str = Field(validation_alias=AliasPath("price", "name"))
+    per: str = Field(validation_alias=AliasPath("price", "per"))
+    amount: float = Field(validation_alias=AliasPath("price", "amount"))
+    within_range: bool = Field(description="Whether a flip lies within the prices that are thought possible.")
+    below: float | None
+    below_winner: str | None
+    above: float | None
+    above_winner: str | None
+
+
+class CostPlane(Model):
+    """The cost-effectiveness plane of one job."""
+
+    job: dict[str, str]
+    book: str
+    currency: str
+    date: str
+    source: str
+    by: list[str]
+    take: str
+    rows: list[CostRow]
+    flips: list[FlipPrice]
+    quadrants: Quadrants | None = Field(description="Where fast ends and slow begins, and cheap and dear.")
+    unpriced: dict[str, str]
+    set_apart: dict[str, str] = Field(description="Not ranked, as the recorded data size is implausible; and why.")
+    left_out: int
+    flagged: int
+    flagged_count: bool
+    size_told: bool
+    decision: Decision | None = Field(description="Which row costs least, over runs that are equal in all else.")
+    headline: str = Field(description="The same in words.")
+    note: str | None = Field(description="What to keep in mind of a lab's absolute times and money.")
+    draws: int
+
+
+class TcoQuestion(Model):
+    """What to price over years. Nothing of it is kept."""
+
+    prices: str | None = Field(None, max_length=BOOK_CHARACTERS_MAX)
+    changes: dict[ShortText, float] = Field(default_factory=dict, max_length=200)
+    where: list[ShortText] = Field(default_factory=list, max_length=50)
+    beside: list[ShortText] = Field(default_factory=list, max_length=50)
+    """Conditions of more runs of the same work, which tell how times scatter where few do."""
+    exclude_flagged: bool = False
+    years: float = Field(3, gt=0, le=100, allow_inf_nan=False)
+    rounding: Literal["none", "paper"] = "none"
+    baseline: ShortText | None = None
+
+
+class TcoLine(Model):
+    """One workload on one layout over the years."""
+
+    workload: str
+    layout: str
+    runs: int = Field(validation_alias="n")
+    runtime_s: float
+    jobs_per_day: float
+    jobs: float
+    price: float
+    cost_per_job: float
+    cost_per_job_low: float | None
+    cost_per_job_high: float | None
+
+
+class Tco(Model):
+    """Jobs and money over years."""
+
+    book: str
+    currency: str
+    date: str
+    years: float
+    rounding: str
+    baseline: str
+    note: str | None
+    rows: list[TcoLine]
+    ratios: list[CostRatio]
+    performance: list[CostPerformance]
+    unpriced: dict[str, str]

@@ -1,0 +1,293 @@
+"""The API of plans to be made: clusters that are served, a plan from its parts, and starting one where that is allowed.
+
+A campaign is started only by a server that was started with ``--campaigns``, for a token with the role ``run``, and
+only on a cluster of a file that the server itself has: the text of a cluster says which hosts are reached and which
+programs run there, so nobody brings one along. It is a process of its own (``assay run``), which outlives the server.
+"""
+
+import hashlib
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from pydantic import Field, StringConstraints
+
+from assay.execution.campaign.preview import Preview, preview
+from assay.execution.planning.expansion import expand
+from assay.execution.planning.order import schedule
+from assay.execution.planning.plan_files.plan_reader import plan_of_texts
+from assay.execution.planning.plan_files.plan_text import CLUSTER_FILE, PLAN_FILE
+from assay.foundation.errors import RepositoryError, SpecificationError
+from assay.interfaces.web.api.models import Model, ShortText
+from assay.interfaces.web.rendering.rendering import NotFoundError
+from assay.interfaces.web.server.security import Role
+from assay.interfaces.web.state.context import (
+    PROBLEMS,
+    READERS,
+    Context,
+    ContextOf,
+    DeniedError,
+    StartedCampaign,
+    require,
+)
+from assay.model import Plan, Run
+from assay.questions.runs.campaigns import CLUSTER_BYTES_MAX, LISTED_MAX, campaigns, newest_on
+from assay.questions.runs.campaigns import cluster_files as served_clusters
+from assay.specs.document import Value
+
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS, tags=["plans"])
+
+RUNS_MAX = 5_000
+"""More runs than this are no plan that anybody carries out, and take long to lay out."""
+LOG_END_BYTES = 4_000
+LOG_LINES = 12
+Texts = Annotated[list[ShortText], Field(max_length=50)]
+
+
+class ClusterText(Model):
+    """One cluster file of the server."""
+
+    name: str
+    text: str
+
+
+class PlannedWorkload(Model):
+    """One workload of a plan."""
+
+    name: ShortText
+    data: ShortText = Field(description="At full scale, such as 2GB.")
+    per_node: bool = Field(False, description="The data is what each worker gets.")
+    options: dict[ShortText, ShortText] = Field(default_factory=dict, max_length=20)
+
+
+class PlanQuestion(Model):
+    """A plan in parts. ``cluster`` names a file of the server; ``cluster_text`` brings one along."""
+
+    name: ShortText = "plan"
+    cluster: ShortText | None = None
+    cluster_text: Annotated[str, StringConstraints(max_length=CLUSTER_BYTES_MAX)] | None = None
+    workloads: list[PlannedWorkload] = Field(min_length=1, max_length=20)
+    layouts: Texts = Field(min_length=1)
+    levels: dict[ShortText, Texts] = Field(default_factory=dict, max_length=10)
+    parameters: dict[ShortText, ShortText] = Field(default_factory=dict, max_length=100)
+    repetitions: int = Field(3, ge=1, le=1000)
+    seed: int = Field(1, ge=0, le=2**31)
+
+
+class Started(Model):
+    """A campaign that was started."""
+
+    plan: str
+    pid: int
+    runs: int
+
+
+class StartedStatus(Model):
+    """How a campaign stands that this server started."""
+
+    plan: str
+    pid: int
+    running: bool
+    exit_status: int | None
+    last_lines: list[str]
+    """The end of what it printed."""
+
+
+def cluster_files(context: Context) -> dict[str, str]:
+    """Return the cluster files that the server offers: name to text. No request names a path."""
+    return served_clusters(context.store.repository, context.cluster_folders)
+
+
+def content_of(asked: PlanQuestion) -> dict[str, Value]:
+    """Return what the plan's file has in it."""
+    several = {"layout": asked.layouts, **asked.levels} if len(asked.layouts) > 1 else asked.levels
+    content: dict[str, Value] = {
+        "plan": asked.name,
+        "cluster": CLUSTER_FILE,
+        "parameters": {**asked.parameters},
+        "workloads": [
+            {one.name: {"data_per_node" if one.per_node else "data": one.data, **one.options}}
+            for one in asked.workloads
+        ],
+        "factors": {name: [*levels] for name, levels in several.items()},
+        "layout": asked.layouts[0] if len(asked.layouts) == 1 else "",
+        "repetitions": str(asked.repetitions),
+        "seed": str(asked.seed),
+    }
+    return {key: value for key, value in content.items() if value}
+
+
+def plan_of(asked: PlanQuestion, cluster_text: str) -> Plan:
+    """Return the plan. Raises :class:`SpecificationError` that names the line of plan or cluster that is wrong, and for
+    a plan of too many runs before any of them is laid out.
+    """
+    levels = math.prod(map(len, asked.levels.values()))
+    count = len(asked.workloads) * len(asked.layouts) * levels * asked.repetitions
+    if count > RUNS_MAX:
+        raise SpecificationError(
+            f"these are {count:,} runs, and a plan may have {RUNS_MAX:,} here",
+            where="the plan",
+            hint="fewer levels or repetitions; `assay run` takes larger plans",
+        )
+    return plan_of_texts(content_of(asked), cluster_text)
+
+
+def cluster_text_of(context: Context, asked: PlanQuestion) -> str:
+    """Return the text of the cluster that is asked for."""
+    if asked.cluster_text is not None:
+        return asked.cluster_text
+    files = cluster_files(context)
+    if asked.cluster is None or asked.cluster not in files:
+        raise NotFoundError(
+            f"this server has no cluster file {asked.cluster!r}",
+            hint=f"it has: {', '.join(files) or 'none'}; or send the text of one",
+        )
+    return files[asked.cluster]
+
+
+@router.get("/clusters", dependencies=READERS)
+def clusters(context: ContextOf) -> list[ClusterText]:
+    """List the cluster files that plans can be made for."""
+    return [ClusterText(name=name, text=text) for name, text in cluster_files(context).items()]
+
+
+@router.post("/plan", dependencies=READERS)
+def plan(context: ContextOf, asked: PlanQuestion) -> Preview:
+    """Put a plan together: its YAML, its runs, how long they should take. Nothing is kept, and nothing runs."""
+
+    def history(cluster: str) -> Sequence[Run]:
+        repository = context.store.repository
+        return context.store.answer(("history", cluster), lambda table: newest_on(repository, table, cluster))
+
+    return preview(plan_of(asked, cluster_text_of(context, asked)), context.store.repository, history, time.time())
+
+
+@router.post("/plan/start", dependencies=[Depends(require(Role.RUN))])
+def start(context: ContextOf, asked: PlanQuestion) -> Started:
+    """Start the plan as a campaign, where this server may and the token has the role run; one at a time."""
+    if not context.campaigns:
+        raise DeniedError(403, "this server starts no campaigns", "start it with `assay serve --campaigns`")
+    if asked.cluster_text is not None:
+        raise DeniedError(
+            403,
+            "a campaign starts on a cluster that the server has a file of",
+            "put the file into the folder of `assay serve --clusters`",
+        )
+    text = cluster_text_of(context, asked)
+    checked = plan_of(asked, text)
+    folders = context.store.repository.folders
+    running = [one for one in campaigns(context.store.repository, time.time(), LISTED_MAX) if one.running]
+    with context.starting:
+        last = context.started[-1] if context.started else None
+        if running or (last is not None and last.process.poll() is None):
+            name = running[0].plan if running else checked.name
+            raise RepositoryError(f"a campaign is under way: {name}", hint="wait for its end, or run it elsewhere")
+        stamp = hashlib.sha256(f"{checked.source}{text}".encode()).hexdigest()[:12]
+        folder = folders.plans.resolve() / stamp
+        process = _run(write_plan(folder, checked), folders.root.resolve(), folder / "log")
+        context.started.append(StartedCampaign(checked.name, process, folder / "log"))
+    return Started(plan=checked.name, pid=process.pid, runs=len(schedule(checked, expand(checked))))
+
+
+def write_plan(folder: Path, plan: Plan) -> Path:
+    """Write the plan and its cluster into ``folder``, and return the plan's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / CLUSTER_FILE).write_text(plan.cluster_source, encoding="utf-8")
+    (folder / PLAN_FILE).write_text(plan.source, encoding="utf-8")
+    return folder / PLAN_FILE
+
+
+def _run(path: Path, root: Path, log: Path) -> subprocess.Popen[bytes]:
+    with log.open("wb") as out:
+        return subprocess.Popen(
+            [sys.executable, "-m", "assay", "run", str(path), "--repository", str(root)],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            cwd=path.parent,
+        )
+
+
+def asked_in(form: dict[str, list[str]]) -> PlanQuestion:
+    """Return the question in a form's fields: rows of workloads, lines of levels and parameters."""
+
+    def one(name: str, otherwise: str = "") -> str:
+        return form.get(name, [otherwise])[0].strip() or otherwise
+
+    def lines(name: str) -> dict[str, str]:
+        found = {}
+        for line in filter(str.strip, one(name).splitlines()):
+            left, colon, right = line.partition(":")
+            if not colon or not right.strip():
+                raise SpecificationError(f"{line.strip()[:80]!r} has no form NAME: VALUE", where=name)
+            found[left.strip()] = right.strip()
+        return found
+
+    rows = zip(*(form.get(name, []) for name in ("workload", "data", "options")), strict=False)
+    workloads = [
+        {
+            "name": name,
+            "data": data.strip().removesuffix("/node").strip(),
+            "per_node": data.strip().endswith("/node"),
+            "options": dict(_pair(pair) for pair in options.replace(",", " ").split()),
+        }
+        for name, data, options in rows
+        if name and data.strip()
+    ]
+    if not workloads:
+        raise SpecificationError("choose a workload, and say how much data it gets", where="workloads")
+    values = {
+        "name": one("name", "plan"),
+        "workloads": workloads,
+        "layouts": _listed(one("layouts")),
+        "levels": {name: _listed(text) for name, text in lines("levels").items()},
+        "parameters": lines("parameters"),
+        "repetitions": one("repetitions", "3"),
+        "seed": one("seed", "1"),
+    }
+    pasted = form.get("cluster_text", [""])[0].replace("\r\n", "\n")
+    if not values["layouts"]:
+        raise SpecificationError("name a layout, such as HD2", where="layouts", hint="several with commas")
+    place = {"cluster_text": pasted} if pasted.strip() else {"cluster": one("cluster")}
+    return PlanQuestion.model_validate({**values, **place})
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.strip("[] ").split(",") if part.strip()]
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name or not value:
+        raise SpecificationError(f"{text[:80]!r} has no form NAME=VALUE", where="options of a workload")
+    return name, value
+
+
+@router.get("/plan/started", dependencies=READERS)
+def list_started(context: ContextOf) -> list[StartedStatus]:
+    """List the campaigns that this server started since it runs, with the end of what each printed."""
+    return [
+        StartedStatus(
+            plan=one.plan,
+            pid=one.process.pid,
+            running=one.process.poll() is None,
+            exit_status=one.process.returncode,
+            last_lines=_last_lines(one.log),
+        )
+        for one in context.started
+    ]
+
+
+def _last_lines(log: Path) -> list[str]:
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - LOG_END_BYTES))
+            return file.read().decode(errors="replace").splitlines()[-LOG_LINES:]
+    except OSError:
+        return []

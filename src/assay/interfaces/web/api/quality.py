@@ -1,0 +1,64 @@
+"""The API of what the runs are worth: causes of runs that are not valid, missing traces, repetitions still needed."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from assay.analysis.statistics import RunTable
+from assay.interfaces.web.state.context import PROBLEMS, READERS, ContextOf, Where
+from assay.questions.runs.run_quality import (
+    PRECISION,
+    Coverage,
+    NotValid,
+    OddRuns,
+    StillNeeded,
+    coverage,
+    odd_runs,
+    still_needed,
+    traced_rows,
+    why_not_valid,
+)
+from assay.store import Repository
+
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["quality"])
+
+ANOMALIES_MAX = 1000
+Wanted = Annotated[float, Query(gt=0, le=10, allow_inf_nan=False, description="Half-width: 0.05 is 5 %.")]
+
+
+@router.get("/causes")
+def get_causes(context: ContextOf, where: Where = []) -> NotValid:  # noqa: B006
+    """Tell why runs are invalid or failed: alike causes together, with whose fault they were."""
+    return context.ask(why_not_valid, where, "causes")
+
+
+@router.get("/coverage")
+def get_coverage(context: ContextOf, where: Where = []) -> tuple[Coverage, ...]:  # noqa: B006
+    """Tell for each plan how many runs have a trace, and how many were proven cold."""
+    store = context.store
+
+    def make(repository: Repository, table: RunTable) -> tuple[Coverage, ...]:
+        # traces are looked for once
+        return coverage(table, store.answer(("traced",), lambda every: traced_rows(repository, every)))
+
+    return context.ask(make, where, "coverage")
+
+
+@router.get("/precision")
+def get_precision(context: ContextOf, wanted: Wanted = PRECISION, where: Where = []) -> StillNeeded:  # noqa: B006
+    """Tell how many repetitions each configuration still needs for a stated precision."""
+    return context.ask(lambda repository, table: still_needed(repository, table, wanted), where, ("needs", wanted))
+
+
+@router.get("/anomalies")
+def anomalies(
+    context: ContextOf,
+    where: Where = [],  # noqa: B006
+    limit: Annotated[int, Query(ge=1, le=ANOMALIES_MAX)] = 50,
+) -> OddRuns:
+    """List the runs that are odd for their configuration, the most serious first."""
+    return context.ask(
+        lambda repository, table: odd_runs(repository, context.store.flagged(), table, limit),
+        where,
+        ("anomalies", limit),
+    )

@@ -1,0 +1,163 @@
+"""The API of runs: a filtered list with facets, one run, its tasks, its trace, its logs."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from assay.analysis.run_profile.limits import Limits
+from assay.analysis.run_profile.run_detail import RunDetail
+from assay.analysis.run_profile.series import WINDOWS_MAX, names_of, series_of
+from assay.analysis.statistics import RunTable
+from assay.foundation.errors import RepositoryError
+from assay.interfaces.web.api.models import About, LogPart, RunParts, Summary, TaskAttempt, TraceAnswer
+from assay.interfaces.web.rendering.rendering import NotFoundError
+from assay.interfaces.web.state.context import API_VERSION, PROBLEMS, READERS, Context, ContextOf, RolesOf, Where
+from assay.model import Run, Task
+from assay.questions.runs.limits import limits_of_seen
+from assay.questions.runs.overview import counts_of
+from assay.questions.runs.runs import NEWEST_FIRST, RunPage, run_page
+from assay.questions.runs.whole_run import WholeRun, whole_run
+from assay.store.exchange.transfer import bundle_ids
+
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["runs"])
+
+LIMIT_MAX = 1000
+OFFSET_MAX = 10**9
+LOG_BYTES_MAX = 256_000
+RunId = Annotated[str, Path(max_length=100, description="A run's id, or a beginning that only one has.")]
+
+
+@router.get("/about", tags=["server"])
+def about(context: ContextOf, roles: RolesOf) -> About:
+    """Say which server this is."""
+    book = context.book.name if context.book else None
+    return About(assay=context.version, api=API_VERSION, roles=sorted(roles), prices=book)
+
+
+@router.get("/summary")
+def summary(context: ContextOf) -> Summary:
+    """Tell what the repository holds."""
+
+    def make(table: RunTable) -> Summary:
+        bundles = len(bundle_ids(context.store.repository))
+        return Summary(counts=counts_of(table), bundles=bundles)
+
+    return context.store.answer(("summary",), make)
+
+
+@router.get("/runs")
+def runs(
+    context: ContextOf,
+    where: Where = [],  # noqa: B006 - FastAPI copies it
+    sort: Annotated[
+        str, Query(max_length=200, description="A column or value; with - before it descending.")
+    ] = NEWEST_FIRST,
+    offset: Annotated[int, Query(ge=0, le=OFFSET_MAX)] = 0,
+    limit: Annotated[int, Query(ge=1, le=LIMIT_MAX)] = 50,
+    columns: Annotated[list[str] | None, Query(max_length=50, description="Columns to show; repeatable.")] = None,
+    facets: Annotated[bool, Query(description="Count what further conditions would leave.")] = True,
+) -> RunPage:
+    """List the runs that match, a page at a time, with the counts beside each further choice."""
+    key = ("runs", tuple(where), sort, offset, limit, tuple(columns) if columns is not None else None, facets)
+    repository = context.store.repository
+    return context.store.answer(
+        key, lambda table: run_page(repository, table, where, sort, offset, limit, columns, with_facets=facets)
+    )
+
+
+def find_run(context: Context, run_id: str) -> Run:
+    """Return a run by the beginning of its id. NotFoundError when there is none, or several."""
+    store = context.store
+    try:
+        return store.answer(("run", run_id), lambda _: store.repository.run(run_id))
+    except RepositoryError as error:
+        raise NotFoundError(error.message, hint="the list of runs has all ids") from error
+
+
+@router.get("/runs/{run_id}")
+def run(context: ContextOf, run_id: RunId) -> RunParts:
+    """Show one run: configuration, phases, checks, metrics, environment, and what else there is of it."""
+    found = close_view(context, run_id)
+    series = names_of(found.trace)
+    return RunParts(run=found.run, logs=list(found.logs), files=found.files, series=series, tasks=len(found.tasks))
+
+
+def close_view(context: Context, run_id: str) -> WholeRun:
+    """Return a run with all that lies beside it, and what that comes to."""
+    repository = context.store.repository
+    return context.store.answer(("observed", run_id), lambda _: whole_run(repository, find_run(context, run_id)))
+
+
+@router.get("/runs/{run_id}/detail")
+def detail(context: ContextOf, run_id: RunId) -> RunDetail:
+    """Tell where the run's time went, what its tasks and devices did, and how even its nodes were."""
+    return close_view(context, run_id).detail
+
+
+@router.get("/runs/{run_id}/limits")
+def limits(context: ContextOf, run_id: RunId) -> Limits:
+    """Tell which resource was the limit when and where, and how much faster the run could be at most."""
+    found = limits_of_seen(close_view(context, run_id))
+    if found is None:
+        raise NotFoundError("there are no traces of the run's workers", hint="without them nobody can say")
+    return found
+
+
+@router.get("/runs/{run_id}/tasks", response_model=list[TaskAttempt])
+def tasks(context: ContextOf, run_id: RunId) -> list[Task]:
+    """List the run's task attempts."""
+    return context.store.repository.tasks(find_run(context, run_id).run_id)
+
+
+@router.get("/runs/{run_id}/trace")
+def trace(
+    context: ContextOf,
+    run_id: RunId,
+    node: Annotated[list[str], Query(max_length=100, description="Nodes; all when left out.")] = [],  # noqa: B006
+    subject: Annotated[list[str], Query(max_length=100, description="Such as cpu or disk:hdd1.")] = [],  # noqa: B006
+    metric: Annotated[list[str], Query(max_length=100, description="Such as read_bytes.")] = [],  # noqa: B006
+    start_s: Annotated[float | None, Query(allow_inf_nan=False, description="From then on, s of the run.")] = None,
+    end_s: Annotated[float | None, Query(allow_inf_nan=False, description="Until then, s of the run.")] = None,
+    windows: Annotated[int, Query(ge=1, le=WINDOWS_MAX, description="Spans of time; four points of each stay.")] = 300,
+) -> TraceAnswer:
+    """Return series of the run's trace: counters as rates, thinned so that every peak stays (M4)."""
+    found = context.store.repository.trace(find_run(context, run_id).run_id)
+    series = series_of(
+        found, nodes=node, subjects=subject, metrics=metric, start_s=start_s, end_s=end_s, windows=windows
+    )
+    return TraceAnswer(series=series, windows=windows)
+
+
+@router.get("/runs/{run_id}/logs")
+def logs(context: ContextOf, run_id: RunId) -> list[str]:
+    """List the names of the run's logs."""
+    return context.store.repository.logs(find_run(context, run_id).run_id)
+
+
+def log_of(context: Context, run_id: str, name: str) -> str:
+    """Return the id of the run whose log it is. NotFoundError when the run has no such log."""
+    found = find_run(context, run_id).run_id
+    if name not in context.store.repository.logs(found):
+        raise NotFoundError(f"there is no log {name[:200]!r}", hint="the run's logs list them")
+    return found
+
+
+@router.get("/runs/{run_id}/logs/{name:path}")
+def log(
+    context: ContextOf,
+    run_id: RunId,
+    name: Annotated[str, Path(max_length=500)],
+    offset_bytes: Annotated[int, Query(ge=0, le=10**12)] = 0,
+) -> LogPart:
+    """Return a part of one of the run's logs."""
+    chunks = context.store.repository.log_chunks(log_of(context, run_id, name), name, offset_bytes)
+    part = b""
+    while len(part) <= LOG_BYTES_MAX and (chunk := next(chunks, b"")):
+        part += chunk
+    part, more = part[:LOG_BYTES_MAX], len(part) > LOG_BYTES_MAX
+    return LogPart(
+        name=name,
+        offset_bytes=offset_bytes,
+        text=part.decode("utf-8", "replace"),
+        next_offset_bytes=offset_bytes + len(part) if more else None,
+    )

@@ -1,0 +1,226 @@
+"""The API of views over many runs: compare, speedup, findings, anomalies, cost, TCO, campaigns and plans.
+
+Each calls the function that the command of the same name calls.
+"""
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+
+from assay.analysis.comparison.matched import session_spread
+from assay.analysis.cost.repricing import repriced
+from assay.analysis.statistics import RunTable
+from assay.execution.campaign.plan_texts import PlanText
+from assay.execution.campaign.status import CampaignStatus
+from assay.foundation.errors import AssayError, SpecificationError
+from assay.interfaces.web.api.decisions import decisions_on
+from assay.interfaces.web.api.models import CostPlane, CostQuestion, FigureRow, Tco, TcoQuestion
+from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
+from assay.model import LAYOUT_FACTOR, PriceBook, Run
+from assay.questions.comparisons.comparison import ComparisonView, comparison_view
+from assay.questions.comparisons.findings import FindingsView, findings_view
+from assay.questions.comparisons.speedup import SpeedupView, published_figures, speedup_view
+from assay.questions.costs.cost_effectiveness import PlaneOptions, cost_planes
+from assay.questions.costs.job_cost import CostView, cost_view, unflagged
+from assay.questions.decisions.sentences import answer_of
+from assay.questions.runs.campaigns import LISTED_MAX, campaigns, plans
+from assay.questions.runs.runs import selected
+from assay.specs.prices import checked_date, prices_of
+
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["views"])
+
+RUNS_MAX = 3000
+"""Of how many whole runs a view is made at most: those views read every run's record."""
+Name = Annotated[str | None, Query(max_length=300)]
+
+
+def few(chosen: RunTable) -> RunTable:
+    """Return the same runs. Raises SpecificationError when they are too many to be read whole."""
+    if len(chosen) > RUNS_MAX:
+        raise SpecificationError(
+            f"{len(chosen):,} runs match, and this view takes {RUNS_MAX:,} at most",
+            where="where",
+            hint="choose fewer, such as one workload and one cluster; `speedup` takes any number",
+        )
+    return chosen
+
+
+@router.get("/compare")
+def compare(
+    context: ContextOf,
+    by: Annotated[str, Query(max_length=300)] = LAYOUT_FACTOR,
+    baseline: Name = None,
+    where: Where = [],  # noqa: B006
+) -> ComparisonView:
+    """Decide on a factor; below the decision, each matched group by itself."""
+    decisions = decisions_on(context, by, baseline, where=where)
+
+    def make(table: RunTable) -> ComparisonView:
+        return comparison_view(context.store.repository, selected(table, where), decisions, by, session_spread(table))
+
+    return context.store.answer(("compare", by, baseline, tuple(where)), make)
+
+
+@router.get("/speedup")
+def speedup(
+    context: ContextOf,
+    by: Annotated[list[str], Query(min_length=1, max_length=5, description="Factors; several are joined.")] = [  # noqa: B006
+        LAYOUT_FACTOR
+    ],
+    baseline: Name = None,
+    group: Annotated[str, Query(max_length=300, description="What makes groups; none: one figure.")] = "workload",
+    ignore: Annotated[list[str], Query(max_length=20, description="Factors that may differ in a set.")] = [],  # noqa: B006
+    where: Where = [],  # noqa: B006
+) -> SpeedupView:
+    """Decide on a factor; below the decision, each level against the baseline over all matched groups."""
+    key = ("speedup", tuple(by), baseline, group, tuple(ignore), tuple(where))
+    repository, groups = context.store.repository, None if group == "none" else group
+    decisions = decisions_on(context, ",".join(by), baseline, ignore, where)
+
+    def make(table: RunTable) -> SpeedupView:
+        chosen = selected(table, where)
+        view = speedup_view(repository, chosen, by, baseline, group=groups, ignore=frozenset(ignore))
+        return replace(view, decisions=tuple(answer_of(decision) for decision in decisions))
+
+    return context.store.answer(key, make)
+
+
+@router.get("/speedup/published")
+def speedup_published(
+    context: ContextOf,
+    method: Literal["aloja", "lisa14"],
+    by: Annotated[str, Query(max_length=300)] = LAYOUT_FACTOR,
+    baseline: Name = None,
+    where: Where = [],  # noqa: B006
+) -> list[FigureRow]:
+    """Give a publication's own figure: means over whatever mixture of runs there is."""
+
+    def make(table: RunTable) -> list[FigureRow]:
+        found = published_figures(selected(table, where), by, baseline, method)
+        return [
+            FigureRow(
+                workload=f.workload,
+                origin=f.origin,
+                level=f.level,
+                value=f.value,
+                runs=f.runs,
+                spread=f.spread if math.isfinite(f.spread) else None,
+                configurations=f.configurations,
+            )
+            for f in found
+        ]
+
+    return context.store.answer(("figures", method, by, baseline, tuple(where)), make)
+
+
+@router.get("/findings")
+def findings(
+    context: ContextOf,
+    where: Where = [],  # noqa: B006
+    exclude_flagged: Annotated[bool, Query(description="Leave out runs whose times are outliers.")] = False,
+) -> FindingsView:
+    """Tell what the runs say to the field's common claims, by origin."""
+    # what pays is judged by the server's own price book
+    return context.ask(
+        lambda repository, table: findings_view(repository, table, context.book, exclude_flagged=exclude_flagged),
+        where,
+        ("findings", exclude_flagged),
+    )
+
+
+def book_of(context: Context, text: str | None, changes: Mapping[str, float]) -> PriceBook:
+    """Return the price book that is sent, or the server's own, with these prices changed."""
+    if text is None and context.book is None:
+        raise SpecificationError(
+            "there is no price book", where="prices", hint="send one, or start the server with --prices FILE"
+        )
+    book = context.book if text is None else prices_of(text, "prices")
+    assert book is not None
+    return repriced(book, {name: Decimal(str(amount)) for name, amount in changes.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class CheapestView:
+    """What runs cost under the server's own price book."""
+
+    ranked: tuple[CostPlane, ...] = ()
+    """Each job's costs over all runs of a row."""
+    unpriced: tuple[CostPlane, ...] = ()
+    """Those of jobs that the book prices nothing of."""
+    problem: AssayError | None = None
+    """Why nothing could be priced."""
+
+
+def cheapest(context: Context) -> CheapestView:
+    """Return what runs cost under the server's own price book; nothing without a book."""
+    if context.book is None:
+        return CheapestView()
+    try:
+        every = cost(context, CostQuestion())
+    except AssayError as error:
+        return CheapestView(problem=error)
+    return CheapestView(
+        tuple(plane for plane in every if plane.rows), tuple(plane for plane in every if not plane.rows)
+    )
+
+
+@router.post("/cost")
+def cost(context: ContextOf, asked: CostQuestion) -> list[CostPlane]:
+    """Price runs: ranking, Pareto front with probabilities, prices at which the answer flips. Nothing is kept."""
+    day = checked_date(asked.on, "on") if asked.on else None
+
+    def make(table: RunTable) -> list[CostPlane]:
+        question = PlaneOptions((), asked.take, day, asked.currency, asked.seed, asked.exclude_flagged)
+        chosen, book = selected(table, asked.where), book_of(context, asked.prices, asked.changes)
+        return [
+            CostPlane.model_validate(view)
+            for view in cost_planes(context.store.repository, chosen, book, question, asked.by)
+        ]
+
+    return context.store.answer(("cost", asked.model_dump_json()), make)
+
+
+def tco_view(context: Context, asked: TcoQuestion) -> CostView:
+    """Return jobs and money over years."""
+    repository = context.store.repository
+
+    def runs_of(chosen: RunTable) -> list[Run]:
+        if asked.exclude_flagged:
+            return unflagged(repository, chosen)[0]
+        return repository.runs_at(chosen, range(len(chosen)))
+
+    def make(table: RunTable) -> CostView:
+        book, wider = book_of(context, asked.prices, asked.changes), selected(table, asked.beside)
+        return cost_view(
+            runs_of(few(selected(table, asked.where))),
+            book,
+            years=asked.years,
+            rounding=asked.rounding,
+            baseline=asked.baseline,
+            beside=runs_of(wider) if asked.beside and len(wider) <= RUNS_MAX else (),
+        )
+
+    return context.store.answer(("tco", asked.model_dump_json()), make)
+
+
+@router.post("/tco")
+def tco(context: ContextOf, asked: TcoQuestion) -> Tco:
+    """Give jobs a day and over years, and the cost of one, by workload and layout. Nothing is kept."""
+    return Tco.model_validate(tco_view(context, asked))
+
+
+@router.get("/campaigns")
+def list_campaigns(context: ContextOf) -> list[CampaignStatus]:
+    """List the campaigns, newest first, with how far they are."""
+    return campaigns(context.store.repository, time.time(), LISTED_MAX)
+
+
+@router.get("/plans")
+def list_plans(context: ContextOf) -> list[PlanText]:
+    """List the plans that were carried out, as they were, newest first."""
+    return plans(context.store.repository)

@@ -1,0 +1,64 @@
+"""The API of reasons: which two runs show a speedup, and what was observed of runs that are compared.
+
+In: a speedup (factor, baseline, candidate, conditions) or ids of runs. Out: ids, and phases, disks and
+CPUs side by side.
+"""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from assay.analysis.comparison.details.side_by_side import Sides
+from assay.analysis.run_profile.reasons import Reasons, SideSeen, reasons
+from assay.interfaces.web.api.compare import RunIds, sides
+from assay.interfaces.web.api.runs import close_view
+from assay.interfaces.web.rendering.rendering import NotFoundError
+from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
+from assay.questions.comparisons.side_by_side import Of
+from assay.questions.comparisons.why import ExamplePair, WhyQuestion, pair_of
+
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["views"])
+Level = Annotated[str, Query(min_length=1, max_length=300)]
+Stratum = Annotated[str, Query(max_length=50, description="Empty: any; an origin without a scale is full size.")]
+
+
+def kept_pair(context: Context, asked: WhyQuestion) -> ExamplePair | None:
+    """Return the two runs to look at, kept as long as the repository stays as it is; None when no two match."""
+    return context.store.answer(("why", asked), lambda table: pair_of(context.store.repository, table, asked))
+
+
+def required_pair(context: Context, asked: WhyQuestion) -> ExamplePair:
+    """Return the two runs to look at. Raises NotFoundError when no two match."""
+    found = kept_pair(context, asked)
+    if found is None:
+        raise NotFoundError(
+            f"no run with {asked.candidate} is equal to one with {asked.baseline} in everything else",
+            hint="choose two in the list of runs: Compare then says in what they differ",
+        )
+    return found
+
+
+@router.get("/why")
+def why(
+    context: ContextOf,
+    by: Level,
+    baseline: Level,
+    candidate: Level,
+    where: Where = [],  # noqa: B006
+    origin: Stratum = "",
+    lab_scale: Stratum = "",
+) -> ExamplePair:
+    """Give two runs that show why a level is faster: equal in all else, observed closely if any are, typical."""
+    return required_pair(context, WhyQuestion(by, baseline, candidate, tuple(where), origin, lab_scale))
+
+
+def reasons_of(context: Context, found: Sides) -> Reasons:
+    """Return what was observed of one run of each side, the one nearest to its median."""
+    seen = [(side.label, close_view(context, side.typical_run_id)) for side in found.sides]
+    return reasons([SideSeen(label, one.run.duration_s, one.detail) for label, one in seen])
+
+
+@router.get("/reasons")
+def reasons_for(context: ContextOf, run: RunIds, of: Of = "configurations") -> Reasons:
+    """Tell where the time of runs or configurations went, and what disks and CPUs did meanwhile."""
+    return reasons_of(context, sides(context, run, of))

@@ -1,0 +1,105 @@
+"""The pages of a cluster and of a configuration, and the same under the API."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from assay.analysis.run_profile.tables.environment_tables import environment_tables
+from assay.interfaces.charts.history import run_history
+from assay.interfaces.web.api import runs as api_runs
+from assay.interfaces.web.state.answering import page_of, palette
+from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf
+from assay.interfaces.web.state.page_cache import kept_page
+from assay.questions.runs.clusters import ClusterView, ConfigurationView, cluster_view, configuration_view
+from assay.text import TextTable
+
+router = APIRouter(dependencies=READERS)
+Name = Annotated[str, Path(max_length=300)]
+LISTED_MAX = 60
+_FACTS = {
+    "vm_size": "machine",
+    "ram_gb": "memory of a node (GB)",
+    "cores": "cores of a node",
+    "service_type": "service",
+}
+"""What facts of a cluster are, in words."""
+
+
+def _cluster(context: Context, name: str) -> ClusterView:
+    store = context.store
+    return store.answer(
+        ("cluster", name), lambda _: cluster_view(store.repository, store.flagged(), name, context.book)
+    )
+
+
+def _configuration(context: Context, run_id: str) -> ConfigurationView:
+    store, run = context.store, api_runs.find_run(context, run_id)
+    return store.answer(
+        ("configuration", run.run_id),
+        lambda _: configuration_view(store.repository, store.flagged(), run, context.book),
+    )
+
+
+@router.get("/api/v1/cluster/{name:path}", responses=PROBLEMS, tags=["places"])
+def get_cluster(context: ContextOf, name: Name) -> ClusterView:
+    """Tell of a cluster: hardware, prices by layout, the history of its runs with what is odd."""
+    return _cluster(context, name)
+
+
+@router.get("/api/v1/configuration/{run_id}", responses=PROBLEMS, tags=["places"])
+def get_configuration(context: ContextOf, run_id: api_runs.RunId) -> ConfigurationView:
+    """Tell of the configuration of a run: its mean, price, share of bare devices, and the history of its runs."""
+    return _configuration(context, run_id)
+
+
+@router.get("/clusters/{name:path}", include_in_schema=False, response_class=HTMLResponse)
+@kept_page
+def cluster(request: Request, context: ContextOf, name: Name) -> Response:
+    """Show a cluster."""
+    view = _cluster(context, name)
+    values = [point.value for point in view.history]
+    wide = bool(values) and max(values) > 3 * min(values)
+    title = "Time / median of its repetitions"
+    chart = run_history(view.history, title, logarithmic=wide) if values else None
+    return page_of(
+        request,
+        "cluster",
+        view=view,
+        chart=chart,
+        told=None if view.hardware.nodes else _told(context, view),
+        most=LISTED_MAX,
+        colours=palette(context.store.table(), "layout"),
+    )
+
+
+def _told(context: Context, view: ClusterView) -> TextTable | None:
+    """Return what an imported run's source tells of its cluster; what depends on the layout stands elsewhere."""
+    facts = api_runs.find_run(context, view.places[0].example).environment.get("cluster")
+    if not isinstance(facts, Mapping):
+        return None
+    own = {
+        _FACTS.get(name, name.replace("_", " ")): f"{value:g}" if isinstance(value, float) else value
+        for name, value in facts.items()
+        if name != "name" and not name.startswith("layout")
+    }
+    return next(iter(environment_tables({"cluster": own})), None) if own else None
+
+
+@router.get("/configurations/{run_id}", include_in_schema=False, response_class=HTMLResponse)
+@kept_page
+def configuration(request: Request, context: ContextOf, run_id: api_runs.RunId) -> Response:
+    """Show the configuration of a run."""
+    view = _configuration(context, run_id)
+    if view.example.run_id != run_id:
+        return RedirectResponse(f"/configurations/{view.example.run_id}", status_code=307)
+    chart = run_history(view.history, "Time (s)") if view.history else None
+    return page_of(
+        request,
+        "configuration",
+        view=view,
+        chart=chart,
+        most=LISTED_MAX,
+        colours=palette(context.store.table(), "layout"),
+    )

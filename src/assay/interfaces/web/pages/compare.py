@@ -1,0 +1,186 @@
+"""The page that compares two to six runs or configurations: the decision on what differs, then them side by side."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import HTMLResponse
+
+from assay.analysis.comparison.details.side_by_side import SIDES_MAX, SIDES_MIN, DifferenceKind, Side, Sides
+from assay.analysis.run_profile.phases import occupancy
+from assay.analysis.run_profile.tables.trace_views import TRACE_VIEWS, lines_of, names_shown, views_of
+from assay.analysis.run_profile.traffic import disk_traffic, grid_step_s
+from assay.analysis.statistics import RunTable
+from assay.foundation.errors import SpecificationError
+from assay.interfaces.charts.disks import disk_traffic_areas
+from assay.interfaces.charts.drawing.style import FULL_PX, PALETTE, Spec
+from assay.interfaces.charts.one_run import Lines, trace_lines
+from assay.interfaces.charts.runs import request_sizes, task_occupancy, time_shares
+from assay.interfaces.charts.times import phase_timeline, runtime_bars, throughput_bars
+from assay.interfaces.web.api import compare as api_compare
+from assay.interfaces.web.api import runs as api_runs
+from assay.interfaces.web.api.why import reasons_of
+from assay.interfaces.web.pages.why import observed_pairs
+from assay.interfaces.web.rendering.shown_decisions import ShownDecision, shown_decisions
+from assay.interfaces.web.state.answering import Text, page_of, palette
+from assay.interfaces.web.state.context import READERS, Context, ContextOf
+from assay.interfaces.web.state.page_cache import kept_page
+from assay.questions.comparisons.side_by_side import Of
+from assay.questions.runs.whole_run import WholeRun
+from assay.questions.trust.flags import FlagCount, flag_count_of
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
+DISK_TRAFFIC = "disk-traffic"
+
+
+@router.get("/compare")
+@kept_page
+def compare(
+    request: Request,
+    context: ContextOf,
+    run: Annotated[list[str], Query(max_length=50)] = [],  # noqa: B006
+    of: Of = "configurations",
+    trace: Text = None,
+) -> Response:
+    """Show runs or configurations side by side."""
+    ids = [*dict.fromkeys(filter(None, run))]
+    if not SIDES_MIN <= len(ids) <= SIDES_MAX:
+        return page_of(
+            request,
+            "compare",
+            sides=None,
+            chosen=len(ids),
+            least=SIDES_MIN,
+            most=SIDES_MAX,
+            elsewhere=observed_pairs(context),
+        )
+    found = api_compare.sides(context, ids, of)
+    colours = _colours(found.sides, palette(context.store.table(), "layout"))
+    close = [api_runs.close_view(context, side.typical_run_id) for side in found.sides]
+    drawn, views, shown = _drawn(found.sides, close, colours, trace)
+    why = reasons_of(context, found)
+    typical = [side.typical_run_id for side in found.sides]
+    elsewhere = [] if why.sentences else observed_pairs(context, found.sides[0].workload, without=[*ids, *typical])
+
+    def address(first: Sequence[str], kind: str) -> str:
+        pairs = [("run", one) for one in first] + ([("of", kind)] if kind != "configurations" else [])
+        return "/compare?" + urlencode(pairs + ([("trace", trace)] if trace else []))
+
+    return page_of(
+        request,
+        "compare",
+        sides=found,
+        decisions=_decisions(context, found),
+        colours=colours,
+        drawn=drawn,
+        views=views,
+        shown=shown,
+        of=of,
+        ids=ids,
+        why=why,
+        odd=_odd(context, found.sides),
+        observed=[side.label for side, one in zip(found.sides, close, strict=True) if _is_observed(one)],
+        unseen=[side.label for side, one in zip(found.sides, close, strict=True) if not _is_observed(one)],
+        elsewhere=elsewhere,
+        kinds=[(kind, [item for item in found.differences if item.kind is kind]) for kind in DifferenceKind],
+        first={one: address([one, *(other for other in ids if other != one)], of) for one in ids},
+        without={one: address([other for other in ids if other != one], of) for one in ids},
+        other=address(ids, "runs" if of == "configurations" else "configurations"),
+    )
+
+
+def _decisions(context: Context, sides: Sides) -> list[ShownDecision]:
+    """Return the decision on the factors in which the sides differ, on their workload; empty for different jobs.
+
+    The first side's level is the baseline. Where these factors don't make a decision, the page shows the sides alone.
+    """
+    factors = sides.factors
+    if sides.different_jobs or not factors:
+        return []
+    where = [f"workload={sides.sides[0].workload}"]
+    try:
+        return shown_decisions(context, ",".join(factors), sides.baseline, (), where)
+    except SpecificationError:  # a factor that only whole runs have, or a level of invalid runs only
+        return []
+
+
+def _is_observed(seen: WholeRun) -> bool:
+    return bool(seen.detail.breakdown.phases or seen.detail.devices)
+
+
+def _odd(context: Context, sides: Sequence[Side]) -> dict[str, FlagCount]:
+    """Return how many runs of each side are flagged; sides without one are left out."""
+    store, ids = context.store, {side.label: side.summary.run_ids for side in sides}
+
+    def make(_: RunTable) -> dict[str, FlagCount]:
+        return {label: flag_count_of(store.repository, store.flagged(), of_side) for label, of_side in ids.items()}
+
+    counts = store.answer(("flagged of", *ids.items()), make)
+    return {label: count for label, count in counts.items() if count.flagged}
+
+
+def _colours(sides: Sequence[Side], of_layouts: Mapping[str, str]) -> dict[str, str]:
+    """Return a colour for each side: its layout's where that tells them apart, as on every page."""
+    layouts = [side.layout for side in sides]
+    if len(set(layouts)) == len(layouts):
+        return {side.label: of_layouts.get(side.layout, PALETTE[-1]) for side in sides}
+    return {side.label: PALETTE[place] for place, side in enumerate(sides)}
+
+
+def _drawn(
+    sides: Sequence[Side], close: Sequence[WholeRun], colours: Mapping[str, str], trace: str | None
+) -> tuple[dict[str, Spec], dict[str, str], str | None]:
+    """Return the charts, the views of traces that there are, and the one that is drawn."""
+    found: dict[str, Spec] = {}
+    summaries = [side.summary for side in sides if side.summary.n]
+    if summaries:
+        found["times"] = runtime_bars(summaries, colours, FULL_PX)
+    if any(rate is not None for summary in summaries for rate in summary.throughputs_mb_per_s.values()):
+        found["throughput"] = throughput_bars(summaries, colours, FULL_PX)
+    seen = {side.label: one for side, one in zip(sides, close, strict=True)}
+    tasks = {label: one for label, one in seen.items() if one.tasks}
+    if len(tasks) > 1:
+        step_s = grid_step_s(max(one.run.duration_s for one in tasks.values()))
+        found["shares"] = time_shares({label: one.detail.breakdown for label, one in tasks.items()}, FULL_PX)
+        found["tasks"] = task_occupancy({label: occupancy(one.run, one.tasks, step_s) for label, one in tasks.items()})
+    elif sum(bool(summary.phases) for summary in summaries) > 1:
+        found["phases"] = phase_timeline(summaries, colours, FULL_PX)
+    uses = {
+        label: one.detail.by_purpose
+        for label, one in seen.items()
+        if any(u.transfers.read_request_bytes or u.transfers.write_request_bytes for u in one.detail.by_purpose)
+    }
+    if len(uses) > 1:
+        found["requests"] = request_sizes(uses, colours, FULL_PX)
+    traces, views, shown = _traces(seen, colours, trace)
+    return found | traces, views, shown
+
+
+def _traces(
+    seen: Mapping[str, WholeRun], colours: Mapping[str, str], trace: str | None
+) -> tuple[dict[str, Spec], dict[str, str], str | None]:
+    views = views_of(one.trace for one in seen.values())
+    views = ({DISK_TRAFFIC: "Disk traffic, all nodes"} if "disk-read" in views else {}) | views
+    chosen = trace if trace in views else next(iter(views), None)
+    if chosen is None:
+        return {}, views, None
+    longest_s = max(one.run.duration_s for one in seen.values())
+    if chosen == DISK_TRAFFIC:
+        step_s = grid_step_s(longest_s)
+        series = {label: disk_traffic(one.trace, one.run.duration_s, step_s=step_s) for label, one in seen.items()}
+        return {"trace": disk_traffic_areas({k: v for k, v in series.items() if v}, colours, FULL_PX)}, views, chosen
+    view = TRACE_VIEWS[chosen]
+    lines = {label: [x for x in lines_of(one.trace, view) if any(x.values)] for label, one in seen.items()}
+    highest = max((max(line.values) for found in lines.values() for line in found), default=None)
+    return (
+        {
+            f"trace {label}": trace_lines(
+                Lines(view.title, found, *names_shown(seen[label].trace, view)), longest_s, highest=highest
+            )
+            for label, found in lines.items()
+            if found
+        },
+        views,
+        chosen,
+    )

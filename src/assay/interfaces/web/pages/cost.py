@@ -1,0 +1,387 @@
+"""The page of costs: one workload, its prices in a table to change, and what follows from them. No file is written.
+
+It has two views: what a run costs where time is paid for by the hour, and what a job costs where the hardware is bought
+and used for years (``view=years``). What is asked stands in the address (``cost_asked.py``).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+from urllib.parse import parse_qsl
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse
+from pydantic import ValidationError
+from starlette.concurrency import run_in_threadpool
+
+from assay.analysis.cost.repricing import amounts_of, price_names, repriced
+from assay.analysis.outliers.flagging import TIME_ODD
+from assay.analysis.statistics import RunTable, counts_by
+from assay.foundation.errors import AssayError, SpecificationError
+from assay.interfaces.charts.drawing.identity import colours_of
+from assay.interfaces.charts.money import cost_bars
+from assay.interfaces.charts.plane import cost_plane
+from assay.interfaces.charts.storage import storage_costs
+from assay.interfaces.web.api import views as api_views
+from assay.interfaces.web.api.models import CostPlane, CostQuestion, CostRow, FlipPrice, TcoQuestion
+from assay.interfaces.web.pages.cost_asked import CostAsked, asked_from
+from assay.interfaces.web.state.answering import page_of, palette
+from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
+from assay.interfaces.web.state.page_cache import kept_page
+from assay.model import LAYOUT_FACTOR, PriceBook
+from assay.model.clusters import price
+from assay.questions.costs.job_cost import CostView, name_of
+from assay.questions.decisions.ask import decisions_of
+from assay.questions.decisions.decide import baseline_of_options
+from assay.questions.decisions.sentences import cost_headline
+from assay.questions.decisions.values import DecisionRequest
+from assay.questions.runs.runs import comparable, levels_in, selected
+from assay.text import column_title, level_text, origin_badge, workload_title
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
+
+
+def row_where(plane: CostPlane, row: CostRow) -> list[tuple[str, str]]:
+    """Return the conditions that list a ranking row's runs."""
+    return [("where", f"{name}={text}") for name, text in {**plane.job, **row.levels, "status": "valid"}.items()]
+
+
+_FROM_NOTHING = 100.0
+"""How far a price of 0 is from any other: behind all that have one."""
+ROWS_OF_YEARS_MAX = 12
+"""Jobs that are listed on one page of years."""
+_NOTHING: dict[str, Any] = {
+    "odd_kinds": tuple(TIME_ODD),
+    "row_where": row_where,
+    "plane": None,
+    "narrowed": {},
+    "told_by": ((), ()),
+    "before": {},
+    "chart": None,
+    "jobs": [],
+    "prices": (),
+    "currency": "",
+    "changed": False,
+    "tco": None,
+    "answer": None,
+    "drawn": {},
+    "problem": None,
+    "colours": {},
+    "more": 0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PriceField:
+    """One price to change: what it is in the book, what it is now, and where the cheapest changes."""
+
+    name: str
+    per: str
+    own: float
+    now: float
+    most: float
+    """Where its slider ends."""
+    flip: FlipPrice | None = None
+    """None where thresholds are not known: of what is paid over years alone."""
+
+    @property
+    def now_text(self) -> str:
+        """The price now, as a field has it."""
+        return _plain(self.now)
+
+    @property
+    def own_text(self) -> str:
+        """The book's price, as a field has it."""
+        return _plain(self.own)
+
+    @property
+    def matters(self) -> bool:
+        """Whether another configuration becomes the cheapest at some price, or it was changed: it stands unfolded."""
+        if self.now != self.own:
+            return True
+        return self.flip is not None and (self.flip.below is not None or self.flip.above is not None)
+
+
+@router.get("/cost")
+@kept_page
+def cost(request: Request, context: ContextOf) -> Response:
+    """Show what runs cost, and the prices to change."""
+    return _page(request, context, request.query_params.multi_items())
+
+
+@router.post("/cost")
+async def cost_with_book(request: Request) -> Response:
+    """Show the same under a price book that was pasted, to somebody without scripts."""
+    pairs = parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
+    return await run_in_threadpool(_page, request, get_context(request), pairs)
+
+
+@router.post("/cost/results")
+async def results(request: Request) -> Response:
+    """Price the runs with the prices that the page sends, and send the part of the page that shows them."""
+    pairs = parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
+    return page_of(request, "cost_results", **await run_in_threadpool(_results, get_context(request), pairs))
+
+
+def _page(request: Request, context: Context, pairs: Sequence[tuple[str, str]]) -> Response:
+    table = context.store.table()
+    return page_of(
+        request,
+        "cost",
+        empty=len(table) == 0,
+        workloads=levels_in(table, "workload"),
+        clusters=levels_in(table, "cluster"),
+        factors=comparable(table),
+        has_book=context.book is not None,
+        book_name=context.book.name if context.book else "",
+        **(_results(context, pairs) if len(table) else {**_NOTHING, "asked": CostAsked()}),
+    )
+
+
+def _results(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return what the results show: the plane or the years with their charts and prices, or why there are none."""
+    asked = CostAsked()
+    try:
+        asked = asked_from(pairs)
+        asked = replace(asked, state=_completed(context, asked.state))
+        if context.book is None and asked.book_text is None:
+            return {**_NOTHING, "asked": asked}
+        found = _planes(context, asked) if asked.state["view"] == "run" else _years(context, asked)
+        return {**_NOTHING, **found, "asked": asked}
+    except ValidationError as error:
+        problem: AssayError = SpecificationError(str(error.errors()[0]["msg"]), where="the form")
+    except AssayError as error:
+        problem = error
+    return {**_NOTHING, "asked": asked, "problem": problem}
+
+
+def _completed(context: Context, state: Mapping[str, str]) -> dict[str, str]:
+    """Return the fields with a workload that there is: the one that is asked for, or that with the most valid runs."""
+    table = context.store.table()
+    workloads, clusters = levels_in(table, "workload"), levels_in(table, "cluster")
+    kept = {name: text for name, text in state.items() if name not in ("workload", "cluster")}
+    asked = state.get("workload", "")
+    every = state["view"] == "years" and len(table) <= api_views.RUNS_MAX  # a mean over workloads needs all of them
+    kept["workload"] = asked if asked in workloads else "" if every else _most_run(table)
+    kept["cluster"] = cluster if (cluster := state.get("cluster", "")) in clusters else ""
+    return kept
+
+
+def _most_run(table: RunTable, of: str = "workload") -> str:
+    counts = {name: number for name, number in counts_by(table, of).items() if name}
+    return max(counts, key=lambda name: counts[name], default="")
+
+
+def _where(asked: CostAsked) -> list[str]:
+    return [f"{name}={asked.state[name]}" for name in ("workload", "cluster") if asked.state.get(name)]
+
+
+def job_text(plane: CostPlane) -> str:
+    """Return what tells a plane apart from others of its workload, as an address has it: origin, scale, size."""
+    return ", ".join(f"{text}" for name, text in plane.job.items() if name != "workload")
+
+
+def _job_title(plane: CostPlane) -> str:
+    """Return the same as people read it: ``simulated, lab 1/20, 100 MB``."""
+    job = {name: text for name, text in plane.job.items() if name not in ("workload", "origin", "lab_scale")}
+    where = origin_badge(plane.job.get("origin", ""), plane.job.get("lab_scale"))
+    return ", ".join([where, *(level_text(name, text) for name, text in job.items())])
+
+
+def _planes(context: Context, asked: CostAsked) -> dict[str, Any]:
+    """Return one plane, now and under the book's own prices, with the prices that its rows pay."""
+    state = asked.state
+    book = api_views.book_of(context, asked.book_text, {})
+    changes = asked.changed_in(book)
+    question = CostQuestion(
+        prices=asked.book_text,
+        by=[state["by"]] if state.get("by") else [],
+        where=_where(asked),
+        take=state["take"],
+        exclude_flagged=bool(state.get("unflagged")),
+    )
+    own = {job_text(plane): plane for plane in api_views.cost(context, question)}
+    now = (
+        {job_text(p): p for p in api_views.cost(context, question.model_copy(update={"changes": changes}))}
+        if changes
+        else own
+    )
+    jobs = sorted(own, key=lambda job: (not own[job].rows, -sum(row.runs_all for row in own[job].rows)))
+    job = state["job"] if state.get("job") in own else jobs[0]
+    plane, before = now[job], own[job]
+    colours = palette(context.store.table(), LAYOUT_FACTOR)
+    chart = cost_plane(
+        plane.rows, colours, plane.currency, divide=plane.quadrants, before=before.rows if changes else ()
+    )
+    return {
+        "plane": plane,
+        "before": {row.label: row for row in before.rows} if changes else {},
+        "chart": chart,
+        "jobs": [(name, _job_title(own[name]), name == job) for name in jobs],
+        "prices": _prices(before, plane, {name: float(amount) for name, amount in amounts_of(book).items()}),
+        "currency": plane.currency,
+        "changed": bool(changes),
+        "colours": colours,
+    }
+
+
+def _prices(before: CostPlane, plane: CostPlane, own: Mapping[str, float]) -> tuple[PriceField, ...]:
+    """Return the prices that rows pay: those at which the answer changes first, the nearest to it first of all.
+
+    Their order follows the book's own prices, so that none jumps away from who changes it.
+    """
+    flips = {flip.name: flip for flip in plane.flips}
+    fields = []
+    for was in sorted(before.flips, key=_distance):
+        flip = flips.get(was.name, was)
+        ends = [end for end in (was.below, was.above, flip.below, flip.above) if end is not None]
+        most = max([2 * own.get(was.name, was.amount), flip.amount, *(1.25 * end for end in ends)], default=1.0)
+        fields.append(PriceField(was.name, was.per, own.get(was.name, was.amount), flip.amount, most or 1.0, flip))
+    return tuple(fields)
+
+
+def _plain(amount: float) -> str:
+    return f"{int(amount)}" if amount == int(amount) else repr(amount)
+
+
+def _distance(flip: FlipPrice) -> float:
+    """Return how many times a price must change, on a logarithmic scale, until another row is the cheapest."""
+    ends = [end for end in (flip.below, flip.above) if end is not None]
+    if not ends:
+        return math.inf
+    if not flip.amount:
+        return _FROM_NOTHING
+    return min(abs(math.log(max(end, 1e-9) / flip.amount)) for end in ends)
+
+
+def _years(context: Context, asked: CostAsked) -> dict[str, Any]:
+    book = api_views.book_of(context, asked.book_text, {})
+    of_years = context.store.answer(
+        ("years", asked.book_text, *_where(asked)), lambda table: _runs_of_years(table, _where(asked), book)
+    )
+    question = TcoQuestion(
+        prices=asked.book_text,
+        changes=asked.changed_in(book),
+        where=list(of_years.where),
+        beside=_where(asked),
+        years=asked.state["years"],
+        baseline=of_years.baseline,
+        rounding=asked.state["rounding"],
+        exclude_flagged=bool(asked.state.get("unflagged")),
+    )
+    view = api_views.tco_view(context, question)
+    shown = replace(view, rows=view.rows[:ROWS_OF_YEARS_MAX], ratios=view.ratios[:ROWS_OF_YEARS_MAX])
+    titles, told_by = _short_titles(shown)
+    shown = replace(shown, titles=view.titles | titles)
+    colours = colours_of([*palette(context.store.table(), LAYOUT_FACTOR), *view.bills])
+    more = len(view.rows) - len(shown.rows)
+    changed = repriced(book, {name: Decimal(str(amount)) for name, amount in question.changes.items()})
+    request = DecisionRequest(LAYOUT_FACTOR, where=of_years.where, prices=changed, years=question.years)
+    decisions = context.store.answer(
+        ("years decision", question.model_dump_json()),
+        lambda table: decisions_of(context.store.repository, table, request),
+    )
+    return {
+        "tco": shown,
+        "answer": cost_headline(decisions[0]) if decisions else None,
+        "narrowed": of_years.narrowed,
+        "told_by": told_by,
+        "colours": colours,
+        "drawn": _drawn(shown, colours),
+        "more": more,
+        "prices": _paid(book, changed, view, of_years.levels),
+        "currency": view.currency,
+        "changed": bool(question.changes),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _OfYears:
+    """The runs whose costs over years are shown."""
+
+    where: tuple[str, ...]
+    narrowed: dict[str, str]
+    """Conditions among ``where`` that were added so that a layout has one price."""
+    baseline: str | None
+    levels: dict[str, list[str]]
+    """The levels that they have of the factors that prices depend on."""
+
+
+def _runs_of_years(table: RunTable, where: Sequence[str], book: PriceBook) -> _OfYears:
+    chosen, all_of_it = selected(table, where), list(where)
+    if len(chosen) > api_views.RUNS_MAX and not any(one.startswith("cluster=") for one in where):
+        all_of_it.append(f"cluster={_most_run(chosen, 'cluster')}")
+        chosen = selected(table, all_of_it)
+    narrowed = _one_price_a_layout(chosen, book)
+    all_of_it += [f"{name}={level}" for name, level in narrowed.items()]
+    chosen = selected(table, all_of_it)
+    levels = {name: levels_in(chosen, name) for item in book.items for name in item.when if name in chosen.columns}
+    return _OfYears(
+        tuple(all_of_it), narrowed, baseline_of_options(chosen, LAYOUT_FACTOR, levels_in(chosen, LAYOUT_FACTOR)), levels
+    )
+
+
+def _short_titles(view: CostView) -> tuple[dict[str, str], tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return the rows' titles with what tells them apart alone, its levels; and those names, then what all have alike.
+
+    No change where no workload's rows are told apart by settings.
+    """
+    shown = {row.workload for row in view.rows} | {row.workload for row in view.ratios}
+    found = {name_of(one): one for one in view.summaries if name_of(one) in shown and one.context}
+    parts = {name: dict(part.partition("=")[::2] for part in one.context.split(", ")) for name, one in found.items()}
+    if not parts or any("" in one.values() for one in parts.values()):
+        return {}, ((), ())
+    names = list(dict.fromkeys(name for one in parts.values() for name in one))
+    varied = [name for name in names if len({one.get(name) for one in parts.values()}) > 1]
+    first = next(iter(parts.values()))
+    alike = tuple(f"{column_title(name)} {_told(name, first[name])}" for name in names if name not in varied)
+    titles = {
+        name: workload_title(found[name].workload, " · ".join(_told(key, one[key]) for key in varied if key in one))
+        for name, one in parts.items()
+    }
+    return titles, (tuple(map(column_title, varied)), alike)
+
+
+def _told(name: str, level: str) -> str:
+    """Return a level as people read it; a run that has none, beside others that have, is told so."""
+    return "none" if level == str(None) else level_text(name, level)
+
+
+def _one_price_a_layout(chosen: RunTable, book: PriceBook) -> dict[str, str]:
+    """Return the most run level of each factor that the book's prices depend on and the runs vary.
+
+    Over years a layout has one price: with runs of both networks, which one would it be?
+    """
+    factors = dict.fromkeys(factor for item in book.items for factor in item.when)
+    varied = (name for name in factors if name != LAYOUT_FACTOR and name in chosen.columns)
+    return {name: _most_run(chosen, name) for name in varied if len(levels_in(chosen, name)) > 1}
+
+
+def _paid(
+    book: PriceBook, changed: PriceBook, view: CostView, there: Mapping[str, Sequence[str]]
+) -> tuple[PriceField, ...]:
+    """Return the prices that the layouts' bills are made of, those alone that hold where the runs were made."""
+    paid = {line.price for bill in view.bills.values() for line in bill.items}
+    items = dict(zip(price_names(book), book.items, strict=True))
+    now = amounts_of(changed)
+    fields = []
+    for name, amount in amounts_of(book).items():
+        item = items.get(name)  # electricity is a price without an item
+        when = item.when if item else {}
+        if name in paid and all(_has(there, factor, levels) for factor, levels in when.items()):
+            own, current = float(amount), float(now[name])
+            fields.append(PriceField(name, item.per if item else "kWh", own, current, max(2 * own, current) or 1.0))
+    return tuple(fields)
+
+
+def _has(there: Mapping[str, Sequence[str]], factor: str, levels: Sequence[str]) -> bool:
+    return factor not in there or price.UNKNOWN in levels or not set(levels).isdisjoint(there[factor])
+
+
+def _drawn(view: CostView, colours: dict[str, str]) -> dict[str, Any]:
+    found = {"jobs": cost_bars(view.rows, colours, view.titles)} if view.rows else {}
+    if any(row.cost_per_capacity is not None for row in view.performance):
+        found["storage"] = storage_costs(view.performance, view.baseline, colours)
+    return found

@@ -1,0 +1,91 @@
+"""What the page of costs is asked, from its address or a form; and the short address that asks the same.
+
+Prices that are changed stand in the address by their names (``price.InfiniBand=1.2``), the others do not: a link has a
+few dozen characters, and Back leads to the prices before.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from urllib.parse import urlencode
+
+from assay.analysis.cost.repricing import amounts_of
+from assay.foundation.errors import SpecificationError
+from assay.foundation.units import parse_money
+from assay.model import PriceBook
+
+PRICE = "price."
+YEARS = "3"
+_NAMES = ("view", "workload", "job", "cluster", "by", "take", "years", "rounding", "unflagged")
+_USUAL = dict.fromkeys(_NAMES, "") | {"view": "run", "take": "all", "years": YEARS, "rounding": "none"}
+_LONGEST = 300
+_PRICES_MAX = 200
+
+
+@dataclass(frozen=True, slots=True)
+class CostAsked:
+    """One question of the page of costs."""
+
+    state: dict[str, str] = field(default_factory=lambda: dict(_USUAL))
+    """The fields of the form by their names, as texts; what is not given has its usual value."""
+    changes: dict[str, float] = field(default_factory=dict)
+    """New prices by their names."""
+    book_text: str | None = None
+    """A price book that was pasted; None: the server's own."""
+
+    def changed_in(self, book: PriceBook) -> dict[str, float]:
+        """Return the changes that are other than the book's own prices."""
+        own = amounts_of(book)
+        return {name: amount for name, amount in self.changes.items() if own.get(name) != Decimal(str(amount))}
+
+    def address(self, **other: str) -> str:
+        """Return the page's address with ``other`` instead of what is asked."""
+        pairs = [(name, text) for name, text in {**self.state, **other}.items() if text and _USUAL.get(name) != text]
+        pairs += [(f"{PRICE}{name}", _plain(amount)) for name, amount in self.changes.items()]
+        return f"/cost?{urlencode(pairs)}" if pairs else "/cost"
+
+    def without_changes(self) -> str:
+        """Return the page's address with the book's own prices."""
+        return CostAsked(self.state).address()
+
+    def with_price(self, name: str, amount: float) -> str:
+        """Return the page's address with another price."""
+        return CostAsked(self.state, {**self.changes, name: amount}).address()
+
+
+def _plain(amount: float) -> str:
+    return f"{amount:.6g}" if amount < 1e6 else f"{amount:.2f}"
+
+
+def asked_from(pairs: Iterable[tuple[str, str]]) -> CostAsked:
+    """Return what names and values ask. Raises SpecificationError for a price that is no number."""
+    state, text = dict(_USUAL), None
+    changes: dict[str, float] = {}
+    for name, value in pairs:
+        if name in _NAMES:
+            state[name] = value[:_LONGEST]
+        elif name == "prices":
+            text = value.replace("\r\n", "\n") if value.strip() else None
+        elif name.startswith(PRICE) and value and len(changes) < _PRICES_MAX:
+            changes[name[len(PRICE) :][:_LONGEST]] = amount_of(name[len(PRICE) :], value)
+    return CostAsked(state, changes, text)
+
+
+def amount_of(name: str, text: str) -> float:
+    """Return a price in the book's currency, such as ``1.2`` or ``100k``. Raises SpecificationError for other text."""
+    try:
+        amount = Decimal(text[:40])
+    except InvalidOperation:
+        amount = _amount_in_words(text[:40])
+    if not amount.is_finite() or not 0 <= amount < Decimal("1e15"):
+        hint = "write a number from 0 up in the price book's currency, such as 1.2 or 100k"
+        raise SpecificationError(f"{text[:40]!r} is no price", where=name[:_LONGEST], hint=hint)
+    return float(amount)
+
+
+def _amount_in_words(text: str) -> Decimal:
+    try:
+        money = parse_money(text, "")
+    except ValueError:
+        return Decimal("nan")
+    return Decimal("nan") if money.currency else money.amount  # another currency would need the book's exchange rates

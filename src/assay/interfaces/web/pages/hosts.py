@@ -1,0 +1,22 @@
+"""The page Hosts and its address in the API: whether clusters are fit to be measured, hosts against checks."""
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse
+
+from assay.interfaces.web.state.answering import page_of
+from assay.interfaces.web.state.context import PROBLEMS, READERS, ContextOf
+from assay.questions.runs.hosts import CheckedCluster, checked_hosts
+
+router = APIRouter(dependencies=READERS)
+
+
+@router.get("/hosts", include_in_schema=False, response_class=HTMLResponse)
+def hosts(request: Request, context: ContextOf) -> Response:
+    """Show the newest check of each cluster."""
+    return page_of(request, "hosts", clusters=checked_hosts(context.store.repository))
+
+
+@router.get("/api/v1/hosts", responses=PROBLEMS, tags=["quality"])
+def get_hosts(context: ContextOf) -> tuple[CheckedCluster, ...]:
+    """Give the newest check of each cluster: criteria against hosts, and what is to change."""
+    return checked_hosts(context.store.repository)

@@ -1,0 +1,271 @@
+"""The pages: the same answers as the API's, as HTML. State is in the address, so that a link shows the same to anybody.
+
+Pages work without scripts; what scripts add is charts, zoom in traces, and forms that apply at once.
+"""
+
+import time
+from collections.abc import Sequence
+from typing import Annotated, Literal
+from urllib.parse import parse_qs, urlencode
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from assay.analysis.comparison.details.side_by_side import SIDES_MAX
+from assay.analysis.comparison.joint import network_of
+from assay.analysis.comparison.result import SpeedupResult
+from assay.analysis.statistics import FACTOR_SYNONYMS, RunTable
+from assay.foundation.errors import SpecificationError, did_you_mean
+from assay.interfaces.charts.network import comparison_network
+from assay.interfaces.web.api import plan as api_plan
+from assay.interfaces.web.api import quality as api_quality
+from assay.interfaces.web.api import runs as api_runs
+from assay.interfaces.web.api import views as api_views
+from assay.interfaces.web.pages import why as pages_why
+from assay.interfaces.web.rendering.runs_address import RunsAddress
+from assay.interfaces.web.rendering.shown_decisions import ShownDecision, shown_decisions, shown_questions
+from assay.interfaces.web.server.security import COOKIE, LOGIN_BYTES_MAX, SESSION_S, Refusal
+from assay.interfaces.web.state.answering import Text, Texts, error_page, page_of, palette
+from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context, tried
+from assay.interfaces.web.state.page_cache import kept_page
+from assay.questions.comparisons.speedup_tables import most_supported, tables_of
+from assay.questions.decisions.decide import baseline_of_options
+from assay.questions.forecasts.tuning import is_tuning
+from assay.questions.runs.campaigns import LISTED_MAX, campaigns
+from assay.questions.runs.overview import counts_of
+from assay.questions.runs.run_quality import NO_PLAN, PRECISION
+from assay.questions.runs.runs import COLUMNS_SHOWN, NEWEST_FIRST, comparable, levels_in, selected, usual_order
+from assay.store import Repository
+from assay.text import workload_title
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+PAGE_RUNS = 50
+ODD_SHOWN = 100
+SPEEDUPS_SHOWN = 12
+NETWORK_PX = 520
+_KEPT = "public, max-age=31536000, immutable"
+
+
+@router.get("/static/{stamp}/{name}")
+def static(context: ContextOf, stamp: str, name: str) -> Response:
+    """Send a style or a script."""
+    content, kind = context.rendering.asset(stamp, name)
+    return Response(content, media_type=kind, headers={"Cache-Control": _KEPT})
+
+
+@router.get("/", dependencies=READERS)
+def overview(request: Request, context: ContextOf) -> Response:
+    """Show what there is, who leads, and what the runs say to common claims."""
+    table = context.store.table()
+    summary = api_runs.summary(context)
+    found = api_views.findings(context) if len(table) else None
+    listed = campaigns(context.store.repository, time.time(), LISTED_MAX)
+    known = {campaign.pid for campaign in listed if campaign.running}
+    started = api_plan.list_started(context)
+    starting = [one for one in started if one.running and one.pid not in known]
+    broken = [one for one in started[-1:] if one.exit_status]
+    return page_of(
+        request,
+        "overview",
+        summary=summary,
+        findings=found,
+        campaigns=listed,
+        tunings={one.campaign_id for one in listed if is_tuning(context.store.repository, one.campaign_id)},
+        questions=shown_questions(context) if len(table) else [],
+        colours=palette(table, "layout"),
+        costs=api_views.cheapest(context),
+        book=context.book,
+        starting=starting,
+        broken=broken,
+    )
+
+
+@router.get("/runs", dependencies=READERS)
+@kept_page
+def runs(
+    request: Request,
+    context: ContextOf,
+    where: Texts = [],  # noqa: B006
+    sort: Annotated[str | None, Query(max_length=300)] = None,
+    offset: Annotated[int, Query(ge=0, le=api_runs.OFFSET_MAX)] = 0,
+    columns: Texts = [],  # noqa: B006
+    pick: Texts = [],  # noqa: B006
+) -> Response:
+    """Show the runs that match, with the counts beside each further choice."""
+    usual = [name for name in COLUMNS_SHOWN if name in context.store.table().columns]
+    chosen = columns or usual
+    in_order = usual_order(context.store.table())
+    page = api_runs.runs(context, where, sort or in_order, offset, PAGE_RUNS, chosen)
+    state = RunsAddress(
+        tuple(filter(None, where)),
+        sort or in_order,
+        offset,
+        tuple(columns),
+        PAGE_RUNS,
+        in_order,
+        tuple(dict.fromkeys(filter(None, pick)))[:SIDES_MAX],
+    )
+    return page_of(
+        request,
+        "runs",
+        page=page,
+        state=state,
+        chosen=chosen,
+        usual=usual,
+        most=SIDES_MAX,
+        dated=in_order == NEWEST_FIRST,
+        colours=palette(context.store.table(), "layout"),
+    )
+
+
+def _choices(context: Context, factor: str, where: Sequence[str]) -> tuple[list[str], str | None]:
+    """Return the levels of a factor among the runs that match, and the default baseline."""
+
+    def levels_and_baseline(_: Repository, table: RunTable) -> tuple[list[str], str | None]:
+        levels = levels_in(table, factor)
+        return levels, baseline_of_options(table, factor, levels) if levels else None
+
+    return context.ask(levels_and_baseline, where, ("choices", factor))
+
+
+@router.get("/speedup", dependencies=READERS)
+@kept_page
+def speedup(
+    request: Request,
+    context: ContextOf,
+    by: Text = None,
+    baseline: Text = None,
+    group: Text = None,
+    method: Literal["matched", "aloja", "lisa14"] = "matched",
+    where: Texts = [],  # noqa: B006
+    every: bool = False,
+) -> Response:
+    """Show the decision on a factor, then its details; of many results, the best supported, unless ``every``."""
+    table = context.store.table()
+    factors = comparable(table)
+    factor = by or ("layout" if "layout" in factors else next(iter(factors), None))
+    if len(table) == 0 or factor is None:
+        return page_of(request, "speedup", empty=True)
+    names = [part.strip() for part in factor.split(",")]
+    if len(names) == 1 and names[0] not in table.factors:
+        near = did_you_mean(names[0], factors, FACTOR_SYNONYMS)
+        raise SpecificationError(
+            f"no run has a factor {names[0]!r}", where="by", hint=f"{near}factors: {', '.join(factors)}"
+        )
+    levels, usual = _choices(context, names[0], where) if len(names) == 1 else ([], None)
+    first = usual if not baseline or (levels and baseline not in levels) else baseline
+    view, figures, network = None, [], None
+    shown: list[SpeedupResult] = []
+    decisions: list[ShownDecision] = []
+    if method == "matched":
+        view = api_views.speedup(context, names, first, group or "workload", where=where)
+        network = network_of(view.level_pairs)
+        shown = most_supported(view.results, len(view.results) if every else SPEEDUPS_SHOWN)
+        decisions = shown_decisions(context, factor, baseline, (), where)
+    else:
+        figures = api_views.speedup_published(
+            context, method, names[0], first if method == "lisa14" else baseline, where
+        )
+    return page_of(
+        request,
+        "speedup",
+        empty=False,
+        view=view,
+        figures=figures,
+        decisions=decisions,
+        network=comparison_network(network, palette(table, names[0]), NETWORK_PX) if network else None,
+        factor=factor,
+        tables=tables_of(view, workload_title) if view else [],
+        whys=pages_why.of_speedups(shown, where if len(names) == 1 else None),
+        more=len([s for s in view.results if s.ratio is not None]) - len(shown) if view and not every else 0,
+        all_of_them=f"/speedup?{urlencode([*request.query_params.multi_items(), ('every', '1')])}",
+        factors=factors,
+        levels=levels,
+        baseline=first,
+        group=group or "workload",
+        method=method,
+        where=where,
+        workloads=levels_in(table, "workload"),
+        colours=palette(table, names[0]),
+    )
+
+
+@router.get("/quality", dependencies=READERS)
+@kept_page
+def quality(
+    request: Request,
+    context: ContextOf,
+    where: Texts = [],  # noqa: B006
+    precision: Annotated[float, Query(gt=0, le=100, allow_inf_nan=False)] = 100 * PRECISION,
+) -> Response:
+    """Show which runs did not end well and why, what is missing, what is odd, and what should be repeated.
+
+    ``precision``: the half-width that is asked for, in per cent.
+    """
+    table = context.store.table()
+    if len(table) == 0:
+        return page_of(request, "quality", empty=True)
+    odd = api_quality.anomalies(context, where, ODD_SHOWN)
+    counts = context.store.answer(
+        ("counts", tuple(where)), lambda all_runs: counts_of(selected(all_runs, where), ("status", "cold", "origin"))
+    )
+    return page_of(
+        request,
+        "quality",
+        empty=False,
+        precision=precision,
+        causes=api_quality.get_causes(context, where),
+        no_plan=NO_PLAN,
+        coverage=api_quality.get_coverage(context, where),
+        needs=api_quality.get_precision(context, precision / 100, where),
+        odd=odd,
+        counts=counts,
+        where=where,
+        workloads=levels_in(table, "workload"),
+        colours=palette(table, "layout"),
+    )
+
+
+@router.get("/login")
+def login(request: Request, next: Annotated[str, Query(max_length=2000)] = "/") -> Response:  # noqa: A002
+    """Show the page that takes a token."""
+    return page_of(request, "login", next=next, wrong=False)
+
+
+def _own_path(target: str) -> str:
+    """Return ``target`` when it is a path of this server, else its front page."""
+    plain = target.startswith("/") and not target.startswith(("//", "/\\")) and target.isprintable()
+    return target if plain else "/"
+
+
+@router.post("/login")
+async def login_with(request: Request) -> Response:
+    """Open a session for a token that is known."""
+    form = parse_qs((await request.body())[:LOGIN_BYTES_MAX].decode("utf-8", "replace"))
+    target = form.get("next", ["/"])[0]
+    guard = get_context(request).guard
+    roles = await tried(request, form.get("token", [""])[0])
+    if isinstance(roles, Refusal):
+        return error_page(request, roles.status, roles.message, None, roles.hint)
+    if not roles:
+        return page_of(request, "login", status=403, next=target, wrong=True)
+    answer = RedirectResponse(_own_path(target), status_code=303)
+    answer.set_cookie(
+        COOKIE,
+        guard.open_session(roles),
+        max_age=int(SESSION_S),
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+        path="/",
+    )
+    return answer
+
+
+@router.post("/logout")
+def logout(request: Request) -> Response:
+    """Close the session."""
+    get_context(request).guard.close_session(request.cookies.get(COOKIE, ""))
+    answer = RedirectResponse("/login", status_code=303)
+    answer.delete_cookie(COOKIE, path="/")
+    return answer

@@ -1,0 +1,129 @@
+"""The page that puts a plan together: every change shows at once how many runs it is and how long they should take."""
+
+from typing import Annotated, Any, Literal
+from urllib.parse import parse_qs
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from pydantic import ValidationError
+from starlette.concurrency import run_in_threadpool
+
+from assay.execution.planning.plan_files.plan_text import CLUSTER_FILE, PLAN_FILE, written
+from assay.foundation.errors import AssayError, SpecificationError
+from assay.interfaces.web.api import plan as api_plan
+from assay.interfaces.web.server.security import Role
+from assay.interfaces.web.state.answering import page_of
+from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context, get_roles, require
+from assay.workloads.catalogue import workloads
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
+FIELDS = (
+    "name",
+    "cluster",
+    "cluster_text",
+    "workload",
+    "data",
+    "options",
+    "layouts",
+    "levels",
+    "parameters",
+    "repetitions",
+    "seed",
+)
+ROWS_MIN = 3
+_BYTES_MAX = 4_000_000
+What = Annotated[Literal["plan", "cluster"], "which file"]
+
+
+def _fields(text: str) -> dict[str, list[str]]:
+    found = parse_qs(text, keep_blank_values=True)
+    return {name: found[name] for name in FIELDS if name in found}
+
+
+@router.get("/plan")
+def plan(request: Request, context: ContextOf) -> Response:
+    """Show the parts of a plan, as the address has them, and what carrying it out would do."""
+    form = _fields(request.url.query)
+    clusters = api_plan.cluster_files(context)
+    if "workload" not in form:
+        form = {
+            "workload": ["terasort"],
+            "data": ["10GB"],
+            "options": [""],
+            "layouts": [""],
+            "cluster": [next(iter(clusters), "")],
+            **form,
+        }
+    count = max(ROWS_MIN, len(form["workload"]) + 1)
+    columns = [[*form.get(name, []), *[""] * count][:count] for name in ("workload", "data", "options")]
+    one = {name: form.get(name, [""])[0] for name in FIELDS}
+    roles = get_roles(request)
+    return page_of(
+        request,
+        "plan",
+        clusters=clusters,
+        one=one,
+        rows=list(zip(*columns, strict=True)),
+        workloads=tuple(workloads()),
+        may_start=context.campaigns and Role.RUN in roles,
+        campaigns=context.campaigns,
+        **(_result(context, form) if clusters or one["cluster_text"] else _NOTHING),
+    )
+
+
+_NOTHING: dict[str, Any] = {"found": None, "problem": None}
+
+
+def _result(context: Context, form: dict[str, list[str]]) -> dict[str, Any]:
+    if not form.get("layouts", [""])[0].strip():
+        return _NOTHING
+    try:
+        return {"found": api_plan.plan(context, api_plan.asked_in(form)), "problem": None}
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = " ".join(str(part) for part in first["loc"])
+        return {"found": None, "problem": SpecificationError(str(first["msg"]), where=where)}
+    except AssayError as error:
+        return {"found": None, "problem": error}
+
+
+async def _form(request: Request) -> dict[str, list[str]]:
+    return _fields((await request.body())[:_BYTES_MAX].decode("utf-8", "replace"))
+
+
+@router.post("/plan/preview")
+async def preview(request: Request) -> Response:
+    """Send the part of the page that shows what a plan comes to."""
+    form, context = await _form(request), get_context(request)
+    return page_of(request, "plan_result", **await run_in_threadpool(_result, context, form))
+
+
+def _file(context: Context, form: dict[str, list[str]], what: str) -> Response:
+    asked = _asked(form)
+    cluster = api_plan.cluster_text_of(context, asked)
+    name, text = (PLAN_FILE, written(api_plan.content_of(asked)).text) if what == "plan" else (CLUSTER_FILE, cluster)
+    return Response(
+        text, media_type="application/yaml", headers={"Content-Disposition": f'attachment; filename="{name}"'}
+    )
+
+
+def _asked(form: dict[str, list[str]]) -> api_plan.PlanQuestion:
+    try:
+        return api_plan.asked_in(form)
+    except ValidationError as error:
+        raise SpecificationError(str(error.errors()[0]["msg"]), where="the form") from error
+
+
+@router.post("/plan/file/{what}")
+async def file(request: Request, what: What) -> Response:
+    """Send the plan, or its cluster, as a file."""
+    form, context = await _form(request), get_context(request)
+    return await run_in_threadpool(_file, context, form, what)
+
+
+@router.post("/plan/start", dependencies=[Depends(require(Role.RUN))])
+async def start(request: Request) -> Response:
+    """Start the plan, and show the overview, where its progress is."""
+    form, context = await _form(request), get_context(request)
+    await run_in_threadpool(lambda: api_plan.start(context, _asked(form)))
+    return RedirectResponse("/", status_code=303)

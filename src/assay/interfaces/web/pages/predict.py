@@ -1,0 +1,67 @@
+"""The page of what was learned: a prediction among measured runs, what matters, and what was never measured."""
+
+from functools import partial
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, Response
+
+from assay.foundation.errors import SpecificationError
+from assay.interfaces.charts.combinations import combinations
+from assay.interfaces.web.api import predict as api_predict
+from assay.interfaces.web.state.answering import OfPrepared, Texts, page_of
+from assay.interfaces.web.state.context import READERS, Context, ContextOf
+from assay.interfaces.web.state.page_cache import kept_page
+from assay.questions.forecasts.coverage_map import PLACE
+from assay.questions.forecasts.importance import drawn_together
+from assay.questions.runs.runs import levels_in
+from assay.text import column_title
+
+router = APIRouter(
+    include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS, route_class=OfPrepared
+)
+
+
+def _planned(context: Context) -> bool:
+    return any(context.store.repository.folders.campaigns.glob("*/plan.yaml"))
+
+
+@router.get("/predict")
+@partial(kept_page, also=_planned)
+def predict(request: Request, context: ContextOf, where: Texts = []) -> Response:  # noqa: B006
+    """Show the prediction that is asked for, what matters for its workload, and the map."""
+    table = context.store.table()
+    asked = [condition for condition in where if condition and not condition.endswith("=")]
+    found = matters = None
+    refused: SpecificationError | None = None
+    if asked:
+        try:
+            found = api_predict.get_prediction(context, asked)
+            workload = found.configuration.get("workload", "")
+            if found.expected_s is not None and workload:
+                matters = api_predict.get_reasons(
+                    context, [f"workload={workload}"], list(drawn_together(api_predict.kept_model(context)))
+                )
+        except SpecificationError as error:
+            refused = error
+    choices = {name: levels_in(table, name) for name in ("workload", *PLACE) if name in table.columns}
+    chosen = dict(condition.split("=", 1) for condition in asked if "=" in condition)
+    rest = [condition for condition in asked if condition.partition("=")[0] not in choices]
+    known = api_predict.get_map(context)
+    return page_of(
+        request,
+        "predict",
+        empty=not len(table),
+        choices=choices,
+        chosen=chosen,
+        rest=", ".join(rest),
+        found=found,
+        matters=matters,
+        refused=refused,
+        planned=_planned(context),
+        asked=[("where", condition) for condition in asked],
+        chart=combinations(matters.cells, [column_title(name) for name in matters.by])
+        if matters is not None and matters.cells
+        else None,
+        map=known,
+        addresses=[[("where", f"{name}={level}") for name, level in place.levels.items()] for place in known.places],
+    )

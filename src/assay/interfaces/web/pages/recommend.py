@@ -1,0 +1,124 @@
+"""The page of recommendations: a mix of work, limits and a catalogue; a ranked answer, how sure it is, and why.
+
+What is asked stands in the address; sending the form begins the search, which goes on in the server, and the address
+then shows how far it is and what it found. Pasted texts are too long for an address: their searches have a key.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+from urllib.parse import parse_qs, urlencode
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from starlette.concurrency import run_in_threadpool
+
+from assay.foundation.errors import AssayError, SpecificationError
+from assay.interfaces.charts.drawing.identity import colours_of
+from assay.interfaces.charts.plane import cost_plane
+from assay.interfaces.web.api import recommend as api_recommend
+from assay.interfaces.web.state.answering import page_of
+from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
+from assay.questions.recommendation.recommend import Recommendation
+from assay.questions.recommendation.request import RecommendAsked, kept_catalogues
+from assay.questions.recommendation.search import Least
+from assay.questions.recommendation.sentences import front_title, headline, sentences, shares_of
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
+_USUAL = RecommendAsked(("terasort:1TB:daily",), "hardware", deadline="1h", capacity="100TB")
+_NUMBERS = {"years": float, "surely": float, "simulations": int}
+_WORKS_MAX = 20
+ROWS_MIN = 3
+DOUBTS_SHOWN = 5
+WORTHY = 0.005
+
+
+@router.get("/recommend")
+def recommend(request: Request, context: ContextOf) -> Response:
+    """Show the form, and the search of what the address asks, if it was begun."""
+    return page_of(request, "recommend", **_values(context, parse_qs(request.url.query)))
+
+
+@router.post("/recommend")
+async def begin(request: Request) -> Response:
+    """Begin the search of the form, and lead to where it is shown."""
+    form = parse_qs((await request.body()).decode("utf-8", "replace"))
+    return await run_in_threadpool(_begun, request, get_context(request), form)
+
+
+def _begun(request: Request, context: Context, form: Mapping[str, Sequence[str]]) -> Response:
+    try:
+        asked = _asked(form)
+        key = api_recommend.begun(context, asked)
+    except AssayError as error:
+        return page_of(request, "recommend", **{**_values(context, form), "problem": error})
+    query = urlencode([("key", key)]) if asked.catalogue_text.strip() else _query(asked)
+    return RedirectResponse(f"/recommend?{query}", status_code=303)
+
+
+def _query(asked: RecommendAsked) -> str:
+    """Return the address that asks the same, without what is as usual."""
+    usual = RecommendAsked(())
+    pairs = [("w", text) for text in asked.works]
+    for one in fields(RecommendAsked):
+        value = getattr(asked, one.name)
+        if one.name != "works" and value != getattr(usual, one.name):
+            pairs.append((one.name, f"{value:g}" if isinstance(value, float) else str(value)))
+    return urlencode(pairs)
+
+
+def _asked(form: Mapping[str, Sequence[str]]) -> RecommendAsked:
+    """Return what names and values ask. Raises SpecificationError for a number that is none."""
+    given: dict[str, Any] = {}
+    for one in fields(RecommendAsked):
+        text = next((value.strip() for value in form.get(one.name, ()) if value.strip()), "")
+        if one.name == "works" or not text:
+            continue
+        number = _NUMBERS.get(one.name)
+        try:
+            given[one.name] = number(text[:40]) if number else text.replace("\r\n", "\n")
+        except ValueError:
+            raise SpecificationError(f"{text[:40]!r} is no number", where=one.name) from None
+    works = tuple(text.strip() for text in form.get("w", ())[:_WORKS_MAX] if text.strip())
+    return RecommendAsked(works, **given)
+
+
+def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return what the page shows."""
+    catalogues = list(kept_catalogues(context.cluster_folders))
+    problem: AssayError | None = None
+    asked = _USUAL if _USUAL.catalogue in catalogues else replace(_USUAL, catalogue=next(iter(catalogues), ""))
+    key = next(iter(form.get("key", ())), "")
+    if form and not key:
+        try:
+            asked = _asked(form)
+            key = api_recommend.key_of(asked)
+        except SpecificationError as error:
+            problem = error
+    search = context.searches.known(key) if key else None
+    found = search.answer if search is not None else None
+    return {
+        "asked": asked,
+        "rows": max(ROWS_MIN, len(asked.works) + 1),
+        "catalogues": catalogues,
+        "search": search,
+        "key": key,
+        "problem": problem or (search.problem if search is not None else None),
+        "found": found,
+        **(_shown(found) if found is not None else {}),
+    }
+
+
+def _shown(found: Recommendation) -> dict[str, Any]:
+    """Return the answer's chart and sentences."""
+    layouts = colours_of([one.levels["layout"] for one in found.finalists])
+    points = [replace(one, label=f"{one.levels['workers']} × {one.levels['layout']}") for one in found.front]
+    money = "Cost of a day's work" if found.least is Least.JOB else f"Price over {found.limits.years:g} years"
+    return {
+        "headline": list(headline(found)),
+        "front_title": front_title,
+        "shares_of": shares_of,
+        "sentences": list(sentences(found)),
+        "plane": cost_plane(points, layouts, found.currency, of=("Time of a day's work", money)) if points else None,
+        "doubts": [one for one in found.doubts if one.share >= WORTHY][:DOUBTS_SHOWN],
+    }

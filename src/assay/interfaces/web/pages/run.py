@@ -1,0 +1,171 @@
+"""The page of one run, with its charts, its trace and its logs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
+
+from assay.analysis.outliers.anomalies import Anomaly
+from assay.analysis.run_profile.tables.environment_tables import environment_tables
+from assay.analysis.run_profile.tables.limits_tables import limit_sections
+from assay.analysis.run_profile.tables.run_tables import run_sections
+from assay.analysis.run_profile.tables.trace_views import (
+    GROUPS,
+    TRACE_VIEWS,
+    busiest,
+    groups_of,
+    lines_of,
+    names_shown,
+    views_of,
+    windows_for,
+)
+from assay.analysis.run_profile.tasks import timeline
+from assay.interfaces.charts.drawing.style import PALETTE, Spec
+from assay.interfaces.charts.one_run import Lines, OverTime, over_time
+from assay.interfaces.charts.runs import request_sizes
+from assay.interfaces.web.api import runs as api_runs
+from assay.interfaces.web.rendering.rendering import NotFoundError
+from assay.interfaces.web.state.answering import Text, Texts, page_of, palette
+from assay.interfaces.web.state.context import READERS, Context, ContextOf
+from assay.questions.runs.limits import limits_of_seen
+from assay.questions.runs.log_lines import PART_BYTES, log_hits, log_lines
+from assay.questions.runs.whole_run import WholeRun
+from assay.questions.trust.flags import flags_of_run
+from assay.text import TextTable
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
+LogName = Annotated[str, Path(max_length=500)]
+SHOWN_AT_FIRST = ("cpu", "disk", "net")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What is looked at of a run over time: groups of panels, one node or all, from when until when."""
+
+    shown: tuple[str, ...]
+    node: str | None
+    start_s: float | None
+    end_s: float | None
+
+
+def _span(
+    show: Texts = [],  # noqa: B006 - FastAPI copies it
+    node: Text = None,
+    start_s: Annotated[float | None, Query(allow_inf_nan=False)] = None,
+    end_s: Annotated[float | None, Query(allow_inf_nan=False)] = None,
+) -> Span:
+    return Span(tuple(name for name in GROUPS if name in show) or SHOWN_AT_FIRST, node or None, start_s, end_s)
+
+
+SpanOf = Annotated[Span, Depends(_span)]
+
+
+@router.get("/runs/{run_id}")
+def run(request: Request, context: ContextOf, run_id: api_runs.RunId, span: SpanOf) -> Response:
+    """Show one run."""
+    close = api_runs.close_view(context, run_id)
+    if close.run.run_id != run_id:
+        return RedirectResponse(f"/runs/{close.run.run_id}", status_code=307)
+    views = views_of([close.trace])
+    return page_of(
+        request,
+        "run",
+        logs=close.logs,
+        run=close.run,
+        groups=groups_of(views),
+        span=span,
+        over_time=_over_time(close, span),
+        nodes=sorted(set(close.trace.node) | {task.node for task in close.tasks if task.node}),
+        sections=run_sections(close.run, close.detail, close.files),
+        environment=environment_tables(close.run.environment),
+        limits=_limit_sections(close),
+        flags=_flags(context, close),
+        requests=_requests(close, palette(context.store.table(), "layout")),
+    )
+
+
+def _flags(context: Context, close: WholeRun) -> tuple[Anomaly, ...]:
+    store = context.store
+    return store.answer(
+        ("flags", close.run.run_id), lambda _: flags_of_run(store.repository, store.flagged(), close.run)
+    )
+
+
+def _limit_sections(close: WholeRun) -> tuple[TextTable, ...]:
+    found = limits_of_seen(close)
+    return limit_sections(found) if found else ()
+
+
+def _requests(close: WholeRun, colours_of: Mapping[str, str]) -> Spec | None:
+    """Return the chart of request sizes; None where they are not known."""
+    sizes = [(use.transfers.read_request_bytes, use.transfers.write_request_bytes) for use in close.detail.by_purpose]
+    if all(size is None for pair in sizes for size in pair):
+        return None
+    level = close.run.layout or "this run"
+    return request_sizes({level: close.detail.by_purpose}, {level: colours_of.get(level, PALETTE[0])})
+
+
+def _over_time(close: WholeRun, span: Span) -> Spec | None:
+    """Return the chart of the run over time; None where nothing is known but its duration."""
+    shown, run = timeline([task for task in close.tasks if span.node in (None, task.node)]), close.run
+    lines = _lines(close, span)
+    if not (run.phases or shown.placed or lines):
+        return None
+    last_s = max([run.duration_s, *(p.end_s for p in run.phases), *(each.task.end_s for each in shown.placed)])
+    start_s = span.start_s or 0.0
+    end_s = last_s if span.end_s is None or span.end_s <= start_s else span.end_s
+    left_out = f" (the first {shown.nodes_shown} of {shown.nodes} nodes)" if shown.nodes_shown < shown.nodes else ""
+    title = f"Tasks, a lane for each container, coloured as phases are{left_out}"
+    return over_time(OverTime(start_s, end_s, run.phases, shown.placed, title, lines))
+
+
+def _lines(close: WholeRun, span: Span) -> list[Lines]:
+    found, windows, there = [], windows_for(close.trace), views_of([close.trace])
+    for name in sorted(there, key=lambda name: list(GROUPS).index(TRACE_VIEWS[name].group)):
+        view = TRACE_VIEWS[name]
+        if view.group not in span.shown:
+            continue
+        series = lines_of(close.trace, view, node=span.node, start_s=span.start_s, end_s=span.end_s, windows=windows)
+        most = busiest(series)
+        title = f"{view.title}, the {len(most)} busiest of {len(series)}" if len(most) < len(series) else view.title
+        nodes, devices = names_shown(close.trace, view)
+        found.append(Lines(title, most, nodes, devices))
+    return found
+
+
+@router.get("/runs/{run_id}/over-time", response_class=JSONResponse)
+def get_over_time(context: ContextOf, run_id: api_runs.RunId, span: SpanOf) -> dict[str, Any]:
+    """Send the chart of a span of the run: what zooming asks for."""
+    found = _over_time(api_runs.close_view(context, run_id), span)
+    if found is None:
+        raise NotFoundError("nothing is known of this run over time", hint="it has no phases, tasks or trace")
+    return found
+
+
+@router.get("/runs/{run_id}/logs/{name:path}")
+def log(
+    request: Request,
+    context: ContextOf,
+    run_id: api_runs.RunId,
+    name: LogName,
+    offset_bytes: Annotated[int, Query(ge=0, le=10**12)] = 0,
+    search: Annotated[str, Query(max_length=200)] = "",
+) -> Response:
+    """Show a part of a log, by lines, and the lines that have a text."""
+    repository, found = context.store.repository, api_runs.log_of(context, run_id, name)
+    hits = log_hits(repository, found, name, search) if search.strip() else None
+    part = log_lines(repository, found, name, offset_bytes)
+    return page_of(request, "log", run_id=found, part=part, hits=hits, part_bytes=PART_BYTES)
+
+
+@router.get("/runs/{run_id}/log-files/{name:path}")
+def log_file(context: ContextOf, run_id: api_runs.RunId, name: LogName) -> Response:
+    """Send a log as a file."""
+    found = api_runs.log_of(context, run_id, name)
+    plain = quote(name.replace("/", "-"), safe="")
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{plain}"}
+    chunks = context.store.repository.log_chunks(found, name)
+    return StreamingResponse(chunks, media_type="text/plain; charset=utf-8", headers=headers)

@@ -1,0 +1,156 @@
+"""The page of what-if questions: sliders for disks, network, nodes, containers, data and prices, and what follows.
+
+What is asked stands in the address by the names that ``assay whatif --set`` takes (``?run=…&layout=SS2&nic=25Gbit/s``),
+prices by theirs (``price.NAME``): a link holds the whole state. Nothing is written anywhere.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse
+from starlette.concurrency import run_in_threadpool
+
+from assay.analysis.cost.repricing import amounts_of
+from assay.execution.planning.plan_files.changed_plan import Change
+from assay.foundation.errors import AssayError, SpecificationError
+from assay.interfaces.charts.whatif import TimeCostPoint, limit_bars, moved
+from assay.interfaces.web.api import whatif as api_whatif
+from assay.interfaces.web.pages.cost_asked import PRICE, amount_of
+from assay.interfaces.web.state.answering import page_of
+from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
+from assay.model import PriceBook
+from assay.questions.forecasts.whatif import Anchor
+from assay.questions.forecasts.whatif_page import AskedFrom, Control, controls_of
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
+_LONGEST = 300
+_PAIRS_MAX = 100
+_BARE = re.compile(r"\d+(?:\.\d+)?")
+GROUPS = (("disks", "Disks and layout"), ("cluster", "Nodes and network"), ("work", "Work"))
+_NOTHING: dict[str, Any] = {
+    "places": (),
+    "place": None,
+    "controls": (),
+    "groups": GROUPS,
+    "prices": (),
+    "currency": "",
+    "answer": None,
+    "changed": False,
+    "plane": None,
+    "limits": None,
+    "problem": None,
+    "start": "/whatif",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PriceControl:
+    """One price of the server's book."""
+
+    name: str
+    own: float
+    now: float
+    most: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What an address asks."""
+
+    run_id: str
+    values: dict[str, str]
+    prices: dict[str, float]
+
+
+@router.get("/whatif")
+def whatif(request: Request, context: ContextOf) -> Response:
+    """Show the controls and the answer."""
+    return page_of(request, "whatif", **_values(context, request.query_params.multi_items()))
+
+
+@router.post("/whatif/results")
+async def results(request: Request) -> Response:
+    """Answer what the sliders say, as the part of the page that shows it."""
+    pairs = parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
+    return page_of(request, "whatif_results", **await run_in_threadpool(_values, get_context(request), pairs))
+
+
+def _asked(pairs: Sequence[tuple[str, str]]) -> _Asked:
+    run_id, values, prices = "", {}, {}
+    for name, value in pairs[:_PAIRS_MAX]:
+        if name == "run":
+            run_id = value[:_LONGEST]
+        elif name.startswith(PRICE) and value:
+            prices[name[len(PRICE) :][:_LONGEST]] = amount_of(name[len(PRICE) :], value)
+        elif value.strip():
+            values[name[:_LONGEST]] = value.strip()[:_LONGEST]
+    return _Asked(run_id, values, prices)
+
+
+def _values(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return what the page shows; what can't be asked is said on it."""
+    found: dict[str, Any] = dict(_NOTHING)
+    try:
+        found["places"] = places = api_whatif.get_places(context)
+        asked = _asked(pairs)
+        place = next((one for one in places if one.run_id.startswith(asked.run_id)), None) if places else None
+        if place is None:
+            if asked.run_id and places:
+                raise SpecificationError(f"no run {asked.run_id[:40]!r} can be asked about here", where="run")
+            return found
+        _fill(context, found, asked, place)
+    except AssayError as error:
+        found["problem"] = error
+    return found
+
+
+def _fill(context: Context, found: dict[str, Any], asked: _Asked, place: AskedFrom) -> None:
+    anchor = api_whatif.kept_anchor(context, place.run_id)
+    changes = changes_of(anchor, asked.values)
+    found |= {
+        "place": place,
+        "controls": controls_of(anchor, changes),
+        "start": f"/whatif?{urlencode({'run': place.run_id})}",
+        "changed": bool(changes or asked.prices),
+    }
+    book = context.book
+    if book is not None:
+        found |= {"prices": _prices(book, asked.prices), "currency": book.currency}
+    answer = api_whatif.answer_of(context, anchor, changes, asked.prices)
+    found["answer"] = answer
+    then = TimeCostPoint("with these changes", answer.simulated_s, answer.cost_after, answer.low_s, answer.high_s)
+    found["plane"] = moved(TimeCostPoint("measured", answer.measured_s, answer.cost_before), then, answer.currency)
+    sides = (("as measured", answer.limits_before), ("then", answer.limits_after))
+    found["limits"] = limit_bars(sides)
+
+
+def changes_of(anchor: Anchor, values: Mapping[str, str]) -> tuple[Change, ...]:
+    """Return what is other than measured; a bare number has its control's unit."""
+    own = {control.name: control for control in controls_of(anchor, ())}
+    found = []
+    for name, text in values.items():
+        control = own.get(name)
+        if control is not None and control.unit and _BARE.fullmatch(text):
+            found.append((name, f"{text}{control.unit}"))
+        else:
+            found.append((name, text))
+    return tuple(one for one in found if one[0] not in own or not _same(one[1], own[one[0]]))
+
+
+def _same(text: str, control: Control) -> bool:
+    bare = text.removesuffix(control.unit).strip() if control.unit else text
+    if _BARE.fullmatch(bare) and _BARE.fullmatch(control.own):
+        return float(bare) == float(control.own)
+    return bare == control.own
+
+
+def _prices(book: PriceBook, changed: Mapping[str, float]) -> tuple[PriceControl, ...]:
+    own = {name: float(amount) for name, amount in amounts_of(book).items()}
+    most = max(own.values(), default=1.0) or 1.0
+    return tuple(
+        PriceControl(name, amount, changed.get(name, amount), 4 * amount or most) for name, amount in own.items()
+    )

@@ -1,0 +1,67 @@
+"""From "this is faster" to "because": the way from a speedup to two configurations that stand for it, side by side.
+
+``/why`` takes what a speedup says (factor, baseline, candidate, workload, origin, scale), chooses the runs to look at
+and goes on to the page *Compare*, so that nobody needs to pick runs by hand. Imported runs often tell nothing but their
+time: :func:`observed_pairs` says of which others of the workload more is known.
+"""
+
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from assay.analysis.comparison.result import SpeedupResult
+from assay.interfaces.web.api.decisions import decisions_on
+from assay.interfaces.web.api.why import Level, Stratum, kept_pair, required_pair
+from assay.interfaces.web.state.context import READERS, Context, ContextOf, Where
+from assay.questions.comparisons.why import WhyQuestion, of_result, of_speedup
+from assay.questions.decisions.option_words import option_text
+from assay.text import titles
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
+OBSERVED_MAX = 6
+
+
+@router.get("/why")
+def why(
+    context: ContextOf,
+    by: Level,
+    baseline: Level,
+    candidate: Level,
+    where: Where = [],  # noqa: B006
+    origin: Stratum = "",
+    lab_scale: Stratum = "",
+) -> Response:
+    """Go to two configurations that differ in nothing but the factor."""
+    found = required_pair(context, WhyQuestion(by, baseline, candidate, tuple(where), origin, lab_scale))
+    return RedirectResponse("/compare?" + urlencode([("run", run_id) for run_id in found.runs]), status_code=303)
+
+
+def of_speedups(
+    speedups: Sequence[SpeedupResult], where: Sequence[str] | None
+) -> list[tuple[SpeedupResult, WhyQuestion | None]]:
+    """Return the speedups that compare something, each with the question why; ``where`` None: it can't be asked."""
+    return [(item, None if where is None else of_speedup(item, where)) for item in speedups if item.ratio is not None]
+
+
+def observed_pairs(
+    context: Context, workload: str | None = None, *, without: Sequence[str] = ()
+) -> list[tuple[str, str, str]]:
+    """Return comparisons whose runs were observed closely: what, where from, and the address.
+
+    ``workload``: only its own; ``without``: not those of these runs.
+    """
+    found = []
+    for decision in decisions_on(context, ""):
+        for result in decision.results:
+            if result.time is None or workload not in (None, result.workload):
+                continue
+            asked = of_result(decision, result)
+            pair = kept_pair(context, asked)
+            if pair is not None and pair.observed and not set(pair.runs) & set(without):
+                options = (option_text(decision.factor, level) for level in (result.option, decision.baseline))
+                what = f"{titles.workload_title(result.workload)}: {' against '.join(options)}"
+                badge = titles.origin_badge(decision.origin, decision.lab_scale)
+                found.append((what, badge, f"/why?{urlencode(asked.pairs)}"))
+    return found[:OBSERVED_MAX]

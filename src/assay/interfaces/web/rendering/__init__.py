@@ -1,0 +1,1 @@
+"""Render templates, addresses and charts for all pages."""

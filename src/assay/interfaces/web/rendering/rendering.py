@@ -1,0 +1,132 @@
+"""How pages are made: templates, styles, scripts and the chart library, all read when a server starts.
+
+In: values of questions. Out: HTML. Nothing is measured or compared here.
+"""
+
+import hashlib
+import re
+from importlib.resources import files
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from assay.analysis.comparison.verdict_text import scope_text
+from assay.foundation.errors import AssayError
+from assay.foundation.units import format_bytes, format_duration
+from assay.interfaces.charts.drawing.identity import SHAPE_PATHS, shape_of
+from assay.interfaces.charts.drawing.letters import letters
+from assay.interfaces.web.rendering.vega import Script, versions
+from assay.questions.comparisons.result_sentences import different_jobs_text, name_of, side_sentence
+from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.sentences import basis_text
+from assay.text import amounts, language, meanings, metric_text, numbers, ratios, titles
+
+TYPES = {
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+    "otf": "font/otf",
+}
+_CHARTS = "vega.js"
+_CODE = re.compile(r"`([^`]+)`")
+
+
+class NotFoundError(AssayError):
+    """There is nothing under the address asked for."""
+
+
+class Rendering:
+    """One server's templates and what goes with them. It begins to make the chart library when it is made."""
+
+    def __init__(self) -> None:
+        self._templates = _environment()
+        folder = files("assay.interfaces.web").joinpath("static")
+        listed = sorted((item for item in folder.iterdir() if _ending(item.name) in TYPES), key=lambda item: item.name)
+        self._assets = {item.name: item.read_bytes() for item in listed} | letters()  # app.css names these
+        self._stamp = hashlib.sha256(b"".join(self._assets.values())).hexdigest()[:12]
+        """What stands for the content of the styles and scripts, in their addresses."""
+        self._charts = Script()
+        self._charts.prepare()
+
+    def html(self, name: str, **values: Any) -> str:
+        """Return a page, or a part of one, from its template."""
+        return self._templates.get_template(f"{name}.html.j2").render(vega=versions(), assets=self._stamp, **values)
+
+    def asset(self, stamp: str, name: str) -> tuple[bytes, str]:
+        """Return a style's or script's content and type; no name reaches the file system. Raises NotFoundError."""
+        if name == _CHARTS and stamp == versions():
+            return self._charts.text(), TYPES["js"]
+        if name not in self._assets or stamp != self._stamp:
+            raise NotFoundError("there is no such file")
+        return self._assets[name], TYPES[_ending(name)]
+
+
+def prose(text: str) -> Markup:
+    """Return a message as HTML: what stands between backticks is code."""
+    parts = _CODE.split(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts)
+    )
+
+
+def _ending(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _origin_of_claims(key: str) -> str:
+    """Return the origin that findings are told of (``measured, lab scale 0.05``) as it stands beside numbers."""
+    name, _, scale = key.partition(", lab scale ")
+    return titles.origin_badge(name, scale)
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("assay.interfaces.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        seconds=numbers.seconds,
+        tenths=numbers.tenths,
+        ratio=ratios.ratio,
+        money=amounts.money,
+        moment=language.moment,
+        title=titles.workload_title,
+        count=numbers.count,
+        bytes=format_bytes,
+        duration=format_duration,
+        short=titles.run_id_text,
+        first_capital=language.capitalised,
+        query=urlencode,
+        segment=lambda text: quote(str(text), safe=""),
+        setting=titles.setting_text,
+        scale=lambda text: titles.scale_text(float(text)),
+        prose=prose,
+    )
+    environment.globals.update(
+        interval=ratios.interval,
+        interval_s=numbers.interval_s,
+        money_interval=amounts.money_interval,
+        metric_text=metric_text,
+        facet_title=titles.column_title,
+        level_text=titles.level_text,
+        settings_text=titles.settings_text,
+        origin=titles.origin_badge,
+        share=numbers.probability,
+        period=language.period,
+        shape=lambda level: SHAPE_PATHS[shape_of(level)],
+        meanings=meanings,
+        option_text=option_text,
+        basis_text=basis_text,
+        scope_text=scope_text,
+        name_of=name_of,
+        side_sentence=side_sentence,
+        different_jobs_text=different_jobs_text,
+        plural=language.plural,
+        claims_of=_origin_of_claims,
+    )
+    return environment

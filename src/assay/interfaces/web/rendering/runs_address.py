@@ -1,0 +1,62 @@
+"""What the list of runs shows, as its address says it: a link shows the same to anybody."""
+
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode
+
+from assay.questions.runs.runs import NEWEST_FIRST
+
+
+@dataclass(frozen=True, slots=True)
+class RunsAddress:
+    """What the list of runs shows, as its address says it."""
+
+    where: tuple[str, ...]
+    sort: str
+    offset: int
+    columns: tuple[str, ...]
+    page: int
+    usual: str = NEWEST_FIRST
+    """The order that needs no word in the address."""
+    picked: tuple[str, ...] = ()
+    """Ids of the runs that are chosen to be compared."""
+
+    def address(self) -> str:
+        """Return the address of the list."""
+        pairs = [
+            *(("where", text) for text in self.where),
+            *(("columns", name) for name in self.columns),
+            *(("pick", run_id) for run_id in self.picked),
+        ]
+        if self.sort != self.usual:
+            pairs.append(("sort", self.sort))
+        if self.offset:
+            pairs.append(("offset", str(self.offset)))
+        return f"/runs?{urlencode(pairs)}" if pairs else "/runs"
+
+    def sorted_by(self, name: str) -> str:
+        """Return the address of the same list by a column; the other way round when it is by that already."""
+        return replace(self, sort=f"-{name}" if self.sort == name else name, offset=0).address()
+
+    def direction(self, name: str) -> str:
+        """Return how the list is sorted by a column, in ARIA's words."""
+        return "ascending" if self.sort == name else "descending" if self.sort == f"-{name}" else "none"
+
+    def without(self, condition: str) -> str:
+        """Return the address without a condition."""
+        return replace(self, where=tuple(text for text in self.where if text != condition), offset=0).address()
+
+    def moved(self, pages: int) -> str:
+        """Return the address of another page of the list."""
+        return replace(self, offset=max(0, self.offset + pages * self.page)).address()
+
+    def cleared(self) -> str:
+        """Return the address without conditions."""
+        return replace(self, where=(), offset=0).address()
+
+    def unpicked(self) -> str:
+        """Return the address with nothing chosen to be compared."""
+        return replace(self, picked=()).address()
+
+    def query(self) -> str:
+        """Return the conditions for the API."""
+        return urlencode([("where", text) for text in self.where])

@@ -1,0 +1,73 @@
+"""Decisions as pages show them: the answer with its chart and the links to two runs that show why."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, DeviceClass
+from assay.interfaces.charts.drawing.identity import colours_of
+from assay.interfaces.charts.drawing.style import Spec
+from assay.interfaces.charts.speedups import speedup_forest
+from assay.interfaces.web.api.decisions import decisions_on, question_answers_on
+from assay.interfaces.web.state.answering import palette
+from assay.interfaces.web.state.context import Context
+from assay.questions.comparisons.why import WhyQuestion, of_decision
+from assay.questions.decisions.forest import forest_rows
+from assay.questions.decisions.question_sentences import QuestionView, view_of
+from assay.questions.decisions.sentences import DecisionAnswer, answer_of
+from assay.questions.decisions.values import Decision
+
+WHYS_SHOWN = 4
+"""Maximum number of links to pairs of runs under one decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDecision:
+    """One decision on a page."""
+
+    id: str
+    answer: DecisionAnswer
+    chart: Spec | None
+    whys: tuple[WhyQuestion, ...]
+
+
+def shown_decisions(
+    context: Context,
+    factor: str = "",
+    baseline: str | None = None,
+    ignore: Sequence[str] = (),
+    where: Sequence[str] = (),
+) -> list[ShownDecision]:
+    """Return the decisions on ``factor`` for a page; the first is the answer."""
+    return _shown(context, decisions_on(context, factor, baseline, ignore, where), "decision")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownQuestion:
+    """A buyer's question on a page, with its decisions."""
+
+    view: QuestionView
+    decisions: tuple[ShownDecision, ...]
+
+
+def shown_questions(context: Context) -> list[ShownQuestion]:
+    """Return a buyer's questions for a page."""
+    return [
+        ShownQuestion(view_of(answer), tuple(_shown(context, answer.decisions, answer.question.name)))
+        for answer in question_answers_on(context)
+    ]
+
+
+def _shown(context: Context, decisions: Sequence[Decision], name: str) -> list[ShownDecision]:
+    shown = []
+    for number, decision in enumerate(decisions):
+        rows = forest_rows(decision)
+        chart = speedup_forest(rows, _colours(context, decision.factor)) if rows else None
+        whys = tuple(of_decision(decision)[:WHYS_SHOWN]) if " + " not in decision.factor else ()
+        shown.append(ShownDecision(f"{name}-{number}", answer_of(decision), chart, whys))
+    return shown
+
+
+def _colours(context: Context, factor: str) -> Mapping[str, str]:
+    if factor == DEVICE_CLASS:
+        return colours_of([device_class.value for device_class in DeviceClass])
+    return palette(context.store.table(), factor)

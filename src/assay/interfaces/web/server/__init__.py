@@ -1,0 +1,1 @@
+"""Serve HTTP: limits, sign-in, log."""

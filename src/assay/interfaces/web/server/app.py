@@ -1,0 +1,319 @@
+"""The server: routes, what is asked of every request, and how errors are told.
+
+In: a repository, tokens, a price book. Out: an ASGI application. Whatever goes wrong is answered as JSON of one form
+(``message``, ``where``, ``hint``) under ``/api``, and as a page of the same words elsewhere; never with a traceback.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from assay import __version__
+from assay.foundation.errors import AssayError, FormatError, RepositoryError, SpecificationError
+from assay.interfaces.web.api import bundles as api_bundles
+from assay.interfaces.web.api import compare as api_compare
+from assay.interfaces.web.api import decisions as api_decisions
+from assay.interfaces.web.api import plan as api_plan
+from assay.interfaces.web.api import predict as api_predict
+from assay.interfaces.web.api import quality as api_quality
+from assay.interfaces.web.api import recommend as api_recommend
+from assay.interfaces.web.api import runs as api_runs
+from assay.interfaces.web.api import views as api_views
+from assay.interfaces.web.api import whatif as api_whatif
+from assay.interfaces.web.api import why as api_why
+from assay.interfaces.web.pages import clusters as pages_places
+from assay.interfaces.web.pages import compare as pages_compare
+from assay.interfaces.web.pages import cost as pages_cost
+from assay.interfaces.web.pages import hosts as pages_hosts
+from assay.interfaces.web.pages import overview as pages
+from assay.interfaces.web.pages import plan as pages_plan
+from assay.interfaces.web.pages import predict as pages_predict
+from assay.interfaces.web.pages import recommend as pages_recommend
+from assay.interfaces.web.pages import run as pages_run
+from assay.interfaces.web.pages import tuning as pages_tuning
+from assay.interfaces.web.pages import whatif as pages_whatif
+from assay.interfaces.web.pages import why as pages_why
+from assay.interfaces.web.rendering.rendering import NotFoundError, Rendering
+from assay.interfaces.web.server.security import (
+    COOKIE,
+    HEADERS,
+    LOGIN_BYTES_MAX,
+    NO_TOKEN,
+    SAFE_METHODS,
+    Guard,
+    Refusal,
+    Roles,
+)
+from assay.interfaces.web.state.answering import as_of, error_page, to_login
+from assay.interfaces.web.state.context import Context, DeniedError, bearer_of, tried
+from assay.interfaces.web.state.store import Store
+from assay.model import PriceBook
+from assay.store.exchange.transfer import RefusedBundleError
+
+UPLOAD_BYTES_MAX = 8 * 10**9
+BODY_BYTES_MAX = 4_000_000
+"""Of any request but an upload."""
+COMPRESSED_FROM_BYTES = 1_000
+RUNS_AS_OF = "Assay-Runs-As-Of"
+"""Header of answers that lack what was added since: when their runs were read, in ISO 8601."""
+AS_THEY_ARE = "/api/v1/bundles"
+"""Paths of bundles."""
+_STATUS: tuple[tuple[type[AssayError], int], ...] = (
+    (NotFoundError, 404),
+    (RefusedBundleError, 422),
+    (SpecificationError, 400),
+    (FormatError, 400),
+    (RepositoryError, 409),
+)
+
+
+def create_app(
+    root: Path,
+    *,
+    tokens: Mapping[str, Roles] | None = None,
+    book: PriceBook | None = None,
+    book_text: str = "",
+    upload_bytes_max: int = UPLOAD_BYTES_MAX,
+    cluster_folders: Sequence[Path] = (),
+    campaigns: bool = False,
+) -> FastAPI:
+    """Return the application over the repository at ``root``. Raises RepositoryError when there is none.
+
+    ``cluster_folders``: where the cluster files lie that plans can be made for; ``campaigns``: whether it starts any.
+    Without ``tokens`` anybody who reaches it may read; whoever starts it listens on loopback then.
+    """
+    app = FastAPI(
+        title="assay",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/v1/openapi.json",
+        description="Runs of Hadoop and Spark benchmarks: filtered, compared, priced. Origins are never mixed.",
+        lifespan=_while_serving,
+    )
+    context = app.state.context = Context(
+        Store(root),
+        Guard(tokens or {}),
+        book,
+        book_text,
+        upload_bytes_max,
+        Rendering(),
+        tuple(cluster_folders),
+        campaigns,
+    )
+    context.store.prepare = partial(api_predict.prepare, context)
+    routers = (
+        api_runs,
+        api_views,
+        api_compare,
+        api_decisions,
+        api_plan,
+        api_quality,
+        api_bundles,
+        api_why,
+        api_recommend,
+        api_whatif,
+        api_predict,
+        pages,
+        pages_cost,
+        pages_compare,
+        pages_hosts,
+        pages_places,
+        pages_plan,
+        pages_predict,
+        pages_run,
+        pages_tuning,
+        pages_recommend,
+        pages_whatif,
+        pages_why,
+    )
+    for module in routers:
+        app.include_router(module.router)
+    app.add_exception_handler(AssayError, _told)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _unexpected)
+    app.add_middleware(Gate)
+    app.add_middleware(Compressed)
+    return app
+
+
+@asynccontextmanager
+async def _while_serving(app: FastAPI) -> AsyncIterator[None]:
+    """End the simulators and remove temporary files with the server."""
+    yield
+    app.state.context.searches.close()
+    app.state.context.simulators.close()
+    app.state.context.store.repository.close()  # the signal that ends the server ends the process without clean-up
+
+
+class Compressed:
+    """What goes over the wire small: text compressed for who takes it, and HEAD answered as GET without the content.
+
+    Bundles are compressed already, and what they are made of is streamed: they pass as they are.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._compressing = GZipMiddleware(app, minimum_size=COMPRESSED_FROM_BYTES, compresslevel=4)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http" or scope["path"].startswith(AS_THEY_ARE):
+            await self._app(scope, receive, send)
+            return
+        if scope["method"] != "HEAD":
+            await self._compressing(scope, receive, send)
+            return
+
+        async def headed(message: Message) -> None:
+            if message["type"] == "http.response.body":
+                message = {**message, "body": b""}
+            await send(message)
+
+        await self._app({**scope, "method": "GET"}, receive, headed)
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What stands before every route: which requests are let in, and the headers of every answer."""
+
+    app: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope)
+        request.state.behind = as_of(request.app.state.context.store.behind())
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = [(name, value) for name, value in message["headers"]]
+                known = {name.lower() for name, _ in headers}
+                more = {**HEADERS, "Cache-Control": "no-store"}
+                if request.state.behind:
+                    more[RUNS_AS_OF] = request.state.behind
+                headers += [
+                    (name.encode(), value.encode())
+                    for name, value in more.items()
+                    if name.lower().encode() not in known
+                ]
+                message = {**message, "headers": headers}
+            await send(message)
+
+        refusal = _refusal(request) or await _wrong_token(request)
+        if refusal is not None:
+            await _answer(request, refusal.status, refusal.message, None, refusal.hint)(scope, receive, guarded)
+            return
+        await self.app(scope, receive, guarded)
+
+
+async def _wrong_token(request: Request) -> Refusal | None:
+    """Return why a request is not answered because of its token; what changes something is not even read without."""
+    guard: Guard = request.app.state.context.guard
+    bearer, api = bearer_of(request), request.url.path.startswith("/api/")
+    if not guard.tokens:
+        return None
+    roles = guard.roles(None, request.cookies.get(COOKIE)) if bearer is None else await tried(request, bearer)
+    if isinstance(roles, Refusal):
+        return roles
+    return NO_TOKEN if api and not roles and request.method not in SAFE_METHODS else None
+
+
+def _refusal(request: Request) -> Refusal | None:
+    guard: Guard = request.app.state.context.guard
+    host = request.headers.get("host")
+    refusal = guard.refuse_host(host)
+    if refusal is None and request.method not in SAFE_METHODS:
+        refusal = guard.refuse_change(
+            bearer=bearer_of(request) is not None,
+            cookie=COOKIE in request.cookies,
+            site=request.headers.get("sec-fetch-site"),
+            origin=request.headers.get("origin"),
+            host=host,
+        )
+        size = request.headers.get("content-length", "0")
+        chunked = "transfer-encoding" in request.headers
+        most = LOGIN_BYTES_MAX if request.url.path == "/login" else BODY_BYTES_MAX
+        large = chunked or not size.isdecimal() or int(size) > most
+        if refusal is None and request.method != "PUT" and large:
+            refusal = Refusal(413, "the request is too large", f"at most {most:,} bytes")
+    return refusal
+
+
+def _plain(text: str | None) -> str | None:
+    """Return a text that can be sent: whatever a request brought, such as half of a surrogate pair, is replaced."""
+    return None if text is None else text.encode("utf-8", "replace").decode()
+
+
+def _answer(request: Request, status: int, message: str, where: str | None, hint: str | None) -> Response:
+    told = [_plain(text) for text in (message, where, hint)]
+    root = request.app.state.context.store.repository.root
+    for folder in {f"{root.resolve()}/", f"{root.absolute()}/"}:  # where it lies is no reader's business
+        told = [text and text.replace(folder, "") for text in told]
+    message, where, hint = told[0] or "", told[1], told[2]
+    if request.url.path.startswith("/api/"):
+        return JSONResponse({"message": message, "where": where, "hint": hint}, status_code=status)
+    return error_page(request, status, message, where, hint)
+
+
+async def _told(request: Request, error: Exception) -> Response:
+    assert isinstance(error, AssayError)
+    status = (
+        error.status
+        if isinstance(error, DeniedError)
+        else next((code for kind, code in _STATUS if isinstance(error, kind)), 500)
+    )
+    if status == 401 and not request.url.path.startswith("/api/"):
+        return to_login(request)
+    return _answer(request, status, error.message, error.where, error.hint)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    first = next(iter(error.errors()), {"loc": (), "msg": "it can't be read"})
+    where = ".".join(str(part) for part in first["loc"] if part not in ("query", "path", "body"))
+    return _answer(request, 422, _validation_message(first), where or None, "the API's description has every parameter")
+
+
+def _validation_message(problem: Mapping[str, Any]) -> str:
+    """Return a problem with a request in plain words; pydantic's own words where they are plain already."""
+    limits = problem.get("ctx", {})
+    match problem.get("type"):
+        case "too_long":
+            return f"{limits['actual_length']:,} entries are more than the maximum of {limits['max_length']:,}"
+        case "too_short":
+            return f"at least {limits['min_length']:,} entry is needed, there is none"
+        case "missing":
+            return "required and missing"
+        case "extra_forbidden":
+            return "unknown field"
+        case "json_invalid" | "model_attributes_type":
+            return "the request's body is not valid JSON, or not an object"
+    return str(problem["msg"])
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    answer = _answer(request, error.status_code, str(error.detail), None, None)
+    answer.headers.update(error.headers or {})
+    return answer
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    del error  # the server that runs the application logs it
+    answer = _answer(request, 500, "something went wrong in the server", None, "its log has more; please report it")
+    answer.headers.update(HEADERS)  # it comes from outside the gate
+    return answer

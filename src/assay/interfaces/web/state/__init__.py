@@ -1,0 +1,1 @@
+"""Hold what the server knows of its repository between requests."""

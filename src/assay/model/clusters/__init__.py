@@ -1,0 +1,1 @@
+"""Describe clusters, devices, layouts and prices."""

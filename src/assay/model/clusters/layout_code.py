@@ -1,0 +1,164 @@
+"""The short codes of storage layouts: what ``HDD``, ``HD5``, ``HS5``, ``HY4``, ``RL3`` stand for.
+
+In: names of layouts. Out: :class:`LayoutCode`, which says what devices each worker uses and for what. ALOJA's codes
+are those of its scripts (github Aloja/aloja, ``cluster_functions.sh``); ``SHn`` and ``HYn`` are in their manner for
+LISA'14's setups. :func:`parse` takes codes as they stand in plans and in ALOJA's data, :func:`named` also the papers'
+own spellings (``HDD-11``, ``All-SSD``, ``Hybrid``). A name tells no more than its author meant: where the devices
+themselves are recorded, ask those.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from assay.model.clusters.cluster import DeviceKind
+
+HDD, SSD, NVME = DeviceKind.HDD.value, DeviceKind.SSD.value, DeviceKind.NVME.value
+REMOTE = "remote"
+"""A volume behind the network."""
+
+
+class Beside(Enum):
+    """What one more device is for, beside the numbered ones; these have the rest."""
+
+    INTERMEDIATE = "intermediate data"
+    HDFS = "HDFS"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    kind: str
+    """Of the devices that are counted."""
+    more: str | None = None
+    """Kind of one more device, and what it is for."""
+    beside: Beside = Beside.INTERMEDIATE
+
+
+_FAMILIES: Mapping[str, _Family] = {
+    "HD": _Family(HDD),
+    "SS": _Family(SSD),
+    "NVE": _Family(NVME),
+    "HS": _Family(HDD, SSD),
+    "SH": _Family(HDD, SSD, Beside.HDFS),
+    "HY": _Family(HDD, SSD, Beside.BOTH),
+    "HN": _Family(HDD, NVME),
+    "RR": _Family(REMOTE),
+    "RL": _Family(REMOTE, HDD),
+    "RS": _Family(REMOTE, SSD),
+    "R": _Family(REMOTE),
+    "NFS": _Family(REMOTE, HDD),
+}
+_SINGLE = {"HDD": "HD", "SSD": "SS", "NVE": "NVE", "NFS": "RR"}
+"""Codes of one device, and whose devices theirs is like: one NFS mount holds the intermediate data too."""
+_CODE = re.compile(r"(HDD|SSD|NVE|NFS)|([A-Z]{1,3})([1-9][0-9]{0,2})")
+_SPELLED = re.compile(
+    r"(?:ALL[-_ ]?)?(?:(HD|SS)D?|(NV)M?E?|(HY)(?:BRID)?|(HS|SH|HN|NFS)|(RR|RL|RS|R)(?=[-_ ]?[0-9]))"
+    r"[-_ ]?([1-9][0-9]{0,2})?(?![A-Z0-9])(.*)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutCode:
+    """What a layout's name says of the devices on each worker."""
+
+    family: str
+    """``HD``, ``SS``, ``NVE``, ``HS``, ``SH``, ``HY``, ``HN``, ``RR``, ``RL``, ``RS``, ``R`` or ``NFS``."""
+    disks: int | None
+    """How many devices of the first kind; None when the name does not tell (``All-SSD``)."""
+    single: str | None = None
+    """The code when it is one without a number, such as ``HDD``."""
+
+    @property
+    def kind(self) -> str:
+        """Kind of the devices that are counted: hdd, ssd, nvme or remote."""
+        return self._meant.kind
+
+    @property
+    def more(self) -> str | None:
+        """Kind of the one more device; None without one."""
+        return self._meant.more
+
+    @property
+    def beside(self) -> Beside | None:
+        """What the one more device is for; None without one."""
+        return self._meant.beside if self._meant.more else None
+
+    @property
+    def _meant(self) -> _Family:
+        return _FAMILIES[_SINGLE[self.single] if self.single else self.family]
+
+    @property
+    def devices(self) -> dict[str, int | None]:
+        """Device kind to how many of it each worker uses; None where the name does not tell."""
+        return {self.kind: self.disks} | ({self.more: 1} if self.more else {})
+
+    @property
+    def hdfs(self) -> tuple[str, ...]:
+        """Kinds of the devices with HDFS blocks."""
+        return self._kinds(Beside.HDFS)
+
+    @property
+    def intermediate(self) -> tuple[str, ...]:
+        """Kinds of the devices with intermediate data. (ALOJA's scripts take the first device of several.)"""
+        return self._kinds(Beside.INTERMEDIATE)
+
+    def _kinds(self, use: Beside) -> tuple[str, ...]:
+        if self.more is None:
+            return (self.kind,)
+        if self.beside is Beside.BOTH:
+            return (self.kind, self.more)
+        return (self.more,) if self.beside is use else (self.kind,)
+
+    def __str__(self) -> str:
+        """Return the code as :func:`parse` takes it; without a number where that is not known."""
+        return self.single or f"{self.family}{self.disks or ''}"
+
+
+def parse(code: str) -> LayoutCode | None:
+    """Return what a code stands for; None for any other name."""
+    match = _CODE.fullmatch(code)
+    if match is None or (match[2] and match[2] not in _FAMILIES):
+        return None
+    if match[1]:
+        return LayoutCode(match[1] if match[1] in _FAMILIES else _SINGLE[match[1]], 1, match[1])
+    return LayoutCode(match[2], int(match[3]))
+
+
+def devices_of_code(code: str) -> dict[str, int]:
+    """Return how many devices of each kind one worker uses under a layout of this code; empty for any other name."""
+    found = parse(code)
+    return {kind: count or 0 for kind, count in found.devices.items()} if found else {}
+
+
+def named(name: str) -> LayoutCode | None:
+    """Return what a layout's name says as a code or in a paper's spelling, in small letters too; else None."""
+    found = beginning(name)
+    return found[0] if found and not found[1] else None
+
+
+def beginning(name: str) -> tuple[LayoutCode, str] | None:
+    """Return what :func:`named` gives for how ``name`` begins, and the rest, as of ``HD5, replication 1``."""
+    if (exact := parse(name)) is not None:
+        return exact, ""
+    match = _SPELLED.fullmatch(name.upper())
+    if match is None:
+        return None
+    family = next(filter(None, match.groups()[:5]))
+    whole = name.upper().startswith("ALL")
+    disks = int(match[6]) if match[6] else None if whole or family in ("HY", "HS", "SH", "HN") else 1
+    return LayoutCode("NVE" if family == "NV" else family, disks), match[7]
+
+
+def devices_text(devices: Mapping[str, int | None]) -> str:
+    """Return devices by kind as one text, ``5 hdd + 1 ssd``; a number that is not known is left out."""
+    return " + ".join(
+        kind if count is None else f"{count} {kind}" for kind, count in sorted(devices.items()) if count != 0
+    )
+
+
+def devices_of_text(text: str) -> dict[str, int | None]:
+    """Return what :func:`devices_text` wrote as devices by kind."""
+    parts = (part.rpartition(" ") for part in text.split(" + ") if part)
+    return {kind: int(count) if count else None for count, _, kind in parts}

@@ -1,0 +1,369 @@
+"""What was found on a host: hardware, disks and what lies between them and their mounts, links, clock, daemons.
+
+Values of what the node's scripts (``execution/observation/node/environment.py``, ``survey.py``, ``services.py``) print;
+sizes in bytes, rates in the unit of their names. None means: not to be known with the rights that there were.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from assay.model.clusters.cluster import DeviceKind
+
+SYSTEM_POINTS = frozenset(
+    {"/", "/boot", "/efi", "/usr", "/var", "/home", "/tmp", "/var/tmp", "/var/log", "/opt", "/srv"}  # noqa: S108
+)
+_SYSTEM_BELOW = ("/etc/", "/run/", "/proc/", "/sys/", "/dev/", "/snap/", "/boot/", "/usr/", "/var/lib/docker/")
+_DATA_SYSTEMS = ("ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs")
+
+
+_PARAVIRTUAL_DRIVERS = frozenset({"virtio_net", "vmxnet3", "hv_netvsc", "xen_netfront"})
+"""Drivers of virtual machines, which tell a fixed rate or the hypervisor's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block device: a disk, a partition, or a mapping on others."""
+
+    device: str | None
+    kind: str
+    """disk, part, crypt, lvm, raid, loop, multipath, mapping."""
+    on: tuple[str, ...]
+    """The devices that it lies on."""
+    size_bytes: int
+    rotational: bool | None = None
+    model: str = ""
+    scheduler: str | None = None
+    read_ahead_kib: int | None = None
+    max_request_kib: int | None = None
+    max_hardware_request_kib: int | None = None
+    write_cache: str | None = None
+    start_bytes: int = 0
+    physical_block_bytes: int | None = None
+    optimal_io_bytes: int | None = None
+    alignment_offset_bytes: int | None = None
+    raid_level: str | None = None
+    raid_missing: int | None = None
+    raid_action: str | None = None
+    errors: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A mounted file system with its room."""
+
+    point: str
+    device: str
+    source: str
+    file_system: str
+    options: tuple[str, ...]
+    root: str
+    size_bytes: int
+    free_bytes: int
+    inodes: int
+    free_inodes: int
+    writable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """Whose a directory is; of one that is not there, whose the first folder above it is."""
+
+    exists: bool
+    owner: str
+    mode: str
+    writable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """A network interface; counters since the start."""
+
+    driver: str | None
+    hardware: bool
+    state: str | None
+    mtu_bytes: int | None
+    speed_mbit_per_s: int | None
+    able_mbit_per_s: int | None
+    duplex: str | None
+    ring_receive: int | None
+    ring_receive_max: int | None
+    carrier_changes: int | None
+    rx_errors: int = 0
+    tx_errors: int = 0
+    rx_dropped: int = 0
+    tx_dropped: int = 0
+    rx_packets: int = 0
+    tx_packets: int = 0
+
+    @property
+    def link_bits_per_s(self) -> float | None:
+        """The rate of the link; None where the driver tells none, and for virtual interfaces, which tell any."""
+        if not self.hardware or self.driver in _PARAVIRTUAL_DRIVERS or not self.speed_mbit_per_s:
+            return None
+        return self.speed_mbit_per_s * 1e6
+
+    @property
+    def no_rate(self) -> str:
+        """Why the rate of the link is not known."""
+        if self.hardware and self.driver not in _PARAVIRTUAL_DRIVERS:
+            return f"the driver {self.driver or ''} tells no rate".replace("  ", " ")
+        return f"it is virtual{f' (driver {self.driver})' if self.driver else ''}: its rate is no link's"
+
+
+@dataclass(frozen=True, slots=True)
+class Daemon:
+    """A daemon of Hadoop or Spark, as its command line, its configuration and its own REST or JMX tell."""
+
+    role: str
+    user: str
+    pid: int
+    configuration: str | None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    by_assay: bool = False
+    open_files: int | None = None
+    version: str | None = None
+    address: str | None = None
+    active: bool | None = None
+    """Of a pair: whether it is the one that serves."""
+    safe_mode: bool | None = None
+    live: tuple[str, ...] = ()
+    running_jobs: int | None = None
+    containers: int | None = None
+    unhealthy: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """CPU and memory as the kernel shows them."""
+
+    governors: tuple[str, ...] = ()
+    slowest_mhz: float | None = None
+    fastest_mhz: float | None = None
+    allowed_mhz: float | None = None
+    sockets: int | None = None
+    numa_nodes: int | None = None
+    throttled: int = 0
+    memory_errors: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Burden:
+    """What goes on without assay."""
+
+    load: tuple[float, ...]
+    cpu_share: float | None
+    disk_bytes_per_s: Mapping[str, float]
+    swap_used_bytes: int
+    available_bytes: int
+    uptime_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """Who asked, and what sudo would let it do: root, free, password, none."""
+
+    name: str
+    uid: int
+    groups: tuple[str, ...]
+    sudo: str
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """The Java that logins find, and those that are installed: directory to version."""
+
+    home: str | None
+    version: str | None
+    installed: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """Programs that submit jobs, by name, and configuration directories."""
+
+    programs: Mapping[str, str | None] = field(default_factory=dict)
+    configurations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Whether something keeps the clock right, the zone, and how far it is from assay's own clock."""
+
+    synchronised: bool | None
+    zone: str
+    offset_s: float
+    uncertain_s: float
+    """Half of the time that asking took: the offset is known no better."""
+
+
+@dataclass(frozen=True, slots=True)
+class ControlGroup:
+    """What a login's control group allows; None: no limit."""
+
+    memory_bytes: int | None = None
+    cores: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Basics:
+    """What environments record as well."""
+
+    cores: int
+    physical_cores: int | None
+    processor: str
+    virtual: bool
+    memory_bytes: int
+    swap_bytes: int
+    huge_pages: str | None
+    huge_pages_defrag: str | None
+    kernel: str
+    machine: str
+    distribution: str | None
+    python: str
+    sysctls: Mapping[str, str]
+    open_files: int | None
+    """Soft limit of a login; None: no limit."""
+    processes: int | None
+    clock_source: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """One host."""
+
+    host: str
+    """As the cluster calls it."""
+    hostname: str
+    own_addresses: tuple[str, ...]
+    entered_by: str | None
+    """The address by which it was reached; None on this machine."""
+    entered_nic: str | None
+    entered_name: str | None
+    peers: Mapping[str, tuple[str, ...]]
+    """Other hosts' names to what this one's resolver makes of them."""
+    user: Login
+    basics: Basics
+    cpu: Processor
+    blocks: Mapping[str, Block]
+    health: Mapping[str, str | None]
+    mounts: tuple[Mount, ...]
+    directories: Mapping[str, Directory]
+    nics: Mapping[str, Interface]
+    whole_packet: bool | None
+    burden: Burden
+    control_group: ControlGroup
+    tools: Mapping[str, str | None]
+    clock: Clock
+    daemons: tuple[Daemon, ...]
+    clients: Clients
+    java: Java
+    timers: tuple[str, ...]
+    scrubs: tuple[str, ...]
+    services: tuple[str, ...]
+    tuned_profile: str | None
+    selinux: str
+    firewall_tables: tuple[str, ...]
+    read_bytes_per_s: Mapping[str, float] = field(default_factory=dict)
+    """Bare reads of disks, where they were measured."""
+    sent_bits_per_s: Mapping[str, float] = field(default_factory=dict)
+    """What other hosts, by their names, took from this one, where pairs were measured."""
+    unsent: Mapping[str, str] = field(default_factory=dict)
+    """Of which others that could not be measured, with the reason."""
+
+    @property
+    def usable_memory_bytes(self) -> int:
+        """The memory that daemons started by this login can have: the machine's, or its control group's limit."""
+        return min(self.basics.memory_bytes, self.control_group.memory_bytes or self.basics.memory_bytes)
+
+    @property
+    def usable_cores(self) -> int:
+        """The cores that daemons started by this login can have; a part of a core counts as none."""
+        return min(self.basics.cores, max(1, int(self.control_group.cores or self.basics.cores)))
+
+    @property
+    def nic(self) -> Interface | None:
+        """The interface by which the host was reached, else the quickest one that has hardware and is up."""
+        if self.entered_nic in self.nics:
+            return self.nics[str(self.entered_nic)]
+        up = [each for each in self.nics.values() if each.state == "up"]
+        return max(up, key=lambda each: (each.hardware, each.speed_mbit_per_s or 0), default=None)
+
+    def block_of(self, mount: Mount) -> str | None:
+        """Return the name of the block device that a file system lies on; None for one without."""
+        found = (name for name, block in self.blocks.items() if block.device == mount.device)
+        return next(found, None) or next((n for n in self.blocks if mount.source == f"/dev/{n}"), None)
+
+    def below(self, name: str) -> Iterator[tuple[str, Block]]:
+        """Yield a block device and all that it lies on, from the top to the disks."""
+        if name in self.blocks:
+            yield name, self.blocks[name]
+            for under in self.blocks[name].on:
+                yield from self.below(under)
+
+    def disks_of(self, name: str) -> list[str]:
+        """Return the disks that a block device lies on in the end, each once."""
+        ends = [each for each, block in self.below(name) if not block.on]
+        return list(dict.fromkeys(ends))
+
+    def between(self, name: str) -> list[str]:
+        """Return what lies between a file system and its disks, such as ``LUKS (dm-0)``."""
+        words = {"crypt": "LUKS", "lvm": "LVM", "multipath": "multipath", "mapping": "device mapper"}
+        found = {}
+        for each, block in self.below(name):
+            if block.kind == "raid":
+                found[each] = f"RAID {(block.raid_level or '?').removeprefix('raid')} ({each})"
+            elif block.kind in words:
+                found[each] = f"{words[block.kind]} ({each})"
+        return list(found.values())
+
+    def mount_at(self, directory: str) -> Mount | None:
+        """Return the file system that holds a directory."""
+        above = [m for m in self.mounts if f"{directory}/".startswith(f"{m.point.rstrip('/')}/")]
+        return max(above, key=lambda mount: len(mount.point), default=None)
+
+    def data_mounts(self) -> list[Mount]:
+        """Return the mounted file systems that are for data: on block devices, and not of the system."""
+        found: dict[str, Mount] = {}
+        for mount in self.mounts:
+            system = mount.point in SYSTEM_POINTS or mount.point.startswith(_SYSTEM_BELOW)
+            if not system and mount.file_system in _DATA_SYSTEMS and mount.root == "/":
+                found.setdefault(mount.device, mount)
+        return list(found.values())
+
+    def kind_of(self, mount: Mount) -> DeviceKind | None:
+        """Return which kind of device holds a file system, as the kernel says; None where it does not."""
+        name = self.block_of(mount)
+        ends = self.disks_of(name) if name else []
+        if any(end.startswith("nvme") for end in ends):
+            return DeviceKind.NVME
+        turning = [self.blocks[end].rotational for end in ends]
+        if not turning or any(each is None for each in turning):
+            return None
+        return DeviceKind.HDD if any(turning) else DeviceKind.SSD
+
+
+def survey_of(host: str, environment: Mapping[str, Any], tree: Mapping[str, Any]) -> Survey:
+    """Return a host's survey from what its scripts printed. Raises ValueError where they did not say what they must."""
+    cpu, memory = environment["hardware"]["cpu"], environment["hardware"]["memory"]
+    basics = {
+        "cores": cpu["logical_cores"],
+        "physical_cores": cpu["physical_cores"],
+        "processor": cpu["model"],
+        "virtual": cpu["virtual"],
+        "memory_bytes": memory["total_bytes"],
+        "swap_bytes": memory["swap_bytes"],
+        "huge_pages": memory["transparent_hugepage"],
+        "huge_pages_defrag": memory["transparent_hugepage_defrag"],
+        "kernel": environment["kernel"]["release"],
+        "machine": environment["kernel"]["machine"],
+        "distribution": environment["distribution"],
+        "python": environment["python"],
+        "sysctls": environment["sysctls"],
+        "open_files": environment["limits"]["open_files"][0],
+        "processes": environment["limits"]["processes"][0],
+        "clock_source": environment["clock_source"],
+    }
+    return msgspec.convert({**tree, "host": host, "basics": basics}, Survey)

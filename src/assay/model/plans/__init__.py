@@ -1,0 +1,1 @@
+"""Describe plans, engine rules and workload profiles."""

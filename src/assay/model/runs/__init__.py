@@ -1,0 +1,1 @@
+"""Describe runs, traces and environments."""

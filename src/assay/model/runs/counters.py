@@ -1,0 +1,43 @@
+"""How much the counters of a trace grew over an interval of its run.
+
+In: a :class:`assay.model.runs.trace.Trace` and an interval in seconds from the run's start. Out: increases in the
+counters' own units. Pure. Between two samples a counter is taken to grow evenly, so increases of adjoining intervals
+add up.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import groupby, islice, pairwise
+
+from assay.model.runs.trace import Trace
+
+
+def increase(points: Sequence[tuple[float, float]], start_s: float, end_s: float) -> float | None:
+    """Return how much a counter grew between ``start_s`` and ``end_s``; None when no two samples span any of it.
+
+    ``points`` are (time, value) in time order. A value below the one before it means that the counter was set to 0.
+    """
+    total, seen = 0.0, False
+    for (t0, v0), (t1, v1) in pairwise(points):
+        overlap_s = min(t1, end_s) - max(t0, start_s)
+        if overlap_s <= 0:
+            continue
+        seen = True
+        total += (v1 - v0 if v1 >= v0 else v1) * overlap_s / (t1 - t0)
+    return total if seen else None
+
+
+def counter_increases(
+    trace: Trace, start_s: float, end_s: float, nodes: Iterable[str] | None = None
+) -> dict[tuple[str, str, str], float]:
+    """Return the increase of every counter by (node, subject, metric), of ``nodes`` only when given."""
+    wanted = None if nodes is None else frozenset(nodes)
+    series: dict[tuple[str, str, str], list[tuple[float, float]]] = defaultdict(list)
+    names = zip(trace.node, trace.subject, trace.metric, trace.counter, strict=True)
+    points = zip(trace.t_s, trace.value, strict=True)
+    for (node, subject, metric, counter), rows in groupby(names):
+        run = list(islice(points, len(list(rows))))
+        if counter and (wanted is None or node in wanted):
+            series[node, subject, metric] += run
+    grown = {key: increase(sorted(samples), start_s, end_s) for key, samples in series.items()}
+    return {key: value for key, value in grown.items() if value is not None}

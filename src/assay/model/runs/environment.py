@@ -1,0 +1,332 @@
+"""What was recorded with a run of the hosts, the cluster and the programs around it.
+
+A run's environment is a tree that its maker wrote: assay's node scripts, or whoever made a foreign file. It is kept
+whole, for the record and for comparing what differs. Whatever decides or is shown by name is read from it here and
+nowhere else: missing where the tree lacks it or has something else in its place, so that every old bundle opens.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import groupby
+from typing import Any, Self
+
+from assay.model.clusters.cluster import Cluster, Role
+from assay.model.clusters.layout import Layout
+
+Tree = Mapping[str, Any]
+
+
+def _entries(value: object) -> Tree:
+    return value if isinstance(value, dict) else {}
+
+
+def _at(value: object, *names: str) -> Any:
+    for name in names:
+        value = _entries(value).get(name)
+    return value
+
+
+def _text(value: object, *names: str) -> str:
+    """Return the word or number at ``names`` in nested entries as text; empty where there is none."""
+    found = _at(value, *names)
+    return "" if found is None or isinstance(found, dict | list) else str(found)
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _numbers(value: object) -> dict[str, int]:
+    return {str(key): _whole(number) or 0 for key, number in _entries(value).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutPlaces:
+    """Device to its number of directories."""
+
+    hdfs: Mapping[str, int]
+    intermediate: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFacts:
+    """What a cluster consists of, under the run's layout; None and empty mean: not recorded."""
+
+    name: str = ""
+    placement: str = ""
+    nodes: int | None = None
+    masters: int | None = None
+    workers: int | None = None
+    worker_names: tuple[str, ...] | None = None
+    ports: int | None = None
+    """Network ports."""
+    node_types: Mapping[str, int] = field(default_factory=dict)
+    """Node type to how many nodes are of it."""
+    layout_devices: Mapping[str, int] = field(default_factory=dict)
+    """Device kind (hdd, ssd, nvme, remote) to how many of it the layout uses on each worker."""
+    device_names: Mapping[str, str] = field(default_factory=dict)
+    """Name of each of these devices to its kind."""
+    layout_capacity_bytes: int | None = None
+    """What these devices of one worker hold together."""
+    layout: LayoutPlaces | None = None
+
+    @classmethod
+    def of(cls, tree: object) -> Self:
+        """Return what the entry ``cluster`` of an environment says."""
+        told = _entries(tree)
+        names, layout = told.get("worker_names"), _entries(told.get("layout"))
+        return cls(
+            name=_text(told, "name"),
+            placement=_text(told, "placement"),
+            nodes=_whole(told.get("nodes")),
+            masters=_whole(told.get("masters")),
+            workers=_whole(told.get("workers")),
+            worker_names=tuple(str(name) for name in names) if isinstance(names, list | tuple) else None,
+            ports=_whole(told.get("ports")),
+            node_types=_numbers(told.get("node_types")),
+            layout_devices=_numbers(told.get("layout_devices")),
+            device_names={str(name): str(kind) for name, kind in _entries(told.get("device_names")).items()},
+            layout_capacity_bytes=_whole(told.get("layout_capacity_bytes")),
+            layout=LayoutPlaces(_numbers(layout["hdfs"]), _numbers(layout["intermediate"]))
+            if {"hdfs", "intermediate"} <= layout.keys()
+            else None,
+        )
+
+    @classmethod
+    def of_layout(cls, cluster: Cluster, layout: Layout) -> Self:
+        """Count what prices are multiplied by; devices are those of one worker that the layout uses."""
+        devices = [device for device in cluster.workers[0].type.devices if device.name in layout.devices()]
+        return cls(
+            name=cluster.name,
+            placement=str(cluster.placement),
+            nodes=len(cluster.nodes),
+            masters=sum(Role.MASTER in node.roles for node in cluster.nodes),
+            workers=len(cluster.workers),
+            worker_names=tuple(node.name for node in cluster.workers),
+            ports=len(cluster.nodes),
+            node_types=dict(Counter(node.type.name for node in cluster.nodes)),
+            layout_devices=dict(Counter(str(device.kind) for device in devices)),
+            device_names={device.name: str(device.kind) for device in devices},
+            layout_capacity_bytes=sum(device.capacity_bytes for device in devices),
+            layout=LayoutPlaces(
+                {part.device: part.count for part in layout.hdfs},
+                {part.device: part.count for part in layout.intermediate},
+            ),
+        )
+
+    def tree(self) -> dict[str, Any]:
+        """Return the facts as they stand in an environment; what is not known is left out."""
+        known = {name: value for name, value in asdict(self).items() if value not in (None, "", {})}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in known.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGroups:
+    """Which nodes of a large simulated cluster were observed together."""
+
+    of_node: Mapping[str, str]
+    sizes: Mapping[str, int]
+    """Group to its number of nodes."""
+
+    @classmethod
+    def of(cls, tree: object, worker_names: Sequence[str]) -> Self | None:
+        """Return what the entry ``node_groups`` of an environment's ``simulation`` says: pairs of a group's name and
+        how many of the workers that follow are in it. None where it does not cover the workers.
+        """
+        pairs = tree if isinstance(tree, list | tuple) else ()
+        names: list[str] = []
+        for pair in pairs:
+            if isinstance(pair, list | tuple) and len(pair) == 2 and _whole(pair[1]) is not None:
+                names += [str(pair[0])] * min(pair[1], len(worker_names) - len(names))
+        if not names or len(names) != len(worker_names):
+            return None
+        return cls(dict(zip(worker_names, names, strict=True)), Counter(names))
+
+    @staticmethod
+    def tree(groups: Sequence[str]) -> list[tuple[str, int]]:
+        """Return the entry for workers' ``groups``, in the order of the workers."""
+        return [(name, len(list(same))) for name, same in groupby(groups)]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFacts:
+    """What a node is; empty texts and None: not recorded."""
+
+    cpu: str
+    """The processor's model."""
+    cores: int | None
+    memory_bytes: int | None
+    distribution: str
+    kernel: str
+    java: str
+
+    @classmethod
+    def of(cls, tree: object) -> Self:
+        """Return the facts of an entry of ``nodes``; the keys are those of ``observation/node/environment.py``."""
+        return cls(
+            _text(tree, "hardware", "cpu", "model"),
+            _whole(_at(tree, "hardware", "cpu", "logical_cores")),
+            _whole(_at(tree, "hardware", "memory", "total_bytes")),
+            _text(tree, "distribution"),
+            _text(tree, "kernel", "release"),
+            _text(tree, "java", "version"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """The workers of a cluster, as far as they were recorded; of unlike nodes, the mean one. Texts may be empty."""
+
+    workers: int | None
+    cores: float | None
+    memory_bytes: float | None
+    instance_type: str = ""
+    """The provider's name of a worker's size, such as ``m4.2xlarge``."""
+    provider: str = ""
+    service_type: str = ""
+    """``IaaS``, ``PaaS``, ``SaaS`` or ``on-premise``."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabNodeFacts:
+    """What a lab made of a node."""
+
+    address: str
+    link_bits_per_s: float
+    control_groups: Mapping[str, str] | None
+    """``cpu`` and ``memory`` to the directory that the node's sampler sees; None when not recorded."""
+    request_bytes: Mapping[str, int]
+    """Device to the largest request that the lab lets through to it."""
+
+    @classmethod
+    def of(cls, tree: object) -> Self:
+        """Return what an entry of a lab's ``nodes`` says."""
+        rate, groups = _at(tree, "link_bits_per_s"), _at(tree, "cgroup")
+        devices = _entries(_at(tree, "devices"))
+        limits = {str(name): _whole(_at(device, "request_bytes")) for name, device in devices.items()}
+        return cls(
+            _text(tree, "address"),
+            float(rate) if isinstance(rate, int | float) else 0.0,
+            {str(name): str(path) for name, path in groups.items()} if isinstance(groups, dict) else None,
+            {name: limit for name, limit in limits.items() if limit},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LabFacts:
+    """What a lab is; ``tree``: all of it, as in docs/lab.md."""
+
+    name: str
+    subnet: str
+    nodes: Mapping[str, LabNodeFacts]
+    warnings: tuple[str, ...]
+    tree: Tree
+
+    @property
+    def control_groups(self) -> dict[str, Mapping[str, str]]:
+        """Each node's control groups, where they were recorded."""
+        return {name: node.control_groups for name, node in self.nodes.items() if node.control_groups is not None}
+
+    @classmethod
+    def of(cls, tree: object) -> Self:
+        """Return what a lab's description, or the entry ``lab`` of an environment, says."""
+        told = _entries(tree)
+        nodes, warnings = _entries(told.get("nodes")), told.get("warnings")
+        return cls(
+            _text(told, "name"),
+            _text(told, "subnet"),
+            {str(name): LabNodeFacts.of(node) for name, node in nodes.items()},
+            tuple(str(words) for words in warnings) if isinstance(warnings, list | tuple) else (),
+            told,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What was recorded with a run. ``tree``: all of it, as it was written."""
+
+    tree: Tree
+
+    @property
+    def assay_version(self) -> str:
+        """Version of assay that made the run; empty when not recorded."""
+        return _text(self.tree, "assay", "version") or _text(self.tree, "assay")
+
+    @property
+    def assay_python(self) -> str:
+        """Version of the Python that assay ran on; empty when not recorded."""
+        return _text(self.tree, "assay", "python")
+
+    @property
+    def cluster(self) -> ClusterFacts | None:
+        """What the cluster consists of; None when nothing was recorded of it."""
+        told = self.tree.get("cluster")
+        return ClusterFacts.of(told) if isinstance(told, dict) else None
+
+    @property
+    def node_groups(self) -> NodeGroups | None:
+        """Which workers were observed together; None where each was observed alone."""
+        told = _at(self.tree, "simulation", "node_groups")
+        cluster = self.cluster
+        return NodeGroups.of(told, cluster.worker_names or ()) if told and cluster else None
+
+    @property
+    def layout_devices(self) -> Mapping[str, int]:
+        """The cluster's ``layout_devices`` alone."""
+        return _numbers(_at(self.tree, "cluster", "layout_devices"))
+
+    @property
+    def nodes(self) -> dict[str, NodeFacts]:
+        """What was found on each node."""
+        nodes = _entries(self.tree.get("nodes"))
+        return {str(name): NodeFacts.of(node) for name, node in nodes.items() if isinstance(node, dict)}
+
+    @property
+    def hardware(self) -> Hardware:
+        """The workers: as found on the nodes, or as a source's list of clusters has them."""
+        told, nodes = self.cluster or ClusterFacts(), self.nodes.values()
+        cores = [float(node.cores) for node in nodes if node.cores]
+        memory = [float(node.memory_bytes) for node in nodes if node.memory_bytes]
+        listed_cores, listed_gb = (_at(self.tree, "cluster", name) for name in ("cores", "ram_gb"))
+        if not cores and isinstance(listed_cores, int | float):
+            cores = [float(listed_cores)]
+        if not memory and isinstance(listed_gb, int | float):
+            memory = [listed_gb * 1e9]
+        cluster = self.tree.get("cluster")
+        return Hardware(
+            told.workers,
+            sum(cores) / len(cores) if cores else None,
+            sum(memory) / len(memory) if memory else None,
+            _text(cluster, "vm_size"),
+            _text(cluster, "provider"),
+            _text(cluster, "service_type"),
+        )
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The engine's effective parameters."""
+        return {str(name): value for name, value in _entries(self.tree.get("parameters")).items() if type(value) is str}
+
+    @property
+    def request_bytes(self) -> dict[str, int]:
+        """Device to the largest request that a lab lets through to it; the largest of all nodes."""
+        found: dict[str, int] = {}
+        for node in LabFacts.of(self.tree.get("lab")).nodes.values():
+            for name, limit in node.request_bytes.items():
+                found[name] = max(limit, found.get(name, 0))
+        return found
+
+    def leaves(self) -> Iterator[tuple[str, str]]:
+        """Yield everything that was recorded, as text by its path (``nodes.w1.kernel.release``)."""
+        return _leaves(self.tree)
+
+
+def _leaves(tree: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from _leaves(value, f"{path}.{key}" if path else str(key))
+    elif isinstance(tree, list | tuple):
+        yield path, ", ".join(sorted(str(value) for value in tree))
+    elif tree is not None:
+        yield path, str(tree)

@@ -1,0 +1,22 @@
+"""Runs as JSON: reads what any version of assay wrote, in a bundle or in exported JSON lines."""
+
+import msgspec
+
+from assay.model.runs import warning
+from assay.model.runs.run import Run
+
+
+def run_of_json(encoded: bytes | str) -> Run:
+    """Return the run. Raises ValueError, MsgspecError or RecursionError when the JSON is none.
+
+    Warnings of schema 1 are words without codes: the codes are recognised here.
+    """
+    try:
+        return msgspec.json.decode(encoded, type=Run)
+    except msgspec.ValidationError:
+        value = msgspec.json.decode(encoded)
+        warnings = value.get("warnings") if isinstance(value, dict) else None
+        if not isinstance(warnings, list) or not any(isinstance(words, str) for words in warnings):
+            raise
+        coded = [warning.recognised(words) if isinstance(words, str) else words for words in warnings]
+        return msgspec.convert(value | {"warnings": coded}, type=Run)

@@ -1,0 +1,1 @@
+"""Answer questions about details below a decision: groups, sides, causes, claims."""

@@ -1,0 +1,37 @@
+"""Choose the level of a factor that others are compared with.
+
+In: whole runs, the factor, the named level if there is one. Out: the level.
+"""
+
+from collections.abc import Sequence
+
+from assay.analysis.statistics import (
+    FACTOR_SYNONYMS,
+    default_baseline,
+    factors_of,
+    layout_devices,
+    levels_of,
+    on_hard_disks,
+)
+from assay.foundation.errors import SpecificationError, did_you_mean
+from assay.model import Run
+
+
+def baseline_among(runs: Sequence[Run], factor: str, baseline: str | None) -> str:
+    """Return the baseline level: the named one, or hard disks, or the level that was run first.
+
+    Raises SpecificationError that lists what exists when the factor or the level does not.
+    """
+    levels = levels_of(runs, factor)
+    if not levels:
+        varied = "; ".join(f"{name} ({', '.join(values)})" for name, values in factors_of(runs).items())
+        near = did_you_mean(factor, factors_of(runs), FACTOR_SYNONYMS)
+        raise SpecificationError(
+            f"no run has a factor {factor!r}", hint=f"{near}what the runs vary: {varied or 'nothing'}"
+        )
+    if baseline is None:
+        return default_baseline(factor, levels, on_hard_disks((run.layout, layout_devices(run)) for run in runs))
+    if baseline not in levels:
+        near = did_you_mean(baseline, levels)
+        raise SpecificationError(f"no run has {factor} {baseline!r}", hint=f"{near}its levels: {', '.join(levels)}")
+    return baseline

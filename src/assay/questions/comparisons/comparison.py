@@ -1,0 +1,112 @@
+"""Compare a factor's levels in each matched group by itself: the details below a decision.
+
+In: a repository, its table of runs, the decisions on the factor. Out: one result for each matched group and option that
+the decisions compare, clearest differences first, with the number of groups and runs that can't be compared.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.comparison.comparison import compare_sets
+from assay.analysis.comparison.details.run_sets import sets_of
+from assay.analysis.comparison.factors.derived_factors import with_factors
+from assay.analysis.comparison.matched import combined_or_named, match
+from assay.analysis.comparison.result import SpeedupResult, with_verdicts
+from assay.analysis.statistics import Ints, RunTable, counts_by
+from assay.analysis.statistics.sessions import SessionSpread
+from assay.questions.decisions.sentences import DecisionAnswer, answer_of
+from assay.questions.decisions.values import Decision
+from assay.store import Repository
+from assay.text import column_title, plural
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonView:
+    """The decisions on a factor, and below them each matched group by itself."""
+
+    factor: str
+    decisions: tuple[DecisionAnswer, ...]
+    results: tuple[SpeedupResult, ...]
+    """One for each matched group and option with runs on both sides, clearest differences first."""
+    groups: int
+    """Matched groups with a valid run of some level."""
+    groups_of_one_level: int
+    """Those of them with valid runs of one level only: nothing is compared in them."""
+    runs_by_level: dict[str, int]
+    """Runs with each level of the factor."""
+    runs_without_level: int
+    """Runs that recorded no level of the factor."""
+
+
+def comparison_view(
+    repository: Repository,
+    table: RunTable,
+    decisions: Sequence[Decision],
+    factor: str,
+    spread: SessionSpread | None = None,
+) -> ComparisonView:
+    """Return the details of ``decisions`` on ``factor``. SpecificationError for a factor that no run has.
+
+    ``spread``: how much sessions differ; None: as the runs of ``table`` show. Only the runs of groups with two levels
+    are read whole.
+    """
+    names = [name.strip() for name in factor.split(",")]
+    joined, name = combined_or_named(with_factors(table, names), names[0] if len(names) == 1 else names)
+    matched = match(joined, name, spread=spread)
+    levels_of_group = _levels_of_group(
+        matched.sets.of_row, joined.columns[name].codes[matched.positions].astype(np.int64)
+    )
+    several = np.flatnonzero(levels_of_group > 1)
+    rows = np.flatnonzero(np.isin(matched.groups.of_row, several))
+    runs = dict(zip(rows.tolist(), repository.runs_at(joined, rows.tolist()), strict=True))
+    groups = sets_of(matched, runs)
+    results = [
+        result
+        for decision in decisions
+        if decision.factor == name
+        for result in compare_sets(groups, name, decision.baseline)
+        if _is_of(result, decision)
+    ]
+    counts = counts_by(joined, name)
+    without_level = counts.pop("", 0)
+    return ComparisonView(
+        factor=name,
+        decisions=tuple(answer_of(decision) for decision in decisions),
+        results=tuple(sorted(with_verdicts(results), key=_by_clearness)),
+        groups=int(np.count_nonzero(levels_of_group)),
+        groups_of_one_level=int(np.count_nonzero(levels_of_group == 1)),
+        runs_by_level={level: count for level, count in counts.items() if count},
+        runs_without_level=without_level,
+    )
+
+
+def _levels_of_group(group: Ints, level: Ints) -> Ints:
+    """Return for each matched group how many levels have a valid run."""
+    cells = np.unique(np.stack([group, level]), axis=1)
+    return np.bincount(cells[0])
+
+
+def _is_of(result: SpeedupResult, decision: Decision) -> bool:
+    """Return whether a decision compares the option of a result, in runs of the same origin and lab scale."""
+    options = {option.option for option in decision.options}
+    return (result.origin, result.lab_scale) == (decision.origin, decision.lab_scale) and result.candidate in options
+
+
+def _by_clearness(result: SpeedupResult) -> tuple[float, float]:
+    """Return what results are sorted by: the corrected p value, then the plain one."""
+    return (math.inf if result.holm_p is None else result.holm_p, math.inf if result.p is None else result.p)
+
+
+def same_level_text(view: ComparisonView) -> str:
+    """Return why nothing is compared: one level, no level, or no otherwise equal runs."""
+    factor, levels = column_title(view.factor), list(view.runs_by_level)
+    unknown = f" {plural(view.runs_without_level, 'run')} did not record it." if view.runs_without_level else ""
+    if not levels:
+        return f"No run recorded {factor}."
+    if len(levels) == 1:
+        number = view.runs_by_level[levels[0]]
+        return f"Nothing to compare: {factor} is {levels[0]} in all {plural(number, 'run')} that recorded it.{unknown}"
+    return f"Nothing to compare: no two runs differ in {factor} and are equal in everything else.{unknown}"

@@ -1,0 +1,65 @@
+"""What the runs say to the studies' claims: the one question that terminal, pages and report ask.
+
+In: a repository, its flagged table of runs, and a price book where there is one. Out: the findings by origin, and how
+many runs were left out as their times are flagged. What an hour of a configuration costs is asked of the price book,
+for its cluster, layout and whatever else prices depend on; what the book does not price has no cost.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from assay.analysis.comparison.claims.findings import Finding, findings
+from assay.analysis.cost.parts import counts_from_facts
+from assay.analysis.cost.rate import hourly_rate
+from assay.analysis.outliers.flagging import odd_times
+from assay.analysis.statistics import Floats, RunTable, first_rows, groups_by
+from assay.foundation.errors import SpecificationError
+from assay.model import LAYOUT_FACTOR, PriceBook
+from assay.questions.runs.cluster_facts import PlaceFacts, facts_of_places
+from assay.store import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class FindingsView:
+    """Every claim with its answer."""
+
+    by_origin: dict[str, tuple[Finding, ...]]
+    """``measured``, or ``measured, lab scale 0.05``: origins are never mixed."""
+    flagged: int
+    """Runs whose times are flagged as odd."""
+    flagged_count: bool
+    """Whether these count all the same."""
+    book: str | None
+    """The price book by which what pays is judged."""
+
+
+def findings_view(
+    repository: Repository, table: RunTable, book: PriceBook | None = None, *, exclude_flagged: bool = False
+) -> FindingsView:
+    """Return what the runs of ``table`` say to every claim."""
+    odd = odd_times(table)
+    kept = table.taken(~odd) if exclude_flagged and odd.any() else table
+    rate_of = partial(_rates_per_h, facts_of_places(repository, kept), book) if book is not None else None
+    found = findings(kept, rate_of)
+    told = {origin: tuple(items) for origin, items in found.items()}
+    return FindingsView(told, int(odd.sum()), not exclude_flagged, book.name if book else None)
+
+
+def _rates_per_h(facts: PlaceFacts, book: PriceBook, configurations: RunTable) -> Floats:
+    """Return what an hour of each configuration costs; NaN where the book does not price it."""
+    depends = {factor for item in book.items for factor in item.when}
+    names = [name for name in ("cluster", LAYOUT_FACTOR, *sorted(depends)) if name in configurations.columns]
+    groups = groups_by(configurations, list(dict.fromkeys(names)))
+    rates = np.full(groups.count, np.nan)
+    for number, row in enumerate(first_rows(groups).tolist()):
+        texts = {name: configurations.columns[name].text(row) for name in names}
+        levels = {name: text for name, text in texts.items() if text is not None}
+        layout = levels.get(LAYOUT_FACTOR, "")
+        counts = counts_from_facts(facts.get((levels.get("cluster", ""), layout)), layout, levels)
+        try:
+            rates[number] = float(hourly_rate(book, counts, layout).per_h) or np.nan
+        except SpecificationError:  # not priced: it has no cost
+            continue
+    return rates[groups.of_row]

@@ -1,0 +1,109 @@
+"""Sentences on speedup results: made when they are shown, with the words that decisions use.
+
+In: results of ``analysis/comparison/result.py`` and sides of ``analysis/comparison/details/side_by_side.py``. Out:
+text.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from assay.analysis.comparison.details.side_by_side import Side, Sides
+from assay.analysis.comparison.result import CombinedParts, Exclusion, SpeedupResult
+from assay.analysis.comparison.sessions import hidden_by_sessions
+from assay.analysis.comparison.verdict_text import evidence_text, groups_and_runs, verdict_text
+from assay.analysis.statistics import MARGIN, Verdict, smallest_reachable_p
+from assay.questions.decisions.option_words import option_text
+from assay.text import capitalised, joined, plural, workload_title
+
+_REASONS = {
+    Exclusion.FAILED: "failed",
+    Exclusion.INVALID: "invalid",
+    Exclusion.WARM: "warm, where others started cold",
+    Exclusion.NO_BASELINE: "without an otherwise equal run of the baseline",
+    Exclusion.NO_CANDIDATE: "without an otherwise equal run of the candidate",
+    Exclusion.NO_INTERVAL: "of parts without an interval",
+    Exclusion.OTHER_SCOPE: "of parts whose intervals cover something else",
+}
+_JOBS = {"workload": "workload", "data_bytes": "data", "origin": "origin", "lab_scale": "lab scale"}
+
+
+def sentence(result: SpeedupResult) -> str:
+    """Return a result as one sentence: the verdict, then how sure it is."""
+    option, baseline = (option_text(result.factor, level) for level in (result.candidate, result.baseline))
+    changed = result.low is not None and result.high is not None and not result.low <= 1 <= result.high
+    text = verdict_text(
+        result.verdict,
+        option,
+        baseline,
+        result.ratio,
+        margin=MARGIN,
+        corrected_for=result.family if changed else None,
+        confounded=result.confounded,
+    )
+    if result.ratio is None:
+        if result.runs is None or not (result.runs_baseline == 0 or result.runs_candidate == 0):
+            return f"{text}: no two runs are equal in everything else."
+        missing = baseline if result.runs_baseline == 0 else option
+        return f"{text}: {missing} has no valid run with otherwise equal settings."
+    basis = groups_and_runs(result.groups, result.runs_baseline, result.runs_candidate)
+    return f"{text} ({evidence_text(result.low, result.high, basis, result.scope)})."
+
+
+def remark(result: SpeedupResult) -> str:
+    """Return what limits a result: sessions, or the few runs of a single matched group; empty where nothing does."""
+    if result.low is None:
+        return ""
+    if result.verdict is Verdict.NOT_DISTINGUISHABLE and hidden_by_sessions(result.log_mean):
+        return "A change between sessions could be as large."
+    if result.groups != 1:
+        return ""
+    if result.is_simulated:
+        return "Simulated: the interval includes the simulator's own error."
+    n = result.runs_baseline, result.runs_candidate
+    smallest = smallest_reachable_p(*n)
+    if smallest <= 0.05:
+        return ""
+    sides = str(n[0]) if n[0] == n[1] else f"{n[0]} and {n[1]}"
+    return (
+        f"With {sides} runs per side no rank test can reach 5 % (its smallest p is {smallest:.2g}): the interval "
+        "assumes that the logarithms of run times are normally distributed."
+    )
+
+
+def name_of(result: SpeedupResult) -> str:
+    """Return what a result is of: its workload, with what distinguishes its matched group, or the combined parts."""
+    if result.combined:
+        return combined_text(result.combined)
+    return workload_title(result.group, result.context)
+
+
+def combined_text(combined: CombinedParts) -> str:
+    """Return which parts a result combines: ``2 of 3 workloads``."""
+    return f"{combined.used} of {plural(combined.total, combined.by)}"
+
+
+def exclusions_text(results: Sequence[SpeedupResult]) -> str:
+    """Return how many runs do not count, by reason: ``2 failed, 1 invalid``; empty for none."""
+    counts = sum((Counter(dict(result.excluded)) for result in results), Counter[Exclusion]())
+    return ", ".join(f"{counts[reason]:,} {text}" for reason, text in _REASONS.items() if counts[reason])
+
+
+def side_sentence(sides: Sides, side: Side) -> str:
+    """Return the verdict on a side against the first one; empty for the first, and for different jobs."""
+    first = sides.sides[0]
+    if side.verdict is None:
+        return ""
+    verdict = verdict_text(side.verdict, side.label, first.label, side.ratio, margin=MARGIN)
+    if side.verdict is Verdict.NOT_COMPARED:
+        return f"{verdict}: {first.label if first.summary.n == 0 else side.label} has no valid run."
+    basis = groups_and_runs(1, first.summary.n, side.summary.n)
+    return f"{verdict} ({evidence_text(side.ratio_low, side.ratio_high, basis, side.scope)})."
+
+
+def different_jobs_text(sides: Sides) -> str:
+    """Return why the times of the sides can't be compared; empty where they can."""
+    names = [_JOBS[name] for name in sides.different_jobs]
+    if not names:
+        return ""
+    verb = "differs" if len(names) == 1 else "differ"
+    return f"{capitalised(joined(names))} {verb}: these are different jobs, so their times can't be compared."

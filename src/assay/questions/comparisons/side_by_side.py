@@ -1,0 +1,48 @@
+"""Two to six runs, or the configurations that they are of, side by side.
+
+In: a repository, its table of runs, and the runs that were chosen. Out: the sides; the first is compared with.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from assay.analysis.comparison.details.side_by_side import SIDES_MAX, SIDES_MIN, Sides, alike, side_by_side
+from assay.analysis.statistics import RunTable
+from assay.foundation.errors import SpecificationError
+from assay.model import Run
+from assay.store import Repository
+
+LIKE_MAX = 500
+"""Of how many runs a configuration's side is made at most: the newest."""
+Of = Literal["configurations", "runs"]
+
+
+def sides_of(repository: Repository, table: RunTable, chosen: Sequence[Run], of: Of) -> Sides:
+    """Return the sides. Raises SpecificationError unless there are two to six, each another."""
+    if len(chosen) < SIDES_MIN:
+        raise SpecificationError(
+            "there is nothing to compare with",
+            where="run",
+            hint=f"choose {SIDES_MIN} to {SIDES_MAX} in the list of runs",
+        )
+    if len({run.run_id for run in chosen}) < len(chosen):
+        raise SpecificationError("a run is named twice", where="run")
+    if of == "runs":
+        return side_by_side([[run] for run in chosen])
+
+    rows = [alike(table, run)[-LIKE_MAX:].tolist() for run in chosen]
+    every = [row for of_side in rows for row in of_side]
+    found = dict(zip(every, repository.runs_at(table, every), strict=True))
+    made = [
+        [run, *(found[row] for row in of_side if found[row].run_id != run.run_id)]
+        for run, of_side in zip(chosen, rows, strict=True)
+    ]
+    for place, side in enumerate(made):
+        twin = next((other for other in made[:place] if {r.run_id for r in other} == {r.run_id for r in side}), None)
+        if twin is not None:
+            raise SpecificationError(
+                f"runs {chosen[place].run_id[:13]} and {twin[0].run_id[:13]} are of one configuration",
+                where="run",
+                hint="compare them as runs, or choose another",
+            )
+    return side_by_side(made)

@@ -1,0 +1,148 @@
+"""How much faster a factor's levels are over matched groups, which may be the fastest, and what else differed.
+
+In: a repository and its table of runs, the factors, the baseline. Out: one :class:`SpeedupView`, which the terminal,
+pages and report show; and the figures as published studies define them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.analysis.comparison.claims.published import AVERAGE, PublishedFigure, aloja, lisa14
+from assay.analysis.comparison.details.differences import environment_warnings, host_facts
+from assay.analysis.comparison.factors.compression import moves_with
+from assay.analysis.comparison.factors.derived_factors import with_factors
+from assay.analysis.comparison.joint import LevelPairs, fits, level_pairs
+from assay.analysis.comparison.matched import baseline_of, combined_or_named, match, stratify
+from assay.analysis.comparison.result import SpeedupResult
+from assay.analysis.comparison.sessions import session_warnings
+from assay.analysis.comparison.significance import BestSet, best_of
+from assay.analysis.comparison.speedups import speedups_of
+from assay.analysis.statistics import RunTable
+from assay.analysis.statistics.sessions import SessionSpread
+from assay.foundation.errors import SpecificationError
+from assay.model import CodedWarning, WarningCode
+from assay.questions.decisions.sentences import DecisionAnswer
+from assay.store import Repository
+
+SAMPLED = 50
+"""Number of runs of each level whose host records are compared, evenly spaced from its first run to its last."""
+
+
+def _moving(table: RunTable, names: Sequence[str]) -> list[CodedWarning]:
+    """Return a warning for each factor that another one moves with, so that few runs are equal in all else."""
+    pairs = [(name, moves_with(name, table)) for name in names]
+    return [
+        CodedWarning(
+            WarningCode.CONFOUNDED, f"{other} changes together with {name}: --by compression compares both as one"
+        )
+        for name, other in pairs
+        if other and other not in names
+    ]
+
+
+def _confounding(results: Sequence[SpeedupResult]) -> list[CodedWarning]:
+    """Return a warning for ignored factors that differ between the sides of some comparison."""
+    names = dict.fromkeys(name for item in results for name in item.confounded)
+    why = "it differs between the two sides, so nothing is concluded"
+    return [CodedWarning(WarningCode.CONFOUNDED, f"confounded by {name}: {why}") for name in names]
+
+
+def differences(
+    repository: Repository, table: RunTable, factor: str, results: Sequence[SpeedupResult]
+) -> list[CodedWarning]:
+    """Return what was recorded of the hosts and differs between the levels, from up to :data:`SAMPLED` runs of each."""
+    column, status = table.columns[factor], table.columns["status"]
+    valid = status.codes == status.code("valid")
+
+    def sample(level: str) -> list[int]:
+        rows = ((column.codes == column.code(level)) & valid).nonzero()[0]
+        evenly = np.linspace(0, len(rows) - 1, min(len(rows), SAMPLED)).round().astype(np.int64)
+        positions: list[int] = rows[evenly].tolist()
+        return positions
+
+    compared = [item for item in results if item.ratio is not None]
+    if not compared:
+        return []
+    baseline, *levels = dict.fromkeys((compared[0].baseline, *(item.candidate for item in compared)))
+    samples = {level: sample(level) for level in (baseline, *levels)}
+    every = [position for positions in samples.values() for position in positions]
+    hosts = dict(zip(every, repository.environments_at(table, every), strict=True))
+    sides = {level: host_facts((hosts[at] for at in positions), factor) for level, positions in samples.items()}
+    warnings = (warning for level in levels for warning in environment_warnings(sides[baseline], sides[level]))
+    return list(dict.fromkeys(warnings))
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedupView:
+    """Every level of a factor against its baseline, which may be the fastest, and what else differed."""
+
+    factor: str
+    baseline: str
+    group: str | None
+    results: tuple[SpeedupResult, ...]
+    """Two-sided: each level against the baseline."""
+    best: tuple[BestSet, ...]
+    """One-sided: which levels may be the fastest."""
+    level_pairs: tuple[LevelPairs, ...]
+    """Each level against each, by workload."""
+    warnings: tuple[CodedWarning, ...]
+    decisions: tuple[DecisionAnswer, ...] = ()
+    """What the runs decide; the rest are details. Empty where the question has no decision."""
+
+
+def speedups_over(
+    table: RunTable,
+    factors: Sequence[str],
+    baseline: str | None = None,
+    *,
+    group: str | None = "workload",
+    ignore: frozenset[str] = frozenset(),
+    deployments: bool = False,
+    spread: SessionSpread | None = None,
+) -> SpeedupView:
+    """Return the speedups over the matched groups of a table alone, without the differences between hosts.
+
+    Raises :class:`SpecificationError` for what no run has.
+    """
+    joined, name = combined_or_named(with_factors(table, factors), factors[0] if len(factors) == 1 else factors)
+    first = baseline_of(joined, name) if baseline is None else baseline
+    matched = match(joined, name, ignore, deployments=deployments, spread=spread)
+    alike = match(joined, name, ignore, spread=spread) if deployments else matched
+    strata = stratify(alike, group or "workload")
+    fitted = fits(alike, strata)
+    results = speedups_of(matched, first, by=group, fitted=None if deployments else fitted)
+    best = best_of(alike, group, fitted) if group else []
+    pairs = level_pairs(alike, strata, fitted, first)
+    warnings = (*_confounding(results), *session_warnings([s for s in results if s.log_error is not None]))
+    best = [] if any(item.confounded for item in results) else best
+    warnings = (*warnings, *_moving(table, factors))
+    return SpeedupView(name, first, group, tuple(results), tuple(best), tuple(pairs), warnings)
+
+
+def speedup_view(
+    repository: Repository,
+    table: RunTable,
+    factors: Sequence[str],
+    baseline: str | None,
+    *,
+    group: str | None = "workload",
+    ignore: frozenset[str] = frozenset(),
+    deployments: bool = False,
+    spread: SessionSpread | None = None,
+) -> SpeedupView:
+    """Return the same with what else differed between the hosts."""
+    table = with_factors(table, factors)
+    view = speedups_over(table, factors, baseline, group=group, ignore=ignore, deployments=deployments, spread=spread)
+    hosts = differences(repository, table, factors[0], view.results) if len(factors) == 1 else []
+    return replace(view, warnings=(*hosts, *view.warnings))
+
+
+def published_figures(table: RunTable, factor: str, baseline: str | None, method: str) -> list[PublishedFigure]:
+    """Return a publication's own definition of a speedup: ``aloja`` or ``lisa14``."""
+    if method == "aloja":
+        return aloja(table, factor, baseline or AVERAGE)
+    if baseline is None:
+        raise SpecificationError("LISA'14 normalises to a setup", where="--baseline", hint="name it")
+    return lisa14(table, factor, baseline)

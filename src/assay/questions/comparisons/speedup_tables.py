@@ -1,0 +1,181 @@
+"""Details of speedups as tables that the terminal, pages and reports share.
+
+In: a :class:`~.speedup.SpeedupView`. Out: tables of text, each with a note on how to read it: the speedup by scope and
+cluster, each level against each, the fastest candidates. The first two are two-sided, the last is one-sided.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from assay.analysis.comparison.joint import LevelPairs
+from assay.analysis.comparison.result import SpeedupResult
+from assay.analysis.comparison.significance import BestSet
+from assay.analysis.comparison.verdict_text import scope_text
+from assay.analysis.statistics import InferenceScope
+from assay.questions.comparisons.result_sentences import name_of
+from assay.questions.comparisons.speedup import SpeedupView
+from assay.text import NOTHING, format_interval, format_ratio, interval, origin_badge, plural
+
+PAIRS_SHOWN_MAX = 60
+"""Maximum pairs shown of one group; ``--json`` has all."""
+_BY_CLUSTER_MAX = 6
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """A table with its title and a note on how to read it. Headers of columns of numbers begin with ``#``."""
+
+    title: str
+    note: str
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def most_supported(results: Sequence[SpeedupResult], most: int) -> list[SpeedupResult]:
+    """Return the results with a ratio; of more than ``most``, the one of each group with most matched groups.
+
+    The choice does not depend on the ratio, so no result is picked for being large.
+    """
+    compared = [item for item in results if item.ratio is not None]
+    if len(compared) <= most:
+        return compared
+    first: dict[tuple[str, str, str | None], SpeedupResult] = {}
+    for item in sorted(compared, key=lambda item: -item.groups):
+        first.setdefault((item.group, item.origin, item.lab_scale), item)
+    kept = list(first.values())[:most]
+    return [item for item in compared if item in kept]
+
+
+def _same(name: str) -> str:
+    return name
+
+
+def tables_of(view: SpeedupView, titled: Callable[[str], str] = _same) -> list[TextTable]:
+    """Return the tables that have a row; ``titled`` names groups.
+
+    Where origins differ, a group's name says which one it is of: measured and simulated runs make separate rows.
+    """
+    everything: Sequence[SpeedupResult | LevelPairs | BestSet] = [*view.results, *view.level_pairs, *view.best]
+    several = len({(item.origin, item.lab_scale) for item in everything}) > 1
+
+    def named(item: SpeedupResult | LevelPairs | BestSet) -> str:
+        title = name_of(item) if isinstance(item, SpeedupResult) and item.combined else titled(item.group)
+        return f"{title} ({origin_badge(item.origin, item.lab_scale)})" if several else title
+
+    tables = (_scopes(view.results, named), _pairs(view.level_pairs, named), _fastest(view.best, named))
+    return [table for table in tables if table.rows]
+
+
+def _mean(value: float | None, low: float | None, high: float | None) -> str:
+    if value is None:
+        return NOTHING
+    return (
+        format_ratio(value) if low is None or high is None else f"{format_ratio(value)} ({format_interval(low, high)})"
+    )
+
+
+def _clusters(item: SpeedupResult) -> str:
+    lines = [
+        f"{line.cluster or 'unnamed'} {_mean(line.ratio, line.low, line.high)}, {plural(line.groups, 'group')}"
+        for line in item.clusters[:_BY_CLUSTER_MAX]
+    ]
+    more = len(item.clusters) - len(lines)
+    return "; ".join([*lines, *([f"{more} more"] if more > 0 else [])]) or NOTHING
+
+
+def _scopes(results: Sequence[SpeedupResult], named: Callable[[SpeedupResult], str]) -> TextTable:
+    rows = []
+    for item in results:
+        by_scope = {estimate.scope: estimate for estimate in item.by_scope}
+        similar = by_scope.get(InferenceScope.SIMILAR)
+        if similar is None:
+            continue
+        tested, clusters = (by_scope.get(scope) for scope in (InferenceScope.TESTED, InferenceScope.OTHER_CLUSTERS))
+        rows.append(
+            (
+                named(item),
+                f"{item.baseline} → {item.candidate}",
+                *(
+                    _mean(estimate.ratio, estimate.low, estimate.high) if estimate else NOTHING
+                    for estimate in (tested, similar)
+                ),
+                interval(similar.single_low, similar.single_high),
+                _mean(clusters.ratio, clusters.low, clusters.high) if clusters else NOTHING,
+                _mean(item.trimmed.value, item.trimmed.low, item.trimmed.high) if item.trimmed else NOTHING,
+                _clusters(item),
+            )
+        )
+    return TextTable(
+        "Scope",
+        "The mean speedup with its 95 % interval, for three scopes. A single further setting lies in the range of the "
+        "fifth column in 19 of 20 cases. Trimmed: without the smallest and largest fifth of the matched groups.",
+        (
+            "Group",
+            "Compared",
+            "#Tested settings only",
+            "#Similar settings on these clusters",
+            "#A single further setting",
+            "#Other clusters",
+            "#Trimmed",
+            "By cluster",
+        ),
+        tuple(rows),
+    )
+
+
+def _pairs(level_pairs: Sequence[LevelPairs], named: Callable[[LevelPairs], str]) -> TextTable:
+    def rows() -> Iterator[tuple[str, ...]]:
+        for item in level_pairs:
+            if len(item.levels) < 3:  # the result against the baseline says the same
+                continue
+            for pair in item.pairs[:PAIRS_SHOWN_MAX]:
+                joint = _mean(pair.joint.value, pair.joint.low, pair.joint.high) if pair.joint else NOTHING
+                yield (
+                    named(item),
+                    f"{pair.baseline} → {pair.candidate}",
+                    f"{pair.groups:,}",
+                    _mean(pair.ratio, pair.low, pair.high),
+                    joint + (" !" if pair.contradicted else ""),
+                )
+
+    different = [named(item) for item in level_pairs if not item.same_groups]
+    separate = [
+        f"{named(item)}: {' / '.join(', '.join(part) for part in item.parts)}"
+        for item in level_pairs
+        if len(item.parts) > 1
+    ]
+    note = (
+        "The matched groups that hold both levels, the speedup in these groups alone, and the joint estimate from all "
+        "groups, which also compares through other levels. Scope: similar settings on these clusters."
+    )
+    if any(pair.contradicted for item in level_pairs for pair in item.pairs):
+        note += " Marked !: the joint estimate contradicts the groups that hold both. Trust these groups."
+    if different:
+        note += f" Rows of {', '.join(different)} rest on different groups: compare levels here, not by rows."
+    if separate:
+        note += f" No group connects the levels on both sides of a slash: {'; '.join(separate)}."
+    return TextTable(
+        "Each level against each",
+        note,
+        ("Group", "Compared", "#Groups with both", "#These groups alone", "#Joint estimate"),
+        tuple(rows()),
+    )
+
+
+def _fastest(best: Sequence[BestSet], named: Callable[[BestSet], str]) -> TextTable:
+    rows = tuple(
+        (
+            named(item),
+            scope_text(item.scope),
+            *(", ".join(names) or NOTHING for names in (item.may_be_best, item.slower, item.never_compared)),
+        )
+        for item in best
+        if item.slower or item.never_compared or len(item.may_be_best) > 1
+    )
+    return TextTable(
+        "Fastest candidates (95 %)",
+        "With 95 % confidence the fastest compared level is in the third column. The test is one-sided: a level that "
+        "is not the fastest need not be slower than the baseline.",
+        ("Group", "Scope", "Fastest candidates", "Not the fastest", "Not compared with these"),
+        rows,
+    )

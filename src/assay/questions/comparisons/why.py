@@ -1,0 +1,103 @@
+"""Why is one level faster? Which two runs to look at: equal in all else, closely observed if any are, and typical.
+
+In: a repository, its table of runs, and a speedup (factor, baseline, candidate, conditions). Out: two runs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.comparison.details.example_pair import example_pair
+from assay.analysis.comparison.factors.derived_factors import with_factors
+from assay.analysis.comparison.result import SpeedupResult
+from assay.analysis.statistics import BASE_VALUES, Mask, RunTable
+from assay.questions.decisions.values import Decision, WorkloadResult
+from assay.questions.runs.runs import selected
+from assay.store import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class WhyQuestion:
+    """The speedup that is asked about."""
+
+    by: str
+    baseline: str
+    candidate: str
+    where: tuple[str, ...] = ()
+    origin: str = ""
+    """Empty: any. ``lab_scale`` belongs to it: empty with an origin is full size."""
+    lab_scale: str = ""
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The question as names and values, for an address."""
+        return [
+            ("by", self.by),
+            ("baseline", self.baseline),
+            ("candidate", self.candidate),
+            *(("where", text) for text in self.where if text),
+            *((name, text) for name, text in (("origin", self.origin), ("lab_scale", self.lab_scale)) if text),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class ExamplePair:
+    """Two runs that are equal in everything but a factor."""
+
+    runs: tuple[str, str]
+    """The baseline's first."""
+    observed: bool
+    """Whether more than the times of both is known."""
+
+
+def of_result(decision: Decision, result: WorkloadResult) -> WhyQuestion:
+    """Return the question why an option is faster or slower than the baseline on one workload."""
+    where = (f"workload={result.workload}",)
+    return WhyQuestion(
+        decision.factor, decision.baseline, result.option, where, decision.origin, decision.lab_scale or ""
+    )
+
+
+def of_decision(decision: Decision) -> list[WhyQuestion]:
+    """Return the question why for the leading option (or the first other one), on each workload that compares it."""
+    compared = [option.option for option in decision.options if option.time]
+    chosen = decision.leader if decision.leader in compared else next(iter(compared), None)
+    return [of_result(decision, item) for item in decision.results if item.option == chosen and item.time]
+
+
+def of_speedup(item: SpeedupResult, where: Sequence[str]) -> WhyQuestion:
+    """Return the question why a speedup is what it is; ``where``: the conditions it was made under."""
+    own = [f"{item.by}={item.group}"] if item.by else []
+    also = [text for text in where if text and text not in own and text != f"lab_scale={item.lab_scale}"]
+    return WhyQuestion(item.factor, item.baseline, item.candidate, (*own, *also), item.origin, item.lab_scale or "")
+
+
+def pair_of(repository: Repository, table: RunTable, asked: WhyQuestion) -> ExamplePair | None:
+    """Return the two runs to look at; None when no two match."""
+    chosen = _of_stratum(with_factors(selected(table, asked.where), asked.by.split(",")), asked)
+    observed = _observed(chosen)
+    rows = example_pair(chosen, asked.by, asked.baseline, asked.candidate, observed) if len(chosen) else None
+    if rows is None:
+        return None
+    first, second = repository.ids_at(chosen, list(rows))
+    return ExamplePair((first, second), bool(observed[list(rows)].all()))
+
+
+def _observed(table: RunTable) -> Mask:
+    """Return which runs tell more than their time: some metric that the table was read with."""
+    found: Mask = np.zeros(len(table), dtype=np.bool_)
+    for name, value in table.values.items():
+        if name not in BASE_VALUES:
+            found |= np.isfinite(value)
+    return found
+
+
+def _of_stratum(table: RunTable, asked: WhyQuestion) -> RunTable:
+    if not asked.origin:
+        return table
+    keep = np.ones(len(table), dtype=np.bool_)
+    for name, text in (("origin", asked.origin), ("lab_scale", asked.lab_scale)):
+        column = table.columns.get(name)
+        keep &= column.codes == column.code(text) if column is not None else not text
+    return table if keep.all() else table.taken(keep)

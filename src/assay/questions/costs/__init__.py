@@ -1,0 +1,1 @@
+"""Answer what jobs cost, and which hardware is cost-effective."""

@@ -1,0 +1,107 @@
+"""A mix of work: which workloads a cluster is for, how large, and how often.
+
+In: texts ``NAME:SIZE[:HOW OFTEN[:OPTION=VALUE,…]]``, such as ``terasort:1TB:daily``. Out: :class:`Work`. What is left
+out: once a day, and as many tasks as run at once where the workload's are not told.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.execution.planning.plan_files.workload_section import varied_options
+from assay.foundation.errors import SpecificationError
+from assay.foundation.units import format_bytes, parse_bytes
+from assay.specs.fields import unknown
+from assay.workloads.catalogue import workloads
+
+DAY_S = 86_400.0
+OFTEN = {"hourly": 24.0, "daily": 1.0, "weekly": 1 / 7, "monthly": 12 / 365}
+"""Words to how often a day."""
+_PER = {"hour": 24.0, "day": 1.0, "week": 1 / 7, "month": 12 / 365}
+_RATE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)/(hour|day|week|month)")
+WORKS_MAX = 20
+_LONGEST = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One workload of the mix."""
+
+    workload: str
+    data_bytes: int
+    per_day: float
+    often: str
+    options: Mapping[str, str]
+
+    @property
+    def label(self) -> str:
+        """What it is called: ``terasort 1 TB daily``."""
+        return f"{self.workload} {format_bytes(self.data_bytes)} {self.often}"
+
+    def entry(self, factor: float = 1.0) -> dict[str, dict[str, str]]:
+        """Return it as a plan's ``workloads`` have it, its data times ``factor``."""
+        return {self.workload: {"data": f"{round(self.data_bytes * factor)}B", **self.options}}
+
+
+def parse_mix(texts: Sequence[str]) -> tuple[Work, ...]:
+    """Return the mix; raise SpecificationError, in words, for what is not of the form."""
+    if not 0 < len(texts) <= WORKS_MAX:
+        raise SpecificationError(
+            f"a mix has 1 to {WORKS_MAX} workloads, and {len(texts)} are named", where="--workload", hint=_FORM
+        )
+    return tuple(_work(text) for text in texts)
+
+
+_FORM = (
+    "write NAME:SIZE:HOW OFTEN, such as terasort:1TB:daily, wordcount:200GB:4/day or dfsio-read:1TB:weekly:files=512"
+)
+
+
+def _work(text: str) -> Work:
+    name, *rest = text.strip().split(":")
+    if any(len(part) > _LONGEST for part in rest[:2]):
+        raise SpecificationError(f"{text[:30]!r}… is too long for a size or a number", where="--workload", hint=_FORM)
+    if not 1 <= len(rest) <= 3:
+        raise SpecificationError(f"{text[:80]!r} is not a workload with its size", where="--workload", hint=_FORM)
+    if name not in workloads():
+        raise SpecificationError(unknown("workload", name, workloads()), where=f"--workload {text[:80]}")
+    often = rest[1] if len(rest) > 1 and rest[1] else "daily"
+    try:
+        data_bytes = parse_bytes(rest[0])
+        options = _options(name, rest[2]) if len(rest) > 2 and rest[2] else {}
+        per_day = _per_day(often)
+    except ValueError as error:
+        raise SpecificationError(str(error), where=f"--workload {text[:80]}", hint=_FORM) from error
+    if not 0 < data_bytes < 2**60:
+        raise SpecificationError(f"{rest[0][:20]!r} must be more than 0, and less than 1 EiB", where="--workload")
+    return Work(name, data_bytes, per_day, often, _completed(name, options, data_bytes))
+
+
+def _per_day(text: str) -> float:
+    match = _RATE.fullmatch(text)
+    found = float(match[1]) * _PER[match[2]] if match else OFTEN.get(text, 0.0)
+    if not found > 0:
+        raise ValueError(f"{text[:20]!r} is not how often; write {', '.join(OFTEN)}, or a number such as 4/day, 2/week")
+    return found
+
+
+def _options(name: str, text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    forms = {key: form for key, form in varied_options(name).items() if not key.startswith("data")}
+    for part in text.split(","):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or key not in forms:
+            raise ValueError(unknown(f"option of {name}", key, forms))
+        forms[key].parse(value)
+        found[key] = value
+    return found
+
+
+def _completed(name: str, options: Mapping[str, str], data_bytes: int) -> dict[str, str]:
+    """Return the options with what a run needs: files of 1 GB, or one wave of tasks."""
+    own = workloads()[name]
+    if "waves" in options or any(option in options for option in own.waved):
+        return dict(options)
+    if own.waved == ("files",):
+        return {**options, "files": str(max(1, round(data_bytes / 1e9)))}
+    return {**options, **({"waves": "1"} if own.waved else {})}

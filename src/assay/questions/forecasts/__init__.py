@@ -1,0 +1,1 @@
+"""Answer questions about times that were not measured."""

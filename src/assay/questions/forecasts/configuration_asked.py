@@ -1,0 +1,135 @@
+"""From what a user names of a configuration to a whole one: short names, sizes, and what was not said.
+
+In: ``COLUMN=LEVEL`` texts, several in one with commas, and runs as a table. Out: a table of one row. A factor that is
+not named has the level that it has most often together with what is named.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.statistics import LAYOUT_DEVICES, Column, Mask, RunTable, coded, first_rows, groups_by, usable
+from assay.estimation.prediction.features import Encoding, Factor, hardware_values, number_of
+from assay.foundation.errors import SpecificationError
+from assay.foundation.units import parse_bytes
+from assay.model import Hardware
+from assay.text import workload_named
+
+SHORT = {
+    "maps": "mapreduce.tasktracker.map.tasks.maximum",
+    "iosf": "mapreduce.task.io.sort.factor",
+    "replication": "dfs.replication",
+    "iofilebuf": "io.file.buffer.size",
+    "comp": "mapreduce.map.output.compress",
+    "codec": "mapreduce.map.output.compress.codec",
+    "blk_size": "dfs.blocksize",
+    "net": "network",
+    "disk": "layout",
+    "bench": "workload",
+}
+"""Short names, ALOJA's among them; the last parts of a name (``blocksize``) are understood as well."""
+_ORDER = ("workload", "cluster", "layout")
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A configuration with a level for every factor."""
+
+    table: RunTable
+    """One row, without a time."""
+    named: Mapping[str, str]
+    assumed: Mapping[str, str]
+    """Levels that were not named, of factors that vary."""
+
+
+def conditions(where: Sequence[str], encoding: Encoding) -> dict[str, str]:
+    """Return factor to level. SpecificationError for what is no condition, or no factor."""
+    named = []
+    for text in (part.strip() for condition in where for part in condition.split(",")):
+        name, equals, level = text.partition("=")
+        if not equals or not name or not level:
+            raise SpecificationError(f"{text!r} is not COLUMN=LEVEL", where="--where", hint="such as workload=terasort")
+        named.append((name, level))
+    return levels_named(named, encoding)
+
+
+def levels_named(named: Iterable[tuple[str, str]], encoding: Encoding) -> dict[str, str]:
+    """Return factor to level from pairs of a name and a level. SpecificationError for what is no factor."""
+    levels: dict[str, str] = {}
+    for name, level in named:
+        factor = factor_named(name, encoding, "--where")
+        if factor.name in levels:
+            raise SpecificationError(f"{factor.name} is named twice", where="--where", hint="one level of each")
+        levels[factor.name] = _level(factor, level)
+    return levels
+
+
+def factor_named(name: str, encoding: Encoding, place: str) -> Factor:
+    """Return the factor that a short name means. SpecificationError, with those that vary, when it means none."""
+    asked = SHORT.get(name, name)
+    same = [factor for factor in encoding.factors if asked == factor.name]
+    near = same or [factor for factor in encoding.factors if factor.name.endswith(f".{name}")]
+    if len(near) == 1:
+        return near[0]
+    several = ", ".join(factor.name for factor in near)
+    known = ", ".join(sorted(factor.name for factor in encoding.factors if factor.varied))
+    raise SpecificationError(
+        f"{name!r} is ambiguous: {several}" if near else f"no run has a factor {name!r}",
+        where=f"{place} {name}",
+        hint="write the full name" if near else f"factors that vary: {known}",
+    )
+
+
+def _level(factor: Factor, text: str) -> str:
+    if factor.name == "workload":
+        return workload_named(text, factor.levels)
+    same = [level for level in factor.levels if level.casefold() == text.casefold()]
+    if same or not factor.numeric:
+        return same[0] if same else text
+    value = number_of(text)
+    if np.isnan(value):
+        try:
+            value = float(parse_bytes(text))
+        except ValueError:
+            raise SpecificationError(
+                f"{factor.name} must be a number or a size, not {text!r}", where=f"--where {factor.name}"
+            ) from None
+    return next(
+        (level for level in factor.levels if number_of(level) == value), f"{value:g}" if value % 1 else f"{value:.0f}"
+    )
+
+
+def whole(table: RunTable, encoding: Encoding, named: Mapping[str, str], hardware: Hardware | None = None) -> Whole:
+    """Return the whole configuration; ``hardware`` is a cluster's that no run knows."""
+    keep = usable(table)
+    for name in sorted(named, key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER)):
+        here = _having(table, name, named[name]) & keep
+        keep = here if here.any() else keep
+    usual = _most_frequent(table, keep, [name for name in table.factors if name not in named])
+    columns = {name: coded([named.get(name, usual.columns[name].text(0))]) for name in table.factors}
+    if usual.columns.get("layout", Column(np.zeros(1, np.int32), ("",))).text(0) == named.get("layout"):
+        columns[LAYOUT_DEVICES] = coded(
+            [usual.columns[LAYOUT_DEVICES].text(0)] if LAYOUT_DEVICES in usual.columns else [None]
+        )
+    values = {name: value for name, value in usual.values.items() if name.startswith("cluster.")}
+    new = "cluster" in named and usual.columns["cluster"].text(0) != named["cluster"]
+    if new or hardware is not None:
+        values = hardware_values([hardware]) if hardware else {}
+    varied = {factor.name for factor in encoding.factors if factor.varied}
+    assumed = {n: c.text(0) or "none" for n, c in columns.items() if n not in named and n in varied}
+    return Whole(RunTable(np.zeros(1, np.int64), columns, values), named, assumed)
+
+
+def _having(table: RunTable, name: str, level: str) -> Mask:
+    column = table.columns[name]
+    code = column.code(level)
+    found: Mask = column.codes == code if code >= 0 else np.zeros(len(table), dtype=np.bool_)
+    return found
+
+
+def _most_frequent(table: RunTable, keep: Mask, names: Sequence[str]) -> RunTable:
+    """Return the row with the combination of levels that most of the kept rows have."""
+    taken = table.taken(keep)
+    groups = groups_by(taken, list(names))
+    return taken.taken(first_rows(groups)[[int(np.argmax(np.bincount(groups.of_row)))]])

@@ -1,0 +1,192 @@
+"""The runs that are to be made next, or those that a cell of the map lacks, as a plan that ``assay run`` takes.
+
+In: configurations as runs record them, and a plan to go by: what it says of cluster, data, workloads' options and
+parameters holds where the configurations say nothing. Out: a checked plan that runs just these combinations, and what
+was left out, with the reason.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from assay.execution.campaign.plan_texts import cluster_text, plan_texts
+from assay.execution.planning.expansion import expand, workload_option
+from assay.execution.planning.order import schedule
+from assay.execution.planning.plan_files.plan_reader import made_plan, plan_of_texts
+from assay.execution.planning.plan_files.plan_text import PLAN_FILE, content_of
+from assay.execution.planning.plan_files.settings import words_of
+from assay.foundation.errors import SpecificationError
+from assay.model import (
+    COMPRESSION,
+    CONTAINERS,
+    HADOOP_TARGETS,
+    LAYOUT_FACTOR,
+    MAP_OUTPUT_CODEC,
+    MAP_OUTPUT_COMPRESS,
+    MAP_SLOTS,
+    WORKLOAD,
+    Plan,
+)
+from assay.specs.document import Value, document_of
+from assay.specs.fields import DOTTED
+from assay.specs.layouts import fitting_codes
+from assay.store import Repository
+
+ABSENT_LEVEL = "none"
+CODECS = ("DefaultCodec", "SnappyCodec", "GzipCodec", "BZip2Codec")
+"""Those that work without native libraries."""
+CLUSTER = "cluster"
+
+
+@dataclass(frozen=True, slots=True)
+class NextPlan:
+    """A plan, and what did not become part of it."""
+
+    plan: Plan
+    runs: int
+    left_out: Mapping[str, int]
+    """Reason to number of configurations."""
+    notices: tuple[str, ...]
+
+
+def newest_plan(repository: Repository, cluster: str | None) -> Plan:
+    """Return the plan of the newest campaign, on ``cluster`` where that is named. SpecificationError without one."""
+    for one in plan_texts(repository.folders.campaigns):
+        text = cluster_text(repository.folders.campaigns, one.campaign_id)
+        try:
+            plan = plan_of_texts(document_of(one.text.encode(), PLAN_FILE).content, text)
+        except SpecificationError:
+            continue
+        if cluster in (None, plan.cluster.name):
+            return plan
+    on = f" on {cluster}" if cluster else ""
+    raise SpecificationError(
+        f"no plan was carried out{on} that the new one could go by",
+        hint="name one, with its cluster, data and options: --like PLAN",
+    )
+
+
+def next_plan(configurations: Sequence[Mapping[str, str]], base: Plan, name: str = "next") -> NextPlan:
+    """Return the plan of these configurations. SpecificationError where none of them can be run by ``base``."""
+    left_out: Counter[str] = Counter()
+    notices: dict[str, None] = {}
+    taken: list[dict[str, str]] = []
+    for one in configurations:
+        found = _as_planned(one, base, notices)
+        if isinstance(found, str):
+            left_out[found] += 1
+        elif found not in taken:
+            taken.append(found)
+    if not taken:
+        why = "; ".join(f"{count}: {reason}" for reason, count in left_out.items())
+        raise SpecificationError(f"none of these configurations can be run by the plan {base.name}: {why}")
+    while taken:
+        try:
+            plan = _made(taken, base, name)
+        except SpecificationError:
+            refused = _refused(taken, base, name)
+            if not refused:
+                raise
+            for at, reason in sorted(refused.items(), reverse=True):
+                left_out[reason] += 1
+                taken.pop(at)
+            if not taken:
+                raise
+            continue
+        break
+    return NextPlan(plan, len(schedule(plan, expand(plan))), dict(left_out), tuple(notices))
+
+
+def _refused(taken: Sequence[dict[str, str]], base: Plan, name: str) -> dict[int, str]:
+    found = {}
+    for at, one in enumerate(taken):
+        try:
+            _made([one], base, name)
+        except SpecificationError as error:
+            found[at] = error.message
+    return found
+
+
+def _as_planned(one: Mapping[str, str], base: Plan, notices: dict[str, None]) -> dict[str, str] | str:
+    """Return a configuration by the names and levels that plans use, or why it can't be one."""
+    known = (WORKLOAD, CLUSTER, LAYOUT_FACTOR, *words_of(base.rules))
+    said = {name: level for name, level in one.items() if name in known or re.fullmatch(DOTTED, name)}
+    levels = {name: level for name, level in said.items() if level != ABSENT_LEVEL or name == COMPRESSION}
+    if MAP_OUTPUT_COMPRESS in levels or MAP_OUTPUT_CODEC in levels:
+        codec = _compressed(levels.get(MAP_OUTPUT_COMPRESS, "true"), levels.get(MAP_OUTPUT_CODEC, ""))
+        if isinstance(codec, str):
+            return codec
+        levels |= codec
+    if (cluster := levels.pop(CLUSTER, base.cluster.name)) != base.cluster.name:
+        notices[f"they are made on {base.cluster.name}, and were chosen for {cluster}"] = None
+    if (slots := levels.pop(MAP_SLOTS, None)) is not None:
+        levels[CONTAINERS] = slots
+        notices["map slots a node are containers now"] = None
+    only_one = base.workloads[0].key if len(base.workloads) == 1 else ""
+    levels[WORKLOAD] = workload = levels.get(WORKLOAD, only_one).replace("_", "-")
+    if workload not in [spec.key for spec in base.workloads]:
+        return f"the plan {base.name} has no workload {workload or 'named'}"
+    layout = levels.get(LAYOUT_FACTOR)
+    if layout is not None and layout not in (*base.layouts, *fitting_codes(base.cluster.workers[0].type)):
+        return f"{base.cluster.name} has no layout {layout}"
+    if "network" in levels and levels["network"] not in base.cluster.networks and not base.cluster.lab:
+        notices[f"{base.cluster.name} has no network {levels.pop('network')} to choose"] = None
+    return levels
+
+
+def _compressed(switch: str, codec: str) -> dict[str, str] | str:
+    """Return the switch and the codec of map output with its class; or why that codec can't be had."""
+    short = codec.rpartition(".")[2] or CODECS[0]
+    if short not in CODECS:
+        return f"stock Hadoop has no codec {short}"
+    on = "true" if switch.casefold() in ("true", "1") else "false"
+    return {MAP_OUTPUT_COMPRESS: on, MAP_OUTPUT_CODEC: f"org.apache.hadoop.io.compress.{short}"}
+
+
+def _made(taken: Sequence[Mapping[str, str]], base: Plan, name: str) -> Plan:
+    names = list(dict.fromkeys(name for one in taken for name in one if name != WORKLOAD))
+    varied = [name for name in names if len({one.get(name) for one in taken}) > 1]
+    fixed = {name: taken[0][name] for name in names if name not in varied}
+    complete = [one for one in taken if all(name in one for name in varied)]
+    if len(complete) < len(taken):
+        missing = next(name for one in taken for name in varied if name not in one)
+        raise SpecificationError(f"some of these configurations say {missing}, others do not")
+    used = {one[WORKLOAD] for one in taken}
+    content = content_of(replace(base, workloads=tuple(spec for spec in base.workloads if spec.key in used)))
+    parameters = dict(_first_levels(base))
+    layout = fixed.pop(LAYOUT_FACTOR, None)
+    if layout is None and LAYOUT_FACTOR not in varied:
+        layout = next(f.levels[0] for f in base.factors if f.name == LAYOUT_FACTOR)
+    parameters |= fixed
+    for each in names:
+        parameters = _without_rivals(parameters, each)
+    parameters = {key: value for key, value in parameters.items() if key not in varied}
+    factors: dict[str, Value] = {each: list(dict.fromkeys(one[each] for one in taken)) for each in varied}
+    for key in ("until", "layout", "only"):
+        content.pop(key, None)
+    stated: dict[str, Value] = {"plan": name, "parameters": {**parameters}, "factors": factors, "repetitions": "1"}
+    content |= stated
+    content["only"] = [{key: one[key] for key in (WORKLOAD, *varied)} for one in taken]
+    if layout is not None:
+        content["layout"] = layout
+    content = {key: value for key, value in content.items() if value}
+    return made_plan(content, base.cluster, base.cluster_source, {base.engine: base.rules, **base.varied_engines})
+
+
+def _first_levels(base: Plan) -> dict[str, str]:
+    """Return the plan's parameters, with its factors at their first levels."""
+    found = dict(base.parameters)
+    for factor in base.factors:
+        level = factor.levels[0]
+        if factor.settings:
+            found |= factor.settings[level]
+        elif factor.name != LAYOUT_FACTOR and workload_option(factor.name, base.workloads) is None:
+            found[factor.name] = level
+    return found
+
+
+def _without_rivals(parameters: dict[str, str], name: str) -> dict[str, str]:
+    """Return the parameters without the word that also sets ``name``, and without what ``name`` sets as a word."""
+    rivals = {word for word, targets in HADOOP_TARGETS.items() if name in targets} | {*HADOOP_TARGETS.get(name, ())}
+    return {key: value for key, value in parameters.items() if key not in rivals}

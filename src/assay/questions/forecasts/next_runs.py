@@ -1,0 +1,293 @@
+"""Which runs to make next, so that least doubt is left about a question; and the fewest that tell a cluster's times.
+
+In: a repository, conditions, a question, a budget of runs or of time. Out: configurations in the order in which to run
+them, with expected times, all predicted. Candidates are the combinations of levels that were measured, each by itself,
+but not together; a sample where there are very many.
+"""
+
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.statistics import ABSENT, LAYOUT_DEVICES, Column, Floats, RunTable, groups_by
+from assay.estimation.prediction.choosing import contrast, estimates_by_tree, most_informative
+from assay.estimation.prediction.model import Learning
+from assay.estimation.prediction.predict import ask
+from assay.foundation.errors import SpecificationError
+from assay.foundation.units import parse_duration
+from assay.model import LAYOUT_FACTOR
+from assay.questions.forecasts.configuration_asked import factor_named
+from assay.questions.forecasts.model_cache import Learned, learned
+from assay.questions.runs.runs import selected
+from assay.store import Repository
+
+CANDIDATES_MAX = 1_500
+SURFACE = "surface"
+SIZES = (5, 10, 15, 20, 30, 40, 60, 80, 120, 160)
+"""So many runs on a cluster are tried in turn."""
+REST_MIN = 5
+"""Configurations that are left to be told."""
+_BUDGET = re.compile(r"(\d{1,6})\s*runs?")
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """So many runs, or so much time."""
+
+    runs: int | None
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class NextRun:
+    """One configuration to run."""
+
+    configuration: dict[str, str]
+    expected_s: float
+    low_s: float | None
+    high_s: float | None
+    doubt_left: float
+    """Standard deviation of what is asked for after this run, as a factor less one: 0.1 is 10 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextRunsAnswer:
+    """The runs, the most telling first."""
+
+    about: str
+    candidates: int
+    measured: int
+    doubt: float
+    runs: tuple[NextRun, ...]
+    same: dict[str, str]
+    """What all candidates have alike, of factors that vary elsewhere."""
+    notices: tuple[str, ...]
+
+
+def budget_of(text: str) -> Budget:
+    """Return the budget in ``20runs`` or ``2h``. SpecificationError for anything else."""
+    if (match := _BUDGET.fullmatch(text.strip())) is not None and int(match[1]) > 0:
+        return Budget(int(match[1]), None)
+    try:
+        found = parse_duration(text.strip())
+    except ValueError:
+        found = 0.0
+    if found <= 0:
+        raise SpecificationError(f"{text!r} is no budget", where="--budget", hint="write 20runs, 90min or 2h")
+    return Budget(None, found)
+
+
+def next_runs(repository: Repository, where: Sequence[str], about: str, budget: Budget) -> NextRunsAnswer:
+    """Return the runs. ``about``: ``surface``, or a factor whose levels are compared."""
+    return next_runs_by(learned(repository), where, about, budget)
+
+
+def next_runs_by(known: Learned, where: Sequence[str], about: str, budget: Budget) -> NextRunsAnswer:
+    """Return the same by what was learned before. SpecificationError for what can't be asked."""
+    told = Learning.of(selected(known.table, where, "--where"))
+    measured = told.configurations()
+    candidates = _unmeasured(measured, known)
+    if not len(candidates):
+        raise SpecificationError("every combination of these levels was measured", hint="ask with fewer conditions")
+    features = known.model.encoding.of(candidates)
+    said = estimates_by_tree(known.model.encoding.of(measured), told.logs, features, known.model.seed)
+    question = _question(candidates, about, known)
+    answers = ask(known.model, candidates)
+    expected_s: Floats = np.where(np.isfinite(answers.expected_s), answers.expected_s, np.exp(said.mean(axis=1)))
+    chosen = most_informative(said, question, runs=budget.runs, expected_s=expected_s, budget_s=budget.seconds)
+    varied = [factor.name for factor in known.model.encoding.factors if factor.varied]
+    several = [name for name in varied if len(np.unique(candidates.columns[name].codes)) > 1]
+    runs = tuple(
+        NextRun(
+            {name: candidates.columns[name].text(at) or "none" for name in several},
+            float(expected_s[at]),
+            float(answers.low_s[at]) if np.isfinite(answers.low_s[at]) else None,
+            float(answers.high_s[at]) if np.isfinite(answers.high_s[at]) else None,
+            float(np.expm1(doubt)),
+        )
+        for at, doubt in zip(chosen.order, chosen.doubt[1:], strict=True)
+    )
+    same = {name: candidates.columns[name].text(0) or "none" for name in varied if name not in several}
+    return NextRunsAnswer(
+        about, len(candidates), len(measured), float(np.expm1(chosen.doubt[0])), runs, same, known.notices
+    )
+
+
+def _question(candidates: RunTable, about: str, known: Learned) -> Floats | None:
+    if about == SURFACE:
+        return None
+    name = factor_named(about, known.model.encoding, "--about").name
+    codes = candidates.columns[name].codes.astype(np.int64)
+    levels = [int(code) for code in np.unique(codes)]
+    if len(levels) < 2:
+        raise SpecificationError(f"{name} has one level only here", where="--about", hint="ask with fewer conditions")
+    return contrast(codes, levels)
+
+
+def _unmeasured(measured: RunTable, known: Learned) -> RunTable:
+    """Return combinations of measured levels that were not measured; factors that move together stay together."""
+    varied = [factor.name for factor in known.model.encoding.factors if factor.varied]
+    blocks = _blocks(measured, [name for name in varied if name in measured.columns])
+    choices = [_choices(measured, block) for block in blocks]
+    size = int(np.prod([float(len(choice)) for choice in choices]))
+    random = np.random.default_rng(known.model.seed)
+    if size <= 20 * CANDIDATES_MAX:
+        every = [sum(cell, ()) for cell in itertools.product(*choices)]
+    else:
+        picks = [random.integers(0, len(choice), 4 * CANDIDATES_MAX) for choice in choices]
+        drawn = zip(
+            *([choice[int(at)] for at in pick] for choice, pick in zip(choices, picks, strict=True)), strict=True
+        )
+        every = list(dict.fromkeys(sum(cell, ()) for cell in drawn))
+    names = [name for block in blocks for name in block]
+    there = {tuple(row) for row in _codes(measured, names).tolist()}
+    possible = _possible(measured, names)
+    fresh = [cell for cell in every if cell not in there and possible(cell)]
+    if len(fresh) > CANDIDATES_MAX:
+        fresh = [fresh[int(at)] for at in np.sort(random.permutation(len(fresh))[:CANDIDATES_MAX])]
+    return _table(measured, names, np.array(fresh, dtype=np.int32).reshape(len(fresh), len(names)))
+
+
+def _possible(measured: RunTable, names: Sequence[str]) -> Callable[[tuple[int, ...]], bool]:
+    """Return whether a combination can be run: a cluster has the networks and layouts that were measured on it."""
+    if "cluster" not in names:
+        return lambda _: True
+    cluster = names.index("cluster")
+    hardware = [(at, name) for at, name in enumerate(names) if name in ("network", LAYOUT_FACTOR)]
+    known = {at: {tuple(pair) for pair in _codes(measured, ["cluster", name]).tolist()} for at, name in hardware}
+    return lambda cell: all((cell[cluster], cell[at]) in pairs for at, pairs in known.items())
+
+
+def _choices(measured: RunTable, block: Sequence[str]) -> list[tuple[int, ...]]:
+    """Return the levels that were measured; of a factor by itself only those that are known."""
+    found = sorted({tuple(row) for row in _codes(measured, block).tolist()})
+    known = [cell for cell in found if cell != (ABSENT,)]
+    return known or found
+
+
+def _codes(table: RunTable, names: Sequence[str]) -> np.ndarray:
+    return np.stack([table.columns[name].codes for name in names], axis=1) if names else np.zeros((len(table), 0))
+
+
+def _blocks(table: RunTable, names: Sequence[str]) -> list[list[str]]:
+    """Return the factors, those together of which one follows from the other (a codec, and that there is one)."""
+    blocks: list[list[str]] = []
+    for name in names:
+        for block in blocks:
+            alone = [groups_by(table, [one]).count for one in (name, block[0])]
+            if min(alone) > 1 and groups_by(table, [name, block[0]]).count == max(alone):
+                block.append(name)
+                break
+        else:
+            blocks.append([name])
+    return blocks
+
+
+def _table(measured: RunTable, names: Sequence[str], codes: np.ndarray) -> RunTable:
+    size = len(codes)
+    columns = {
+        name: Column(np.full(size, column.codes[0], np.int32), column.levels)
+        for name, column in measured.columns.items()
+    }
+    for at, name in enumerate(names):
+        columns[name] = Column(codes[:, at].astype(np.int32), measured.columns[name].levels)
+    values = {}
+    for of, name in (("layout", LAYOUT_DEVICES), ("cluster", "")):
+        if of not in names or not size:
+            continue
+        first = {int(code): at for at, code in reversed(list(enumerate(measured.columns[of].codes.tolist())))}
+        rows = np.array([first[int(code)] for code in columns[of].codes])
+        if of == "layout" and name in columns:
+            columns[name] = Column(measured.columns[name].codes[rows], measured.columns[name].levels)
+        if of == "cluster":
+            values = {key: value[rows] for key, value in measured.values.items() if key.startswith("cluster.")}
+    return RunTable(np.zeros(size, np.int64), columns, values)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What so many runs on a cluster tell of the others."""
+
+    runs: int
+    error: float
+    """Median of the relative errors of the others' times."""
+    error_mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class Characterised:
+    """Which configurations of a plan tell most of a cluster, in order, and what they told, by replay."""
+
+    cluster: str
+    plan: int
+    """Configurations that the cluster was measured with."""
+    precision: float
+    enough: int | None
+    """So many runs reach the precision; None: not even all that were tried."""
+    order: tuple[dict[str, str], ...]
+    steps: tuple[Step, ...]
+    notices: tuple[str, ...]
+
+
+def characterise(repository: Repository, cluster: str, precision: float, most: int = 80) -> Characterised:
+    """Return the fewest runs by which the other runs on ``cluster`` are told to a median error of ``precision``.
+
+    They are chosen by other clusters' runs alone, one at a time, and then looked up: a replay of what was measured.
+    """
+    known = learned(repository)
+    table = known.table
+    column = table.columns.get("cluster")
+    code = ABSENT if column is None else column.code(cluster)
+    if column is None or code == ABSENT:
+        levels = ", ".join(column.levels) if column else "none"
+        raise SpecificationError(f"no run has cluster {cluster!r}", where="CLUSTER", hint=f"clusters: {levels}")
+    others = _learning(table.taken(column.codes != code), "of other clusters, by which runs on it are chosen")
+    own = _learning(table.taken(column.codes == code), f"on {cluster}")
+    return _replayed(known, others, own, cluster, precision, most)
+
+
+def _learning(table: RunTable, which: str) -> Learning:
+    try:
+        return Learning.of(table)
+    except SpecificationError as error:
+        raise SpecificationError(f"{which}: {error.message}", where="CLUSTER", hint=error.hint) from error
+
+
+def _replayed(
+    known: Learned, others: Learning, own: Learning, cluster: str, precision: float, most: int
+) -> Characterised:
+    encoding, seed = known.model.encoding, known.model.seed
+    plan = own.configurations()
+    theirs, mine = encoding.of(others.configurations()), encoding.of(plan)
+    chosen: list[int] = []
+    steps: list[Step] = []
+    enough: int | None = None
+    sizes = [size for size in SIZES if size <= min(most, len(plan) - REST_MIN)]
+    if not sizes:
+        raise SpecificationError(
+            f"{cluster} was measured in {len(plan)} configurations only, too few to choose some and tell the others",
+            where="CLUSTER",
+            hint=f"at least {SIZES[0] + REST_MIN} are needed; `assay next` says which to run",
+        )
+    for size in sizes:
+        said = estimates_by_tree(
+            np.concatenate([theirs, mine[chosen]]), np.concatenate([others.logs, own.logs[chosen]]), mine, seed
+        )
+        free = np.setdiff1d(np.arange(len(plan)), chosen)
+        picked = most_informative(said[free], None, runs=size - len(chosen))
+        chosen += [int(free[at]) for at in picked.order]
+        again = estimates_by_tree(
+            np.concatenate([theirs, mine[chosen]]), np.concatenate([others.logs, own.logs[chosen]]), mine, seed
+        )
+        left = np.setdiff1d(np.arange(len(plan)), chosen)
+        off = np.abs(np.expm1(again.mean(axis=1)[left] - own.logs[left]))
+        steps.append(Step(size, float(np.median(off)), float(off.mean())))
+        if steps[-1].error <= precision and enough is None:
+            enough = size
+            break
+    varied = [factor.name for factor in encoding.factors if factor.varied and factor.name in plan.columns]
+    order = tuple({name: plan.columns[name].text(at) or "none" for name in varied} for at in chosen)
+    return Characterised(cluster, len(plan), precision, enough, order, tuple(steps), known.notices)

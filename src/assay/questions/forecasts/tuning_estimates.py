@@ -1,0 +1,147 @@
+"""What is known of a tuning's candidates before their first run: the simulator's word, or what was learned from runs.
+
+In: a :class:`~assay.estimation.tuning.tuner.Tuner` with its space, and a cost profile or a repository. Out: the
+logarithm of each candidate's time in seconds. A candidate that can't be run gets the longest; one that nothing is known
+of the middle.
+"""
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.analysis.statistics import Column, Floats, RunTable, coded, table_of, usable
+from assay.estimation.prediction.features import HARDWARE
+from assay.estimation.prediction.model import learn
+from assay.estimation.prediction.predict import ask
+from assay.estimation.simulator.process import simulate
+from assay.estimation.simulator.scenario import SimulationRequest, scenario_of
+from assay.estimation.tuning.tuner import Tuner
+from assay.execution.planning.forecast.inputs import size_of
+from assay.execution.planning.order import PlannedRun
+from assay.foundation.errors import SpecificationError
+from assay.model import CostProfile, Origin, Plan, Run, RunStatus
+from assay.questions.forecasts.model_cache import with_hardware
+from assay.store import Repository
+from assay.workloads.catalogue import workloads
+
+INSTEAD = "--warm simulation asks the simulator instead, and without --warm the search begins at random"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimated:
+    """An estimate of the candidates, and in words what it rests on."""
+
+    log_s: Floats
+    words: str
+
+
+def simulated_logs(tuner: Tuner, profile: CostProfile) -> Floats:
+    """Return the logarithm of each candidate's simulated time; the longest of those that can't be run."""
+    planned = _planned(tuner)
+    plan = tuner.space.plan
+    asked = [
+        SimulationRequest(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile)
+        for run in planned.values()
+    ]
+    told = simulate([scenario_of(one).with_seed(plan.seed, "estimate") for one in asked])
+    found = np.full(len(tuner.possible), math.log(max(one.duration_s for one in told)))
+    found[list(planned)] = [math.log(one.duration_s) for one in told]
+    return found
+
+
+def predicted_logs(tuner: Tuner, repository: Repository | None, origin: Origin, own: Collection[str]) -> Estimated:
+    """Return what runs of ``origin`` tell of the candidates, those of the campaigns ``own`` left aside.
+
+    The tuning's own runs are learned from as it goes; here they would count twice. SpecificationError, in words, when
+    there are too few runs, or none tells anything of any candidate.
+    """
+    if repository is None:
+        raise SpecificationError("there is no repository to learn from", where="--warm", hint=INSTEAD)
+    table = repository.table()
+    learned_from = with_hardware(repository, table.taken(_others(table, origin, own)))
+    try:
+        model = learn(learned_from)
+    except SpecificationError as error:
+        raise SpecificationError(
+            f"a prediction of the candidates: {error.message}", where="--warm", hint=INSTEAD
+        ) from error
+    planned = _planned(tuner)
+    asked = _rows([_as_recorded(run, tuner.space.plan, origin) for run in planned.values()], learned_from)
+    answers = ask(model, asked)
+    known = np.isfinite(answers.expected_s)
+    if not known.any():
+        why = next((words[0] for words in answers.reasons.values() if words), "they are like none of them")
+        raise SpecificationError(
+            f"{model.runs:,} {origin} runs tell nothing of these configurations: {why}", where="--warm", hint=INSTEAD
+        )
+    told = np.log(answers.expected_s[known])
+    found = np.full(len(tuner.possible), float(told.max()))
+    found[list(planned)] = np.where(known, np.log(np.where(known, answers.expected_s, 1.0)), np.median(told))
+    words = (
+        f"{int(known.sum()):,} of {len(planned):,} configurations have a prediction to begin with, "
+        f"from {model.runs:,} {origin} runs"
+    )
+    return Estimated(found, words if known.all() else f"{words}; the others are taken for the middle of these")
+
+
+def _planned(tuner: Tuner) -> dict[int, PlannedRun]:
+    runs = ((one, tuner.space.run(one, 1, 0, 0)) for one in np.flatnonzero(tuner.possible).tolist())
+    return {one: run for one, run in runs if run is not None}
+
+
+def _others(table: RunTable, origin: Origin, own: Collection[str]) -> np.ndarray:
+    keep: np.ndarray = usable(table)
+    for name, wanted, of in (("origin", (str(origin),), True), ("campaign_id", own, False)):
+        if (column := table.columns.get(name)) is not None:
+            keep = keep & (np.isin(column.codes, [column.code(level) for level in wanted]) == of)
+    return keep
+
+
+def _as_recorded(planned: PlannedRun, plan: Plan, origin: Origin) -> Run:
+    """Return what the record of a planned run would say of its configuration."""
+    workload = workloads()[planned.workload.name]
+    return Run(
+        run_id="",
+        campaign_id="",
+        plan=plan.name,
+        origin=origin,
+        status=RunStatus.VALID,
+        cause=None,
+        cluster=plan.cluster.name,
+        lab_scale=plan.cluster.lab.scale if plan.cluster.lab else None,
+        engine=str(planned.configuration.engine or plan.engine),
+        engine_version="",
+        workload=planned.workload.key,
+        workload_parameters={"program": workload.name, **planned.workload.parameters},
+        layout=planned.configuration.layout.name,
+        levels=dict(planned.configuration.levels),
+        parameters=dict(planned.configuration.parameters),
+        repetition=1,
+        block=0,
+        position=0,
+        attempt=1,
+        started_at="",
+        duration_s=1.0,
+        cold=None,
+        data_bytes=workload.data_bytes(size_of(planned, plan)),
+    )
+
+
+def _rows(runs: list[Run], like: RunTable) -> RunTable:
+    """Return the runs as a table that has the columns of another, whose engine's version and hardware it takes over."""
+    made = table_of(runs)
+    size = len(made)
+    there = like.columns["cluster"].codes == like.columns["cluster"].code(runs[0].cluster)
+    nearest = like.taken(there) if there.any() else like
+    columns = {name: made.columns.get(name, coded([None] * size)) for name in like.columns}
+    versions = nearest.columns["engine_version"]
+    counts = np.bincount(versions.codes[versions.codes >= 0], minlength=max(len(versions.levels), 1))
+    columns["engine_version"] = Column(np.full(size, int(counts.argmax()), dtype=np.int32), versions.levels)
+    hardware = {
+        name: np.full(size, value[0] if there.any() else np.nan)
+        for name, value in nearest.values.items()
+        if name.startswith(HARDWARE)
+    }
+    return replace(made, columns=columns, values={**made.values, **hardware})

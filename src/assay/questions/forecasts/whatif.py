@@ -1,0 +1,346 @@
+"""What if the cluster were another? Predicted times of measured runs with some things set otherwise.
+
+In: a repository, which measured runs are asked about, and changes. Out: one :class:`WhatIf` for each workload and
+configuration that was measured. The measured runs anchor it: the simulator is first asked for what was measured, and
+how it missed that corrects the answer, as far as the same resources limit both
+(:mod:`assay.estimation.simulator.error_model`).
+
+The interval holds nine of ten run times if its parts are what they are said to be: draws of CPU, devices, links and
+fixed costs (the same for both sides), the scatter of the measured runs, the model's own error, and how it missed.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from statistics import covariance, fmean, median, stdev, variance
+from typing import Any
+
+from assay.analysis.cost.changed import PricedCluster, why_unpriced
+from assay.analysis.cost.parts import counts_from_facts
+from assay.analysis.cost.rate import hourly_rate
+from assay.analysis.cost.run_cost import cost_per_run
+from assay.estimation.simulator.draws import SCATTER_SIGMA, draws
+from assay.estimation.simulator.error_model import Z90, Correction, Spread, correction
+from assay.estimation.simulator.extrapolation import beyond
+from assay.estimation.simulator.process import SimulationResult, simulate
+from assay.estimation.simulator.scenario import Scenario, SimulationRequest, scenario_of, shares_of
+from assay.execution.planning.forecast import device_space
+from assay.execution.planning.forecast.inputs import size_of
+from assay.execution.planning.plan_files.changed_plan import Change, altered, only_run
+from assay.execution.planning.plan_files.plan_reader import plan_of_texts
+from assay.execution.planning.plan_files.plan_text import PLAN_FILE
+from assay.foundation.errors import RepositoryError, SpecificationError
+from assay.model import ClusterFacts, CostProfile, Origin, Plan, PriceBook, Run, RunStatus
+from assay.questions.forecasts.learning import profile_of
+from assay.questions.runs.plans import made_with, recorded_plan
+from assay.questions.runs.runs import selected
+from assay.specs.document import document_of
+from assay.store import Repository
+
+DRAWS = 16
+SEED = 1
+MISS_WARNED = 0.25
+_UNCHANGED = "nothing was changed: the time is the measured one, and only the limits are simulated"
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfQuestion:
+    """What is asked: changes, and of which measured runs."""
+
+    changes: tuple[Change, ...]
+    where: tuple[str, ...] = ()
+    target: str = ""
+    """The beginning of a run's id, a campaign's id, or a plan's name; empty: all that match."""
+    cluster: str = ""
+    """The text of a cluster file to take instead of the one that was kept; empty: that one."""
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """One answer. Times are in seconds of one run; ``ratio`` is the measured time over the predicted one."""
+
+    workload: str
+    configuration: str
+    """What was measured."""
+    changes: Mapping[str, str]
+    measured_s: float
+    n_measured: int
+    simulated_s: float
+    """The predicted time: simulated, and corrected by how the simulator missed what was measured. With nothing changed
+    it is the measured time.
+    """
+    low_s: float
+    high_s: float
+    """With ``low_s``, nine of ten run times."""
+    ratio: float
+    ratio_low: float
+    ratio_high: float
+    limit_before: str
+    """What limited the tasks most in the simulation of what was measured; ``limit_after``: with the changes."""
+    limit_after: str
+    limits_before: Mapping[str, float]
+    """Shares of the tasks' time by their limit."""
+    limits_after: Mapping[str, float]
+    cost_before: float | None
+    cost_after: float | None
+    """Of a run by the price book, in ``currency``; None without one, and where the book does not price the cluster."""
+    cost_unknown: str
+    """Why the book does not price the cluster as measured or as changed; empty where it does."""
+    currency: str
+    simulated_before_s: float
+    """What the simulator said for what was measured, and ``miss``: that over the measured time, less 1."""
+    miss: float
+    origin: str
+    """``simulated``; ``measured`` where nothing was changed."""
+    assumptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Measured runs of one workload in one configuration of one campaign, with the plan that they were made by."""
+
+    plan: Plan
+    workload: str
+    runs: tuple[Run, ...]
+
+    @property
+    def levels(self) -> Mapping[str, str]:
+        """What was set in them."""
+        return self.runs[0].levels
+
+    @property
+    def configuration(self) -> str:
+        """The same as a text."""
+        return " ".join(f"{name}={level}" for name, level in self.levels.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """What was measured, with what the simulator says of that: asked once, good for many changes."""
+
+    measured: Measured
+    profile: CostProfile
+    plan: Plan
+    """Of what was measured alone."""
+    scenario: Scenario
+    simulated: tuple[SimulationResult, ...]
+
+
+Ask = Callable[[Sequence[Mapping[str, Any]]], list[SimulationResult]]
+"""Simulators: scenarios in, results out in their order."""
+
+
+def what_if(
+    store: Repository, asked: WhatIfQuestion, book: PriceBook | None = None, profile: CostProfile | None = None
+) -> tuple[WhatIf, ...]:
+    """Return an answer for each workload and configuration. ``profile``: None learns it from the runs asked about.
+
+    Raises RepositoryError where no measured run is asked about, and SpecificationError for what can't be set, can't be,
+    or does not fit.
+    """
+    runs = _asked_runs(store, asked)
+    profile = profile or profile_of(store, runs, "these runs")
+    groups = measured_of(store, runs, asked.cluster)
+    anchors = [anchored(group, profile.of_engine(group.runs[0].engine), simulate) for group in groups]
+    return tuple(answered(anchor, asked.changes, book, simulate) for anchor in anchors)
+
+
+def anchored(measured: Measured, profile: CostProfile, ask: Ask) -> Anchor:
+    """Ask the simulator for what was measured."""
+    plan = altered(measured.plan, measured.levels, measured.workload)
+    simulated = ask(_drawn(plan, profile))
+    return Anchor(measured, profile, plan, _scenario(plan, profile), tuple(simulated))
+
+
+def _asked_runs(store: Repository, asked: WhatIfQuestion) -> list[Run]:
+    table = selected(store.table(), asked.where, "--where")
+    every = store.runs_at(table, range(len(table)))
+    usable = [run for run in every if run.origin is Origin.MEASURED and run.status is RunStatus.VALID]
+    target = asked.target
+    found = [
+        run
+        for run in usable
+        if not target or run.run_id.startswith(target) or run.campaign_id.startswith(target) or run.plan == target
+    ]
+    if not found:
+        words = f" that is called {target!r} or belongs to it" if target else ""
+        raise RepositoryError(
+            f"there is no valid measured run{words}",
+            where=str(store.root),
+            hint="what was measured anchors the answer; `assay runs` lists what there is",
+        )
+    return found
+
+
+def measured_of(store: Repository, runs: Sequence[Run], cluster: str = "") -> list[Measured]:
+    """Return measured runs by campaign, workload and configuration. ``cluster``: the text of a cluster file, for runs
+    that nothing else says the cluster of.
+    """
+    by_key: dict[tuple[str, ...], list[Run]] = {}
+    for run in runs:
+        levels = (f"{name}={level}" for name, level in sorted(run.levels.items()))
+        by_key.setdefault((run.campaign_id, run.workload, *levels), []).append(run)
+    plans: dict[tuple[str, str], Plan] = {}
+    found = []
+    for alike in by_key.values():
+        texts = _texts_of(store, alike[0], cluster)
+        if texts not in plans:
+            plans[texts] = plan_of_texts(document_of(texts[0].encode(), PLAN_FILE).content, texts[1])
+        found.append(Measured(plans[texts], alike[0].workload, tuple(alike)))
+    return found
+
+
+def _texts_of(store: Repository, run: Run, given_cluster: str) -> tuple[str, str]:
+    """Return the texts of the plan and the cluster that a run was made with; ``given_cluster`` replaces the latter."""
+    texts = made_with(store, run)
+    cluster = given_cluster or texts.cluster
+    if not cluster:
+        raise RepositoryError(
+            "neither this repository nor the run's bundle has the cluster that it was made on",
+            where=f"run {run.run_id[:13]}",
+            hint="give its cluster file with --cluster FILE, or ask in the repository that the campaign was made in",
+        )
+    return texts.plan or recorded_plan(run), cluster
+
+
+def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, ask: Ask) -> WhatIf:
+    """Return what the measured runs would take with ``changes``.
+
+    Raises SpecificationError for what can't be set, can't be, or does not fit.
+    """
+    group, profile, before = anchor.measured, anchor.profile, anchor.plan
+    after = altered(group.plan, group.levels, group.workload, changes)
+    if refused := device_space.refusal(after, [only_run(after)]):
+        raise SpecificationError(refused, where="--set", hint=device_space.remedy(after.cluster))
+    scenarios = [anchor.scenario, _scenario(after, profile)]
+    unchanged = _asked(after, profile) == _asked(before, profile)
+    sides = list(anchor.simulated), list(anchor.simulated) if unchanged else ask(_drawn(after, profile))
+    times = [[one.duration_s for one in side] for side in sides]
+    measured_s = math.exp(fmean(math.log(run.duration_s) for run in group.runs))
+    shares = [shares_of(_asked(plan, profile), side) for plan, side in zip((before, after), sides, strict=True)]
+    scatter = _scatter(group.runs)
+    mean_sigma = scatter / math.sqrt(len(group.runs))
+    log_miss = math.log(measured_s / median(times[0]))
+    corrected = correction(shares[0], shares[1], log_miss, mean_sigma, _spread(*times))
+    far, far_words = beyond(_asked(after, profile))
+    if unchanged:  # Nothing is predicted: the measured mean is as uncertain as its few runs leave it.
+        corrected, far = Correction(math.exp(log_miss), mean_sigma), 0.0
+    middle_s = median(times[1]) * corrected.factor
+    miss = math.exp(-log_miss) - 1
+    parts = (corrected.sigma, scatter, far)
+    sigma = math.sqrt(sum(part * part for part in parts))
+    low_s, high_s = middle_s * math.exp(-Z90 * sigma), middle_s * math.exp(Z90 * sigma)
+    limits = [_limits(side) for side in sides]
+    assumptions = _assumptions(scenarios, sides[1][0], profile, miss, corrected.factor - 1, far_words)
+    cost_before, cost_after, cost_unknown = _costs(book, (before, after), (measured_s, middle_s))
+    return WhatIf(
+        workload=group.workload,
+        configuration=group.configuration,
+        changes=dict(changes),
+        measured_s=measured_s,
+        n_measured=len(group.runs),
+        simulated_s=middle_s,
+        low_s=low_s,
+        high_s=high_s,
+        ratio=measured_s / middle_s,
+        ratio_low=measured_s / high_s,
+        ratio_high=measured_s / low_s,
+        limit_before=_largest(limits[0]),
+        limit_after=_largest(limits[1]),
+        limits_before=limits[0],
+        limits_after=limits[1],
+        cost_before=cost_before,
+        cost_after=cost_after,
+        cost_unknown=cost_unknown,
+        currency=book.currency if book else "",
+        simulated_before_s=median(times[0]),
+        miss=miss,
+        origin=str(Origin.MEASURED if unchanged else Origin.SIMULATED),
+        assumptions=(_UNCHANGED,) if unchanged else assumptions,
+    )
+
+
+def _asked(plan: Plan, profile: CostProfile) -> SimulationRequest:
+    run = only_run(plan)
+    configuration = replace(run.configuration, engine=run.configuration.engine or plan.engine)
+    return SimulationRequest(plan.cluster, configuration, run.workload.name, size_of(run, plan), profile)
+
+
+def _scenario(plan: Plan, profile: CostProfile) -> Scenario:
+    return scenario_of(_asked(plan, profile))
+
+
+def _drawn(plan: Plan, profile: CostProfile) -> list[dict[str, Any]]:
+    asked = _asked(plan, profile)
+    return [
+        scenario_of(draw.of(asked)).with_seed(draw.seed, f"draw{number}")
+        for number, draw in enumerate(draws(profile, DRAWS, SEED))
+    ]
+
+
+def _limits(side: Sequence[SimulationResult]) -> dict[str, float]:
+    names = dict.fromkeys(name for one in side for name in one.limits)
+    return {name.replace(":dfs", ":hdfs"): fmean(one.limits.get(name, 0.0) for one in side) for name in names}
+
+
+def _largest(limits: Mapping[str, float]) -> str:
+    return max(limits, key=lambda name: limits[name]) if limits else "not told"
+
+
+def _scatter(runs: Sequence[Run]) -> float:
+    """Return the spread of the logarithm of repeated runs; the usual one where they are too few to tell less."""
+    found = stdev(math.log(run.duration_s) for run in runs) if len(runs) > 1 else SCATTER_SIGMA
+    return max(found, SCATTER_SIGMA)
+
+
+def _spread(before_s: Sequence[float], after_s: Sequence[float]) -> Spread:
+    """Return what the draws, which are pairs, leave uncertain of both sides, and how that goes together."""
+    logs = [[math.log(time_s) for time_s in side] for side in (before_s, after_s)]
+    return Spread(variance(logs[0]), variance(logs[1]), covariance(*logs))
+
+
+def _costs(
+    book: PriceBook | None, plans: tuple[Plan, Plan], times_s: tuple[float, float]
+) -> tuple[float | None, float | None, str]:
+    """Return the cost of a run before and after the changes, and why one of them is not known."""
+    if book is None:
+        return None, None, ""
+    before, after = (_priced_cluster(plan) for plan in plans)
+    costs: list[float | None] = []
+    reason = ""
+    for cluster, time_s in ((before, times_s[0]), (after, times_s[1])):
+        try:
+            rate = hourly_rate(book, cluster.counts, cluster.layout.name)
+            reason = reason or why_unpriced(book, before, cluster)
+        except SpecificationError as error:
+            reason = reason or error.message
+        costs.append(None if reason else float(cost_per_run(rate.per_h, time_s).quantize(Decimal("1e-6"))))
+    return costs[0], costs[1], reason
+
+
+def _priced_cluster(plan: Plan) -> PricedCluster:
+    configuration = only_run(plan).configuration
+    cluster, layout = plan.cluster.using(configuration.workers), configuration.layout
+    levels = {"cluster": plan.cluster.name, **plan.parameters, **configuration.levels}
+    counts = counts_from_facts(ClusterFacts.of_layout(cluster, layout), layout.name, levels)
+    return PricedCluster(cluster, layout, configuration.network, counts)
+
+
+def _assumptions(
+    scenarios: Sequence[Scenario],
+    after: SimulationResult,
+    profile: CostProfile,
+    miss: float,
+    correction_share: float,
+    far: Sequence[str],
+) -> tuple[str, ...]:
+    words = [f"profile {profile.name}: {profile.learned.source}"]
+    how = "longer" if miss >= 0 else "shorter"
+    words.append(
+        f"the simulator's time for what was measured is {abs(miss):.0%} {how}; the answer is corrected for that by "
+        f"{correction_share:+.0%}"
+    )
+    if abs(miss) > MISS_WARNED:
+        words.append("so large a miss means that something is not understood: take the answer as a hint")
+    return tuple(dict.fromkeys([*words, *far, *scenarios[1].assumptions, *after.assumptions]))

@@ -1,0 +1,1 @@
+"""Answer which cluster fits a mix of workloads."""

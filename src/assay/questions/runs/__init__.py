@@ -1,0 +1,1 @@
+"""Answer questions about runs, clusters and campaigns."""

@@ -1,0 +1,284 @@
+"""A cluster, and a configuration, each as a whole: hardware, prices, the history of its runs with what is odd in it.
+
+In: a repository, its flagged table of runs, a price book where there is one, and a cluster's name or a run. Out: frozen
+answers. Times in a cluster's history are shares of the median of each run's repetitions, so that all its configurations
+stand on one axis; those of a configuration are seconds. Shares of bare devices are means over a run: bytes that its
+workers' disks moved each second, over what the layout's bare devices were measured to move.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+
+from assay.analysis.changes import Change, histories
+from assay.analysis.comparison.details.side_by_side import alike
+from assay.analysis.cost.parts import counts_from_facts
+from assay.analysis.cost.rate import hourly_rate
+from assay.analysis.outliers.flagging import odd_times
+from assay.analysis.outliers.spread import configurations_of
+from assay.analysis.statistics import (
+    ANOMALY,
+    NOT_ODD,
+    Estimate,
+    Groups,
+    LevelCount,
+    RunTable,
+    first_rows,
+    geometric_mean,
+    groups_by,
+    level_counts,
+    median_by,
+    offsets_in,
+    usable,
+)
+from assay.foundation.errors import RepositoryError, SpecificationError
+from assay.model import LAYOUT_FACTOR, PriceBook, Run
+from assay.questions.runs.cluster_facts import PlaceFacts, facts_of_places
+from assay.questions.runs.hardware import HardwareView, hardware_of
+from assay.questions.runs.runs import level_at
+from assay.questions.trust.flags import FlagCount, Flagged, flag_count
+from assay.store import Repository
+
+HISTORY_MAX = 600
+"""Runs of a history at most: all that are flagged, and the newest of the others."""
+EXAMPLES_MAX = 30
+LISTED_MAX = 60
+_SUMMARY = ("workload", LAYOUT_FACTOR, "network", "status")
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPoint:
+    """One run of a history."""
+
+    run_id: str
+    started_at: str
+    """ISO 8601 in UTC."""
+    value: float
+    """Seconds; in a cluster's history, time / median time of its repetitions."""
+    anomaly: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PricedPlace:
+    """What an hour of one layout (and network) costs."""
+
+    levels: dict[str, str]
+    runs: int
+    flagged: int
+    rate_per_h: float | None
+    unpriced: str
+    """Why it has no price; empty where it has one, or there is no book."""
+    example: str
+    """A run there."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterView:
+    """One cluster."""
+
+    name: str
+    runs: int
+    flags: FlagCount
+    by: dict[str, tuple[LevelCount, ...]]
+    hardware: HardwareView
+    places: tuple[PricedPlace, ...]
+    history: tuple[HistoryPoint, ...]
+    currency: str
+    book: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedShare:
+    """How much of its bare devices' bandwidth a configuration's runs used, on average over their time."""
+
+    direction: str
+    bytes_per_s: float
+    bare_bytes_per_s: float
+    runs: int
+
+    @property
+    def share(self) -> float:
+        """Of what the bare devices do."""
+        return self.bytes_per_s / self.bare_bytes_per_s
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationView:
+    """All runs that are equal to one in everything."""
+
+    example: Run
+    levels: dict[str, str]
+    runs: int
+    counted: int
+    flags: FlagCount
+    mean: Estimate | None
+    """Of the runs that count, those with odd times left out."""
+    history: tuple[HistoryPoint, ...]
+    undated: int
+    changes: tuple[Change, ...]
+    reached: tuple[ReachedShare, ...]
+    price: PricedPlace
+    cost_per_run: float | None
+    currency: str
+    book: str | None
+
+
+def cluster_view(repository: Repository, known: Flagged, name: str, book: PriceBook | None) -> ClusterView:
+    """Return what is known of a cluster. RepositoryError, with the choices, when no run is of it."""
+    column = known.table.columns.get("cluster")
+    if column is None or name not in column.levels:
+        names = ", ".join(sorted(column.levels)) if column is not None else "none"
+        raise RepositoryError(f"no run is of a cluster {name!r}", hint=f"there are runs of {names}")
+    table = known.table.taken(column.codes == column.code(name))
+    places = [factor for factor in (LAYOUT_FACTOR, "network") if factor in table.columns]
+    groups = groups_by(table, places)
+    first, counts = first_rows(groups), np.bincount(groups.of_row, minlength=groups.count)
+    odd = np.bincount(groups.of_row[odd_times(table)], minlength=groups.count)
+    facts = facts_of_places(repository, table)
+    ids = repository.ids_at(table, first.tolist())
+    priced = [
+        _priced(table, int(row), places, facts, book, (int(counts[n]), int(odd[n])), ids[n])
+        for n, row in enumerate(first)
+    ]
+    newest = np.argsort(-np.nan_to_num(table.values["started_unix_s"]), kind="stable")[:EXAMPLES_MAX]
+    return ClusterView(
+        name=name,
+        runs=len(table),
+        flags=flag_count(table),
+        by={factor: _counted(table, factor) for factor in _SUMMARY if factor in table.columns},
+        hardware=hardware_of(repository, repository.runs_at(table, newest.tolist())),
+        places=tuple(sorted(priced, key=lambda place: -place.runs)),
+        history=_history(repository, table, _paces(table)),
+        currency=book.currency if book else "",
+        book=book.name if book else None,
+    )
+
+
+def configuration_view(repository: Repository, known: Flagged, run: Run, book: PriceBook | None) -> ConfigurationView:
+    """Return what is known of the configuration of a run."""
+    rows = alike(known.table, run)
+    table = known.table.taken(rows)
+    places = [factor for factor in ("cluster", LAYOUT_FACTOR, "network") if factor in table.columns]
+    facts = facts_of_places(repository, table)
+    flags, odd = flag_count(table), odd_times(table)
+    counts = usable(table) & ~odd
+    times = table.values["duration_s"]
+    price = _priced(table, 0, places, facts, book, (len(table), int(odd.sum())), run.run_id)
+    off = offsets_in(table, np.flatnonzero(counts), sides=1)
+    mean = geometric_mean(times[counts].tolist(), off) if counts.any() else None
+    per_run = price.rate_per_h * mean.value / 3600 if price.rate_per_h is not None and mean else None
+    return ConfigurationView(
+        example=run,
+        levels={name: text for name in table.factors if (text := level_at(table, name, 0)) is not None},
+        runs=len(table),
+        counted=int(counts.sum()),
+        flags=flags,
+        mean=mean,
+        history=_history(repository, table, np.where(times > 0, times, np.nan)),
+        undated=int(np.count_nonzero(~np.isfinite(table.values["started_unix_s"]))),
+        changes=tuple(change for found in histories(table).changed for change in found.changes),
+        reached=_reached(repository, table, counts, run),
+        price=price,
+        cost_per_run=per_run,
+        currency=book.currency if book else "",
+        book=book.name if book else None,
+    )
+
+
+def _counted(table: RunTable, name: str) -> tuple[LevelCount, ...]:
+    column = table.columns[name]
+    counts = level_counts(column, np.ones(len(table), dtype=np.bool_)).tolist()
+    found = [LevelCount(level, int(n), False) for level, n in zip(column.levels, counts, strict=True) if n]
+    return tuple(sorted(found, key=lambda item: -item.runs))
+
+
+def _priced(
+    table: RunTable,
+    row: int,
+    names: Sequence[str],
+    facts: PlaceFacts,
+    book: PriceBook | None,
+    counts: tuple[int, int],
+    example: str,
+) -> PricedPlace:
+    every = {name: text for name in table.factors if (text := level_at(table, name, row)) is not None}
+    levels = {name: every[name] for name in names if name in every}
+    rate, why = None, ""
+    if book is not None:
+        layout = every.get(LAYOUT_FACTOR, "")
+        try:
+            told = counts_from_facts(facts.get((every.get("cluster", ""), layout)), layout, every)
+            rate = float(hourly_rate(book, told, layout).per_h)
+        except SpecificationError as error:
+            why = error.message
+    return PricedPlace(levels, *counts, rate, why, example)
+
+
+def _paces(table: RunTable) -> np.ndarray:
+    """Return each valid run's time over the median of its repetitions; NaN without another."""
+    good = usable(table)
+    rows = np.flatnonzero(good)
+    every = configurations_of(table)
+    of_row = every.of_row[rows]
+    logs = np.log(table.values["duration_s"][rows])
+    medians = median_by(logs, Groups(of_row, every.count))
+    alone = np.bincount(of_row, minlength=every.count)[of_row] < 2
+    paces = np.full(len(table), np.nan)
+    paces[rows] = np.where(alone, np.nan, np.exp(logs - medians[of_row]))
+    return paces
+
+
+def _history(repository: Repository, table: RunTable, values: np.ndarray) -> tuple[HistoryPoint, ...]:
+    started = table.values["started_unix_s"]
+    column = table.columns[ANOMALY]
+    odd = column.codes > column.code(NOT_ODD)
+    shown = np.flatnonzero(np.isfinite(started) & np.isfinite(values) & usable(table))
+    if len(shown) > HISTORY_MAX:
+        plain = shown[~odd[shown]]
+        newest = plain[np.argsort(started[plain], kind="stable")][-HISTORY_MAX:]
+        shown = np.concatenate([newest, shown[odd[shown]][-HISTORY_MAX:]])
+    shown = shown[np.argsort(started[shown], kind="stable")]
+    ids = repository.ids_at(table, shown.tolist()) if len(shown) else []
+    return tuple(
+        HistoryPoint(
+            run_id,
+            datetime.fromtimestamp(float(started[row]), UTC).isoformat(),
+            float(values[row]),
+            column.text(int(row)) if odd[row] else None,
+        )
+        for run_id, row in zip(ids, shown, strict=True)
+    )
+
+
+def _reached(repository: Repository, table: RunTable, counts: np.ndarray, run: Run) -> tuple[ReachedShare, ...]:
+    """Return the shares of the layout's bare devices; empty where devices, or what runs moved, were not measured."""
+    facts = run.recorded.cluster
+    rows = np.flatnonzero(counts)
+    if facts is None or not facts.device_names or not facts.workers or not len(rows):
+        return ()
+    hardware = hardware_of(repository, repository.runs_at(table, rows[-EXAMPLES_MAX:].tolist()))
+    found = []
+    for direction, metric in (("read", "disk_read_bytes"), ("write", "disk_write_bytes")):
+        bare = _bare_of(hardware, direction, facts.device_names, facts.workers)
+        moved = table.values.get(metric)
+        if bare is None or moved is None:
+            continue
+        rates = moved[rows] / table.values["duration_s"][rows]
+        rates = rates[np.isfinite(rates)]
+        if len(rates):
+            found.append(ReachedShare(direction, float(np.median(rates)), bare, len(rates)))
+    return tuple(found)
+
+
+def _bare_of(hardware: HardwareView, direction: str, names: Mapping[str, str], workers: int) -> float | None:
+    """Return what the layout's devices of all workers move, bare; None where one of them was not measured."""
+    total = 0.0
+    for name in names:
+        row = next((row for row in hardware.devices if name in row.devices), None)
+        bare = None if row is None else row.read if direction == "read" else row.write
+        if bare is None:
+            return None
+        total += bare.median
+    return total * workers or None

@@ -1,0 +1,30 @@
+"""Runs of a dataset, picked by the Spark that stands there: the table that questions over many runs are asked of.
+
+In: a dataset's address, a Spark, conditions as for a repository. Out: a :class:`RunTable`, in the order and with the
+levels of the repository that was exported, so that answers are the same to the last digit.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from assay.analysis.statistics import BASE_VALUES, Column, RunTable, conditions_of, matching
+from assay.execution.engines.spark.datasets import picked, store_at
+from assay.foundation.errors import RepositoryError
+from assay.questions.runs.runs import as_recorded
+from assay.store.index.dataset import DESCRIPTION, described, picked_table
+
+
+def dataset_table(address: str, on: str, where: Sequence[str], progress: Callable[[str], None]) -> RunTable:
+    """Return the runs that match. Raises as a repository's table does, and EngineError where Spark could not."""
+    store = store_at(address, progress)
+    if DESCRIPTION not in store.names():
+        raise RepositoryError("there is no dataset here", where=address, hint="`assay export --dataset` makes one")
+    levels = described(store.read(DESCRIPTION))
+    nothing = np.empty(0, dtype=np.int32)
+    columns = {name: Column(nothing, tuple(known)) for name, known in levels.items()}
+    empty = RunTable(np.empty(0, dtype=np.int64), columns, {})
+    conditions = conditions_of(as_recorded(where, empty), "--where")
+    matching(empty, conditions)
+    with picked(address, on, conditions, BASE_VALUES, progress) as folder:
+        return picked_table(folder, levels, BASE_VALUES)

@@ -1,0 +1,192 @@
+"""Into how many directories to split a worker's devices, and what that does to how they fill.
+
+In: a cluster, a baseline of it where there is one, and which devices are for what. Out: a :class:`DirectoryPlan`;
+bytes are one worker's, at full scale.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from assay.analysis.devices.directories import (
+    Bandwidth,
+    DeviceFill,
+    DirectorySplit,
+    DirectoryUse,
+    available_space,
+    bandwidths,
+    fill,
+    split,
+)
+from assay.foundation.errors import SpecificationError
+from assay.foundation.units import format_bytes
+from assay.model import Baseline, Cluster, Device
+from assay.specs.fields import unknown
+from assay.store import Repository
+
+REPLICATION_USUAL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class DevicesAsked:
+    """Which devices to split, and what they have to hold."""
+
+    hdfs: tuple[str, ...] | None = None
+    """Names of devices; None: all, as for ``intermediate``."""
+    intermediate: tuple[str, ...] | None = None
+    replication: int | None = None
+    """Copies in HDFS; None: three, or as many as there are workers."""
+    intermediate_ratio: float = 1.0
+    """Bytes of intermediate data for each byte of data."""
+    data_bytes: float | None = None
+    directories_max: int = 16
+    """On one device."""
+    difference: float = 0.10
+    """By how much bandwidths per directory may differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryPlan:
+    """Directories of each device, and how full they get."""
+
+    bandwidths_from: str
+    devices: tuple[Device, ...]
+    rates: Mapping[str, Bandwidth]
+    hdfs: DirectorySplit
+    intermediate: DirectorySplit
+    difference: float
+    replication: int
+    ratio: float
+    data_bytes: float | None
+    fill: DeviceFill
+    used: Mapping[str, float]
+    warnings: tuple[str, ...]
+
+
+def newest_baseline(repository: Repository, cluster: str) -> Path | None:
+    """Return the file of the newest baseline that a run on ``cluster`` carries; None when there is none."""
+    made = [run for run in repository.runs(environment=False) if run.cluster == cluster and run.baseline_id]
+    newest = max(made, key=lambda run: run.started_at, default=None)
+    return repository.bundle_path(newest.run_id) / "baseline.json" if newest else None
+
+
+def read_baseline(path: Path, cluster: str) -> Baseline:
+    """Return the baseline in a file. Raises SpecificationError when it is none, or another cluster's."""
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Baseline)
+    except OSError as error:
+        raise SpecificationError(f"the baseline can't be read: {error.strerror}", where=str(path)) from None
+    except msgspec.MsgspecError as error:
+        raise SpecificationError(
+            f"this is no baseline: {error}", where=str(path), hint="write one with: assay baseline CLUSTER --json"
+        ) from None
+    if found.cluster != cluster:
+        raise SpecificationError(f"this is a baseline of {found.cluster!r}, not of {cluster!r}", where=str(path))
+    return found
+
+
+def _chosen(option: str, wanted: Sequence[str] | None, devices: Sequence[Device]) -> Sequence[str]:
+    names = [device.name for device in devices]
+    if wanted is None:
+        return names
+    for word in wanted:
+        if word not in names:
+            raise SpecificationError(unknown("device", word, names), where=option)
+        if wanted.count(word) > 1:
+            raise SpecificationError(f"device {word!r} is given twice", where=option)
+    if not wanted:
+        raise SpecificationError(f"a device is needed; valid: {', '.join(names)}", where=option)
+    return wanted
+
+
+def directory_plan(cluster: Cluster, baseline: Baseline | None, asked: DevicesAsked) -> DirectoryPlan:
+    """Split the devices of a worker in proportion to their bandwidth: the baseline's, else the specification's."""
+    devices = cluster.workers[0].type.devices
+    rates = bandwidths(cluster, baseline)
+    hdfs, intermediate = (
+        split(
+            {name: rates[name].bytes_per_s for name in _chosen(f"--{part}", names, devices)},
+            error=asked.difference,
+            most=asked.directories_max,
+        )
+        for part, names in (("hdfs", asked.hdfs), ("intermediate", asked.intermediate))
+    )
+    replication = asked.replication or min(REPLICATION_USUAL, len(cluster.workers))
+    uses = [
+        DirectoryUse(hdfs.directories, replication),
+        DirectoryUse(intermediate.directories, asked.intermediate_ratio),
+    ]
+    capacities = {d.name: float(d.capacity_bytes) for d in devices if any(d.name in u.directories for u in uses)}
+    filled = fill(capacities, uses)
+    source = f"the baseline of {baseline.measured_at}" if baseline else "the specification: no baseline was measured"
+    planned = DirectoryPlan(
+        source if baseline else f"{source} (assay baseline, or a run's)",
+        tuple(d for d in devices if d.name in capacities),
+        rates,
+        hdfs,
+        intermediate,
+        asked.difference,
+        replication,
+        asked.intermediate_ratio,
+        asked.data_bytes,
+        filled,
+        filled.used_bytes(asked.data_bytes or 0.0, capacities, uses),
+        (),
+    )
+    return replace(planned, warnings=(*_uneven(planned), *_filling(planned), *_steered(planned, cluster)))
+
+
+def _uneven(planned: DirectoryPlan) -> list[str]:
+    """Return warnings of bandwidths that stay apart, or that nobody measured."""
+    words = [
+        f"{part}: with at most so many directories, bandwidths per directory still differ by {found.spread:.0%}; "
+        "raise --directories-max"
+        for part, found in (("hdfs", planned.hdfs), ("intermediate", planned.intermediate))
+        if found.spread > planned.difference + 1e-9
+    ]
+    unmeasured = [device.name for device in planned.devices if not planned.rates[device.name].measured]
+    if unmeasured and len(unmeasured) < len(planned.devices):
+        words.append(f"the baseline lacks {', '.join(unmeasured)}: the specification's bandwidth stands for it")
+    return words
+
+
+def _filling(planned: DirectoryPlan) -> list[str]:
+    """Return warnings of devices that are full before others, and of data that do not fit."""
+    words = []
+    order = list(planned.fill.full_after.items())
+    first = {name for name, at in order if at <= order[0][1] * (1 + 1e-9)} if order else set()
+    if first and len(first) < len(planned.devices):
+        after, room = order[0][1], planned.fill.ends_at
+        fills = (
+            f"{', '.join(sorted(first))} {'fills' if len(first) == 1 else 'fill'} first, after {format_bytes(after)}"
+        )
+        goes_on = room > after * (1 + 1e-9)
+        rest = (
+            f"from then on the others take all, at their pace, until {format_bytes(room)}"
+            if goes_on
+            else "then HDFS or the intermediate data have no place left, whatever is free elsewhere"
+        )
+        words.append(f"{fills} of data per node; {rest}")
+    if planned.data_bytes is not None and planned.data_bytes > planned.fill.ends_at:
+        words.append(
+            f"{format_bytes(planned.data_bytes)} per node do not fit: there is room for "
+            f"{format_bytes(planned.fill.ends_at)}"
+        )
+    return words
+
+
+def _steered(planned: DirectoryPlan, cluster: Cluster) -> list[str]:
+    """Return a warning of HDFS's own way to even out devices, which would undo the split."""
+    spaced = available_space(planned.devices, planned.hdfs.directories, cluster.scale)
+    if not spaced.preferred:
+        return []
+    total = sum(planned.hdfs.directories.values())
+    even = sum(planned.hdfs.directories[name] for name in spaced.preferred) / total
+    steered = sum(spaced.shares[name] for name in spaced.preferred)
+    return [
+        "HDFS's AvailableSpaceVolumeChoosingPolicy (dfs.datanode.fsdataset.volume.choosing.policy) would keep "
+        f"devices from filling first, and undo the split: {', '.join(spaced.preferred)}, with more room, would "
+        f"get {steered:.0%} of the blocks instead of {even:.0%}"
+    ]

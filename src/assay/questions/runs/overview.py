@@ -1,0 +1,38 @@
+"""Count the runs of a repository: how many there are by status, origin, workload, cluster and layout."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.statistics import LevelCount, RunTable, level_counts
+
+
+@dataclass(frozen=True, slots=True)
+class RunCounts:
+    """How many runs a repository holds, and of what."""
+
+    runs: int
+    by: dict[str, tuple[LevelCount, ...]]
+    """Column to its levels with their runs, most first."""
+    first_unix_s: float | None
+    last_unix_s: float | None
+    """When the first and last dated run began."""
+
+
+def counts_of(
+    table: RunTable, names: Sequence[str] = ("status", "origin", "workload", "cluster", "layout")
+) -> RunCounts:
+    """Return how many runs there are by each of the columns ``names`` that the table has."""
+    every = np.ones(len(table), dtype=np.bool_)
+    found = {}
+    for name in names:
+        column = table.columns.get(name)
+        if column is not None:
+            counts = level_counts(column, every)
+            levels = [LevelCount(level, int(count), False) for level, count in zip(column.levels, counts, strict=True)]
+            found[name] = tuple(sorted((item for item in levels if item.runs), key=lambda item: -item.runs))
+    started = table.values["started_unix_s"]
+    dated = started[np.isfinite(started)]
+    first, last = (float(dated.min()), float(dated.max())) if len(dated) else (None, None)
+    return RunCounts(len(table), found, first, last)

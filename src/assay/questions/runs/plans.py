@@ -1,0 +1,71 @@
+"""The plan and the cluster that a run was made with: what a simulation of the run begins from.
+
+In: a repository, a run, and perhaps a cluster file of the user. Out: the texts of both, from the campaign that made the
+run, else from the run's own bundle, which carries them wherever it is copied to.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.execution.campaign.plan_texts import cluster_text, plan_text
+from assay.foundation.errors import RepositoryError
+from assay.model import Run, devices_of_code
+from assay.specs.shared import CLUSTER_FILE, PLAN_FILE
+from assay.store import Repository
+
+_BYTES_MAX = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class MadeWith:
+    """The texts of a plan and of a cluster file; empty where nothing carries them."""
+
+    plan: str
+    cluster: str
+
+
+def made_with(store: Repository, run: Run) -> MadeWith:
+    """Return what a run was made with, as far as the repository has it."""
+    campaigns, plan, cluster = store.folders.campaigns, "", ""
+    if run.campaign_id and Path(run.campaign_id).name == run.campaign_id:
+        plan, cluster = plan_text(campaigns, run.campaign_id), cluster_text(campaigns, run.campaign_id)
+    if plan and cluster:
+        return MadeWith(plan, cluster)
+    try:
+        bundle = store.bundle_path(run.run_id)
+    except RepositoryError:
+        return MadeWith(plan, cluster)
+    return MadeWith(plan or _text(bundle / PLAN_FILE), cluster or _text(bundle / CLUSTER_FILE))
+
+
+def recorded_plan(run: Run) -> str:
+    """Return the text of a plan of one configuration and one workload, from what the run itself recorded.
+
+    It is for bundles of older versions, which carry no plan.
+    """
+    options = {name: value for name, value in run.workload_parameters.items() if name != "program"}
+    program, scale = run.workload_parameters.get("program", run.workload), run.lab_scale or 1.0
+    if not {"data", "data_per_node"} & options.keys() and run.data_bytes:
+        options["data"] = f"{round(run.data_bytes / scale)}B"
+    content: dict[str, object] = {
+        "plan": run.plan or "recorded",
+        "cluster": CLUSTER_FILE,
+        "engine": run.engine,
+        "layout": run.layout,
+        "parameters": {**run.parameters},
+        "workloads": [{program: options if program == run.workload else {"label": run.workload, **options}}],
+    }
+    recorded = run.recorded.cluster
+    if recorded is not None and recorded.layout is not None and not devices_of_code(run.layout):
+        places = {"hdfs": dict(recorded.layout.hdfs), "intermediate": dict(recorded.layout.intermediate)}
+        content["layouts"] = {run.layout: places}
+    return json.dumps(content)
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_BYTES_MAX).decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""

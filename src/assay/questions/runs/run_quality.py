@@ -1,0 +1,166 @@
+"""What runs are worth: why some are not valid, what was not observed, which are odd, and what should be repeated.
+
+In: a repository and a table of its runs. Out: frozen answers, the most frequent or most serious first.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.outliers.causes import Cause, causes_of
+from assay.analysis.outliers.precision import precision
+from assay.analysis.statistics import Column, Ints, RunTable, has_level, level_counts, usable
+from assay.model import RunStatus
+from assay.questions.runs.runs import level_at, told_apart_by
+from assay.questions.trust.flags import Flagged
+from assay.store import Repository
+
+NOT_VALID_MAX = 2_000
+"""Of how many runs the causes are read at most: the newest."""
+NEEDS_MAX = 100
+NO_PLAN = "no plan named"
+PRECISION = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class NotValid:
+    """Why runs are not valid, the most frequent first."""
+
+    not_valid: int
+    looked_at: int
+    causes: tuple[Cause, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What of a plan's runs is there, and whether their caches were cold."""
+
+    plan: str
+    runs: int
+    traced: int
+    cold: int
+    warm: int
+    unknown: int
+
+
+@dataclass(frozen=True, slots=True)
+class Imprecise:
+    """One configuration that is not known precisely enough; see :class:`assay.analysis.outliers.precision.Need`."""
+
+    run_id: str
+    """A run of it."""
+    configuration: dict[str, str]
+    runs: int
+    half_width: float | None
+    needed: int | None
+    assumed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StillNeeded:
+    """How many repetitions are still needed; see :class:`assay.analysis.outliers.precision.Precision`."""
+
+    wanted: float
+    configurations: int
+    enough: int
+    single: int
+    more_runs: int
+    unknown: int
+    needs: tuple[Imprecise, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OddRun:
+    """One anomaly with the run that it is about; see :class:`assay.analysis.outliers.anomalies.Anomaly`."""
+
+    run_id: str
+    workload: str
+    layout: str
+    kind: str
+    quantity: str
+    observed: float | None
+    expected: float | None
+    z: float | None
+    repetitions: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class OddRuns:
+    """Anomalies, the most serious first."""
+
+    total: int
+    looked_at: int
+    anomalies: tuple[OddRun, ...]
+
+
+def why_not_valid(repository: Repository, table: RunTable) -> NotValid:
+    """Return why runs are not valid: alike causes together."""
+    rows = np.flatnonzero(~has_level(table, "status", RunStatus.VALID.value))
+    runs = repository.runs_at(table, rows[-NOT_VALID_MAX:].tolist()) if len(rows) else []
+    return NotValid(len(rows), len(runs), tuple(causes_of(runs)))
+
+
+def traced_rows(repository: Repository, table: RunTable) -> Ints:
+    """Return the rows of the index whose runs have a trace."""
+    there = sorted(repository.traced_runs())
+    rows: Ints = table.rows[repository.positions_of(table, there) if there else []]
+    return rows
+
+
+def coverage(table: RunTable, traced: Ints) -> tuple[Coverage, ...]:
+    """Return for each plan how many of its runs have a trace, and cold caches. ``traced``: of :func:`traced_rows`."""
+    named = table.columns.get("plan", Column(np.zeros(len(table), np.int32), (NO_PLAN,)))
+    plans = Column(np.where(named.codes < 0, len(named.levels), named.codes).astype(np.int32), (*named.levels, NO_PLAN))
+    cold, warm, simulated = (has_level(table, "cold", level) for level in ("cold", "warm", "simulated"))
+    counts = [
+        level_counts(plans, mask)
+        for mask in (np.ones(len(table), np.bool_), np.isin(table.rows, traced), cold, warm, simulated)
+    ]
+    return tuple(
+        Coverage(plan, int(n), int(t), int(c), int(w), int(n - c - w - s))
+        for plan, n, t, c, w, s in zip(plans.levels, *counts, strict=True)
+        if n
+    )
+
+
+def still_needed(repository: Repository, table: RunTable, wanted: float = PRECISION) -> StillNeeded:
+    """Return how many repetitions each configuration needs for a half-width of ``wanted``, a share of its mean."""
+    found = precision(table, wanted, NEEDS_MAX)
+    ids = repository.ids_at(table, [need.position for need in found.needs]) if found.needs else []
+    needs = tuple(
+        Imprecise(run_id, told_apart_by(table, n.position), n.runs, n.half_width, n.needed, n.assumed)
+        for run_id, n in zip(ids, found.needs, strict=True)
+    )
+    return StillNeeded(wanted, found.configurations, found.enough, found.single, found.more_runs, found.unknown, needs)
+
+
+def odd_runs(repository: Repository, flagged: Flagged, table: RunTable, limit: int | None = None) -> OddRuns:
+    """Return the ``limit`` most serious anomalies, or all, of the runs of ``table``; they are judged among all runs."""
+    among = flagged.among(table)
+    listed = flagged.anomalies.at(among[:limit])
+    every = flagged.table
+    ids = repository.ids_at(every, [item.position for item in listed]) if listed else []
+    return OddRuns(
+        len(among),
+        int(np.count_nonzero(usable(table))),
+        tuple(
+            OddRun(
+                run_id=run_id,
+                workload=level_at(every, "workload", item.position) or "",
+                layout=level_at(every, "layout", item.position) or "",
+                kind=str(item.kind),
+                quantity=item.quantity,
+                observed=_finite(item.observed),
+                expected=_finite(item.expected),
+                z=item.z,
+                repetitions=item.repetitions,
+                reason=item.reason,
+            )
+            for run_id, item in zip(ids, listed, strict=True)
+        ),
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None

@@ -1,0 +1,171 @@
+"""Which runs are looked at, what they can be told apart by, and a list of them a page at a time.
+
+In: a repository, its table of runs, and conditions ``COLUMN=LEVEL``. Out: tables, and one page with the counts beside
+each further condition.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+
+from assay.analysis.statistics import ANOMALY, DESCRIPTIVE, LAYOUT_DEVICES, NOT_ODD, RunTable
+from assay.analysis.statistics.facets import Facet, conditions_of, facets, level_counts, matching, page_of
+from assay.foundation.errors import RepositoryError
+from assay.store import Repository
+from assay.text import workload_named
+
+NEWEST_FIRST = "-started_unix_s"
+FASTEST_FIRST = "duration_s"
+METRICS_LOOKED_AT = ("disk_read_bytes", "disk_write_bytes", "cpu_imbalance", "disk_imbalance", "nic_imbalance")
+"""Metrics that questions over many runs look at besides times: what a table is read with."""
+COLUMNS_SHOWN = ("workload", "layout", "network", "cluster")
+_FIRST = (*COLUMNS_SHOWN, "status", "origin", "cold", ANOMALY)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run of a list."""
+
+    run_id: str
+    status: str
+    origin: str
+    lab_scale: str | None
+    started_at: str | None
+    """ISO 8601 in UTC; None when not known."""
+    duration_s: float | None
+    columns: dict[str, str]
+    """The columns asked for; what a run does not have is left out."""
+    anomaly: str | None
+    """The most serious odd thing about it; None where nothing is odd, or nobody looked."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    """One page of runs, and what further conditions would leave."""
+
+    total: int
+    """Runs that match."""
+    of: int
+    """Runs in the repository."""
+    offset: int
+    runs: tuple[RunRow, ...]
+    facets: tuple[Facet, ...]
+    columns: tuple[str, ...]
+    """Every column that runs can be filtered and sorted by."""
+
+
+def as_recorded(conditions: Iterable[str], table: RunTable) -> list[str]:
+    """Return the conditions with workloads, which may be given by their titles, as the runs have them."""
+    column = table.columns.get("workload")
+    said = [(text, *text.partition("=")) for text in conditions]
+    return [
+        f"{name}={workload_named(level, column.levels)}" if column and name == "workload" and equals else text
+        for text, name, equals, level in said
+    ]
+
+
+def selected(table: RunTable, where: Sequence[str], place: str = "where") -> RunTable:
+    """Return the runs that match. ``place``: where the conditions come from, for messages.
+
+    Raises RepositoryError when the table is empty, SpecificationError with the choices for an unknown column or level.
+    """
+    if len(table) == 0:
+        raise RepositoryError(
+            "there are no runs yet", hint="`assay import PATH`, `assay run PLAN` or `assay demo` makes some"
+        )
+    return table.taken(matching(table, conditions_of(as_recorded(where, table), place), place)) if where else table
+
+
+def usual_order(table: RunTable) -> str:
+    """Return the order of a list of runs unless another one is chosen: newest first, where any run has a date."""
+    return NEWEST_FIRST if np.isfinite(table.values["started_unix_s"]).any() else FASTEST_FIRST
+
+
+def run_page(
+    repository: Repository,
+    table: RunTable,
+    where: Sequence[str] = (),
+    sort: str = NEWEST_FIRST,
+    offset: int = 0,
+    limit: int = 50,
+    columns: Sequence[str] | None = None,
+    *,
+    with_facets: bool = True,
+) -> RunPage:
+    """Return one page of the runs that match, with ``columns``, else those that most have."""
+    conditions = conditions_of(as_recorded(where, table), "where")
+    page = page_of(table, matching(table, conditions, "where"), sort=sort, offset=offset, limit=limit)
+    shown = [name for name in (COLUMNS_SHOWN if columns is None else columns) if name in table.columns]
+    return RunPage(
+        total=page.total,
+        of=len(table),
+        offset=offset,
+        runs=_rows(repository, table, page.positions, shown),
+        facets=tuple(facets(table, conditions, _worth_a_facet(table))) if with_facets else (),
+        columns=(*table.columns, *table.values),
+    )
+
+
+def _rows(
+    repository: Repository, table: RunTable, positions: Sequence[int], columns: Sequence[str]
+) -> tuple[RunRow, ...]:
+    ids = repository.ids_at(table, positions) if positions else []
+    return tuple(
+        RunRow(
+            run_id=run_id,
+            status=level_at(table, "status", row) or "",
+            origin=level_at(table, "origin", row) or "",
+            lab_scale=level_at(table, "lab_scale", row),
+            started_at=_moment(float(table.values["started_unix_s"][row])),
+            duration_s=_known(float(table.values["duration_s"][row])),
+            columns={name: text for name in columns if (text := level_at(table, name, row)) is not None},
+            anomaly=odd if (odd := level_at(table, ANOMALY, row)) != NOT_ODD else None,
+        )
+        for run_id, row in zip(ids, positions, strict=True)
+    )
+
+
+def _known(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def _moment(unix_s: float) -> str | None:
+    return datetime.fromtimestamp(unix_s, UTC).isoformat() if np.isfinite(unix_s) else None
+
+
+def level_at(table: RunTable, name: str, position: int) -> str | None:
+    """Return a run's level of a column; None when it has none."""
+    return table.columns[name].text(position) if name in table.columns else None
+
+
+def levels_in(table: RunTable, name: str) -> list[str]:
+    """Return the levels of a column that runs of the table have."""
+    column = table.columns.get(name)
+    if column is None:
+        return []
+    counts = level_counts(column, np.ones(len(table), dtype=np.bool_))
+    return [level for level, number in zip(column.levels, counts, strict=True) if number]
+
+
+def told_apart_by(table: RunTable, position: int) -> dict[str, str]:
+    """Return a run's levels of the factors that not all runs of the table have alike."""
+    several = [name for name in table.factors if len(table.columns[name].levels) > 1]
+    return {name: text for name in several if (text := table.columns[name].text(position)) is not None}
+
+
+def comparable(table: RunTable) -> list[str]:
+    """Return the factors with several levels that can be compared, storage and network first."""
+    never = ("workload", "origin", "lab_scale", *DESCRIPTIVE)
+    return _ordered((n for n in table.factors if len(table.columns[n].levels) > 1 and n not in never), _FIRST[1:4])
+
+
+def _worth_a_facet(table: RunTable) -> list[str]:
+    """Return the columns that are worth a facet: those with several levels, what describes runs first."""
+    several = [n for n, column in table.columns.items() if len(column.levels) > 1 and n != LAYOUT_DEVICES]
+    return _ordered(sorted(several, key=lambda name: name in DESCRIPTIVE), _FIRST)
+
+
+def _ordered(names: Iterable[str], first: Sequence[str]) -> list[str]:
+    return sorted(names, key=lambda name: first.index(name) if name in first else len(first))

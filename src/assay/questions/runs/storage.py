@@ -1,0 +1,97 @@
+"""Cost per capacity against cost per performance of a price book's devices: LISA'14's table 5 and what follows from it.
+
+In: a price book whose device items say capacity and bandwidth. Out: a row for each, and for each other device the
+baseline's devices that have its bandwidth, or its price. The arithmetic is in ``analysis/cost/storage.py``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.analysis.cost.storage import Setup, cost_per_performance, equal_bandwidth_count, equal_cost_count, setup_of
+from assay.foundation.errors import SpecificationError
+from assay.model import LineItem, PriceBook
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """One device beside as many of the baseline's as have its bandwidth, and as many as cost as much."""
+
+    candidate: Setup
+    equal_bandwidth: Setup
+    equal_cost: Setup
+    price_ratio: float
+    """Candidate's price / price of the baseline's devices of equal bandwidth."""
+    per_tb_ratio: float
+    cost_per_performance: float | None
+    """Price ratio / mean gain; None when no gain is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class StorageView:
+    """The devices, and each of them against the baseline."""
+
+    book: str
+    currency: str
+    baseline: str
+    gain: float | None
+    devices: tuple[Setup, ...]
+    against: tuple[Against, ...]
+
+
+def _times(item: LineItem, count: int) -> Setup:
+    return setup_of(f"{count} × {item.name}", [(item, count)])
+
+
+def storage_view(book: PriceBook, *, baseline: str | None = None, gain: float | None = None) -> StorageView:
+    """Return the view; ``baseline`` is an item's name or a device kind, else the book's first device.
+
+    SpecificationError when no purchased device says its capacity and bandwidth, or none is the baseline.
+    """
+    items = [
+        item
+        for item in book.items
+        if item.per == "device" and item.amount and item.capacity_bytes and item.bandwidth_bytes_per_s
+    ]
+    if not items:
+        raise SpecificationError(
+            f"no device in price book {book.name!r} has a price, a capacity and a bandwidth",
+            hint="add capacity: 2TB, bandwidth: 120MB/s to the items with per: device",
+        )
+    first = _baseline(items, baseline)
+    one = _times(first, 1)
+    rows = []
+    for item in items:
+        if item is first:
+            continue
+        candidate = _times(item, 1)
+        equal = _times(first, equal_bandwidth_count(one, candidate))
+        as_dear = _times(first, max(1, equal_cost_count(one, candidate)))
+        rows.append(
+            Against(
+                candidate,
+                equal,
+                as_dear,
+                float(candidate.price / equal.price),
+                float(candidate.per_tb / one.per_tb),
+                None if gain is None else cost_per_performance(equal.price, candidate.price, gain),
+            )
+        )
+    return StorageView(
+        book.name,
+        book.currency,
+        first.name,
+        gain,
+        tuple(setup_of(item.name, [(item, 1)]) for item in items),
+        tuple(rows),
+    )
+
+
+def _baseline(items: Sequence[LineItem], baseline: str | None) -> LineItem:
+    if baseline is None:
+        return items[0]
+    for item in items:
+        if baseline in (item.name, item.device):
+            return item
+    raise SpecificationError(
+        f"the price book has no device {baseline!r}", hint=f"there is {', '.join(item.name for item in items)}"
+    )

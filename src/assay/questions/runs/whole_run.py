@@ -1,0 +1,78 @@
+"""One run of a repository with all that lies beside it, and what of it older bundles keep only in their raw logs.
+
+In: a repository and a run. Out: the run with its jobs, its attempts, its trace, and their :class:`RunDetail`.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from assay.analysis.run_profile.profile import Profile, profile
+from assay.analysis.run_profile.run_detail import RunDetail, detail_metrics, run_detail
+from assay.analysis.statistics import RunTable, first_rows, groups_by
+from assay.foundation.errors import FormatError
+from assay.model import Job, Run, Task, Trace
+from assay.store import Repository
+from assay.store.formats.hadoop.jhist import job_of, parse_jhist
+
+_PROGRAM = "program"
+"""Only assay's own runs name it; imported ones keep no logs."""
+_HISTORY = re.compile(r"job_[0-9]+_[0-9]+\.jhist")
+
+
+@dataclass(frozen=True, slots=True)
+class WholeRun:
+    """A run with everything that its bundle holds of it."""
+
+    run: Run
+    tasks: tuple[Task, ...]
+    trace: Trace
+    detail: RunDetail
+    logs: tuple[str, ...] = ()
+    """Names of its logs."""
+    files: dict[str, int] = field(default_factory=dict)
+    """The bundle's files with their sizes in bytes."""
+
+
+def whole_run(store: Repository, run: Run) -> WholeRun:
+    """Read what lies beside ``run`` and put it together."""
+    tasks, trace = tuple(store.tasks(run.run_id)), store.trace(run.run_id)
+    whole = run if run.jobs else replace(run, jobs=_jobs_in_logs(store, run))
+    logs, files = tuple(store.logs(run.run_id)), store.files(run.run_id)
+    return WholeRun(whole, tasks, trace, run_detail(whole, tasks, trace), logs, files)
+
+
+def _jobs_in_logs(store: Repository, run: Run) -> tuple[Job, ...]:
+    """Return the jobs in the histories among a bundle's logs: those of versions that kept them nowhere else."""
+    names = [name for name in store.logs(run.run_id) if _HISTORY.fullmatch(name)]
+    if not names or not run.started_at:
+        return ()
+    start_unix_s = datetime.fromisoformat(run.started_at).timestamp()
+    jobs = []
+    for name in names:
+        try:
+            jobs.append(job_of(parse_jhist(store.log(run.run_id, name), source=name), start_unix_s))
+        except FormatError:  # a damaged history: what the bundle has besides is shown without it
+            return ()
+    return tuple(sorted(jobs, key=lambda job: job.submit_s))
+
+
+def workload_profile(store: Repository, table: RunTable, reference: str) -> Profile:
+    """Return what each workload reads, shuffles, writes and computes, against ``reference``; see its module."""
+    return profile(with_figures(store, store.runs_at(table, range(len(table)))), reference=reference)
+
+
+def with_figures(store: Repository, runs: Sequence[Run]) -> list[Run]:
+    """Return ``runs`` with the metrics of their details; those that bundles of older versions lack are made now."""
+    return [_completed(store, run) if not run.jobs and _PROGRAM in run.workload_parameters else run for run in runs]
+
+
+def _completed(store: Repository, run: Run) -> Run:
+    return replace(run, metrics=detail_metrics(whole_run(store, run).detail) | run.metrics)
+
+
+def examples_of(repository: Repository, table: RunTable) -> list[Run]:
+    """Return one run of each cluster, engine and origin, whole."""
+    names = [name for name in ("cluster", "engine", "engine_version", "origin") if name in table.columns]
+    return repository.runs_at(table, first_rows(groups_by(table, names)).tolist()) if len(table) else []

@@ -1,0 +1,1 @@
+"""Answer how far the runs can be trusted."""

@@ -1,0 +1,103 @@
+"""Which runs are odd, by two opinions in one list: repetitions and floors, and what the other runs let one expect.
+
+In: a repository and its flagged runs. Out: each odd run once, the one that is most times off first, with who says so.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from assay.analysis.outliers.anomalies import Anomaly, Kind
+from assay.analysis.statistics import RunTable
+from assay.estimation.prediction.second_opinion import FAR, Opinion, second_opinion
+from assay.questions.forecasts.model_cache import with_hardware
+from assay.questions.runs.runs import level_at
+from assay.questions.trust.flags import Flagged
+from assay.store import Repository
+
+_FARTHEST = float(np.log(1000.0))
+
+
+class SaidBy(StrEnum):
+    """Whose opinion it is that a run is odd."""
+
+    REPETITIONS = "repetitions"
+    PREDICTION = "prediction"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class OddByTwo:
+    """One odd run."""
+
+    run_id: str
+    workload: str
+    layout: str
+    kind: str
+    said_by: SaidBy
+    reason: str
+    predicted_s: float | None
+    """What the other configurations let one expect."""
+    errors_off: float | None
+    """How many usual errors of its workload on its cluster the run is off that."""
+
+
+@dataclass(frozen=True, slots=True)
+class TwoOpinions:
+    """All odd runs of those that were picked."""
+
+    odd: tuple[OddByTwo, ...]
+    looked_at: int
+    said_by: dict[str, int]
+
+
+def two_opinions(repository: Repository, flagged: Flagged, table: RunTable) -> TwoOpinions:
+    """Return the odd runs of ``table``, judged among all. SpecificationError when they are too few to learn from."""
+    every = with_hardware(repository, flagged.table)
+    not_done = np.zeros(len(every), dtype=np.bool_)
+    not_done[flagged.anomalies.of_kind(Kind.NOT_DONE)] = True
+    opinion = second_opinion(every, but=not_done)
+    chosen = np.isin(every.rows, table.rows)
+    far = np.flatnonzero(opinion.odd(every) & chosen)
+    first: dict[int, Anomaly] = {}
+    for anomaly in flagged.anomalies.at(flagged.among(table)):
+        first.setdefault(anomaly.position, anomaly)
+    positions = sorted({*first, *far.tolist()}, key=lambda at: -_times_off(every, opinion, first.get(at), at))
+    ids = repository.ids_at(every, positions) if positions else []
+    second = set(far.tolist())
+    odd = tuple(
+        _odd(every, opinion, first.get(at), at, run_id, second=at in second)
+        for at, run_id in zip(positions, ids, strict=True)
+    )
+    counts = {who.value: sum(one.said_by is who for one in odd) for who in SaidBy}
+    return TwoOpinions(odd, int(np.count_nonzero(np.isfinite(opinion.expected_s) & chosen)), counts)
+
+
+def _times_off(table: RunTable, opinion: Opinion, anomaly: Anomaly | None, at: int) -> float:
+    """Return by how much a run is off, as the logarithm of a ratio, by the opinion that says more."""
+    duration_s, expected_s = float(table.values["duration_s"][at]), float(opinion.expected_s[at])
+    by_model = abs(np.log(duration_s / expected_s)) if abs(opinion.errors_off[at]) >= FAR else 0.0
+    if anomaly is None:
+        return float(min(by_model, _FARTHEST))
+    by_first = abs(np.log(max(anomaly.observed, 1e-9) / anomaly.expected)) if anomaly.expected > 0 else 0.0
+    return float(min(max(by_model, by_first), _FARTHEST))
+
+
+def _odd(table: RunTable, opinion: Opinion, anomaly: Anomaly | None, at: int, run_id: str, *, second: bool) -> OddByTwo:
+    duration_s, expected_s = float(table.values["duration_s"][at]), float(opinion.expected_s[at])
+    slower = duration_s > expected_s
+    ratio = duration_s / expected_s if slower else expected_s / duration_s
+    times = f"{ratio:.2f} times as {'long' if slower else 'fast'}"
+    model = f"{duration_s:,.0f} s: {times} as other configurations let expect ({expected_s:,.0f} s, predicted)"
+    known = np.isfinite(expected_s)
+    return OddByTwo(
+        run_id=run_id,
+        workload=level_at(table, "workload", at) or "",
+        layout=level_at(table, "layout", at) or "",
+        kind=str(anomaly.kind) if anomaly else str(Kind.TOO_SLOW if slower else Kind.TOO_FAST),
+        said_by=SaidBy.PREDICTION if anomaly is None else SaidBy.BOTH if second else SaidBy.REPETITIONS,
+        reason=anomaly.reason if anomaly else model,
+        predicted_s=expected_s if known else None,
+        errors_off=float(opinion.errors_off[at]) if known else None,
+    )

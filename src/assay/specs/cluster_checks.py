@@ -1,0 +1,260 @@
+"""What a cluster file must satisfy beyond the form of each value; every breach is noted with its place."""
+
+from collections.abc import Iterator
+
+from assay.foundation.units import Money
+from assay.model import DeviceKind, Placement, Role, usual_hdd
+from assay.specs.cluster_file import (
+    FLASH_KEYS,
+    HDD_KEYS,
+    ClusterFile,
+    DeviceGroup,
+    DeviceKeys,
+    NodeGroup,
+    NodeTypeSection,
+)
+from assay.specs.document import Location, Problems
+from assay.specs.fields import COUNT_MAX, NODES_MAX, unknown
+
+
+def placement_of(file: ClusterFile) -> Placement:
+    """Return where the cluster's hosts come from."""
+    if file.lab is not None:
+        return Placement.LAB
+    return Placement.LOCAL if file.local is not None else Placement.SSH
+
+
+def node_names(name: str, group: NodeGroup) -> list[str]:
+    """Return the names of a group's nodes: its own for one node, numbered from 1 for several."""
+    count = len(group.addresses) if group.addresses else group.count or 1
+    return [name] if count == 1 else [f"{name}{number}" for number in range(1, count + 1)]
+
+
+def device_names(name: str, group: DeviceGroup) -> list[str]:
+    """Return the names of a group's devices, numbered from 1."""
+    return [f"{name}{number}" for number in range(1, group.count + 1)]
+
+
+def check_cluster(file: ClusterFile, problems: Problems) -> None:
+    """Note every contradiction in ``file``."""
+    placement = placement_of(file)
+    if file.lab is not None and file.local is not None:
+        problems.add(("local",), "lab and local exclude each other; keep one")
+    if file.ssh is not None and placement is not Placement.SSH:
+        problems.add(("ssh",), f"ssh is for real hosts; {placement.value} needs none")
+    for name, group in file.nodes.items():
+        if group.type not in file.node_types:
+            problems.add(("nodes", name, "type"), unknown("node type", group.type, file.node_types))
+        _check_hosts(name, group, file, problems)
+    _check_counts(file, problems)
+    _check_roles(file, placement, problems)
+    _check_attached(file, problems)
+    _check_duplicates(file, problems)
+    for name, node_type in file.node_types.items():
+        needed = name in _worker_types(file) and not _is_simulated(file)
+        _check_directories(name, node_type, placement, needed, problems)
+        for device, group_of_devices in node_type.devices.items():
+            check_device(group_of_devices, ("node_types", name, "devices", device), problems)
+    _check_workers_alike(file, problems)
+    _check_currency(file, problems)
+    _check_networks(file, placement, problems)
+
+
+def _check_hosts(name: str, group: NodeGroup, file: ClusterFile, problems: Problems) -> None:
+    at, placement = ("nodes", name), placement_of(file)
+    if placement is not Placement.SSH:
+        if group.addresses is not None:
+            reason = "a lab makes its own" if placement is Placement.LAB else "local is this machine"
+            problems.add((*at, "addresses"), f"addresses are for real hosts; {reason}")
+        return
+    simulated = _is_simulated(file)
+    if group.addresses is None and not simulated:
+        problems.add(at, f"node {name!r} needs addresses (or the file a 'lab:' or 'local:' section)")
+    if group.count is not None and not (simulated and group.addresses is None):
+        problems.add((*at, "count"), "real hosts are counted by their addresses; remove count")
+
+
+def _check_counts(file: ClusterFile, problems: Problems) -> None:
+    """Note groups that are too large: a lab's nodes are processes, a simulation's are numbers."""
+    if not _is_simulated(file):
+        for name, group in file.nodes.items():
+            if (group.count or 1) > COUNT_MAX:
+                problems.add(
+                    ("nodes", name, "count"),
+                    f"{group.count} is not a whole number from 1 to {COUNT_MAX}; "
+                    f"with 'provider: simulated' up to {NODES_MAX} are possible",
+                )
+        return
+    nodes = sum(group.count or 1 for group in file.nodes.values())
+    if nodes > NODES_MAX:
+        problems.add(("nodes",), f"the file has {nodes} nodes, and a simulated cluster can have at most {NODES_MAX}")
+
+
+def _is_simulated(file: ClusterFile) -> bool:
+    """Say whether there are no hosts: then nothing has an address or a directory, but may have one."""
+    return file.provider == "simulated"
+
+
+def _check_roles(file: ClusterFile, placement: Placement, problems: Problems) -> None:
+    counts = dict.fromkeys(Role, 0)
+    for name, group in file.nodes.items():
+        for role in Role:
+            counts[role] += len(node_names(name, group)) if role in group.roles else 0
+    for role, count in counts.items():
+        if count == 0:
+            problems.add(("nodes",), f"no node has the role {role.value}")
+    if counts[Role.MASTER] > 1:
+        problems.add(("nodes",), f"{counts[Role.MASTER]} nodes have the role master; exactly one can")
+    nodes = sum(len(node_names(name, group)) for name, group in file.nodes.items())
+    if placement is Placement.LOCAL and nodes > 1:
+        problems.add(("nodes",), f"local is one node with both roles, but the file has {nodes} nodes")
+
+
+def _check_attached(file: ClusterFile, problems: Problems) -> None:
+    if file.provider != "attached":
+        if file.attached is not None:
+            problems.add(("attached",), "attached is for 'provider: attached'; a deployed engine does not need it")
+        for name in (name for name, group in file.nodes.items() if not group.roles):
+            words = f"node {name!r} has no role, which only an edge node of an attached cluster may have"
+            problems.add(("nodes", name, "roles"), words)
+        return
+    if file.attached is None:
+        words = "provider: attached needs a section 'attached' with queue and directory: what of the cluster is yours"
+        problems.add(("provider",), words)
+        return
+    nodes = [node for name, group in file.nodes.items() for node in node_names(name, group)]
+    if file.attached.edge is not None and file.attached.edge not in nodes:
+        problems.add(("attached", "edge"), unknown("node", file.attached.edge, nodes))
+    if file.attached.directory.strip("/").count("/") < 1:
+        words = "a folder of your own is meant, such as /user/NAME/assay: everything below it is assay's to delete"
+        problems.add(("attached", "directory"), words)
+
+
+def _check_duplicates(file: ClusterFile, problems: Problems) -> None:
+    nodes: list[tuple[Location, str]] = []
+    hosts: list[tuple[Location, str]] = []
+    for name, group in file.nodes.items():
+        at: Location = ("nodes", name)
+        nodes += [(at, node) for node in node_names(name, group)]
+        hosts += [((*at, "addresses", index), address) for index, address in enumerate(group.addresses or ())]
+        _check_distinct([((*at, "roles", i), role) for i, role in enumerate(group.roles)], "role", problems)
+    _check_distinct(nodes, "node", problems)
+    _check_distinct(hosts, "address", problems)
+    for type_name, node_type in file.node_types.items():
+        devices: list[tuple[Location, str]] = []
+        directories: list[tuple[Location, str]] = []
+        for name, section in node_type.devices.items():
+            at = ("node_types", type_name, "devices", name)
+            devices += [(at, device) for device in device_names(name, section)]
+            mounted = enumerate(section.directories or ())
+            directories += [((*at, "directories", index), directory.rstrip("/")) for index, directory in mounted]
+        _check_distinct(devices, "device", problems)
+        _check_distinct(directories, "directory", problems)
+
+
+def _check_distinct(values: list[tuple[Location, str]], what: str, problems: Problems) -> None:
+    seen: set[str] = set()
+    for at, value in values:
+        if value in seen:
+            problems.add(at, f"{what} {value!r} is given twice")
+        seen.add(value)
+
+
+def _worker_types(file: ClusterFile) -> dict[str, NodeTypeSection]:
+    names = [group.type for group in file.nodes.values() if Role.WORKER in group.roles]
+    return {name: file.node_types[name] for name in names if name in file.node_types}
+
+
+def _check_directories(
+    type_name: str, node_type: NodeTypeSection, placement: Placement, needed: bool, problems: Problems
+) -> None:
+    for name, group in node_type.devices.items():
+        at: Location = ("node_types", type_name, "devices", name)
+        if group.directories is None:
+            if placement is Placement.SSH and needed:
+                problems.add(at, f"device {name!r} needs directories: where each is mounted on the hosts")
+        elif placement is Placement.LAB:
+            problems.add((*at, "directories"), "directories are for real hosts; a lab mounts its devices itself")
+        elif len(group.directories) != group.count:
+            message = f"{len(group.directories)} directories for {group.count} devices; write one for each"
+            problems.add((*at, "directories"), message)
+
+
+def _check_networks(file: ClusterFile, placement: Placement, problems: Problems) -> None:
+    """Note networks where there can be none, and addresses that are not one for each node, each once."""
+    if file.networks and placement is Placement.LOCAL:
+        problems.add(("networks",), "local is this machine alone; it has no networks to choose from")
+    silent = [name for name, network in file.networks.items() if network.addresses is None]
+    if placement is Placement.SSH and len(silent) > 1 and not _is_simulated(file):
+        message = f"{' and '.join(silent)} would be the same: give each network but one its own addresses"
+        problems.add(("networks", silent[1]), message)
+    for name, network in file.networks.items():
+        if network.addresses is None:
+            continue
+        at: Location = ("networks", name, "addresses")
+        if placement is not Placement.SSH:
+            problems.add(at, "addresses are for real hosts; a lab's links are shaped to the rate")
+            continue
+        lacking = [group for group in file.nodes if group not in network.addresses]
+        if lacking:
+            problems.add(at, f"{name}: {', '.join(lacking)} have no addresses in it; every group of nodes needs them")
+        for group, addresses in network.addresses.items():
+            if group not in file.nodes:
+                problems.add((*at, group), unknown("group of nodes", group, file.nodes))
+            elif len(addresses) != len(node_names(group, file.nodes[group])):
+                count = len(node_names(group, file.nodes[group]))
+                problems.add((*at, group), f"{len(addresses)} addresses for {count} nodes; write one for each")
+        every = [((*at, group), address) for group, addresses in network.addresses.items() for address in addresses]
+        _check_distinct(every, "address", problems)
+
+
+def check_device(group: DeviceKeys, at: Location, problems: Problems) -> None:
+    """Note numbers of the other kind of device, and those that contradict each other."""
+    is_hdd = group.kind == DeviceKind.HDD
+    keys, others = (HDD_KEYS, FLASH_KEYS) if is_hdd else (FLASH_KEYS, HDD_KEYS)
+    for key in others:
+        if getattr(group, key) is not None:
+            words = f"{key} is not for kind {group.kind}, which has {', '.join(keys)} and queue_depth"
+            problems.add((*at, key), words)
+    seek_track_s = group.seek_track or usual_hdd().seek_track_s
+    if is_hdd and group.seek_full is not None and group.seek_full < seek_track_s:
+        problems.add((*at, "seek_full"), f"the longest seek is shorter than the shortest, {seek_track_s * 1000:g}ms")
+    for key, needed in (("burst", "burst_write"), ("burst_write", "burst")):
+        if getattr(group, key) is not None and getattr(group, needed) is None:
+            problems.add((*at, key), f"{key} needs {needed}, too")
+    if group.burst_write is not None and group.burst_write < group.write:
+        problems.add((*at, "burst_write"), "the burst rate is below the sustained rate, write")
+
+
+def _check_workers_alike(file: ClusterFile, problems: Problems) -> None:
+    workers = _worker_types(file)
+    shapes: dict[str, list[tuple[str, str, int]]] = {}
+    for name, node_type in workers.items():
+        shapes[name] = [(device, group.kind, group.count) for device, group in node_type.devices.items()]
+        if not shapes[name]:
+            problems.add(("node_types", name), f"node type {name!r} is a worker's and needs devices")
+    first = next(iter(shapes), "")
+    for name, shape in shapes.items():
+        if shape != shapes[first]:
+            message = f"workers' devices must be alike, but {name!r} differs from {first!r} in name, kind or count"
+            problems.add(("node_types", name, "devices"), message)
+
+
+def _check_currency(file: ClusterFile, problems: Problems) -> None:
+    currency: str | None = None
+    for at, price in _prices(file):
+        currency = currency or price.currency
+        if price.currency != currency:
+            problems.add(at, f"{price} is in {price.currency}, other prices of this file are in {currency}")
+
+
+def _prices(file: ClusterFile) -> Iterator[tuple[Location, Money]]:
+    for name, node_type in file.node_types.items():
+        at: Location = ("node_types", name)
+        if node_type.price:
+            yield (*at, "price"), node_type.price
+        if node_type.nic.price:
+            yield (*at, "nic", "price"), node_type.nic.price
+        for device, group in node_type.devices.items():
+            if group.price:
+                yield (*at, "devices", device, "price"), group.price

@@ -1,0 +1,345 @@
+"""Write a cluster file from surveys of hosts. Guessed values are marked by a comment.
+
+In: a survey of each host, in the order in which they were named, and how they are reached. Out: the file's text, which
+:func:`assay.specs.load_cluster` takes as it is, and what its reader should know. Pure.
+"""
+
+import json
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assay.foundation.units import format_bit_rate, format_bytes
+from assay.model import Daemon, DeviceKind, Mount, Survey
+
+MASTER_DAEMONS = ("namenode", "resourcemanager", "spark-master")
+WORKER_DAEMONS = ("datanode", "nodemanager", "spark-worker")
+USUAL = {
+    DeviceKind.HDD: ("150MB/s", "150MB/s", "120"),
+    DeviceKind.SSD: ("500MB/s", "450MB/s", None),
+    DeviceKind.NVME: ("2GB/s", "1.5GB/s", None),
+}
+"""Default read bandwidth, write bandwidth and IOPS of unmeasured devices."""
+_NIC_GUESS_BITS_PER_S = 1e10
+_FALLBACK_DIRECTORY = "/var/tmp/assay-disk"  # noqa: S108 - on the system's disk, where a host has no other
+_ALIKE = 0.03
+"""Sizes that differ by less are one size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How the hosts are reached: the file's ``ssh`` section, as text; and each host's address."""
+
+    addresses: Mapping[str, str]
+    ssh: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What a device was measured to do."""
+
+    read: str
+    write: str
+    iops: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the user says besides."""
+
+    name: str = "discovered"
+    master: str | None = None
+    below: str = ""
+    """A folder below each mount that assay is to use."""
+    rates: Mapping[str, Rates] = field(default_factory=dict)
+    """Device group to what was measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Devices of one node type that are alike."""
+
+    name: str
+    kind: DeviceKind
+    guessed_kind: bool
+    capacity_bytes: int
+    directories: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Machine:
+    """One host as the file is to say it."""
+
+    survey: Survey
+    roles: tuple[str, ...]
+    groups: tuple[_Group, ...]
+
+    @property
+    def rate_bits_per_s(self) -> float | None:
+        return self.survey.nic.link_bits_per_s if self.survey.nic else None
+
+    @property
+    def memory(self) -> str:
+        return f"{math.floor(self.survey.usable_memory_bytes / 2**30 * 10) / 10:g}GiB"
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What hosts of one type share."""
+        devices = tuple((g.name, g.kind, round(g.capacity_bytes, -9), g.directories) for g in self.groups)
+        return (self.survey.usable_cores, self.memory, self.rate_bits_per_s, devices, "worker" in self.roles)
+
+
+def cluster_text(hosts: Sequence[Survey], reach: Reach, wish: Wish) -> tuple[str, list[str]]:
+    """Return the cluster file and remarks on it. Raises ValueError without a host."""
+    if not hosts:
+        raise ValueError("no host was reached")
+    roles, guessed = _roles(hosts, wish.master)
+    theirs = _theirs(hosts)
+    edge = theirs.edge.host if theirs else None
+    machines = [_Machine(host, roles[host.host], ()) for host in hosts if roles[host.host] or host.host == edge]
+    groups, notes = _alike([m for m in machines if "worker" in m.roles], wish.below)
+    machines = [_Machine(m.survey, m.roles, groups.get(m.survey.host, ())) for m in machines]
+    types = _types(machines)
+    lines = [
+        f"# Found on {len(hosts)} hosts by `assay discover`. What is marked as guessed, no host tells: look at it.",
+        f"cluster: {wish.name}",
+        *_ssh(reach),
+        "node_types:",
+        *(line for name, same in types.items() for line in _type_lines(name, same, wish.rates)),
+        "nodes:",
+        *_node_lines(types, reach, guessed),
+        *_left_out([host for host in hosts if not roles[host.host] and host.host != edge]),
+        *(_engine(theirs, roles) if theirs else ()),
+    ]
+    return "\n".join(lines) + "\n", [*notes, *_remarks(machines)]
+
+
+def _ssh(reach: Reach) -> list[str]:
+    given = ", ".join(f"{key}: {_scalar(value)}" for key, value in reach.ssh.items())
+    return [f"ssh: {{{given}}}"] if given else []
+
+
+def _scalar(text: str) -> str:
+    """Return a text as YAML takes it within a list in brackets: quoted where it may have another meaning."""
+    return text if re.fullmatch(r"[\w./~@+-][\w./~@:+-]*", text) else json.dumps(text, ensure_ascii=False)
+
+
+def _roles(hosts: Sequence[Survey], master: str | None) -> tuple[dict[str, tuple[str, ...]], str]:
+    """Return each host's roles, and why the master is the master: empty where a daemon says so."""
+    runs = {host.host: {daemon.role for daemon in host.daemons} for host in hosts}
+    workers = {name for name, daemons in runs.items() if daemons & set(WORKER_DAEMONS)}
+    chosen, why = master, "as you said"
+    if chosen is None:
+        leading = [(rank, host.host) for host in hosts for rank in _ranks(host.daemons)]
+        chosen, why = (min(leading)[1], "") if leading else (hosts[0].host, "guessed: the first host")
+    if not workers:
+        workers = {host.host for host in hosts if host.host != chosen} or {chosen}
+        why = why or "guessed: no daemon of a worker runs"
+    roles = {
+        name: tuple(role for role, has in (("master", name == chosen), ("worker", name in workers)) if has)
+        for name in runs
+    }
+    return roles, why
+
+
+def _ranks(daemons: Sequence[Daemon]) -> Iterator[int]:
+    """Yield how strongly each daemon makes its host the master: an active NameNode first, a standby last."""
+    for daemon in daemons:
+        if daemon.role in MASTER_DAEMONS:
+            yield MASTER_DAEMONS.index(daemon.role) + (10 if daemon.active is False else 0)
+
+
+def _alike(workers: Sequence[_Machine], below: str) -> tuple[dict[str, tuple[_Group, ...]], list[str]]:
+    """Return each worker's device groups, cut down to what all workers have, and what that left out."""
+    groups_by_host = {m.survey.host: _device_groups(m.survey, below) for m in workers}
+    counts = [{group.name: len(group.directories) for group in groups} for groups in groups_by_host.values()]
+    shared = {name: min(c.get(name, 0) for c in counts) for name in counts[0]} if counts else {}
+    notes = []
+    kept: dict[str, tuple[_Group, ...]] = {}
+    for host, groups in groups_by_host.items():
+        left = [d for g in groups for d in g.directories[shared.get(g.name, 0) :]]
+        if left:
+            notes.append(f"{host}: {', '.join(left)} left out: workers' devices must be alike, and others have fewer")
+        kept[host] = tuple(
+            _Group(g.name, g.kind, g.guessed_kind, g.capacity_bytes, g.directories[:count], g.notes[:count])
+            for g in groups
+            if (count := shared.get(g.name, 0))
+        )
+    if any(not groups for groups in kept.values()):
+        notes.append("no disk is common to all workers: the file names a folder on each system disk instead")
+        kept = {m.survey.host: (_system_disk(m.survey),) for m in workers}
+    return kept, notes
+
+
+def _device_groups(host: Survey, below: str) -> list[_Group]:
+    """Return a host's data disks, the alike ones together, named after their kind."""
+    seen: set[str] = set()
+    sets: dict[DeviceKind, list[list[Mount]]] = defaultdict(list)
+    for mount in host.data_mounts():
+        name = host.block_of(mount)
+        disks = host.disks_of(name) if name else []
+        if seen & set(disks):
+            continue  # another part of a disk that is in the file already
+        seen |= set(disks)
+        same = sets[host.kind_of(mount) or DeviceKind.SSD]
+        fitting = next((g for g in same if abs(mount.size_bytes / g[0].size_bytes - 1) < _ALIKE), None)
+        if fitting is None:
+            same.append([mount])
+        else:
+            fitting.append(mount)
+    if not sets:
+        return [_system_disk(host)]
+    groups = []
+    for kind, alike in sets.items():
+        for number, mounts in enumerate(alike):
+            name = str(kind) + ("bcdefgh"[number - 1 : number] if number else "")
+            directories = tuple(f"{mount.point.rstrip('/')}/{below}".rstrip("/") for mount in mounts)
+            guessed = any(host.kind_of(mount) is None for mount in mounts)
+            capacity = min(mount.size_bytes for mount in mounts)
+            groups.append(_Group(name, kind, guessed, capacity, directories, tuple(_note(host, m) for m in mounts)))
+    return groups
+
+
+def _system_disk(host: Survey) -> _Group:
+    root = next((mount for mount in host.mounts if mount.point == "/"), None)
+    kind = host.kind_of(root) if root else None
+    size = root.size_bytes if root else 10**10
+    return _Group(
+        str(kind or DeviceKind.SSD),
+        kind or DeviceKind.SSD,
+        True,
+        size,
+        (_FALLBACK_DIRECTORY,),
+        ("guessed: no data disk is mounted, this is the system disk",),
+    )
+
+
+def _note(host: Survey, mount: Mount) -> str:
+    name = host.block_of(mount)
+    disks = host.disks_of(name) if name else []
+    models = {host.blocks[disk].model for disk in disks if host.blocks[disk].model}
+    words = [f"{mount.file_system} on {', '.join([*host.between(name or ''), *disks]) or mount.source}"]
+    return " ".join([*words, *(f"({model})" for model in sorted(models))])
+
+
+def _types(machines: Sequence[_Machine]) -> dict[str, list[_Machine]]:
+    """Return node type to its hosts; the types of workers first."""
+    sets: dict[tuple[object, ...], list[_Machine]] = defaultdict(list)
+    for machine in sorted(machines, key=lambda m: "worker" not in m.roles):
+        sets[machine.kind].append(machine)
+    named: dict[str, list[_Machine]] = {}
+    for same in sets.values():
+        word = "worker" if "worker" in same[0].roles else "head"
+        number = sum(name.rstrip("0123456789").rstrip("-") == word for name in named)
+        named[f"{word}-{number + 1}" if number else word] = same
+    return named
+
+
+def _type_lines(name: str, same: Sequence[_Machine], rates: Mapping[str, Rates]) -> Iterator[str]:
+    first = same[0]
+    survey, basics, nic = first.survey, first.survey.basics, first.survey.nic
+    yield f"  {name}:  # {', '.join(m.survey.host for m in same[:8])}{' …' if len(same) > 8 else ''}"
+    limit = "the control group's limit; the machine has"
+    cores = f"; {limit} {basics.cores}" if survey.usable_cores < basics.cores else ""
+    yield f"    cores: {survey.usable_cores}  # {basics.processor}{cores}"
+    limited = survey.usable_memory_bytes < basics.memory_bytes
+    yield f"    memory: {first.memory}" + (f"  # {limit} {format_bytes(basics.memory_bytes)}" if limited else "")
+    if first.rate_bits_per_s:
+        yield f"    nic: {format_bit_rate(first.rate_bits_per_s).replace(' ', '')}  # as negotiated"
+    else:
+        why = nic.no_rate if nic else "no interface is up"
+        yield f"    nic: {format_bit_rate(_NIC_GUESS_BITS_PER_S).replace(' ', '')}  # guessed: {why}"
+    if first.groups:
+        yield "    devices:"
+    for group in first.groups:
+        yield from _group_lines(group, rates.get(group.name))
+
+
+def _group_lines(group: _Group, measured: Rates | None) -> Iterator[str]:
+    read, write, iops = (measured.read, measured.write, measured.iops) if measured else USUAL[group.kind]
+    how = "measured by `assay baseline`" if measured else "guessed: usual for its kind"
+    yield f"      {group.name}:"
+    yield f"        kind: {group.kind}" + ("  # guessed: the kernel does not tell" if group.guessed_kind else "")
+    yield f"        count: {len(group.directories)}"
+    yield f"        read: {read}  # {how}"
+    yield f"        write: {write}  # {how}"
+    if iops:
+        yield f"        read_iops: {iops}  # {how}"
+    yield f"        capacity: {math.floor(group.capacity_bytes / 1e7) / 100:g}GB"
+    yield "        directories:"
+    for directory, note in zip(group.directories, group.notes, strict=True):
+        yield f"          - {directory}  # {note}"
+
+
+def _node_lines(types: Mapping[str, Sequence[_Machine]], reach: Reach, why: str) -> Iterator[str]:
+    for type_name, same in types.items():
+        for roles in dict.fromkeys(machine.roles for machine in same):
+            chosen = [machine for machine in same if machine.roles == roles]
+            name = "node" if len(roles) > 1 else "master" if "master" in roles else type_name if roles else "edge"
+            remark = f"  # {why}" if "master" in roles and why else ""
+            yield f"  {name}:{remark}"
+            yield f"    type: {type_name}"
+            yield f"    roles: [{', '.join(roles)}]"
+            yield "    addresses:"
+            for machine in chosen:
+                address = reach.addresses[machine.survey.host]
+                named = machine.survey.hostname if machine.survey.hostname != address else ""
+                yield f"      - {_scalar(address)}" + (f"  # {named}" if named else "")
+
+
+def _left_out(hosts: Sequence[Survey]) -> Iterator[str]:
+    for host in hosts:
+        roles = ", ".join(daemon.role for daemon in host.daemons) or "no daemon"
+        yield f"# {host.host} has no part in it: {roles} runs there"
+
+
+@dataclass(frozen=True, slots=True)
+class _Theirs:
+    """An externally managed ResourceManager, and the host that submits jobs to it."""
+
+    daemon: Daemon
+    edge: Survey
+
+
+def _theirs(hosts: Sequence[Survey]) -> _Theirs | None:
+    """Return the Hadoop that runs there; None where none does, or assay's own."""
+    daemons = [(host, d) for host in hosts for d in host.daemons if not d.by_assay and d.role == "resourcemanager"]
+    leading = next(((host, daemon) for host, daemon in daemons if daemon.active is not False), None)
+    if leading is None:
+        return None
+    host, daemon = leading
+    edges = [h for h in hosts if h.clients.programs.get("hadoop")]
+    return _Theirs(daemon, next((h for h in edges if h.host == host.host), edges[0] if edges else host))
+
+
+def _engine(theirs: _Theirs, roles: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    """Yield how to attach to it."""
+    daemon, edge = theirs.daemon, theirs.edge
+    yield f"# A Hadoop {daemon.version or ''} runs already: assay attaches to it and changes nothing."
+    yield "provider: attached"
+    yield "attached:"
+    program = edge.clients.programs.get("hadoop")
+    yield f"  hadoop: {program or '/usr/bin/hadoop'}" + ("" if program else "  # guessed: not on a login's PATH")
+    folder = daemon.configuration or next(iter(edge.clients.configurations), None)
+    yield f"  configuration: {folder or '/etc/hadoop/conf'}" + ("" if folder else "  # guessed: not found")
+    yield "  queue: default  # guessed: ask who runs the cluster"
+    yield f"  directory: /user/{edge.user.name}/assay  # guessed"
+    if not roles[edge.host]:
+        yield "  edge: edge"
+
+
+def _remarks(machines: Sequence[_Machine]) -> Iterator[str]:
+    """Yield what must be changed before the file can be used."""
+    for machine in machines:
+        host = machine.survey
+        for group in machine.groups:
+            for directory in group.directories:
+                mount = host.mount_at(directory)
+                if mount and not mount.writable and mount.point == directory:
+                    yield f"{host.host}: {host.user.name} may not write to {directory}; let root make it a folder there"
+        for daemon in host.daemons:
+            if daemon.role in ("ozone", "router"):
+                yield f"{host.host}: {daemon.role} runs there, which assay does not know"

@@ -1,0 +1,104 @@
+"""Layouts from a plan: ALOJA's short codes, and explicit device lists, resolved against a worker's node type.
+
+Codes are those of :mod:`assay.model.clusters.layout_code` with disks in the worker: ``HDD``, ``HDn``, ``SSD``, ``SSn``
+and ``NVE`` keep HDFS blocks and intermediate data on the same disks, ``HSn``, ``SHn`` and ``HYn`` also use one SSD.
+Each device gets one directory. What does not fit raises :class:`SpecificationError` with the codes that would.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from assay.foundation.errors import SpecificationError
+from assay.model import Device, DeviceKind, Directories, Layout, LayoutCode, NodeType, StoragePolicy
+from assay.model.clusters import layout_code
+from assay.specs.fields import COUNT_MAX, unknown
+
+_CODES = {"HD", "SS", "HS", "SH", "HY"}
+"""Families that plans know, and those of one NVMe device; ALOJA's others are of remote volumes."""
+_KIND_WORDS = {DeviceKind.HDD: "HDD", DeviceKind.SSD: "SSD", DeviceKind.NVME: "NVMe device"}
+_PARTS = ("hdfs", "intermediate")
+
+
+def is_layout_code(name: str) -> bool:
+    """Tell whether ``name`` has the form of a code, whatever devices there are."""
+    return _planned(name) is not None
+
+
+def _planned(name: str) -> LayoutCode | None:
+    code = layout_code.parse(name)
+    return code if code and (code.family in _CODES or code.single == "NVE") else None
+
+
+def fitting_codes(node_type: NodeType) -> list[str]:
+    """Return the codes that ``node_type`` has the disks for, ranges as ``HD2-HD5``."""
+    hdds, ssds, nvmes = (len(node_type.devices_of(kind)) for kind in (DeviceKind.HDD, DeviceKind.SSD, DeviceKind.NVME))
+    codes = [*(["HDD"] if hdds else []), *_range("HD", 2, hdds), *(["SSD"] if ssds else []), *_range("SS", 2, ssds)]
+    mixed = [code for prefix in ("HS", "SH", "HY") for code in _range(prefix, 1, hdds)] if ssds else []
+    return [*codes, *mixed, *(["NVE"] if nvmes else [])]
+
+
+def _range(prefix: str, low: int, high: int) -> list[str]:
+    if high - low >= 2:
+        return [f"{prefix}{low}-{prefix}{high}"]
+    return [f"{prefix}{count}" for count in range(low, high + 1)]
+
+
+def resolve_layout(
+    layout: str | Mapping[str, Mapping[str, int] | Sequence[str]],
+    node_type: NodeType,
+    *,
+    name: str = "custom",
+    policy: str | None = None,
+) -> Layout:
+    """Return the layout that a code, or a mapping with ``hdfs`` and ``intermediate``, stands for on ``node_type``.
+
+    A mapping's parts are lists of device names, or device names with their numbers of directories; ``name`` is the
+    mapping's name, ``policy`` HDFS's storage policy for it. Raises :class:`SpecificationError` for an unknown code or
+    device, or too few disks.
+    """
+    if isinstance(layout, str):
+        return _resolve_code(layout, node_type)
+    for key in layout:
+        if key not in _PARTS:
+            raise SpecificationError(f"layout {name!r}: {unknown('key', key, _PARTS)}")
+    hdfs, intermediate = (_directories(name, part, layout.get(part, {}), node_type) for part in _PARTS)
+    return Layout(name, hdfs, intermediate, StoragePolicy(policy) if policy else None)
+
+
+def _resolve_code(code: str, node_type: NodeType) -> Layout:
+    meant = _planned(code)
+    if meant is None:
+        raise SpecificationError(unknown("layout", code, fitting_codes(node_type)))
+    taken = {kind: _take(code, DeviceKind(kind), count or 1, node_type) for kind, count in meant.devices.items()}
+    hdfs, intermediate = (
+        tuple(Directories(device.name) for kind in kinds for device in taken[kind])
+        for kinds in (meant.hdfs, meant.intermediate)
+    )
+    return Layout(code, hdfs, intermediate)
+
+
+def _take(code: str, kind: DeviceKind, count: int, node_type: NodeType) -> tuple[Device, ...]:
+    """Return the first ``count`` devices of ``kind``; raise :class:`SpecificationError` when there are fewer."""
+    devices = node_type.devices_of(kind)
+    if len(devices) < count:
+        wanted = f"{count} {_KIND_WORDS[kind]}{'s' if count > 1 else ''}"
+        fitting = ", ".join(fitting_codes(node_type)) or "none"
+        raise SpecificationError(
+            f"layout {code!r} asks for {wanted} per node, but node type {node_type.name!r} has "
+            f"{len(devices) or 'none'}; codes that fit: {fitting}"
+        )
+    return devices[:count]
+
+
+def _directories(
+    layout: str, part: str, wanted: Mapping[str, int] | Sequence[str], node_type: NodeType
+) -> tuple[Directories, ...]:
+    names = [device.name for device in node_type.devices]
+    counts = wanted if isinstance(wanted, Mapping) else dict.fromkeys(wanted, 1)
+    if not counts:
+        raise SpecificationError(f"layout {layout!r}: {part} needs a device; valid: {', '.join(names) or 'none'}")
+    for device, count in counts.items():
+        if device not in names:
+            raise SpecificationError(f"layout {layout!r}, {part}: {unknown('device', device, names)}")
+        if not 1 <= count <= COUNT_MAX:
+            raise SpecificationError(f"layout {layout!r}, {part}: {device} needs 1 to {COUNT_MAX} directories")
+    return tuple(Directories(device, count) for device, count in counts.items())

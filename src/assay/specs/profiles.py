@@ -1,0 +1,355 @@
+"""Profile files: what workloads and an engine cost, learned from measured runs, as YAML.
+
+In: a file, or a :class:`~assay.model.plans.workload_profile.CostProfile`. Out: the other. Times are seconds, CPU
+seconds per byte of one core of the processor that ``cpu`` names, shares of the workload's data. Every value has its 90
+% interval and how many runs it is from (0: assumed).
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import Field, model_validator
+
+from assay.foundation.errors import HostError
+from assay.foundation.installation import installation
+from assay.model import CostProfile, EngineCosts, Learned, StageProfile, Uncertain, WorkloadProfile
+from assay.specs.document import Document, document_of, read_document
+from assay.specs.fields import WHOLE_MAX, Count, Form, Label, Name, Text, text_of, whole
+from assay.specs.section import Section, parse
+
+_AMOUNT_MAX = 1e9
+_OTHER_SHIPPED = ("lab-spark.yaml",)
+"""What comes with assay of other engines than Hadoop."""
+
+
+def _amount(value: object) -> float:
+    text = text_of(value).strip()
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= _AMOUNT_MAX:
+        raise ValueError(f"{text[:20]!r} is not a number from 0 to {_AMOUNT_MAX:g}")
+    return number
+
+
+def _flag(value: object) -> bool:
+    text = text_of(value)
+    if text not in ("true", "false"):
+        raise ValueError(f"{text[:20]!r} is neither true nor false")
+    return text == "true"
+
+
+def _tasks(value: object) -> str:
+    text = text_of(value)
+    if text not in ("files", "maps", "splits", "reduces") and not (text.isdecimal() and int(text) < WHOLE_MAX):
+        raise ValueError(f"{text[:20]!r} is not files, maps, splits, reduces or a number")
+    return text
+
+
+_NUMBER = {"type": ["number", "string"], "description": "A number from 0"}
+Amount: TypeAlias = Annotated[float, Form(_amount, _NUMBER)]
+Flag: TypeAlias = Annotated[bool, Form(_flag, {"type": "boolean"})]
+Tasks: TypeAlias = Annotated[str, Form(_tasks, {"type": ["string", "integer"], "examples": ["splits", "files", 1]})]
+Runs: TypeAlias = Annotated[int, whole(0, WHOLE_MAX)]
+
+
+class UncertainSection(Section):
+    """A value with the interval in which it lies nine times of ten."""
+
+    value: Amount
+    """The value."""
+    low: Amount
+    """The interval's lower end."""
+    high: Amount
+    """The interval's upper end."""
+    runs: Runs = 0
+    """Measured runs that it is from; 0: assumed."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> UncertainSection:
+        if not self.low <= self.value <= self.high:
+            raise ValueError("the value must lie between low and high")
+        return self
+
+
+class CostsSection(Section):
+    """What every job costs whatever its data."""
+
+    client_start_s: UncertainSection
+    """From the client's start to the job's submission."""
+    job_start_s: UncertainSection
+    """From there to the first task: the ApplicationMaster."""
+    job_end_s: UncertainSection
+    """From the last task's end to the job's."""
+    client_end_s: UncertainSection
+    """From there to the client's end."""
+    task_cpu_s: UncertainSection
+    """CPU of a task that has nothing to do."""
+    job_cpu_s: UncertainSection
+    """CPU of the ApplicationMaster, on Spark of each executor's JVM, while tasks run."""
+    io_cpu_s_per_byte: UncertainSection
+    """CPU of daemons and kernel per byte over a disk or a link."""
+
+
+class StageSection(Section):
+    """One stage of a workload on an engine of stages, for each byte of the workload's data."""
+
+    tasks: Tasks
+    """What the number of its tasks follows."""
+    job: Runs = 0
+    """Which of the run's jobs it belongs to, from 0."""
+    parents: list[Runs] = Field(default_factory=list)
+    """The stages whose shuffle files it reads, by their places from 0."""
+    read: Amount = 0.0
+    """Read from storage."""
+    shuffled: Amount = 0.0
+    """Put into shuffle files, before a codec."""
+    written: Amount = 0.0
+    """Written to storage, one copy."""
+    memory: Amount = 0.0
+    """Execution memory of a task, for each byte that it handles."""
+    cpu_s_per_byte: UncertainSection
+    """CPU per byte that it handles."""
+
+
+class WorkloadSection(Section):
+    """What one workload does with each byte of its data."""
+
+    runs: Runs
+    """Measured runs that it is from."""
+    data_bytes_min: Amount
+    """The least data of these runs."""
+    data_bytes_max: Amount
+    """The most data of these runs."""
+    maps: Tasks
+    """What the number of map tasks follows."""
+    reduces: Tasks
+    """What the number of reduce tasks follows."""
+    jobs: Count = 1
+    """Jobs of one iteration."""
+    read: Amount = 0.0
+    """Read from HDFS."""
+    map_output: Amount = 0.0
+    """Put out by maps to reduces, before a combiner."""
+    combined: Amount = 1.0
+    """What a combiner leaves of that."""
+    written: Amount = 0.0
+    """Written to HDFS, one copy."""
+    written_by_maps: Flag = False
+    """Whether maps write it."""
+    located: Flag = True
+    """Whether maps run where their data lies."""
+    map_cpu_s_per_byte: UncertainSection
+    """CPU per byte that maps handle."""
+    reduce_cpu_s_per_byte: UncertainSection
+    """CPU per byte that reduces handle."""
+    compression: dict[Label, UncertainSection] = Field(default_factory=dict)
+    """Codec to what it leaves of map output."""
+    stages: list[StageSection] = Field(default_factory=list)
+    """On an engine of stages: all of them, in order."""
+
+    @model_validator(mode="after")
+    def _parents_before(self) -> WorkloadSection:
+        for number, stage in enumerate(self.stages):
+            if any(parent >= number or not self.stages[parent].shuffled for parent in stage.parents):
+                raise ValueError(f"stage {number} can only read what a stage before it has shuffled")
+        return self
+
+
+class LearnedSection(Section):
+    """Where the profile is from."""
+
+    source: Text
+    """In words."""
+    runs: Runs
+    """Measured runs."""
+    date: Text | None = None
+    """When the last of them was made."""
+    clusters: list[Text] = Field(default_factory=list)
+    """The clusters that they were made on."""
+    layouts: list[Text] = Field(default_factory=list)
+    """Their layouts."""
+    workers_min: Runs = 0
+    """The fewest workers."""
+    workers_max: Runs = 0
+    """The most workers."""
+    lab_scale: Amount | None = None
+    """The lab's scale; real hosts when absent."""
+
+
+class ProfileFile(Section):
+    """A profile: what an engine and its workloads cost on a kind of machine."""
+
+    profile: Name
+    """The profile's name."""
+    engine: Label
+    """The engine that it is of."""
+    cpu: Text | None = None
+    """The processor that CPU seconds are of."""
+    machine_cores: Count | None = None
+    """In a lab: cores of the machine that its nodes share."""
+    background_cores: Amount = 0.0
+    """In a lab: of these, what its master, its disks' emulation and the machine itself always take."""
+    learned: LearnedSection
+    """Where it is from."""
+    costs: CostsSection
+    """What every job costs."""
+    workloads: dict[Label, WorkloadSection] = Field(min_length=1)
+    """Workloads by name."""
+
+
+def load_profile(path: str | Path) -> CostProfile:
+    """Return the profile in a file. Raises :class:`SpecificationError` with file and line."""
+    return _profile(read_document(path))
+
+
+def profile_of_text(text: str, name: str = "profile.yaml") -> CostProfile:
+    """Return the profile that a file of this text has; raises as above."""
+    return _profile(document_of(text.encode(), name))
+
+
+def _profile(document: Document) -> CostProfile:
+    file = parse(ProfileFile, document)
+    learned = file.learned
+    return CostProfile(
+        name=file.profile,
+        engine=file.engine,
+        cpu_model=file.cpu or "",
+        machine_cores=file.machine_cores,
+        background_cores=file.background_cores,
+        costs=EngineCosts(**{name: _uncertain(getattr(file.costs, name)) for name in CostsSection.model_fields}),
+        workloads={name: _workload(name, section) for name, section in file.workloads.items()},
+        learned=Learned(
+            source=learned.source,
+            runs=learned.runs,
+            clusters=tuple(learned.clusters),
+            layouts=tuple(learned.layouts),
+            workers_min=learned.workers_min,
+            workers_max=learned.workers_max,
+            lab_scale=learned.lab_scale,
+            date=learned.date or "",
+        ),
+    )
+
+
+def _uncertain(section: UncertainSection) -> Uncertain:
+    return Uncertain(section.value, section.low, section.high, section.runs)
+
+
+def _workload(name: str, section: WorkloadSection) -> WorkloadProfile:
+    return WorkloadProfile(
+        workload=name,
+        n=section.runs,
+        data_bytes_min=int(section.data_bytes_min),
+        data_bytes_max=int(section.data_bytes_max),
+        maps=section.maps,
+        reduces=section.reduces,
+        jobs=section.jobs,
+        read=section.read,
+        map_output=section.map_output,
+        combined=section.combined,
+        written=section.written,
+        written_by_maps=section.written_by_maps,
+        located=section.located,
+        map_cpu_s_per_byte=_uncertain(section.map_cpu_s_per_byte),
+        reduce_cpu_s_per_byte=_uncertain(section.reduce_cpu_s_per_byte),
+        compression={codec: _uncertain(share) for codec, share in section.compression.items()},
+        stages=tuple(map(_stage, section.stages)),
+    )
+
+
+def _stage(section: StageSection) -> StageProfile:
+    return StageProfile(
+        tasks=section.tasks,
+        job=section.job,
+        parents=tuple(section.parents),
+        read=section.read,
+        shuffled=section.shuffled,
+        written=section.written,
+        memory=section.memory,
+        cpu_s_per_byte=_uncertain(section.cpu_s_per_byte),
+    )
+
+
+def profile_text(profile: CostProfile) -> str:
+    """Return the profile as the text of a file."""
+    learned, costs = profile.learned, profile.costs
+    lines = [f"profile: {profile.name}", f"engine: {profile.engine}"]
+    lines += [f"cpu: {_quoted(profile.cpu_model)}"] if profile.cpu_model else []
+    lines += [f"machine_cores: {profile.machine_cores}"] if profile.machine_cores else []
+    lines += [f"background_cores: {profile.background_cores:.3g}"] if profile.background_cores else []
+    lines += ["learned:", f"  source: {_quoted(learned.source)}", f"  runs: {learned.runs}"]
+    lines += [f"  date: {_quoted(learned.date)}"] if learned.date else []
+    for name, values in (("clusters", learned.clusters), ("layouts", learned.layouts)):
+        lines += [f"  {name}: [{', '.join(map(_quoted, values))}]"] if values else []
+    lines += [f"  workers_min: {learned.workers_min}", f"  workers_max: {learned.workers_max}"]
+    lines += [f"  lab_scale: {learned.lab_scale:g}"] if learned.lab_scale is not None else []
+    lines += ["costs:", *(f"  {name}: {_inline(getattr(costs, name))}" for name in CostsSection.model_fields)]
+    lines.append("workloads:")
+    for workload in profile.workloads.values():
+        lines += _workload_lines(workload)
+    return "\n".join([*lines, ""])
+
+
+def _workload_lines(profile: WorkloadProfile) -> list[str]:
+    plain: dict[str, Any] = {
+        "runs": profile.n,
+        "data_bytes_min": profile.data_bytes_min,
+        "data_bytes_max": profile.data_bytes_max,
+        "maps": profile.maps,
+        "reduces": profile.reduces,
+        "jobs": profile.jobs,
+        **{name: f"{getattr(profile, name):.6g}" for name in ("read", "map_output", "combined", "written")},
+        "written_by_maps": str(profile.written_by_maps).lower(),
+        "located": str(profile.located).lower(),
+        "map_cpu_s_per_byte": _inline(profile.map_cpu_s_per_byte),
+        "reduce_cpu_s_per_byte": _inline(profile.reduce_cpu_s_per_byte),
+    }
+    lines = [f"  {profile.workload}:", *(f"    {name}: {value}" for name, value in plain.items())]
+    if profile.compression:
+        lines += [
+            "    compression:",
+            *(f"      {name}: {_inline(value)}" for name, value in profile.compression.items()),
+        ]
+    return lines + (["    stages:", *map(_stage_line, profile.stages)] if profile.stages else [])
+
+
+def _stage_line(stage: StageProfile) -> str:
+    amounts = "".join(
+        f", {name}: {value:.6g}"
+        for name in ("read", "shuffled", "written", "memory")
+        if (value := getattr(stage, name))
+    )
+    parents = f", parents: [{', '.join(map(str, stage.parents))}]" if stage.parents else ""
+    cpu = _inline(stage.cpu_s_per_byte)
+    return f"      - {{tasks: {stage.tasks}, job: {stage.job}{parents}{amounts}, cpu_s_per_byte: {cpu}}}"
+
+
+def _inline(value: Uncertain) -> str:
+    # Rounded outwards, so that the value stays between the ends.
+    low, high = min(value.low, float(f"{value.value:.4g}")), max(value.high, float(f"{value.value:.4g}"))
+    return f"{{value: {value.value:.4g}, low: {low:.6g}, high: {high:.6g}, runs: {value.n}}}"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def shipped_profile() -> CostProfile:
+    """Return the profile that assay ships: Hadoop's, with Spark's as an additional engine.
+
+    Raises HostError where this installation has none.
+    """
+    shipped = installation().profiles
+    path = shipped / "lab.yaml" if shipped else None
+    if path is None or not path.is_file():
+        raise HostError(
+            "no profile came with this installation",
+            hint="name one with --profile FILE, or a repository of measured runs with --learn-from",
+        )
+    others = [other for name in _OTHER_SHIPPED if (other := path.with_name(name)).is_file()]
+    return load_profile(path).together_with([load_profile(other) for other in others])

@@ -1,0 +1,126 @@
+"""From a document to its validated model: what every specification file shares.
+
+:class:`Section` is the base of all file models: unknown keys are errors, and attribute docstrings become the
+descriptions in the JSON Schema. :func:`parse` collects every error of a file with its line.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import ErrorDetails, core_schema
+
+from assay.specs.document import Document, Location, Problems
+from assay.specs.fields import unknown
+
+
+class Section(BaseModel):
+    """A mapping in a specification file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+S = TypeVar("S", bound=Section)
+
+
+class _Schema(GenerateJsonSchema):
+    """An optional key may be left out, but it can't be null; so the schema has no null either."""
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        """Return the schema of the value itself."""
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        """Return the schema with its default, unless that is None."""
+        if schema.get("default", ...) is None:
+            return self.generate_inner(schema["schema"])
+        return super().default_schema(schema)
+
+    def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
+        """Return the schema of a mapping whose keys must match their pattern: no other key is allowed."""
+        result = super().dict_schema(schema)
+        return {**result, "additionalProperties": False} if "patternProperties" in result else result
+
+
+def schema_of(model: type[Section]) -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of ``model``."""
+    return {"$schema": _Schema.schema_dialect, **model.model_json_schema(schema_generator=_Schema)}
+
+
+def parse(model: type[S], document: Document) -> S:
+    """Return ``document`` as ``model``; raise one :class:`SpecificationError` that names every error and its line."""
+    problems = Problems(document)
+    keys = valid_keys(model, ())
+    if sum(key in keys for key in document.content) * 2 < len(document.content):
+        known_keys = ", ".join(list(document.content)[:8])
+        problems.add((), f"this is not a {keys[0]} file: its keys are {known_keys}; valid: {', '.join(keys)}")
+        problems.raise_if_any()
+    try:
+        return model.model_validate(document.content)
+    except ValidationError as error:
+        for detail in error.errors(include_url=False):
+            problems.add(_location(detail), _words(detail, model, document))
+        problems.raise_if_any()
+        raise
+
+
+def _location(detail: ErrorDetails) -> Location:
+    """Return where the value is; pydantic marks an error about a key by a last element ``[key]``."""
+    location = detail["loc"]
+    return location[:-1] if location and location[-1] == "[key]" else location
+
+
+def _words(detail: ErrorDetails, model: type[Section], document: Document) -> str:
+    """Return what is wrong, in words, with the key of the file that it is about."""
+    location = _location(detail)
+    written = [part for index, part in enumerate(location) if location[: index + 1] in document.lines]
+    key = next((part for part in reversed(written) if isinstance(part, str)), "")
+    prefix = f"{key}: " if key else ""
+    match detail["type"]:
+        case "extra_forbidden":
+            return unknown("key", str(location[-1]), valid_keys(model, location[:-1]))
+        case "missing":
+            return f"key {location[-1]!r} is missing{f' in {key!r}' if key else ''}"
+        case "value_error":
+            return f"{prefix}{detail['ctx']['error']}"
+        case "too_short":
+            return f"{prefix}at least one entry is needed"
+        case "model_type" | "dict_type" | "model_attributes_type":
+            return f"{prefix}keys with values are expected here{_example(model, location)}"
+        case "list_type":
+            return f"{prefix}a list is expected here, such as [a, b]"
+    return f"{prefix}{detail['msg']}"
+
+
+def _example(model: type[Section], location: Location) -> str:
+    keys = valid_keys(model, location)
+    return f"; valid: {', '.join(keys)}" if keys else ""
+
+
+@lru_cache(maxsize=8)
+def _cached_schema(model: type[Section]) -> Mapping[str, Any]:
+    return schema_of(model)
+
+
+def valid_keys(model: type[Section], location: Location) -> list[str]:
+    """Return the keys that ``model`` allows in the mapping at ``location``; empty where any name is allowed."""
+    schema = _cached_schema(model)
+    node = _resolve(schema, schema)
+    for part in location:
+        named = node.get("properties", {}).get(part)
+        any_name = next(iter(node.get("patternProperties", {}).values()), None)
+        inner = node.get("items") if isinstance(part, int) else named or any_name
+        if not isinstance(inner, dict):
+            return []
+        node = _resolve(inner, schema)
+    return list(node.get("properties", {}))
+
+
+def _resolve(node: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Follow ``$ref`` and take the object among alternatives."""
+    if "$ref" in node:
+        return _resolve(root["$defs"][node["$ref"].rsplit("/", 1)[-1]], root)
+    alternatives = [_resolve(option, root) for option in node.get("anyOf", ())]
+    return next((option for option in alternatives if "properties" in option), node)

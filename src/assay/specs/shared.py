@@ -1,0 +1,74 @@
+"""Plans and cluster files as a bundle carries them: without addresses, logins, paths of hosts, and secrets. Pure.
+
+In: the text of a plan or a cluster file. Out: the text of another one, in JSON, which is YAML as well. It describes the
+same hardware and the same runs, and is good for simulation: a cluster of real hosts becomes one of ``provider:
+simulated``, because its hosts are not named any more.
+"""
+
+import json
+import re
+
+from assay.specs.document import Value, document_of
+
+CLUSTER_FILE = "cluster.yaml"
+PLAN_FILE = "plan.yaml"
+_OF_HOSTS = ("ssh", "attached", "home", "java_home", "hadoop_home", "local")
+_SECRET = re.compile(
+    r"passw|passphrase|secret|token|credential|(access|account|private|session|encryption|sas)[._-]?key", re.IGNORECASE
+)
+"""Names of parameters whose values are secrets."""
+
+
+def shared_cluster(text: str) -> str:
+    """Return a cluster file without what names its hosts. Raises SpecificationError where ``text`` is none."""
+    content = dict(document_of(text.encode(), CLUSTER_FILE).content)
+    if "lab" not in content:
+        content["provider"] = "simulated"
+    for key in _OF_HOSTS:
+        content.pop(key, None)
+    nodes: dict[str, Value] = {}
+    for name, group in _entries(content.get("nodes")).items():
+        shared = dict(_entries(group))
+        addresses = shared.pop("addresses", None)
+        if isinstance(addresses, list) and len(addresses) > 1:
+            shared["count"] = str(len(addresses))
+        if shared.get("roles"):  # An edge node runs nothing of the cluster.
+            nodes[name] = shared
+    content["nodes"] = nodes
+    content["node_types"] = {name: _without_directories(kind) for name, kind in _entries(content["node_types"]).items()}
+    content["networks"] = {
+        name: {key: value for key, value in network.items() if key != "addresses"}
+        if isinstance(network, dict)
+        else network
+        for name, network in _entries(content.get("networks")).items()
+    }
+    return f"{json.dumps(content, indent=1)}\n"
+
+
+def shared_plan(text: str) -> str:
+    """Return a plan without secret parameters and without the path of its cluster file.
+
+    Raises SpecificationError where ``text`` is none.
+    """
+    content = _without_secrets(document_of(text.encode(), PLAN_FILE).content)
+    assert isinstance(content, dict)
+    return f"{json.dumps({**content, 'cluster': CLUSTER_FILE}, indent=1)}\n"
+
+
+def _entries(value: object) -> dict[str, Value]:
+    return value if isinstance(value, dict) else {}
+
+
+def _without_directories(kind: Value) -> Value:
+    shared = dict(_entries(kind))
+    shared["devices"] = {
+        name: {key: value for key, value in _entries(device).items() if key != "directories"}
+        for name, device in _entries(shared.get("devices")).items()
+    }
+    return shared
+
+
+def _without_secrets(value: Value) -> Value:
+    if isinstance(value, dict):
+        return {key: _without_secrets(part) for key, part in value.items() if not _SECRET.search(key)}
+    return [_without_secrets(part) for part in value] if isinstance(value, list) else value

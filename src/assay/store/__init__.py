@@ -1,0 +1,8 @@
+"""Where runs are kept: immutable bundles, an index that is derived from them, queries, and the integrity check."""
+
+from assay.store.bundles.bundle import BundleProblem, ProblemKind
+from assay.store.bundles.ids import new_run_id, short_length
+from assay.store.exchange.imports import ImportSummary
+from assay.store.repository import Repository
+
+__all__ = ["BundleProblem", "ImportSummary", "ProblemKind", "Repository", "new_run_id", "short_length"]

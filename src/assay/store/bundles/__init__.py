@@ -1,0 +1,1 @@
+"""Write, check, sign and name bundles."""

@@ -1,0 +1,74 @@
+"""Define the layout of a repository's folder. Only this module knows its names; ``docs/repository.md`` lists them.
+
+In: the folder. Out: the paths in it, whether they exist or not.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+MARKER: Final = "repository.json"
+KEPT_BUNDLES: Final = ("bundles", "index", "partial")
+"""Folders that are created with the repository, before its marker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """The paths in the repository at ``root``."""
+
+    root: Path
+
+    @property
+    def marker(self) -> Path:
+        """The file that makes the folder a repository, with the version of this arrangement."""
+        return self.root / MARKER
+
+    @property
+    def signers(self) -> Path:
+        """Signers of bundles from other repositories; a file that people add; see store/bundles/signatures.py."""
+        return self.root / "allowed_signers"
+
+    @property
+    def bundles(self) -> Path:
+        """Finished runs and imports, a folder each, which never change."""
+        return self.root / "bundles"
+
+    @property
+    def index(self) -> Path:
+        """Files derived from the bundles; they can be deleted at any time."""
+        return self.root / "index"
+
+    @property
+    def outdated(self) -> Path:
+        """Since when each index file is outdated, in seconds since 1970, as JSON."""
+        return self.index / "outdated.json"
+
+    @property
+    def models(self) -> Path:
+        """Models learned from the runs: derived like the index, and deleted with it."""
+        return self.index / "models"
+
+    @property
+    def partial(self) -> Path:
+        """Files in progress; see :mod:`assay.store.bundles.staging`."""
+        return self.root / "partial"
+
+    @property
+    def campaigns(self) -> Path:
+        """A folder for each campaign, under its id; see :mod:`assay.execution.campaign.journal`."""
+        return self.root / "campaigns"
+
+    @property
+    def plans(self) -> Path:
+        """Plans that a server runs, each with its cluster file and its campaign's output."""
+        return self.root / "plans"
+
+    @property
+    def checks(self) -> Path:
+        """Results of host checks; see :mod:`assay.store.kept_checks`."""
+        return self.root / "checks"
+
+    @property
+    def clusters(self) -> Path:
+        """Cluster files that a server offers for plans; people put them there."""
+        return self.root / "clusters"

@@ -1,0 +1,109 @@
+"""Signatures of bundles: checksums show damage, a signature shows who vouches for them.
+
+A signature is OpenSSH's (PROTOCOL.sshsig, armored) over a bundle's SHA256SUMS, made and checked by ``ssh-keygen -Y``,
+so that keys may be in an agent or on a token. It is next to the checksums as ``SHA256SUMS.sig``, and nothing else of
+the bundle changes. A repository with a file ``allowed_signers`` (ssh-keygen(1), ALLOWED SIGNERS) takes from others only
+what one of them has signed.
+"""
+
+import subprocess
+from pathlib import Path
+
+from assay.foundation.errors import RepositoryError, SpecificationError
+from assay.store.bundles.bundle import SIGNATURE_FILE, SUMS_FILE, BundleProblem, ProblemKind
+from assay.store.bundles.folders import Folders
+from assay.store.bundles.staging import staging, sync
+
+NAMESPACE = "bundle@assay"
+PROGRAM = "ssh-keygen"
+_TIMEOUT_S = 60.0
+SIGNATURE_BYTES_MAX = 16_384
+"""Maximum size of a signature, in bytes; those of RSA keys with 16,384 bits have some 3,000."""
+
+
+def _keygen(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            [PROGRAM, "-Y", *map(str, arguments)], input=stdin, capture_output=True, timeout=_TIMEOUT_S, check=False
+        )
+    except FileNotFoundError as error:
+        raise SpecificationError(
+            f"there is no {PROGRAM} here", hint="install the OpenSSH client (8.9 or newer)"
+        ) from error
+    except subprocess.TimeoutExpired as error:
+        raise SpecificationError(
+            f"{PROGRAM} did not end within {_TIMEOUT_S:.0f} s", hint="a key with a passphrase needs an SSH agent"
+        ) from error
+
+
+def _words(done: subprocess.CompletedProcess[bytes]) -> str:
+    lines = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else f"exit status {done.returncode}"
+
+
+def sign(folders: Folders, bundle: Path, key: Path) -> bool:
+    """Sign a bundle by ``key``: a private key, or the public half of one in an agent. False where it is signed already.
+
+    Raises SpecificationError for a key that can't be used, RepositoryError where nothing can be written.
+    """
+    target = bundle / SIGNATURE_FILE
+    if target.exists():
+        return False
+    done = _keygen("sign", "-q", "-f", key, "-n", NAMESPACE, stdin=(bundle / SUMS_FILE).read_bytes())
+    if done.returncode != 0:
+        raise SpecificationError(f"the key can't sign: {_words(done)}", where=str(key))
+    try:
+        with staging(folders.partial, "signature") as folder:
+            made = folder / SIGNATURE_FILE
+            made.write_bytes(done.stdout)
+            sync(made)
+            made.rename(target)
+        sync(bundle)
+    except OSError as error:
+        raise RepositoryError(f"the signature could not be stored: {error.strerror}", where=str(target)) from error
+    return True
+
+
+def trouble_with(folders: Folders, bundle: Path) -> str | None:
+    """Return why the repository must refuse a bundle; None if it needs no signature or a known signer signed it."""
+    signers, signature = folders.signers, bundle / SIGNATURE_FILE
+    if words := _too_large(signature):
+        return words
+    if not signers.exists():
+        return None
+    if not signature.is_file():
+        return "it is not signed, and this repository takes signed bundles alone"
+    principals = _keygen("find-principals", "-s", signature, "-f", signers)
+    names = principals.stdout.decode(errors="replace").split()
+    if principals.returncode != 0 or not names:
+        return "it is not signed by a key in this repository's allowed_signers"
+    sums = (bundle / SUMS_FILE).read_bytes()
+    done = _keygen("verify", "-f", signers, "-I", names[0], "-n", NAMESPACE, "-s", signature, stdin=sums)
+    return None if done.returncode == 0 else f"its signature is not of these checksums: {_words(done)}"
+
+
+def _too_large(signature: Path) -> str | None:
+    """Return a message when a signature is too large to be read: ssh-keygen takes a minute for 30 MB."""
+    size_bytes = signature.stat().st_size if signature.is_file() else 0
+    if size_bytes <= SIGNATURE_BYTES_MAX:
+        return None
+    return f"its signature has {size_bytes:,} bytes, and no signature has more than {SIGNATURE_BYTES_MAX:,}"
+
+
+def bad_signatures(folders: Folders) -> list[BundleProblem]:
+    """Return the bundles whose signature does not match their checksums, or whose signer is unknown."""
+    signed = sorted(path.parent for path in folders.bundles.glob(f"*/{SIGNATURE_FILE}"))
+    checked = ((bundle, _damage_of(folders, bundle)) for bundle in signed)
+    return [
+        BundleProblem(bundle.name, SIGNATURE_FILE, ProblemKind.SIGNATURE, words) for bundle, words in checked if words
+    ]
+
+
+def _damage_of(folders: Folders, bundle: Path) -> str | None:
+    if folders.signers.exists():
+        return trouble_with(folders, bundle)
+    if words := _too_large(bundle / SIGNATURE_FILE):
+        return words
+    sums = (bundle / SUMS_FILE).read_bytes()
+    done = _keygen("check-novalidate", "-n", NAMESPACE, "-s", bundle / SIGNATURE_FILE, stdin=sums)
+    return None if done.returncode == 0 else f"its signature is not of these checksums: {_words(done)}"

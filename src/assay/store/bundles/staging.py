@@ -1,0 +1,156 @@
+"""Write files in a staging folder before they are renamed into place, and recognise the folders of dead writers.
+
+A staging folder's name says who writes it: ``LABEL~SCOPE~PID~START~RANDOM``. SCOPE stands for this boot of this kernel
+and its process ids (several hosts or containers may share a repository), PID and START (clock ticks after boot, from
+``/proc/PID/stat``) for one process. A folder of this scope whose process has ended is removed; one of another scope
+can't be judged from here and is removed when it is a day old, which no writer ever is.
+"""
+
+import os
+import secrets
+import shutil
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from assay.foundation.errors import RepositoryError
+from assay.foundation.process import scope, start_ticks
+
+FOREIGN_AGE_MAX_S = 86_400.0
+_TEMPORARY = "assay-index"
+"""Prefix of folders in the system's temporary folder."""
+
+
+def _writer_name(label: str) -> str:
+    pid = os.getpid()
+    return f"{label}~{scope()}~{pid}~{start_ticks(pid)}~{secrets.token_hex(4)}"
+
+
+@contextmanager
+def staging(partial: Path, label: str) -> Iterator[Path]:
+    """Make a folder in ``partial`` to write in; it is gone afterwards unless it was renamed into place."""
+    partial.mkdir(exist_ok=True)
+    path = partial / _writer_name(label)
+    path.mkdir()
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+class TemporaryFolders:
+    """Temporary folders for files that the repository can't hold, removed by ``close`` or when the process ends.
+
+    Those of a process that was killed are removed by the next one that makes some.
+    """
+
+    def __init__(self) -> None:
+        self._folders: dict[str, Path] = {}
+        self._lock = threading.Lock()
+        self.close = weakref.finalize(self, _remove, self._folders)
+        """Removes the folders; called at the latest when the process ends."""
+
+    def paths(self) -> list[Path]:
+        """Return the folders that were made."""
+        return list(self._folders.values())
+
+    def made(self) -> Iterator[Path]:
+        """Yield a folder on disk (TMPDIR), then one in memory: the disk may be full. Each is made once."""
+        for where in (tempfile.gettempdir, lambda: "/dev/shm"):  # noqa: S108 - a folder of this process is made in it
+            with suppress(OSError):
+                yield self._made_in(where())
+
+    def _made_in(self, parent: str) -> Path:
+        with self._lock:
+            if parent not in self._folders:
+                for entry in os.scandir(parent):
+                    if entry.name.startswith(f"{_TEMPORARY}~{scope()}~") and _is_dead(entry, time.time()):
+                        shutil.rmtree(entry.path, ignore_errors=True)
+                path = Path(parent, _writer_name(_TEMPORARY))
+                path.mkdir(mode=0o700)
+                self._folders[parent] = path
+            return self._folders[parent]
+
+
+def _remove(folders: dict[str, Path]) -> None:
+    while folders:
+        shutil.rmtree(folders.popitem()[1], ignore_errors=True)
+
+
+def clear_dead(partial: Path, *, now_unix_s: float | None = None) -> list[str]:
+    """Remove the folders of dead writers in ``partial`` and return their names; ignore those that can't be removed."""
+    now = time.time() if now_unix_s is None else now_unix_s
+    try:
+        entries = list(os.scandir(partial))
+    except OSError:
+        return []
+    dead = [entry for entry in entries if _is_dead(entry, now)]
+    for entry in dead:
+        shutil.rmtree(entry.path, ignore_errors=True)
+    return [entry.name for entry in dead]
+
+
+def _is_dead(entry: os.DirEntry[str], now_unix_s: float) -> bool:
+    match entry.name.split("~"):
+        case [_, where, pid, start, _] if where == scope() and pid.isdecimal():
+            return str(start_ticks(int(pid))) != start
+    try:
+        return now_unix_s - entry.stat(follow_symlinks=False).st_mtime > FOREIGN_AGE_MAX_S
+    except FileNotFoundError:
+        return False
+
+
+def sync(path: Path) -> None:
+    """Flush one file or folder to its device."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_tree(root: Path) -> None:
+    """Flush every file and folder under ``root``, and ``root`` itself."""
+    for folder, _, names in os.walk(root, topdown=False):
+        for name in names:
+            sync(Path(folder, name))
+        sync(Path(folder))
+
+
+def sync_placed(target: Path) -> None:
+    """Flush the folder that something was renamed into. Raises RepositoryError where its device does not."""
+    try:
+        sync(target.parent)
+    except OSError as error:
+        words = f"it is stored, but may be gone after a power loss: {error.strerror}"
+        raise RepositoryError(words, where=str(target), hint="mend the disk, and look with `assay verify`") from error
+
+
+def reasons_of(error: OSError) -> str:
+    """Return why a folder could not be copied: shutil lists a reason for each file."""
+    listed = error.args[0] if error.args and isinstance(error.args[0], list) else [error]
+    return "; ".join(dict.fromkeys(str(item[-1] if isinstance(item, tuple) else item) for item in listed[:3]))
+
+
+def not_made(root: Path, error: OSError) -> RepositoryError:
+    """Return why there could be made no repository."""
+    return RepositoryError(
+        f"can't make a repository: {error.strerror}",
+        where=str(root),
+        hint="make room or mend the disk, or name another folder with --repository",
+    )
+
+
+def not_stored(target: Path, error: OSError | None = None) -> RepositoryError:
+    """Return why a bundle was not stored: it exists already, or the error."""
+    if error is None or target.exists():
+        return RepositoryError("this is already stored, and a bundle is never changed", where=str(target))
+    return RepositoryError(
+        f"it could not be stored: {error.strerror or reasons_of(error)}",
+        where=str(error.filename or target),
+        hint="nothing of it was stored; make room or mend the disk and do it again",
+    )

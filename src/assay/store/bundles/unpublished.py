@@ -1,0 +1,108 @@
+"""Room for a bundle before its run begins, and where a bundle is kept that could not be published all the same.
+
+In: a repository's folders, sizes in bytes, what a bundle consists of. Out: reserved space, a folder
+outside the repository, and later its bundle in the repository. The folder is ``assay/unpublished/CAMPAIGN`` in
+``$XDG_STATE_HOME`` (``~/.local/state``), or, where that can't be written, the system's temporary folder's.
+"""
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from assay.foundation.errors import RepositoryError
+from assay.foundation.units import format_bytes
+from assay.model import Run
+from assay.store.bundles.bundle import Contents, read_run, write_bundle
+from assay.store.bundles.folders import Folders
+from assay.store.bundles.staging import staging, sync, sync_tree
+
+ROOM_LEAST_BYTES = 32 << 20
+"""Room for a bundle while no like one is known; those of small clusters take some hundred kilobytes."""
+INODES_LEAST = 64
+_UNSUPPORTED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
+
+
+def reserve(folders: Folders, room_bytes: int) -> ExitStack:
+    """Reserve space until the returned object is closed. Raises RepositoryError if the repository lacks space."""
+    held = ExitStack()
+    try:
+        space = os.statvfs(folders.root)
+        if space.f_files and space.f_favail < INODES_LEAST:
+            raise OSError(errno.ENOSPC, "No inodes left on device")
+        folder = held.enter_context(staging(folders.partial, "room"))
+        with (folder / "room").open("wb") as file:
+            _allocate(file.fileno(), room_bytes, space.f_bavail * space.f_frsize)
+    except OSError as error:
+        held.close()
+        free = shutil.disk_usage(folders.root).free
+        raise RepositoryError(
+            f"no run is started, because its bundle might not be stored: {error.strerror or error} "
+            f"(it may need {format_bytes(room_bytes)}, {format_bytes(free)} are free)",
+            where=str(folders.root),
+            hint="make room there, or mend it; the same command continues from here",
+        ) from error
+    return held
+
+
+def _allocate(descriptor: int, room_bytes: int, free_bytes: int) -> None:
+    try:
+        os.posix_fallocate(descriptor, 0, room_bytes)
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED:
+            raise
+        if free_bytes < room_bytes:  # where nothing can be set aside, it is at least there now
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
+
+
+def size_of(folder: Path) -> int:
+    """Return how many bytes the files below ``folder`` have."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _parents() -> list[Path]:
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    return [state / "assay" / "unpublished", Path(tempfile.gettempdir()) / f"assay-unpublished-{os.getuid()}"]
+
+
+def keep(campaign_id: str, contents: Contents) -> Path:
+    """Write a bundle outside the repository, whole or not at all, and return its folder.
+
+    Raises RepositoryError when it can be kept nowhere.
+    """
+    reasons = []
+    for parent in _parents():
+        folder = parent / campaign_id / contents.run.run_id
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with staging(folder.parent, "partial") as written:
+                write_bundle(written, contents)
+                sync_tree(written)
+                written.rename(folder)
+            sync(folder.parent)
+        except (OSError, RepositoryError) as error:
+            reasons.append(f"{parent}: {error}")
+        else:
+            return folder
+    raise RepositoryError("it could be kept nowhere else either", where="; ".join(reasons))
+
+
+def take_in(campaign_id: str, place_copy: Callable[[Path], bool]) -> list[Run]:
+    """Copy a campaign's unpublished bundles into its repository by ``place_copy``, and return the runs.
+
+    Raises RepositoryError where that can't be; what was kept stays.
+    """
+    taken = []
+    for folder in [parent / campaign_id for parent in _parents()]:
+        bundles = sorted(path for path in folder.iterdir() if "~" not in path.name) if folder.is_dir() else []
+        for bundle in bundles:
+            run = read_run(bundle)
+            place_copy(bundle)
+            shutil.rmtree(bundle)
+            taken.append(run)
+        if folder.is_dir():
+            shutil.rmtree(folder, ignore_errors=True)
+    return taken

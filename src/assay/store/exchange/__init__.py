@@ -1,0 +1,1 @@
+"""Import, export, push and pull runs."""

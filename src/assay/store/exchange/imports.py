@@ -1,0 +1,438 @@
+"""Write and read a bulk import: one bundle of many runs that assay did not make, with their source files.
+
+::
+
+    import.json           format, files with checksums, runs that were taken, items that were skipped and why
+    runs.parquet          the runs, see :mod:`assay.store.index.runs_file`
+    tasks.parquet         their task attempts with the run's id; absent when there are none
+    trace.parquet         their traces with the run's id; absent when there are none
+    source/NUMBER-NAME.gz the files as they were given
+    SHA256SUMS            checksums of all the others
+
+Ids are made from content. An import's comes from its format and files, so the same files make the same bundle, wherever
+that is done. A run's id comes from its format and its :class:`ImportedRun` key, so importing a longer copy of a file
+adds only the new runs. A run that assay exported keeps its id.
+"""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import hashlib
+import math
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from assay.analysis.statistics import ColumnsClashError, ImportedRows, Item, RunTable, stacked, table_of, table_of_rows
+from assay.foundation.errors import RepositoryError
+from assay.model import ImportedRun, Run, SkippedItem, Task, Trace
+from assay.model.runs import imported
+from assay.store.bundles.bundle import IMPORT_FILE, IMPORT_RUNS_FILE, TASKS_FILE, TRACE_FILE, check_files, write_sums
+from assay.store.bundles.content_ids import RunIds, uuid8
+from assay.store.bundles.sameness import SameAs
+from assay.store.index import queries
+from assay.store.index.imported_runs_table import PlacedRows, placed_together, register_rows, storable
+from assay.store.index.runs_file import Coding, rows_of, write_runs
+from assay.store.index.tables import Reading, connection, write_table
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+IMPORT_SCHEMA_VERSION = 1
+_GZIP_LEVEL = 4
+_PROGRESS_INTERVAL = 500
+_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file of an import: its name for messages, its path, its SHA-256 and its size in bytes."""
+
+    name: str
+    path: Path
+    sha256: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImportSummary:
+    """The result of an import. ``import_id`` is None if it added nothing."""
+
+    import_id: str | None
+    format: str
+    taken: int
+    already_there: int
+    left: tuple[SkippedItem, ...]
+    other_readings: tuple[str, ...] = ()
+    """Imports of the same files with another map: their runs count too."""
+    earlier: tuple[str, ...] = ()
+    """Imports of files with the same names and other content: their runs count too."""
+    replaced: tuple[str, ...] = ()
+    """Such imports that are gone, because this one takes their place."""
+    probably: tuple[SameAs, ...] = ()
+    """Imports that probably hold the same runs in another notation or with other columns; then nothing was taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Runs that are ready to store, with their ids, tasks and traces."""
+
+    import_id: str
+    format: str
+    runs: list[Run]
+    rows: list[PlacedRows]
+    """Further runs, as columns."""
+    tasks: list[tuple[str, Task]]
+    traces: list[tuple[str, Trace]]
+    left: Sequence[SkippedItem]
+    known: Sequence[str]
+    """Ids of runs that are stored already and are not stored again."""
+    sources: Sequence[SourceFile]
+
+    def __len__(self) -> int:
+        """Return how many runs are stored."""
+        return len(self.runs) + sum(len(placed.positions) for placed in self.rows)
+
+    def table(self) -> RunTable:
+        """Return the runs that are stored as a table, in no order."""
+        runs, tables = list(self.runs), []
+        for placed in self.rows:
+            try:
+                tables.append(table_of_rows(placed.rows))
+            except ColumnsClashError:
+                runs += placed.runs()
+        return stacked([*tables, table_of(runs)] if runs else tables)
+
+    @property
+    def already_there(self) -> int:
+        """How many runs are stored already."""
+        return len(self.known)
+
+
+def source_file(name: str, path: Path) -> SourceFile:
+    """Return a file with its checksum. Raises :class:`RepositoryError` when it can't be read."""
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return SourceFile(name, path, digest, path.stat().st_size)
+    except OSError as error:
+        raise RepositoryError(f"can't read it: {error.strerror}", where=name) from error
+
+
+def import_id(format_name: str, sources: Sequence[SourceFile], variant: str = "") -> str:
+    """Return the id of an import of these files: a UUID of version 8 (RFC 9562) from their checksums.
+
+    ``variant``: further settings of the reader.
+    """
+    return uuid8("import", format_name, variant, *sorted(source.sha256 for source in sources))
+
+
+@contextmanager
+def _no_cycles() -> Iterator[None]:
+    """Disable garbage collection: reading makes no cycles, and collection takes a quarter of a large import."""
+    looking = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if looking:
+            gc.enable()
+
+
+@_no_cycles()
+def gathered(
+    items: Iterable[Item],
+    *,
+    bundle_id: str,
+    format_name: str,
+    sources: Sequence[SourceFile],
+    known: Callable[[Sequence[str]], set[str]],
+    plan: str,
+    progress: Callable[[int], None],
+) -> Batch:
+    """Give every run its id, and drop runs that are stored already; ``known`` returns which ids are stored.
+
+    ``progress`` receives how many items were read so far.
+    """
+    ids = RunIds(format_name)
+    accepted: list[tuple[ImportedRun, str] | ImportedRows] = []
+    left: list[SkippedItem] = []
+    exported_ids: set[str] = set()
+    """Ids of runs that assay exported: they keep their ids."""
+    buffer = bytearray()
+    for item in _storable(items, progress):
+        if isinstance(item, SkippedItem):
+            left.append(item)
+        elif isinstance(item, ImportedRows):
+            accepted.append(replace(item, keys=ids.of_each(item.keys)))  # only the ids are needed from here on
+        elif mistake := _unstorable(item.run, buffer):
+            left.append(SkippedItem(item.where, mistake))
+        elif not item.run.run_id:
+            accepted.append((item, ids.of(item.key)))
+        elif item.run.run_id in exported_ids:
+            left.append(SkippedItem(item.where, "has the run_id of a run above"))
+        else:
+            exported_ids.add(item.run.run_id)
+            accepted.append((item, item.run.run_id))
+    there = known([*ids.given, *exported_ids])
+    batch = Batch(bundle_id, format_name, [], [], [], [], left, sorted(there), sources)
+    position = 0
+    blocks: list[PlacedRows] = []
+    for entry in accepted:
+        if isinstance(entry, ImportedRows):
+            rows = entry.taken(np.array([key not in there for key in entry.keys], dtype=np.bool_)) if there else entry
+            common = imported.like(rows.common, campaign_id=bundle_id, plan=rows.common.plan or plan)
+            positions = np.arange(position, position + len(rows))
+            blocks.append(PlacedRows(replace(rows, common=common), positions))
+            position += len(rows)
+        elif entry[1] not in there:
+            _add(batch, *entry, position=position, plan=plan)
+            position += 1
+    batch.rows.extend(placed_together(blocks))
+    return batch
+
+
+def _add(batch: Batch, item: ImportedRun, run_id: str, *, position: int, plan: str) -> None:
+    """Add a single run to a batch. A run that assay exported keeps its campaign and its position there."""
+    run = imported.like(item.run, plan=item.run.plan or plan)
+    if not run.run_id:
+        run = imported.like(run, run_id=run_id, campaign_id=batch.import_id, block=position, position=position)
+    batch.runs.append(run)
+    batch.tasks.extend((run_id, task) for task in item.tasks)
+    if item.trace:
+        batch.traces.append((run_id, item.trace))
+
+
+def _storable(items: Iterable[Item], progress: Callable[[int], None]) -> Iterator[Item]:
+    """Yield the items, rows one by one where not all of them can be stored; report progress."""
+    number = reported = 0
+    checked: dict[int, int] = {}
+    for item in items:
+        if isinstance(item, ImportedRows):
+            yield from (item,) if storable(item, checked) else item.runs()
+            number += len(item)
+        else:
+            yield item
+            number += 1
+        if number - reported >= _PROGRESS_INTERVAL:
+            progress(number)
+            reported = number
+
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def _unstorable(run: Run, buffer: bytearray) -> str | None:
+    """Return why a run can't be stored; None if it can."""
+    if not all(map(math.isfinite, (run.duration_s, *run.metrics.values()))):
+        return "holds a number that is not finite"
+    try:
+        _ENCODER.encode_into(run, buffer)
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        return f"can't be stored as JSON: {error}"
+    return None
+
+
+def write_import(folder: Path, batch: Batch, assay_version: str) -> None:
+    """Write a batch into the empty ``folder``, checksums last. Raises OSError when the disk can't take it."""
+    facts = {
+        "schema_version": IMPORT_SCHEMA_VERSION,
+        "import_id": batch.import_id,
+        "format": batch.format,
+        "assay_version": assay_version,
+        "imported_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "taken": len(batch),
+        "already_there": batch.already_there,
+        "left": batch.left,
+        "sources": [{"name": s.name, "sha256": s.sha256, "size_bytes": s.size_bytes} for s in batch.sources],
+    }
+    (folder / IMPORT_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(facts), indent=2) + b"\n")
+    with ThreadPoolExecutor(1) as aside, connection() as opened:
+        packed = aside.submit(
+            _write_sources, folder / "source", batch.sources
+        )  # compression releases the interpreter lock
+        coding = Coding()
+        write_runs(opened, folder / IMPORT_RUNS_FILE, _registered(opened, batch, coding), coding)
+        packed.result()
+    if batch.tasks:
+        columns: list[list[Any]] = [[run_id for run_id, _ in batch.tasks]]
+        columns += [[getattr(task, name) for _, task in batch.tasks] for name in queries.TASK_COLUMNS]
+        write_table(folder / TASKS_FILE, {"run_id": "VARCHAR", **queries.TASK_COLUMNS}, columns)
+    if batch.traces:
+        _write_traces(folder / TRACE_FILE, batch.traces)
+    write_sums(folder)
+
+
+def _registered(opened: DuckDBPyConnection, batch: Batch, coding: Coding) -> str:
+    """Register a batch's runs with DuckDB; return the query for their rows."""
+    runs, parts = list(batch.runs), []
+    for number, placed in enumerate(batch.rows):
+        try:
+            parts.append(register_rows(opened, f"rows_{number}", placed, batch.import_id, coding))
+        except ColumnsClashError:
+            runs += placed.runs()
+    if runs or not parts:
+        opened.register("imported", rows_of(runs, batch.import_id, coding))
+        parts.append("SELECT * FROM imported")
+    return queries.all_rows(parts, without_repeated=False)
+
+
+def _write_sources(folder: Path, sources: Sequence[SourceFile]) -> None:
+    folder.mkdir()
+    for number, source in enumerate(sources):
+        name = _PLAIN.sub("_", source.path.name)[-100:]
+        target = folder / f"{number:05d}-{name}.gz"
+        with source.path.open("rb") as file, gzip.open(target, "wb", compresslevel=_GZIP_LEVEL) as packed:
+            shutil.copyfileobj(file, packed, 1 << 20)
+
+
+def _write_traces(path: Path, traces: Sequence[tuple[str, Trace]]) -> None:
+    names = list(queries.TRACE_COLUMNS)
+    columns: list[list[Any]] = [[] for _ in range(len(names) + 1)]
+    for run_id, trace in traces:
+        rows = len(getattr(trace, names[0]))
+        columns[0] += [run_id] * rows
+        for column, name in zip(columns[1:], names, strict=True):
+            column.extend(getattr(trace, name))
+    write_table(path, {"run_id": "VARCHAR", **queries.TRACE_COLUMNS}, columns)
+
+
+class _ImportRecord(msgspec.Struct):
+    format: str
+    taken: int
+    left: tuple[SkippedItem, ...] = ()
+
+
+def summary_of(bundle: Path, in_place_of: Sequence[str] = ()) -> ImportSummary:
+    """Return the summary of a stored import. Raises :class:`RepositoryError` if it is damaged.
+
+    Also raises it if the import should replace others, because it was made next to them and lacks their runs.
+    """
+    if in_place_of:
+        raise RepositoryError(
+            "this was imported before, next to the imports that it should replace, and holds only the differences",
+            where=str(bundle),
+            hint="delete this folder and import again with --replace",
+        )
+    damaged = check_files(bundle, (IMPORT_RUNS_FILE,))
+    if damaged:
+        raise RepositoryError(
+            f"these files were imported before, but {damaged[0].file} is damaged: {damaged[0].detail}",
+            where=str(bundle),
+            hint="delete this folder and import again",
+        )
+    try:
+        facts = msgspec.json.decode((bundle / IMPORT_FILE).read_bytes(), type=_ImportRecord)
+        return ImportSummary(None, facts.format, 0, facts.taken, facts.left)
+    except (OSError, ValueError, msgspec.MsgspecError) as error:
+        raise RepositoryError(
+            f"{IMPORT_FILE} is damaged: {error}", where=str(bundle), hint="`assay verify` lists all damage; restore it"
+        ) from error
+
+
+class _Sources(msgspec.Struct):
+    format: str
+    sources: list[dict[str, str | int]]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportFacts:
+    """An import's id, its format, and the names and SHA-256 of its files."""
+
+    import_id: str
+    format: str
+    files: tuple[tuple[str, str], ...]
+
+
+def import_facts(bundle: Path) -> ImportFacts:
+    """Return an import's id, format and files. Raises :class:`RepositoryError` if it can't be read."""
+    try:
+        facts = msgspec.json.decode((bundle / IMPORT_FILE).read_bytes(), type=_Sources)
+    except (OSError, ValueError, msgspec.MsgspecError) as error:
+        raise RepositoryError(
+            f"the import can't be read: {error}", where=bundle.name, hint="`assay verify` lists all damage"
+        ) from error
+    files = tuple((str(source.get("name", "")), str(source.get("sha256", ""))) for source in facts.sources)
+    return ImportFacts(bundle.name, facts.format, files)
+
+
+def _imports_of(bundles: Path, format_name: str) -> Iterator[tuple[str, list[dict[str, str | int]]]]:
+    """Yield the id and the source files of each import of a format; damaged ones are skipped."""
+    for path in sorted(bundles.glob(f"*/{IMPORT_FILE}")):
+        try:
+            facts = msgspec.json.decode(path.read_bytes(), type=_Sources)
+        except (OSError, ValueError, msgspec.MsgspecError):
+            continue
+        if facts.format == format_name:
+            yield path.parent.name, facts.sources
+
+
+def of_same_files(bundles: Path, format_name: str, sources: Sequence[SourceFile]) -> list[str]:
+    """Return the ids of imports of this format that took one of these files; damaged ones are skipped."""
+    wanted = {source.sha256 for source in sources}
+    return [
+        import_id
+        for import_id, taken in _imports_of(bundles, format_name)
+        if any(source.get("sha256") in wanted for source in taken)
+    ]
+
+
+def of_same_names(bundles: Path, format_name: str, sources: Sequence[SourceFile]) -> list[str]:
+    """Return the ids of imports of this format whose files all have these names; damaged ones are skipped."""
+    names = {source.name for source in sources}
+    return [
+        import_id
+        for import_id, taken in _imports_of(bundles, format_name)
+        if taken and {source.get("name") for source in taken} <= names
+    ]
+
+
+def replaceable(bundles: Path, same: SameAs) -> str:
+    """Return the import that new runs take the place of. Raises RepositoryError where runs would be lost."""
+    if not (bundles / same.bundle / IMPORT_FILE).exists():
+        raise RepositoryError(
+            f"{same.runs} of these {same.of} runs are probably those of campaign {same.bundle}, measured here",
+            hint="it stays; --again imports these as well",
+        )
+    if same.runs < same.its_runs:
+        raise RepositoryError(
+            f"{same.runs} of {same.its_runs} runs there are probably among these, and the others would be lost",
+            where=str(bundles / same.bundle),
+            hint="delete this folder, if that is meant, and import again",
+        )
+    return same.bundle
+
+
+def ids_in(bundle: Path) -> set[str]:
+    """Return the ids of an import's runs."""
+    with connection() as opened:
+        rows = opened.execute(queries.IDS_IN, [str((bundle / IMPORT_RUNS_FILE).absolute())]).fetchall()
+    return {run_id for (run_id,) in rows}
+
+
+def imported_tasks(bundle: Path, run_id: str, reading: Reading = connection) -> list[Task]:
+    """Return one run's task attempts; empty without tasks."""
+    return [Task(*row) for row in _rows_of_run(bundle / TASKS_FILE, run_id, list(queries.TASK_COLUMNS), reading)]
+
+
+def imported_trace(bundle: Path, run_id: str, reading: Reading = connection) -> Trace:
+    """Return one run's trace; empty without a trace."""
+    rows = _rows_of_run(bundle / TRACE_FILE, run_id, list(queries.TRACE_COLUMNS), reading)
+    return Trace(*(list(column) for column in zip(*rows, strict=True))) if rows else Trace()
+
+
+def _rows_of_run(path: Path, run_id: str, names: Sequence[str], reading: Reading) -> list[tuple[Any, ...]]:
+    if not path.exists():
+        return []
+    with reading() as opened:
+        return opened.execute(queries.rows_of_run(names), [str(path.absolute()), run_id]).fetchall()

@@ -1,0 +1,161 @@
+"""Pack bundles and their files into one archive ``NAME.tar.gz``, and import runs from one.
+
+In it, below one folder: ``repository/`` (a repository with these bundles alone), other files that were given,
+and ``SHA256SUMS`` over all, as ``sha256sum -c`` reads them. Members are sorted, without times and owners,
+so the same content always makes the same bytes. What comes in is not trusted: only plain files with plain names are
+unpacked, up to a bound, and every bundle is checked before it is copied.
+"""
+
+import gzip
+import hashlib
+import io
+import tarfile
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from assay.foundation.errors import RepositoryError
+from assay.foundation.output import written
+from assay.store.bundles.bundle import SUMS_FILE, all_names, check_bundle, is_import
+from assay.store.bundles.folders import MARKER
+from assay.store.bundles.staging import staging
+from assay.store.exchange.exchange import Copied, copy_bundles
+from assay.store.exchange.imports import ImportFacts, ids_in, import_facts
+from assay.store.exchange.transfer import FILES_MAX, RefusedBundleError, unpack
+from assay.store.index.index import bundle_names
+from assay.store.repository import Repository
+
+FOLDER = "repository"
+BYTES_MAX = 1 << 36
+"""Maximum size of an unpacked package: 64 GiB."""
+_CHUNK = 1 << 20
+
+
+def bundles_with(repository: Repository, run_ids: Collection[str]) -> list[str]:
+    """Return the bundles that hold any of these runs, sorted."""
+    wanted, folder = set(run_ids), repository.folders.bundles
+    names = bundle_names(folder)
+    present = wanted.intersection(names)
+    rest = wanted - present
+    imports = [name for name in names if rest and is_import(folder / name)]
+    return sorted([*present, *(name for name in imports if not rest.isdisjoint(ids_in(folder / name)))])
+
+
+def imports_of(repository: Repository) -> list[ImportFacts]:
+    """Return the facts of every import in the repository."""
+    folder = repository.folders.bundles
+    return [import_facts(folder / name) for name in bundle_names(folder) if is_import(folder / name)]
+
+
+def write_package(path: Path, repository: Repository, bundles: Sequence[str], files: Mapping[str, bytes]) -> int:
+    """Write the package whole or not at all; return its size in bytes.
+
+    Raises :class:`RepositoryError` for a damaged bundle and for more files than a package may hold, and AssayError when
+    it can't be written.
+    """
+    members = _members(repository, bundles, files)
+    if len(members) >= FILES_MAX:
+        raise RepositoryError(
+            f"{len(members):,} files are more than a package holds ({FILES_MAX:,})",
+            where=str(path),
+            hint="choose runs with --workload, or `assay push` the repository",
+        )
+    top = path.name.split(".", 1)[0] or "report"
+    with written(path) as made:
+        with made.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
+            _write(packed, top, members)
+        return made.stat().st_size
+
+
+Member = tuple[str, Path | bytes]
+
+
+def _members(repository: Repository, bundles: Sequence[str], files: Mapping[str, bytes]) -> list[Member]:
+    members: list[Member] = [*files.items(), (f"{FOLDER}/{MARKER}", repository.folders.marker)]
+    for name in bundles:
+        bundle = repository.folders.bundles / name
+        problems = check_bundle(bundle)
+        if problems:
+            raise RepositoryError(
+                f"{problems[0].file}: {problems[0].detail}",
+                where=name,
+                hint="`assay verify` lists all damage; a package holds intact runs alone",
+            )
+        members += [(f"{FOLDER}/bundles/{name}/{file}", bundle / file) for file in all_names(bundle)]
+    return members
+
+
+def _write(packed: gzip.GzipFile, top: str, members: Sequence[Member]) -> None:
+    sums = []
+    with tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as archive:
+        for name, content in members:
+            digest = _add(archive, f"{top}/{name}", content)
+            sums.append(f"{digest}  {name}\n")
+        _add(archive, f"{top}/{SUMS_FILE}", "".join(sums).encode())
+
+
+def _add(archive: tarfile.TarFile, name: str, content: Path | bytes) -> str:
+    entry = tarfile.TarInfo(name)
+    if isinstance(content, bytes):
+        entry.size = len(content)
+        archive.addfile(entry, io.BytesIO(content))
+        return hashlib.sha256(content).hexdigest()
+    with content.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        entry.size = file.tell()
+        file.seek(0)
+        archive.addfile(entry, file)
+    return digest
+
+
+@contextmanager
+def opened_package(path: Path, scratch: Path) -> Iterator[Repository]:
+    """Unpack a package into a folder made in ``scratch``, check its checksums, and yield the repository in it.
+
+    Raises :class:`RepositoryError` for anything that is no intact package.
+    """
+    with staging(scratch, "package") as folder:
+        try:
+            with gzip.open(path, "rb") as tar:
+                unpack(cast("BinaryIO", tar), folder, bytes_max=BYTES_MAX)
+        except RefusedBundleError as error:
+            raise RepositoryError(f"this is no package that assay makes: {error.message}", where=str(path)) from error
+        except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+            raise RepositoryError(f"this is no package, or it was cut: {error}", where=str(path)) from error
+        except OSError as error:
+            raise RepositoryError(f"it can't be unpacked: {error.strerror}", where=str(path)) from error
+        tops = [entry for entry in folder.iterdir() if (entry / FOLDER / MARKER).is_file()]
+        if len(tops) != 1:
+            raise RepositoryError(
+                "there is no repository in it", where=str(path), hint="`assay report --bundle` makes such a file"
+            )
+        _check(tops[0], path)
+        yield Repository.open(tops[0] / FOLDER)
+
+
+def _check(top: Path, path: Path) -> None:
+    try:
+        lines = (top / SUMS_FILE).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise RepositoryError(f"its {SUMS_FILE} can't be read: {error}", where=str(path)) from error
+    digests = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    files = {str(file.relative_to(top)) for file in top.rglob("*") if file.is_file()} - {SUMS_FILE}
+    odd = sorted(files ^ digests.keys())
+    for name in [] if odd else sorted(files):
+        with (top / name).open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != digests[name]:
+                odd.append(name)
+    if odd:
+        raise RepositoryError(
+            f"{odd[0]!r} does not match its checksum",
+            where=str(path),
+            hint="it was damaged or changed on its way: get it again",
+        )
+
+
+def pull_package(path: Path, target: Repository, progress: Callable[[int, int], None]) -> Copied:
+    """Copy every bundle of a package that ``target`` lacks."""
+    with opened_package(path, target.folders.partial) as source:
+        return copy_bundles(source, target, progress)

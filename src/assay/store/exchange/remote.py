@@ -1,0 +1,332 @@
+"""Copy bundles from and to a remote repository, for ``assay pull URL`` and ``assay push URL``.
+
+In: the address of an ``assay serve``, a token if it asks for one, a repository here. Out: bundles copied, each whole or
+not at all, checked against the checksum that was sent and against their own. What is there already is left out, so the
+same call resumes after an interruption.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import socket
+import ssl
+import threading
+import time
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from assay.foundation.errors import RepositoryError
+from assay.store.bundles.bundle import BundleProblem, ProblemKind, check_bundle
+from assay.store.exchange.exchange import Copied
+from assay.store.exchange.transfer import BUNDLE_ID, RefusedBundleError, bundle_ids, pack, receive
+from assay.store.repository import Repository
+
+if TYPE_CHECKING:
+    import httpx
+
+BUNDLE_BYTES_MAX = 64 * 10**9
+_BUNDLES_MAX = 1_000_000
+"""Maximum number of bundles that a server may list."""
+_LIST_WAITS_MAX = 10
+"""Maximum time for the whole list of bundles, in waits for one answer."""
+_ANSWER_BYTES_MAX = 10_000_000
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How slow a server may be. Every transfer ends: after ``wait_s``, its average must reach the rate."""
+
+    wait_s: float = 60.0
+    """Maximum time for a connection, for the header of an answer and between two reads, in seconds."""
+    bytes_per_s: float = 10_000.0
+    """Minimum average rate of a body in either direction, after ``wait_s``."""
+
+    def time_max_s(self, size_bytes: int) -> float:
+        """Return the maximum time for a transfer of this size."""
+        return self.wait_s + size_bytes / self.bytes_per_s
+
+
+def digest_header(sha256: str) -> str:
+    """Return a SHA-256 (hex) as RFC 9530's ``Repr-Digest``."""
+    return f"sha-256=:{b64encode(bytes.fromhex(sha256)).decode()}:"
+
+
+def digest_of(header: str | None) -> str | None:
+    """Return the SHA-256 (hex) in a ``Repr-Digest``; None without one."""
+    for part in (header or "").split(","):
+        name, _, value = part.strip().partition("=")
+        if name == "sha-256" and value.startswith(":") and value.endswith(":"):
+            try:
+                digest = b64decode(value[1:-1], validate=True)
+            except ValueError:
+                return None
+            return digest.hex() if len(digest) == hashlib.sha256().digest_size else None
+    return None
+
+
+_AUTHORITY_READ = "SSL_CERT_FILE names a file of certificates (PEM) that are trusted"
+_REFUSALS = (
+    ("mismatch", "its certificate is for another name", "give the address with a name that the certificate has"),
+    ("expired", "its certificate has expired", "the server needs a new one"),
+    (
+        "CERTIFICATE_VERIFY_FAILED",
+        "its certificate is not signed by an authority that this host trusts",
+        "SSL_CERT_FILE=FILE trusts the authority of that file (PEM), or the certificate itself",
+    ),
+    ("WRONG_VERSION_NUMBER", "it does not speak TLS", "without a certificate `assay serve` answers http:// alone"),
+)
+
+
+def _refused_in_words(error: str) -> tuple[str, str]:
+    """Return why a connection failed and what to do, from the message of OpenSSL or the system."""
+    for part, message, hint in _REFUSALS:
+        if part in error:
+            return f"{message}: {error}", hint
+    return f"no connection: {error}", "does `assay serve` run there, and does the port match?"
+
+
+class Remote:
+    """A server that keeps a repository. Use as a context; every method raises :class:`RepositoryError` on failure."""
+
+    def __init__(self, url: str, token: str | None = None, pace: Pace = Pace()) -> None:
+        import httpx  # imported here: only addresses need it
+
+        self.url = url.rstrip("/")
+        self._pace = pace
+        self._socket: socket.socket | None = None
+        self._too_slow = threading.Event()
+        headers = {"Accept-Encoding": "identity", **({"Authorization": f"Bearer {token}"} if token else {})}
+        try:
+            self._client = httpx.Client(
+                base_url=f"{self.url}/api/v1/",
+                headers=headers,
+                timeout=pace.wait_s,
+                follow_redirects=False,
+                limits=httpx.Limits(max_connections=1),
+            )
+        except (httpx.InvalidURL, ValueError, ssl.SSLError, OSError) as error:
+            raise RepositoryError(
+                f"this address or its certificates can't be used: {error}",
+                where=url,
+                hint=_AUTHORITY_READ if isinstance(error, OSError) else None,
+            ) from error
+
+    def __enter__(self) -> Remote:
+        """Make sure that it is an assay server that answers. Raises :class:`RepositoryError`."""
+        if not isinstance(self._json("about").get("assay"), str):
+            raise self._foreign()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the connection."""
+        self._client.close()
+        if self._socket is not None:
+            self._socket.close()
+
+    def ids(self) -> list[str]:
+        """Return the ids of all its bundles."""
+        ids_listed: list[str] = []
+        began_s = time.monotonic()
+        while len(ids_listed) <= _BUNDLES_MAX:
+            if time.monotonic() - began_s > _LIST_WAITS_MAX * self._pace.wait_s:
+                raise self._slow()
+            page = self._json("bundles", params={"after": ids_listed[-1] if ids_listed else ""})
+            ids = page.get("bundles")
+            if not isinstance(ids, list) or not all(isinstance(i, str) and BUNDLE_ID.fullmatch(i) for i in ids):
+                raise self._foreign()
+            if any(after <= before for before, after in pairwise([*ids_listed[-1:], *ids])):
+                raise self._foreign("its list of bundles is not in order")
+            ids_listed += ids
+            if not page.get("more") or not ids:
+                return ids_listed
+        raise self._foreign(f"it lists more than {_BUNDLES_MAX:,} bundles")
+
+    def fetch(self, bundle_id: str, target: Repository) -> bool:
+        """Receive one bundle; return whether it is new. Also raises if it is cut off or differs from its checksum."""
+        digest, size = hashlib.sha256(), 0
+        with target.scratch_file() as file, self._stream("GET", f"bundles/{bundle_id}") as answer:
+            for chunk in self._chunks(answer.iter_raw()):
+                size += len(chunk)
+                if size > BUNDLE_BYTES_MAX:
+                    raise RepositoryError(f"more than {BUNDLE_BYTES_MAX} bytes in one bundle", where=bundle_id)
+                digest.update(chunk)
+                file.write(chunk)
+            if digest_of(answer.headers.get("Repr-Digest")) != digest.hexdigest():
+                raise RefusedBundleError(
+                    "what arrived differs from its checksum",
+                    where=f"{self.url}: {bundle_id}",
+                    hint="the same command copies the missing bundles",
+                )
+            file.seek(0)
+            return receive(target, bundle_id, cast("BinaryIO", file), bytes_max=BUNDLE_BYTES_MAX)
+
+    def send(self, bundle_id: str, source: Repository) -> bool:
+        """Send one bundle; return whether it is new there."""
+        packed = pack(source, bundle_id)
+        headers = {
+            "Content-Type": "application/x-tar",
+            "Content-Length": str(packed.size_bytes),
+            "Repr-Digest": digest_header(packed.sha256),
+        }
+        content = self._chunks(packed.chunks())
+        header_max_s = self._pace.time_max_s(packed.size_bytes)  # it comes when the bundle was sent
+        with self._stream("PUT", f"bundles/{bundle_id}", header_max_s, content=content, headers=headers) as answer:
+            return answer.status_code == 201
+
+    def _json(self, path: str, **options: Any) -> dict[str, Any]:
+        with self._stream("GET", path, **options) as answer:
+            value = self._object(answer)
+        if value is None:
+            raise self._foreign()
+        return value
+
+    @contextmanager
+    def _stream(
+        self, method: str, path: str, header_max_s: float | None = None, **options: Any
+    ) -> Iterator[httpx.Response]:
+        """Send a request and give the answer, whose header must come in time: httpx bounds each read alone."""
+        timer = threading.Timer(self._pace.wait_s if header_max_s is None else header_max_s, self._cut)
+        timer.daemon = True
+        timer.start()
+        try:
+            extensions = {"trace": self._note_socket}
+            with self._words(), self._client.stream(method, path, extensions=extensions, **options) as answer:
+                timer.cancel()
+                self._refuse(answer)
+                yield answer
+        finally:
+            timer.cancel()
+
+    def _note_socket(self, event: str, details: dict[str, Any]) -> None:
+        """Keep a second descriptor of a new connection; the first becomes TLS's alone."""
+        if event == "connection.connect_tcp.complete":
+            descriptor = os.dup(details["return_value"].get_extra_info("socket").fileno())
+            if self._socket is not None:
+                self._socket.close()
+            self._socket = socket.socket(fileno=descriptor)
+
+    def _cut(self) -> None:
+        """End the connection, so that the read that waits for it ends."""
+        self._too_slow.set()
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+    def _chunks(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield data as it is received or sent. Raises :class:`RepositoryError` if the transfer takes too long."""
+        began_s, size_bytes = time.monotonic(), 0
+        for chunk in chunks:
+            size_bytes += len(chunk)
+            if time.monotonic() - began_s > self._pace.time_max_s(size_bytes):
+                raise self._slow()
+            yield chunk
+
+    def _slow(self) -> RepositoryError:
+        return RepositoryError(
+            "it does not answer in time",
+            where=self.url,
+            hint=f"a transfer must reach {self._pace.bytes_per_s / 1000:g} kB/s on average; "
+            "the same command resumes where this one ended",
+        )
+
+    @contextmanager
+    def _words(self) -> Iterator[None]:
+        """Convert network errors into :class:`RepositoryError`."""
+        import httpx
+
+        try:
+            yield
+        except httpx.HTTPError as error:
+            if self._too_slow.is_set():
+                raise self._slow() from error
+            raise self._in_words(error) from error
+        except httpx.InvalidURL as error:
+            raise RepositoryError(f"it can't be asked: {error}", where=self.url) from error
+
+    def _in_words(self, error: httpx.HTTPError) -> RepositoryError:
+        import httpx
+
+        again = "the same command resumes where this one ended"
+        match error:
+            case httpx.ConnectError():
+                words, again = _refused_in_words(str(error))
+            case httpx.TimeoutException():
+                return self._slow()
+            case httpx.TransportError():
+                words = f"the connection broke: {error}"
+                if isinstance(error, httpx.RemoteProtocolError) and self.url.startswith("http:"):
+                    again = f"a server with a certificate answers https alone: https{self.url.removeprefix('http')}"
+            case _:
+                words = f"it can't be asked: {error}"
+        return RepositoryError(words, where=self.url, hint=again)
+
+    def _refuse(self, answer: httpx.Response) -> None:
+        if answer.status_code in (200, 201):
+            return
+        body = self._object(answer)
+        if body is None or not isinstance(body.get("message"), str):
+            raise self._foreign(f"it answers {answer.status_code}")
+        hint = body.get("hint")
+        kind = RefusedBundleError if answer.status_code == 422 else RepositoryError
+        raise kind(body["message"], where=self.url, hint=hint if isinstance(hint, str) else None)
+
+    def _object(self, answer: httpx.Response) -> dict[str, Any] | None:
+        """Return the JSON object of an answer; None for other answers and for too large ones."""
+        content = bytearray()
+        for chunk in self._chunks(answer.iter_raw()):
+            content += chunk
+            if len(content) > _ANSWER_BYTES_MAX:
+                return None
+        try:
+            value = json.loads(content)
+        except (ValueError, RecursionError):
+            return None
+        return value if isinstance(value, dict) else None
+
+    def _foreign(self, why: str = "its answers have another form") -> RepositoryError:
+        return RepositoryError(
+            f"this is no assay server: {why}", where=self.url, hint="give the address that `assay serve` prints"
+        )
+
+
+def pull(remote: Remote, target: Repository, progress: Progress) -> Copied:
+    """Take every bundle that ``target`` lacks; those that arrive damaged are listed as refused."""
+    names = remote.ids()
+    there = set(bundle_ids(target))
+    missing = [name for name in names if name not in there]
+    return _copy_all(missing, len(names), lambda name: remote.fetch(name, target), progress)
+
+
+def push(source: Repository, remote: Remote, progress: Progress) -> Copied:
+    """Give every bundle that the server lacks; those damaged here are listed as refused, and not sent."""
+    names = bundle_ids(source)
+    there = set(remote.ids())
+    missing = [name for name in names if name not in there]
+    folder = source.folders.bundles
+    damaged = {name: problems[0] for name in missing if (problems := check_bundle(folder / name))}
+    done = _copy_all(
+        [name for name in missing if name not in damaged],
+        len(names) - len(damaged),
+        lambda name: remote.send(name, source),
+        progress,
+    )
+    return Copied(done.copied, done.already_there, (*damaged.values(), *done.refused))
+
+
+def _copy_all(missing: list[str], every: int, copy: Callable[[str], bool], progress: Progress) -> Copied:
+    copied = 0
+    refused: list[BundleProblem] = []
+    for done, name in enumerate(missing, start=1):
+        try:
+            copied += copy(name)
+        except RefusedBundleError as error:
+            refused.append(BundleProblem(name, "bundle", ProblemKind.CHANGED, error.message))
+        progress(done, len(missing))
+    return Copied(copied, every - copied - len(refused), tuple(refused))

@@ -1,0 +1,213 @@
+"""Bundles as streams: packed as a tar, and taken from one, for repositories that meet over a network.
+
+A packed bundle is a plain tar (POSIX.1-2001) of its files in their order, with no times and no owners, so that the same
+bundle always makes the same bytes. What comes in is not trusted: only plain files with plain names are unpacked, up to
+a bound, into a staging repository in which it must verify and its runs must be readable; then it is placed as any copy.
+"""
+
+import hashlib
+import re
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from assay.foundation.errors import RepositoryError
+from assay.store.bundles.bundle import (
+    IMPORT_FILE,
+    RUN_FILE,
+    SIGNATURE_FILE,
+    SUMS_FILE,
+    all_names,
+    file_in,
+    irregular_files,
+    is_import,
+)
+from assay.store.bundles.folders import MARKER
+from assay.store.bundles.received import out_of_range, table_out_of_range
+from assay.store.bundles.signatures import trouble_with
+from assay.store.bundles.staging import staging
+from assay.store.index.index import bundle_names
+from assay.store.repository import Repository
+
+BUNDLE_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,99}")
+FILES_MAX = 20_000
+_BLOCK = 512
+_CHUNK = 1 << 20
+_EXTENDED_BYTES_MAX = 64 * 1024
+"""Of an extended header; a path has at most 4,096 bytes."""
+_EXTENDED_MAX = 2
+"""Before one file."""
+_FACTS = frozenset({RUN_FILE, IMPORT_FILE, SUMS_FILE, SIGNATURE_FILE, MARKER})
+_FACTS_BYTES_MAX = 64 << 20
+"""Of a file that is read whole to be checked."""
+
+
+class RefusedBundleError(RepositoryError):
+    """The received data is no intact bundle; the other bundles are unaffected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A bundle as a tar: its size in bytes, its SHA-256, and where it is read from."""
+
+    bundle: Path
+    names: tuple[str, ...]
+    size_bytes: int
+    sha256: str
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the tar."""
+        return _chunks(self.bundle, self.names)
+
+
+def bundle_ids(repository: Repository, after: str = "", limit: int | None = None) -> list[str]:
+    """Return the ids of the bundles behind ``after``, sorted, at most ``limit``."""
+    return [name for name in bundle_names(repository.folders.bundles) if name > after][:limit]
+
+
+def pack(repository: Repository, bundle_id: str) -> Packed:
+    """Return a bundle ready to send. Raises :class:`RepositoryError` if it does not exist or has unexpected files."""
+    bundle = _path(repository, bundle_id)
+    if not bundle.is_dir():
+        raise RepositoryError(f"there is no bundle {bundle_id!r}", hint="the list of bundles has all ids")
+    if irregular := irregular_files(bundle):
+        raise RepositoryError(
+            f"{irregular[0].file!r} is no plain file", where=bundle_id, hint="`assay verify` lists all damage"
+        )
+    names = tuple(all_names(bundle))
+    digest, size = hashlib.sha256(), 0
+    for chunk in _chunks(bundle, names):
+        digest.update(chunk)
+        size += len(chunk)
+    return Packed(bundle, names, size, digest.hexdigest())
+
+
+def _path(repository: Repository, bundle_id: str) -> Path:
+    if not BUNDLE_ID.fullmatch(bundle_id):
+        raise RepositoryError(f"{bundle_id[:100]!r} can't be a bundle's id")
+    return repository.folders.bundles / bundle_id
+
+
+def _chunks(bundle: Path, names: tuple[str, ...]) -> Iterator[bytes]:
+    for name in names:
+        entry = tarfile.TarInfo(name)
+        entry.size = (bundle / name).stat().st_size
+        yield entry.tobuf(tarfile.PAX_FORMAT)
+        left = entry.size
+        with (bundle / name).open("rb") as file:
+            while left and (chunk := file.read(min(_CHUNK, left))):
+                left -= len(chunk)
+                yield chunk
+        if left:
+            raise RepositoryError(f"{name!r} was cut while it was read", where=bundle.name)
+        yield bytes(-entry.size % _BLOCK)
+    yield bytes(2 * _BLOCK)
+
+
+def receive(repository: Repository, bundle_id: str, tar: BinaryIO, *, bytes_max: int) -> bool:
+    """Store a packed bundle; return whether it is new here. Its content must be complete and its runs readable.
+
+    Raises :class:`RefusedBundleError` for anything that is not, and :class:`RepositoryError` for a full disk; nothing
+    is stored then.
+    """
+    if _path(repository, bundle_id).exists():
+        return False
+    try:
+        with staging(repository.folders.partial, "receive") as folder:
+            scratch = Repository.create(folder / "repository")
+            bundle = scratch.folders.bundles / bundle_id
+            bundle.mkdir()
+            unpack(tar, bundle, bytes_max=bytes_max)
+            _check(scratch, bundle)
+            if words := trouble_with(repository.folders, bundle):
+                raise RefusedBundleError(
+                    words, where=bundle_id, hint="`assay sign` signs, with a key that is listed there"
+                )
+            return repository.place_copy(bundle)
+    except OSError as error:
+        raise RepositoryError(
+            f"it could not be stored: {error.strerror}", where=bundle_id, hint="nothing of it was stored; make room"
+        ) from error
+
+
+class _Member(tarfile.TarInfo):
+    """One header of an archive that is not trusted: tarfile reads some kinds into memory at any size.
+
+    What assay writes has plain files, and for a long or foreign name one extended header of POSIX.1-2001; GNU tar, by
+    which may pack a package again, puts one for a long name. Nothing else is read.
+    """
+
+    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
+        assert isinstance(archive, _Archive)
+        if self.type in (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME):
+            archive.extended += 1
+            if not 0 <= self.size <= _EXTENDED_BYTES_MAX or archive.extended > _EXTENDED_MAX:
+                raise _no_bundle("a header in it is too large")
+        elif self.type in (tarfile.REGTYPE, tarfile.AREGTYPE):
+            archive.extended = 0
+        else:
+            raise _no_bundle(f"{self.name[:100]!r} is no plain file")
+        member: tarfile.TarInfo = super()._proc_member(archive)  # type: ignore[misc]
+        if member.size < 0:
+            raise _no_bundle(f"{member.name[:100]!r} has less than no bytes")
+        return member
+
+    def _refuse_sparse(self, *_: object) -> None:
+        raise _no_bundle(f"{self.name[:100]!r} is no plain file")
+
+    _proc_gnusparse_00 = _proc_gnusparse_01 = _proc_gnusparse_10 = _refuse_sparse
+
+
+class _Archive(tarfile.TarFile):
+    extended = 0
+    """How many extended headers came since the last file."""
+
+
+def _no_bundle(what: str) -> RefusedBundleError:
+    return RefusedBundleError(f"this is no bundle: {what}")
+
+
+def unpack(tar: BinaryIO, folder: Path, *, bytes_max: int) -> None:
+    """Unpack plain files into ``folder``. Raises :class:`RefusedBundleError` for anything else, and too much."""
+    try:
+        with _Archive.open(fileobj=tar, mode="r|", tarinfo=_Member) as archive:
+            left = bytes_max
+            for number, entry in enumerate(archive):
+                most = min(left, _FACTS_BYTES_MAX if entry.name.rpartition("/")[2] in _FACTS else left)
+                if number >= FILES_MAX or entry.size > most:
+                    raise _no_bundle("it is too large")
+                left -= entry.size
+                _unpack_file(archive, entry, folder)
+                archive.members.clear()  # type: ignore[attr-defined]
+    except RefusedBundleError as error:
+        raise RefusedBundleError(error.message, where=folder.name) from error
+    except (tarfile.TarError, EOFError, ValueError) as error:
+        raise RefusedBundleError(f"this is no packed bundle, or it was cut: {error}", where=folder.name) from error
+
+
+def _unpack_file(archive: tarfile.TarFile, entry: tarfile.TarInfo, folder: Path) -> None:
+    content = archive.extractfile(entry)
+    try:
+        path = file_in(folder, entry.name)
+    except RepositoryError as error:
+        raise _no_bundle(error.message) from error
+    if content is None or path.exists():
+        raise _no_bundle(f"{entry.name[:100]!r} twice")
+    with path.open("wb") as file:
+        while chunk := content.read(_CHUNK):
+            file.write(chunk)
+
+
+def _check(scratch: Repository, bundle: Path) -> None:
+    problems = scratch.verify()
+    if problems:
+        first = problems[0]
+        raise RefusedBundleError(f"{first.file}: {first.detail}", where=bundle.name, hint="send it from an intact copy")
+    runs = scratch.runs(environment=False)
+    if not runs or (not is_import(bundle) and [run.run_id for run in runs] != [bundle.name]):
+        raise RefusedBundleError("its runs can't be read", where=bundle.name, hint="send it from an intact copy")
+    words = next((words for run in runs if (words := out_of_range(run))), None) or table_out_of_range(scratch.table())
+    if words:
+        raise RefusedBundleError(words, where=bundle.name, hint="a bundle that assay wrote has no values like this")

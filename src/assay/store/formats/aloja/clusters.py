@@ -1,0 +1,185 @@
+"""Reads ALOJA's list of clusters: hardware and hourly prices, as CSV with the columns of its cluster files.
+
+In: the text of a CSV with ``id_cluster``, ``conf_name``, ``provider``, ``type``, ``datanodes``, ``vm_size``, ``vm_OS``,
+``vm_cores``, ``vm_RAM_GB``, ``cost_hour``, ``cost_remote_disk``, ``cost_SSD``, ``cost_IB``, ``attached_volumes``,
+``disk_size_GB``, ``disks``, ``nets``, ``description``. Out: one :class:`AlojaCluster` a row. Prices are US dollars per
+*cluster*-hour: ``cost_hour`` for the bare cluster, the others on top of it for each remote (on premises: each SATA)
+disk, for each SSD, and for InfiniBand. Runs are joined by name: an id may stand for two clusters.
+
+The list was read out of shell scripts, so some cells hold shell expressions: those values are absent, with a reason.
+"""
+
+import csv
+import io
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from assay.foundation.errors import FormatError
+from assay.store.formats.aloja.codes import known
+
+COLUMNS: Final = (
+    "id_cluster",
+    "conf_name",
+    "provider",
+    "type",
+    "datanodes",
+    "vm_size",
+    "vm_OS",
+    "vm_cores",
+    "vm_RAM_GB",
+    "cost_hour",
+    "cost_remote_disk",
+    "cost_SSD",
+    "cost_IB",
+)
+"""The columns without which a file is not ALOJA's list of clusters."""
+FILE_NAME: Final = "aloja-clusters.csv"
+_NUMBER: Final = re.compile(r"\d{1,15}(\.\d{1,15})?", re.ASCII)
+_ON_PREMISE: Final = frozenset({"on-premise", "onprem"})
+
+
+@dataclass(frozen=True, slots=True)
+class AlojaCluster:
+    """One cluster. Unknown values are None or empty; ``absent`` names those whose cell can't be used."""
+
+    name: str
+    cluster_id: int | None
+    """Not unique: five ids stand for two clusters each."""
+    provider: str
+    service_type: str
+    """``IaaS``, ``PaaS``, ``SaaS`` or ``on-premise``, which the list spells in four ways."""
+    datanodes: int | None
+    vm_size: str
+    vm_os: str
+    cores: int | None
+    """Of one node."""
+    ram_gb: float | None
+    """Memory of one node, in ALOJA's gigabytes (2^30 or 10^9 bytes: unknown)."""
+    cost_usd_per_h: float | None
+    """Price of the whole cluster without the surcharges below. 0: ALOJA knew no price."""
+    cost_remote_disk_usd_per_h: float | None
+    """For each remote disk, on premises for each SATA disk; for the whole cluster, not per node."""
+    cost_ssd_usd_per_h: float | None
+    """For each SSD; for the whole cluster."""
+    cost_ib_usd_per_h: float | None
+    """For InfiniBand; for the whole cluster."""
+    attached_volumes: int | None
+    disk_size_gb: float | None
+    disks: tuple[str, ...]
+    """Disk codes that the cluster can run, each once."""
+    networks: tuple[str, ...]
+    description: str
+    """May hold shell variables such as ``${vmCores}``."""
+    absent: Mapping[str, str]
+    """Column to the reason why its cell could not be used."""
+    where: str
+    """``file:line``."""
+
+
+def is_clusters(head: str) -> bool:
+    """Return whether a text that begins with ``head`` is ALOJA's list of clusters."""
+    begin = head.lstrip("\r\n").split("\n", 1)[0].rstrip("\r")
+    return set(COLUMNS) <= {cell.strip().strip('"') for cell in begin.split(",")}
+
+
+def parse_clusters(text: str, source: str = FILE_NAME) -> list[AlojaCluster]:
+    """Return the clusters in the order of the text.
+
+    Raises :class:`FormatError` with ``source:line`` when columns are missing, a row has another number of cells, or a
+    name is missing or stands twice. A cell that holds no usable number is absent instead, with its reason.
+    """
+    if not is_clusters(text[:65_536]):
+        raise FormatError(
+            "is not ALOJA's list of clusters: columns are missing", where=source, hint=f"it needs {', '.join(COLUMNS)}"
+        )
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    header: list[str] = []
+    clusters: list[AlojaCluster] = []
+    names: dict[str, str] = {}
+    try:
+        for cells in reader:
+            where = f"{source}:{reader.line_num}"
+            if not any(cell.strip() for cell in cells):
+                continue
+            if not header:
+                header = [cell.strip() for cell in cells]
+                continue
+            if len(cells) != len(header):
+                raise FormatError(f"has {len(cells)} cells where the header has {len(header)}", where=where)
+            cluster = _Row(dict(zip(header, cells, strict=True)), where).cluster()
+            if cluster.name in names:
+                raise FormatError(f"the cluster {cluster.name!r} is also at {names[cluster.name]}", where=where)
+            names[cluster.name] = where
+            clusters.append(cluster)
+    except csv.Error as error:
+        raise FormatError(f"is no CSV: {error}", where=f"{source}:{reader.line_num}") from error
+    return clusters
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One row while it is read; ``absent`` gathers why cells were not usable."""
+
+    cells: Mapping[str, str]
+    where: str
+    absent: dict[str, str] = field(default_factory=dict)
+
+    def text(self, column: str) -> str:
+        return known(self.cells.get(column, ""))
+
+    def number(self, column: str) -> float | None:
+        text = self.text(column)
+        if not text:
+            return None
+        if "$" in text:
+            self.absent[column] = f"the cluster file computes it in the shell: {text!r}"
+            return None
+        value = float(text) if _NUMBER.fullmatch(text) else math.nan
+        if not math.isfinite(value):
+            self.absent[column] = f"{text!r} is not a number"
+            return None
+        return value
+
+    def count(self, column: str) -> int | None:
+        value = self.number(column)
+        if value is not None and value != int(value):
+            self.absent[column] = f"{self.text(column)!r} is not a whole number"
+            return None
+        return None if value is None else int(value)
+
+    def codes(self, column: str) -> tuple[str, ...]:
+        codes = self.text(column).split()
+        unread = [code for code in codes if "$" in code]
+        if unread:
+            self.absent[column] = f"the list is longer: {' '.join(unread)} is set by the provider's script"
+        return tuple(dict.fromkeys(code for code in codes if "$" not in code))
+
+    def cluster(self) -> AlojaCluster:
+        name, kind = self.text("conf_name"), self.text("type")
+        if not name:
+            raise FormatError("the cluster has no name (conf_name)", where=self.where)
+        return AlojaCluster(
+            name=name,
+            cluster_id=self.count("id_cluster"),
+            provider=self.text("provider"),
+            service_type="on-premise" if kind.lower() in _ON_PREMISE else kind,
+            datanodes=self.count("datanodes"),
+            vm_size=self.text("vm_size"),
+            vm_os=self.text("vm_OS"),
+            cores=self.count("vm_cores"),
+            ram_gb=self.number("vm_RAM_GB"),
+            cost_usd_per_h=self.number("cost_hour"),
+            cost_remote_disk_usd_per_h=self.number("cost_remote_disk"),
+            cost_ssd_usd_per_h=self.number("cost_SSD"),
+            cost_ib_usd_per_h=self.number("cost_IB"),
+            attached_volumes=self.count("attached_volumes"),
+            disk_size_gb=self.number("disk_size_GB"),
+            disks=self.codes("disks"),
+            networks=self.codes("nets"),
+            description=self.text("description"),
+            absent=self.absent,
+            where=self.where,
+        )

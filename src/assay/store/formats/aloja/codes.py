@@ -1,0 +1,152 @@
+"""Translate ALOJA's codes: disks, networks, compression, benchmark suites, and columns of Hadoop parameters.
+
+In: the texts of ALOJA's tables and folder names. Out: layout names with words, and engine parameters under Hadoop's
+current names (bytes, counts). Sources: ALOJA's own scripts (github Aloja/aloja, ``cluster_functions.sh``,
+``run_benchmarks.sh``, ``import_functions.sh`` and the Hadoop 1 configuration template) and the BSC report of 2015.
+
+Where ALOJA's code and its web page differ, the code made the runs and is followed: compression 2 is LZO there, and
+BZIP2 only on the page.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from assay.model import Beside, CodedWarning, WarningCode
+from assay.model.clusters import layout_code
+
+UNKNOWN: Final = frozenset({"", "null", "none", "na", "n/a", "\\n"})
+"""Texts, in small letters, that stand for no value in ALOJA's tables."""
+MAPS: Final = "mapreduce.tasktracker.map.tasks.maximum"
+SORT_FACTOR: Final = "mapreduce.task.io.sort.factor"
+REPLICATION: Final = "dfs.replication"
+FILE_BUFFER: Final = "io.file.buffer.size"
+BLOCK_SIZE: Final = "dfs.blocksize"
+COMPRESS: Final = "mapreduce.map.output.compress"
+CODEC: Final = "mapreduce.map.output.compress.codec"
+_INT_MAX: Final = 2**31 - 1
+_REPLICATION_MAX: Final = 512
+"""Hadoop's limit, dfs.replication.max."""
+_BLOCK_MIB_MAX: Final = 2**20
+"""1 TiB; a larger number is no block size in MiB, and most likely one in bytes."""
+_DECIMAL_BLOCKS: Final = {
+    mb: 2**power for power in range(25, 32) for mb in (2**power // 10**6, round(2**power / 10**6))
+}
+"""Block sizes that some services report in decimal megabytes, 134 for 128 MiB; none of them is one in MiB."""
+COUNTS: Final[Mapping[str, tuple[str, int, int]]] = {
+    "maps": (MAPS, 1, _INT_MAX),
+    "iosf": (SORT_FACTOR, 1, _INT_MAX),
+    "replication": (REPLICATION, 1, _REPLICATION_MAX),
+    "iofilebuf": (FILE_BUFFER, 1, _INT_MAX),
+    "blk_size": (BLOCK_SIZE, 2**20, _BLOCK_MIB_MAX),
+}
+"""ALOJA's column to Hadoop's parameter, the factor between their units, and the largest value that can be meant."""
+CODECS: Final[Mapping[str, str]] = {
+    "1": "org.apache.hadoop.io.compress.DefaultCodec",
+    "2": "com.hadoop.compression.lzo.LzoCodec",
+    "3": "org.apache.hadoop.io.compress.SnappyCodec",
+}
+_COMPRESSION_NAMES: Final = {"none": "0", "zlib": "1", "bzip2": "2", "lzo": "2", "snappy": "3"}
+"""The names that ALOJA's page shows for its codes, in lower case; its BZIP2 was LZO."""
+_SUITES: Final = {"b": "HiBench", "b_min": "HiBench-min", "b_10": "HiBench-10", "hdi": "HDI"}
+_DEVICES: Final = {
+    layout_code.HDD: "SATA disk",
+    layout_code.SSD: "SSD",
+    layout_code.NVME: "NVMe drive",
+    layout_code.REMOTE: "remote volume",
+}
+RAM_DISK: Final = "RAM"
+
+
+def known(text: str) -> str:
+    """Return ``text`` without blanks around it; empty where ALOJA's tables mean that there is no value."""
+    text = text.strip()
+    return "" if text.lower() in UNKNOWN else text
+
+
+def layout_name(code: str) -> str:
+    """Return the layout's name: ALOJA's code itself; empty when it is absent (ALOJA writes 0 for a PaaS cluster)."""
+    code = known(code)
+    return "" if code == "0" else code
+
+
+def network(code: str) -> str:
+    """Return the network's level: ALOJA's code itself; empty when it is absent (0 for a PaaS cluster)."""
+    return layout_name(code)
+
+
+def layout_words(code: str) -> str | None:
+    """Return the meaning of a disk code; None if ALOJA's scripts do not explain it."""
+    if code == RAM_DISK:
+        return "HDFS and intermediate data on a RAM disk"
+    layout = layout_code.parse(code)
+    if layout is None:
+        return None
+    device = "NFS mount" if layout.family == "NFS" else _DEVICES[layout.kind]
+    if layout.single:
+        return f"HDFS and intermediate data on one {device}"
+    many = f"{layout.disks} {device}{'s' if layout.disks != 1 else ''}"
+    if layout.more is None:
+        return f"HDFS on {many}, intermediate data on the first of them"
+    one_device = f"one {'local ' if layout.kind == layout_code.REMOTE else ''}{_DEVICES[layout.more]}"
+    return {
+        Beside.INTERMEDIATE: f"HDFS on {many}, intermediate data on {one_device}",
+        Beside.HDFS: f"HDFS on {one_device}, intermediate data on {many}",
+        Beside.BOTH: f"HDFS and intermediate data on {many} and {one_device}",
+    }[layout.beside or Beside.INTERMEDIATE]
+
+
+def remarks(row: Mapping[str, str]) -> tuple[CodedWarning, ...]:
+    """Return ALOJA's remarks on a run from the columns ``filter``, ``outlier`` and ``exec_type``."""
+    labels = {"filter": "ALOJA's views leave it out (filter)", "outlier": "ALOJA's prediction calls it an outlier"}
+    problems = [words for column, words in labels.items() if known(row.get(column, "")) not in ("", "0")]
+    kind = known(row.get("exec_type", ""))
+    if kind not in ("", "default"):
+        problems.append(f"ALOJA's type of execution is {kind!r}")
+    return tuple(CodedWarning(WarningCode.FLAGGED, words) for words in problems)
+
+
+def suite(bench_type: str) -> str:
+    """Return the benchmark suite: its name in ALOJA's database for the letter that folder names have."""
+    bench_type = known(bench_type)
+    return _SUITES.get(bench_type.lower(), bench_type)
+
+
+def parameters(columns: Mapping[str, str]) -> dict[str, str]:
+    """Return Hadoop's parameters for ALOJA's columns, those of :data:`COUNTS` and ``comp``.
+
+    A column that is absent, or a count that is 0, is not known, and so is its parameter.
+
+    One parameter stands for each column, so that it can be a factor: what ALOJA's scripts derive from it (as many
+    reduce slots as map slots, a sort buffer of 10 MiB times the sort factor) is not repeated. Raises ValueError, with
+    words for the user, when a value can't be meant.
+    """
+    values = {}
+    for column, (name, factor, most) in COUNTS.items():
+        value = _count(column, columns.get(column, ""), most)
+        if value:
+            values[name] = str((_DECIMAL_BLOCKS.get(value) if name == BLOCK_SIZE else None) or value * factor)
+    return values | _compression(columns.get("comp", ""))
+
+
+def _count(column: str, text: str, most: int) -> int:
+    text = known(text)
+    if not text:
+        return 0
+    digits = text.removesuffix(".0")
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > 20:
+        raise ValueError(f"{column} is {text!r}, which is not a whole number")
+    if int(digits) > most:
+        raise ValueError(f"{column} is {digits}, more than the {most} that can be meant")
+    return int(digits)
+
+
+def _compression(text: str) -> dict[str, str]:
+    code = text.strip().lower().removeprefix("cmp")
+    code = _COMPRESSION_NAMES.get(code) or known(code)
+    if not code:
+        return {}
+    if code == "0":
+        return {COMPRESS: "false"}
+    if code not in CODECS:
+        raise ValueError(f"comp is {text!r}, which is none of ALOJA's codes 0 to 3")
+    return {COMPRESS: "true", CODEC: CODECS[code]}

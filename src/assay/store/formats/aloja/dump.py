@@ -1,0 +1,331 @@
+"""Read runs from a dump of ALOJA's MySQL database: execs, with their tasks, phases and traces.
+
+In: what mysqldump writes of the tables ``execs clusters JOB_tasks JOB_status SAR_cpu SAR_block_devices SAR_memory_util
+SAR_net_devices VMSTATS BWM BWM2`` (schema: ``shell/common/create_db.sh`` of github.com/Aloja/aloja). Out: one
+:class:`ImportedRun` for each row of ``execs`` that is sound. All dates in these tables are UTC.
+
+Dumps of ALOJA's tests are cut (LIMIT 10) and edited by hand so that rows of one run carry another one's number. So
+figures are checked against each other: a row that contradicts itself or its folder's name is skipped,
+and tasks and samples are taken only from within their run. Tasks that ran before the run began are those of
+its preparation, whose job history ALOJA imported along with it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from assay.foundation.errors import FormatError
+from assay.model import (
+    SOURCE_ID_LENGTH_MAX,
+    ImportedRun,
+    Phase,
+    RunStatus,
+    SkippedItem,
+    Task,
+    devices_of_code,
+    foreign_run,
+)
+from assay.store.formats.aloja.codes import known, layout_name, layout_words, network, parameters, remarks, suite
+from assay.store.formats.aloja.names import FolderName
+from assay.store.formats.aloja.samples import TABLES as SAMPLE_TABLES
+from assay.store.formats.aloja.samples import Samples
+from assay.store.formats.aloja.tasks import is_work, phases_of_status, phases_of_tasks, task_of_row
+from assay.store.formats.aloja.times import started
+from assay.store.formats.format import Format, one_by_one
+from assay.store.formats.source import Source
+from assay.store.formats.tables.mysqldump import DumpRow, is_dump, rows_of
+from assay.workloads.catalogue import known_name
+
+_TABLES: Final = frozenset({"execs", "clusters", "JOB_tasks", "JOB_status", *SAMPLE_TABLES})
+_ALOJA: Final = (b"`execs`", b"`JOB_details`", b"`JOB_tasks`", b"`SAR_cpu`", b"`BWM`", b"`BWM2`", b"Database: aloja")
+_DATE = "%Y-%m-%d %H:%M:%S"
+DISAGREEMENT_S: Final = 2.0
+"""By how much duration and dates, which are whole seconds, may differ."""
+TASK_MARGIN_S: Final = 5.0
+"""How far a task may reach beyond its run: clocks of two processes, rounded to seconds."""
+DURATION_S_MAX: Final = 30 * 86_400.0
+INVALID: Final = "ALOJA's table marks it invalid"
+
+
+@dataclass(slots=True)
+class _Leavings:
+    """Counts skipped rows by reason, so that ten thousand rows with one fault give one message."""
+
+    first: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
+
+    def add(self, table: str, where: str, why: str) -> None:
+        where_first, count = self.first.get((table, why), (where, 0))
+        self.first[table, why] = where_first, count + 1
+
+    def items(self) -> Iterator[SkippedItem]:
+        for (table, why), (where, count) in self.first.items():
+            yield SkippedItem(where, f"{table}: rows that {why}: {count}")
+
+
+@dataclass(slots=True)
+class _Dump:
+    """The dump's rows: those of an execution under its number."""
+
+    execs: dict[str, DumpRow] = field(default_factory=dict)
+    clusters: dict[str, dict[str, str]] = field(default_factory=dict)
+    tasks: dict[str, list[DumpRow]] = field(default_factory=lambda: defaultdict(list))
+    status: dict[str, list[DumpRow]] = field(default_factory=lambda: defaultdict(list))
+    samples: dict[str, list[DumpRow]] = field(default_factory=lambda: defaultdict(list))
+
+    def collect(self, source: Source) -> Iterator[SkippedItem]:
+        """Collect the rows, and yield those that can't be read."""
+        for row in rows_of(source.text(), source=source.name, tables=_TABLES):
+            if not isinstance(row, DumpRow):
+                yield SkippedItem(f"{source.name}:{row.line}", f"{row.table}: {row.why}" if row.table else row.why)
+                continue
+            texts = row.texts()
+            if row.table == "clusters":
+                self.clusters.setdefault(texts.get("id_cluster", ""), texts)
+                continue
+            number = texts.get("id_exec", "")
+            if not number:
+                yield SkippedItem(f"{source.name}:{row.line}", f"{row.table}: row {row.number} has no id_exec")
+            elif row.table != "execs":
+                {"JOB_tasks": self.tasks, "JOB_status": self.status}.get(row.table, self.samples)[number].append(row)
+            elif number in self.execs:
+                yield SkippedItem(f"{source.name}:{row.line}", f"execs: row {row.number} repeats id_exec {number}")
+            else:
+                self.execs[number] = row
+
+    def belonging(self, number: str) -> int:
+        """Return how many rows of other tables an execution has."""
+        return len(self.tasks[number]) + len(self.status[number]) + len(self.samples[number])
+
+    def orphans(self, name: str) -> Iterator[SkippedItem]:
+        """Yield for each table how many rows belong to executions that the dump does not hold."""
+        lost: dict[str, list[DumpRow]] = defaultdict(list)
+        for rows_by_number in (self.tasks, self.status, self.samples):
+            for number, rows in rows_by_number.items():
+                if number not in self.execs:
+                    for row in rows:
+                        lost[row.table].append(row)
+        for table, rows in lost.items():
+            numbers = {row.texts()["id_exec"] for row in rows}
+            why = f"{table}: rows of {len(numbers)} executions that are not in execs: {len(rows)}"
+            yield SkippedItem(f"{name}:{rows[0].line}", why)
+
+
+@dataclass(frozen=True, slots=True)
+class _Times:
+    """When a run took place."""
+
+    start: datetime | None
+    duration_s: float
+    source: str
+    """Where the start was read, or why it is not known."""
+
+    def after_s(self, written: str | None) -> float | None:
+        """Return a date in seconds from the run's start; None if either is unknown."""
+        date = _date(written)
+        return None if date is None or self.start is None else (date - self.start).total_seconds()
+
+    def holds(self, begin_s: float, end_s: float) -> bool:
+        return begin_s >= -TASK_MARGIN_S and end_s <= self.duration_s + TASK_MARGIN_S
+
+
+def _date(written: str | None) -> datetime | None:
+    """Return a date of MySQL, which is UTC here; None for NULL and for zero, which mean "unknown"."""
+    if not written or written.startswith("0000-00-00"):
+        return None
+    try:
+        return datetime.strptime(written.partition(".")[0], _DATE).replace(tzinfo=UTC)
+    except ValueError:
+        raise FormatError(f"have a date that is none, {written!r}") from None
+
+
+def _times(row: Mapping[str, str]) -> _Times:
+    """Return the start and duration of a row of execs. Raises :class:`FormatError` for a contradiction."""
+    written = row.get("exe_time", "")
+    try:
+        duration_s = float(written)
+    except ValueError:
+        raise FormatError(f"exe_time is {written!r}, no number") from None
+    if not 0 < duration_s <= DURATION_S_MAX:
+        raise FormatError(f"a duration of {written} s can't be")
+    start, end = _date(row.get("start_time")), _date(row.get("end_time"))
+    if start and end and abs((end - start).total_seconds() - duration_s) > DISAGREEMENT_S:
+        raise FormatError(f"exe_time is {written} s, but it ran from {start:%F %T} to {end:%F %T}")
+    folder = FolderName.of(row.get("exec", ""))
+    start_time = started(row.get("start_time", ""), row.get("end_time", ""), duration_s, folder, has_start=True)
+    return _Times(datetime.fromisoformat(start_time.at) if start_time.at else None, duration_s, start_time.source)
+
+
+def _tasks(rows: list[DumpRow], times: _Times, leavings: _Leavings, name: str) -> tuple[Task, ...]:
+    tasks = []
+    for row in rows:
+        texts = row.texts()
+        where = f"{name}:{row.line}"
+        try:
+            columns = ("START_TIME", "FINISH_TIME", "SHUFFLE_TIME", "SORT_TIME")
+            times_s = {column: times.after_s(texts.get(column)) for column in columns}
+            if not is_work(texts):
+                continue
+            task = task_of_row(texts, times_s)
+        except FormatError as error:
+            leavings.add(row.table, where, error.message)
+            continue
+        if times.holds(task.start_s, task.end_s):
+            tasks.append(task)
+        else:
+            before = task.start_s < 0 and task.end_s <= 0
+            why = "ended before their run began (its preparation, or another's)" if before else "are outside their run"
+            leavings.add(row.table, where, why)
+    return tuple(tasks)
+
+
+def _status_phases(rows: list[DumpRow], times: _Times, leavings: _Leavings, name: str) -> tuple[Phase, ...]:
+    timed = []
+    for row in rows:
+        texts = row.texts()
+        try:
+            t_s = times.after_s(texts.get("date"))
+        except FormatError as error:
+            leavings.add(row.table, f"{name}:{row.line}", error.message)
+            continue
+        if t_s is not None and times.holds(t_s, t_s):
+            timed.append((t_s, texts))
+        else:
+            leavings.add(row.table, f"{name}:{row.line}", "are outside their run or have no date")
+    return phases_of_status(timed, times.duration_s)
+
+
+def _samples(rows: list[DumpRow], times: _Times, cores: int | None, leavings: _Leavings, name: str) -> Samples:
+    samples = Samples(times.duration_s, cores)
+    for row in rows:
+        texts = row.texts()
+        try:
+            samples.add(row.table, texts.get("host", ""), texts, _sample_s(row.table, texts, times))
+        except FormatError as error:
+            leavings.add(row.table, f"{name}:{row.line}", error.message)
+    return samples
+
+
+def _sample_s(table: str, row: Mapping[str, str], times: _Times) -> float:
+    """Return when a sample was taken, in seconds from the run's start."""
+    if table.startswith("SAR_"):
+        t_s = times.after_s(row.get("date"))
+        if t_s is None:
+            raise FormatError("have no date, or their run has none")
+        return t_s
+    written = row.get("time" if table == "VMSTATS" else "unix_timestamp", "")
+    if not (written.isascii() and written.isdigit()) or len(written) > 12:
+        raise FormatError("have no time")
+    if table == "VMSTATS":
+        return float(written)
+    if times.start is None:
+        raise FormatError("belong to a run without dates")
+    return float(written) - times.start.timestamp()
+
+
+def _cluster(row: Mapping[str, str], clusters: Mapping[str, Mapping[str, str]]) -> tuple[str, int | None]:
+    """Return the cluster's name and the cores of each node, if recorded."""
+    cluster = clusters.get(row.get("id_cluster", ""), {})
+    cores = known(cluster.get("vm_cores", ""))
+    whole = cores.isascii() and cores.isdigit() and 0 < len(cores) <= 4 and int(cores) > 0
+    identity = known(row.get("id_cluster", ""))
+    name = known(cluster.get("name", "")) or (f"aloja-{identity}" if identity else "")
+    return name, int(cores) if whole else None
+
+
+def _valid(row: Mapping[str, str]) -> bool:
+    """Return ALOJA's label; its schema defaults to 1. Raises ValueError for a label other than 0 and 1."""
+    label = row.get("valid", "1")
+    if label not in ("0", "1"):
+        raise ValueError(f"valid is {label!r}, which is neither 0 nor 1")
+    return label == "1"
+
+
+def _workload_parameters(row: Mapping[str, str]) -> dict[str, str]:
+    values = {
+        "suite": suite(row.get("bench_type", "")),
+        "datasize": known(row.get("datasize", "")),
+        "scale": known(row.get("scale_factor", "")),
+    }
+    return {name: text for name, text in values.items() if text}
+
+
+def _environment(cluster: str, cores: int | None, row: Mapping[str, str]) -> dict[str, Any]:
+    layout = layout_name(row.get("disk", ""))
+    facts = {
+        "name": cluster or None,
+        "cores": cores,
+        "layout_devices": devices_of_code(layout) or None,
+        "layout_words": layout_words(layout),
+    }
+    return {"cluster": {key: fact for key, fact in facts.items() if fact is not None}}
+
+
+def _run_of(number: str, dump: _Dump, leavings: _Leavings, name: str) -> ImportedRun | SkippedItem:
+    source_row = dump.execs[number]
+    row, where = source_row.texts(), f"{name}:{source_row.line}"
+    subject = f"execs: id_exec {number}"
+    folder, bench = row.get("exec", ""), known(row.get("bench", ""))
+    if not folder or not bench:
+        return SkippedItem(where, f"{subject} has no exec or no bench")
+    if why := FolderName.of(folder).changed_by_hand(row):
+        return SkippedItem(where, f"{subject} contradicts itself: {why}")
+    try:
+        times = _times(row)
+        engine_parameters, valid = parameters(row), _valid(row)
+    except (FormatError, ValueError) as error:
+        return SkippedItem(where, f"{subject}: {error}")
+    cluster, cores = _cluster(row, dump.clusters)
+    tasks = _tasks(dump.tasks[number], times, leavings, name)
+    status_phases = _status_phases(dump.status[number], times, leavings, name)
+    phases = status_phases or phases_of_tasks(tasks, times.duration_s)
+    observed = _samples(dump.samples[number], times, cores, leavings, name).observed()
+    sources = {"duration_s": "execs.exe_time", "started_at": times.source, "status": "execs.valid"}
+    if tasks:
+        sources["tasks"] = "JOB_tasks, which records no node, CPU or GC time"
+    if phases:
+        sources["phases"] = "JOB_status" if status_phases else "JOB_tasks"
+    if observed.trace:
+        sources["trace"] = " ".join(observed.tables)
+    level = network(row.get("net", ""))
+    run = foreign_run(
+        workload=known_name(bench.lower()),
+        duration_s=times.duration_s,
+        cluster=cluster,
+        layout=layout_name(row.get("disk", "")),
+        status=RunStatus.VALID if valid else RunStatus.INVALID,
+        cause=None if valid else INVALID,
+        levels={"network": level} if level else {},
+        parameters=engine_parameters,
+        workload_parameters=_workload_parameters(row),
+        environment=_environment(cluster, cores, row),
+        started_at=times.start.isoformat(timespec="milliseconds") if times.start else "",
+        engine_version=known(row.get("hadoop_version", "")),
+        phases=phases,
+        sources=sources,
+        warnings=(*remarks(row), *observed.warnings(times.duration_s)),
+        source_id=known(row.get("id_exec", ""))[:SOURCE_ID_LENGTH_MAX],
+    )
+    return ImportedRun(folder, where, run, tasks, observed.trace)
+
+
+def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
+    dump, leavings = _Dump(), _Leavings()
+    yield from dump.collect(source)
+    if not dump.execs:
+        raise FormatError("holds no row of ALOJA's table execs", where=source.name)
+    for number in dump.execs:
+        item = _run_of(number, dump, leavings, source.name)
+        if isinstance(item, SkippedItem) and (rows := dump.belonging(number)):
+            item = SkippedItem(item.where, f"{item.why}; its rows of other tables are left with it: {rows}")
+        yield item
+    yield from leavings.items()
+    yield from dump.orphans(source.name)
+
+
+def _recognises(_: str, head: bytes) -> bool:
+    return is_dump(head) and any(mark in head for mark in _ALOJA)
+
+
+FORMAT: Final = Format("aloja-dump", "dump of ALOJA's MySQL database", _recognises, one_by_one(_read), by_rows=True)

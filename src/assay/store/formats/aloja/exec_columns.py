@@ -1,0 +1,305 @@
+"""Read one of ALOJA's tables of runs by columns: the same runs that :mod:`assay.store.formats.aloja.execs` reads by
+rows.
+
+In: the table's text. Out: the runs of some thousand lines at a time, and the skipped lines with the same reasons.
+Levels repeat, so each distinct combination of cells is parsed once (by the functions of the row reader), and a row
+becomes a few codes. Only unique values are handled row by row: quoted lines, folder names, start times, repeated ids.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from assay.analysis.statistics import Codes, Distinct, Floats, ImportedRows, Shared, groups_of
+from assay.model import SOURCE_ID_LENGTH_MAX, SkippedItem, foreign_run
+from assay.store.formats.aloja import codes
+from assay.store.formats.aloja.exec_rows import (
+    DURATION_MAX_S,
+    ENGINE_FIELDS,
+    VALID_MIN_S,
+    ZEROS,
+    ExecTable,
+    Picked,
+    doubts,
+    plain,
+)
+from assay.store.formats.aloja.names import FolderName
+from assay.store.formats.aloja.times import started
+from assay.store.formats.tables.columns import Aspect, Aspects, Cut, Cutting, lines_of, pieces_of, plain_numbers
+
+_COMMON: Final = foreign_run(workload="", duration_s=0.0)
+_OF_LABEL: Final = ("status", "cause", "engine_version", "workload", "workload_parameters", "layout", "levels")
+"""Fields of a run that depend on its labels alone."""
+_IN_KEYS: Final = (("bench",), ("net", "disk"), ENGINE_FIELDS, ("cluster", "cluster_name"), ("bench_type",))
+"""The shared fields of a key, in order; fields in one pair of brackets belong to one aspect."""
+_CLUSTER_ASPECT: Final = 2
+"""The number of the aspect that also depends on the folder's name."""
+_NO_FOLDER: Final = FolderName("")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some rows of a table, with their parsed cells."""
+
+    numbers: list[int]
+    """Their lines."""
+    cut: Cut
+    folders: Sequence[FolderName] | None
+    """None if the table has no column for them."""
+    duration_s: Floats
+    label: Codes
+    engine: Codes
+    cluster_code: Codes
+
+
+class ColumnReader:
+    """Reads one table. Values that rows share are kept from one part to the next."""
+
+    def __init__(self, table: ExecTable) -> None:
+        self._table = table
+        header = table.header
+        column_numbers = [picked.column_numbers for picked in (table.labels, table.engine, table.cluster)]
+        self._cutting = Cutting(header.delimiter, header.width, column_numbers)
+        self._labels = Distinct(table.label_of)
+        self._engines = Distinct(table.parameters_of)
+        hinted = "exec" in header.column_numbers
+        self._places = Distinct(
+            lambda cells: table.cluster_of(cells[:-1], cells[-1]) if hinted else table.cluster_of(cells, "")
+        )
+        self._in_keys: dict[tuple[str, ...], list[str]] = {names: [] for names in _IN_KEYS}
+        """The part of a row's key that each label, engine and cluster makes."""
+        self._aspects = Aspects(
+            self._cutting, list(map(Aspect, column_numbers, (self._labels, self._engines, self._places)))
+        )
+        self._starts, self._whens, self._remarks, self._warnings = (Distinct(lambda cells: cells) for _ in range(4))
+        self._sources = Distinct(lambda cells: table.sources_of(*cells))
+        self._of_label: dict[str, list[Any]] = {name: [] for name in _OF_LABEL}
+        self._clusters: list[str] = []
+        self._environments: list[dict[str, Any]] = []
+
+    def read(self, text: str) -> Iterator[ImportedRows | SkippedItem]:
+        """Yield the table's runs and skipped lines, in the order of the lines."""
+        for first, piece in pieces_of(text):
+            left: dict[int, str] = {}
+            part = self._part(piece, first, left)
+            rows = self._rows(part, left) if part else None
+            yield from (SkippedItem(f"{self._table.name}:{line}", left[line]) for line in sorted(left))
+            if rows is not None and len(rows):
+                yield rows
+
+    def _part(self, piece: str, first: int, left: dict[int, str]) -> _Part | None:
+        """Return the rows that are runs; ``left`` receives the other lines, with the reason."""
+        numbers, cut = self._cells(piece, first, left)
+        while numbers:
+            part, mistakes = self._meant(numbers, cut)
+            if not mistakes:
+                return part
+            left |= {numbers[row]: why for row, why in mistakes.items()}
+            good = [row for row in range(len(numbers)) if row not in mistakes]
+            numbers = [numbers[row] for row in good]
+            cut = cut.taken(good)
+        return None
+
+    def _cells(self, piece: str, first: int, left: dict[int, str]) -> tuple[list[int], Cut]:
+        """Return the lines' numbers and their cells; ``left`` receives lines that are no rows."""
+        header, lines = self._table.header, lines_of(piece)
+        if header.delimiter != "\t" and '"' not in piece and "\r" not in piece:
+            rows = [line for line in lines if line and line != header.text]
+            if (cut := self._cutting.of_lines(rows)) is not None:
+                if len(rows) == len(lines):
+                    return list(range(first, first + len(lines))), cut
+                return [number for number, line in enumerate(lines, first) if line and line != header.text], cut
+        numbers, rows_of_cells = [], []
+        for number, ended in enumerate(lines, start=first):
+            line = ended.rstrip("\r")
+            if not line or line == header.text or line.isspace():
+                continue
+            try:
+                rows_of_cells.append(self._table.cells(line))
+                numbers.append(number)
+            except ValueError as error:
+                left[number] = str(error)
+        return numbers, self._cutting.of_rows(rows_of_cells)
+
+    def _meant(self, numbers: list[int], cut: Cut) -> tuple[_Part, dict[int, str]]:
+        """Parse cells. Also return, by row, the first reason why a row can't be parsed."""
+        column_numbers = self._table.header.column_numbers
+        duration_s, mistakes = self._durations(cut.cells[column_numbers["duration"]])
+        exec_place = column_numbers.get("exec")
+        folders = None if exec_place is None else [FolderName.of(text) for text in cut.cells[exec_place]]
+        hints = {} if folders is None else {_CLUSTER_ASPECT: [folder.location for folder in folders]}
+        label, engine, cluster_code = self._aspects.codes(cut, hints)
+        for made, codes_of_rows in ((self._labels, label), (self._engines, engine), (self._places, cluster_code)):
+            for row in np.flatnonzero(codes_of_rows < 0).tolist():
+                mistakes.setdefault(row, made.mistakes[-1 - int(codes_of_rows[row])])
+        return _Part(numbers, cut, folders, duration_s, label, engine, cluster_code), mistakes
+
+    def _durations(self, texts: Sequence[str]) -> tuple[Floats, dict[int, str]]:
+        """Return durations in seconds, and by row why a text is no duration."""
+        numbers = plain_numbers(texts)
+        if numbers is not None:
+            seconds, odd = numbers, np.flatnonzero((numbers == 0) | (numbers > DURATION_MAX_S))
+        else:
+            seconds, odd = np.ones(len(texts)), np.arange(len(texts))
+        mistakes = {}
+        for row in odd.tolist():
+            try:
+                seconds[row] = self._table.duration_of(texts[row])
+            except ValueError as error:
+                mistakes[row] = str(error)
+        return seconds, mistakes
+
+    def _rows(self, part: _Part, left: dict[int, str]) -> ImportedRows:
+        """Return the runs of rows, without those that an earlier row of the table has."""
+        identities, keys = self._texts(part, "id"), self._keys_of(part)
+        for name, values in self._of_label.items():
+            values += [getattr(label, name) for label in self._labels.values[len(values) :]]
+        fresh = self._places.values[len(self._clusters) :]
+        self._clusters += [cluster.joined.name for cluster in fresh]
+        self._environments += [cluster.environment for cluster in fresh]
+        starts, when = self._started(part)
+        warnings, sources = self._warnings_and_sources(part, when)
+        rows = ImportedRows(
+            self._table.name,
+            np.array(part.numbers, dtype=np.int64),
+            keys,
+            _COMMON,
+            {
+                **{name: Shared(part.label, values) for name, values in self._of_label.items()},
+                "cluster": Shared(part.cluster_code, self._clusters),
+                "environment": Shared(part.cluster_code, self._environments),
+                "parameters": Shared(part.engine, self._engines.values),
+                "started_at": Shared(starts, self._starts.values),
+                "warnings": Shared(warnings, self._warnings.values),
+                "sources": Shared(sources, self._sources.values),
+            },
+            part.duration_s,
+            _source_ids(identities),
+            self._metrics(part),
+        )
+        doubled = self._doubled(part, keys, [text.strip() for text in identities])
+        left |= {part.numbers[row]: why for row, why in doubled.items()}
+        return rows.taken(np.array([row not in doubled for row in range(len(keys))])) if doubled else rows
+
+    def _texts(self, part: _Part, name: str) -> Sequence[str]:
+        """Return a field of each row; empty texts if the table has no column for it."""
+        column = self._table.header.column_numbers.get(name)
+        return [""] * len(part.numbers) if column is None else part.cut.cells[column]
+
+    def _metrics(self, part: _Part) -> dict[str, Floats]:
+        """Return the metrics of the rows other than their times."""
+        if "cost" not in self._table.header.column_numbers:
+            return {}
+        texts = self._texts(part, "cost")
+        dollars = plain_numbers(texts)
+        if dollars is None:
+            dollars = np.array([self._table.dollars(text) for text in texts], dtype=np.float64)
+        return {} if np.isnan(dollars).all() else {"aloja_cost_usd": dollars}
+
+    def _keys_of(self, part: _Part) -> list[str]:
+        """Return the keys that identify the rows."""
+        named = [] if part.folders is None else [folder.text for folder in part.folders]
+        if named and all(named):
+            return named
+        label, table = part.label, self._table
+        bench, disk, suite = (self._in_key(label, self._labels, table.labels, _IN_KEYS[at]) for at in (0, 1, 4))
+        engine = self._in_key(part.engine, self._engines, table.engine, _IN_KEYS[2])
+        cluster = self._in_key(part.cluster_code, self._places, table.cluster, _IN_KEYS[3])
+        times = _plain(self._texts(part, "duration"))
+        parts = zip(bench, times, disk, engine, cluster, suite, strict=True)
+        keys = [f"{b} {time}{d}{e}{c}{s}" for b, time, d, e, c, s in parts]
+        if "id" in table.header.column_numbers:
+            keys = [f"{identity}{key}" for identity, key in zip(_plain(self._texts(part, "id")), keys, strict=True)]
+        else:
+            keys = [key[1:] for key in keys]
+        return [name or key for name, key in zip(named, keys, strict=True)] if named else keys
+
+    def _in_key(self, rows: Codes, known: Distinct, picked: Picked, names: tuple[str, ...]) -> Iterator[str]:
+        """Return the part of each row's key that these fields of an aspect make."""
+        texts = self._in_keys[names]
+        for label_cells in known.sources[len(texts) :]:
+            cells = dict(zip(picked.names, label_cells, strict=False))  # a place has a hint behind its cells
+            texts.append("".join(f" {plain(cells[name])}" for name in names if name in cells))
+        return map(texts.__getitem__, rows.tolist())
+
+    def _started(self, part: _Part) -> tuple[Codes, Codes]:
+        """Return the codes of the runs' start times, and of the sources of these times."""
+        column_numbers, count = self._table.header.column_numbers, len(part.numbers)
+        if "start" not in column_numbers and "end" not in column_numbers:
+            start_times = [started("", "", 0.0, _NO_FOLDER, has_start=False)]
+        else:
+            folders = part.folders or [_NO_FOLDER] * count
+            begins, ends = self._texts(part, "start"), self._texts(part, "end")
+            rows = zip(begins, ends, part.duration_s.tolist(), folders, strict=True)
+            start_times = [started(*row, has_start="start" in column_numbers) for row in rows]
+        when = self._whens.codes([(start.source, start.warnings) for start in start_times])
+        starts = self._starts.codes([start.at for start in start_times])
+        return (starts, when) if len(start_times) == count else (np.repeat(starts, count), np.repeat(when, count))
+
+    def _warnings_and_sources(self, part: _Part, when: Codes) -> tuple[Codes, Codes]:
+        """Return the codes of the runs' warnings and of the sources of their figures."""
+        labels, column_numbers, whens = self._labels.values, self._places.values, self._whens.values
+        remark = self._doubts(part)
+        remarks = self._remarks.values
+        firsts, group = groups_of([part.label, part.cluster_code, when, remark])
+        rows = [(int(part.label[r]), int(part.cluster_code[r]), int(when[r]), int(remark[r])) for r in firsts.tolist()]
+        warnings = self._warnings.codes(
+            [labels[a].warnings + column_numbers[b].joined.warnings + whens[c][1] + remarks[d] for a, b, c, d in rows]
+        )
+        sources = self._sources.codes([(whens[c][0], column_numbers[b].joined.source) for _, b, c, _ in rows])
+        return warnings[group], sources[group]
+
+    def _doubts(self, part: _Part) -> Codes:
+        """Return the codes of each row's doubts."""
+        remark_codes = np.repeat(self._remarks.codes([()]), len(part.numbers))
+        odd = np.flatnonzero(part.duration_s < VALID_MIN_S) if part.folders is None else np.arange(len(remark_codes))
+        labels, folders = self._labels.values, part.folders or [_NO_FOLDER] * len(remark_codes)
+        rows = zip(odd.tolist(), part.label[odd].tolist(), part.duration_s[odd].tolist(), strict=True)
+        remark_codes[odd] = self._remarks.codes(
+            [doubts(labels[label], time, folders[row]) for row, label, time in rows]
+        )
+        return remark_codes
+
+    def _doubled(self, part: _Part, keys: Sequence[str], identities: Sequence[str]) -> dict[int, str]:
+        """Note which runs are taken, and return by row why a run is not: it was taken before."""
+        table = self._table
+        named = identities if part.folders is None else [folder.text for folder in part.folders]
+        fresh = dict(zip(keys, part.numbers, strict=True))
+        identities_given = [identity for identity in identities if identity]
+        if all(named) and len(fresh) == len(keys) and table.are_new(fresh):
+            lines = (
+                part.numbers
+                if len(identities_given) == len(keys)
+                else [n for i, n in zip(identities, part.numbers, strict=True) if i]
+            )
+            ids = dict(zip(identities_given, lines, strict=True))
+            if len(ids) == len(identities_given) and table.ids.keys().isdisjoint(ids):
+                table.taken.update(fresh)
+                table.ids.update(ids)
+                return {}
+        doubled = {}
+        for row, (key, identity, line) in enumerate(zip(keys, identities, part.numbers, strict=True)):
+            try:
+                if named[row] or identity:  # else two equal rows may be two runs
+                    table.take(key, identity, line)
+            except ValueError as error:
+                doubled[row] = str(error)
+        return doubled
+
+
+def _plain(texts: Sequence[str]) -> Sequence[str]:
+    """Return the cells of one column of a key as :func:`plain` does: all of them in one go where that is the same."""
+    whole = "\n".join(texts)
+    if "".join(texts).split(None, 1) not in ([], ["".join(texts)]):
+        return list(map(plain, texts))
+    return ZEROS.sub("", whole).split("\n") if "." in whole or "," in whole else texts
+
+
+def _source_ids(texts: Sequence[str]) -> list[str]:
+    """Return the ids that the source gives the rows."""
+    whole = "".join(texts)
+    if whole.isascii() and whole.isdecimal() and max(map(len, texts)) <= SOURCE_ID_LENGTH_MAX:
+        return list(texts)
+    return [codes.known(text)[:SOURCE_ID_LENGTH_MAX] for text in texts]

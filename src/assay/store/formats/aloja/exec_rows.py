@@ -1,0 +1,378 @@
+"""Convert a line of one of ALOJA's tables of runs into a run, or into the reason to skip it.
+
+In: a table's header and its lines. Out: one run a row. Formats and their traps: docs/import-aloja.md. Rows are taken
+apart line by line, so that a stray quotation mark costs one row and not the rest of the file; what rows have in common
+(parameters, levels, facts of the cluster) is made once and shared.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
+from operator import itemgetter
+from typing import Any, Final
+
+from assay.model import (
+    SOURCE_ID_LENGTH_MAX,
+    CodedWarning,
+    ImportedRun,
+    Run,
+    RunStatus,
+    SkippedItem,
+    WarningCode,
+    devices_of_code,
+    foreign_run,
+)
+from assay.model.runs import imported
+from assay.store.formats.aloja import codes
+from assay.store.formats.aloja.joins import Clusters, Joined
+from assay.store.formats.aloja.names import FolderName
+from assay.store.formats.aloja.times import started
+from assay.workloads.catalogue import known_name
+
+VALID_MIN_S: Final = 60.0
+"""No run that ALOJA calls valid is shorter."""
+DURATION_MAX_S: Final = 30 * 86_400.0
+"""Nothing that ALOJA ran takes a month; its longest run takes 25 hours."""
+INVALID: Final = "ALOJA's table marks it invalid"
+_DELIMITERS: Final = ",;\t|"
+_NAMES: Final[Mapping[str, str]] = {
+    "idexec": "id",
+    "id": "id",
+    "idcluster": "cluster",
+    "cluster": "cluster",
+    "exec": "exec",
+    "execconf": "exec",
+    "bench": "bench",
+    "benchmark": "bench",
+    "exetime": "duration",
+    "starttime": "start",
+    "endtime": "end",
+    "net": "net",
+    "disk": "disk",
+    "benchtype": "bench_type",
+    "maps": "maps",
+    "iosf": "iosf",
+    "iosfac": "iosf",
+    "iosfs": "iosf",
+    "replication": "replication",
+    "rep": "replication",
+    "iofilebuf": "iofilebuf",
+    "iofbuf": "iofilebuf",
+    "comp": "comp",
+    "blksize": "blk_size",
+    "valid": "valid",
+    "filter": "filter",
+    "outlier": "outlier",
+    "exectype": "exec_type",
+    "hadoopversion": "hadoop",
+    "datasize": "datasize",
+    "scalefactor": "scale",
+    "clname": "cluster_name",
+    "datanodes": "datanodes",
+    "headnodes": "headnodes",
+    "vmos": "vm_os",
+    "vmcores": "cores",
+    "vmram": "ram_gb",
+    "provider": "provider",
+    "vmsize": "vm_size",
+    "servicetype": "service_type",
+    "type": "service_type",
+    "runningcost": "cost",
+}
+"""A header's letters and digits, small, to the field: so ``IO.SFac``, ``io_sfac`` and ``IO SFac`` are one."""
+_NEEDED: Final = frozenset({"bench", "duration", "net", "disk", "maps", "comp"})
+_LABELS: Final = (
+    "bench",
+    "net",
+    "disk",
+    "bench_type",
+    "valid",
+    "filter",
+    "outlier",
+    "exec_type",
+    "hadoop",
+    "datasize",
+    "scale",
+)
+ENGINE_FIELDS: Final = ("maps", "iosf", "replication", "iofilebuf", "comp", "blk_size")
+_CLUSTER: Final = (
+    "disk",
+    "cluster",
+    "cluster_name",
+    "datanodes",
+    "headnodes",
+    "vm_os",
+    "cores",
+    "ram_gb",
+    "provider",
+    "vm_size",
+    "service_type",
+)
+_KEY: Final = ("id", "bench", "duration", "net", "disk", *ENGINE_FIELDS, "cluster", "cluster_name", "bench_type")
+"""The key of a row without a folder's name: ids are not enough, as they restart in each of ALOJA's databases."""
+_NUMBER: Final = re.compile(r"\d{1,12}(\.\d{1,12})?", re.ASCII)
+ZEROS: Final = re.compile(r"(?<=\d)[.,]0+$|(?<=[.,]\d)0+$", re.MULTILINE)
+"""Insignificant zeros at the end of a cell or, where many cells are one text, of a line."""
+_VALID: Final = {"1": True, "true": True, "0": False, "false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class ExecHeader:
+    """A table's first line: its delimiter, and the column of each field."""
+
+    text: str
+    delimiter: str
+    width: int
+    column_numbers: Mapping[str, int]
+
+    def cell(self, name: str) -> Callable[[Sequence[str]], str]:
+        """Return a function from a row's cells to the field's text; the text is empty if the table lacks the column."""
+        return itemgetter(self.column_numbers[name]) if name in self.column_numbers else _empty
+
+
+def header_of(line: str) -> ExecHeader | None:
+    """Parse a header; None if it is not one of ALOJA's."""
+    for delimiter in _DELIMITERS:
+        cells = [cell.strip() for cell in cells_of(line, delimiter) or ()]
+        keys = [_NAMES.get(re.sub(r"[^a-z0-9]", "", cell.lower()), "") for cell in cells]
+        named = [key for key in keys if key]
+        if set(named) >= _NEEDED and len(set(named)) == len(named):
+            return ExecHeader(line, delimiter, len(cells), {key: number for number, key in enumerate(keys) if key})
+    return None
+
+
+def _empty(_cells: Sequence[str]) -> str:
+    return ""
+
+
+def cells_of(line: str, delimiter: str) -> list[str] | None:
+    """Return a line's cells; None when its quotation marks do not pair."""
+    if '"' not in line:
+        return line.split(delimiter)
+    try:
+        return next(csv.reader([line], delimiter=delimiter, strict=True))
+    except (csv.Error, StopIteration):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """Picks some of a row's cells by field; fields without a column are left out."""
+
+    names: tuple[str, ...]
+    column_numbers: tuple[int, ...]
+    cells: Callable[[Sequence[str]], tuple[str, ...]]
+
+    @classmethod
+    def of(cls, header: ExecHeader, names: Sequence[str]) -> Picked:
+        """Return a picker of those fields that the table has."""
+        present = tuple(name for name in names if name in header.column_numbers)
+        column_numbers = tuple(header.column_numbers[name] for name in present)
+        if len(column_numbers) < 2:  # itemgetter then returns no tuple
+            return cls(present, column_numbers, lambda cells: tuple(cells[number] for number in column_numbers))
+        return cls(present, column_numbers, itemgetter(*column_numbers))
+
+    def fields(self, cells: tuple[str, ...]) -> dict[str, str]:
+        """Return the cells by field."""
+        return {name: cell.strip() for name, cell in zip(self.names, cells, strict=True)}
+
+
+def _in_place(header: ExecHeader, names: Sequence[str]) -> list[str]:
+    """Return those of ``names`` that the table has, in the order of its columns."""
+    return sorted((name for name in names if name in header.column_numbers), key=header.column_numbers.__getitem__)
+
+
+@dataclass(frozen=True, slots=True)
+class _JoinedCluster:
+    """The cluster of a run, with the environment that describes it."""
+
+    joined: Joined
+    environment: dict[str, Any]
+
+
+class ExecTable:
+    """One table while it is read. Rows with equal cells share the same parsed objects."""
+
+    def __init__(self, name: str, header: ExecHeader, clusters: Clusters, before: Sequence[ExecTable]) -> None:
+        self.name = name
+        self.header = header
+        self.clusters = clusters
+        self.before = before
+        """Tables that were read before this one."""
+        self.taken: dict[str, int] = {}
+        """Key to line of each run that was taken."""
+        self.ids: dict[str, int] = {}
+        self.key = Picked.of(header, _KEY)
+        self.labels = Picked.of(header, _in_place(header, _LABELS))
+        self.engine = Picked.of(header, _in_place(header, ENGINE_FIELDS))
+        self.cluster = Picked.of(header, _in_place(header, _CLUSTER))
+        self.label_of = cache(self._labelled)
+        self.parameters_of = cache(self._parameters)
+        self.cluster_of = cache(self._join_cluster)
+        self.sources_of = cache(partial(_sources, labelled="valid" in header.column_numbers))
+        self.duration_of = cache(partial(_duration, delimiter=header.delimiter))
+
+    def rows(self, text: str) -> Iterator[ImportedRun | SkippedItem]:
+        """Yield each line's run or the reason to skip it; blank lines and repeated headers are passed over."""
+        header = self.header
+        cell_readers = [header.cell(name) for name in ("id", "exec", "duration", "start", "end", "cost")]
+        for number, ended in enumerate(text.split("\n"), start=1):
+            line = ended.rstrip("\r")
+            if not line or line == header.text or not line.strip():
+                continue
+            where = f"{self.name}:{number}"
+            try:
+                cells = self.cells(line)
+                yield self._run(where, number, cells, [cell(cells) for cell in cell_readers])
+            except ValueError as error:
+                yield SkippedItem(where, str(error))
+
+    def cells(self, line: str) -> list[str]:
+        """Return a line's cells. Raises ValueError with the reason if they are no row."""
+        row_cells = cells_of(line, self.header.delimiter)
+        if row_cells is None:
+            raise ValueError("its quotation marks do not pair")
+        if len(row_cells) != self.header.width:
+            raise ValueError(f"has {len(row_cells)} cells where the header has {self.header.width}")
+        return row_cells
+
+    def _run(self, where: str, number: int, cells: list[str], texts: list[str]) -> ImportedRun:
+        """Return a row's run. Raises ValueError with the reason to skip it."""
+        identity, exec_name, duration, start, end, cost = texts
+        folder = FolderName.of(exec_name)
+        duration_s = self.duration_of(duration)
+        label = self.label_of(self.labels.cells(cells))
+        parameters = self.parameters_of(self.engine.cells(cells))
+        cluster = self.cluster_of(self.cluster.cells(cells), folder.location)
+        when = started(start, end, duration_s, folder, has_start="start" in self.header.column_numbers)
+        key = folder.text or " ".join(map(plain, self.key.cells(cells)))
+        if folder.text or identity.strip():  # else two equal rows may be two runs
+            self.take(key, identity.strip(), number)
+        remarks = doubts(label, duration_s, folder)
+        dollars = self.dollars(cost)
+        run = imported.like(
+            label,
+            source_id=codes.known(identity)[:SOURCE_ID_LENGTH_MAX],
+            duration_s=duration_s,
+            started_at=when.at,
+            cluster=cluster.joined.name,
+            parameters=parameters,
+            environment=cluster.environment,
+            warnings=label.warnings + cluster.joined.warnings + when.warnings + remarks,
+            sources=self.sources_of(when.source, cluster.joined.source),
+            metrics={} if dollars is None else {"aloja_cost_usd": dollars},
+        )
+        return ImportedRun(key, where, run)
+
+    def dollars(self, cost: str) -> float | None:
+        """Return the run's cost in dollars from a cell; None without a number."""
+        return _number(cost, self.header.delimiter) if cost else None
+
+    def take(self, key: str, identity: str, number: int) -> None:
+        """Note that a line's run is taken. Raises ValueError if the run or its id was taken before."""
+        for table in (*self.before, self):
+            if key in table.taken:
+                raise ValueError(f"the same run is at {table.name}:{table.taken[key]}")
+        if identity and self.ids.setdefault(identity, number) != number:
+            raise ValueError(
+                f"the id {identity} is also at line {self.ids[identity]}, for another run: which is right?"
+            )
+        self.taken[key] = number
+
+    def are_new(self, keys: Mapping[str, int]) -> bool:
+        """Return whether no run with one of these keys was taken, here or in an earlier table."""
+        return all(table.taken.keys().isdisjoint(keys) for table in (*self.before, self))
+
+    def _labelled(self, cells: tuple[str, ...]) -> Run:
+        """Return the run that all rows with these labels copy."""
+        fields = self.labels.fields(cells)
+        workload = known_name(codes.known(fields["bench"]).lower())
+        if not workload:
+            raise ValueError("has no benchmark")
+        valid = _VALID.get(fields.get("valid", "1").lower())
+        if valid is None:
+            raise ValueError(f"valid is {fields['valid'][:40]!r}, which is neither 0 nor 1")
+        network = codes.network(fields["net"])
+        options = {
+            "suite": codes.suite(fields.get("bench_type", "")),
+            "datasize": codes.known(fields.get("datasize", "")),
+            "scale": codes.known(fields.get("scale", "")),
+        }
+        return foreign_run(
+            workload=workload,
+            duration_s=0.0,
+            status=RunStatus.VALID if valid else RunStatus.INVALID,
+            cause=None if valid else INVALID,
+            layout=codes.layout_name(fields["disk"]),
+            levels={"network": network} if network else {},
+            engine_version=codes.known(fields.get("hadoop", "")),
+            workload_parameters={name: text for name, text in options.items() if text},
+            warnings=codes.remarks(fields),
+        )
+
+    def _parameters(self, cells: tuple[str, ...]) -> dict[str, str]:
+        return codes.parameters(self.engine.fields(cells))
+
+    def _join_cluster(self, cells: tuple[str, ...], location: str) -> _JoinedCluster:
+        fields = self.cluster.fields(cells)
+        joined = self.clusters.join(fields, location)
+        code = codes.layout_name(fields["disk"])
+        facts = dict(joined.facts)
+        if devices := devices_of_code(code):
+            facts["layout_devices"] = devices
+        if (words := codes.layout_words(code)) is not None:
+            facts["layout_words"] = words
+        return _JoinedCluster(joined, {"cluster": facts})
+
+
+@lru_cache(maxsize=100_000)
+def plain(cell: str) -> str:
+    """Normalise a cell of a key: ``808.000`` and ``808`` are the same time."""
+    return ZEROS.sub("", cell.strip())
+
+
+def doubts(label: Run, duration_s: float, folder: FolderName) -> tuple[CodedWarning, ...]:
+    """Return the doubts about a row."""
+    warnings: tuple[CodedWarning, ...] = ()
+    if duration_s < VALID_MIN_S and label.status is RunStatus.VALID:
+        words = f"ALOJA calls it valid, though no run that it calls so is under {VALID_MIN_S:.0f} s"
+        warnings = (CodedWarning(WarningCode.FLAGGED, words),)
+    differ = folder.differences(label)
+    return (*warnings, CodedWarning(WarningCode.SOURCES_DIFFER, differ)) if differ else warnings
+
+
+def _sources(when: str, cluster: str, labelled: bool) -> dict[str, str]:
+    from_column = "the table's column valid"
+    untold = "the table has no column valid: ALOJA exports valid runs only"
+    return {
+        "duration_s": "exe_time of ALOJA's table: the benchmark's wall time, in whole seconds",
+        "started_at": when,
+        "status": from_column if labelled else untold,
+        "cluster": cluster,
+    }
+
+
+def _number(text: str, delimiter: str) -> float | None:
+    """Return a number; None for other texts. If the delimiter is no comma, a comma may start the decimals."""
+    text = text.strip()
+    if delimiter != ",":
+        text = text.replace(",", ".")
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def _duration(text: str, delimiter: str) -> float:
+    """Return a duration in seconds. Raises ValueError for a duration that no run can have."""
+    if not codes.known(text):
+        raise ValueError("has no duration")
+    seconds = _number(text, delimiter)
+    if seconds is None:
+        raise ValueError(f"the duration is {text.strip()[:40]!r}, which is not a positive number of seconds")
+    if seconds == 0:
+        raise ValueError("the duration is 0 s: nothing was measured")
+    if seconds > DURATION_MAX_S:
+        raise ValueError(f"the duration is {seconds:.0f} s, more than 30 days: not a time that a benchmark takes")
+    return seconds

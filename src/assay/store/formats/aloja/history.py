@@ -1,0 +1,139 @@
+"""Which job histories in the folder of one of ALOJA's benchmarks are that benchmark's: tasks, phases, and time span.
+
+In: the folder's files, and when the benchmark ran. Out: :class:`RunJobs`, times in seconds from the run's start. Hadoop
+keeps the histories of everything since it was started, and ALOJA starts it before it makes a benchmark's input; so the
+folder also holds the jobs that made the input. They ended before the run began, or, where its time is not known, are
+those that the folder ``prep_BENCHMARK`` holds too.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from msgspec import structs
+
+from assay.foundation.errors import FormatError
+from assay.model import Job, Phase, SkippedItem, Task
+from assay.store.formats.aloja.tasks import phases_of_tasks
+from assay.store.formats.hadoop.history1 import parse_hadoop1_history
+from assay.store.formats.hadoop.jhist import JobHistory, job_of, parse_jhist, phases
+from assay.store.formats.source import Source
+
+MARGIN_S = 5.0
+"""How far a job may reach beyond its run: clocks of two processes, one in whole seconds."""
+ATTEMPT_MARGIN_S = 60.0
+"""How long after a run the end of a killed attempt may be noted."""
+_HISTORY = re.compile(r"(?:.*/)?history/(?:.*/)?(job_[0-9]+_[0-9]+)(?![^/]*\.(?:xml|crc))[^/]*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class RunJobs:
+    """The jobs of one run."""
+
+    tasks: tuple[Task, ...] = ()
+    phases: tuple[Phase, ...] = ()
+    span_unix_s: tuple[float, float] | None = None
+    """From the first submission to the last end; None without jobs."""
+    failure: str | None = None
+    """Why a job failed."""
+    jobs: tuple[Job, ...] = ()
+
+
+def is_history(path: str) -> bool:
+    """Return whether a path is that of a job's history."""
+    return _HISTORY.fullmatch(path) is not None
+
+
+def job_ids(paths: Mapping[str, Source]) -> frozenset[str]:
+    """Return the ids of the jobs whose histories are among the files."""
+    return frozenset(match[1] for path in paths if (match := _HISTORY.fullmatch(path)))
+
+
+def _read(sources: Mapping[str, Source], without: frozenset[str]) -> tuple[dict[str, JobHistory], list[SkippedItem]]:
+    histories: dict[str, JobHistory] = {}
+    unread: list[SkippedItem] = []
+    for path, source in sources.items():
+        named = _HISTORY.fullmatch(path)
+        if named is None or named[1] in without:
+            continue
+        try:
+            content = source.content()
+            if content.startswith(b"Avro"):
+                history = parse_jhist(content, source=source.name)
+            else:
+                history = parse_hadoop1_history(source.text(), source=source.name)
+            histories.setdefault(history.job_id, history)
+        except FormatError as error:
+            unread.append(SkippedItem(error.where or source.name, error.message))
+    return histories, unread
+
+
+def jobs_within(
+    sources: Mapping[str, Source], start_unix_s: float, duration_s: float
+) -> tuple[RunJobs, list[SkippedItem]]:
+    """Return the jobs within a run, and the histories that can't be read or reach beyond it."""
+    histories, unread = _read(sources, frozenset())
+    during = []
+    for history in histories.values():
+        begin_s, end_s = history.submit_unix_s - start_unix_s, history.finish_unix_s - start_unix_s
+        if begin_s >= -MARGIN_S and end_s <= duration_s + MARGIN_S:
+            during.append(history)
+        elif end_s > MARGIN_S:
+            why = f"ran from second {begin_s:.0f} to {end_s:.0f} of a run of {duration_s:.0f} s"
+            unread.append(SkippedItem(history.job_id, why))
+    jobs = _jobs(during, start_unix_s)
+    beyond = sum(not _within(task, duration_s) for task in jobs.tasks)
+    if beyond:
+        unread.append(
+            SkippedItem(during[0].job_id, f"attempts of it or of concurrent jobs are outside the run: {beyond}")
+        )
+        return replace(jobs, tasks=tuple(task for task in jobs.tasks if _within(task, duration_s)), phases=()), unread
+    return jobs, unread
+
+
+def _within(task: Task, duration_s: float) -> bool:
+    return task.start_s >= -MARGIN_S and task.end_s <= duration_s + ATTEMPT_MARGIN_S
+
+
+def jobs_of(sources: Mapping[str, Source], preparation: Mapping[str, Source]) -> tuple[RunJobs, list[SkippedItem]]:
+    """Return the jobs of a run whose time is not known: all but those of its preparation.
+
+    No jobs if there are several and it is unknown which made the input.
+    """
+    histories, unread = _read(sources, job_ids(preparation))
+    if not histories:
+        return RunJobs(), unread
+    if len(histories) > 1 and not preparation:
+        unread.append(
+            SkippedItem(min(histories), "there are several jobs, and it is unknown which of them made the input")
+        )
+        return RunJobs(), unread
+    return _jobs(list(histories.values()), min(history.submit_unix_s for history in histories.values())), unread
+
+
+def _jobs(histories: list[JobHistory], start_unix_s: float) -> RunJobs:
+    if not histories:
+        return RunJobs()
+    span = min(history.submit_unix_s for history in histories), max(history.finish_unix_s for history in histories)
+    tasks = tuple(_shifted(task, start_unix_s) for history in histories for task in history.tasks)
+    single = histories[0] if len(histories) == 1 else None
+    job_phases = phases(single, start_unix_s) if single else phases_of_tasks(tasks, span[1] - span[0])
+    failed = next((history for history in histories if history.status != "succeeded"), None)
+    words = f"{failed.job_id} {failed.status}: {(failed.diagnostics or 'unknown reason')[:300]}" if failed else None
+    ordered = sorted(histories, key=lambda history: history.submit_unix_s)
+    return RunJobs(tasks, job_phases, span, words, tuple(job_of(history, start_unix_s) for history in ordered))
+
+
+def _shifted(task: Task, start_unix_s: float) -> Task:
+    """Return a task whose times count from 1970 with times that count from the run's start."""
+
+    def after_s(time_s: float) -> float:
+        return round(time_s - start_unix_s, 3)
+
+    return structs.replace(
+        task,
+        start_s=after_s(task.start_s),
+        end_s=after_s(task.end_s),
+        shuffle_end_s=None if task.shuffle_end_s is None else after_s(task.shuffle_end_s),
+        merge_end_s=None if task.merge_end_s is None else after_s(task.merge_end_s),
+    )

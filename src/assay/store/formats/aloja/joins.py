@@ -1,0 +1,131 @@
+"""Which cluster a run of ALOJA's tables was made on: joined from the list of clusters, never guessed.
+
+In: a row's fields, the name of its folder (``20131126_115542_conf_IB_SSD_b_m12_i10_r1_I65536/terasort``), and the
+clusters of ALOJA's list. Out: the cluster's name and its facts, in the form that the environment of measured runs has.
+
+A cluster is joined by name where the row has one. By id only where a single cluster has it: the list uses five ids
+twice. And a folder whose name ends in ``_az`` was made on Azure, whatever the id says: 142 runs of the dump of
+September 2014 stand under id 1, an on-premise cluster, with such a name.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from assay.model import CodedWarning, WarningCode
+from assay.store.formats.aloja import codes
+from assay.store.formats.aloja.clusters import AlojaCluster
+
+_AZURE: Final = "azure"
+_CODED: Final = re.compile(r"^Cl(\d+)$")
+"""How ALOJA's wider table writes an id, so that no one takes it for a quantity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The cluster of a run: ``facts`` as in the environment of measured runs; ``source``: how it was found."""
+
+    name: str
+    facts: Mapping[str, Any]
+    source: str
+    warnings: tuple[CodedWarning, ...] = ()
+
+
+class Clusters:
+    """ALOJA's list of clusters, by name and by id."""
+
+    def __init__(self, clusters: Sequence[AlojaCluster]) -> None:
+        self._by_name = {cluster.name: cluster for cluster in clusters}
+        self._by_id: dict[str, list[AlojaCluster]] = {}
+        for cluster in self._by_name.values():
+            self._by_id.setdefault(str(cluster.cluster_id), []).append(cluster)
+
+    def join(self, fields: Mapping[str, str], location: str) -> Joined:
+        """Return the cluster of a row; ``location``: the location in its folder's name."""
+        in_table = codes.known(fields.get("cluster_name", ""))
+        name = in_table or ("" if location == "az" else location)
+        recorded = _recorded(fields)
+        if name:
+            listed = self._by_name.get(name)
+            source = "the cluster's name in the table" if in_table else "the folder's name"
+            return Joined(name, {"name": name} | (_facts(listed) if listed else {}) | recorded, _with(source, listed))
+        identity = _CODED.sub(r"\1", codes.known(fields.get("cluster", "")))
+        if not identity:
+            return Joined("", recorded, "not recorded in the table")
+        joined = self._by_identity(identity, location)
+        return Joined(joined.name, {"name": joined.name, **joined.facts, **recorded}, joined.source, joined.warnings)
+
+    def _by_identity(self, identity: str, location: str) -> Joined:
+        candidates = self._by_id.get(identity, [])
+        marked = location == "az"
+        fitting = [cluster for cluster in candidates if cluster.provider == _AZURE] if marked else candidates
+        names = " and ".join(cluster.name for cluster in candidates)
+        if len(candidates) > 1 and marked and len(fitting) == 1:
+            source = (
+                f"the cluster's id {identity} stands for {names}; the folder's name ends in _az, and one is Azure's"
+            )
+            return Joined(fitting[0].name, _facts(fitting[0]), _with(source, fitting[0]))
+        if len(candidates) > 1:
+            why = f"the cluster's id {identity} stands for {names} in ALOJA's list: which one is unknown"
+            return Joined(f"aloja-{identity}", {}, why, _doubt(why))
+        if len(fitting) == 1:
+            return Joined(fitting[0].name, _facts(fitting[0]), _with(f"the cluster's id {identity}", fitting[0]))
+        if not marked:
+            return Joined(f"aloja-{identity}", {}, f"the cluster's id {identity}; no list of clusters names it")
+        source = f"the cluster's id {identity}, and the folder's name, which ends in _az: made on Azure"
+        if not candidates:
+            return Joined(f"aloja-{identity}-az", {}, source)
+        why = f"the cluster's id {identity} is {candidates[0].name}, but the folder's name ends in _az: made on Azure"
+        return Joined(f"aloja-{identity}-az", {}, source, _doubt(why))
+
+
+def _doubt(words: str) -> tuple[CodedWarning, ...]:
+    return (CodedWarning(WarningCode.SOURCES_DIFFER, words),)
+
+
+def _with(source: str, listed: AlojaCluster | None) -> str:
+    return f"{source}, with the facts of {listed.where}" if listed else source
+
+
+def _facts(cluster: AlojaCluster) -> dict[str, Any]:
+    """Return the list's facts about a cluster. The list has no masters, so the number of nodes is unknown."""
+    facts = {
+        "workers": cluster.datanodes,
+        "provider": cluster.provider,
+        "service_type": cluster.service_type,
+        "vm_size": cluster.vm_size,
+        "vm_os": cluster.vm_os,
+        "cores": cluster.cores,
+        "ram_gb": cluster.ram_gb,
+    }
+    return {name: value for name, value in facts.items() if value not in (None, "")}
+
+
+def _recorded(fields: Mapping[str, str]) -> dict[str, Any]:
+    """Return the wider table's facts about a cluster. Raises ValueError for a count that is no number."""
+    facts: dict[str, Any] = {
+        name: text
+        for name in ("provider", "service_type", "vm_size", "vm_os")
+        if (text := codes.known(fields.get(name, "")))
+    }
+    counts = {name: _count(name, fields.get(name, "")) for name in ("datanodes", "headnodes", "cores")}
+    for name, column in (("workers", "datanodes"), ("masters", "headnodes"), ("cores", "cores")):
+        if (count := counts[column]) is not None:
+            facts[name] = count
+    if "workers" in facts and "masters" in facts:
+        facts["nodes"] = facts["workers"] + facts["masters"]
+    if ram := codes.known(fields.get("ram_gb", "")):
+        if not re.fullmatch(r"\d{1,9}([.,]\d{1,9})?", ram, re.ASCII):
+            raise ValueError(f"VM.RAM is {ram[:40]!r}, which is no number of gigabytes")
+        facts["ram_gb"] = float(ram.replace(",", "."))
+    return facts
+
+
+def _count(name: str, text: str) -> int | None:
+    text = codes.known(text).removesuffix(".0")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit()) or len(text) > 9:
+        raise ValueError(f"{name} is {text[:40]!r}, which is not a whole number")
+    return int(text)

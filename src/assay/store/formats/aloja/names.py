@@ -1,0 +1,116 @@
+"""Reads the configuration out of the name of a folder that ALOJA's benchmark scripts made for their results.
+
+Three forms, after the scripts of github Aloja/aloja (``shell/OLD/run_*.sh``, ``shell/common/common_benchmarks.sh``):
+
+- 2013 to 2014: ``DATE_TIME_conf_NET_DISK_b[_SIZE]_mMAPS_iSORT_rREPLICATION_IBUFFER[_cCODEC[_zBLOCK]][_CLUSTER]``.
+  MAPS: map slots (and reduce slots) per node. SORT: io.sort.factor. BUFFER: io.file.buffer.size in bytes. CODEC: 0 to
+  3. BLOCK: MiB. SIZE is that of HiBench's data (``min``, ``10``, ``1TB``), the standard size when left out. The oldest
+  names lack codec and block size, which are then unknown.
+- 2015: ``DATE_TIME_NET_DISK_bSUITE_DNODES_CLUSTER``, the configuration in the folder's ``config.sh``.
+- 2016: ``DATE_TIME_NET_DISK_bSUITE_SSCALE_DNODES_CLUSTER``, likewise.
+
+DATE_TIME is when the script was started on the master; no run begins then. In ALOJA's tables a run is called by its
+folder and its benchmark, ``FOLDER/terasort``, and the folders' names are not always whole.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Self
+
+from assay.model import Run
+from assay.store.formats.aloja.codes import known
+from assay.workloads.catalogue import known_name
+
+_STAMP = r"20[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])_[0-2][0-9][0-5][0-9][0-6][0-9]"
+_LEGACY = re.compile(
+    rf"{_STAMP}_conf_(?P<net>[A-Za-z0-9]{{1,16}})_(?P<disk>[A-Za-z0-9]{{1,16}})_b(?:_(?P<size>[A-Za-z0-9]{{1,16}}))?"
+    r"_m(?P<maps>[0-9]{1,9})_i(?P<iosf>[0-9]{1,9})_r(?P<replication>[0-9]{1,9})_I(?P<iofilebuf>[0-9]{1,9})"
+    r"(?:_c(?P<comp>[0-9]{1,9}))?(?:_z(?P<blk_size>[0-9]{1,9}))?(?:_(?P<cluster>[A-Za-z0-9.-]{1,64}))?"
+)
+_LATER = re.compile(
+    rf"{_STAMP}_(?P<net>[A-Za-z0-9]{{1,16}})_(?P<disk>[A-Za-z0-9]{{1,16}})_b(?P<bench_type>[A-Za-z][A-Za-z0-9.-]{{0,63}})"
+    r"(?:_S(?P<scale_factor>[0-9]{1,9}))?_D(?P<datanodes>[0-9]{1,9})_(?P<cluster>[A-Za-z0-9.-]{1,64})"
+)
+_STAMPED = re.compile(r"(?P<date>\d{8})_(?P<time>\d{6})(?=_)", re.ASCII)
+_NEW_STYLE = re.compile(r"\d{8}_\d{6}_.*_D\d+_(?P<cluster>[^/]+)")
+AZURE = "az"
+"""ALOJA's early mark for a cluster on Azure, which is no cluster's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderConfiguration:
+    """The fields of a complete name, under the names of the columns of ALOJA's table ``execs``."""
+
+    values: dict[str, str] = field(default_factory=dict)
+    """The recorded fields among ``net disk bench_type maps iosf replication iofilebuf comp blk_size``."""
+    cluster: str = ""
+    azure: bool = False
+    """Whether it bears :data:`AZURE`."""
+    datanodes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FolderName:
+    """The name of a run's folder, whole or not; the benchmark behind a slash where the source has it so."""
+
+    text: str
+    stamp: str = ""
+    """When the folder was made, UTC, as fourteen digits; empty when the name does not begin with it."""
+    old: bool = False
+    """Whether it has the form of ALOJA's first scripts, with every parameter in it."""
+    location: str = ""
+    """The cluster's name in the newer forms; :data:`AZURE` for that mark in the old; empty if unknown."""
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Parse a folder's name; all fields are empty without one."""
+        if not known(text):
+            return cls("")
+        stamped, folder = _STAMPED.match(text), text.partition("/")[0]
+        stamp = stamped["date"] + stamped["time"] if stamped else ""
+        if text[15:21] == "_conf_":
+            return cls(text, stamp, True, AZURE if folder.endswith(f"_{AZURE}") else "")
+        new = _NEW_STYLE.fullmatch(folder)
+        return cls(text, stamp, False, new["cluster"] if new else "")
+
+    def configuration(self) -> FolderConfiguration | None:
+        """Return the configuration; None when the name is not a whole one of ALOJA's."""
+        folder = self.text.partition("/")[0]
+        if match := _LEGACY.fullmatch(folder):
+            fields = {key: value for key, value in match.groupdict().items() if value is not None}
+            size = fields.pop("size", "")
+            cluster = fields.pop("cluster", "")
+            fields["bench_type"] = f"HiBench-{size}" if size else "HiBench"
+            return FolderConfiguration(fields, "" if cluster == AZURE else cluster, cluster == AZURE)
+        if match := _LATER.fullmatch(folder):
+            fields = {key: match[key] for key in ("net", "disk", "bench_type")}
+            return FolderConfiguration(fields, match["cluster"], datanodes=int(match["datanodes"]))
+        return None
+
+    def changed_by_hand(self, row: Mapping[str, str]) -> str | None:
+        """Return where a row of ``execs`` contradicts the name in its ``exec``; None if it does not.
+
+        ALOJA's import fills both from the same name, so a difference means that the row was changed by hand. A zero in
+        the row stands for what the name does not tell; ``bench_type`` is renamed by ALOJA itself and is not compared,
+        nor are names of the later forms, whose disk ALOJA corrects.
+        """
+        bench = self.text.partition("/")[2]
+        if bench and row.get("bench", bench) != bench:
+            return f"bench is {row['bench']} but the folder is {self.text}"
+        original = self.configuration() if self.old else None
+        for column, value in original.values.items() if original else ():
+            if column != "bench_type" and row.get(column, value) != value:
+                return f"{column} is {row[column]} but the folder is {self.text}"
+        return None
+
+    def differences(self, run: Run) -> str:
+        """Return where the name and a run of the row differ; empty if they agree."""
+        folder, slash, bench = self.text.partition("/")
+        differ = []
+        if slash and known_name(bench.lower()) != run.workload:
+            differ.append("benchmark")
+        network, layout = run.levels.get("network", ""), run.layout
+        if self.stamp and network and layout and f"_{network}_{layout}_" not in folder:
+            differ.append("network or disk")
+        return f"the folder's name has another {' and another '.join(differ)}" if differ else ""

@@ -1,0 +1,124 @@
+"""ALOJA's list of clusters as a price book.
+
+In: ALOJA's clusters with their prices in US dollars per cluster-hour. Out: the YAML text of a price book in which
+
+    cost = seconds / 3600 × (cluster + remote or SATA disks × their price + SSDs × theirs + InfiniBand)
+
+as in ALOJA's ``getExecutionCost`` (github Aloja/aloja, ``aloja-web/inc/Utils.php``), so each surcharge is for one such
+disk in every worker together. Clusters of equal price share an item. What the list computes in the shell, what it gives
+as 0 for a whole cluster, and stand-ins are left out, each with a comment: runs there then have no price, which is said.
+
+Two differences from ALOJA's code, which counts nothing for remote volumes with an SSD (RSn) and reads one digit of a
+number of disks: both are counted here.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+
+from assay.store.formats.aloja.clusters import AlojaCluster
+
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
+_STAND_IN_USD_PER_H = 999
+"""Prices from here on are placeholders: 999 and 1000 for clusters of which half as many nodes cost 9.44."""
+_LOCAL_HDD = ("RL", "NFS")
+"""Layouts whose local disk for intermediate data comes with the machine."""
+_COUNTS = range(1, 13)
+Price = Callable[[AlojaCluster], float | None]
+
+
+def _text(name: str) -> str:
+    return name if _PLAIN.fullmatch(name) else json.dumps(name, ensure_ascii=False)
+
+
+def _amount(value: float) -> str:
+    return f"${Decimal(repr(value)).normalize():f}"
+
+
+def _by_price(clusters: Sequence[AlojaCluster], price: Price) -> Mapping[float, list[str]]:
+    clusters_by_price: dict[float, list[str]] = {}
+    for cluster in clusters:
+        value = price(cluster)
+        if value is not None:
+            clusters_by_price.setdefault(value, []).append(cluster.name)
+    return dict(sorted(clusters_by_price.items()))
+
+
+def _items(
+    name: str, per: str, clusters: Sequence[AlojaCluster], price: Price, *more: str, network: str = ""
+) -> list[str]:
+    lines = []
+    for value, names in _by_price(clusters, price).items():
+        lines += [
+            f"  - name: {name}",
+            f"    price: {_amount(value)}",
+            f"    per: {per}",
+            *(f"    {key}" for key in more),
+        ]
+        where = f", network: [{network}]" if network else ""
+        lines.append(f"    when: {{cluster: [{', '.join(_text(cluster) for cluster in names)}]{where}}}")
+    return lines
+
+
+def _left_out(clusters: Iterable[AlojaCluster]) -> list[str]:
+    """Return a comment for each price that is not taken, and why."""
+    lines = []
+    for cluster in clusters:
+        if cluster.cost_usd_per_h is None:
+            why = cluster.absent.get("cost_hour", "the list has none")
+            lines.append(f"# {_text(cluster.name)}: no price of the cluster: {why}")
+        elif cluster.cost_usd_per_h == 0:
+            lines.append(f"# {_text(cluster.name)}: no price of the cluster: the list has 0")
+        elif cluster.cost_usd_per_h >= _STAND_IN_USD_PER_H:
+            lines.append(f"# {_text(cluster.name)}: {cluster.cost_usd_per_h:g} USD an hour is taken for a stand-in")
+        lines += [
+            f"# {_text(cluster.name)}: no price of {what}: {cluster.absent.get(column, 'the list has none')}"
+            for column, what, value in (
+                ("cost_remote_disk", "disks", cluster.cost_remote_disk_usd_per_h),
+                ("cost_SSD", "SSDs", cluster.cost_ssd_usd_per_h),
+                ("cost_IB", "InfiniBand", cluster.cost_ib_usd_per_h),
+            )
+            if value is None
+        ]
+    return [line.replace("\n", " ") for line in lines]
+
+
+def price_book_text(clusters: Sequence[AlojaCluster], *, source: str, date: str) -> str:
+    """Return the price book of ``clusters``; ``date`` is the date of the prices, as the list has none."""
+    whole = [c for c in clusters if c.cost_usd_per_h is not None and 0 < c.cost_usd_per_h < _STAND_IN_USD_PER_H]
+    local = ", ".join(["NFS", *(f"{family}{n}" for family in _LOCAL_HDD for n in _COUNTS)])
+    charged = ", ".join(["HDD", *(f"{family}{n}" for family in ("HD", "HS", "HN") for n in _COUNTS)])
+    lines = [
+        f"# ALOJA's prices per cluster-hour, from {source}, which has no date: used for the date below. A surcharge",
+        "# is for one disk in every worker together. A network or disk of price 0 is in the cluster's price.",
+        *_left_out(clusters),
+        "prices: aloja",
+        "currency: USD",
+        f"date: {date}",
+        f"source: {json.dumps(f'ALOJA cluster files, {source}', ensure_ascii=False)}",
+        "items:",
+        *_items("cluster", "cluster-hour", whole, lambda c: c.cost_usd_per_h, "covers: [nodes, network]"),
+        *_items("remote volume", "device-set-hour", whole, lambda c: c.cost_remote_disk_usd_per_h, "device: remote"),
+        *_items(
+            "SATA disk",
+            "device-set-hour",
+            whole,
+            lambda c: c.cost_remote_disk_usd_per_h,
+            "device: hdd",
+            f"layouts: [{charged}]",
+        ),
+        "  - name: local disk for intermediate data",
+        "    price: $0",
+        "    per: device-set-hour",
+        "    device: hdd",
+        f"    layouts: [{local}]",
+        *_items("SSD", "device-set-hour", whole, lambda c: c.cost_ssd_usd_per_h, "device: ssd"),
+        *_items("InfiniBand", "cluster-hour", whole, lambda c: c.cost_ib_usd_per_h, "covers: [network]", network="IB"),
+        "  - name: network in the cluster's price",
+        "    price: $0",
+        "    per: cluster-hour",
+        "    covers: [network]",
+        "    when: {network: [ETH, unknown]}",
+    ]
+    return "\n".join(lines) + "\n"

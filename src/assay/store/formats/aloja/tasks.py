@@ -1,0 +1,119 @@
+"""Convert rows of ALOJA's tables ``JOB_tasks`` and ``JOB_status`` into the tasks and phases of a run.
+
+In: rows as text by column, dates already read. Out: :class:`assay.model.runs.run.Task` and :class:`Phase` in seconds
+from the run's start. JOB_tasks has one row for each task of Hadoop 1's job history; it records neither the node nor CPU
+and GC time, so these are empty and 0 here. Rows of setup and cleanup tasks stand for no map and no reduce and give no
+Task. JOB_status has one row for each second of a job, with how many maps, shuffles, merges and reduces were running.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from assay.foundation.errors import FormatError
+from assay.model import Phase, Task
+
+COVERED_SHARE_MIN: Final = 0.9
+"""Phases are derived only from tables that cover this share of the run; other tables were cut off."""
+SECONDS_SHARE_MIN: Final = 0.5
+"""JOB_status must hold a row for at least this share of the run's seconds."""
+_KINDS: Final = {"MAP": "map", "REDUCE": "reduce"}
+_WITHOUT_TASK: Final = frozenset({"SETUP", "CLEANUP", "JOB_SETUP", "JOB_CLEANUP", "TASK_CLEANUP"})
+_STATUSES: Final = {"SUCCESS": "succeeded", "FAILED": "failed", "KILLED": "killed"}
+_STATUS_COLUMNS: Final = {"map": "maps", "shuffle": "shuffle", "merge": "merge", "reduce": "reduce"}
+_COUNTER_MAX: Final = 2**63 - 1
+
+
+def is_work(row: Mapping[str, str]) -> bool:
+    """Return whether the row of JOB_tasks is of a map or reduce, not of a job's setup or cleanup."""
+    return row.get("TASK_TYPE", "") not in _WITHOUT_TASK
+
+
+def task_of_row(row: Mapping[str, str], times_s: Mapping[str, float | None]) -> Task:
+    """Return the task of a row of JOB_tasks; ``times_s``: its date columns in seconds from the run's start.
+
+    Raises :class:`FormatError` without a location; its message continues "rows of JOB_tasks".
+    """
+    kind, status = _KINDS.get(row.get("TASK_TYPE", "")), _STATUSES.get(row.get("TASK_STATUS", ""))
+    if kind is None or status is None:
+        raise FormatError("have an unknown TASK_TYPE or TASK_STATUS")
+    job_id, task_id = row.get("JOBID", ""), row.get("TASKID", "")
+    if not job_id or not task_id.startswith(job_id.replace("job_", "task_", 1)):
+        raise FormatError("have a TASKID that is none of their JOBID")
+    start_s, end_s = times_s["START_TIME"], times_s["FINISH_TIME"]
+    shuffle_s = times_s["SHUFFLE_TIME"] if kind == "reduce" else None
+    merge_s = times_s["SORT_TIME"] if kind == "reduce" else None
+    if start_s is None or end_s is None:
+        raise FormatError("lack a START_TIME or FINISH_TIME")
+    steps = [time_s for time_s in (start_s, shuffle_s, merge_s, end_s) if time_s is not None]
+    if steps != sorted(steps):
+        raise FormatError("have times in an impossible order")
+    return Task(
+        job_id=job_id,
+        task_id=task_id,
+        attempt_id="",
+        kind=kind,
+        node="",
+        status=status,
+        start_s=start_s,
+        end_s=end_s,
+        shuffle_end_s=shuffle_s,
+        merge_end_s=merge_s,
+        hdfs_read_bytes=_counter(row, "HDFS_BYTES_READ"),
+        hdfs_write_bytes=_counter(row, "HDFS_BYTES_WRITTEN"),
+        local_read_bytes=_counter(row, "FILE_BYTES_READ"),
+        local_write_bytes=_counter(row, "FILE_BYTES_WRITTEN"),
+        spilled_records=_counter(row, "Spilled Records"),
+        cpu_s=None,
+        gc_s=None,
+    )
+
+
+def _counter(row: Mapping[str, str], column: str) -> int:
+    """Return a counter; Hadoop omits counters of 0, so NULL is 0."""
+    written = row.get(column, "0")
+    if not (written.isascii() and written.isdigit()) or len(written) > 19 or int(written) > _COUNTER_MAX:
+        raise FormatError(f"have an impossible {column}")
+    return int(written)
+
+
+def phases_of_tasks(tasks: Sequence[Task], duration_s: float) -> tuple[Phase, ...]:
+    """Return the phases of a run whose tasks are known from its begin to its end; none of other runs.
+
+    map: first map starts → last map ends. shuffle: first reduce starts → last reduce has copied. merge: first reduce
+    has copied → last reduce has merged. reduce: first reduce has merged → last reduce ends. Of several jobs, over all.
+    """
+    maps = [task for task in tasks if task.kind == "map"]
+    reduces = [task for task in tasks if task.shuffle_end_s is not None and task.merge_end_s is not None]
+    copied = [task.shuffle_end_s for task in reduces if task.shuffle_end_s is not None]
+    merged = [task.merge_end_s for task in reduces if task.merge_end_s is not None]
+    phases: list[Phase] = []
+    if maps:
+        phases.append(Phase("map", min(task.start_s for task in maps), max(task.end_s for task in maps)))
+    if reduces:
+        phases += [
+            Phase("shuffle", min(task.start_s for task in reduces), max(copied)),
+            Phase("merge", min(copied), max(merged)),
+            Phase("reduce", min(merged), max(task.end_s for task in reduces)),
+        ]
+    return tuple(phases) if _reaches(phases, duration_s) else ()
+
+
+def phases_of_status(rows: Sequence[tuple[float, Mapping[str, str]]], duration_s: float) -> tuple[Phase, ...]:
+    """Return the phases of a run from its rows of JOB_status with their times in seconds; none when the rows were cut.
+
+    A phase lasts from the first second in which a task was in it to the end of the last.
+    """
+    phases = []
+    for name, column in _STATUS_COLUMNS.items():
+        times_s = [t_s for t_s, row in rows if row.get(column, "0").strip("0")]
+        if times_s:
+            phases.append(Phase(name, min(times_s), max(times_s) + 1.0))
+    known = len({t_s for t_s, _ in rows}) >= SECONDS_SHARE_MIN * duration_s
+    return tuple(phases) if known and _reaches(phases, duration_s) else ()
+
+
+def _reaches(phases: Sequence[Phase], duration_s: float) -> bool:
+    if not phases:
+        return False
+    span_s = max(phase.end_s for phase in phases) - min(phase.start_s for phase in phases)
+    return span_s >= COVERED_SHARE_MIN * duration_s

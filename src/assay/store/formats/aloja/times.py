@@ -1,0 +1,108 @@
+"""When a run of ALOJA's tables started, from columns that mean different things in different rows.
+
+In: the texts of ``start_time`` and ``end_time`` (``2014-01-29 05:53:50``, or ``20140129055350`` in some of the wider
+tables), the duration in seconds, and the folder's name. Out: the start, ISO 8601 in UTC, with where it was read from;
+empty if unknown.
+
+ALOJA's importer writes UTC. Its first form took the time from a link to the monitoring system instead: those rows have
+the start 0000-00-00 00:00:00, and ``end_time`` holds the *start*, in Central European Time. Read so, no two
+of the 382 such runs of the dump of September 2014 overlap and all end before the next folder begins; read as an end, 49
+overlap with a run of the same folder, and 232 are under way when the next folder begins on the same cluster. All of
+them are winter runs, so the offset is one hour.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from assay.model import CodedWarning, WarningCode
+from assay.store.formats.aloja.codes import known
+from assay.store.formats.aloja.names import FolderName
+
+_ZERO: Final = "0000-00-00"
+_CET: Final = timedelta(hours=1)
+_CET_ENDS: Final = datetime(2014, 3, 30, 2)
+"""Summer time began afterwards, and no row of the old importer shows how it was written."""
+_OLD_IMPORTER_ENDS: Final = datetime(2014, 3, 1)
+"""Its last row is of 2014-02-24; in a table without starts, an earlier end may be a start."""
+_YEARS: Final = range(2000, 2101)
+_TOLERANCE_S: Final = 2.0
+
+GIVEN: Final = "the table's start_time, UTC"
+FROM_OLD_ROW: Final = (
+    "the table's end_time less one hour: where its start is 0000-00-00, ALOJA's first importer wrote the start there, "
+    "in Central European Time"
+)
+FROM_END: Final = "the table's end time, UTC, less the duration"
+ABSENT: Final = "not recorded in the table"
+DOUBTFUL: Final = (
+    "not known: the table's start is 0000-00-00, and by the folder's name its end_time can't be the start either"
+)
+AMBIGUOUS: Final = (
+    "not known: before March 2014 ALOJA's end time is a start in some rows, and no column of this table says in which"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StartTime:
+    """When a run started: ``at`` is ISO 8601 in UTC, or empty; ``source`` is where it was read, or why it is empty."""
+
+    at: str
+    source: str
+    warnings: tuple[CodedWarning, ...] = ()
+
+
+_ABSENT: Final = StartTime("", ABSENT)
+
+
+def started(start: str, end: str, duration_s: float, folder: FolderName, *, has_start: bool) -> StartTime:
+    """Return when a run started. ``has_start``: the table has a column for it, even where a row leaves it out."""
+    began, ended = moment(start), moment(end)
+    if began is not None:
+        odd: tuple[CodedWarning, ...] = ()
+        if ended is not None and abs((ended - began).total_seconds() - duration_s) > _TOLERANCE_S:
+            between = (ended - began).total_seconds()
+            words = f"its start and its end are {between:.0f} s apart, but its duration is {duration_s:.0f} s"
+            odd = (CodedWarning(WarningCode.TIME, words),)
+        return StartTime(_iso(began), GIVEN, odd)
+    if ended is None:
+        return StartTime("", ABSENT, _unread(start, end)) if start or end else _ABSENT
+    if not has_start:
+        known_end = ended >= _OLD_IMPORTER_ENDS
+        return (
+            StartTime(_iso(ended - timedelta(seconds=duration_s)), FROM_END) if known_end else StartTime("", AMBIGUOUS)
+        )
+    folder_made = moment(folder.stamp)
+    likely = ended - _CET
+    if folder_made is not None and folder.old and folder_made <= likely and ended < _CET_ENDS:
+        return StartTime(_iso(likely), FROM_OLD_ROW)
+    return StartTime("", DOUBTFUL, _unread(start, ""))
+
+
+def _iso(when: datetime) -> str:
+    return when.replace(tzinfo=UTC).isoformat()
+
+
+def moment(text: str) -> datetime | None:
+    """Return a time of the tables, without a zone; None when it is absent or not one."""
+    text = text.strip()
+    try:
+        if len(text) == 19 and text[4] == text[7] == "-" and text[10] in " T":
+            time = datetime.fromisoformat(text)
+        elif len(text) == 14 and text.isascii() and text.isdigit():
+            time = datetime(int(text[:4]), *(int(text[at : at + 2]) for at in range(4, 14, 2)))  # type: ignore[arg-type]
+        else:
+            return None
+    except ValueError:
+        return None
+    return time if time.tzinfo is None and time.year in _YEARS else None
+
+
+def _unread(*texts: str) -> tuple[CodedWarning, ...]:
+    """Return a warning for every text that is no time."""
+    cells = (known(text) for text in texts)
+    return tuple(
+        CodedWarning(WarningCode.TIME, f"{text[:40]!r} is not a time")
+        for text in cells
+        if text and not text.startswith(_ZERO) and moment(text) is None
+    )

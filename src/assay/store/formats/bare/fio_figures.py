@@ -1,0 +1,178 @@
+"""Convert the jobs of a fio report into measurements of a device: access pattern, direction, concurrency, rate.
+
+In: a :class:`~fio.FioReport`. Out: :class:`~assay.analysis.devices.calibration.DeviceMeasurement`. Jobs are recognised
+by their options (``rw``, ``bs``, ``iodepth``, ``numjobs``, ``offset``), not by their names. Jobs of one name in one
+group ran side by side, as ``numjobs`` makes them, and count as one measurement of several streams. Left out are mixed
+jobs (``rw``, ``randrw``), trims, failed jobs, those that moved nothing, and those that went through the page cache,
+which :func:`cached_jobs` names: their rates are the memory's.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Final
+
+from assay.analysis.devices.calibration import DeviceMeasurement
+from assay.foundation.errors import FormatError
+from assay.store.formats.bare.fio import FioJob, FioReport
+
+_KINDS: Final = {"read": (False, False), "write": (True, False), "randread": (False, True), "randwrite": (True, True)}
+"""``rw`` to (writes, random)."""
+_SYNONYMS: Final = {"readwrite": "rw", "blocksize": "bs"}
+_SIZE: Final = re.compile(r"(\d+)\s*([kmgtp]?)i?b?", re.IGNORECASE)
+_POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+_BS_DEFAULT: Final = "4k"
+_QUEUING: Final = ("libaio", "io_uring", "posixaio", "solarisaio", "windowsaio", "io_uring_cmd", "sg")
+"""Engines that keep more than one request under way; ``iodepth`` means nothing to the others."""
+_PAST_THE_CACHE: Final = ("sg", "io_uring_cmd")
+"""Engines that bypass the page cache, whatever ``direct`` is."""
+
+
+def figures(report: FioReport) -> tuple[DeviceMeasurement, ...]:
+    """Return the measurements of ``report`` that describe the device.
+
+    Raises FormatError when all that there is went through the page cache.
+    """
+    measurements = []
+    for together, options in _measurements(report):
+        kind = _KINDS.get(options.get("rw", "read").partition(":")[0])
+        if kind is not None and _is_direct(options):
+            figure = _figure(together, options, writes=kind[0], random=kind[1])
+            measurements += [figure] if figure else []
+    cached = cached_jobs(report)
+    if cached and not measurements:
+        raise FormatError(
+            f"no job went past the page cache: {', '.join(cached)} had no direct=1",
+            hint="run fio with direct=1; assay device fio-job prints a job file that has it",
+        )
+    return tuple(measurements)
+
+
+def cached_jobs(report: FioReport) -> tuple[str, ...]:
+    """Return the names of the jobs that went through the page cache."""
+    return tuple(jobs[0].name for jobs, options in _measurements(report) if not _is_direct(options))
+
+
+def _measurements(report: FioReport) -> Iterator[tuple[list[FioJob], dict[str, str]]]:
+    """Yield the jobs that are one measurement, with their options."""
+    jobs = [job for job in report.jobs if not job.error]
+    for _, alike in groupby(jobs, key=lambda job: (job.group, job.name)):
+        together = list(alike)
+        options = {**report.options, **(together[0].options or {})}
+        yield together, {_SYNONYMS.get(name, name): value for name, value in options.items()}
+
+
+def _is_direct(options: dict[str, str]) -> bool:
+    if options.get("ioengine") in _PAST_THE_CACHE:
+        return True
+    if "direct" in options:
+        return options["direct"] in ("1", "true")
+    return options.get("buffered") in ("0", "false")
+
+
+def _figure(jobs: list[FioJob], options: dict[str, str], *, writes: bool, random: bool) -> DeviceMeasurement | None:
+    did = [job.write if writes else job.read for job in jobs]
+    bytes_per_s, iops = sum(direction.bytes_per_s for direction in did), sum(direction.iops for direction in did)
+    request_bytes = size_bytes(options.get("bs", _BS_DEFAULT).split(",")[-1 if writes else 0])
+    if not bytes_per_s or not iops or not request_bytes:
+        return None
+    streams = max(len(jobs), _whole(options.get("numjobs")))
+    depth = _whole(options.get("iodepth")) if options.get("ioengine") in _QUEUING else 1
+    latencies_s = [direction.latency_mean_s for direction in did if direction.latency_mean_s]
+    latency_s = sum(latencies_s) / len(latencies_s) if latencies_s and depth * streams == 1 else None
+    return DeviceMeasurement(
+        job=jobs[0].name,
+        writes=writes,
+        random=random,
+        request_bytes=request_bytes,
+        streams=streams,
+        depth=depth * streams,
+        bytes_per_s=bytes_per_s,
+        iops=iops,
+        latency_s=latency_s,
+        offset_share=_offset_share(options),
+        span_bytes=_span_bytes(options, streams),
+        span_share=_span_share(options, streams),
+        moved_bytes=sum(direction.io_bytes for direction in did),
+    )
+
+
+def size_bytes(text: str) -> int:
+    """Return the bytes of fio's ``4k``, ``1M``, ``64KiB`` or ``4096`` (powers of 1024); 0 when it is none of them."""
+    match = _SIZE.fullmatch(text.strip())
+    return int(match[1]) * 1024 ** _POWERS[match[2].lower()] if match and len(match[1]) < 16 else 0
+
+
+def _whole(text: str | None) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() and 0 < len(text) < 7 and int(text) else 1
+
+
+def _span_bytes(options: dict[str, str], streams: int) -> int | None:
+    """Return how many bytes of the device were used; None if :func:`_span_share` says so, 0 if unknown."""
+    size = options.get("size")
+    if _on_device(options) and (size is None or _share(size) is not None):
+        return None
+    return size_bytes(size or "0") * streams
+
+
+def _span_share(options: dict[str, str], streams: int) -> float:
+    """Return which share of a block device was used: a percentage of it, or the part after the offset."""
+    part = _share(options.get("size", ""))
+    behind = 1 - _offset_share(options)
+    return behind if part is None else min(behind, part * streams)
+
+
+def _offset_share(options: dict[str, str]) -> float:
+    """Return where a job began as a share of the device.
+
+    Only percentages of a block device determine it. Otherwise 0 is returned: the start.
+    """
+    return _share(options.get("offset", "")) or 0.0 if _on_device(options) else 0.0
+
+
+def _on_device(options: dict[str, str]) -> bool:
+    return options.get("filename", "").startswith("/dev/")
+
+
+def _share(text: str) -> float | None:
+    """Return a percentage such as ``50%`` as a share; None for other texts."""
+    match = re.fullmatch(r"(\d{1,3}(?:\.\d{1,9})?)%", text.strip())
+    return min(1.0, float(match[1]) / 100) if match else None
+
+
+_HEAD: Final = """\
+; Measures one disk for: assay device calibrate REPORT.json
+; Run it with: fio --output-format=json --output=REPORT.json THIS_FILE
+[global]
+filename={path}
+{size}direct=1
+ioengine=libaio
+time_based=1
+runtime={seconds}
+"""
+_STREAMS: Final = 8
+
+
+def job_file(path: str, file_bytes: int | None, seconds: int, *, writes: bool) -> str:
+    """Return fio's job file for all that calibration can use: each job for ``seconds``, one after the other.
+
+    ``file_bytes``: how much of the file ``path`` to use; None for a block device, of which the inner edge is read too.
+    """
+    part = "12%" if file_bytes is None else str(max(1, file_bytes // _STREAMS // 2**20) * 2**20)
+    jobs = {
+        "sequential-write": "rw=write bs=1m iodepth=4" if writes else "",
+        "sequential-read": "rw=read bs=1m iodepth=4",
+        "inner-read": "rw=read bs=1m iodepth=4 offset=95% size=5%" if file_bytes is None else "",
+        "streams-read": f"rw=read bs=640k iodepth=1 numjobs={_STREAMS} offset_increment={part} size={part}",
+        "random-read": "rw=randread bs=4k iodepth=1",
+        "random-read-deep": "rw=randread bs=4k iodepth=32",
+        "random-write": "rw=randwrite bs=4k iodepth=1" if writes else "",
+        "random-write-deep": "rw=randwrite bs=4k iodepth=32" if writes else "",
+    }
+    size = "" if file_bytes is None else f"size={file_bytes}\n"
+    sections = [
+        f"\n[{name}]\nstonewall\n" + "".join(f"{option}\n" for option in options.split())
+        for name, options in jobs.items()
+        if options
+    ]
+    return _HEAD.format(path=path, size=size, seconds=seconds) + "".join(sections)

@@ -1,0 +1,207 @@
+"""Import fio's measurements of devices and file systems (``--output-format=json`` or ``json+``), one run per job.
+
+In: files with one JSON report or several, with whatever fio printed around them. Out: one run per job (per group, with
+``group_reporting``): workload ``fio:RW`` as the job's option ``rw`` has it (fio's own default, ``read``, when it has
+none; plain ``fio`` for releases that don't print options), lasting as long as its longer direction ran, with MB/s
+(10^6 bytes), requests/s, the mean latency and the median and 99th percentile of completions in seconds.
+
+A job that ended with an error is a failed run. Left are: jobs whose bytes, time and rate contradict each other, jobs
+that were still running (``--status-interval``), and the sum of all clients in client mode.
+"""
+
+import hashlib
+import math
+import os
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import zip_longest
+from typing import Final
+
+from assay.foundation.errors import FormatError
+from assay.model import ImportedRun, RunStatus, SkippedItem, foreign_run
+from assay.store.formats.bare.fio import FioDirection, FioJob, FioReport, parse_fio
+from assay.store.formats.format import Format, one_by_one
+from assay.store.formats.source import Source
+
+_REPORT = re.compile(r"^\{", re.MULTILINE)
+_NOTED: Final = (
+    "bs",
+    "bsrange",
+    "direct",
+    "fsync",
+    "iodepth",
+    "ioengine",
+    "numjobs",
+    "rate",
+    "runtime",
+    "rw",
+    "rwmixread",
+    "size",
+    "sync",
+    "time_based",
+)
+"""The options that change the measurement. The file's name is not one of them: it names the location."""
+_SYNONYMS: Final = {"readwrite": "rw", "blocksize": "bs", "blocksize_range": "bsrange"}
+_RW: Final = {"readwrite": "rw", "write,read": "rw"}
+_LOCATION_OPTIONS: Final = ("filename", "directory")
+_ALL_CLIENTS: Final = "All clients"
+_DURATION_S_MAX: Final = 366 * 86_400.0
+_BYTES_PER_S_MAX: Final = 1e13
+_IOPS_MAX: Final = 1e10
+_LATENCY_S_MAX: Final = 86_400.0
+_BYTES_MAX: Final = 2**63
+_CONTRADICTION: Final = 0.02
+_CLOCK_S: Final = 0.001
+_ELAPSED_S: Final = 2.0
+_FIRST_S, _LAST_S = 631_152_000, 7_258_118_400  # 1990 and 2200: no clock that is set shows another time
+
+
+def _recognises(name: str, head: bytes) -> bool:
+    del name
+    return b'"fio version"' in head
+
+
+def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
+    text = source.text()
+    starts = [match.start() for match in _REPORT.finditer(text)]
+    if not starts:
+        raise FormatError("holds no JSON report of fio", where=source.name, hint="run fio with --output-format=json")
+    reports: list[tuple[str, FioReport]] = []
+    line, counted = 1, 0
+    for begin, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        line, counted = line + text.count("\n", counted, begin), begin
+        where = f"{source.name}:{line}"
+        try:
+            reports.append((where, parse_fio(text[begin:end].encode())))
+        except (FormatError, UnicodeError) as error:
+            yield SkippedItem(where, error.message if isinstance(error, FormatError) else str(error))
+    for (where, report), later in zip_longest(reports, (report for _, report in reports[1:])):
+        if not report.jobs:
+            yield SkippedItem(where, "holds no job")
+        for index, job in enumerate(report.jobs):
+            try:
+                if later and _goes_on(report, later, index):
+                    raise FormatError("was still running: a later report has the whole of it (--status-interval)")
+                yield _imported_run(f"{where}: job {job.name}", report, job)
+            except FormatError as error:
+                yield SkippedItem(f"{where}: job {job.name}", error.message)
+
+
+def _goes_on(report: FioReport, later: FioReport, index: int) -> bool:
+    """Return whether the next report of the file is a later one about the same start of a job.
+
+    It does when nothing has changed (the job had ended), when the job ran for longer than the time between the two
+    reports, or when fio had started before the first of them; fio rounds up the seconds since
+    its start, by less than 2.
+    """
+    job, now_s, later_s = report.jobs[index], report.timestamp_s, later.timestamp_s
+    if index >= len(later.jobs) or now_s is None or later_s is None or later_s < now_s:
+        return False
+    other = later.jobs[index]
+    if (job.name, job.group, job.hostname, job.options) != (other.name, other.group, other.hostname, other.options):
+        return False
+    if (job.read, job.write) == (other.read, other.write):
+        return True
+    ran_s = max(other.read.runtime_s, other.write.runtime_s)
+    return ran_s > later_s - now_s or later_s - other.elapsed_s + _ELAPSED_S < now_s
+
+
+def _imported_run(where: str, report: FioReport, job: FioJob) -> ImportedRun:
+    if job.hostname and job.name == _ALL_CLIENTS:
+        raise FormatError("is the sum of the jobs before it")
+    if job.remaining_s > 0:
+        raise FormatError("was still running: it is no result yet (--status-interval)")
+    metrics = _metrics("read", job.read) | _metrics("write", job.write)
+    duration_s = max(job.read.runtime_s, job.write.runtime_s)
+    failed = job.error != 0
+    if failed and not duration_s:
+        duration_s = job.elapsed_s
+    if not 0 <= duration_s <= _DURATION_S_MAX:
+        raise FormatError(f"ran for {duration_s:.6g} s, which can't be")
+    if not failed and (not duration_s or not metrics):
+        raise FormatError("read and wrote nothing")
+    has_options = job.options is not None
+    options = _named(report.options) | _named(job.options or {})
+    rw = options.get("rw", "read").partition(":")[0]
+    run = foreign_run(
+        workload=f"fio:{_RW.get(rw, rw)}" if has_options or "rw" in options else "fio",
+        duration_s=duration_s,
+        status=RunStatus.FAILED if failed else RunStatus.VALID,
+        cause=f"fio: {_words(job.error)} (error {job.error})" if failed else None,
+        engine="fio",
+        engine_version=report.version.removeprefix("fio-"),
+        parameters={f"fio.{name}": options[name] for name in _NOTED if name in options},
+        started_at=_started_at(report, job),
+        data_bytes=job.read.io_bytes + job.write.io_bytes,
+        metrics=metrics,
+        environment=_environment(report, job, options),
+        sources={
+            "duration_s": "fio: runtime",
+            "metrics": "fio's report",
+            "started_at": "fio: job_start, or timestamp − elapsed",
+        },
+    )
+    digest = hashlib.sha256(repr((report.timestamp_s, report.options, job)).encode()).hexdigest()[:16]
+    return ImportedRun(f"{job.name} {digest}", where, run)
+
+
+def _metrics(way: str, did: FioDirection) -> dict[str, float]:
+    """Return one direction's figures; empty when the job did not go that way."""
+    if not did.io_bytes and not did.bytes_per_s and not did.iops:
+        return {}
+    latencies = {
+        f"{way}_latency_mean_s": did.latency_mean_s,
+        f"{way}_completion_p50_s": did.completion_p50_s,
+        f"{way}_completion_p99_s": did.completion_p99_s,
+    }
+    metrics = {name: value for name, value in latencies.items() if value is not None}
+    for value, most in (
+        (did.io_bytes, _BYTES_MAX),
+        (did.bytes_per_s, _BYTES_PER_S_MAX),
+        (did.iops, _IOPS_MAX),
+        (did.runtime_s, _DURATION_S_MAX),
+        *((value, _LATENCY_S_MAX) for value in metrics.values()),
+    ):
+        if not 0 <= value <= most:
+            raise FormatError(f"has a {way} figure that can't be: {float(min(value, 1e300)):.6g}")
+    if not math.isclose(
+        did.bytes_per_s * did.runtime_s,
+        did.io_bytes,
+        rel_tol=_CONTRADICTION,
+        abs_tol=did.bytes_per_s * _CLOCK_S + 1024 * (1 + did.runtime_s),
+    ):
+        raise FormatError(f"its {way} bytes, bandwidth and runtime contradict each other")
+    return {f"{way}_mb_per_s": did.bytes_per_s / 1e6, f"{way}_iops": did.iops, **metrics}
+
+
+def _named(options: dict[str, str]) -> dict[str, str]:
+    return {_SYNONYMS.get(name, name): value for name, value in options.items()}
+
+
+def _environment(report: FioReport, job: FioJob, options: dict[str, str]) -> dict[str, object]:
+    """Return where the job ran, as far as it is recorded: host, files, disks."""
+    environment = {
+        "node": job.hostname,
+        "disks": list(report.disks),
+        **{option: options.get(option) for option in _LOCATION_OPTIONS},
+    }
+    return {name: value for name, value in environment.items() if value}
+
+
+def _started_at(report: FioReport, job: FioJob) -> str:
+    """Return when the job began; of an older fio, when all of it began: the report has its end and how long it took."""
+    begin_s = job.started_s
+    if begin_s is None and report.timestamp_s is not None:
+        begin_s = report.timestamp_s - job.elapsed_s
+    if begin_s is None or not _FIRST_S <= begin_s <= _LAST_S:
+        return ""
+    return datetime.fromtimestamp(begin_s, UTC).isoformat(timespec="seconds")
+
+
+def _words(error: int) -> str:
+    """Return the meaning of an errno; fio adds some that are not documented."""
+    return os.strerror(error) if 0 < error < 200 else "an fio error code"
+
+
+FORMAT = Format("fio", "fio's JSON reports", _recognises, one_by_one(_read))

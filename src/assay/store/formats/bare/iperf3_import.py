@@ -1,0 +1,160 @@
+"""iperf3's measurements of links (``iperf3 -J`` on the client): how fast data went from one host to the other.
+
+In: files with one JSON report or several. Out: one run each of the workload ``iperf3``, lasting as long as the receiver
+saw data, with payload bits/s as received (``link_bits_per_s``) and as sent, and TCP's retransmits. A test that failed
+is a failed run with iperf3's message. A server's report is skipped: the client's describes the same test from both
+sides.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+
+from assay.foundation.errors import FormatError
+from assay.model import ImportedRun, Run, RunStatus, SkippedItem, foreign_run
+from assay.store.formats.bare.iperf3 import parse_iperf3
+from assay.store.formats.format import Format, one_by_one
+from assay.store.formats.source import Source
+
+_REPORT = re.compile(r"^\{", re.MULTILINE)
+_NOTED: Final = ("protocol", "num_streams", "blksize", "duration", "omit", "reverse", "bidir", "target_bitrate", "tos")
+_DURATION_S_MAX: Final = 366 * 86_400.0
+_BITS_PER_S_MAX: Final = 1e14
+_CONTRADICTION: Final = 0.02
+
+
+class _Peer(msgspec.Struct):
+    host: str = ""
+
+
+class _Timestamp(msgspec.Struct):
+    timesecs: float = 0.0
+
+
+class _StartEntry(msgspec.Struct):
+    version: str = ""
+    timestamp: _Timestamp | None = None
+    connecting_to: _Peer | None = None
+    accepted_connection: _Peer | None = None
+    cookie: str = ""
+    test_start: dict[str, Any] = {}
+
+
+class _Head(msgspec.Struct):
+    start: _StartEntry
+    intervals: list[Any]
+    end: dict[str, Any]
+    error: str | None = None
+
+
+def _recognises(name: str, head: bytes) -> bool:
+    del name
+    return b'"start"' in head and (b'"iperf ' in head or (b'"error"' in head and b'"intervals"' in head))
+
+
+def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
+    text = source.text()
+    starts = [match.start() for match in _REPORT.finditer(text)]
+    if not starts:
+        raise FormatError("holds no JSON report of iperf3", where=source.name, hint="run iperf3 with --json")
+    line, counted = 1, 0
+    for begin, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        line, counted = line + text.count("\n", counted, begin), begin
+        where = f"{source.name}:{line}"
+        try:
+            yield _imported_run(where, text[begin:end])
+        except FormatError as error:
+            yield SkippedItem(where, error.message)
+
+
+def _imported_run(where: str, text: str) -> ImportedRun:
+    report = text[: text.rfind("}") + 1].encode()
+    try:
+        head = msgspec.json.decode(report, type=_Head)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
+        raise FormatError(f"not a JSON report of iperf3: {error}") from error
+    if head.start.accepted_connection:
+        raise FormatError("is the server's report: import the client's, which has both sides")
+    if not head.error and head.end.get("sum_sent_bidir_reverse"):
+        raise FormatError("is a test in both directions at once, which has no single throughput")
+    key = head.start.cookie or hashlib.sha256(report).hexdigest()[:16]
+    return ImportedRun(key, where, _failed(head) if head.error else _measured(head, report))
+
+
+def _measured(head: _Head, report: bytes) -> Run:
+    parsed = parse_iperf3(report)
+    _check_sums(head.end)
+    if not 0 < parsed.duration_s <= _DURATION_S_MAX:
+        raise FormatError(f"lasted {parsed.duration_s:.6g} s, which can't be")
+    metrics = {"link_bits_per_s": parsed.received_bits_per_s, "link_sent_bits_per_s": parsed.sent_bits_per_s}
+    for value in metrics.values():
+        if not 0 <= value <= _BITS_PER_S_MAX:
+            raise FormatError(f"has {value:.6g} bits/s, which can't be")
+    if parsed.retransmits is not None:
+        if not 0 <= parsed.retransmits <= 10**12:
+            raise FormatError("has a number of retransmits that can't be")
+        metrics["retransmits"] = float(parsed.retransmits)
+    nothing = parsed.received_bits_per_s == 0
+    return _run(
+        head,
+        duration_s=parsed.duration_s,
+        metrics={} if nothing else metrics,
+        data_bytes=_received_bytes(head),
+        status=RunStatus.INVALID if nothing else RunStatus.VALID,
+        cause="the receiver got nothing before the test ended: too short to measure a link" if nothing else None,
+    )
+
+
+def _check_sums(end: dict[str, Any]) -> None:
+    """Refuse a report whose bytes, seconds and bits/s of a side contradict each other."""
+    for side in ("sum_sent", "sum_received"):
+        summary = end.get(side)
+        if not isinstance(summary, dict):
+            continue
+        values = [summary.get(name) for name in ("bytes", "seconds", "bits_per_second")]
+        sizes = [value for value in values if isinstance(value, int | float) and 0 <= value <= 2**63]
+        if None not in values and len(sizes) < len(values):
+            raise FormatError(f'"{side}" has a figure that can\'t be')
+        if len(sizes) == len(values):
+            bits, meant = sizes[0] * 8.0, sizes[1] * sizes[2]
+            if abs(bits - meant) > _CONTRADICTION * max(bits, meant):
+                raise FormatError(f'"{side}" contradicts itself: {bits:.6g} bits in {sizes[1]:.6g} s')
+
+
+def _received_bytes(head: _Head) -> int | None:
+    summary = head.end.get("sum_received")
+    value = summary.get("bytes") if isinstance(summary, dict) else None
+    return value if isinstance(value, int) and 0 <= value < 2**63 else None
+
+
+def _failed(head: _Head) -> Run:
+    return _run(head, duration_s=0.0, status=RunStatus.FAILED, cause=f"iperf3: {head.error}")
+
+
+def _run(head: _Head, *, duration_s: float, **more: Any) -> Run:
+    start = head.start
+    begin_s = start.timestamp.timesecs if start.timestamp else 0.0
+    known = 631_152_000 <= begin_s <= 7_258_118_400
+    return foreign_run(
+        workload="iperf3",
+        duration_s=duration_s,
+        engine="iperf3",
+        engine_version=start.version.removeprefix("iperf "),
+        parameters={f"iperf3.{name}": _text(start.test_start[name]) for name in _NOTED if name in start.test_start},
+        started_at=datetime.fromtimestamp(begin_s, UTC).isoformat(timespec="seconds") if known else "",
+        environment={"server": start.connecting_to.host} if start.connecting_to else {},
+        sources={"duration_s": "iperf3: the receiver's seconds", "metrics": "iperf3's report"},
+        **more,
+    )
+
+
+def _text(value: object) -> str:
+    """Return an option as text; a whole number without a point."""
+    return str(value)[:80] if isinstance(value, str) or not isinstance(value, float) else f"{value:g}"
+
+
+FORMAT = Format("iperf3", "iperf3's JSON reports", _recognises, one_by_one(_read))

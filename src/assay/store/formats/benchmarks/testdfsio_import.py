@@ -1,0 +1,134 @@
+"""TestDFSIO's result blocks as runs: ``TestDFSIO_results.log`` or a client's log, any number of blocks in a file.
+
+Taken: wall time of the job as the client saw it ("Test exec time sec"), bytes (MiB processed × 2^20), number of files,
+and the rates, in 10^6 bytes/s: per stream, and mean and standard deviation over the files. The block's date is when the
+job had ended, so the start is the date less the wall time; it is known only when the date's zone is UTC or GMT, and the
+printed date is in the environment either way. The block does not record cluster, layout, replication and version.
+
+A block is left when its numbers can't belong together: every file is written or read within the job, so bytes over
+summed task time can't be less than bytes over (files × wall time).
+"""
+
+from collections.abc import Callable, Iterator
+
+from assay.foundation.errors import FormatError
+from assay.model import ImportedRun, Run, SkippedItem, foreign_run
+from assay.store.formats.format import Format, Reads, one_by_one
+from assay.store.formats.source import Source
+from assay.store.formats.tables.printed import (
+    BYTES_MAX,
+    MIB,
+    RATE_MAX_MB_PER_S,
+    duration_problem,
+    iso_utc,
+    java_date_unix_s,
+    mib_to_mb,
+)
+from assay.workloads.common.testdfsio_output import DfsioResult, dfsio_blocks
+
+MARK = b"----- TestDFSIO ----- :"
+ENHANCED_MARK = "-- Extended Metrics --"
+OPERATIONS = ("write", "read", "append", "random read", "backward read", "skip read")
+FILES_MAX = 10**9
+_ROUNDING_MIB_PER_S = 0.005
+
+
+def problem(result: DfsioResult) -> str | None:
+    """Return why a block is no result of a run; None if it can be one."""
+    if result.operation not in OPERATIONS:
+        return f"{result.operation!r} is no operation of TestDFSIO that moves data; those are {', '.join(OPERATIONS)}"
+    if wrong := duration_problem(result.exec_time_s):
+        return wrong
+    if result.files < 1 or result.megabytes <= 0:
+        return f"{result.files} files with {result.megabytes:g} MiB were processed: the job did nothing"
+    rates = (result.throughput_mib_per_s, result.average_io_rate_mib_per_s, result.io_rate_stddev_mib_per_s)
+    if result.megabytes * MIB > BYTES_MAX or max(rates) > RATE_MAX_MB_PER_S or result.files > FILES_MAX:
+        return "a number is larger than any cluster's"
+    least_mib_per_s = result.megabytes / (result.files * result.exec_time_s)
+    if result.throughput_mib_per_s + _ROUNDING_MIB_PER_S < least_mib_per_s * 0.99:
+        return (
+            f"the numbers do not fit together: {result.megabytes:g} MiB in {result.files} files within "
+            f"{result.exec_time_s:g} s are at least {least_mib_per_s:.3g} MiB/s a file, but the block says "
+            f"{result.throughput_mib_per_s:g}"
+        )
+    return None
+
+
+def key(result: DfsioResult) -> str:
+    """Return a block's key: its whole content."""
+    numbers = (
+        result.files,
+        result.megabytes,
+        result.throughput_mib_per_s,
+        result.average_io_rate_mib_per_s,
+        result.io_rate_stddev_mib_per_s,
+        result.exec_time_s,
+    )
+    return " ".join([result.operation, result.date, *(f"{number!r}" for number in numbers)])
+
+
+def block_run(result: DfsioResult, program: str) -> Run:
+    """Return the run of a sound block; ``program`` is ``dfsio`` or another program that prints these blocks."""
+    ended_unix_s = java_date_unix_s(result.date)
+    started_at = iso_utc(ended_unix_s - result.exec_time_s) if ended_unix_s is not None else None
+    sources = {
+        "duration_s": "Test exec time sec",
+        "data_bytes": "Total MBytes processed, in units of 2^20 bytes",
+        "per_stream_mb_per_s": "Throughput mb/sec: bytes over the sum of the tasks' I/O times, in 10^6 bytes",
+        "stream_rate_mean_mb_per_s": "Average IO rate mb/sec, in 10^6 bytes",
+        "stream_rate_stddev_mb_per_s": "IO rate std deviation, in 10^6 bytes",
+        "job_throughput_mb_per_s": "data_bytes / duration_s",
+    }
+    if started_at:
+        sources["started_at"] = "Date & time, which is the end, less Test exec time sec"
+    data_bytes = round(result.megabytes * MIB)
+    return foreign_run(
+        workload=f"{program}-{result.operation.replace(' ', '-')}",
+        duration_s=result.exec_time_s,
+        started_at=started_at or "",
+        data_bytes=data_bytes,
+        workload_parameters={"files": str(result.files)},
+        metrics={
+            "per_stream_mb_per_s": mib_to_mb(result.throughput_mib_per_s),
+            "stream_rate_mean_mb_per_s": mib_to_mb(result.average_io_rate_mib_per_s),
+            "stream_rate_stddev_mb_per_s": mib_to_mb(result.io_rate_stddev_mib_per_s),
+            "job_throughput_mb_per_s": data_bytes / result.exec_time_s / 1e6,
+        },
+        environment={"finished_at_as_printed": result.date},
+        sources=sources,
+    )
+
+
+def each_block(taken: Callable[[DfsioResult, list[str], str], ImportedRun | SkippedItem], what: str) -> Reads:
+    """Return a reader that gives ``taken`` each result with its block's lines and its place; ``what`` it looks for."""
+
+    def read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
+        text = source.text()
+        lines = text.splitlines()
+        blocks = list(dfsio_blocks(text, source=source.name))
+        for block in blocks:
+            where = f"{source.name}:{block.first_line}"
+            if isinstance(block.found, FormatError):
+                yield SkippedItem(block.found.where or where, block.found.message)
+            else:
+                yield taken(block.found, lines[block.first_line : block.last_line], where)
+        if not blocks:
+            raise FormatError(f"holds no result block of {what}", where=source.name)
+
+    return one_by_one(read)
+
+
+def _taken(result: DfsioResult, lines: list[str], where: str) -> ImportedRun | SkippedItem:
+    if any(ENHANCED_MARK in line for line in lines):
+        return SkippedItem(where, "is a result of the enhanced DFSIO, which is another program: import it as dfsioe")
+    if wrong := problem(result):
+        return SkippedItem(where, wrong)
+    return ImportedRun(key(result), where, block_run(result, "dfsio"))
+
+
+def _recognises(_name: str, head: bytes) -> bool:
+    return MARK in head and ENHANCED_MARK.encode() not in head
+
+
+_READ = each_block(_taken, "TestDFSIO")
+FORMAT = Format("testdfsio", "TestDFSIO result blocks, stock Hadoop 1, 2 and 3", _recognises, _READ)

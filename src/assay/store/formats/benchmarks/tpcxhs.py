@@ -1,0 +1,189 @@
+"""TPCx-HS run logs (``TPCx-HS-result-SIZE.log``) as runs ``tpcx-hs``, two in a log as the benchmark asks for.
+
+Form: what ``TPCx-HS-master.sh`` of the kit's versions 1 and 2 writes, in a terminal's colours. Taken: wall time of the
+whole run ("Total Time": HSGen, HSSort, HSValidate and what lies between), each step's own time as bash's ``time``
+prints it, size (records of 100 bytes), framework, kit version, start ("Epoch", seconds since 1970), and HSph@SF: the
+scale factor (size in 10^12 bytes) over the run's hours. The kit's ``bc`` cuts every quotient to four decimals; a metric
+that is not what comes out that way marks a damaged log, and the run is left. A run whose step failed is a failed run,
+its duration that of the steps that ended. Not recorded: cluster, layout, Hadoop's version and settings.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import ROUND_DOWN, Decimal
+from typing import Any
+
+from assay.foundation.errors import FormatError
+from assay.model import ImportedRun, RunStatus, SkippedItem, foreign_run
+from assay.store.formats.format import Format, one_by_one
+from assay.store.formats.source import Source
+from assay.store.formats.tables.printed import duration_problem, iso_utc
+
+_MARK = b"Running BigData TPCx-HS Benchmark Suite"
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_BEGIN = re.compile(
+    r"Running BigData TPCx-HS Benchmark Suite (?:\((?P<framework>\w+)\) )?- Run (?P<run>[0-9]{1,3}) - "
+    r"Epoch (?P<epoch>[0-9]{1,12})\b"
+)
+_STEP = re.compile(r"Time taken by (?P<step>HSGen|HSSort|HSValidate) = (?P<time>[^=]*)=")
+_STEP_TIME = re.compile(r"(?P<minutes>[0-9]{1,6})m(?P<seconds>[0-5]?[0-9][.,][0-9]{3})s")
+_FAILED = re.compile(r"=== (?P<step>HS\w+) Result FAILURE ===")
+_NO_METRIC = re.compile(r"No Performance Metric \(HSph@SF\)")
+_REPORT = {
+    "total_s": re.compile(r"details: Total Time = (?P<value>\S+)"),
+    "records": re.compile(r"Total Size = (?P<value>\S+)"),
+    "scale": re.compile(r"Scale-Factor = (?P<value>\S+)"),
+    "framework": re.compile(r"Framework = (?P<value>\S+)"),
+    "version": re.compile(r"TPCx-HS Version (?P<value>\S+)"),
+    "hsph": re.compile(r"Performance Metric \(HSph@SF\): (?P<value>\S+)"),
+}
+_ENGINES = {"MapReduce": "hadoop", "Spark": "spark"}
+_RECORD_BYTES = 100
+_CLOCK_S = 3.0
+"""Total time is whole seconds of the clock and step times are not: they may differ by some."""
+
+
+@dataclass(slots=True)
+class _LoggedRun:
+    """One run of the log, as far as it was read."""
+
+    line: int
+    number: str
+    epoch_s: int
+    fields: dict[str, str] = field(default_factory=dict)
+    steps_s: dict[str, float] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    refused: bool = False
+
+    def take(self, line: str) -> None:
+        """Read a line after the run's first one."""
+        if step := _STEP.search(line):
+            self.take_step(step["step"], step["time"].strip())
+        if failed := _FAILED.search(line):
+            self.failures.append(failed["step"])
+        self.refused |= _NO_METRIC.search(line) is not None
+        for name, pattern in _REPORT.items():
+            match = pattern.search(line)
+            if match and self.fields.setdefault(name, match["value"]) != match["value"]:
+                self.problems.append(f"{name} is given twice and differs")
+
+    def take_step(self, step: str, text: str) -> None:
+        match = _STEP_TIME.fullmatch(text)
+        if match is None:
+            self.problems.append(f"the time of {step} is {text[:40]!r}, which is no time")
+        elif step in self.steps_s:
+            self.problems.append(f"the time of {step} is given twice")
+        else:
+            self.steps_s[step] = int(match["minutes"]) * 60 + float(match["seconds"].replace(",", "."))
+
+
+def _cut(value: Decimal) -> Decimal:
+    """Return ``value`` as ``bc`` with ``scale=4`` leaves a quotient."""
+    return value.quantize(Decimal("0.0001"), rounding=ROUND_DOWN)
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text is not None and re.fullmatch(r"[0-9]{1,18}", text) else None
+
+
+def _decimal(text: str) -> Decimal | None:
+    return Decimal(text) if re.fullmatch(r"[0-9]{0,12}\.?[0-9]{1,8}", text) else None
+
+
+def _taken(attempt: _LoggedRun, name: str) -> ImportedRun | SkippedItem:
+    where = f"{name}:{attempt.line}"
+    if attempt.problems:
+        return SkippedItem(where, f"run {attempt.number}: {attempt.problems[0]}")
+    if attempt.failures or attempt.refused:
+        return _failed(attempt, where)
+    missing = [key for key in ("total_s", "records", "hsph") if key not in attempt.fields]
+    missing += [step for step in ("HSGen", "HSSort", "HSValidate") if step not in attempt.steps_s]
+    if missing:
+        return SkippedItem(
+            where, f"run {attempt.number} lacks {', '.join(missing)}: the log is cut off, or it was stopped"
+        )
+    wrong, hsph = _inconsistency(attempt)
+    if wrong:
+        return SkippedItem(where, f"run {attempt.number}: {wrong}")
+    return _imported_run(attempt, where, float(attempt.fields["total_s"]), {"hsph_at_sf": float(hsph)})
+
+
+def _inconsistency(attempt: _LoggedRun) -> tuple[str | None, Decimal]:
+    """Return a contradiction in a complete run, or None; and its HSph@SF."""
+    total_s, records = _whole(attempt.fields["total_s"]), _whole(attempt.fields["records"])
+    hsph = _decimal(attempt.fields["hsph"])
+    if total_s is None or records is None or hsph is None:
+        return "Total Time, Total Size or HSph@SF is no number", Decimal(0)
+    if wrong := duration_problem(float(total_s)):
+        return wrong, hsph
+    hours, scale = _cut(Decimal(total_s) / 3600), _cut(Decimal(records) / 10**10)
+    if not hours or _cut(scale / hours) != hsph:
+        return f"HSph@SF is {hsph}, which is not {scale} over {total_s} s: the log is damaged", hsph
+    if sum(attempt.steps_s.values()) > total_s + _CLOCK_S:
+        return f"the steps take {sum(attempt.steps_s.values()):g} s, more than the run's {total_s}", hsph
+    return None, hsph
+
+
+def _failed(attempt: _LoggedRun, where: str) -> ImportedRun | SkippedItem:
+    ended_s = sum(attempt.steps_s.values())
+    failed = attempt.failures[0] if attempt.failures else "a step"
+    if failed == "HSsort" and "HSSort" in attempt.steps_s:
+        failed = "HSValidate"  # the kit prints HSsort for both
+    cause = f"{failed} failed"
+    if wrong := duration_problem(ended_s):
+        return SkippedItem(where, f"run {attempt.number}: {cause} before any step had ended; {wrong}")
+    return _imported_run(attempt, where, ended_s, {}, status=RunStatus.FAILED, cause=cause)
+
+
+def _imported_run(
+    attempt: _LoggedRun, where: str, duration_s: float, metrics: dict[str, float], **more: Any
+) -> ImportedRun:
+    fields = attempt.fields
+    framework = fields.get("framework", "MapReduce")
+    records = _whole(fields.get("records"))
+    steps = {f"{step.lower()}_s": value for step, value in attempt.steps_s.items()}
+    whole = "Total Time" if "hsph_at_sf" in metrics else "sum of the steps that ended"
+    run = foreign_run(
+        workload="tpcx-hs",
+        duration_s=duration_s,
+        engine=_ENGINES.get(framework, ""),
+        started_at=iso_utc(attempt.epoch_s) or "",
+        data_bytes=records * _RECORD_BYTES if records else None,
+        metrics=metrics | steps,
+        environment={"tpcx_hs_version": fields["version"]} if "version" in fields else {},
+        sources={
+            "duration_s": whole,
+            "data_bytes": "Total Size, in records of 100 bytes",
+            "started_at": "Epoch",
+            "hsph_at_sf": "Performance Metric (HSph@SF)",
+        }
+        | dict.fromkeys(steps, "Time taken"),
+        **more,
+    )
+    return ImportedRun(f"{attempt.epoch_s} run {attempt.number} {fields.get('records', '')}".strip(), where, run)
+
+
+def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
+    attempt: _LoggedRun | None = None
+    for number, coloured in enumerate(source.text().splitlines(), start=1):
+        line = _COLOUR.sub("", coloured)
+        if begin := _BEGIN.search(line):
+            if attempt:
+                yield _taken(attempt, source.name)
+            attempt = _LoggedRun(number, begin["run"], int(begin["epoch"]))
+            if begin["framework"]:
+                attempt.fields["framework"] = begin["framework"]
+        elif attempt:
+            attempt.take(line)
+    if attempt is None:
+        raise FormatError("holds no run of TPCx-HS", where=source.name)
+    yield _taken(attempt, source.name)
+
+
+def _recognises(_name: str, head: bytes) -> bool:
+    return _MARK in head
+
+
+FORMAT = Format("tpcx-hs", "TPCx-HS run logs", _recognises, one_by_one(_read))

@@ -1,0 +1,57 @@
+"""Define an importable format: a name, how its files are recognised, and how their runs are read."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from assay.analysis.statistics import Item
+from assay.foundation.errors import FormatError
+from assay.model import ImportedRun, SkippedItem
+from assay.store.formats.source import Source
+
+Reads = Callable[[Sequence[Source]], Iterator[ImportedRun | SkippedItem]]
+"""Reads all named files of one format; yields in the order of the files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One foreign format."""
+
+    name: str
+    """As ``assay import NAME`` takes it."""
+    title: str
+    """Description in the list of formats."""
+    recognises: Callable[[str, bytes], bool]
+    """Recognises a file by its path and its first 64 KiB. Never raises, and never claims another format's files."""
+    read: Reads
+    variant: str = ""
+    """Further settings of the reader, for example a table's map: another variant is another import."""
+    by_rows: bool = False
+    """Whether a run is a row with its content as key, so that another notation makes it another run."""
+    columns: Callable[[Sequence[Source]], Iterator[Item]] | None = None
+    """Reads the same as ``read``, many runs at once; None for formats whose runs share little."""
+
+    def items(self, sources: Sequence[Source]) -> Iterator[Item]:
+        """Read files by columns if the format can, else run by run."""
+        return (self.columns or self.read)(sources)
+
+
+Read = TypeVar("Read", bound=Item)
+
+
+def one_by_one(
+    read_file: Callable[[Source], Iterator[Read | SkippedItem]],
+) -> Callable[[Sequence[Source]], Iterator[Read | SkippedItem]]:
+    """Return a reader of many files from a reader of one file.
+
+    A :class:`FormatError` ends that file alone: items before it stay, and the rest is skipped with the error's message.
+    """
+
+    def read(sources: Sequence[Source]) -> Iterator[Read | SkippedItem]:
+        for source in sources:
+            try:
+                yield from read_file(source)
+            except FormatError as error:
+                yield SkippedItem(error.where or source.name, error.message)
+
+    return read

@@ -1,0 +1,220 @@
+"""Read the events of a MapReduce job history file, in JSON or binary encoding.
+
+In: the bytes of a ``.jhist`` file of Hadoop 2 or 3. Out: its events in the order of the file, those of task attempts as
+in ``jhist_attempts.py``, others as :class:`Event`. ``jhist_json.py`` and ``jhist_binary.py`` decode most events of task
+attempts fast. All others, and all damaged ones, are decoded here field by field.
+
+The format is that of org.apache.hadoop.mapreduce.jobhistory.EventWriter: a first line ``Avro-Json`` or ``Avro-Binary``,
+a second line with the Avro schema, then one record per event: a JSON object per line, or records in Avro's binary
+encoding without framing. In Avro's JSON a value of a union is wrapped as ``{"type name": value}``.
+"""
+
+import io
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from assay.foundation.errors import FormatError
+from assay.store.formats.hadoop.jhist_attempts import ENDS, STARTS, STATUS, AttemptEnded, AttemptStarted, in_order, kept
+from assay.store.formats.hadoop.jhist_binary import BinaryScanner
+from assay.store.formats.hadoop.jhist_json import attempt_of, is_event, type_of
+
+_JSON: Final = b"Avro-Json"
+_BINARY: Final = b"Avro-Binary"
+_LONG_MAX = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event: its type (``JOB_SUBMITTED``), its record's fields, and its location in the file."""
+
+    type: str
+    record: dict[str, Any]
+    where: str
+
+    def text(self, name: str) -> str:
+        """Return a text field. Raises :class:`FormatError` if it is absent or not text."""
+        value = self._plain(name)
+        if not isinstance(value, str):
+            raise self._error(name, value, "text")
+        return value
+
+    def optional_text(self, name: str) -> str | None:
+        """Return a text field, or None when it is absent or null."""
+        return None if self._plain(name) is None else self.text(name)
+
+    def integer(self, name: str) -> int:
+        """Return a whole number of 64 bits. Raises :class:`FormatError` if it is absent or another value."""
+        return self._integer(name, self._plain(name))
+
+    def optional_integer(self, name: str) -> int | None:
+        """Return a whole number, or None when it is absent, null, or Hadoop's -1 for unknown."""
+        value = self._plain(name)
+        return None if value is None or value == -1 else self._integer(name, value)
+
+    def counters(self, name: str) -> dict[str, dict[str, int]]:
+        """Return counters as group name to counter name to value; empty without counters."""
+        value = self._plain(name)
+        groups: dict[str, dict[str, int]] = {}
+        for group in self._list(name, value, "groups") if value is not None else ():
+            counters = groups.setdefault(self._name(name, group), {})
+            for counter in self._list(name, group, "counts"):
+                counters[self._name(name, counter)] = self._integer(name, counter.get("value"))
+        return groups
+
+    def _plain(self, name: str) -> Any:
+        """Return a field without the wrapper that Avro's JSON puts around a value of a union."""
+        value = self.record.get(name)
+        if isinstance(value, dict) and len(value) == 1:
+            key, inner = next(iter(value.items()))
+            if key in ("string", "int", "long") or "." in key:
+                return inner
+        return value
+
+    def _list(self, name: str, value: Any, key: str) -> list[Any]:
+        items = value.get(key) if isinstance(value, dict) else None
+        if not isinstance(items, list):
+            raise self._error(name, value, "a set of counters")
+        return items
+
+    def _name(self, name: str, value: Any) -> str:
+        text = value.get("name") if isinstance(value, dict) else None
+        if not isinstance(text, str):
+            raise self._error(name, value, "a set of counters with names")
+        return text
+
+    def _integer(self, name: str, value: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _LONG_MAX:
+            raise self._error(name, value, "a whole number")
+        return value
+
+    def _error(self, name: str, value: Any, wanted: str) -> FormatError:
+        actual = "absent" if name not in self.record else f"{str(value)[:60]!r}"
+        return FormatError(f"{self.type}: field {name!r} should be {wanted} and is {actual}", where=self.where)
+
+
+HistoryEvent = Event | AttemptStarted | AttemptEnded
+
+
+def started(event: Event) -> AttemptStarted:
+    """Return the start of an attempt. Raises :class:`FormatError` if a field is absent or of another type."""
+    kind = event.type.partition("_")[0].lower()
+    return AttemptStarted(
+        kind, event.text("taskid"), event.text("attemptId"), event.integer("startTime"), event.text("trackerName")
+    )
+
+
+def ended(event: Event) -> AttemptEnded:
+    """Return the end of an attempt. Raises :class:`FormatError` if a field is absent or of another type."""
+    groups = event.counters("counters")
+    return AttemptEnded(
+        kind=event.type.partition("_")[0].lower(),
+        status=STATUS[event.type.rpartition("_")[2]],
+        task_id=event.text("taskid"),
+        attempt_id=event.text("attemptId"),
+        end_ms=event.integer("finishTime"),
+        node=event.optional_text("hostname") or None,
+        shuffle_ms=event.optional_integer("shuffleFinishTime") or None,
+        merge_ms=event.optional_integer("sortFinishTime") or None,
+        counters=in_order(kept(groups)) if groups else None,
+    )
+
+
+def read_events(content: bytes, wanted: Collection[str], *, source: str = "job history") -> Iterator[HistoryEvent]:
+    """Yield the events in ``content`` whose type is among ``wanted``, in the order of the file.
+
+    Raises :class:`FormatError` with the line (JSON) or byte offset (binary) of damage.
+    """
+    first = content.find(b"\n")
+    second = content.find(b"\n", first + 1)
+    magic = content[: max(first, 0)].strip() if first < 100 else b""
+    if magic not in (_JSON, _BINARY):
+        raise FormatError(
+            f"a job history begins with Avro-Json or Avro-Binary, not {content[:20]!r}",
+            where=f"{source}:1",
+            hint="job histories of Hadoop 2 and 3 (.jhist) are read; those of Hadoop 1 are not",
+        )
+    if second < 0:
+        raise FormatError("the file ends before its first event", where=f"{source}:2")
+    if magic == _JSON:
+        yield from _read_json(content, second + 1, wanted, source)
+    else:
+        yield from _read_binary(content, second + 1, content[first + 1 : second], wanted, source)
+
+
+def _read_json(content: bytes, start: int, wanted: Collection[str], source: str) -> Iterator[HistoryEvent]:
+    """Yield the events in the lines from ``start`` on."""
+    number = 2
+    while start < len(content):
+        end = content.find(b"\n", start) + 1 or len(content)
+        line, number, start = content[start:end], number + 1, end
+        if line == b"\n":
+            continue
+        event_type = type_of(line)
+        if event_type and event_type not in wanted and is_event(line):
+            continue
+        if attempt := attempt_of(line, event_type):
+            yield attempt
+        elif line := line.strip():
+            yield from _typed(_decoded(line, f"{source}:{number}"), wanted)
+
+
+def _decoded(line: bytes, where: str) -> Event:
+    try:
+        value = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise FormatError(f"this line is not a complete event: {error}", where=where, hint=_CUT) from error
+    event = value.get("event") if isinstance(value, dict) else None
+    if not isinstance(event, dict) or len(event) != 1:
+        raise FormatError("this line holds no event", where=where)
+    return _event(value.get("type"), next(iter(event.values())), where)
+
+
+def _read_binary(
+    content: bytes, start: int, schema: bytes, wanted: Collection[str], source: str
+) -> Iterator[HistoryEvent]:
+    """Yield the events in the bytes from ``start`` on."""
+    import fastavro  # imported here, so that commands that read no job history start faster
+
+    # For a damaged schema or record, fastavro raises many unrelated types and documents none of them.
+    try:
+        decoded_schema = msgspec.json.decode(schema)
+        parsed = fastavro.parse_schema(decoded_schema)
+    except Exception as error:
+        raise FormatError(f"the Avro schema can't be read: {error!r:.200}", where=f"{source}:2") from error
+    scanner = BinaryScanner(content, decoded_schema, wanted)
+    stream = io.BytesIO(content)
+    while start < len(content):
+        end = scanner.scan(start)
+        if end is not None:
+            if scanner.event is not None:
+                yield scanner.event
+            start = end
+            continue
+        where = f"{source}: byte {start}"
+        stream.seek(start)
+        try:
+            value = fastavro.schemaless_reader(stream, parsed, None)
+        except Exception as error:
+            raise FormatError(f"no complete event here: {error!r:.200}", where=where, hint=_CUT) from error
+        if not isinstance(value, dict) or stream.tell() == start:
+            raise FormatError("there is no event here", where=where)
+        start = stream.tell()
+        yield from _typed(_event(value.get("type"), value.get("event"), where), wanted)
+
+
+def _typed(event: Event, wanted: Collection[str]) -> Iterator[HistoryEvent]:
+    """Yield an event of a wanted type, one of a task attempt as its typed value."""
+    if event.type in wanted:
+        yield started(event) if event.type in STARTS else ended(event) if event.type in ENDS else event
+
+
+_CUT: Final = "the file was cut off or damaged: fetch it again from the history server's done directory"
+
+
+def _event(kind: Any, record: Any, where: str) -> Event:
+    if not isinstance(kind, str) or not isinstance(record, dict):
+        raise FormatError("the event has no type or no record", where=where)
+    return Event(kind, record, where)

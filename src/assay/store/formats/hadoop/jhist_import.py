@@ -1,0 +1,231 @@
+"""Read runs from MapReduce job histories: each job is a run.
+
+In: ``.jhist`` files of Hadoop 2 and 3, Avro-binary or JSON, and their ``job_…_conf.xml`` when it is among the files
+(found by the job's id). Out: a run with the job's time from submission to end, its task attempts, phases, totals of its
+counters, and the parameters that were set for it. Bytes are bytes, times seconds.
+
+``data_bytes`` is what the job's input format read (``BYTES_READ`` of FileInputFormatCounter); where that is not
+counted, what all tasks read from HDFS without the list of splits; for programs that only write, what they wrote to
+HDFS. A counter that is absent, or negative, gives no metric; nor does 0 ms of CPU time, which Hadoop writes where it
+can't measure it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Final
+
+from assay.analysis.run_profile.run_detail import detail_metrics, run_detail
+from assay.foundation.errors import FormatError
+from assay.model import CodedWarning, ImportedRun, RunStatus, SkippedItem, Trace, WarningCode, foreign_run
+from assay.store.formats.format import Format
+from assay.store.formats.hadoop.configuration import Property, parameters, read_conf
+from assay.store.formats.hadoop.jhist import JobHistory, job_of, parse_jhist, phases
+from assay.store.formats.hadoop.job_names import LENGTH_MAX, WRITERS, workload_of
+from assay.store.formats.source import Source
+
+_JOB: Final = re.compile(r"job_[0-9]+_[0-9]+")
+_MAGIC: Final = re.compile(rb"Avro-(Json|Binary)[ \t\r]*\n")
+_CONF_NAME: Final = re.compile(r"(^|.*/)job_[0-9]+_[0-9]+_conf\.xml(\.\w+)?", re.DOTALL)
+_JAR: Final = re.compile(r"hadoop-(?:mapreduce|test|examples)[a-z-]*-([0-9]+\.[0-9]+\.[0-9]+)[\w.-]*\.jar")
+_MAJOR: Final = {"0.23.0": "2.x", "3.0.0": "3.x"}
+"""``hadoop.common.configuration.version`` to the Hadoop that writes it."""
+DURATION_MAX_S: Final = 366 * 86_400
+"""No job runs for a year; a submission before 2005 or after 2100 is no date of Hadoop's either."""
+_SUBMIT_S: Final = (1_104_537_600, 4_102_444_800)
+_COUNTERS: Final = {
+    "hdfs_read_bytes": ("FileSystemCounter", "HDFS_BYTES_READ", 1),
+    "hdfs_write_bytes": ("FileSystemCounter", "HDFS_BYTES_WRITTEN", 1),
+    "local_read_bytes": ("FileSystemCounter", "FILE_BYTES_READ", 1),
+    "local_write_bytes": ("FileSystemCounter", "FILE_BYTES_WRITTEN", 1),
+    "map_output_bytes": ("TaskCounter", "MAP_OUTPUT_BYTES", 1),
+    "shuffle_bytes": ("TaskCounter", "REDUCE_SHUFFLE_BYTES", 1),
+    "spilled_records": ("TaskCounter", "SPILLED_RECORDS", 1),
+    "cpu_s": ("TaskCounter", "CPU_MILLISECONDS", 1000),
+    "gc_s": ("TaskCounter", "GC_TIME_MILLIS", 1000),
+}
+"""Metric to counter group, counter and divisor."""
+
+
+def _recognises(name: str, head: bytes) -> bool:
+    if _CONF_NAME.fullmatch(name):
+        return b"<configuration" in head
+    return _MAGIC.match(head) is not None
+
+
+def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
+    confs: dict[str, list[Source]] = {}
+    for source in sources:
+        if job := _conf_of(source.name):
+            confs.setdefault(job, []).append(source)
+    seen: dict[str, str] = {}
+    parsed: set[str] = set()
+    for source in sources:
+        if _conf_of(source.name):
+            continue
+        try:
+            history = parse_jhist(source.content(), start_unix_s=None, source=source.name)
+        except FormatError as error:
+            yield SkippedItem(error.where or source.name, error.message)
+            continue
+        parsed.add(history.job_id)
+        yield from _job(source.name, history, confs.get(history.job_id, []), seen)
+    for job, alone in confs.items():
+        if job not in parsed:
+            for source in alone:
+                yield SkippedItem(
+                    source.name, f"the configuration of {job}, of which no readable history is among the files"
+                )
+
+
+def _conf_of(name: str) -> str | None:
+    """Return the job whose configuration a file is, by its name; None for other files."""
+    return _job_in(name) if _CONF_NAME.fullmatch(name) else None
+
+
+def _job_in(name: str) -> str | None:
+    match = _JOB.search(name.rpartition("/")[2])
+    return match[0] if match else None
+
+
+def _job(
+    name: str, history: JobHistory, confs: list[Source], seen: dict[str, str]
+) -> Iterator[ImportedRun | SkippedItem]:
+    key = f"{history.job_id} {round(history.submit_unix_s * 1000)}"
+    if key in seen:
+        yield SkippedItem(name, f"{history.job_id} once more, as in {seen[key]}")
+        return
+    properties: Mapping[str, Property] = {}
+    warnings: list[CodedWarning] = []
+    if confs:
+        conf = next((conf for conf in confs if _folder(conf.name) == _folder(name)), confs[0])
+        try:
+            properties = read_conf(conf.content(), source=conf.name)
+        except FormatError as error:
+            words = f"the job's parameters are not known: {error.message}"
+            warnings.append(CodedWarning(WarningCode.NOT_READ, words))
+            yield SkippedItem(error.where or conf.name, error.message)
+    item = _run(name, key, history, properties, warnings)
+    if isinstance(item, ImportedRun):
+        seen[key] = name
+    yield item
+
+
+def _folder(name: str) -> str:
+    return name.rpartition("/")[0]
+
+
+def _run(
+    name: str, key: str, history: JobHistory, properties: Mapping[str, Property], warnings: list[CodedWarning]
+) -> ImportedRun | SkippedItem:
+    submit_s, duration_s = history.submit_unix_s, round(history.finish_unix_s - history.submit_unix_s, 3)
+    if not _SUBMIT_S[0] <= submit_s < _SUBMIT_S[1]:
+        return SkippedItem(name, f"{history.job_id} was submitted {submit_s:.0f} s after 1970: no date")
+    if not 0 < duration_s <= DURATION_MAX_S:
+        return SkippedItem(name, f"{history.job_id} ran {duration_s:.3f} s from submission to end: no duration")
+    mapper = _value(properties, "mapreduce.job.map.class") or _value(properties, "mapred.mapper.class")
+    workload = workload_of(history.job_name, mapper)
+    data_bytes, data_source = _data(history, workload)
+    metrics, odd = _metrics(history)
+    metrics["job_s"] = duration_s
+    if data_bytes:
+        metrics["job_throughput_mb_per_s"] = data_bytes / duration_s / 1e6
+    run = foreign_run(
+        jobs=(job_of(history, submit_s),),
+        workload=workload,
+        duration_s=duration_s,
+        status=RunStatus.VALID if history.status == "succeeded" else RunStatus.FAILED,
+        cause=None if history.status == "succeeded" else _cause(history),
+        parameters=parameters(properties.values()),
+        started_at=datetime.fromtimestamp(submit_s, UTC).isoformat(timespec="milliseconds"),
+        data_bytes=data_bytes,
+        engine_version=_version(history, properties),
+        metrics=metrics,
+        phases=phases(history, submit_s),
+        warnings=(*warnings, *odd, *_warnings(history)),
+        environment={"job": {"id": history.job_id, "name": history.job_name[:LENGTH_MAX]}},
+        sources=_sources(properties, data_source),
+    )
+    observed = detail_metrics(run_detail(run, history.tasks, Trace()))
+    return ImportedRun(key, name, replace(run, metrics=observed | metrics), history.tasks)
+
+
+def _value(properties: Mapping[str, Property], name: str) -> str:
+    return properties[name].value if name in properties else ""
+
+
+def _total(history: JobHistory, group: str, counter: str) -> int | None:
+    """Return a counter of the job's totals, None if the job lacks it; group names differ between versions."""
+    totals = (counters for name, counters in history.counters.items() if name.endswith(group))
+    return next((counters[counter] for counters in totals if counter in counters), None)
+
+
+def _metrics(history: JobHistory) -> tuple[dict[str, float], list[CodedWarning]]:
+    """Return the metrics of the job's counters, and a warning for each negative counter."""
+    metrics: dict[str, float] = {}
+    warnings: list[CodedWarning] = []
+    for metric, (group, counter, divisor) in _COUNTERS.items():
+        total = _total(history, group, counter)
+        if total is not None and total < 0:
+            warnings.append(CodedWarning(WarningCode.LEFT_OUT, f"the counter {counter} is {total}: left out"))
+        elif total is not None and (total or metric != "cpu_s"):
+            metrics[metric] = total / divisor
+    for kind in ("map", "reduce"):
+        attempts = [task for task in history.tasks if task.kind == kind]
+        metrics[f"{kind}_tasks"] = len({task.task_id for task in attempts})
+        metrics[f"{kind}_attempts_failed"] = sum(task.status == "failed" for task in attempts)
+    return metrics, warnings
+
+
+def _data(history: JobHistory, workload: str) -> tuple[int | None, str]:
+    """Return how many bytes the job had to process, and the counter that says so."""
+    if workload in WRITERS:
+        written = _total(history, "FileSystemCounter", "HDFS_BYTES_WRITTEN")
+        return (written, "HDFS_BYTES_WRITTEN") if written and written > 0 else (None, "")
+    taken = _total(history, "FileInputFormatCounter", "BYTES_READ")
+    if taken and taken > 0:
+        return taken, "BYTES_READ of FileInputFormatCounter"
+    read, splits = (
+        _total(history, *names) or 0
+        for names in (("FileSystemCounter", "HDFS_BYTES_READ"), ("TaskCounter", "SPLIT_RAW_BYTES"))
+    )
+    return (read - splits, "HDFS_BYTES_READ without SPLIT_RAW_BYTES") if 0 <= splits < read else (None, "")
+
+
+def _version(history: JobHistory, properties: Mapping[str, Property]) -> str:
+    """Return Hadoop's version from a benchmark's jar, or its major version from the configuration."""
+    jar = _JAR.search(history.job_name)
+    return jar[1] if jar else _MAJOR.get(_value(properties, "hadoop.common.configuration.version"), "")
+
+
+def _cause(history: JobHistory) -> str:
+    reason = next((line.strip() for line in (history.diagnostics or "").splitlines() if line.strip()), "")
+    how = {"killed": "was killed", "failed": "failed"}.get(history.status, f"ended as {history.status[:40]!r}")
+    return f"the job {how}: {reason[:300]}" if reason else f"the job {how}; its history gives no reason"
+
+
+def _warnings(history: JobHistory) -> Iterator[CodedWarning]:
+    if history.status == "succeeded" and (lost := history.failed_maps + history.failed_reduces) > 0:
+        yield CodedWarning(WarningCode.OTHER, f"{lost} tasks failed, and the job was allowed to continue without them")
+    backwards = sum(task.end_s < task.start_s for task in history.tasks)
+    if backwards:
+        words = f"{backwards} task attempts end before they start: the nodes' clocks differed"
+        yield CodedWarning(WarningCode.CLOCK, words)
+
+
+def _sources(properties: Mapping[str, Property], data_source: str) -> dict[str, str]:
+    sources = {
+        "duration_s": "job history: submission to end",
+        "tasks": "job history",
+        "phases": "job history",
+        "metrics": "job history: totals of the job's counters",
+    }
+    if data_source:
+        sources["data_bytes"] = f"job history: {data_source}"
+    if properties:
+        sources["parameters"] = "the job's configuration: differences from Hadoop's defaults"
+    return sources
+
+
+FORMAT: Final = Format("jhist", "MapReduce job history (.jhist, with its job_…_conf.xml)", _recognises, _read)

@@ -1,0 +1,393 @@
+"""Import collectl's disk statistics as text (``collectl -sD``): each disk of a host, sample by sample.
+
+In: the plot format (``-P``: a header, a line of column names, one line per sample) or the screen's (a block
+``# DISK STATISTICS (/sec)`` with one line per disk, with or without times or ``### RECORD`` lines). Out: one run of the
+workload ``observation`` per recording, with its trace.
+
+Units, from collectl's documentation: KBytes are 1024 bytes (sectors over two), reads, writes and bytes are rates per
+second, waits are in ms, ``Util`` is the share of time with requests under way in percent. Figures that were not
+normalised (``-on``) or that the screen abbreviated (``12M``) are left, because their meaning is not certain. The screen
+shows whole numbers, so a slow disk's bytes are rounded there.
+
+**Time.** Plot lines carry date and time in the zone that the header names. On the screen there may be a time of day
+(``-oT``), a date too (``-oD``), a record's UTC seconds, or none: then ``waiting for N second sample`` tells
+the interval. Each sample, the first too, describes the interval before it; where samples are missing, the time between
+stays empty.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, timezone
+from statistics import median
+from typing import Final
+
+from assay.foundation.errors import FormatError
+from assay.model import ImportedRun, SkippedItem
+from assay.store.formats.format import Format, one_by_one
+from assay.store.formats.samplers.rates import (
+    BYTES_PER_S_MAX,
+    INTERVAL_S_MAX,
+    KIB,
+    PER_S_MAX,
+    PERCENT_MAX,
+    Growth,
+    Recorder,
+    day_time,
+    intervals_s,
+)
+from assay.store.formats.source import Source
+
+_HOST = re.compile(r"# Host:\s+(\S+)")
+_ZONE = re.compile(r"\bTZ:\s+([+-])(\d\d)(\d\d)\b", re.ASCII)
+_INTERVAL = re.compile(r"\bInterval:\s+(\d+(?:\.\d+)?)", re.ASCII)
+_OPTIONS = re.compile(r"# SubSys:\s+\S+\s+Options: (\S*)")
+_WAITING = re.compile(r"waiting for (\d+(?:\.\d+)?) second sample", re.ASCII)
+_RECORD = re.compile(r"### RECORD\s+\d+ >>> (\S+) <<< \((\d{9,11}(?:\.\d{1,6})?)\)", re.ASCII)
+_PLOT = re.compile(r"#(?:Date(.)Time|UTC)(.)", re.ASCII)
+_COLUMN = re.compile(r"\[DSK:(?P<disk>[^\]]+)\](?P<field>\w+)\Z")
+_SCREEN = re.compile(r"#\s*(?P<times>(?:Date\s+)?(?:Time\s+)?)Name\s+(?P<columns>KBytes\s.*)\Z")
+_DATE = re.compile(r"(\d{4})(\d\d)(\d\d)\Z", re.ASCII)
+_TIME = re.compile(r"(\d\d):(\d\d):(\d\d)(\.\d{1,6})?\Z", re.ASCII)
+_SECONDS = re.compile(r"\d{9,11}(?:\.\d{1,6})?\Z", re.ASCII)
+_FIGURE = re.compile(r"\d{1,15}(?:\.\d{1,6})?\Z", re.ASCII)
+_DAY_S: Final = 86_400
+_CLOCK_S: Final = 1.0
+_FINE_CLOCK_S: Final = 0.05
+_MISSING: Final = 1.5
+"""Samples are missing where they are more than this many intervals apart."""
+
+_KIB_MAX: Final = BYTES_PER_S_MAX / KIB
+_COUNTERS: Final = {
+    "RKBytes": ("read_bytes", KIB, _KIB_MAX),
+    "WKBytes": ("write_bytes", KIB, _KIB_MAX),
+    "Reads": ("reads", 1.0, PER_S_MAX),
+    "Writes": ("writes", 1.0, PER_S_MAX),
+    "Util": ("busy_s", 0.01, PERCENT_MAX),
+}
+_GAUGES: Final = {
+    "WaitR": ("read_latency_s", 1e-3, PER_S_MAX),
+    "WaitW": ("write_latency_s", 1e-3, PER_S_MAX),
+    "Wait": ("request_latency_s", 1e-3, PER_S_MAX),
+    "QueLen": ("queue_requests", 1.0, PER_S_MAX),
+}
+_SCREEN_FIELDS: Final = {
+    "KBytes Merged IOs Size KBytes Merged IOs Size RWSize QLen Wait SvcTim Util": (
+        "RKBytes . Reads . WKBytes . Writes . . QueLen Wait . Util"
+    ),
+    "KBytes Merged IOs Size Wait KBytes Merged IOs Size Wait RWSize QLen Wait SvcTim Util": (
+        "RKBytes . Reads . WaitR WKBytes . Writes . WaitW . QueLen Wait . Util"
+    ),
+}
+"""The screen's columns (before and after collectl 4) under the plot format's names; the rest is not read."""
+
+
+@dataclass(slots=True)
+class _Sample:
+    """Figures by disk and field, and the time: seconds from any start, None if the file has no times."""
+
+    line: int
+    time_s: float | None
+    disks: dict[str, dict[str, float]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Recording:
+    """The output of one start of collectl."""
+
+    line: int
+    host: str = ""
+    zone: timezone | None = None
+    interval_s: float | None = None
+    raw: bool = False
+    """Not normalised to seconds."""
+    fine: bool = False
+    """The clock has fractions of a second."""
+    dated: bool = False
+    """Times are seconds since 1970, in UTC or in ``zone``."""
+    utc: bool = False
+    samples: list[_Sample] = field(default_factory=list)
+    left: list[SkippedItem] = field(default_factory=list)
+
+
+def _recognises(name: str, head: bytes) -> bool:
+    del name
+    text = head.decode("latin-1")
+    plot = any(_PLOT.match(line) and "[DSK:" in line for line in text.splitlines() if line.startswith("#"))
+    return plot or ("# DISK STATISTICS" in text and "SvcTim" in text)
+
+
+def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
+    recordings = _CollectlReader(source.name).read(source.text())
+    any_run = False
+    for recording in recordings:
+        yield from recording.left
+        if recording.samples:
+            any_run = True
+            yield from _observed(source.name, recording)
+    if not any_run and not any(recording.left for recording in recordings):
+        raise FormatError("holds no disk statistics of collectl", where=source.name, hint="run collectl -sD")
+
+
+def _observed(name: str, recording: _Recording) -> Iterator[ImportedRun | SkippedItem]:
+    samples = recording.samples
+    where = f"{name}:{samples[0].line}"
+    try:
+        times_s, distances = _times(recording)
+    except FormatError as error:
+        yield SkippedItem(where, error.message)
+        return
+    begin_s = times_s[0] - distances[0]
+    recorder = Recorder(recording.host, tolerance_s=_FINE_CLOCK_S if recording.fine else _CLOCK_S)
+    left = len(recording.left)
+    for sample, time_s, interval_s in zip(samples, times_s, distances, strict=True):
+        if sample is samples[0] and not interval_s:
+            continue
+        after_s = time_s - begin_s - recorder.end_s
+        if not 0 < interval_s <= INTERVAL_S_MAX / 2 or not 0 < after_s <= INTERVAL_S_MAX:
+            left += 1
+            yield SkippedItem(
+                f"{name}:{sample.line}", "its time is not within a day after that of the sample before it"
+            )
+            continue
+        grown, gauges = _growth(sample, interval_s)
+        recorder.sample(time_s - begin_s, interval_s, grown, gauges)
+    if not len(recorder.trace):
+        yield SkippedItem(where, "holds one sample and does not record its interval")
+        return
+    started = None
+    if recording.dated and (recording.utc or recording.zone):
+        started = datetime.fromtimestamp(begin_s, UTC) - (
+            timedelta() if recording.utc or not recording.zone else recording.zone.utcoffset(None)
+        )
+    warnings = [f"lines that could not be read: {left}"] if left else []
+    environment = {"node": recording.host} if recording.host else {}
+    run = recorder.run(started=started, environment=environment, source="collectl", warnings=warnings)
+    yield ImportedRun(f"{recording.host} {_beginning(recording)}", where, run, trace=recorder.trace)
+
+
+def _beginning(recording: _Recording) -> str:
+    """Return the recording's key among those of its host: the first sample with its time."""
+    first = recording.samples[0]
+    first_rows = f"{first.time_s} {sorted((disk, sorted(row.items())) for disk, row in first.disks.items())}"
+    return hashlib.sha256(first_rows.encode()).hexdigest()[:16]
+
+
+def _times(recording: _Recording) -> tuple[list[float], list[float]]:
+    """Return each sample's time and the interval before it. The first interval is 0 if it is unknown."""
+    known = [sample.time_s for sample in recording.samples if sample.time_s is not None]
+    declared = recording.interval_s
+    count = len(recording.samples)
+    if not known:
+        if declared is None:
+            raise FormatError("has neither times nor the interval: run collectl with -oT or -P")
+        return [declared * index for index in range(1, count + 1)], [declared] * count
+    if len(known) < count:
+        raise FormatError("some of its samples have a time and others have not")
+    if not recording.dated:
+        day_s = 0.0
+        of_day_s = list(known)
+        for index in range(1, count):
+            day_s += _DAY_S if of_day_s[index - 1] - of_day_s[index] > _DAY_S / 2 else 0.0
+            known[index] = day_s + of_day_s[index]
+    clock_s = _FINE_CLOCK_S if recording.fine else _CLOCK_S
+    distances = intervals_s(known, 0.0 if recording.left else clock_s)
+    even = len(set(distances)) == 1 and distances[0] > 0
+    if even:
+        known = [known[0] + distances[0] * index for index in range(count)]
+    usual = median(distances) if distances else declared or 0.0
+    if declared and usual < _MISSING * declared and declared < _MISSING * usual:
+        short_s = declared / _MISSING - (0.0 if recording.fine else _CLOCK_S)
+        return known, [declared, *(distance if distance < short_s else declared for distance in distances)]
+    if even:
+        return known, [usual] * count
+    usual_max = _MISSING * usual + (0.0 if recording.fine else _CLOCK_S / 2)
+    return known, [0.0, *(usual if distance >= usual_max else distance for distance in distances)]
+
+
+def _growth(sample: _Sample, interval_s: float) -> tuple[Growth, Growth]:
+    grown: Growth = {}
+    gauges: Growth = {}
+    for disk, row in sample.disks.items():
+        for name, figure in row.items():
+            if name in _COUNTERS:
+                metric, unit, _ = _COUNTERS[name]
+                grown[f"disk:{disk}", metric] = (min(figure, 100.0) if name == "Util" else figure) * unit * interval_s
+            else:
+                metric, unit, _ = _GAUGES[name]
+                gauges[f"disk:{disk}", metric] = figure * unit
+    return grown, gauges
+
+
+class _CollectlReader:
+    """Goes through the lines of one file, in either layout."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._now = _Recording(1)
+        self._recordings = [self._now]
+        self._group: list[str] | None = None
+        """The plot format's fields of one disk, as they repeat for each; None outside of it."""
+        self._skip = 0
+        """Columns before the first disk's."""
+        self._disks: list[str] = []
+        self._after = 0
+        """Columns after the last disk's."""
+        self._separator = " "
+        self._columns: list[str] | None = None
+        """The screen's fields; None outside of a disk block."""
+        self._stamped = 0
+        self._record_s: float | None = None
+        self._new_sample = True
+
+    def read(self, text: str) -> list[_Recording]:
+        for number, line in enumerate(text.splitlines(), start=1):
+            try:
+                self._line(number, line.rstrip())
+            except FormatError as error:
+                self._now.left.append(SkippedItem(f"{self._name}:{number}", error.message))
+        return self._recordings
+
+    def _line(self, number: int, line: str) -> None:
+        waiting = _WAITING.search(line)
+        if waiting:
+            self._now.interval_s = _usable(float(waiting[1]))
+        elif line.startswith("#"):
+            self._header(number, line)
+        elif line and self._group is not None:
+            self._plot_row(number, line)
+        elif line and self._columns is not None:
+            self._screen_row(number, line)
+
+    def _header(self, number: int, line: str) -> None:
+        if line.startswith("# Collectl:") and self._now.samples:
+            self._now = _Recording(number)
+            self._recordings.append(self._now)
+            self._group = self._columns = None
+        host, zone, record = _HOST.match(line), _ZONE.search(line), _RECORD.match(line)
+        if host:
+            self._now.host = host[1]
+        if zone:
+            minutes = int(f"{zone[1]}{zone[2]}") * 60 + int(f"{zone[1]}{zone[3]}")
+            self._now.zone = timezone(timedelta(minutes=minutes)) if abs(minutes) < 1440 else None
+        options, interval = _OPTIONS.match(line), _INTERVAL.search(line)
+        if options:
+            self._now.raw = "n" in options[1]
+            self._now.interval_s = _usable(float(interval[1])) if interval else None
+        if record:
+            self._now.host, self._record_s = record[1], float(record[2])
+            self._now.dated = self._now.utc = self._now.fine = self._new_sample = True
+            self._columns = None
+        elif line.startswith("# DISK STATISTICS"):
+            self._now.raw = "(/sec)" not in line
+            self._columns, self._group = [], None
+        elif self._columns is not None and (screen := _SCREEN.match(line)):
+            self._columns = _SCREEN_FIELDS.get(" ".join(screen["columns"].split()), "").split()
+            self._stamped = len(screen["times"].split())
+            if not self._columns:
+                self._columns = None
+                raise FormatError("has columns that no collectl is known to write")
+        elif re.match(r"# [A-Z]{3,}", line):
+            self._columns = None
+        elif _PLOT.match(line):
+            self._plot_header(line)
+
+    def _plot_header(self, line: str) -> None:
+        header = _PLOT.match(line)
+        assert header
+        self._separator, self._now.utc = header[2], header[1] is None
+        columns = line[1:].split(self._separator)
+        disks = [(index, match) for index, column in enumerate(columns) if (match := _COLUMN.match(column))]
+        self._group = self._columns = None
+        if not disks:
+            return
+        names = list(dict.fromkeys(match["disk"] for _, match in disks))
+        group = [match["field"] for _, match in disks if match["disk"] == names[0]]
+        expected = [(name, part) for name in names for part in group]
+        first = disks[0][0]
+        if (
+            [(match["disk"], match["field"]) for _, match in disks] != expected
+            or [index for index, _ in disks] != list(range(first, first + len(disks)))
+            or group[0] != "Name"
+            or "RKBytes" not in group
+        ):
+            raise FormatError("the columns of the disks are not one group like the other")
+        self._group, self._disks, self._skip = group, names, first
+        self._after = len(columns) - first - len(disks)
+
+    def _plot_row(self, number: int, line: str) -> None:
+        assert self._group
+        cells = line.split(self._separator)
+        width, stamps = len(self._group), 1 if self._now.utc else 2
+        rows, odd = divmod(len(cells) - self._skip - self._after, width)
+        if odd or rows < len(self._disks) or (rows > len(self._disks) and self._after):
+            raise FormatError(f"has {len(cells)} fields where its header has {len(self._disks)} disks of {width}")
+        self._check_raw()
+        sample = _Sample(number, self._stamp(cells[:stamps]))
+        for index in range(rows):
+            begin = self._skip + index * width
+            named = dict(zip(self._group, cells[begin : begin + width], strict=True))
+            disk = named.pop("Name")
+            if not disk or disk in sample.disks or (index < len(self._disks) and disk != self._disks[index]):
+                raise FormatError(f"names the disk {disk!r} where its header has another")
+            sample.disks[disk] = _figures(named)
+        self._now.samples.append(sample)
+
+    def _screen_row(self, number: int, line: str) -> None:
+        cells = line.split()
+        if not self._columns or len(cells) != self._stamped + 1 + len(self._columns):
+            raise FormatError("is no line of disk statistics")
+        self._check_raw()
+        time_s = self._stamp(cells[: self._stamped]) if self._stamped else self._record_s
+        disk = cells[self._stamped]
+        figures = _figures(dict(zip(self._columns, cells[self._stamped + 1 :], strict=True)))
+        samples = self._now.samples
+        if self._new_sample or not samples or disk in samples[-1].disks or samples[-1].time_s != time_s:
+            samples.append(_Sample(number, time_s))
+            self._new_sample = False
+        samples[-1].disks[disk] = figures
+
+    def _check_raw(self) -> None:
+        if self._now.raw:
+            raise FormatError("its figures are not per second (collectl -on), so their interval is not certain")
+
+    def _stamp(self, cells: list[str]) -> float:
+        """Return the time in a line's first cells: seconds in UTC, seconds as if the zone were UTC, or of the day."""
+        if len(cells) == 1 and self._now.utc:
+            if not _SECONDS.match(cells[0]):
+                raise FormatError(f"begins with {cells[0][:30]!r}, which is no time")
+            self._now.dated, self._now.fine = True, self._now.fine or "." in cells[0]
+            return float(cells[0])
+        clock, date = _TIME.match(cells[-1]), _DATE.match(cells[0])
+        if not clock or (len(cells) == 2 and not date):
+            raise FormatError(f"begins with {' '.join(cells)[:30]!r}, which is no time")
+        hour, minute, second = int(clock[1]), int(clock[2]), int(clock[3]) + float(clock[4] or 0)
+        self._now.fine = self._now.fine or bool(clock[4])
+        year, month, day = map(int, date.groups()) if date and len(cells) == 2 else (2000, 1, 1)
+        moment = day_time(year, month, day, hour, minute, second).replace(tzinfo=UTC).timestamp()
+        self._now.dated = self._now.dated or len(cells) == 2
+        return moment if len(cells) == 2 else moment % _DAY_S
+
+
+def _usable(interval_s: float) -> float | None:
+    return interval_s if 0 < interval_s <= INTERVAL_S_MAX / 2 else None
+
+
+def _figures(cells: dict[str, str]) -> dict[str, float]:
+    """Return the figures as printed. Raises FormatError for a text, an abbreviated or an impossible figure."""
+    figures = {}
+    for name, text in cells.items():
+        wanted = _COUNTERS.get(name) or _GAUGES.get(name)
+        if not wanted:
+            continue
+        if not _FIGURE.match(text):
+            hint = ": collectl abbreviated it, run it with -w or -P" if re.match(r"\d+[KMGT]\Z", text) else ""
+            raise FormatError(f"{name} is {text[:30]!r}, which is no number{hint}")
+        if float(text) > wanted[2]:
+            raise FormatError(f"{name} is {text[:30]}, which can't be")
+        figures[name] = float(text)
+    return figures
+
+
+FORMAT = Format("collectl", "collectl's disk statistics (collectl -sD)", _recognises, one_by_one(_read))

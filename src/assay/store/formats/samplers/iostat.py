@@ -1,0 +1,274 @@
+"""Import iostat's reports as ``iostat -o JSON INTERVAL`` prints them: CPU and disks of a host between the reports.
+
+In: the JSON of sysstat 11.5 and newer, with or without ``-x``, ``-s``, ``-t``, ``-k``, ``-m``. Out: one run of the
+workload ``observation`` per host, with its trace.
+
+Units, from ``iostat.c``: kB are 1024 bytes, MB 2^20 bytes, ``Blk`` and ``sec`` sectors of 512 bytes; ``r_await`` and
+``w_await`` are in ms, so that times the requests they give ``read_s`` and ``write_s``. ``tps`` counts reads, writes and
+discards together, so it becomes ``requests``. sysstat before 11.6 calls its figures ``rkB`` even where ``-m`` made
+them MB: ``avgrq-sz`` (in sectors) tells, and a report that contradicts itself is left.
+
+**Time.** iostat reports at an interval of whole seconds. With ``-t`` the clock is printed (in whole seconds, so even
+intervals are taken to be equal); a date is read in the ISO form alone (``S_TIME_FORMAT=ISO``), because no other form
+tells day from month, nor the time zone. Without ``-t`` the short form tells the interval nevertheless, as its amounts
+over its rates; the extended one does not, and is left. The first report of a file is the average since boot, unless
+``-y`` was given: it only begins the trace, except when its own amounts over rates show that it is an interval like the
+others.
+
+iostat that is ended by anything but Ctrl-C leaves a file without its end: the whole reports in it are taken.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+from statistics import median
+from typing import Any, Final
+
+from assay.foundation.errors import FormatError
+from assay.model import ImportedRun, SkippedItem
+from assay.store.formats.format import Format, one_by_one
+from assay.store.formats.samplers.rates import (
+    BYTES_PER_S_MAX,
+    INTERVAL_S_MAX,
+    KIB,
+    SECTOR_BYTES,
+    Growth,
+    Recorder,
+    intervals_s,
+    number,
+    share,
+    shown,
+)
+from assay.store.formats.samplers.sysstat import Host, cpu_growth, parse_cut
+from assay.store.formats.source import Source
+
+_MIB: Final = 2**20
+_RATES: Final = (
+    ("rkB/s", "wkB/s", KIB),
+    ("rMB/s", "wMB/s", _MIB),
+    ("rsec/s", "wsec/s", SECTOR_BYTES),
+    ("rkB", "wkB", KIB),
+    ("kB_read/s", "kB_wrtn/s", KIB),
+    ("MB_read/s", "MB_wrtn/s", _MIB),
+    ("Blk_read/s", "Blk_wrtn/s", SECTOR_BYTES),
+)
+_AMOUNTS: Final = (("kB_read", "kB_wrtn", KIB), ("Blk_read", "Blk_wrtn", SECTOR_BYTES))
+"""Bytes of the whole interval in whole units; MB are too coarse, there the rates are better."""
+_BOTH: Final = (("kB/s", KIB), ("MB/s", _MIB), ("sec/s", SECTOR_BYTES))
+"""Reads, writes and discards together, as ``-s`` has them."""
+_CLOCK = re.compile(r"(?<!\d)(\d{1,2}):(\d\d):(\d\d)(?!\d)\s*([AaPp])?", re.ASCII)
+_ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:?\d\d)\Z", re.ASCII)
+_DAY_S: Final = 86_400
+_CLOCK_S: Final = 1.0
+_ERROR_MAX: Final = 0.05
+"""An interval that follows from rounded figures counts when it is known this well."""
+_CONTRADICTION: Final = 0.25
+_SECTORS_PER_S_MIN: Final = 100.0
+
+
+def _recognises(name: str, head: bytes) -> bool:
+    """Distinguish iostat's JSON from that of sysstat's other programs by ``avg-cpu`` or ``disk_device``."""
+    del name
+    begins = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and b'"sysstat"' in head
+    return begins and (b'"avg-cpu"' in head or b'"disk_device"' in head) and b'"file-date"' not in head
+
+
+def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
+    hosts, cut = parse_cut(source, "iostat")
+    if cut:
+        yield SkippedItem(source.name, cut)
+    for host in hosts:
+        where = f"{source.name}: {host.nodename}"
+        try:
+            yield from _read_host(where, host)
+        except FormatError as error:
+            yield SkippedItem(where, error.message)
+
+
+def _read_host(where: str, host: Host) -> Iterator[ImportedRun | SkippedItem]:
+    reports = host.statistics
+    started, distances = _times(reports)
+    first_s = _recorded_interval_s(reports[0])
+    counts = first_s is not None and abs(first_s - distances[0]) <= max(_ERROR_MAX * distances[0], 0.5 * _CLOCK_S)
+    if counts:
+        distances.insert(0, distances[0])
+        started = started and started - timedelta(seconds=distances[0])
+    recorder = Recorder(host.nodename)
+    left, t_s = 0, 0.0
+    for index, (report, interval_s) in enumerate(
+        zip(reports if counts else reports[1:], distances, strict=True), start=1 if counts else 2
+    ):
+        try:
+            if not 0 < interval_s <= INTERVAL_S_MAX / 2:
+                raise FormatError("its time is not after that of the report before it")
+            grown, gauges = _growth(report, host.cores, interval_s)
+        except FormatError as error:
+            left += 1
+            yield SkippedItem(f"{where}, report {index}", error.message)
+            t_s += max(0.0, interval_s) if interval_s <= INTERVAL_S_MAX / 2 else 0.0
+            continue
+        t_s += interval_s
+        recorder.sample(t_s, interval_s, grown, gauges)
+    if not len(recorder.trace):
+        yield SkippedItem(where, "has no figures of CPU or disks")
+        return
+    warnings = [f"{left} of {len(reports)} reports could not be read"] if left else []
+    run = recorder.run(started=started, environment=host.environment(), source="iostat", warnings=warnings)
+    begin = hashlib.sha256(json.dumps(reports[0], sort_keys=True).encode()).hexdigest()[:16]
+    yield ImportedRun(f"{host.nodename} {host.date} {begin}", where, run, trace=recorder.trace)
+
+
+def _times(reports: Sequence[Mapping[str, Any]]) -> tuple[datetime | None, list[float]]:
+    """Return the time of the first report, if recorded, and the seconds between each report and the one before it."""
+    if len(reports) < 2:
+        raise FormatError("holds a single report, which is an average since boot: run iostat with an interval")
+    stamps = [report.get("timestamp") for report in reports]
+    if all(stamp is None for stamp in stamps):
+        recorded_s = [
+            recorded_interval_s
+            for report in reports[1:]
+            if (recorded_interval_s := _recorded_interval_s(report)) is not None
+        ]
+        if not recorded_s:
+            raise FormatError("has neither times nor amounts of bytes: run iostat with -t")
+        interval_s = median(recorded_s)
+        whole_s = round(interval_s)
+        even = whole_s > 0 and abs(interval_s - whole_s) <= _ERROR_MAX * whole_s
+        return None, [float(whole_s) if even else interval_s] * (len(reports) - 1)
+    if all(isinstance(stamp, str) and _ISO.match(stamp) for stamp in stamps):
+        try:
+            moments = [datetime.fromisoformat(str(stamp)) for stamp in stamps]
+            return moments[0], intervals_s([moment.timestamp() for moment in moments], _CLOCK_S)
+        except (ValueError, OverflowError) as error:
+            raise FormatError(f"has a timestamp that is none: {error}") from error
+    clock_s, day_s = [_of_day_s(stamp) for stamp in stamps], 0.0
+    times_s = [clock_s[0]]
+    for before_s, after_s in pairwise(clock_s):
+        day_s += _DAY_S if before_s - after_s > _DAY_S / 2 else 0.0
+        times_s.append(day_s + after_s)
+    return None, intervals_s(times_s, _CLOCK_S)
+
+
+def _of_day_s(stamp: object) -> float:
+    """Return the seconds since midnight of a timestamp in whatever form the locale has, by its ``HH:MM:SS``."""
+    match = _CLOCK.search(stamp) if isinstance(stamp, str) else None
+    if not match:
+        raise FormatError(f"has the timestamp {shown(stamp)}, which has no HH:MM:SS: set S_TIME_FORMAT=ISO")
+    hour, minute, second = int(match[1]), int(match[2]), int(match[3])
+    if hour > 23 or minute > 59 or second > 60:
+        raise FormatError(f"has the timestamp {shown(stamp)}, which is no time")
+    if match[4]:
+        hour = hour % 12 + (12 if match[4] in "Pp" else 0)
+    return hour * 3600.0 + minute * 60 + second
+
+
+def _recorded_interval_s(report: Mapping[str, Any]) -> float | None:
+    """Return the interval that a report of the short form is about: its amounts over its rates, where known well.
+
+    The device that moved most gives it, as its figures are rounded the least.
+    """
+    best: tuple[float, float] | None = None
+    for row in _rows(report):
+        for prefix in ("kB", "MB", "Blk"):
+            for way in ("read", "wrtn", "dscd"):
+                amount, rate = row.get(f"{prefix}_{way}"), row.get(f"{prefix}_{way}/s")
+                if isinstance(amount, int | float) and isinstance(rate, int | float) and min(amount, rate) > 0:
+                    if max(amount, rate) > BYTES_PER_S_MAX:
+                        continue
+                    error = 1.0 / amount + 0.005 / rate
+                    if error <= _ERROR_MAX and (best is None or error < best[0]):
+                        best = error, (amount + 0.5) / rate
+    return best and best[1]
+
+
+def _rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    rows = report.get("disk")
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def _growth(report: Mapping[str, Any], cores: int | None, interval_s: float) -> tuple[Growth, Growth]:
+    """Return the counters' growth over a report's interval, and its gauges."""
+    cpu = report.get("avg-cpu")
+    grown = cpu_growth(cpu, cores, interval_s) if isinstance(cpu, dict) else {}
+    gauges: Growth = {("cpu", "cores"): float(cores)} if grown and cores else {}
+    names: set[str] = set()
+    for row in _rows(report):
+        name = row.get("disk_device")
+        if not isinstance(name, str) or not name:
+            raise FormatError('a device has no name ("disk_device")')
+        if name in names:
+            raise FormatError(f"device {name} is there twice")
+        names.add(name)
+        _check_units(row)
+        devices, seen = _disk(row, interval_s)
+        grown |= {(f"disk:{name}", metric): amount for metric, amount in devices.items()}
+        gauges |= {(f"disk:{name}", metric): value for metric, value in seen.items()}
+    return grown, gauges
+
+
+def _disk(row: Mapping[str, Any], interval_s: float) -> tuple[dict[str, float], dict[str, float]]:
+    grown = _bytes(row, interval_s)
+    for key, old, wait, metrics in (
+        ("r/s", "r", "r_await", ("reads", "read_s")),
+        ("w/s", "w", "w_await", ("writes", "write_s")),
+    ):
+        requests = number(row, key) if key in row else number(row, old)
+        if requests is not None:
+            grown[metrics[0]] = requests * interval_s
+            wait_ms = number(row, wait)
+            if wait_ms is not None:
+                grown[metrics[1]] = requests * interval_s * wait_ms * 1e-3
+    for metric, figure in (
+        ("read_merges", number(row, "rrqm/s")),
+        ("write_merges", number(row, "wrqm/s")),
+        ("requests", number(row, "tps")),
+        ("queue_s", number(row, "aqu-sz") if "aqu-sz" in row else number(row, "avgqu-sz")),
+        ("busy_s", share(row, "util")),
+    ):
+        if figure is not None:
+            grown[metric] = figure * interval_s
+    latency_ms = number(row, "await")
+    return grown, {} if latency_ms is None else {"request_latency_s": latency_ms * 1e-3}
+
+
+def _bytes(row: Mapping[str, Any], interval_s: float) -> dict[str, float]:
+    """Return the bytes that a device read and wrote over an interval, from its most exact figures."""
+    most = BYTES_PER_S_MAX
+    rates = {}
+    for read, write, unit in _RATES:
+        if read in row or write in row:
+            values = {"read_bytes": number(row, read, most / unit), "write_bytes": number(row, write, most / unit)}
+            rates = {metric: rate * unit * interval_s for metric, rate in values.items() if rate is not None}
+            break
+    for read, write, unit in _AMOUNTS:
+        for metric, key in (("read_bytes", read), ("write_bytes", write)):
+            amount = number(row, key, most / unit * interval_s)
+            if amount is None:
+                continue
+            rate_unit = unit * (1 + 0.005 * interval_s)
+            if metric in rates and abs(amount * unit - rates[metric]) > rate_unit + _ERROR_MAX * rates[metric] + (
+                rates[metric] / interval_s * _CLOCK_S
+            ):
+                raise FormatError(f'"{key}" is {amount:.0f}, which its rate contradicts')
+            rates[metric] = amount * unit
+    for key, unit in _BOTH:
+        both = number(row, key, most / unit)
+        if both is not None:
+            rates["transfer_bytes"] = both * unit * interval_s
+    return rates
+
+
+def _check_units(row: Mapping[str, Any]) -> None:
+    """Refuse a report whose ``rkB`` is no kB, as sysstat before 11.6 wrote it with ``-m``."""
+    if "rkB" not in row or "avgrq-sz" not in row:
+        return
+    kb_doubled = ((number(row, "rkB") or 0.0) + (number(row, "wkB") or 0.0)) * 2
+    meant = (number(row, "avgrq-sz") or 0.0) * ((number(row, "r") or 0.0) + (number(row, "w") or 0.0))
+    if meant > _SECTORS_PER_S_MIN and abs(kb_doubled - meant) > _CONTRADICTION * meant:
+        raise FormatError('"rkB" and "wkB" contradict "avgrq-sz": this iostat wrote other units under their names')
+
+
+FORMAT = Format("iostat", "iostat's reports (iostat -o JSON)", _recognises, one_by_one(_read))

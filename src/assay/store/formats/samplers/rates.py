@@ -1,0 +1,166 @@
+"""Convert the rates that a monitor printed into counters from 0, as in a trace, and into the observed run.
+
+In: per sample, how much each thing grew over the sample's interval. Out: a :class:`~assay.model.runs.trace.Trace` with
+one growing counter per subject and metric, and a run of the workload ``observation`` that lasts as long as the samples
+span. Rates are per second: growth = rate × interval, and the sum of the growths is the integral of the rate, exactly as
+far as the monitor rounded. An interval that was not observed adds nothing: the counter stays flat, and the run has a
+warning. Bytes, seconds and counts, no prefixes.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any, Final
+
+from assay.foundation.errors import FormatError
+from assay.model import CodedWarning, Run, Trace, WarningCode, foreign_run
+
+OBSERVATION: Final = "observation"
+KIB: Final = 1024
+SECTOR_BYTES: Final = 512
+"""Of the kernel's disk statistics, whatever the device's own sectors are."""
+BYTES_PER_S_MAX: Final = 1e13
+"""More than any device or link moves: such a figure is damaged."""
+PER_S_MAX: Final = 1e10
+INTERVAL_S_MAX: Final = 86_400.0
+"""Longer intervals are the trace of a monitor that had no sample before, such as sysstat's 184467440737095516."""
+PERCENT_MAX: Final = 110.0
+"""A share is rounded and its two clocks differ, so slightly more than 100 % occurs and means 100 %."""
+_WHOLE_DISK = re.compile(r"(?:[shv]d[a-z]{1,3}|xvd[a-z]{1,3}|nvme\d+n\d+|mmcblk\d+)\Z")
+_LINK = re.compile(r"(?:eth\d+|en[opsx]\w+|em\d+|ib\w+)\Z")
+_TOTALS: Final = {
+    "disk": (_WHOLE_DISK, {"read_bytes": "disk_read_bytes", "write_bytes": "disk_write_bytes"}),
+    "nic": (_LINK, {"receive_bytes": "nic_receive_bytes", "transmit_bytes": "nic_transmit_bytes"}),
+}
+_BUSY = ("user_s", "system_s", "irq_s", "steal_s")
+_IDLE = ("idle_s", "iowait_s")
+
+Growth = dict[tuple[str, str], float]
+"""By subject and metric: the growth over one interval or, for gauges, the value."""
+
+
+def number(row: Mapping[str, Any], key: str, most: float = PER_S_MAX) -> float | None:
+    """Return ``row``'s figure, None when it has none; raise FormatError when it is no number from 0 to ``most``."""
+    value = row.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+        raise FormatError(f'"{key}" is {shown(value)}, which can\'t be')
+    return float(value)
+
+
+def shown(value: object) -> str:
+    """Return a short form of a value that should be a figure or a time, for messages."""
+    return "a number of 19 digits or more" if isinstance(value, int) and abs(value) >= 10**18 else repr(value)[:40]
+
+
+def share(row: Mapping[str, Any], key: str) -> float | None:
+    """Return a percentage of ``row`` as a share from 0 to 1; None when it has none."""
+    percent = number(row, key, PERCENT_MAX)
+    return None if percent is None else min(percent, 100.0) / 100.0
+
+
+def intervals_s(times_s: Sequence[float], resolution_s: float) -> list[float]:
+    """Return the time between each sample and the one before it (one less than there are samples).
+
+    When all distances are the same within ``resolution_s``, which is what a monitor's rounded clock makes of even
+    intervals, each is taken to be their mean. A distance that is not positive is a sample out of order.
+    """
+    distances = [later - earlier for earlier, later in pairwise(times_s)]
+    if not distances:
+        return []
+    mean = (times_s[-1] - times_s[0]) / len(distances)
+    if mean > 0 and all(abs(distance - mean) <= resolution_s for distance in distances):
+        return [mean] * len(distances)
+    return distances
+
+
+@dataclass(slots=True)
+class Recorder:
+    """Collects the samples of one host into counters. ``tolerance_s``: gaps up to it are rounding, and no gaps."""
+
+    node: str
+    tolerance_s: float = 1e-6
+    trace: Trace = field(default_factory=Trace)
+    end_s: float = 0.0
+    gaps: int = 0
+    _counters: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
+
+    def sample(self, t_s: float, interval_s: float, grown: Growth, gauges: Growth) -> None:
+        """Add a sample taken at ``t_s`` over the ``interval_s`` before it. Samples come in order of time."""
+        begin_s = max(0.0, t_s - interval_s)
+        if self.end_s > 0 and begin_s > self.end_s + self.tolerance_s:
+            self.gaps += 1
+        for (subject, metric), amount in grown.items():
+            last_s, total = self._counters.get((subject, metric), (-math.inf, 0.0))
+            if begin_s > last_s + self.tolerance_s:
+                self._append(begin_s, subject, metric, total, counter=True)
+            self._append(t_s, subject, metric, total + amount, counter=True)
+            self._counters[subject, metric] = (t_s, total + amount)
+        for (subject, metric), value in gauges.items():
+            self._append(t_s, subject, metric, value, counter=False)
+        self.end_s = t_s
+
+    def _append(self, t_s: float, subject: str, metric: str, value: float, *, counter: bool) -> None:
+        self.trace.append(t_s, self.node, subject, metric, counter=counter, value=value)
+
+    def total(self, subject: str, metric: str) -> float | None:
+        """Return how much a counter grew over all samples; None when there is no such counter."""
+        counter = self._counters.get((subject, metric))
+        return counter and counter[1]
+
+    def metrics(self) -> dict[str, float]:
+        """Return the run's figures: bytes of disks and links, and the CPU's busy share.
+
+        Only whole disks and links that the kernel named count: a partition, a volume or a bond moves the same bytes
+        again. sysstat's own sum over the devices (subject ``io``) goes before.
+        """
+        values: dict[str, float] = {}
+        for (subject, metric), (_, total) in self._counters.items():
+            kind, _, name = subject.partition(":")
+            pattern, names = _TOTALS.get(kind, (_WHOLE_DISK, {}))
+            if metric in names and pattern.match(name):
+                values[names[metric]] = values.get(names[metric], 0.0) + total
+        for metric in ("read_bytes", "write_bytes"):
+            total_bytes = self.total("io", metric)
+            if total_bytes is not None:
+                values[f"disk_{metric}"] = total_bytes
+        busy_s, idle_s = (sum(self.total("cpu", metric) or 0.0 for metric in names) for names in (_BUSY, _IDLE))
+        if busy_s + idle_s > 0:
+            values["cpu_busy_share"] = busy_s / (busy_s + idle_s)
+        return values
+
+    def run(
+        self, *, started: datetime | None, environment: Mapping[str, Any], source: str, warnings: Sequence[str] = ()
+    ) -> Run:
+        """Return the run of the recording. ``started``: None if the source has no time zone."""
+        gaps = (f"gaps between the samples: {self.gaps}; what happened in them is unknown",) if self.gaps else ()
+        coded_warnings = tuple(CodedWarning(WarningCode.TRACE, words) for words in (*warnings, *gaps))
+        return foreign_run(
+            workload=OBSERVATION,
+            engine="",
+            duration_s=self.end_s,
+            started_at=started.astimezone(UTC).isoformat(timespec="seconds") if started else "",
+            metrics=self.metrics(),
+            environment=dict(environment),
+            warnings=coded_warnings,
+            sources={
+                "trace": source,
+                "duration_s": f"{source}: span of the samples",
+                "metrics": f"{source}: rates × intervals",
+            },
+        )
+
+
+def day_time(year: int, month: int, day: int, hour: int, minute: int, second: float) -> datetime:
+    """Return a moment without a zone; raise FormatError when there is none such, or no monitor can have seen it."""
+    try:
+        moment = datetime(year, month, day, hour, minute, int(second), min(999_999, round(second % 1 * 1e6)))
+    except ValueError as error:
+        raise FormatError(f"{year}-{month}-{day} {hour}:{minute}:{second} is no time: {error}") from error
+    if not 1990 <= year <= 2200:
+        raise FormatError(f"{year}-{month}-{day} can't be when this was measured")
+    return moment

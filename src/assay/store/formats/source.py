@@ -1,0 +1,150 @@
+"""A file that is to be imported: found on disk, decompressed on the way, decoded without guessing silently.
+
+gzip, bzip2 and xz are recognised by their first bytes. Text is UTF-8 (with or without a mark), UTF-16 with a mark, or
+else Latin-1, in which every byte is a character.
+"""
+
+import bz2
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from assay.foundation.errors import FormatError
+
+_REPOSITORY: Final = "repository.json"
+"""A folder with this file is an assay repository."""
+HEAD_BYTES: Final = 65_536
+SIZE_MAX_BYTES: Final = 2 * 2**30
+"""More than this after decompression is refused: no result file is as long, and a small archive can hold terabytes."""
+LINE_BYTES_MAX: Final = 1 << 20
+"""Maximum length of a table's line, in bytes; a longer line is no row and could fill the memory."""
+_MAGIC: Final[dict[bytes, Callable[[Path], Any]]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+}
+_UNREADABLE: Final = (OSError, EOFError, zlib.error, lzma.LZMAError)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file; ``name`` is how messages call it: the path below the folder that the user named."""
+
+    path: Path
+    name: str
+
+    def _open(self) -> io.BufferedIOBase:
+        with self.path.open("rb") as file:
+            begin = file.read(6)
+        for magic, opened in _MAGIC.items():
+            if begin.startswith(magic):
+                unpacked: io.BufferedIOBase = opened(self.path)
+                return unpacked
+        return self.path.open("rb")
+
+    def _bytes(self, most: int) -> bytes:
+        try:
+            buffer = io.BytesIO()  # grows with the data: read(most) would allocate the maximum first
+            with self._open() as file:
+                while piece := file.read(min(1 << 20, most - buffer.tell())):
+                    buffer.write(piece)
+            return buffer.getvalue()
+        except _UNREADABLE as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, error: Exception) -> FormatError:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        return FormatError(f"can't be read: {why}", where=self.name, hint="is it cut off? Fetch it again")
+
+    def head(self) -> bytes:
+        """Return the first 64 KiB after decompression; of a damaged file, the readable part."""
+        return self._bytes(HEAD_BYTES)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the unpacked content; of the file as it is when it can't be unpacked."""
+        try:
+            with self._open() as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        except _UNREADABLE:
+            return hashlib.sha256(self.path.read_bytes()).hexdigest()
+
+    def content(self) -> bytes:
+        """Return the whole file, decompressed. Raises :class:`FormatError` when it is damaged or enormous."""
+        content = self._bytes(SIZE_MAX_BYTES + 1)
+        if len(content) > SIZE_MAX_BYTES:
+            raise FormatError(f"holds more than {SIZE_MAX_BYTES // 2**30} GiB", where=self.name, hint="split it")
+        return content
+
+    def text(self) -> str:
+        """Return the whole file as text. Raises :class:`FormatError` when it is damaged, enormous or binary."""
+        return decoded(self.content(), self.name)
+
+    def check_lines(self, most: int) -> None:
+        """Raise :class:`FormatError` when a line has more than ``most`` bytes, give or take a read; nothing is kept."""
+        number, length = 1, 0
+        try:
+            with self._open() as file:
+                while length <= most and (piece := file.read(HEAD_BYTES)):
+                    end = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
+                    length = len(piece) - end - 1 + (length if end < 0 else 0)
+                    number += piece.count(b"\n")
+        except _UNREADABLE as error:
+            raise self._damaged(error) from error
+        if length > most:
+            raise FormatError(
+                f"is a line of more than {most:,} bytes, which no row of a table has", where=f"{self.name}:{number}"
+            )
+
+
+def decoded(content: bytes, name: str) -> str:
+    """Return ``content`` as text. Raises :class:`FormatError` when it is binary."""
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return content.decode("utf-16", errors="replace")
+    if b"\0" in content[:HEAD_BYTES]:
+        raise FormatError("is binary, not text", where=name)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
+def _shown(name: str) -> str:
+    """Return a file's name as text that can be stored: bytes that are no UTF-8 become escapes."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def _files_below(folder: Path) -> list[Path]:
+    paths: list[Path] = []
+
+    def refuse(error: OSError) -> None:
+        raise FormatError(f"can't be listed: {error.strerror}", where=str(error.filename)) from error
+
+    for name, folders, files in os.walk(folder, onerror=refuse):
+        if _REPOSITORY in files:  # its runs are there already
+            folders.clear()
+            continue
+        folders[:] = [inner for inner in folders if not inner.startswith(".")]
+        paths += [Path(name, file) for file in files if not file.startswith(".") and Path(name, file).is_file()]
+    return sorted(paths)
+
+
+def sources_in(paths: list[Path]) -> Iterator[Source]:
+    """Yield the files below ``paths``, sorted; hidden ones are passed over unless named.
+
+    Raises :class:`FormatError` when a path does not exist or can't be listed.
+    """
+    for path in paths:
+        if path.is_file():
+            yield Source(path, _shown(path.name))
+        elif path.is_dir():
+            for entry in _files_below(path):
+                yield Source(entry, _shown(f"{path.resolve().name}/{entry.relative_to(path)}"))
+        else:
+            raise FormatError("there is no such file or folder", where=str(path))

@@ -1,0 +1,195 @@
+"""Runs out of Spark event logs: one application (one attempt of it) is one run.
+
+In: event logs as Spark's history server reads them: a file for an application, or a folder ``eventlog_v2_…`` whose
+``events_N_…`` files are one log that was rolled over; plain or packed by one of Spark's codecs. Out: a run with the
+time from the application's start to its end, its stages as phases, its task attempts, sums of their metrics, and the
+properties that were set and matter.
+
+A log whose application had not ended gives no run: its duration is unknown. Spark records no exit status before
+version 4; until then an application counts as failed when one of its jobs failed or had not ended. ``data_bytes`` stays
+unknown: Spark counts bytes again whenever they are read again, cached ones included.
+
+Of a log that Spark compacted (``events_N_….compact``), jobs and tasks of finished stages are gone: only its time and
+its parameters are taken.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final
+
+from assay.foundation.errors import FormatError
+from assay.model import CodedWarning, ImportedRun, Run, RunStatus, SkippedItem, WarningCode, foreign_run
+from assay.store.formats.format import Format
+from assay.store.formats.hadoop.job_names import LENGTH_MAX, workload_of
+from assay.store.formats.source import Source
+from assay.store.formats.spark.codecs import codec_of, unpacked
+from assay.store.formats.spark.events import Application, read_application
+from assay.store.formats.spark.figures import metrics_of, phases_of
+from assay.store.formats.spark.parameters import spark_parameters
+
+_CODEC_NAME: Final = re.compile(r".*\.(lz4|lzf|snappy|zstd|zst)(\.inprogress|\.compact)?", re.DOTALL)
+_FIRST: Final = re.compile(rb'\s*\{\s*"Event"\s*:\s*"([\w.$]*\.)?SparkListener\w+"')
+_PART: Final = re.compile(r"events_([0-9]{1,9})_(.+?)(?:\.(?:lz4|lzf|snappy|zstd))?(\.compact)?", re.DOTALL)
+_STATUS: Final = re.compile(r"appstatus_.+", re.DOTALL)
+DURATION_MAX_S: Final = 366 * 86_400
+"""Longer than this is refused, as is a start before 2010 (Spark's first year) or after 2100."""
+_START_S: Final = (1_262_304_000, 4_102_444_800)
+
+
+@dataclass(slots=True)
+class _Log:
+    """The files of one log: of a rolled one, each with its number and whether it stands for those before it, too."""
+
+    name: str
+    parts: list[tuple[int, bool, Source]] = field(default_factory=list)
+
+    @property
+    def is_compacted(self) -> bool:
+        """Whether Spark dropped the events of finished jobs."""
+        return any(compacted for _, compacted, _ in self.parts)
+
+    def contents(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the files in order, each unpacked when its turn comes.
+
+        Raises :class:`FormatError` when one is missing, there twice, or damaged.
+        """
+        first = max((number for number, compacted, _ in self.parts if compacted), default=0)
+        wanted = sorted(
+            ((n, source) for n, compacted, source in self.parts if n > first or (compacted and n == first)),
+            key=lambda part: part[0],
+        )
+        for expected, (number, source) in enumerate(wanted, start=first or 1):
+            if number != expected:
+                message = f"is file {number} of the rolled log, and {expected} was expected: one is missing or repeated"
+                raise FormatError(message, where=source.name)
+            yield source.name, unpacked(source.content(), source.name)
+
+
+def _recognises(name: str, head: bytes) -> bool:
+    base = name.rpartition("/")[2]
+    if _STATUS.fullmatch(base) and "eventlog_v2_" in name:
+        return not head
+    return _FIRST.match(head) is not None or (codec_of(head) is not None and _CODEC_NAME.fullmatch(base) is not None)
+
+
+def _logs(sources: Sequence[Source]) -> list[_Log]:
+    """Return the files put together to logs, in the order in which they are met."""
+    logs: dict[str, _Log] = {}
+    for source in sources:
+        folder, _, base = source.name.rpartition("/")
+        if _STATUS.fullmatch(base):
+            continue
+        if part := _PART.fullmatch(base):
+            log = logs.setdefault(f"{folder}/{part[2]}", _Log(folder or f"events of {part[2]}"))
+            log.parts.append((int(part[1]), part[3] is not None, source))
+        else:
+            logs[source.name] = _Log(source.name, [(1, False, source)])
+    return list(logs.values())
+
+
+def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
+    seen: dict[str, str] = {}
+    for log in _logs(sources):
+        try:
+            application = read_application(log.contents())
+        except FormatError as error:
+            yield SkippedItem(error.where or log.name, error.message)
+            continue
+        name = application.app_id or application.name
+        key = f"{name} {application.attempt_id} {round(application.start_unix_s * 1000)}"
+        if key in seen:
+            yield SkippedItem(log.name, f"{name} once more, as in {seen[key]}")
+        elif why := _unusable(application):
+            yield SkippedItem(log.name, why)
+        else:
+            seen[key] = log.name
+            run = _run(application, log.is_compacted)
+            yield ImportedRun(key, log.name, run, () if log.is_compacted else application.tasks)
+
+
+def _unusable(application: Application) -> str | None:
+    """Return why the application gives no run; None when it does."""
+    if not _START_S[0] <= application.start_unix_s < _START_S[1]:
+        return f"the application started {application.start_unix_s:.0f} s after 1970: no date"
+    if application.duration_s is None:
+        return "the application's end is not in the log: it still ran, or its driver died, so its duration is unknown"
+    if not 0 < application.duration_s <= DURATION_MAX_S:
+        return f"the application ran {application.duration_s:.3f} s: no duration"
+    return None
+
+
+def _run(application: Application, compacted: bool) -> Run:
+    duration_s = application.duration_s
+    assert duration_s is not None
+    status, cause = _status(application, compacted)
+    totals, odd = ({}, []) if compacted else metrics_of(application)
+    return foreign_run(
+        engine="spark",
+        engine_version=application.spark_version,
+        workload=workload_of(application.name),
+        duration_s=duration_s,
+        status=status,
+        cause=cause,
+        parameters=spark_parameters(application.properties),
+        started_at=datetime.fromtimestamp(application.start_unix_s, UTC).isoformat(timespec="milliseconds"),
+        metrics=totals,
+        phases=() if compacted else phases_of(application, duration_s),
+        stages=() if compacted else application.stages,
+        executors=() if compacted else application.executors,
+        warnings=(*odd, *_warnings(application, compacted)),
+        environment={
+            "job": {"id": application.app_id, "name": application.name[:LENGTH_MAX]},
+            **({"java": application.java_version} if application.java_version else {}),
+        },
+        sources={
+            "duration_s": "Spark event log: the application's start to its end",
+            "parameters": "Spark event log: the properties that were set",
+            **(
+                {}
+                if compacted
+                else {
+                    "metrics": "Spark event log: sums over all task attempts",
+                    "phases": "Spark event log: stages",
+                    "tasks": "Spark event log",
+                }
+            ),
+        },
+    )
+
+
+def _status(application: Application, compacted: bool) -> tuple[RunStatus, str | None]:
+    """Return how the application ended: by its exit code if recorded, else by its jobs."""
+    if application.exit_code:
+        return RunStatus.FAILED, f"the application ended with exit code {application.exit_code}"
+    if application.exit_code is None:
+        failed = {number: job.failure for number, job in application.jobs.items() if job.failure != ""}
+        if failed:
+            job, why = next(iter(failed.items()))
+            more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+            ending = f"failed: {why[:300]}" if why else "had not ended when the application did"
+            return RunStatus.FAILED, f"job {job} {ending}{more}"
+    if not application.jobs and not compacted:
+        return RunStatus.INVALID, "the application ran no job"
+    return RunStatus.VALID, None
+
+
+def _warnings(application: Application, compacted: bool) -> Iterator[CodedWarning]:
+    if compacted:
+        words = "Spark compacted this log: the tasks of finished stages are gone, so no metrics are taken"
+        yield CodedWarning(WarningCode.NOT_READ, words)
+        return
+    if application.missing_ends:
+        yield CodedWarning(
+            WarningCode.NOT_READ,
+            f"{application.missing_ends} tasks that succeeded are not in the log (Spark drops events when it can't "
+            "keep up): the metrics are too low",
+        )
+    backwards = sum(task.end_s < task.start_s or task.start_s < 0 for task in application.tasks)
+    if backwards:
+        words = f"{backwards} task attempts end before they start, or start before the application: clocks differed"
+        yield CodedWarning(WarningCode.CLOCK, words)
+
+
+FORMAT: Final = Format("spark", "Spark event log (plain, packed, or rolled over)", _recognises, _read)

@@ -1,0 +1,68 @@
+"""Compute an application's metrics, as sums over its task attempts, and its phases from its stages.
+
+In: an :class:`Application`. Out: metrics by name, whose ends are their units, and phases in seconds. Shuffle write time
+is what Spark counts in nanoseconds around its writes, the page cache among them; the wait for a shuffle's fetches is
+what tasks were blocked for. Spills and reads of HDFS are timed nowhere in Spark.
+"""
+
+from typing import Final
+
+from assay.model import CodedWarning, Phase, WarningCode
+from assay.store.formats.spark.events import Application
+
+_METRICS: Final = {
+    "executor_run_s": ("run_ms", 1000),
+    "cpu_s": ("cpu_ns", 1_000_000_000),
+    "gc_s": ("gc_ms", 1000),
+    "input_bytes": ("input_bytes", 1),
+    "output_bytes": ("output_bytes", 1),
+    "shuffle_read_bytes": ("shuffle_read_bytes", 1),
+    "shuffle_remote_read_bytes": ("shuffle_remote_read_bytes", 1),
+    "shuffle_write_bytes": ("shuffle_write_bytes", 1),
+    "shuffle_fetch_wait_s": ("shuffle_wait_ms", 1000),
+    "shuffle_write_s": ("shuffle_write_ns", 1_000_000_000),
+    "memory_spilled_bytes": ("memory_spilled_bytes", 1),
+    "disk_spilled_bytes": ("disk_spilled_bytes", 1),
+}
+"""Metric to its total and divisor."""
+
+
+def metrics_of(application: Application) -> tuple[dict[str, float], list[CodedWarning]]:
+    """Return the sums over all attempts, and a warning for each that can't be."""
+    metrics: dict[str, float] = {}
+    warnings: list[CodedWarning] = []
+    for metric, (total, divisor) in _METRICS.items():
+        value = application.totals.get(total)
+        if value is not None and value < 0:
+            words = f"the tasks' {metric} add up to {value / divisor}: left out"
+            warnings.append(CodedWarning(WarningCode.LEFT_OUT, words))
+        elif value is not None:
+            metrics[metric] = value / divisor
+    metrics["jobs"] = len(application.jobs)
+    metrics["stages"] = len(application.stages)
+    metrics["tasks"] = len({task.task_id for task in application.tasks})
+    metrics["task_attempts_failed"] = sum(task.status == "failed" for task in application.tasks)
+    if application.executor_cores:
+        metrics["executors"] = len(application.executor_cores)
+    return metrics, warnings
+
+
+def phases_of(application: Application, duration_s: float, begin_s: float = 0.0) -> tuple[Phase, ...]:
+    """Return setup (until the first stage begins), each stage attempt that ran, and cleanup (after the last).
+
+    All count from the application's start; ``begin_s`` is where setup begins, below 0 when there was a client before.
+    """
+    ran = [
+        (stage, stage.start_s, stage.end_s)
+        for stage in application.stages
+        if stage.start_s is not None and stage.end_s is not None and 0 <= stage.start_s <= stage.end_s
+    ]
+    if not ran:
+        return (Phase("setup", begin_s, duration_s),)
+    ran.sort(key=lambda stage_run: (stage_run[1], stage_run[0].stage_id, stage_run[0].attempt))
+    first_s, last_s = ran[0][1], max(end_s for _, _, end_s in ran)
+    stages = (
+        Phase(f"stage {stage.stage_id}" + (f".{stage.attempt}" if stage.attempt else ""), start_s, end_s)
+        for stage, start_s, end_s in ran
+    )
+    return (Phase("setup", begin_s, first_s), *stages, Phase("cleanup", last_s, max(last_s, duration_s)))

@@ -1,0 +1,81 @@
+"""Read a table of configurations to predict: a line of column names, then a configuration a line.
+
+In: text as in CSV, separated by commas, tabs, semicolons or bars: the one that the header has most often. Out: the rows
+with their line numbers, empty cells left out; rows with another number of cells than the header carry a problem.
+"""
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from assay.foundation.errors import FormatError
+from assay.store.formats.source import Source
+from assay.store.formats.tables.mapped_rows import cell_text
+
+ROWS_MAX: Final = 1_000_000
+_SEPARATORS: Final = ",\t;|"
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRow:
+    """One row."""
+
+    line: int
+    """Its line in the file, or its place in a list; the first is 1."""
+    levels: Mapping[str, str]
+    """Column to level, as written."""
+    problem: str = ""
+    """Why the row can't be used; empty for most rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedTable:
+    """A table of configurations."""
+
+    columns: tuple[str, ...]
+    rows: tuple[AskedRow, ...]
+
+
+def read_asked_rows(source: Source) -> AskedTable:
+    """Return the rows of a file. Raises :class:`FormatError` for a file that is no table of configurations."""
+    text = source.text()
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    separator = max(_SEPARATORS, key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    columns: tuple[str, ...] = ()
+    rows: list[AskedRow] = []
+    try:
+        for cells in reader:
+            if not any(cell.strip() for cell in cells):
+                continue
+            if not columns:
+                columns = _columns(cells, f"{source.name}:{reader.line_num}")
+            elif len(rows) == ROWS_MAX:
+                raise FormatError(f"has more than {ROWS_MAX:,} rows", where=source.name, hint="split the file")
+            elif len(cells) != len(columns):
+                problem = f"has {len(cells)} cells where the header has {len(columns)}"
+                rows.append(AskedRow(reader.line_num, {}, problem))
+            else:
+                texts = zip(columns, map(cell_text, cells), strict=True)
+                rows.append(AskedRow(reader.line_num, {name: text for name, text in texts if text}))
+    except csv.Error as error:
+        raise FormatError(f"is not valid CSV: {error}", where=f"{source.name}:{reader.line_num}") from error
+    if not rows:
+        raise FormatError(
+            "has no rows to predict",
+            where=source.name,
+            hint="write a line of column names, such as workload,layout,maps, and a configuration a line",
+        )
+    return AskedTable(columns, tuple(rows))
+
+
+def _columns(cells: list[str], where: str) -> tuple[str, ...]:
+    columns = tuple(cell.strip() for cell in cells)
+    if not all(columns):
+        raise FormatError(f"column {columns.index('') + 1} has no name", where=where)
+    twice = next((name for name in columns if columns.count(name) > 1), None)
+    if twice is not None:
+        raise FormatError(f"two columns are named {twice}", where=where)
+    return columns

@@ -1,0 +1,312 @@
+"""Reads the rows out of a dump that mysqldump (or mariadb-dump) wrote: which table holds which values, and where.
+
+In: the dump's text. Out: one :class:`DumpRow` for each row of each INSERT or REPLACE statement, its columns named by
+the statement or by the table's CREATE TABLE; and a :class:`Damage` for everything that should have been a row and can't
+be read. Values stay as they are written: text without quotes and escapes, numbers as their digits, NULL as None, hex
+literals as bytes.
+
+After the manual of MySQL 8, chapters "String Literals" and "INSERT Statement". mysqldump writes a line break inside a
+string as ``\\n``, so a string that does not end on its line is damage; this bounds what one damaged byte can spoil, and
+makes every pass over the text a linear one.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from assay.foundation.errors import FormatError
+
+Value = str | bytes | None
+
+_NAME = r"(?:`([^`\r\n]++)`|([A-Za-z0-9_$]++))"
+_QUALIFIED = rf"{_NAME}(?:\s*+\.\s*+{_NAME})?+"
+_INSERT = re.compile(
+    rf"(?:INSERT|REPLACE)\b(?:\s++(?:LOW_PRIORITY|DELAYED|HIGH_PRIORITY|IGNORE)\b)*+(?:\s++INTO\b)?+\s*+{_QUALIFIED}",
+    re.IGNORECASE,
+)
+_CREATE = re.compile(
+    rf"CREATE(?:\s++TEMPORARY)?+\s++TABLE\b(?:\s++IF\s++NOT\s++EXISTS\b)?+\s*+{_QUALIFIED}\s*+\(", re.IGNORECASE
+)
+_COLUMN_LIST = re.compile(rf"\s*+\(((?:\s*+{_NAME}\s*+,)*+\s*+{_NAME})\s*+\)")
+_ONE_NAME = re.compile(_NAME)
+_VALUES = re.compile(r"\s*+VALUES?\b", re.IGNORECASE)
+_SINGLE = r"'([^'\\\r\n]*+(?:(?:\\[^\r\n]|'')[^'\\\r\n]*+)*+)'"
+_DOUBLE = r'"([^"\\\r\n]*+(?:(?:\\[^\r\n]|"")[^"\\\r\n]*+)*+)"'
+_VALUE = re.compile(
+    rf"\s*+(?:(NULL)|([-+]?+(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:E[-+]?+[0-9]++)?+)(?!x)|(?:_\w++\s*+)?+{_SINGLE}|{_DOUBLE}"
+    r"|(?:_binary\s*+)?+0x([0-9A-F]++)|X'([0-9A-F]*+)'|(B'[01]*+')|(TRUE|FALSE))\s*+([,)])",
+    re.IGNORECASE,
+)
+_IN_DEFINITION = re.compile(
+    rf"\s++|{_SINGLE}|{_DOUBLE}|`(?P<column>[^`\r\n]++)`|(?P<word>\w++)|(?P<mark>[(),;])|(?P<other>.)", re.DOTALL
+)
+_NO_COLUMN: Final = frozenset(
+    {"PRIMARY", "UNIQUE", "KEY", "INDEX", "CONSTRAINT", "FULLTEXT", "SPATIAL", "FOREIGN", "CHECK", "PERIOD"}
+)
+_ROWS_BEGIN = re.compile(r"\bVALUES?\s*+\(", re.IGNORECASE)
+_LINE_OF_ROWS = re.compile(r"^(?:INSERT|REPLACE)\b", re.IGNORECASE | re.MULTILINE)
+_BLANK = re.compile(r"[\s;]++")
+_ESCAPE = re.compile(r"\\(.)")
+_ESCAPED: Final = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
+_HEADER = re.compile(r"-- (?:MySQL|MariaDB) dump ")
+_END = re.compile(r"^-- Dump completed", re.MULTILINE)
+_HEAD_CHARACTERS: Final = 4096
+_SHOWN_CHARACTERS: Final = 24
+
+
+@dataclass(frozen=True, slots=True)
+class DumpRow:
+    """One row of a table."""
+
+    table: str
+    columns: tuple[str, ...]
+    values: tuple[Value, ...]
+    line: int
+    number: int
+    """Which row of its table in this dump, from 1."""
+
+    def texts(self) -> dict[str, str]:
+        """Return the row's values by column, those that are NULL or bytes left out."""
+        return {
+            column: value for column, value in zip(self.columns, self.values, strict=True) if isinstance(value, str)
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Something that can't be read."""
+
+    line: int
+    table: str
+    """Empty if the damage belongs to no table."""
+    why: str
+
+
+def is_dump(head: bytes) -> bool:
+    """Return whether a file that starts with ``head`` was written by mysqldump or mariadb-dump."""
+    return _HEADER.search(head[:_HEAD_CHARACTERS].decode("latin-1")) is not None
+
+
+def rows_of(text: str, *, source: str, tables: Collection[str] | None = None) -> Iterator[DumpRow | Damage]:
+    """Yield the rows of ``tables`` (None: of all) in the order of the text, and the damage among them.
+
+    Damage ends the line it is on: nothing after it on that line is taken. Raises :class:`FormatError` when there is no
+    table in the text.
+    """
+    reader = _SqlReader(text, tables)
+    yield from reader.read()
+    if not reader.is_known:
+        raise FormatError("there is no CREATE TABLE and no INSERT in it", where=source, hint="is it a dump of MySQL?")
+
+
+def _joined_name(groups: tuple[str | None, ...]) -> str:
+    """Return the table of ``database.table`` or ``table``, from the four groups of a qualified name."""
+    first, second = groups[0] or groups[1], groups[2] or groups[3]
+    return second or first or ""
+
+
+def _unescaped(written: str, quote: str) -> str:
+    """Return the text between two ``quote`` as it was before escaping."""
+    plain = written.replace(quote * 2, quote) if quote in written else written
+    return _ESCAPE.sub(_one_character, plain) if "\\" in plain else plain
+
+
+def _one_character(match: re.Match[str]) -> str:
+    letter = match.group(1)
+    return _ESCAPED.get(letter, letter)
+
+
+def _value(match: re.Match[str]) -> Value:
+    null, number, single, double, digits, quoted_digits, bits, truth, _ = match.groups()
+    if null:
+        return None
+    if number:
+        return number
+    if single is not None:
+        return _unescaped(single, "'")
+    if double is not None:
+        return _unescaped(double, '"')
+    if bits:
+        return bits[2:-1]
+    if truth:
+        return "1" if truth.upper() == "TRUE" else "0"
+    hexadecimal = digits or quoted_digits or ""
+    return bytes.fromhex(hexadecimal if len(hexadecimal) % 2 == 0 else f"0{hexadecimal}")
+
+
+@dataclass(slots=True)
+class _SqlReader:
+    """Walks over the text once; ``columns`` are those of the tables that were defined so far."""
+
+    text: str
+    tables: Collection[str] | None
+    at: int = 0
+    line: int = 1
+    counted_to: int = 0
+    is_known: bool = False
+    comment_end: int = -1
+    """Where the next comment ends and, below, where the next INSERT is: each place is looked for once."""
+    rows_begin: int = -1
+    columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def read(self) -> Iterator[DumpRow | Damage]:
+        text, length = self.text, len(self.text)
+        while self.at < length:
+            if blank := _BLANK.match(text, self.at):
+                self.at = blank.end()
+            elif text.startswith(("--", "#"), self.at):
+                self.to_next_line()
+            elif text.startswith("/*", self.at):
+                yield from self.comment()
+            elif match := _CREATE.match(text, self.at):
+                yield from self.definition(match)
+            elif match := _INSERT.match(text, self.at):
+                yield from self.insert(match)
+            else:
+                yield from self.other()
+        if _HEADER.search(text, 0, _HEAD_CHARACTERS) and not _END.search(text):
+            yield Damage(self.line_of(length), "", 'the dump has no "Dump completed" line: it was cut off')
+
+    def line_of(self, at: int) -> int:
+        """Return the line of a place that is not before the last one asked for."""
+        self.line += self.text.count("\n", self.counted_to, at)
+        self.counted_to = max(at, self.counted_to)
+        return self.line
+
+    def to_next_line(self) -> None:
+        end = self.text.find("\n", self.at)
+        self.at = len(self.text) if end < 0 else end + 1
+
+    def wanted(self, table: str) -> bool:
+        return self.tables is None or table in self.tables
+
+    def other(self) -> Iterator[Damage]:
+        """Skip a line that starts no statement with rows; report it if it looks like one."""
+        begin = self.at
+        self.to_next_line()
+        if _ROWS_BEGIN.search(self.text, begin, min(self.at, begin + _HEAD_CHARACTERS)):
+            shown = self.text[begin : begin + _SHOWN_CHARACTERS]
+            yield Damage(self.line_of(begin), "", f"has rows, but begins no statement at {shown!r}: they are not taken")
+
+    def comment(self) -> Iterator[Damage]:
+        """Pass over a comment. One that is run by MySQL (``/*!``) and would hide whole INSERTs has lost its end."""
+        text, begin = self.text, self.at
+        if self.comment_end < begin + 2:
+            end = text.find("*/", begin + 2)
+            self.comment_end = len(text) if end < 0 else end
+        if self.rows_begin < begin:
+            match = _LINE_OF_ROWS.search(text, begin)
+            self.rows_begin = match.start() if match else len(text)
+        if self.comment_end == len(text):
+            yield Damage(self.line_of(begin), "", "a comment does not end: nothing after it is taken")
+            self.at = len(text)
+        elif text.startswith("/*!", begin) and self.rows_begin < self.comment_end:
+            yield Damage(self.line_of(begin), "", "a comment does not end before the next INSERT")
+            self.to_next_line()
+        else:
+            self.at = self.comment_end + 2
+
+    def definition(self, match: re.Match[str]) -> Iterator[Damage]:
+        """Take the columns of a CREATE TABLE; an unquoted semicolon or the text's end within it is damage."""
+        self.is_known = True
+        table, line = _joined_name(match.groups()), self.line_of(match.start())
+        names: list[str] = []
+        depth, fresh, self.at = 1, True, match.end()
+        while depth and (token := _IN_DEFINITION.match(self.text, self.at)):
+            self.at = token.end()
+            mark, name = token["mark"], token["column"] or token["word"]
+            if mark == ";" or token["other"] in ("'", '"'):
+                break
+            depth += {"(": 1, ")": -1}.get(mark or "", 0)
+            if mark == "," and depth == 1:
+                fresh = True
+            elif fresh and not token.group().isspace():
+                fresh = False
+                if name and (token["column"] or name.upper() not in _NO_COLUMN):
+                    names.append(name)
+        whole = depth == 0 and names and len(set(names)) == len(names)
+        self.columns[table] = tuple(names) if whole else ()
+        if not whole and self.wanted(table):
+            yield Damage(line, table, "the definition of its columns can't be read")
+
+    def insert(self, match: re.Match[str]) -> Iterator[DumpRow | Damage]:
+        self.is_known = True
+        table = _joined_name(match.groups())
+        if not self.wanted(table):
+            if table not in self.columns:
+                why = "the dump does not define this table: its rows are not taken"
+                yield Damage(self.line_of(match.start()), table, why)
+            self.to_next_line()
+            return
+        self.at = match.end()
+        columns = self.columns.get(table, ())
+        if listed := _COLUMN_LIST.match(self.text, self.at):
+            columns = tuple(name[0] or name[1] for name in _ONE_NAME.findall(listed.group(1)))
+            self.at = listed.end()
+        values = _VALUES.match(self.text, self.at)
+        if not values or not columns:
+            why = "the columns are unknown" if values else "this form of INSERT is not read"
+            yield Damage(self.line_of(match.start()), table, f"{why}: its rows are not taken")
+            self.to_next_line()
+            return
+        self.at = values.end()
+        yield from self.rows(table, columns)
+
+    def rows(self, table: str, columns: tuple[str, ...]) -> Iterator[DumpRow | Damage]:
+        """Yield the rows of a statement whose VALUES was just read, and leave its end."""
+        text = self.text
+        while True:
+            if blank := _BLANK.match(text, self.at):
+                self.at = blank.end()
+            begin = self.at
+            self.numbers[table] = number = self.numbers.get(table, 0) + 1
+            values = self.one_row()
+            line = self.line_of(begin)
+            if isinstance(values, str):
+                yield Damage(line, table, f"row {number} {values}")
+                if not text.startswith("(", begin):
+                    return
+                self.to_next_line()
+                blank = _BLANK.match(text, self.at)
+                if not text.startswith("(", blank.end() if blank else self.at):
+                    return
+                continue
+            if len(values) == len(columns):
+                yield DumpRow(table, columns, values, line, number)
+            else:
+                yield Damage(line, table, f"row {number} has {len(values)} values for {len(columns)} columns")
+            end = _BLANK.match(text, self.at)
+            at, closed = (end.end(), ";" in end.group()) if end else (self.at, False)
+            if closed:
+                self.at = at
+                return
+            if text.startswith(",", at):
+                self.at = at + 1
+                continue
+            if at >= len(text):
+                yield Damage(line, table, f"the statement ends after row {number} without a semicolon: it was cut off")
+            elif not re.match(r"(?:ON|AS)\b", text[at : at + 3], re.IGNORECASE):
+                shown = text[at : at + _SHOWN_CHARACTERS]
+                yield Damage(line, table, f"after row {number} stands {shown!r}: the rest of the line is not taken")
+            self.at = at
+            if not (end and "\n" in end.group()):
+                self.to_next_line()
+            return
+
+    def one_row(self) -> tuple[Value, ...] | str:
+        """Return the row at the current position and advance, or return why it is no row."""
+        text = self.text
+        if not text.startswith("(", self.at):
+            shown = text[self.at : self.at + _SHOWN_CHARACTERS]
+            return f"should begin at {shown!r}" if shown else "is missing: the file was cut off"
+        at, values = self.at + 1, []
+        while match := _VALUE.match(text, at):
+            values.append(_value(match))
+            at = match.end()
+            if text[at - 1] == ")":
+                self.at = at
+                return tuple(values)
+        shown = text[at : at + _SHOWN_CHARACTERS]
+        return f"can't be read at {shown!r}: the rest of the line is not taken" if shown else "was cut off"

@@ -1,0 +1,167 @@
+"""Split a table's text: its separator, its mapped columns, and its rows with their lines.
+
+In: a file, and the names of the needed columns. Out: rows, a piece of the text at a time. They are split as in
+:mod:`assay.store.formats.tables.columns` up to the first quotation mark, and as CSV from there on.
+"""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import Final
+
+from assay.foundation.errors import FormatError
+from assay.model import SkippedItem
+from assay.specs.fields import unknown
+from assay.store.formats.source import LINE_BYTES_MAX, Source
+from assay.store.formats.tables.columns import lines_of, pieces_of
+from assay.store.formats.tables.mapped_rows import is_number, shows_comma
+
+SEPARATORS: Final = ",\t;|"
+_ROWS_AT_ONCE: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Consecutive rows, including blank ones."""
+
+    numbers: Sequence[int]
+    """Their lines."""
+    lines: Sequence[str] | None
+    """Their texts if none has a quotation mark."""
+    apart: Sequence[list[str] | str] = ()
+    """Otherwise each row's cells, or what is wrong with them. The cells of a row as wide as memory are not kept."""
+
+    def rows_one_by_one(self, separator: str, width: int) -> Iterator[tuple[int, list[str] | str]]:
+        """Yield each row that is not blank: its line, with its cells or the reason why they are invalid."""
+        if self.lines is None:
+            yield from ((number, cells) for number, cells in zip(self.numbers, self.apart, strict=True))
+            return
+        for number, line in zip(self.numbers, self.lines, strict=True):
+            if line and not is_blank(cells := line.split(separator)):
+                yield number, cells if len(cells) == width else _odd(cells, width)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTable:
+    """A table with its header."""
+
+    name: str
+    text: str = field(repr=False)
+    separator: str
+    width: int
+    columns: Mapping[str, int]
+    """The column of each mapped field."""
+
+    def rows(self) -> Iterator[Rows | SkippedItem]:
+        """Yield the rows below the header, and at the end what can't be read."""
+        below = False
+        pieces = pieces_of(self.text)
+        for first, piece in pieces:
+            lines = lines_of(piece)
+            numbers = range(first, first + len(lines))
+            if '"' in piece or "\r" in piece or max(map(len, lines)) > csv.field_size_limit():
+                yield from self._quoted(chain([piece], (rest for _, rest in pieces)), first, below)
+                return
+            if not below:
+                header = next((at for at, line in enumerate(lines) if not is_blank(line.split(self.separator))), None)
+                if header is None:
+                    continue
+                below, numbers, lines = True, numbers[header + 1 :], lines[header + 1 :]
+            if lines:
+                yield Rows(numbers, lines)
+
+    def _quoted(self, pieces: Iterator[str], first: int, below: bool) -> Iterator[Rows | SkippedItem]:
+        """Yield the rest of the rows as CSV; ``below``: the header was read."""
+        text = chain.from_iterable(io.StringIO(piece, newline="") for piece in pieces)
+        read = _Csv(self.name, text, self.separator, self.width, first)
+        rows = islice(read.rows(), 0 if below else 1, None)
+        while some := list(islice(rows, _ROWS_AT_ONCE)):
+            yield Rows([number for number, _ in some], None, [cells for _, cells in some])
+        if read.broken:
+            yield read.broken
+
+    def rows_one_by_one(self) -> Iterator[tuple[int, list[str] | str] | SkippedItem]:
+        """Yield the rows one by one."""
+        for rows in self.rows():
+            if isinstance(rows, SkippedItem):
+                yield rows
+            else:
+                yield from rows.rows_one_by_one(self.separator, self.width)
+
+    def has_decimal_commas(self) -> bool:
+        """Return whether a number of the table shows that commas start decimals."""
+        if "," not in self.text or (self.separator == "," and '"' not in self.text):
+            return False
+        numeric = [column for name, column in self.columns.items() if is_number(name)]
+        rows = (
+            row[1] for row in self.rows_one_by_one() if not isinstance(row, SkippedItem) and not isinstance(row[1], str)
+        )
+        return any(shows_comma(cells[column].strip()) for cells in rows for column in numeric)
+
+
+class _Csv:
+    """Reads rows as CSV, and records where and how that fails."""
+
+    def __init__(self, name: str, lines: Iterator[str], separator: str, width: int, first: int) -> None:
+        self._name = name
+        self._lines = lines
+        self._reader = csv.reader(lines, delimiter=separator, strict=True)
+        self._width = width
+        self._first = first
+        self.broken: SkippedItem | None = None
+
+    def rows(self) -> Iterator[tuple[int, list[str] | str]]:
+        """Yield each row that is not blank: its line, with its cells or the reason why they are invalid."""
+        begin = self._first
+        try:
+            for cells in self._reader:
+                if not is_blank(cells):
+                    yield begin, cells if len(cells) == self._width else _odd(cells, self._width)
+                begin = self._first + self._reader.line_num
+        except csv.Error as error:
+            lines = self._first + self._reader.line_num - begin + sum(1 for _ in self._lines)
+            how = "a quote that opens in this line is never closed" if "end of data" in str(error) else str(error)
+            count = f"{lines} lines" if lines > 1 else "1 line"
+            self.broken = SkippedItem(f"{self._name}:{begin}", f"can't be read from here on, {count}: {how}")
+
+
+def is_blank(cells: Sequence[str]) -> bool:
+    """Return whether all cells of a row are blank."""
+    return not any(cell.strip() for cell in cells)
+
+
+def _odd(cells: list[str], width: int) -> str:
+    lines = 1 + sum(cell.count("\n") for cell in cells)
+    swallowed = f", and continues for {lines} lines: a quote that opens in it is closed late" if lines > 1 else ""
+    return f"has {len(cells)} cells, the header {width}{swallowed}"
+
+
+def open_table(source: Source, mapping: Mapping[str, str]) -> OpenTable:
+    """Open a table with these columns. Raises :class:`FormatError` for a file without them."""
+    source.check_lines(LINE_BYTES_MAX)
+    text = source.text()
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    if not first:
+        raise FormatError("is empty", where=source.name)
+    names = {separator: _header(first, separator) for separator in SEPARATORS}
+    separator = next((s for s in SEPARATORS if set(mapping) <= set(names[s])), None)
+    if separator is None:
+        likely = max(SEPARATORS, key=lambda s: len(names[s]))
+        column = next(column for column in mapping if column not in names[likely])
+        raise FormatError(unknown("column", column, names[likely][:50]), where=f"{source.name}:1")
+    header = names[separator]
+    for column in mapping:
+        if header.count(column) > 1:
+            raise FormatError(f"has {header.count(column)} columns named {column!r}", where=f"{source.name}:1")
+    columns = {name: header.index(column) for column, name in mapping.items()}
+    return OpenTable(source.name, text, separator, len(header), columns)
+
+
+def _header(line: str, separator: str) -> list[str]:
+    """Return the names of the columns; empty if the line's quoting is broken under this separator."""
+    try:
+        return [cell.strip() for cell in next(csv.reader([line], delimiter=separator, strict=True))]
+    except (csv.Error, StopIteration):
+        return []

@@ -1,0 +1,1 @@
+"""Index the runs of a repository."""

@@ -1,0 +1,210 @@
+"""A repository's runs, task attempts and traces as a dataset: Parquet files by workload, for Spark and other readers.
+
+::
+
+    runs/workload=W/BATCH-N.parquet     a row a run: names, ``facts`` and ``figures`` as maps, ``run_json``
+    tasks/workload=W/BATCH-N.parquet    a row a task attempt, with ``run_id``
+    traces/workload=W/BATCH-N.parquet   a row a sample, with ``run_id``
+    _assay/dataset.json                 the version of this form, and the order of every fact's levels
+    _assay/batch-BATCH.json             the bundles that a batch has; written last
+
+Each call adds one batch: the bundles that no batch has. What a call that was interrupted left is removed by the next
+one, because no batch's file records it. A folder on any file system that a :class:`DatasetStore` reaches holds it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from assay.analysis.statistics import Column, RunTable
+from assay.foundation.errors import RepositoryError
+from assay.store.bundles.bundle import TASKS_FILE, TRACE_FILE, is_import
+from assay.store.index import queries
+from assay.store.index.index import Index, bundle_names
+from assay.store.index.runs_file import read_coding
+from assay.store.index.tables import connection
+from assay.store.repository import Repository
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+DATASET_VERSION = 1
+TABLES = ("runs", "tasks", "traces")
+METADATA_FOLDER = "_assay"
+"""Readers of Parquet pass over names that begin so."""
+DESCRIPTION = f"{METADATA_FOLDER}/dataset.json"
+_BATCH = f"{METADATA_FOLDER}/batch-"
+_DIGITS = 16
+
+
+class DatasetStore(Protocol):
+    """The storage of a dataset. Names are relative, with slashes; each method raises an AssayError on failure."""
+
+    def names(self) -> list[str]:
+        """Return the names of all files; empty without a folder."""
+
+    def read(self, name: str) -> bytes:
+        """Return a small file's content."""
+
+    def put(self, folder: Path, names: Sequence[str]) -> None:
+        """Take the files of a local folder, which holds no others, over those that are there; those of
+        :data:`METADATA_FOLDER` last, in this order.
+        """
+
+    def remove(self, names: Sequence[str]) -> None:
+        """Remove files."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalStore:
+    """A folder of this machine, or one that is mounted."""
+
+    root: Path
+
+    def names(self) -> list[str]:
+        """Return the names of all files except dot files."""
+        files = (path.relative_to(self.root) for path in self.root.rglob("*") if path.is_file())
+        return sorted(str(path) for path in files if not path.name.startswith("."))
+
+    def read(self, name: str) -> bytes:
+        """Return a file's content."""
+        return (self.root / name).read_bytes()
+
+    def put(self, folder: Path, names: Sequence[str]) -> None:
+        """Copy files, each aside first."""
+        try:
+            for name in names:
+                target = self.root / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                aside = target.with_name(f".{target.name}")
+                aside.write_bytes((folder / name).read_bytes())
+                aside.replace(target)
+        except OSError as error:
+            raise RepositoryError(f"can't write it: {error.strerror}", where=str(self.root)) from error
+
+    def remove(self, names: Sequence[str]) -> None:
+        """Remove files."""
+        for name in names:
+            (self.root / name).unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """The bundles that an export added, and the number of bundles before it."""
+
+    bundles: int
+    runs: int
+    tasks: int
+    samples: int
+    already_there: int
+
+
+def export_dataset(repository: Repository, store: DatasetStore) -> Exported:
+    """Bring a dataset up to the repository's bundles. Raises RepositoryError for one of another version."""
+    names = store.names()
+    batches = [name for name in names if name.startswith(_BATCH)]
+    if DESCRIPTION in names:
+        _check_version(store.read(DESCRIPTION))
+    elif names:
+        raise RepositoryError("there are files here already, and no dataset", hint="name an empty or a new folder")
+    covered = {bundle for name in batches for bundle in json.loads(store.read(name))["bundles"]}
+    finished = {name.removeprefix(_BATCH).removesuffix(".json") for name in batches}
+    strays = [name for name in names if name.endswith(".parquet") and _batch_of(name) not in finished]
+    if strays:
+        store.remove(strays)
+    new = [name for name in bundle_names(repository.folders.bundles) if name not in covered]
+    if not new:
+        return Exported(0, 0, 0, 0, len(covered))
+    with tempfile.TemporaryDirectory(prefix="assay-dataset-") as scratch:
+        folder = Path(scratch)
+        batch = hashlib.sha256("\n".join(new).encode()).hexdigest()[:_DIGITS]
+        counts = Index(repository.folders, [], connection).over_files(
+            lambda opened, index: _write(opened, index, repository.folders.bundles, new, folder, batch)
+        )
+        made = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.parquet"))
+        batch_file = f"{_BATCH}{batch}.json"
+        (folder / batch_file).write_text(json.dumps({"bundles": new, "rows": dict(zip(TABLES, counts, strict=True))}))
+        store.put(folder, [*made, DESCRIPTION, batch_file])
+    return Exported(len(new), *counts, len(covered))
+
+
+def _check_version(description: bytes) -> None:
+    version = json.loads(description).get("version")
+    if version != DATASET_VERSION:
+        hint = "export into a new folder"
+        raise RepositoryError(f"the dataset is of version {version}, not {DATASET_VERSION}", hint=hint)
+
+
+def described(description: bytes) -> dict[str, list[str]]:
+    """Return the levels of every fact, in the repository's order. Raises RepositoryError for another version's."""
+    _check_version(description)
+    levels: dict[str, list[str]] = json.loads(description)["levels"]
+    return levels
+
+
+def picked_table(folder: Path, levels: Mapping[str, Sequence[str]], figures: Sequence[str]) -> RunTable:
+    """Return the runs that Spark wrote into ``folder``, in the order in which the repository has them."""
+    with connection() as opened:
+        query = queries.picked_runs(list(levels), len(figures))
+        arrays: dict[str, Any] = opened.execute(
+            query, [*map(list, levels.values()), f"{folder}/*.parquet"]
+        ).fetchnumpy()
+    columns = {
+        name: Column(np.asarray(arrays[f"c{number}"], dtype=np.int32), tuple(known))
+        for number, (name, known) in enumerate(levels.items())
+    }
+    values = {name: np.asarray(arrays[f"v{number}"], dtype=np.float64) for number, name in enumerate(figures)}
+    table = RunTable(np.asarray(arrays["place"], dtype=np.int64), columns, values)
+    return table.taken(np.argsort(values["started_unix_s"], kind="stable"))
+
+
+def _batch_of(name: str) -> str:
+    return name.rsplit("/", 1)[-1].partition("-")[0]
+
+
+def _write(
+    opened: DuckDBPyConnection, index: Sequence[Path], bundles: Path, new: Sequence[str], folder: Path, batch: str
+) -> tuple[int, int, int]:
+    """Write a batch's files and the description below ``folder``; return the rows of each table."""
+    coding = read_coding(opened, index[-1])
+    (folder / METADATA_FOLDER).mkdir()
+    levels = {name: list(codes) for name, codes in coding.columns.items()}
+    described = {"version": DATASET_VERSION, "levels": levels, "figures": list(coding.values)}
+    (folder / DESCRIPTION).write_text(json.dumps(described))
+    opened.execute(queries.NEW_BUNDLES, [list(new)])
+    opened.execute(queries.levels_of(len(levels)), list(levels.values()))
+    opened.execute(queries.new_runs(list(coding.columns), coding.values), [[str(path) for path in index]])
+    opened.execute(queries.NEW_WORKLOADS)
+    singles = [bundles / name for name in new if not is_import(bundles / name)]
+    imports = [bundles / name for name in new if is_import(bundles / name)]
+    tasks = queries.new_rows(
+        queries.TASK_COLUMNS,
+        _there(bundle / TASKS_FILE for bundle in singles),
+        _there(bundle / TASKS_FILE for bundle in imports),
+    )
+    traces = queries.new_rows(
+        queries.TRACE_COLUMNS,
+        _there(file for bundle in singles for file in (bundle / "trace").glob("*.parquet")),
+        _there(bundle / TRACE_FILE for bundle in imports),
+    )
+    counts = []
+    for table, query in zip(TABLES, (queries.ALL_NEW_RUNS, tasks, traces), strict=True):
+        counts.append(0 if query is None else _copied(opened, query, folder / table, batch))
+    return counts[0], counts[1], counts[2]
+
+
+def _copied(opened: DuckDBPyConnection, query: str, target: Path, batch: str) -> int:
+    row = opened.execute(queries.copy_by_workload(query, str(target), batch)).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _there(paths: Iterable[Path]) -> list[str]:
+    return [str(path.absolute()) for path in paths if path.is_file()]

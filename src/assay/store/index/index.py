@@ -1,0 +1,273 @@
+"""Query the index over all bundles: files of runs, derived from the bundles, that can be deleted at any time.
+
+The name of an index's last file stands for the bundles that the index covers. The index is current when a file of that
+name exists, and index files never change, so readers and writers need no lock: a reader that finds no current index
+writes it (:mod:`assay.store.index.index_builder`). A damaged index is written again. Where the repository can't be
+written (read-only, or a full disk), the last file goes to a temporary folder and is kept until the process ends.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import msgspec
+import numpy as np
+
+from assay.analysis.statistics import RunTable
+from assay.foundation.errors import RepositoryError
+from assay.model import Environment, Run
+from assay.store.bundles.bundle import BundleProblem
+from assay.store.bundles.folders import Folders
+from assay.store.bundles.staging import TemporaryFolders
+from assay.store.index import queries
+from assay.store.index.index_builder import IndexBuilder, index_files, index_name
+from assay.store.index.index_cache import IndexCache, IndexFile, IndexFiles
+from assay.store.index.runs_file import decode_environment, decode_run, load_table, read_coding
+from assay.store.index.tables import Reading, connection
+from assay.workloads.catalogue import known_name
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+Queried = TypeVar("Queried")
+_ASKED = "asked_ids"
+_FETCHED_ROWS: Final = 10_000
+"""Rows that are fetched from DuckDB at once."""
+_CACHED_ROWS_MAX: Final = 2_000
+"""Queries for more rows than this bypass the cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Conditions on runs; None matches any run. ``limit`` keeps the newest runs."""
+
+    workload: str | None = None
+    layout: str | None = None
+    status: str | None = None
+    plan: str | None = None
+    campaign_id: str | None = None
+    limit: int | None = None
+
+
+def bundle_names(bundles: Path) -> list[str]:
+    """Return the names of the bundles, sorted, without hidden entries and plain files."""
+    try:
+        entries = list(os.scandir(bundles))
+    except FileNotFoundError:
+        return []
+    return sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A repository's index; ``problems`` names the bundles that the last query could not read."""
+
+    folders: Folders
+    problems: list[BundleProblem] = field(default_factory=list)
+    reading: Reading = connection
+    cache: IndexCache = field(default_factory=IndexCache)
+    temporary: TemporaryFolders = field(default_factory=TemporaryFolders)
+    """Holds the last file of the index when the repository can't be written."""
+
+    def runs(self, filters: Filters, *, environment: bool) -> list[Run]:
+        """Return the matching runs, newest last. Without ``environment``, their environments stay empty: faster."""
+        statement = queries.NEWEST_RUNS if environment else queries.NEWEST_RUNS_WITHOUT_ENVIRONMENT
+        aloja_name = (filters.workload or "").replace("-", "_")  # older imports kept ALOJA's spelling
+        stored = aloja_name if known_name(aloja_name) == filters.workload else filters.workload
+
+        def query(opened: DuckDBPyConnection, index: IndexFiles) -> list[Run]:
+            opened.execute(statement, {"index": index.names, "workload_there": stored, **asdict(filters)})
+            environments: dict[str, dict[str, Any]] = {}
+            runs: list[Run] = []
+            while rows := opened.fetchmany(_FETCHED_ROWS):
+                runs += [decode_run(run_json, environment, environments) for run_json, environment in rows]
+            return runs[::-1]
+
+        return self._answer(query)
+
+    def table(self, metrics: Sequence[str]) -> RunTable:
+        """Return all runs as columns, with the named metrics."""
+
+        def query(opened: DuckDBPyConnection, index: IndexFiles) -> RunTable:
+            table = load_table(opened, index.paths, read_coding(opened, index.paths[-1]), metrics)
+            self.cache.note(table.source, index)
+            return table
+
+        return self._answer(query)
+
+    def runs_at(self, table: RunTable, positions: Sequence[int]) -> list[Run]:
+        """Return the complete runs at these positions of a table, in the same order.
+
+        Raises :class:`RepositoryError` if the index that the table was read from no longer exists.
+        """
+        wanted, rows = self._rows_at(queries.RUNS_AT, table, positions)
+        runs = {row: decode_run(run_json, environment) for row, _, run_json, environment in rows}
+        return [runs[row] for row in wanted]
+
+    def ids_at(self, table: RunTable, positions: Sequence[int]) -> list[str]:
+        """Return the ids of the runs at these positions of a table, in the same order; raises as :meth:`runs_at`."""
+        if (lookup := self.cache.lookups.get(table.source)) is not None:
+            return lookup.ids([int(table.rows[position]) for position in positions])
+        wanted, rows = self._rows_at(queries.IDS_AT, table, positions)
+        ids = dict(rows)
+        return [ids[row] for row in wanted]
+
+    def environments_at(self, table: RunTable, positions: Sequence[int]) -> list[Environment]:
+        """Return the environments of the runs at these positions, in the same order; equal ones are one object."""
+        wanted, rows = self._rows_at(queries.ENVIRONMENTS_AT, table, positions)
+        texts: dict[int, str] = dict(rows)
+        decoded = {text: Environment(decode_environment(text)) for text in set(texts.values())}
+        return [decoded[texts[row]] for row in wanted]
+
+    def positions_of(self, table: RunTable, ids: Sequence[str]) -> list[int]:
+        """Return the positions of the runs with these ids in a table, sorted; raises as :meth:`runs_at`."""
+        if (lookup := self.cache.lookups.get(table.source)) is not None and len(table) == len(lookup.positions):
+            return sorted(lookup.positions[lookup.rows_of(ids)].tolist())
+        with self._opened(table.source) as (opened, files):
+            rows = [
+                row + file.start
+                for file in files.files
+                for (row,) in opened.execute(queries.ROWS_OF, [str(file.path), list(ids)]).fetchall()
+            ]
+        positions: list[int] = np.flatnonzero(np.isin(table.rows, rows)).tolist()
+        return positions
+
+    def _rows_at(self, query: str, table: RunTable, positions: Sequence[int]) -> tuple[list[int], list[Any]]:
+        """Return the row numbers of these positions, and the query's result rows, each with its row number first."""
+        wanted = [int(table.rows[position]) for position in positions]
+        rows: list[Any] = []
+        with self._opened(table.source) as (opened, files):
+            for file, numbers in files.with_rows(wanted):
+                rows += [(row + file.start, *rest) for row, *rest in self._rows(opened, query, file, numbers)]
+        return wanted, rows
+
+    def _rows(self, opened: DuckDBPyConnection, query: str, file: IndexFile, rows: Sequence[int]) -> list[Any]:
+        """Return a query's result for rows of a file, each with its number within the file first."""
+        if self.cache.lookups and len(rows) <= _CACHED_ROWS_MAX:
+            return self.cache.rows.read(opened, query, file, rows)
+        return opened.execute(query, [str(file.path), list(rows)]).fetchall()
+
+    @contextmanager
+    def _opened(self, source: str) -> Iterator[tuple[DuckDBPyConnection, IndexFiles]]:
+        """Yield a connection and the files of the index whose last file is ``source``."""
+        with self.reading() as opened:
+            files = self.cache.files.get(source)
+            if files is None and (last := self._located(source)) is not None:
+                with suppress(RepositoryError):
+                    files = IndexFiles.of(opened, last, self.folders.index)
+            if files is None or not files.exist():
+                raise RepositoryError(
+                    "the repository has changed since its runs were read",
+                    where=str(self.folders.root),
+                    hint="read them again",
+                )
+            self.cache.note(source, files)
+            yield opened, files
+
+    def _located(self, name: str) -> Path | None:
+        """Return the path of an index file; a temporary file comes first, as it replaces one in the repository."""
+        folders = (*self.temporary.paths(), self.folders.index.absolute()) if name else ()
+        return next((folder / name for folder in folders if (folder / name).exists()), None)
+
+    def holds(self, table: RunTable) -> bool:
+        """Return whether the index that a table was read from still exists."""
+        files = self.cache.files.get(table.source)
+        return files.exist() if files is not None else self._located(table.source) is not None
+
+    def covers_all(self, table: RunTable) -> bool:
+        """Return whether a table was read from the index over all current bundles."""
+        return index_name(bundle_names(self.folders.bundles)) == table.source
+
+    def known(self, run_ids: Sequence[str]) -> set[str]:
+        """Return those of the ids that runs have."""
+        if not run_ids or not bundle_names(self.folders.bundles):
+            return set()
+        ids = np.array(run_ids, dtype=object)
+
+        def query(opened: DuckDBPyConnection, index: IndexFiles) -> set[str]:
+            opened.register(_ASKED, {"run_id": ids})  # a million ids as a parameter take seconds
+            return {i for (i,) in opened.execute(queries.KNOWN_IDS, [index.names]).fetchall()}
+
+        return self._answer(query)
+
+    def ids_that_begin(self, prefix: str, most: int) -> list[str]:
+        """Return the ids that begin with ``prefix``, sorted, at most ``most``."""
+        values = [prefix, most]
+        return self._answer(
+            lambda opened, index: [
+                i for (i,) in opened.execute(queries.IDS_THAT_BEGIN, [index.names, *values]).fetchall()
+            ]
+        )
+
+    def ids_of_source_id(self, source_id: str, most: int) -> list[str]:
+        """Return the ids of imported runs that their source calls ``source_id``, sorted, at most ``most``."""
+        values = [f'"source_id":{msgspec.json.encode(source_id).decode()}', most]
+        return self._answer(
+            lambda opened, index: [
+                i for (i,) in opened.execute(queries.IDS_OF_SOURCE_ID, [index.names, *values]).fetchall()
+            ]
+        )
+
+    def find(self, run_id: str) -> tuple[str, Run] | None:
+        """Return the bundle that holds a run, and the run; None if no run has this id."""
+        if (cached := self._find_cached(run_id)) is not None:
+            return cached
+
+        def query(opened: DuckDBPyConnection, index: IndexFiles) -> tuple[str, Run] | None:
+            row = opened.execute(queries.ONE_RUN, [index.names, run_id]).fetchone()
+            return (str(row[0]), decode_run(row[1], row[2])) if row else None
+
+        return self._answer(query)
+
+    def _find_cached(self, run_id: str) -> tuple[str, Run] | None:
+        """Find a run by the cached lookups; None also if the run or the cached index no longer exists."""
+        for source, lookup in reversed(list(self.cache.lookups.items())):
+            with suppress(RepositoryError), self._opened(source) as (opened, files):
+                for file, numbers in files.with_rows(lookup.rows_of([run_id])):
+                    for _, bundle, run_json, environment in self._rows(opened, queries.RUNS_AT, file, numbers):
+                        run = decode_run(run_json, environment)
+                        if run.run_id == run_id and (self.folders.bundles / bundle).is_dir():
+                            return str(bundle), run
+                return None
+        return None
+
+    def cache_row_lookup(self, table: RunTable) -> None:
+        """Keep in memory the row of every run of a table of all runs; raises as :meth:`runs_at`."""
+        with self._opened(table.source) as (opened, files):
+            self.cache.add_lookup(opened, table, files)
+
+    def forget(self) -> None:
+        """Delete the index; the next query builds it from the bundles."""
+        for path in index_files(self.folders, self.temporary):
+            with suppress(OSError):
+                path.unlink()
+
+    def over_files(self, query: Callable[[DuckDBPyConnection, Sequence[Path]], Queried]) -> Queried:
+        """Call ``query`` with a connection and the index's files; the last file has the coding of all."""
+        return self._answer(lambda opened, index: query(opened, index.paths))
+
+    def _answer(self, query: Callable[[DuckDBPyConnection, IndexFiles], Queried]) -> Queried:
+        try:
+            return self._answer_from(self._current(), query)
+        except RepositoryError:  # a file is damaged, or was just removed: build the index again, once
+            return self._answer_from(self._current(rebuild=True), query)
+
+    def _answer_from(self, last: Path, query: Callable[[DuckDBPyConnection, IndexFiles], Queried]) -> Queried:
+        with self.reading() as opened:
+            return query(opened, IndexFiles.of(opened, last, self.folders.index))
+
+    def _current(self, *, rebuild: bool = False) -> Path:
+        """Return the last file of an index over all bundles; ``rebuild``: built from the bundles alone."""
+        self.problems.clear()
+        names = bundle_names(self.folders.bundles)
+        path = self._located(index_name(names))
+        if path is not None and not rebuild:
+            return path
+        older = [] if rebuild else index_files(self.folders, self.temporary)
+        with connection() as opened:  # a separate connection, because the builder changes its settings
+            return IndexBuilder(self.folders, self.temporary, self.problems).build(opened, names, older)

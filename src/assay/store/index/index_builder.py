@@ -1,0 +1,257 @@
+"""Write the files of an index: the runs of all bundles, derived from them.
+
+In: the names of the bundles and the files of older indexes. Out: the path of the last file of an index that covers
+these bundles, and a note of each bundle that can't be read.
+
+The newest usable older index is the start. The runs of bundles that it lacks are written as one further file, which
+names the files before it. Small files at the end are merged into the new file, so there are few: each is more than
+twice as long as the next. When a bundle has vanished, or two bundles hold the same run, all files are written again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from assay.foundation.errors import RepositoryError
+from assay.model import Run
+from assay.store.bundles.bundle import (
+    IMPORT_RUNS_FILE,
+    RUN_FILE,
+    BundleProblem,
+    ProblemKind,
+    check_files,
+    is_import,
+    read_run,
+)
+from assay.store.bundles.folders import Folders
+from assay.store.bundles.staging import TemporaryFolders, not_stored, staging, sync
+from assay.store.index import queries
+from assay.store.index.index_cache import IndexFiles
+from assay.store.index.runs_file import Coding, OtherVersionError, decode_run, read_coding, recoded, rows_of, write_runs
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+REMOVED_AFTER_S = 600.0
+"""How long a replaced index file is kept: slow answers look up runs in the index that they started with."""
+_NEW: Final = "new_runs"
+_LENGTH_RATIO: Final = 2
+"""Each file of an index has more than this multiple of the next file's rows, so a million runs are 20 files at most."""
+
+
+def index_name(bundles: Iterable[str]) -> str:
+    """Return the name of the last file of an index over these bundles."""
+    covers = "\n".join([str(queries.INDEX_VERSION), queries.INDEX_PARTS, *bundles])
+    return f"runs-{hashlib.blake2b(covers.encode(), digest_size=8).hexdigest()}.parquet"
+
+
+def index_files(folders: Folders, temporary: TemporaryFolders) -> list[Path]:
+    """Return the files of all indexes, oldest first."""
+    parents = (folders.index.absolute(), *temporary.paths())
+    try:
+        files = [path for folder in parents for path in folder.glob("runs*.parquet")]
+        return sorted(files, key=lambda path: path.stat().st_mtime)
+    except OSError:  # another process removed a file in between
+        return []
+
+
+@dataclass(frozen=True, slots=True)
+class IndexBuilder:
+    """Writes indexes of one repository."""
+
+    folders: Folders
+    temporary: TemporaryFolders
+    """Holds the last file when the repository can't be written."""
+    problems: list[BundleProblem]
+    """Takes a note of each bundle that can't be read."""
+
+    def build(self, opened: DuckDBPyConnection, names: Sequence[str], older: Sequence[Path]) -> Path:
+        """Write the index over the bundles ``names`` and return its last file; ``older``: files to start from."""
+        sources = self._sources(opened, names, older)
+        if sources.kept and not sources.parts:  # no missing bundle can be read
+            return sources.kept[-1][0]
+        before = sources.settle(opened, self.folders.index)
+        unread = {problem.run_id for problem in self.problems}
+        write = partial(
+            write_runs,
+            opened,
+            query=sources.query(opened),
+            coding=sources.coding,
+            before=before,
+            row_group=queries.ROW_GROUP_LOOKED_UP,
+        )
+        path = self._write(index_name(name for name in names if name not in unread), write)
+        self._remove_outdated({path.name, *(name for name, _ in before)})
+        return path
+
+    def _write(self, name: str, write: Callable[[Path], object]) -> Path:
+        """Write a whole index file and return its path: in the repository, or in a temporary folder."""
+        import duckdb
+
+        temporary = ((folder, folder) for folder in self.temporary.made())
+        for folder, partial_folder in itertools.chain([(self.folders.index, self.folders.partial)], temporary):
+            path = folder.absolute() / name
+            try:
+                folder.mkdir(exist_ok=True)
+                with staging(partial_folder, "index") as aside:
+                    write(aside / name)
+                    sync(aside / name)
+                    (aside / name).rename(path)
+                return path
+            except (OSError, duckdb.Error) as error:
+                failure = error
+        raise not_stored(path, failure) if isinstance(failure, OSError) else failure
+
+    def _remove_outdated(self, current: Collection[str]) -> None:
+        """Remove index files that have been outdated for ten minutes.
+
+        Each folder of index files records when they became outdated. A file without a time in the record counts from
+        now, and so do all files where the record is damaged.
+        """
+        now_unix_s = time.time()
+        for folder in (self.folders.index, *self.temporary.paths()):
+            record = folder / self.folders.outdated.name
+            with suppress(OSError):
+                recorded = _outdated_since(record)
+                names = {path.name for path in folder.glob("runs*.parquet")} - set(current)
+                since_unix_s = {name: recorded.get(name, now_unix_s) for name in names}
+                for name in sorted(names):
+                    if now_unix_s - since_unix_s[name] > REMOVED_AFTER_S:
+                        (folder / name).unlink(missing_ok=True)
+                        del since_unix_s[name]
+                with staging(self.folders.partial if folder == self.folders.index else folder, "index") as aside:
+                    (aside / record.name).write_bytes(msgspec.json.encode(since_unix_s))
+                    (aside / record.name).rename(record)
+
+    def _sources(self, opened: DuckDBPyConnection, names: Sequence[str], older: Sequence[Path]) -> _Sources:
+        """Return the content of an index over ``names``, and note the bundles that can't be read.
+
+        The start is the newest older index that can be read and covers no vanished bundle.
+        """
+        import duckdb
+
+        bundles = self.folders.bundles
+        usable = (_older_index(opened, path, self.folders.index) for path in reversed(older))
+        sources = next((index for index in usable if index and index.covered <= set(names)), _Sources())
+        single_runs: list[Run] = []
+        recoded_imports: dict[str, list[Run]] = {}
+        imports: list[tuple[str, Path, Coding]] = []
+        for name in names:
+            if name in sources.covered:
+                continue
+            try:
+                if is_import(bundles / name):
+                    file = _import_file(bundles / name)
+                    try:
+                        imports.append((name, file, read_coding(opened, file)))
+                    except OtherVersionError:
+                        rows = opened.execute(queries.WHOLE_RUNS, [str(file.absolute())]).fetchall()
+                        recoded_imports[name] = [decode_run(run_json, environment) for run_json, environment in rows]
+                else:
+                    single_runs.append(_single_run(bundles / name))
+            except (duckdb.Error, RepositoryError, OSError) as error:
+                detail = error.message if isinstance(error, RepositoryError) else str(error).splitlines()[0]
+                self.problems.append(BundleProblem(name, RUN_FILE, ProblemKind.UNREADABLE, detail))
+        for _, _, coding in imports:
+            sources.coding.merged(coding)
+        if single_runs:
+            opened.register(_NEW, rows_of(single_runs, None, sources.coding))
+            sources.parts.append(f"SELECT * FROM {_NEW}")  # noqa: S608 - a constant
+        for number, (name, runs) in enumerate(recoded_imports.items()):
+            opened.register(f"{_NEW}_{number}", rows_of(runs, name, sources.coding))
+            sources.parts.append(f"SELECT * FROM {_NEW}_{number}")  # noqa: S608 - a constant and a number
+        for name, file, coding in imports:
+            sources.parts.append(recoded(queries.parquet(str(file.absolute())), coding, sources.coding, bundle=name))
+        sources.may_repeat = bool(imports or recoded_imports or single_runs)
+        return sources
+
+
+@dataclass(slots=True)
+class _Sources:
+    """The content of a new index: files that stay, queries for further rows, and the codes that all share."""
+
+    coding: Coding = field(default_factory=Coding)
+    parts: list[str] = field(default_factory=list)
+    kept: list[tuple[Path, int]] = field(default_factory=list)
+    """The older index's files, each with its number of rows."""
+    covered: set[str] = field(default_factory=set)
+    may_repeat: bool = False
+    """Whether several bundles may hold the same run: imports that overlap, or a run and its exported figures."""
+
+    def settle(self, opened: DuckDBPyConnection, folder: Path) -> list[tuple[str, int]]:
+        """Decide which files stay, and return them with their rows; the rows of the other files become parts.
+
+        A file outside the index's ``folder`` is temporary and never stays: other processes can't read it.
+        """
+        files = [str(path) for path, _ in self.kept]
+        if self.may_repeat and files:
+            ((repeats,),) = opened.execute(queries.again_there(files, self.parts)).fetchall()
+            self.may_repeat = bool(repeats)
+            if repeats:
+                self._merge(len(self.kept))
+        rows = sum(opened.execute(queries.count_of(part)).fetchall()[0][0] for part in self.parts)
+        while self.kept and (self.kept[-1][1] <= _LENGTH_RATIO * rows or self.kept[-1][0].parent != folder.absolute()):
+            rows += self.kept[-1][1]
+            self._merge(1)
+        return [(path.name, count) for path, count in self.kept]
+
+    def _merge(self, number: int) -> None:
+        """Make the last ``number`` files part of the new file."""
+        for path, _ in self.kept[len(self.kept) - number :]:
+            self.parts.append(queries.rows_in(str(path)))
+        del self.kept[len(self.kept) - number :]
+
+    def query(self, opened: DuckDBPyConnection) -> str:
+        """Return the query for the rows of the new file."""
+        if self.may_repeat:
+            opened.execute(queries.repeated_runs(self.parts))
+        return queries.all_rows(self.parts or [queries.NO_ROWS], without_repeated=self.may_repeat)
+
+
+def _single_run(bundle: Path) -> Run:
+    """Return the run of a single run's bundle. Raises :class:`RepositoryError` if it was changed or can't be read."""
+    run = read_run(bundle)
+    changed = [problem for problem in check_files(bundle, (RUN_FILE,)) if problem.kind is ProblemKind.CHANGED]
+    if changed:
+        raise RepositoryError(f"{changed[0].file}: {changed[0].detail}", where=str(bundle))
+    return run
+
+
+def _import_file(bundle: Path) -> Path:
+    """Return an import's file of runs. Raises :class:`RepositoryError` if it was changed."""
+    changed = check_files(bundle, (IMPORT_RUNS_FILE,))
+    if changed:
+        raise RepositoryError(f"{changed[0].file}: {changed[0].detail}", where=str(bundle))
+    return bundle / IMPORT_RUNS_FILE
+
+
+def _older_index(opened: DuckDBPyConnection, path: Path, folder: Path) -> _Sources | None:
+    """Return the content of an older index by its last file, with its other files in ``folder``; None if damaged."""
+    import duckdb
+
+    try:
+        coding = read_coding(opened, path)
+        files = IndexFiles.of(opened, path.absolute(), folder)
+        covered = {name for (name,) in opened.execute(queries.BUNDLES_OF, [files.names]).fetchall()}
+        counts = [int(opened.execute(queries.COUNT_OF, [name]).fetchall()[0][0]) for name in files.names]
+    except (duckdb.Error, RepositoryError):
+        return None
+    return _Sources(coding, kept=list(zip(files.paths, counts, strict=True)), covered=covered)
+
+
+def _outdated_since(record: Path) -> dict[str, float]:
+    """Return when index files became outdated, in seconds since 1970; empty without a readable record."""
+    try:
+        return msgspec.json.decode(record.read_bytes(), type=dict[str, float])
+    except (FileNotFoundError, msgspec.MsgspecError):
+        return {}

@@ -1,0 +1,293 @@
+"""Read and write files of many runs: one Parquet row per run, with levels as integer codes.
+
+::
+
+    run_id bundle campaign_id plan origin status workload layout started_at   texts, to filter and to list by
+    c0 c1 c2 …          codes of the columns of a :class:`RunTable`; absent: -1 or NULL
+    v0 v1 v2 …          values: duration_s, started_unix_s and metrics; absent: NULL or NaN
+    run_json environment_json    the whole run, its environment apart because it is by far the largest
+
+The meaning of codes and values is JSON in the file's metadata (``coding``). The index and imports have this form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from assay.analysis.statistics import ABSENT, BASE_VALUES, Column, RunTable, described, started_unix_s
+from assay.foundation.errors import RepositoryError
+from assay.model import Run
+from assay.store.bundles.bundle import run_of_json
+from assay.store.index import queries
+from assay.workloads.catalogue import known_name
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+@dataclass(slots=True)
+class Coding:
+    """The meaning of a file's codes and values. Grows as runs are added; a code never changes its meaning."""
+
+    columns: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Column name to the codes of its levels; the first name is ``c0``'s."""
+    values: dict[str, int] = field(default_factory=dict)
+    """Name of a quantity to the number of its column."""
+
+    def encoded(self) -> str:
+        """Return it as JSON."""
+        columns = {name: list(levels) for name, levels in self.columns.items()}
+        return msgspec.json.encode(_Stored(columns, list(self.values), queries.INDEX_VERSION)).decode()
+
+    @staticmethod
+    def decoded(text: str | bytes) -> Coding:
+        """Decode the JSON of :meth:`encoded`. Raises :class:`RepositoryError` for other texts.
+
+        Raises :class:`OtherVersionError` for another version: the runs are readable, the codes have another meaning.
+        """
+        try:
+            stored = msgspec.json.decode(text, type=_Stored)
+        except msgspec.MsgspecError as error:
+            raise RepositoryError(f"the codes are damaged: {error}") from error
+        if stored.version != queries.INDEX_VERSION:
+            raise OtherVersionError(f"the codes are of version {stored.version}, not {queries.INDEX_VERSION}")
+        columns = {name: {level: code for code, level in enumerate(ls)} for name, ls in stored.columns.items()}
+        return Coding(columns, {name: number for number, name in enumerate(stored.values)})
+
+    def merged(self, other: Coding) -> None:
+        """Add the codes that only ``other`` has."""
+        for name, levels in other.columns.items():
+            codes = self.columns.setdefault(name, {})
+            for level in levels:
+                codes.setdefault(level, len(codes))
+        for name in other.values:
+            self.values.setdefault(name, len(self.values))
+
+
+class OtherVersionError(RepositoryError):
+    """The file of runs was written by another version of assay."""
+
+
+class _Stored(msgspec.Struct):
+    columns: dict[str, list[str]]
+    values: list[str]
+    version: int = 1
+
+
+def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str, Any]:
+    """Return the columns of ``runs`` as arrays, and add their codes to ``coding``; ``bundle`` None: each run's bundle.
+
+    Runs share values by sharing objects: each object is encoded once, however many runs share it.
+    """
+    kinds: dict[tuple[Any, ...], int] = {}
+    examples: list[_RunGroup] = []
+    environments: dict[int, str] = {}
+    kind_of = np.zeros(len(runs), dtype=np.int64)
+    values: dict[str, Any] = {}
+    texts: list[list[str]] = [[], [], [], []]
+    ids, bundles, starts, lines = texts
+    duration_s, started_s = np.empty(len(runs)), np.empty(len(runs))
+    for row, run in enumerate(runs):
+        key = (_PLAIN(run), *map(id, _SHARED(run)))
+        kind = kinds.get(key)
+        if kind is None:
+            kind = kinds[key] = len(examples)
+            examples.append(_RunGroup.of(run, coding, environments))
+        kind_of[row] = kind
+        ids.append(run.run_id)
+        bundles.append(bundle or run.run_id)
+        starts.append(run.started_at)
+        whole = msgspec.json.encode(run).decode()
+        lines.append(whole.replace(f'"environment":{examples[kind].texts[-1]}', '"environment":{}', 1))
+        duration_s[row], started_s[row] = run.duration_s, started_unix_s(run)
+        for name, value in run.metrics.items():
+            if name not in values:
+                values[name] = np.full(len(runs), np.nan)
+            values[name][row] = value
+    values |= {"duration_s": duration_s, "started_unix_s": started_s}
+    for name in values:
+        coding.values.setdefault(name, len(coding.values))
+    columns = {name: np.asarray(column, dtype=object) for name, column in zip(_RUN_TEXTS, texts, strict=True)}
+    for index, name in enumerate(_KIND_TEXTS):
+        columns[name] = np.array([group.texts[index] for group in examples], dtype=object)[kind_of]
+    names = dict.fromkeys(name for group in examples for name in group.codes)
+    codes = {name: np.full(len(examples), ABSENT, dtype=np.int32) for name in names}
+    for at, group in enumerate(examples):
+        for name, code in group.codes.items():
+            codes[name][at] = code
+    return {
+        **{name: columns[name] for name in queries.RUN_TEXTS},
+        **{f"c{_number(coding.columns, name)}": column[kind_of] for name, column in codes.items()},
+        **{f"v{coding.values[name]}": values[name] for name in values},
+    }
+
+
+_RUN_FIELDS = frozenset({"run_id", "block", "position", "started_at", "duration_s", "metrics", "source_id"})
+"""Fields with a separate value in each run."""
+_CONTAINERS = ("workload_parameters", "levels", "parameters", "environment")
+_FIELDS = tuple(field.name for field in fields(Run))
+_OTHERS = frozenset({"phases", "checks", "caches", "jobs", "stages", "executors", "sources", "warnings"})
+"""Fields that no column is made of."""
+_SHARED = attrgetter(*_CONTAINERS)
+_PLAIN = attrgetter(*(name for name in _FIELDS if name not in {*_RUN_FIELDS, *_CONTAINERS, *_OTHERS}))
+_RUN_TEXTS = ("run_id", "bundle", "started_at", "run_json")
+_KIND_TEXTS = ("campaign_id", "plan", "origin", "status", "workload", "layout", "environment_json")
+
+
+@dataclass(frozen=True, slots=True)
+class _RunGroup:
+    """Codes and texts of runs that differ only in :data:`_RUN_FIELDS`."""
+
+    codes: dict[str, int]
+    texts: tuple[str, ...]
+
+    @staticmethod
+    def of(run: Run, coding: Coding, environments: dict[int, str]) -> _RunGroup:
+        """Return a run's group; ``environments``: encoded environments by identity."""
+        codes = {}
+        for name, level in described(run).items():
+            levels = coding.columns.setdefault(name, {})
+            codes[name] = levels.setdefault(level, len(levels))
+        at = id(run.environment)
+        if at not in environments:
+            environments[at] = msgspec.json.encode(run.environment).decode()
+        named = (run.campaign_id, run.plan, str(run.origin), str(run.status), run.workload, run.layout)
+        return _RunGroup(codes, (*named, environments[at]))
+
+
+def decode_run(
+    run_json: str, environment_json: str | None, environments: dict[str, dict[str, Any]] | None = None
+) -> Run:
+    """Return a run from its row. ``environments``: those decoded before, so that runs on equal hosts share one object.
+
+    Raises :class:`RepositoryError` for damaged JSON.
+    """
+    try:
+        run = run_of_json(run_json)
+    except msgspec.MsgspecError as error:
+        raise _damaged(error) from error
+    if environment_json is None:
+        return run
+    shared = {} if environments is None else environments
+    if environment_json not in shared:
+        shared[environment_json] = decode_environment(environment_json)
+    return replace(run, environment=shared[environment_json])
+
+
+def decode_environment(text: str) -> dict[str, Any]:
+    """Return a run's environment. Raises :class:`RepositoryError` for damaged JSON."""
+    try:
+        environment: dict[str, Any] = msgspec.json.decode(text, type=dict[str, Any])
+        return environment
+    except msgspec.MsgspecError as error:
+        raise _damaged(error) from error
+
+
+def _damaged(error: Exception) -> RepositoryError:
+    return RepositoryError(f"the index is damaged: {error}", hint="delete the folder index: it is rebuilt")
+
+
+def _number(columns: Mapping[str, Any], name: str) -> int:
+    return list(columns).index(name)
+
+
+def read_coding(opened: DuckDBPyConnection, path: Path) -> Coding:
+    """Return a file's coding. Raises :class:`RepositoryError` or DuckDB's error without one."""
+    rows = opened.execute(queries.CODING_OF, [str(path.absolute())]).fetchall()
+    if len(rows) != 1:
+        raise RepositoryError("this is no file of runs", where=str(path))
+    return Coding.decoded(rows[0][0])
+
+
+def write_runs(
+    opened: DuckDBPyConnection,
+    path: Path,
+    query: str,
+    coding: Coding,
+    before: Sequence[tuple[str, int]] = (),
+    row_group: int = queries.ROW_GROUP,
+) -> None:
+    """Write the rows of ``query`` as a file of runs, in any order: a million of them must not pass through memory.
+
+    ``before``: files whose rows come before, under the same codes, and how many each has.
+    """
+    opened.execute(queries.ANY_ORDER)
+    before_json = msgspec.json.encode(before).decode()
+    opened.execute(queries.copy_with_coding(query, str(path.absolute()), coding.encoded(), before_json, row_group))
+
+
+def read_before(opened: DuckDBPyConnection, path: Path) -> list[tuple[str, int]]:
+    """Return the files before a file, each with its number of rows; empty for files of older versions."""
+    rows = opened.execute(queries.BEFORE_OF, [str(path.absolute())]).fetchall()
+    try:
+        return msgspec.json.decode(rows[0][0], type=list[tuple[str, int]]) if rows else []
+    except msgspec.MsgspecError as error:
+        raise RepositoryError(f"the index is damaged: {error}", where=str(path)) from error
+
+
+def recoded(source: str, coding: Coding, into: Coding, *, bundle: str | None = None) -> str:
+    """Return a query over ``source`` (SQL for a table) with the codes of ``into``, which must hold all of ``own``'s."""
+    numbers = {name: number for number, name in enumerate(into.columns)}
+    columns = []
+    for position, (name, levels) in enumerate(coding.columns.items()):
+        target = into.columns[name]
+        mapping = [target[level] for level in levels]
+        columns.append(queries.recoded_column(f"c{position}", mapping, f"c{numbers[name]}"))
+    columns += [f'v{number}::DOUBLE AS "v{into.values[name]}"' for name, number in coding.values.items()]
+    return queries.recoded_rows(columns, source, bundle)
+
+
+def load_table(opened: DuckDBPyConnection, files: Sequence[Path], coding: Coding, metrics: Sequence[str]) -> RunTable:
+    """Return all runs of files under one coding as a table, oldest first, with the named metrics.
+
+    Rows are numbered through all files; an unknown start sorts last.
+    """
+    loaded = [_load(opened, path, coding, metrics) for path in files]
+    starts = np.cumsum([0, *(len(part[0]) for part in loaded)]).tolist()
+    rows = np.concatenate([part[0] + start for part, start in zip(loaded, starts, strict=False)])
+    columns = {
+        name: Column(np.concatenate([codes[number] for _, codes, _ in loaded]), tuple(levels))
+        for number, (name, levels) in enumerate(coding.columns.items())
+    }
+    if (workload := columns.get("workload")) is not None:
+        columns["workload"] = _under_known_names(workload)
+    values = {
+        name: np.concatenate([file_values[name] for _, _, file_values in loaded])
+        for name in dict.fromkeys((*BASE_VALUES, *metrics))
+    }
+    table = RunTable(rows, columns, values, files[-1].name)
+    started = values["started_unix_s"]
+    in_order = bool(np.all(started[:-1] <= started[1:]))  # false where one is NaN
+    return table if in_order else table.taken(np.argsort(started, kind="stable"))
+
+
+def _under_known_names(workload: Column) -> Column:
+    """Return the column with one code per workload: older imports used other names."""
+    codes: dict[str, int] = {}
+    mapping = [codes.setdefault(known_name(level), len(codes)) for level in workload.levels]
+    if len(codes) == len(mapping):
+        return Column(workload.codes, tuple(codes))
+    return Column(np.array([*mapping, ABSENT], dtype=np.int32)[workload.codes], tuple(codes))
+
+
+def _load(
+    opened: DuckDBPyConnection, path: Path, coding: Coding, metrics: Sequence[str]
+) -> tuple[Any, list[Any], dict[str, Any]]:
+    """Return a file's row numbers, its codes of all columns, and its values; ABSENT or NaN without the column."""
+    there = {name for (name,) in opened.execute(queries.COLUMNS_OF, [str(path.absolute())]).fetchall()}
+    numbers = [number for number in range(len(coding.columns)) if f"c{number}" in there]
+    wanted = {name: coding.values.get(name, -1) for name in dict.fromkeys((*BASE_VALUES, *metrics))}
+    values = [number for number in wanted.values() if f"v{number}" in there]
+    query = queries.table_of_codes(numbers, values)
+    arrays: dict[str, Any] = opened.execute(query, [str(path.absolute())]).fetchnumpy()
+    rows = np.asarray(arrays["file_row_number"], dtype=np.int64)
+    absent, nothing = np.full(len(rows), ABSENT, dtype=np.int32), np.full(len(rows), np.nan)
+    codes = [np.asarray(arrays.get(f"c{number}", absent), dtype=np.int32) for number in range(len(coding.columns))]
+    return rows, codes, {name: np.asarray(arrays.get(f"v{n}", nothing), dtype=np.float64) for name, n in wanted.items()}

@@ -1,0 +1,169 @@
+"""Columns to Parquet files and back, by DuckDB in memory.
+
+DuckDB is imported when the first table is touched, never downloads an extension, and holds no file open between calls.
+Starting DuckDB takes longer than most queries, so a process with many queries shares one :class:`DuckDBReader`.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assay.foundation.errors import RepositoryError
+from assay.store.index import queries
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+Reading = Callable[[], "AbstractContextManager[DuckDBPyConnection]"]
+"""How a reader comes by a connection: :func:`connection`, or an :class:`DuckDBReader`'s."""
+_OFFLINE: Mapping[str, str | bool | int | float | list[str]] = {
+    f"auto{step}_known_extensions": False for step in ("install", "load")
+}
+
+
+_ROWS_AT_ONCE = 1_000
+
+
+@contextmanager
+def connection() -> Iterator[DuckDBPyConnection]:
+    """Open DuckDB in memory. Its errors leave the block as :class:`RepositoryError`."""
+    import duckdb  # imported here: it takes longer than everything else that a command imports
+
+    with _translated_errors(), duckdb.connect(config={**_OFFLINE}) as opened:
+        yield opened
+
+
+@contextmanager
+def _translated_errors() -> Iterator[None]:
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise _in_words(str(error)) from error
+
+
+class DuckDBReader:
+    """DuckDB in memory, started once, for readers in any thread; it caches no file contents."""
+
+    def __init__(self) -> None:
+        self._opened: DuckDBPyConnection | None = None
+        self._starting = threading.Lock()
+
+    @contextmanager
+    def connection(self) -> Iterator[DuckDBPyConnection]:
+        """Yield a separate connection for reading; errors as from :func:`connection`."""
+        import duckdb
+
+        with self._starting:
+            if self._opened is None:
+                self._opened = duckdb.connect(config={**_OFFLINE, "enable_external_file_cache": False})
+            opened = self._opened.cursor()
+        with _translated_errors(), opened:
+            try:
+                yield opened
+            except (duckdb.FatalException, duckdb.InternalException):
+                self._opened = None  # DuckDB refuses all further queries
+                raise
+
+
+def _in_words(message: str) -> RepositoryError:
+    """Return an error of DuckDB with its location and, on a full disk, what to do."""
+    inner = _INNER.search(message)
+    text = inner[1].replace('\\"', '"') if inner else message.splitlines()[0]
+    path = _PATH.search(text)
+    where = path[1].partition("/partial/")[0] if path else None
+    full = next((reason for reason in _FULL if reason in message), None)
+    if full:
+        return RepositoryError(
+            f"there is no room to write: {full}",
+            where=where,
+            hint="nothing of it was stored; make room (TMPDIR names another place for temporary files) and do it again",
+        )
+    return RepositoryError(f"a table can't be read or written: {text}", where=where)
+
+
+_INNER = re.compile(r'"exception_message":"((?:[^"\\]|\\.)*)"')
+_PATH = re.compile(r'file "([^"]+)"', re.IGNORECASE)
+_FULL = ("No space left on device", "Disk quota exceeded", "File too large")
+
+
+def add_columns(
+    opened: DuckDBPyConnection, name: str, kinds: Mapping[str, str], columns: Sequence[Sequence[Any]]
+) -> None:
+    """Make the temporary table ``name`` from ``columns`` of equal length, in the order of ``kinds``.
+
+    The values go as arrays: lists as parameters take DuckDB some hundred times as long.
+    """
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    nullable = []
+    for column, (values, kind) in enumerate(zip(columns, kinds.values(), strict=True)):
+        if kind == "VARCHAR":
+            arrays[queries.value_name(column)] = np.fromiter(values, dtype=object, count=len(values))
+            continue
+        if None in values:
+            nullable.append(column)
+            arrays[queries.null_name(column)] = np.asarray([value is None for value in values])
+            arrays[queries.value_name(column)] = np.asarray([0 if value is None else value for value in values])
+        else:
+            arrays[queries.value_name(column)] = np.asarray(values)
+    opened.register("columns_of_arrays", arrays)
+    try:
+        opened.execute(f'CREATE TEMP TABLE "{name}" AS {queries.of_arrays(kinds, nullable)} FROM columns_of_arrays')
+    finally:
+        opened.unregister("columns_of_arrays")
+
+
+def write_table(path: Path, kinds: Mapping[str, str], columns: Sequence[Sequence[Any]]) -> None:
+    """Write ``columns`` of equal length, in the order of ``kinds``, as one Parquet file."""
+    with connection() as opened:
+        add_columns(opened, "rows", kinds, columns)
+        opened.table("rows").write_parquet(str(path.absolute()), compression="zstd")
+
+
+def read_table(paths: Sequence[Path], kinds: Mapping[str, str], reading: Reading = connection) -> list[list[Any]]:
+    """Return the columns of Parquet files in the order of ``kinds``, their rows one file after the other."""
+    with reading() as opened:
+        rows = opened.execute(queries.selected(kinds), [[str(path.absolute()) for path in paths]]).fetchall()
+    return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in kinds]
+
+
+def rows_of_table(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a Parquet file, column name to value."""
+    with connection() as opened:
+        result = opened.execute(f"SELECT * FROM {queries.READ}", [str(path.absolute())])  # noqa: S608 - a constant
+        names = [name for name, *_ in result.description or []]
+        while rows := result.fetchmany(_ROWS_AT_ONCE):
+            yield from (dict(zip(names, row, strict=True)) for row in rows)
+
+
+def check_table(opened: DuckDBPyConnection, path: Path, kinds: Mapping[str, str]) -> None:
+    """Raise :class:`RepositoryError` for a file that is not Parquet or lacks columns of these types."""
+    import duckdb
+
+    try:
+        columns = opened.execute(queries.selected(kinds), [[str(path.absolute())]]).description or []
+        odd = [
+            name for (name, kind, *_), wanted in zip(columns, kinds.values(), strict=True) if not _fits(kind, wanted)
+        ]
+        if odd:
+            raise RepositoryError(f"this is no table of assay's: its column {odd[0]} holds something else")
+        opened.execute(queries.every_value(kinds), [[str(path.absolute())]])
+    except duckdb.Error as error:
+        raise RepositoryError("this is no table of assay's, or it is damaged") from error
+
+
+def _fits(column_type: object, wanted: str) -> bool:
+    kind = str(column_type)
+    return kind == wanted if wanted in ("VARCHAR", "BOOLEAN") else kind in _NUMBERS
+
+
+_NUMBERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE"})

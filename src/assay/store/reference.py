@@ -1,0 +1,96 @@
+"""Compute reference answers of a decision-support run: generate its tables again, and query them with DuckDB.
+
+The generator makes the same bytes wherever it runs, and their checksum is recorded, so nothing has to be fetched from
+the cluster. Answers are kept in a file named after all that decides them; the tables are removed at once.
+"""
+
+import datetime
+import hashlib
+import json
+import subprocess
+import tempfile
+import zlib
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from assay.foundation.errors import EngineError
+from assay.foundation.output import write_whole
+from assay.model import GENERATOR, Answered, Asked, Rows
+
+_TIMEOUT_S = 3600
+
+
+def answered(asked: Asked, generator: Path | None, kept_in: Path) -> Answered:
+    """Return DuckDB's answers, stored ones if available. Raises EngineError if the tables can't be generated."""
+    if generator is None:
+        hint = f"install assay with its requirements, or also the package {GENERATOR}"
+        raise EngineError(f"the program {GENERATOR} is not there, which makes the tables", hint=hint)
+    decides = json.dumps([asked.scale_factor, asked.parts, asked.queries, duckdb.__version__])
+    kept = kept_in / f"answers-{hashlib.sha256(decides.encode()).hexdigest()[:12]}.json"
+    if kept.is_file():
+        stored = json.loads(kept.read_text())
+        rows = tuple(tuple(map(tuple, answer)) for answer in stored["rows"])
+        return Answered(rows, stored["files_bytes"], stored["files_checksum"])
+    kept_in.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="tables-", dir=kept_in) as scratch:
+        folder = Path(scratch)
+        _make(asked, generator, folder)
+        files = sorted(folder.rglob("*.parquet"))
+        new_answer = Answered(
+            _answers(asked, folder), sum(file.stat().st_size for file in files), sum(_checksum(file) for file in files)
+        )
+    record = {
+        "rows": new_answer.rows,
+        "files_bytes": new_answer.files_bytes,
+        "files_checksum": new_answer.files_checksum,
+    }
+    write_whole(kept, json.dumps(record).encode())
+    return new_answer
+
+
+def _make(asked: Asked, generator: Path, folder: Path) -> None:
+    command = [str(generator), "parquet", "--scale-factor", asked.scale_factor, "--parts", str(asked.parts)]
+    try:
+        done = subprocess.run(
+            [*command, "--quiet", "--output-dir", str(folder)],
+            capture_output=True,
+            text=True,
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EngineError(f"the tables could not be made: {error}", where=str(generator)) from error
+    if done.returncode != 0:
+        words = (done.stderr or done.stdout).strip()[-300:]
+        hint = "the answers need room for the tables on the machine where assay runs: 0.35 GB for each 1 GB of data"
+        raise EngineError(f"the tables could not be made: {words}", where=str(generator), hint=hint)
+
+
+def _answers(asked: Asked, folder: Path) -> tuple[Rows, ...]:
+    with duckdb.connect(config={"temp_directory": str(folder)}) as connection:
+        for table in sorted(folder.iterdir()):
+            if table.is_dir():
+                connection.read_parquet(f"{table}/*.parquet").create_view(table.name)
+        return tuple(
+            tuple(tuple(map(_text, row)) for row in connection.execute(query).fetchall()) for query in asked.queries
+        )
+
+
+def _text(value: Any) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    return value.isoformat() if isinstance(value, datetime.date) else str(value)
+
+
+def _checksum(file: Path) -> int:
+    """Return the CRC-32 of a file's name, with its table's, and of its content."""
+    checksum = zlib.crc32(f"{file.parent.name}/{file.name}".encode())
+    with file.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            checksum = zlib.crc32(block, checksum)
+    return checksum

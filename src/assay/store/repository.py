@@ -1,0 +1,494 @@
+"""The repository: a folder of immutable bundles, one per run or import, with an index over them.
+
+It is arranged as :mod:`assay.store.bundles.folders` says. A bundle is written aside, flushed to the device, and renamed
+into place: it is there whole or not at all, under kill -9 and power loss too. Many readers and writers work at once
+without locks.
+"""
+
+import contextlib
+import logging
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Final, Self
+
+import msgspec
+import numpy as np
+
+from assay import __version__
+from assay.analysis.statistics import Item, RunTable
+from assay.foundation.errors import RepositoryError
+from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Environment, Run, Task, Trace
+from assay.store.bundles import bundle as bundle_files
+from assay.store.bundles.bundle import BundleProblem, Contents
+from assay.store.bundles.folders import KEPT_BUNDLES, MARKER, Folders
+from assay.store.bundles.sameness import SameAs, probably_there
+from assay.store.bundles.staging import clear_dead, not_made, not_stored, staging, sync, sync_placed, sync_tree
+from assay.store.exchange.imports import (
+    Batch,
+    ImportSummary,
+    gathered,
+    ids_in,
+    import_id,
+    imported_tasks,
+    imported_trace,
+    of_same_files,
+    of_same_names,
+    replaceable,
+    source_file,
+    summary_of,
+    write_import,
+)
+from assay.store.index.coverage import traced_runs
+from assay.store.index.index import Filters, Index, bundle_names
+from assay.store.index.tables import DuckDBReader, Reading, connection
+
+VERSION: Final = 1
+_RUN_ID = re.compile(r"^[0-9A-Za-z][0-9A-Za-z._-]{0,99}$")
+_CANDIDATES_MAX = 10
+_COUNTED_MAX = 10_000
+_IMPORTS_KEPT_MAX = 10_000
+
+
+class Repository:
+    """The runs in one folder. Make one with :meth:`open` or :meth:`create`."""
+
+    def __init__(self, root: Path, reading: Reading = connection) -> None:
+        self.folders = Folders(root)
+        self._reading = reading
+        self._problems: list[BundleProblem] = []
+        self._imports: dict[str, Path] = {}
+        self._index = Index(self.folders, self._problems, reading)
+
+    @classmethod
+    def open(cls, root: Path, reading: Reading = connection) -> Self:
+        """Open the repository in ``root`` and remove the files of dead writers.
+
+        ``reading``: an :class:`~assay.store.index.tables.DuckDBReader`'s, where many questions will be asked. Raises
+        :class:`RepositoryError` when there is none, or one of a later version.
+        """
+        try:
+            version = msgspec.json.decode(bundle_files.plain_content(Folders(root).marker))["assay_repository"]
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise RepositoryError(
+                "there is no repository here",
+                where=str(root),
+                hint="`assay demo` and `assay run PLAN` make one; --repository DIR names another",
+            ) from error
+        except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError) as error:
+            raise RepositoryError(
+                f"this is no repository's marker: {error}",
+                where=str(root / MARKER),
+                hint=f'its content should be {{"assay_repository": {VERSION}}}',
+            ) from error
+        if version != VERSION:
+            raise RepositoryError(f"repository version {version!r} is unknown", where=str(root), hint="update assay")
+        clear_dead(Folders(root).partial)
+        return cls(root, reading)
+
+    def close(self) -> None:
+        """Remove temporary files. A process that a signal ends calls it; otherwise they go when the process ends."""
+        self._index.temporary.close()
+
+    @staticmethod
+    def is_at(root: Path) -> bool:
+        """Return whether ``root`` holds a repository, of any version."""
+        return Folders(root).marker.exists()
+
+    @classmethod
+    def create(cls, root: Path) -> Self:
+        """Open the repository in ``root``, or create it.
+
+        Raises :class:`RepositoryError` when the folder can't be made or holds something else.
+        """
+        if cls.is_at(root):
+            return cls.open(root)
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            foreign = sorted(path.name for path in root.iterdir() if path.name not in KEPT_BUNDLES)
+            if foreign and cls.is_at(root):  # another process has just created it
+                return cls.open(root)
+            if foreign:
+                raise RepositoryError(
+                    f"the folder is not empty and no repository: it holds {foreign[0]!r}",
+                    where=str(root),
+                    hint="name an empty or new folder",
+                )
+            for name in KEPT_BUNDLES:
+                (root / name).mkdir(exist_ok=True)
+            with staging(Folders(root).partial, "marker") as folder:
+                (folder / MARKER).write_text(f'{{"assay_repository": {VERSION}}}\n')
+                (folder / MARKER).rename(root / MARKER)
+        except OSError as error:
+            raise not_made(root, error) from error
+        return cls.open(root)
+
+    @property
+    def root(self) -> Path:
+        """The repository's folder, for messages and other processes; :attr:`folders` has the paths in it."""
+        return self.folders.root
+
+    def changed_ns(self) -> int:
+        """Return when a process last added or removed a bundle; caches of answers depend on it."""
+        try:
+            return self.folders.bundles.stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    def has_index_of(self, table: RunTable) -> bool:
+        """Return whether the runs of :meth:`table` can still be looked up."""
+        return self._index.holds(table)
+
+    def covers_all(self, table: RunTable) -> bool:
+        """Return whether a table of :meth:`table` has the runs of all current bundles."""
+        return self._index.covers_all(table)
+
+    def cache_row_lookup(self, table: RunTable) -> None:
+        """Keep in memory where the runs of :meth:`table` are, some 60 bytes a run, for who will look up many.
+
+        From then on what is looked up of single runs is kept too, some tens of MB of it.
+        """
+        self._index.cache_row_lookup(table)
+
+    def kept_model(self, name: str) -> bytes | None:
+        """Return the model that :meth:`keep_model` stored under ``name``; None without one."""
+        try:
+            return (self.folders.models / name).read_bytes()
+        except OSError:
+            return None
+
+    def keep_model(self, name: str, content: bytes) -> None:
+        """Store a model learned from the runs, and replace an earlier one; a read-only repository stores nothing."""
+        with contextlib.suppress(OSError):
+            self.folders.models.mkdir(parents=True, exist_ok=True)
+            with staging(self.folders.partial, "model") as folder:
+                (folder / name).write_bytes(content)
+                (folder / name).rename(self.folders.models / name)
+            for path in self.folders.models.iterdir():
+                if path.name != name:
+                    path.unlink()
+
+    def scratch_file(self) -> IO[bytes]:
+        """Return a file to write a bundle in before it is taken; it is gone when it is closed."""
+        return TemporaryFile(dir=self.folders.partial)
+
+    def traced_runs(self) -> set[str]:
+        """Return the ids of the runs that have a trace."""
+        return traced_runs(self.folders.bundles, self._reading)
+
+    def publish(
+        self,
+        run: Run,
+        *,
+        tasks: Sequence[Task] = (),
+        trace: Trace | None = None,
+        logs: Mapping[str, bytes | Path] | None = None,
+        files: Mapping[str, bytes] | None = None,
+    ) -> Path:
+        """Store a finished run as a bundle, whole or not at all, and return the bundle's folder.
+
+        ``logs`` are compressed; a path is copied. ``files`` are stored as they are. Names may have folders (``w1/x``).
+        Raises :class:`RepositoryError` when the run id is taken, something can't be stored, or the disk is full.
+        """
+        if not _RUN_ID.match(run.run_id):
+            raise RepositoryError(f"{run.run_id!r} can't be a run's id", hint="use new_run_id()")
+        contents = Contents(run, tasks, trace, logs or {}, files or {})
+        return self._publish_folder(run.run_id, lambda folder: bundle_files.write_bundle(folder, contents))
+
+    def _publish_folder(self, name: str, write: Callable[[Path], object]) -> Path:
+        """Create the bundle ``name`` from the files that ``write`` puts into a folder, completely or not at all."""
+        target = self.folders.bundles / name
+        if target.exists():
+            raise not_stored(target)
+        try:
+            target.parent.mkdir(exist_ok=True)
+            with staging(self.folders.partial, name) as folder:
+                write(folder)
+                sync_tree(folder)
+                folder.rename(target)
+        except OSError as error:
+            raise not_stored(target, error) from error
+        sync_placed(target)
+        return target
+
+    def place_copy(self, bundle: Path) -> bool:
+        """Copy a bundle of another repository; return whether it is new here. Raises :class:`RepositoryError`."""
+        return self._place_new(bundle.name, lambda folder: bundle_files.copy_bundle(bundle, folder))
+
+    def _place_new(self, name: str, write: Callable[[Path], object]) -> bool:
+        """Publish a bundle as :meth:`_publish_folder` does; False if another process stored it first."""
+        try:
+            self._publish_folder(name, write)
+        except RepositoryError:
+            if (self.folders.bundles / name).exists():
+                return False
+            raise
+        return True
+
+    def import_runs(
+        self,
+        format_name: str,
+        items: Callable[[], Iterable[Item]],
+        sources: Sequence[tuple[str, Path]],
+        *,
+        variant: str = "",
+        plan: str = "",
+        strict: bool = False,
+        replace: bool = False,
+        by_rows: bool = False,
+        again: bool = False,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> ImportSummary:
+        """Store the runs that ``items()`` reads from ``sources`` (names and paths) as one bundle.
+
+        What is there already is not stored again. With ``strict`` nothing is stored when anything had to be left. With
+        ``replace`` this import takes the place of earlier ones of files with the same names. ``by_rows``: a run is
+        what its row says; then nothing is stored that is probably there in another notation, unless ``again`` says
+        that it is not, or ``replace`` that it takes its place.
+        ``variant``: what else decides how the files are read. ``plan`` names the import where the runs do not tell;
+        ``progress`` takes how many were seen. Raises
+        :class:`RepositoryError` when it can't be stored, and whatever ``items`` raises.
+        """
+        files = [source_file(name, path) for name, path in sources]
+        bundle = self.folders.bundles / import_id(format_name, files, variant)
+        folder = self.folders.bundles
+        earlier = [name for name in of_same_names(folder, format_name, files) if name != bundle.name]
+        if bundle.exists():
+            return summary_of(bundle, in_place_of=earlier if replace else ())
+        before = of_same_files(self.folders.bundles, format_name, files) if variant else []
+
+        def taken(replaced: Sequence[str]) -> Batch:
+            old = {run_id for name in replaced for run_id in ids_in(folder / name)}
+            return gathered(
+                items(),
+                bundle_id=bundle.name,
+                format_name=format_name,
+                sources=files,
+                plan=plan,
+                progress=progress,
+                known=lambda ids: self._index.known(ids) - old,
+            )
+
+        batch = taken(earlier if replace else ())
+        left = tuple(batch.left)
+        if not len(batch) or (strict and left):
+            return ImportSummary(None, format_name, 0, batch.already_there, left)
+        if by_rows and not again and (same := self._probably_there(batch, earlier if replace else ())):
+            if not replace:
+                return ImportSummary(None, format_name, 0, batch.already_there, left, probably=tuple(same))
+            earlier += [replaceable(folder, bundle_name) for bundle_name in same]
+            batch = taken(earlier)
+        if not self._place_new(batch.import_id, lambda folder: write_import(folder, batch, __version__)):
+            # another process stored one of the same files at the same time
+            return ImportSummary(None, format_name, 0, len(batch), left)
+        if replace:
+            for name in earlier:
+                self._remove(name)
+            before = [name for name in before if name not in earlier]
+        return ImportSummary(
+            batch.import_id,
+            format_name,
+            len(batch),
+            batch.already_there,
+            left,
+            tuple(before),
+            earlier=() if replace else tuple(earlier),
+            replaced=tuple(earlier) if replace else (),
+        )
+
+    def _probably_there(self, batch: Batch, without: Sequence[str]) -> list[SameAs]:
+        """Return the imports that probably hold the runs of ``batch``, except those in ``without``."""
+        if not bundle_names(self.folders.bundles):
+            return []
+        stored = self.table()
+        known = np.array(self.positions_of(stored, batch.known), dtype=np.int64)
+        return [match for match in probably_there(stored, batch.table(), known) if match.bundle not in without]
+
+    def _remove(self, name: str) -> None:
+        """Take a bundle away as a whole: it is gone from ``bundles`` before the first of its files is."""
+        try:
+            with staging(self.folders.partial, name) as folder:
+                (self.folders.bundles / name).rename(folder / name)
+            sync(self.folders.bundles)
+        except OSError as error:
+            raise RepositoryError(
+                f"the new import is stored, but the one that it replaces can't be removed: {error.strerror}",
+                where=str(self.folders.bundles / name),
+                hint="delete this folder",
+            ) from error
+
+    def runs(
+        self,
+        *,
+        workload: str | None = None,
+        layout: str | None = None,
+        status: str | None = None,
+        plan: str | None = None,
+        campaign_id: str | None = None,
+        limit: int | None = None,
+        environment: bool = True,
+    ) -> list[Run]:
+        """Return the runs that match every given value, newest last; ``limit`` keeps the newest.
+
+        With ``environment=False`` their environments are left empty, which is faster. A bundle that can't be read is
+        left out with a logged warning. Raises :class:`RepositoryError` when the index can't be made.
+        """
+        runs = self._index.runs(Filters(workload, layout, status, plan, campaign_id, limit), environment=environment)
+        self._warn()
+        return runs
+
+    def table(self, metrics: Sequence[str] = ()) -> RunTable:
+        """Return all runs as columns, with the named metrics; see :meth:`runs_at`. Fast for a million of them.
+
+        How sure simulated times are is always among the metrics: what is said of times depends on it.
+        """
+        table = self._index.table((SIMULATED_LOW_S, SIMULATED_HIGH_S, *metrics))
+        self._warn()
+        return table
+
+    def runs_at(self, table: RunTable, positions: Sequence[int]) -> list[Run]:
+        """Return the runs at these places of :meth:`table`, whole, in that order.
+
+        Raises :class:`RepositoryError` when the index that it was read from is gone: read it again.
+        """
+        return self._index.runs_at(table, positions)
+
+    def environments_at(self, table: RunTable, positions: Sequence[int]) -> list[Environment]:
+        """Return the environments of the runs at these positions, in the same order; raises as :meth:`runs_at`.
+
+        Runs on equal hosts share one.
+        """
+        return self._index.environments_at(table, positions)
+
+    def positions_of(self, table: RunTable, ids: Sequence[str]) -> list[int]:
+        """Return the places in :meth:`table` of the runs of these ids, sorted; raises as :meth:`runs_at`."""
+        return self._index.positions_of(table, ids)
+
+    def ids_at(self, table: RunTable, positions: Sequence[int]) -> list[str]:
+        """Return the ids of the runs at these places of :meth:`table`, in that order; raises as :meth:`runs_at`."""
+        return self._index.ids_at(table, positions)
+
+    def _warn(self) -> None:
+        for problem in self._problems:
+            logging.getLogger(__name__).warning(
+                "bundle %s is left out: %s. `assay verify` lists all damage.", problem.run_id, problem.detail
+            )
+
+    def run(self, prefix: str) -> Run:
+        """Return the run whose id begins with ``prefix``, or else which its source calls so.
+
+        Raises :class:`RepositoryError` when none or several do (with the candidates), or its bundle is damaged.
+        """
+        return self._whole(prefix) or self._whole(self._complete(prefix)) or self._imported(prefix)[1]
+
+    def _whole(self, run_id: str) -> Run | None:
+        """Return the run with exactly this id; None without one. Faster than a prefix: other ids are not searched."""
+        if not _RUN_ID.match(run_id):
+            return None
+        bundle = self.folders.bundles / run_id
+        if bundle.is_dir() and not bundle_files.is_import(bundle):
+            return bundle_files.read_run(bundle)
+        located = self._index.find(run_id)
+        if located is None:
+            return None
+        self._remember(run_id, located[0])
+        return located[1]
+
+    def _remember(self, run_id: str, bundle_name: str) -> None:
+        """Remember the import that holds a run: bundles never change."""
+        if len(self._imports) >= _IMPORTS_KEPT_MAX:
+            self._imports.clear()
+        self._imports[run_id] = self.folders.bundles / bundle_name
+
+    def _complete(self, prefix: str) -> str:
+        bundles = self.folders.bundles
+        matches = [name for name in bundle_names(bundles) if prefix and name.startswith(prefix)]
+        matches = [name for name in matches if not bundle_files.is_import(bundles / name)]
+        if prefix in matches:
+            return prefix
+        if prefix:
+            matches = sorted({*matches, *self._index.ids_that_begin(prefix, _COUNTED_MAX)})
+        if prefix in matches:
+            return prefix
+        if prefix and (not matches or prefix.isdecimal()):  # what begins an id of ours may be all of a source's
+            source_matches = self._index.ids_of_source_id(prefix, _COUNTED_MAX)
+            matches = sorted({*matches, *source_matches}) if len(matches) == 1 else source_matches or matches
+        if len(matches) == 1:
+            return matches[0]
+        if not matches:
+            raise RepositoryError(
+                f"no run's id begins with {prefix!r}, and no source calls one so",
+                where=str(self.root),
+                hint="`assay runs` lists them",
+            )
+        shown = "\n    ".join(matches[:_CANDIDATES_MAX])
+        more = f"\n    and {len(matches) - _CANDIDATES_MAX} more" if len(matches) > _CANDIDATES_MAX else ""
+        raise RepositoryError(
+            f"{len(matches)} runs' ids begin with {prefix!r}, or are called so by their source",
+            where=str(self.root),
+            hint=f"one of\n    {shown}{more}",
+        )
+
+    def _imported(self, run_id: str) -> tuple[Path, Run]:
+        """Return the import that holds a run, and the run."""
+        located = self._index.find(run_id) if _RUN_ID.match(run_id) else None
+        if located is None:
+            raise RepositoryError(f"there is no run {run_id!r}", where=str(self.root), hint="`assay runs` lists them")
+        self._remember(run_id, located[0])
+        return self.folders.bundles / located[0], located[1]
+
+    def bundle_path(self, run_id: str) -> Path:
+        """Return the folder of the run's bundle, or of the import that holds it.
+
+        Raises :class:`RepositoryError` when there is no such run.
+        """
+        path = self.folders.bundles / run_id
+        if _RUN_ID.match(run_id) and path.is_dir():
+            return path
+        kept = self._imports.get(run_id)
+        return kept if kept and kept.is_dir() else self._imported(run_id)[0]
+
+    def tasks(self, run_id: str) -> list[Task]:
+        """Return the run's task attempts; empty without tasks."""
+        if (bundle := self.bundle_path(run_id)).name == run_id:
+            return bundle_files.read_tasks(bundle, self._reading)
+        return imported_tasks(bundle, run_id, self._reading)
+
+    def trace(self, run_id: str) -> Trace:
+        """Return the run's trace, node by node; empty without a trace."""
+        if (bundle := self.bundle_path(run_id)).name == run_id:
+            return bundle_files.read_trace(bundle, self._reading)
+        return imported_trace(bundle, run_id, self._reading)
+
+    def log(self, run_id: str, name: str) -> bytes:
+        """Return a log. Raises :class:`RepositoryError` with the run's logs if it lacks this one."""
+        return bundle_files.read_log(self.bundle_path(run_id), name)
+
+    def log_chunks(self, run_id: str, name: str, offset: int = 0) -> Iterator[bytes]:
+        """Return a log from ``offset`` on, piece by piece; raises as :meth:`log`."""
+        return bundle_files.read_log_chunks(self.bundle_path(run_id), name, offset)
+
+    def logs(self, run_id: str) -> list[str]:
+        """Return the names of the run's logs, sorted; an import has none: its files are in ``source/``."""
+        return bundle_files.log_names(self.bundle_path(run_id))
+
+    def files(self, run_id: str) -> dict[str, int]:
+        """Return the names of the bundle's files, sorted, with their sizes in bytes as stored."""
+        bundle = self.bundle_path(run_id)
+        return {name: (bundle / name).lstat().st_size for name in bundle_files.file_names(bundle)}
+
+    def verify(self, progress: Callable[[int, int], None] | None = None) -> list[BundleProblem]:
+        """Check every bundle against its checksums and return all that is wrong.
+
+        ``progress`` is called with the bundles done and their number. The index is thrown away, so that the next query
+        builds it from what was checked.
+        """
+        names = bundle_names(self.folders.bundles)
+        problems, reading = bundle_files.strays(self.folders.bundles, names), DuckDBReader().connection
+        for done, name in enumerate(names, start=1):
+            problems += bundle_files.check_bundle(self.folders.bundles / name, reading)
+            if progress:
+                progress(done, len(names))
+        self._index.forget()
+        return problems

@@ -1,0 +1,29 @@
+"""Money as people read it: an amount, and an interval, with the sign of its currency."""
+
+from decimal import ROUND_HALF_UP, Decimal
+
+from assay.text.numbers import NOTHING
+
+_SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
+
+
+def money(value: float | Decimal | None, currency: str) -> str:
+    """Return an amount: ``$37,561``, ``$0.69``, ``$0.00041``; three significant digits below ten cents.
+
+    A Decimal is rounded half upwards, as money is; a float as binary fractions are.
+    """
+    if value is None:
+        return NOTHING
+    if isinstance(value, Decimal):
+        value = float(value.quantize(Decimal("0.01"), ROUND_HALF_UP) if value >= Decimal("0.1") else value)
+    if value >= 100 or value == 0:
+        digits = f"{value:,.0f}"
+    else:
+        digits = f"{value:.2f}" if value >= 0.1 else f"{value:#.3g}" if value >= 1e-4 else f"{value:.2e}"
+    sign = _SIGNS.get(currency)
+    return f"{sign}{digits}" if sign else f"{digits} {currency}"
+
+
+def money_interval(low: float | None, high: float | None, currency: str) -> str:
+    """Return an interval of money, or a dash."""
+    return NOTHING if low is None or high is None else f"{money(low, currency)} to {money(high, currency)}"

@@ -1,0 +1,27 @@
+"""What the codes of storage layouts and networks mean, in words."""
+
+from collections.abc import Iterable
+
+from assay.model.clusters.layout_code import HDD, NVME, REMOTE, SSD, Beside, LayoutCode, parse
+
+_DEVICES = {HDD: "hard disk", SSD: "SSD", NVME: "NVMe drive", REMOTE: "remote volume"}
+_NETWORKS = {"ETH": "Ethernet", "IB": "InfiniBand"}
+
+
+def meanings(names: Iterable[str]) -> dict[str, str]:
+    """Return what the codes of layouts (each worker's devices) and networks mean; other names are left out."""
+    listed = list(names)
+    meaning_of = {name: _NETWORKS[name] for name in listed if name in _NETWORKS}
+    return meaning_of | {name: _meaning(code) for name in listed if (code := parse(name)) is not None}
+
+
+def _meaning(code: LayoutCode) -> str:
+    devices = f"{code.disks} {_DEVICES[code.kind]}{'s' if code.disks != 1 else ''} per worker"
+    if code.more is None:
+        return f"{devices}, for everything" if code.kind == REMOTE else devices
+    device = f"one {'local ' if code.kind == REMOTE else ''}{_DEVICES[code.more]}"
+    return {
+        Beside.INTERMEDIATE: f"{devices}, intermediate data on {device}",
+        Beside.HDFS: f"{devices}, for intermediate data, HDFS on {device}",
+        Beside.BOTH: f"{devices}, and {device}, both for everything",
+    }[code.beside or Beside.INTERMEDIATE]

@@ -1,0 +1,38 @@
+"""Ratios, intervals and counts of runs as text."""
+
+from assay.text.numbers import NOTHING
+
+
+def format_ratio(value: float) -> str:
+    """Return a ratio with as many digits as are read: ``0.93``, ``1.08``, ``2.14``, ``14``."""
+    return f"{value:.2f}" if value < 9.95 else f"{value:.0f}"
+
+
+def format_interval(low: float, high: float) -> str:
+    """Return ``1.93 to 2.31``, both ends with as many digits as are needed to distinguish them."""
+    texts = format_ratio(low), format_ratio(high)
+    if texts[0] == texts[1] and low != high:
+        texts = f"{low:.3g}", f"{high:.3g}"
+    return f"{texts[0]} to {texts[1]}"
+
+
+def count_runs(n_baseline: int, n_candidate: int, what: str = "run") -> str:
+    """Return ``3 runs each`` or ``3 and 4 runs``; ``what``: a single one."""
+    if n_baseline == n_candidate:
+        return f"{n_baseline} {what}{'' if n_baseline == 1 else 's'} each"
+    return f"{n_baseline} and {n_candidate} {what}s"
+
+
+def in_brackets(value: float | None) -> str:
+    """Return a ratio as an aside, with two digits behind the point as LISA'14 prints them; nothing without one."""
+    return "" if value is None else f" ({value:.2f})"
+
+
+def ratio(value: float | None) -> str:
+    """Return a ratio with its sign: ``2.1×``."""
+    return NOTHING if value is None else f"{format_ratio(value)}×"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Return an interval of ratios, or a dash."""
+    return NOTHING if low is None or high is None else format_interval(low, high)

@@ -1,0 +1,146 @@
+"""What people read for a name: of a workload, a column and its levels, a run, a lab's scale, an origin, a version."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from assay.foundation.units import format_bytes
+from assay.model import Origin, Run
+from assay.text.language import plural
+from assay.text.numbers import NOTHING
+from assay.workloads.catalogue import known_name, workloads
+
+COLUMN_TITLES = {
+    "workload": "Workload",
+    "layout": "Storage layout",
+    "network": "Network",
+    "cluster": "Cluster",
+    "status": "Status",
+    "origin": "Origin",
+    "cold": "Caches",
+    "anomaly": "Odd for its configuration",
+    "plan": "Plan",
+    "campaign_id": "Campaign",
+    "duration_s": "Time (s)",
+    "started_unix_s": "Started (UTC)",
+    "data_bytes": "Data",
+    "lab_scale": "Lab scale",
+    "engine": "Engine",
+    "engine_version": "Engine version",
+    "disks": "Disks per worker",
+    "workers": "Workers",
+    "containers": "Containers per worker",
+    "mapreduce.tasktracker.map.tasks.maximum": "Map slots per worker",
+    "spark.executor.instances": "Executors",
+    "mapreduce.task.io.sort.factor": "Sort factor",
+    "dfs.replication": "HDFS copies",
+    "io.file.buffer.size": "I/O buffer",
+    "mapreduce.map.output.compress": "Map output compressed",
+    "mapreduce.map.output.compress.codec": "Compression codec",
+    "dfs.blocksize": "HDFS block size",
+}
+_NONE = "none"
+"""The level of a factor that a configuration does not have."""
+_RUN_ID_SHORT = 13
+_BUFFERS = ("dfs.blocksize", "io.file.buffer.size")
+"""Sizes that Hadoop's users write in powers of two."""
+
+
+def workload_title(name: str, context: str = "") -> str:
+    """Return a workload's title, with what sets it apart from others of its name.
+
+    One that is not assay's is called what its plan or its source called it.
+    """
+    declared = workloads().get(known_name(name))
+    title = declared.title if declared else name
+    return f"{title} ({context})" if context else title
+
+
+def scale_text(scale: float) -> str:
+    """Return a lab's scale as people write it: ``1/20``."""
+    return f"1/{1 / scale:g}" if scale < 1 else "1"
+
+
+def origin_text(origin: Origin, lab_scale: float | None) -> str:
+    """Return where a number comes from: ``measured in a lab at scale 1/20``."""
+    return f"{origin.value} in a lab at scale {scale_text(lab_scale)}" if lab_scale is not None else origin.value
+
+
+def origins_text(pairs: Iterable[tuple[Origin, float | None]]) -> str:
+    """Return every distinct origin, joined."""
+    return "; ".join(dict.fromkeys(origin_text(origin, scale) for origin, scale in pairs)) or NOTHING
+
+
+def assay_version(run: Run) -> str:
+    """Return the version of assay that made the run, or a dash when it is not recorded."""
+    return run.recorded.assay_version or NOTHING
+
+
+def workload_named(text: str, names: Iterable[str]) -> str:
+    """Return the one of ``names`` that ``told`` means: itself, in other letters' case, or by the title that is shown.
+
+    What means none of them comes back as it is.
+    """
+    known = list(dict.fromkeys(names))
+    if text in known:
+        return text
+    wanted = text.casefold()
+    declared = known_name(text).casefold()
+    same = [n for n in known if n.casefold() in (wanted, declared) or wanted == workload_title(n).casefold()]
+    return same[0] if len(same) == 1 else text
+
+
+def run_id_text(run_id: str) -> str:
+    """Return the beginning of a run's or campaign's id that people read."""
+    return run_id[:_RUN_ID_SHORT]
+
+
+def column_title(name: str) -> str:
+    """Return a column's title; what has none stands as it is named."""
+    return COLUMN_TITLES.get(name, name)
+
+
+def level_text(name: str, level: str) -> str:
+    """Return a column's level as people read it."""
+    if name == "workload":
+        return workload_title(level)
+    if name == "campaign_id":
+        return run_id_text(level)
+    if name == "lab_scale":
+        return scale_text(float(level)) if re.fullmatch(r"[0-9.]+", level) else f"{level}: full size"
+    if name == "data_bytes" and level.isdecimal():
+        return format_bytes(int(level))
+    if name in _BUFFERS:
+        return _binary(int(level)) if level.isdecimal() else re.sub(r"^(\d+)([KMG]i?B)$", r"\1 \2", level)
+    return level.rpartition(".")[2] if name.endswith(".codec") else level
+
+
+def settings_text(levels: Mapping[str, str]) -> str:
+    """Return factors with their levels, as people read both; what a configuration does not have is left out."""
+    return ", ".join(
+        f"{column_title(name)} {level_text(name, level)}" for name, level in levels.items() if level != _NONE
+    )
+
+
+def setting_text(setting: str) -> str:
+    """Return ``dfs.blocksize 67108864`` as people read it: ``HDFS block size 64 MiB``."""
+    name, _, level = setting.partition(" ")
+    return f"{column_title(name)} {level_text(name, level)}"
+
+
+def _binary(size: int) -> str:
+    """Return a size in the largest binary unit that it is a whole number of: ``64 MiB``."""
+    for shift, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if size >> shift and not size % (1 << shift):
+            return f"{size >> shift} {unit}"
+    return format_bytes(size)
+
+
+def origin_badge(name: str, lab_scale: str | float | None) -> str:
+    """Return where numbers come from in short: ``measured, lab 1/20``."""
+    return f"{name}, lab {scale_text(float(lab_scale))}" if lab_scale else name
+
+
+def runs_flagged(number: int) -> str:
+    """Return how many runs are flagged as odd, as the beginning of a sentence."""
+    which = plural(number, "run is flagged as odd for its", "runs are flagged as odd for their")
+    return f"{which} configuration (`assay anomalies` says why)"

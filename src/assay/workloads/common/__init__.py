@@ -1,0 +1,1 @@
+"""Hold what several workloads share: options, inputs, checks, queries."""

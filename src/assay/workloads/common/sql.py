@@ -1,0 +1,122 @@
+"""SQL aggregation and join over generated tables: HiBench's SQL kind, as MapReduce jobs; assay's own.
+
+Tables and queries are those of Pavlo et al. (A comparison of approaches to large-scale data analysis, 2009), which
+HiBench took over: UserVisits and Rankings. Aggregation sums revenue by visitor. The join selects a year's visits,
+puts the rank of the visited page to each, and groups by visitor; the final ORDER BY is left out. The generator counts
+what the queries must come to, in cents, so that nothing is rounded.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+from assay.model import Outcome, Program
+from assay.workloads.common.checks import about, common_checks, equal, replicas
+from assay.workloads.common.hadoop_options import generator, own_program, reducing, storing
+from assay.workloads.common.inputs import OUTPUT, Input, generated
+from assay.workloads.common.spark_options import spark_program
+from assay.workloads.workload import (
+    INPUT_BYTES,
+    MAPS,
+    REDUCES,
+    SEED,
+    DataFlow,
+    Figure,
+    Size,
+    ValidationInput,
+    ValidationResult,
+    Workload,
+)
+
+VISIT_BYTES = 108
+RANKING_BYTES = 42
+"""Of a row on average; a page's number has more digits in larger tables."""
+VISITS_PER_PAGE = 8
+_VISITS, _REVENUE = "VISITS", "VISITS_REVENUE_CENTS"
+_SELECTED, _SELECTED_REVENUE = "SELECTED_VISITS", "SELECTED_REVENUE_CENTS"
+
+
+def _visits(size: Size) -> int:
+    return max(VISITS_PER_PAGE, int(size.data_bytes / (VISIT_BYTES + RANKING_BYTES / VISITS_PER_PAGE)))
+
+
+def _tables(size: Size, path: str) -> Program:
+    visits = _visits(size)
+    return generator("SqlTables", visits // VISITS_PER_PAGE, visits, path, size=size)
+
+
+def _tables_input(size: Size) -> Input:
+    kept = (_VISITS, _REVENUE, _SELECTED, _SELECTED_REVENUE)
+    return generated("sqltables", partial(_tables, size), size.data_bytes, size.replication, counters=kept)
+
+
+class SqlQuery(Workload):
+    """One of the two queries, over both tables of about ``data`` bytes."""
+
+    options = (MAPS, REDUCES, SEED)
+    figures = (INPUT_BYTES, Figure("groups", "counter of the last job's output records"))
+    main_class: str
+    visits_read: str
+    """Counter of the visits that went into the last job's groups, or into the only job."""
+    revenue: str
+    """Counter of the revenue of all groups."""
+    visits_expected: str
+    revenue_expected: str
+
+    def input(self, size: Size) -> Input | None:
+        """Need the tables, with what the queries must come to."""
+        return _tables_input(size)
+
+    def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
+        """Run the query."""
+        options = {**storing(size), **reducing(size)}
+        given = (input_path or "", *self.outputs)
+        # How many partitions are shuffled is Spark SQL's own setting; a plan's reduces set it.
+        shuffled = {"spark.sql.shuffle.partitions": str(size.reduces)} if size.reduces else {}
+        spark = spark_program(self.main_class, *given, options=storing(size))
+        return {
+            "hadoop": own_program(self.main_class, *given, options=options),
+            "spark": replace(spark, options={**spark.options, **shuffled}),
+        }
+
+    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
+        """Check that no visit and no cent was lost, and the tables' real size."""
+        stored = await validation_input.files.stored(*self.outputs)
+        tables = (
+            await validation_input.files.stored(validation_input.input_path) if validation_input.input_path else stored
+        )
+        expected = validation_input.manifest
+        checks = (
+            *common_checks(outcome),
+            equal("visits", outcome.counter(self.visits_read), expected.get(self.visits_expected, -1), "visits"),
+            equal("revenue", outcome.counter(self.revenue), expected.get(self.revenue_expected, -1), "cents"),
+            about("input size", tables.length_bytes, size.data_bytes),
+            replicas(stored, size.replication),
+        )
+        groups = outcome.counter("REDUCE_OUTPUT_RECORDS") or 0
+        return ValidationResult(checks, {"input_bytes": float(tables.length_bytes), "groups": float(groups)})
+
+
+class SqlAggregation(SqlQuery):
+    """Revenue by visitor; combiners leave little of it to shuffle."""
+
+    name, title = "sql-aggregation", "SQL aggregation"
+    flow = DataFlow(read=1)
+    outputs = (f"{OUTPUT}/sql-aggregation",)
+    main_class = "SqlAggregation"
+    visits_read, visits_expected = "MAP_INPUT_RECORDS", _VISITS
+    revenue, revenue_expected = "GROUPED_REVENUE_CENTS", _REVENUE
+
+
+class SqlJoin(SqlQuery):
+    """A year's visits with the ranks of their pages: one visit in twenty, half of its columns, and all rankings."""
+
+    name, title = "sql-join", "SQL join"
+    flow = DataFlow(read=1, shuffled=0.06)
+    outputs = (f"{OUTPUT}/sql-join",)
+    main_class = "SqlJoin"
+    visits_read, visits_expected = "JOINED_VISITS", _SELECTED
+    revenue, revenue_expected = "JOINED_REVENUE_CENTS", _SELECTED_REVENUE
+
+
+WORKLOADS = (SqlAggregation(), SqlJoin())

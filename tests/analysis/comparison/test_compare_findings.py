@@ -1,0 +1,268 @@
+"""Claims answered from runs, and changes in a history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assay.analysis.comparison.claims.effects import RateOf
+from assay.analysis.comparison.claims.findings import ClaimAnswer, Finding, findings
+from assay.analysis.statistics import Floats
+from assay.analysis.statistics.run_table import RunTable, table_of
+from assay.model.runs.run import Origin, Run
+from builders import interleaved, make_run
+
+MAPS = "mapreduce.tasktracker.map.tasks.maximum"
+COMPRESS = "mapreduce.map.output.compress"
+
+
+def study(pace: Callable[[str, str, bool, int, str], float], **changes: Any) -> list[Run]:
+    """Return a run of every combination, in turns; ``pace``: time by layout, network, compression, maps, workload."""
+    rng = np.random.default_rng(5)
+    return interleaved(
+        replace(
+            make_run(
+                layout=layout,
+                workload=workload,
+                parameters={COMPRESS: str(zipped).lower(), MAPS: str(maps), "dfs.blocksize": str(block)},
+                **changes,
+            ),
+            levels={"layout": layout, "network": network},
+            duration_s=pace(layout, network, zipped, maps, workload) * float(np.exp(rng.normal(0, 0.01))),
+        )
+        for block in (64, 128)
+        for workload in ("terasort", "wordcount")
+        for zipped in (False, True)
+        for maps in (8, 16)
+        for network in ("ETH", "IB")
+        for layout in ("HDD", "HD5", "SSD", "SS2")
+    )
+
+
+def tenth_dearer(configurations: RunTable) -> Floats:
+    """An hour with InfiniBand costs a tenth more."""
+    network = configurations.columns["network"]
+    return np.where(network.codes == network.code("IB"), 1.1, 1.0)
+
+
+def by_name(runs: list[Run], rate_of: RateOf | None = None) -> dict[str, Finding]:
+    (found,) = findings(table_of(runs), rate_of).values()
+    return {finding.name: finding for finding in found}
+
+
+def test_a_world_as_the_papers_tell_it_supports_their_claims() -> None:
+    def pace(layout: str, network: str, zipped: bool, maps: int, workload: str) -> float:
+        if workload == "wordcount":
+            return 100.0
+        seconds = 400.0 if layout.startswith("H") else 200.0 if not zipped else 300.0
+        seconds *= 0.8 if network == "IB" and layout.startswith("S") else 1.0
+        return seconds * (0.7 if maps == 16 and layout in ("HD5", "SS2") else 1.0)
+
+    answers = {name: finding.answer for name, finding in by_name(study(pace), tenth_dearer).items()}
+    assert answers == dict.fromkeys(answers, ClaimAnswer.SUPPORTED)
+    assert len(answers) == 5
+
+
+def test_the_opposite_world_contradicts_them() -> None:
+    def pace(layout: str, network: str, zipped: bool, maps: int, workload: str) -> float:
+        if workload == "wordcount":
+            return 100.0 if layout.startswith("H") else 50.0
+        seconds = 200.0 if layout.startswith("H") else 400.0 if not zipped else 210.0
+        return seconds * (0.8 if network == "IB" else 1.0) * (0.7 if maps == 16 else 1.0)
+
+    answers = {name: finding.answer for name, finding in by_name(study(pace), tenth_dearer).items()}
+    assert answers == dict.fromkeys(answers, ClaimAnswer.CONTRADICTED)
+
+
+def test_runs_that_say_nothing_leave_claims_undecided() -> None:
+    found = by_name([make_run(layout="HDD"), make_run(layout="SSD")])
+    assert {finding.answer for finding in found.values()} == {ClaimAnswer.UNDECIDED}
+    assert "no matched set" in found["infiniband-needs-ssd"].sentence
+    assert findings(table_of([])) == {}
+
+
+def test_a_measured_busy_cpu_overrides_what_the_papers_say_of_a_workload() -> None:
+    runs = [
+        make_run(
+            layout=layout,
+            duration_s=100.0 + block,
+            metrics={"cpu_busy_share": 0.95},
+            parameters={"dfs.blocksize": str(block)},
+        )
+        for block in range(4)
+        for layout in ("HDD", "SSD")
+    ]
+    assert by_name(runs)["ssd-not-for-cpu"].evidence[0].workloads == ("terasort",)
+
+
+def one_plan(pace: Callable[[str, str, str], float]) -> list[Run]:
+    """Return what one small plan leaves: three repetitions, layouts by the papers' names, factors and what follows."""
+    rng = np.random.default_rng(7)
+    return [
+        replace(
+            make_run(
+                layout=layout,
+                parameters={
+                    COMPRESS: str(codec != "none").lower(),
+                    "mapreduce.map.output.compress.codec": codec,
+                    "yarn.nodemanager.resource.memory-mb": str(384 * int(containers)),
+                    "yarn.nodemanager.resource.cpu-vcores": containers,
+                },
+            ),
+            levels={"layout": layout, "compression": codec, "containers": containers},
+            duration_s=pace(layout, codec, containers) * float(np.exp(rng.normal(0, 0.01))),
+        )
+        for layout in ("HDD-1", "HDD-11", "SSD")
+        for codec in ("none", "snappy")
+        for containers in ("2", "4")
+        for _ in range(3)
+    ]
+
+
+def test_one_plan_is_enough_when_its_runs_repeat() -> None:
+    def pace(layout: str, codec: str, containers: str) -> float:
+        seconds = {"HDD-1": 400.0, "HDD-11": 150.0, "SSD": 100.0 if codec == "none" else 140.0}[layout]
+        return seconds * (0.7 if containers == "4" and layout == "HDD-11" else 1.0)
+
+    found = by_name(interleaved(one_plan(pace)))
+    assert found["ssd-helps-shuffle"].answer is ClaimAnswer.SUPPORTED
+    assert found["compression-hides"].answer is ClaimAnswer.SUPPORTED
+    needed = found["containers-need-disks"]
+    assert needed.answer is ClaimAnswer.SUPPORTED
+    several, one = needed.evidence
+    assert several.ratio == pytest.approx(1 / 0.7, rel=0.02)
+    assert one.sets == 2  # HDD-1; beside the one SSD there are not several
+
+
+def test_all_hdd_and_all_ssd_are_told_apart_and_single_runs_give_no_interval() -> None:
+    runs = [make_run(layout=layout, duration_s=seconds) for layout, seconds in (("All-HDD", 200.0), ("All-SSD", 50.0))]
+    evidence = by_name(runs)["ssd-helps-shuffle"].evidence[0]
+    assert (evidence.ratio, evidence.sets) == (None, 1)
+    assert "too few for an interval" in str(evidence)
+    again = [make_run(layout=run.layout, duration_s=run.duration_s * 1.01) for run in runs]
+    evidence = by_name([*runs, *again])["ssd-helps-shuffle"].evidence[0]
+    assert evidence.ratio == pytest.approx(4.0)
+    assert evidence.low is not None
+
+
+def test_origins_are_answered_apart() -> None:
+    runs = [make_run(origin=origin, lab_scale=None) for origin in (Origin.MEASURED, Origin.PUBLISHED)]
+    assert list(findings(table_of(runs))) == ["measured", "published"]
+
+
+def test_ties_of_whole_seconds_do_not_make_a_claim_certain() -> None:
+    """100 and 100 s against 99 and 99 s: a second is all that the clock tells, and less than what was rounded."""
+    times = {"HDD": (100.0, 100.0), "SSD": (99.0, 99.0)}
+    runs = [make_run(layout=name, duration_s=time) for name, found in times.items() for time in found]
+    (found,) = findings(table_of(runs)).values()
+    claim = next(one for one in found if one.name == "ssd-helps-shuffle")
+    (evidence,) = claim.evidence
+    assert (evidence.low or 2) < 1 < (evidence.high or 0)
+    assert claim.answer is ClaimAnswer.UNDECIDED
+
+
+def network_pays(gain_ssd: float, gain_hdd: float) -> list[Run]:
+    def pace(layout: str, network: str, zipped: bool, maps: int, workload: str) -> float:
+        gain = gain_ssd if layout.startswith("S") else gain_hdd
+        return 200.0 / (gain if network == "IB" else 1.0)
+
+    return study(pace)
+
+
+def test_infiniband_pays_where_it_is_faster_than_it_is_dearer() -> None:
+    """An eighth faster does not pay what costs a fifth more: the break-even is the ratio of the prices."""
+
+    def fifth_dearer(configurations: RunTable) -> Floats:
+        return np.asarray(tenth_dearer(configurations) ** (np.log(1.2) / np.log(1.1)))
+
+    found = by_name(network_pays(1.3, 1.125), fifth_dearer)["infiniband-needs-ssd"]
+    assert found.answer is ClaimAnswer.SUPPORTED
+    assert "costs 1.20 to 1.20 times as much" in found.judged
+    assert found.evidence[0].ratio == pytest.approx(1.3 / 1.2, rel=0.01)
+    assert by_name(network_pays(1.3, 1.125), tenth_dearer)["infiniband-needs-ssd"].answer is ClaimAnswer.CONTRADICTED
+    assert by_name(network_pays(1.3, 1.25), fifth_dearer)["infiniband-needs-ssd"].answer is ClaimAnswer.CONTRADICTED
+
+
+def test_without_prices_nobody_can_say_what_pays() -> None:
+    found = by_name(network_pays(1.3, 1.0))["infiniband-needs-ssd"]
+    assert found.answer is ClaimAnswer.UNDECIDED
+    assert "hangs on prices" in found.judged
+    assert found.evidence[0].ratio == pytest.approx(1.3, rel=0.01)
+
+
+def test_making_the_input_is_no_workload_of_a_claim() -> None:
+    """InfiniBand copies a generated input fast; that says nothing of the jobs that people run."""
+    made = [
+        replace(
+            run,
+            workload=f"prep_{run.workload}",
+            duration_s=run.duration_s / (3 if run.levels["network"] == "IB" else 1),
+        )
+        for run in network_pays(1.0, 1.0)
+    ]
+    found = by_name([*network_pays(1.3, 1.0), *made], tenth_dearer)["infiniband-needs-ssd"]
+    assert found.answer is ClaimAnswer.SUPPORTED
+    assert {name for one in found.evidence for name in one.workloads} == {"terasort", "wordcount"}
+
+
+def test_disks_and_containers_are_compared_within_clusters() -> None:
+    """One cluster of many disks gains by containers, another of one disk does not: they differ in more than disks."""
+
+    def pace(layout: str, network: str, zipped: bool, maps: int, workload: str) -> float:
+        return 200.0 * (0.7 if maps == 16 and layout == "HD5" else 1.0)
+
+    apart = [
+        replace(run, cluster="large" if run.layout == "HD5" else "small")
+        for run in study(pace)
+        if run.layout in ("HDD", "HD5")
+    ]
+    needed = by_name(apart)["containers-need-disks"]
+    assert needed.answer is ClaimAnswer.UNDECIDED
+    assert [one.sets for one in needed.evidence] == [0, 0]
+    together = [replace(run, cluster="one") for run in apart]
+    assert by_name(together)["containers-need-disks"].answer is ClaimAnswer.SUPPORTED
+
+
+def test_that_compression_hides_nothing_can_be_shown() -> None:
+    def pace(layout: str, network: str, zipped: bool, maps: int, workload: str) -> float:
+        return (400.0 if layout.startswith("H") else 200.0) * (0.8 if zipped else 1.0)
+
+    hides = by_name(study(pace))["compression-hides"]
+    assert hides.answer is ClaimAnswer.CONTRADICTED
+    assert "by a margin of 10%" in hides.judged
+    ratio = hides.evidence[0]
+    assert ratio.low is not None
+    assert ratio.low_90 is not None
+    assert ratio.low < ratio.low_90 < (ratio.high_90 or 0) < (ratio.high or 0) < 1.1
+
+
+def test_the_layouts_that_a_gain_pools_are_named() -> None:
+    def pace(layout: str, network: str, zipped: bool, maps: int, workload: str) -> float:
+        return 100.0
+
+    assert "(SSD and SS2 against HDD and HD5)" in by_name(study(pace))["ssd-helps-shuffle"].evidence[0].label
+
+
+def test_one_matched_set_of_two_runs_a_side_settles_no_claim_as_it_settles_no_comparison() -> None:
+    times = {"HDD": (100.0, 100.0, 100.0), "SSD": (90.0, 90.0, 90.0)}
+
+    def answer(runs_a_side: int) -> Finding:
+        runs = [make_run(layout=layout, duration_s=s) for layout, all_s in times.items() for s in all_s[:runs_a_side]]
+        return by_name(interleaved(runs))["ssd-helps-shuffle"]
+
+    assert answer(2).answer is ClaimAnswer.UNDECIDED
+    assert "not enough runs to be sure" in answer(2).sentence
+    assert answer(3).answer is ClaimAnswer.SUPPORTED
+
+
+def test_workloads_that_differ_in_a_claim_are_named() -> None:
+    def pace(layout: str, network: str, zipped: bool, maps: int, workload: str) -> float:
+        return 100.0 / (1.0 if network == "ETH" else 2.0 if workload == "terasort" else 0.8)
+
+    ssd, _ = by_name(study(pace), tenth_dearer)["infiniband-needs-ssd"].evidence
+    assert (ssd.above, ssd.below) == (("terasort",), ("wordcount",))
+    assert "above 1 on terasort; below 1 on wordcount" in str(ssd)

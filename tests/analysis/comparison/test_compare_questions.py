@@ -1,0 +1,92 @@
+"""Questions of runs that are compared: one answer for terminal, page and report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from assay.analysis.comparison.comparison import compare
+from assay.interfaces.cli.decide.compare import compare as compare_command
+from assay.questions.comparisons.comparison import comparison_view
+from assay.questions.comparisons.speedup import speedup_view
+from assay.questions.comparisons.why import of_decision, of_result, pair_of
+from assay.questions.decisions.decide import decide
+from assay.questions.decisions.values import DecisionRequest
+from assay.questions.report.build import report_of
+from assay.questions.report.request import ReportRequest
+from builders import build_repository, make_run, price_book, study_runs
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_report_shows_the_figures_that_the_questions_answer(tmp_path: Path) -> None:
+    runs = study_runs()
+    repository = build_repository(tmp_path / "r", runs)
+    table = repository.table()
+    report = report_of(repository, table, ReportRequest())
+    assert report.configurations is not None
+    each = list(comparison_view(repository, table, report.decisions, "layout").results)
+    assert sorted(report.configurations.comparisons, key=lambda c: c.group) == sorted(each, key=lambda c: c.group)
+    assert sorted(each, key=lambda c: c.group) == sorted(
+        compare(runs, factor="layout", baseline="HD2"), key=lambda c: c.group
+    )
+    assert [c.holm_p for c in each] == sorted(c.holm_p or 0 for c in each), "the clearest difference comes first"
+    assert [(c.ratio, c.low, c.high) for c in each] != []
+    (decision,) = report.decisions
+    assert decision == decide(table, DecisionRequest("layout"))[0]
+    assert {c.baseline for c in each} == {decision.baseline}
+    over = speedup_view(repository, table, ["layout"], decision.baseline)
+    assert over.baseline == decision.baseline
+
+
+def test_costs_of_a_report_stand_on_its_comparisons(tmp_path: Path) -> None:
+    repository = build_repository(tmp_path / "r")
+    report = report_of(repository, repository.table(), ReportRequest(), price_book())
+    assert report.job_costs is not None
+    assert report.configurations is not None
+    gains = [round(cost.price_ratio / cost.ratio, 12) for cost in report.job_costs.ratios]
+    assert gains == [round(c.ratio or 0, 12) for c in report.configurations.comparisons]
+
+
+def test_a_decision_leads_to_two_runs_that_show_why(tmp_path: Path) -> None:
+    repository = build_repository(tmp_path / "r")
+    table = repository.table(("disk_read_bytes",))
+    (decision,) = decide(table, DecisionRequest("layout"))
+    result = next(result for result in decision.results if result.workload == "terasort")
+    asked = of_result(decision, result)
+    assert asked in of_decision(decision)
+    assert dict(asked.pairs)["where"] == "workload=terasort"
+    pair = pair_of(repository, table, asked)
+    assert pair is not None
+    assert [repository.run(run_id).layout for run_id in pair.runs] == [decision.baseline, result.option]
+
+
+def test_hosts_are_sampled_evenly_over_all_runs(tmp_path: Path) -> None:
+    """A kernel change after the fiftieth of 99 runs gave no warning: only the first 50 were looked at."""
+    runs = [
+        make_run(n, layout=layout, levels={"layout": layout}, environment={"kernel": "6.1" if n < 180 else "6.12"})
+        for n in range(198)
+        for layout in [("HD2", "SS2")[n % 2]]
+    ]
+    repository = build_repository(tmp_path / "r", runs)
+    view = speedup_view(repository, repository.table(), ["layout"], "HD2")
+    assert "kernel was not the same in all runs: 6.1 or 6.12" in [str(warning) for warning in view.warnings]
+
+
+def test_levels_and_times_of_a_comparison_stand_in_the_same_order(tmp_path: Path) -> None:
+    """ "16MiB to 64MiB" stood beside "60.0 → 30.0", of which 60.0 s was the time of 64MiB."""
+    times = {"64MiB": (60.0, 61.0, 62.0), "16MiB": (30.0, 31.0, 32.0)}
+    runs = [
+        make_run(10 * at + n, parameters={"dfs.blocksize": size}, duration_s=seconds)
+        for at, (size, made) in enumerate(times.items())
+        for n, seconds in enumerate(made)
+    ]
+    folder = tmp_path / "r"
+    build_repository(folder, runs)
+    told = CliRunner().invoke(compare_command, ["--by", "dfs.blocksize", "--repository", str(folder)])
+    assert told.exit_code == 0, told.output
+    row = next(line for line in told.output.splitlines() if "→" in line)
+    assert "64MiB → 16MiB" in row
+    assert "61.0 → 31.0" in row

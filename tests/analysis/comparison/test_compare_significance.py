@@ -1,0 +1,170 @@
+"""Rank tests with effect sizes, many comparisons, sets of those that may be best, and numbers of runs."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.analysis.comparison.significance import (
+    cliffs_delta,
+    half_width,
+    precise_enough,
+    rank_test,
+    runs_needed,
+    smallest_p_with_ties,
+)
+from assay.analysis.statistics.intervals import geometric_mean
+from assay.analysis.statistics.ranks import holm, rank_test_p
+from assay.analysis.statistics.run_table import table_of
+from assay.foundation.errors import SpecificationError
+from assay.model.runs.run import Run
+from assay.questions.comparisons.speedup import speedups_over
+from benchmark_support import benchmark
+from builders import interleaved, make_run
+from effort import examples
+from matching import indistinguishable_from_best
+
+TIMES = st.lists(st.integers(1, 9).map(float), min_size=1, max_size=8)
+
+
+@given(TIMES, TIMES)
+def test_cliffs_delta_is_counted_over_pairs_and_antisymmetric(a: list[float], b: list[float]) -> None:
+    pairs = [(x > y) - (x < y) for x in a for y in b]
+    assert cliffs_delta(a, b) == pytest.approx(sum(pairs) / len(pairs))
+    assert cliffs_delta(a, b) == -cliffs_delta(b, a)
+    assert -1 <= cliffs_delta(a, b) <= 1
+
+
+@given(st.lists(st.floats(0, 1), max_size=20))
+def test_holm_keeps_the_order_and_only_raises(p_values: list[float]) -> None:
+    corrected = holm(p_values)
+    assert all(after >= before for before, after in zip(p_values, corrected, strict=True))
+    order = np.argsort(p_values, kind="stable")
+    assert (np.diff(corrected[order]) >= 0).all()
+    assert all(
+        after <= min(1.0, before * len(p_values)) + 1e-12 for before, after in zip(p_values, corrected, strict=True)
+    )
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03]).tolist() == pytest.approx([0.03, 0.06, 0.06])
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        holm([1.5])
+
+
+@settings(max_examples=examples(25), deadline=None)
+@given(
+    st.lists(st.integers(1, 5).map(float), min_size=2, max_size=3),
+    st.lists(st.integers(1, 5).map(float), min_size=2, max_size=3),
+)
+def test_the_smallest_reachable_p_is_that_of_the_best_arrangement(a: list[float], b: list[float]) -> None:
+    pooled = [*a, *b]
+    if len(set(pooled)) == 1:
+        assert smallest_p_with_ties(a, b) == 1.0
+        return
+    every = []
+    for chosen in itertools.combinations(range(len(pooled)), len(a)):
+        left = [pooled[i] for i in chosen]
+        right = [pooled[i] for i in range(len(pooled)) if i not in chosen]
+        every.append(rank_test_p(left, right))
+    assert smallest_p_with_ties(a, b) == pytest.approx(min(every))
+    found = rank_test(a, b)
+    assert found.exact
+    assert found.p >= found.smallest_reachable_p - 1e-12
+
+
+def test_levels_that_may_be_best() -> None:
+    runs: list[Run] = []
+    for block in range(8):
+        for layout, s in (("HDD", 100), ("SSD", 50), ("SS2", 49.9 + 0.4 * (block % 2)), ("NVE", 10)):
+            if layout != "NVE" or block < 1:
+                noise = 1 + 0.01 * ((block * 7 + len(layout)) % 5)
+                parameters = {"dfs.blocksize": str(block) if layout != "NVE" else "other"}
+                runs.append(make_run(len(runs), layout=layout, duration_s=s * noise, parameters=parameters))
+    (found,) = indistinguishable_from_best(table_of(runs), "layout")
+    assert set(found.may_be_best) == {"SSD", "SS2"}
+    assert found.never_compared == ("NVE",)
+    assert set(found.slower) == {"HDD"}
+    assert found.slower["HDD"][1] < 1e-4
+    with pytest.raises(SpecificationError, match="too many"):
+        indistinguishable_from_best(table_of([make_run(i, layout=f"HD{i}") for i in range(70)]), "layout")
+
+
+def test_the_truly_fastest_stays_in_with_95_percent_confidence() -> None:
+    """Six equally fast levels: one of them is (arbitrarily) the fastest, and must not drop out in 5 % of studies."""
+    rng = np.random.default_rng(3)
+    kept = 0
+    for _ in range(150):
+        runs = [
+            make_run(
+                layout=f"L{level}",
+                parameters={"dfs.blocksize": str(block)},
+                duration_s=float(100 * np.exp(rng.normal(0, 0.05))),
+            )
+            for block in range(6)
+            for level in range(6)
+        ]
+        kept += "L0" in indistinguishable_from_best(table_of(runs), "layout")[0].may_be_best
+    assert kept / 150 >= 0.93
+
+
+def test_student_t_over_sets_and_deployments_covers_what_it_says() -> None:
+    """A small version of the tables in docs/adr/0005."""
+    coverage = benchmark("matched_coverage")
+    few = {"experiments": 600, "resamples": 200, "seed": 7}
+    over_sets = coverage.over_sets(5, kind="normal", **few).by_method
+    assert over_sets["Student's t"] >= 0.92
+    assert over_sets["BCa"] < 0.9
+    deployed = coverage.repeated_deployments(4, runs=3, **few).by_method
+    assert deployed["t over deployments"] >= 0.92
+    assert deployed["all runs as independent"] < 0.85
+
+
+def test_runs_needed_narrows_the_interval_as_promised() -> None:
+    times = [100.0, 104.0, 97.0, 102.0, 95.0]
+    n = runs_needed(times, 0.02)
+    assert n is not None
+    again = (times * n)[:n]
+    assert half_width(again) == pytest.approx(0.02, rel=0.25)
+    assert runs_needed(times, 1e-6, at_most=50) is None
+    assert runs_needed([5.0, 5.0], 0.01) == 2
+    with pytest.raises(ValueError, match="two runs"):
+        runs_needed([1.0], 0.05)
+
+
+def test_repeating_does_not_stop_before_five_runs() -> None:
+    assert not precise_enough([100.0, 100.1], 0.05)
+    assert precise_enough([100.0, 100.1, 100.2, 100.1, 100.0], 0.05)
+    assert half_width([3.0]) == float("inf")
+    found = geometric_mean([100.0, 110.0, 120.0])
+    assert half_width([100.0] * 5) == 0  # to repeat does not take away that times are rounded
+    assert half_width([100.0, 110.0, 120.0]) == pytest.approx((found.high or 0) / found.value - 1)
+
+
+def test_a_level_that_wins_wherever_both_ran_does_not_lose_by_way_of_another_cluster() -> None:
+    rng = np.random.default_rng(1)
+
+    def sets(cluster: str, count: int, **gains: float) -> list[Run]:
+        return [
+            make_run(
+                layout=layout,
+                cluster=cluster,
+                parameters={"dfs.blocksize": str(block)},
+                duration_s=600 / gain * float(np.exp(rng.normal(0, 0.05))),
+            )
+            for block in range(count)
+            for layout, gain in gains.items()
+        ]
+
+    runs = [*sets("one", 40, HDD=1, SSD=7.5), *sets("two", 12, HDD=1, SSD=3.04, SS2=3.5)]
+    table = table_of([replace(run, levels={"layout": run.layout}) for run in interleaved(runs)])
+    (best,) = indistinguishable_from_best(table, "layout")
+    assert "SS2" in best.may_be_best  # all sets together: 0.8 of SSD, though in all twelve sets that have both 1.15
+    (compared,) = speedups_over(table, ["layout"], baseline="HDD").level_pairs
+    contradicted = {(pair.baseline, pair.candidate) for pair in compared.pairs if pair.contradicted}
+    assert contradicted == {("HDD", "SS2"), ("SSD", "SS2")}

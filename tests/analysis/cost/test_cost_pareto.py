@@ -1,0 +1,185 @@
+"""Cost per run, the Pareto front with its probabilities, and the prices at which the answer flips."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.analysis.cost.break_even import flips
+from assay.analysis.cost.pareto import drawn_times_s, on_front, plane, priced
+from assay.analysis.cost.rate import Price, Rate, RatedItem
+from assay.analysis.cost.run_cost import (
+    OWN_SCATTER_MIN,
+    cost_per_run,
+    mean_errors,
+    pooled_scatter,
+    ranks,
+    scatter_by,
+    times_of,
+)
+from assay.analysis.statistics import Floats, Ints
+from assay.analysis.statistics.intervals import geometric_mean
+
+POINT = st.tuples(st.integers(1, 12), st.integers(1, 12))
+SECONDS = st.floats(1, 1e5)
+
+
+def price(name: str, amount: str, low: str | None = None, high: str | None = None) -> Price:
+    return Price(name, Decimal(amount), Decimal(low or amount), Decimal(high or amount), "cluster-hour", "made up")
+
+
+def rate(*items: tuple[Price, int]) -> Rate:
+    return Rate("USD", tuple(RatedItem(found, Decimal(n), Decimal(n), "rent") for found, n in items))
+
+
+@given(st.lists(POINT, min_size=1, max_size=30))
+def test_the_front_is_what_no_other_point_beats(points: list[tuple[int, int]]) -> None:
+    found = on_front(np.array([float(t) for t, _ in points]), np.array([float(c) for _, c in points]))[0]
+    expected = [not any(t <= time and c <= cost and (t, c) != (time, cost) for t, c in points) for time, cost in points]
+    assert list(found) == expected
+
+
+@given(st.lists(st.tuples(SECONDS, SECONDS), min_size=1, max_size=20))
+def test_a_configuration_that_is_cheaper_and_faster_is_always_on_the_front(points: list[tuple[float, float]]) -> None:
+    times = np.array([t for t, _ in points] + [0.5])
+    costs = np.array([c for _, c in points] + [0.5])
+    assert list(on_front(times, costs)[0]) == [False] * len(points) + [True]
+
+
+@given(st.lists(st.tuples(SECONDS, st.integers(1, 50)), min_size=2, max_size=8), st.integers(0, 5))
+def test_one_run_each_tells_nothing_of_how_sure_a_ranking_is(points: list[tuple[float, int]], seed: int) -> None:
+    durations = np.array([t for t, _ in points])
+    codes = np.arange(len(points))
+    book = priced([rate((price("hour", "1", "0.5", "2"), n)) for _, n in points])
+    found = plane(times_of(durations, codes, len(points)), book, seed=seed)
+    assert found.front_shares is None
+    assert found.draws == 0
+    assert found.times_s == pytest.approx(durations, rel=1e-15)
+    assert np.isnan([*found.time_low_s, *found.cost_low, *found.cost_high]).all()
+
+
+def test_a_single_run_borrows_the_scatter_of_its_kind_and_never_looks_surer_than_two() -> None:
+    again = [100.0, 110.0, 95.0, 105.0, 130.0, 120.0]
+    durations, codes = np.array([*again, 80.0, 60.0, 61.0]), np.array([0] * 6 + [1, 2, 2])
+    found = plane(times_of(durations, codes, 3), priced([rate((price("hour", "1"), 1))] * 3))
+    widths = np.log(found.time_high_s / found.time_low_s)
+    assert list(found.borrowed) == [False, True, True]
+    assert widths[1] == pytest.approx(widths[2] * np.sqrt(2))
+
+
+def test_times_of_a_cluster_scatter_as_they_do_there() -> None:
+    times = times_of(np.array([100.0, 110.0, 70.0, 100.0, 200.0, 50.0]), np.array([0, 0, 1, 2, 2, 3]), 4)
+    quiet, loud = float(times.log_deviation[0]) ** 2, float(times.log_deviation[2]) ** 2
+    variance, degrees = scatter_by(times, np.array([5, 5, 7, 7]), np.array([5, 7, 7, 9]))
+    assert variance == pytest.approx([quiet, loud, loud, (quiet + loud) / 2])
+    assert degrees == pytest.approx([1, 1, 1, 2]), "where nothing repeats on a cluster, that of all"
+    assert [len(found) for found in scatter_by(times, np.array([5, 5, 7, 7]), np.zeros(0, dtype=np.int64))] == [0, 0]
+
+
+def test_no_seed_moves_what_is_not_drawn() -> None:
+    durations, codes = two(5, 1.05)
+    book = priced([rate((price("h", "1"), 1))] * 2)
+    one, other = (plane(times_of(durations, codes, 2), book, seed=seed) for seed in (1, 2))
+    for name in ("time_low_s", "time_high_s", "cost_low", "cost_high"):
+        assert list(getattr(one, name)) == list(getattr(other, name))
+
+
+def two(n: int, ratio: float, seed: int = 0) -> tuple[Floats, Ints]:
+    generator = np.random.default_rng(seed)
+    durations = np.concatenate(
+        [100 * np.exp(generator.normal(0, 0.1, n)), 100 * ratio * np.exp(generator.normal(0, 0.1, n))]
+    )
+    return durations, np.repeat([0, 1], n)
+
+
+@pytest.mark.parametrize("n", [5, 50, 2000])
+def test_probabilities_grow_sure_with_the_runs(n: int) -> None:
+    durations, codes = two(n, 1.03, seed=1)
+    book = priced([rate((price("hour", "1"), 1))] * 2)
+    found = plane(times_of(durations, codes, 2), book)
+    assert found.front_shares is not None
+    assert found.front_shares.sum() == pytest.approx(1)
+    best = int(np.argmin(found.times_s))
+    assert found.front_shares[best] > (0.99 if n == 2000 else 0.5)
+    assert np.all(found.time_low_s < found.times_s)
+    assert np.all(found.times_s < found.time_high_s)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 30])
+def test_the_draws_scatter_as_the_interval_of_the_mean_says(n: int) -> None:
+    durations, codes = two(n, 1.5)
+    times = times_of(durations, codes, 2)
+    found = plane(times, priced([rate((price("h", "3600"), 1))] * 2))
+    errors = mean_errors(times, *pooled_scatter(times))
+    drawn = np.quantile(drawn_times_s(times, errors, 200_000, np.random.default_rng(0)), (0.025, 0.975), axis=0)
+    assert found.time_low_s == pytest.approx(drawn[0], rel=0.02 if n > 2 else 0.1)
+    assert found.cost_high == pytest.approx(found.time_high_s)
+    for code in (0, 1) if n >= OWN_SCATTER_MIN else ():
+        expected = geometric_mean(durations[codes == code].tolist())
+        assert (found.time_low_s[code], found.time_high_s[code]) == pytest.approx((expected.low, expected.high))
+
+
+def test_a_price_range_scatters_costs_and_not_times_and_all_configurations_alike() -> None:
+    shared = price("node", "2", "1", "4")
+    durations, codes = np.array([100.0, 100.0, 50.0, 50.0]), np.array([0, 0, 1, 1])
+    book = priced([rate((shared, 1)), rate((shared, 2))])
+    found = plane(times_of(durations, codes, 2), book)
+    # Whole seconds: half a second either way is all that equal times leave open.
+    assert list(found.time_low_s) == pytest.approx([99.5, 49.5], rel=1e-4)
+    assert np.all(found.cost_low < found.costs)
+    assert np.all(found.costs < found.cost_high)
+    assert found.front_shares is not None
+    assert found.front_shares[1] == 1
+
+
+def test_the_same_seed_gives_the_same_draws() -> None:
+    durations, codes = two(10, 1.02)
+    times, book = times_of(durations, codes, 2), priced([rate((price("h", "1", "0.5", "2"), 1))] * 2)
+    first, again, other = (plane(times, book, seed=seed) for seed in (3, 3, 4))
+    assert list(first.cost_low) == list(again.cost_low)
+    assert list(first.cost_low) != list(other.cost_low)
+
+
+@given(st.lists(st.tuples(SECONDS, st.integers(0, 5), st.integers(1, 5)), min_size=2, max_size=6))
+def test_at_a_flip_both_cost_the_same_and_beyond_it_the_other_is_cheaper(points: list[tuple[float, int, int]]) -> None:
+    times = np.array([t for t, _, _ in points])
+    book = priced([rate((price("disk", "1"), disks), (price("node", "1"), nodes)) for _, disks, nodes in points])
+    winner = int(np.argmin(times * book.rates_per_h))
+    for flip in flips(times, book):
+        column = book.prices.index(flip.price)
+        for at, other, beyond in ((flip.above, flip.above_winner, 1.01), (flip.below, flip.below_winner, 0.99)):
+            if at is None or other is None:
+                continue
+            amounts = book.amounts.copy()
+            amounts[column] = at
+            costs = times * (book.factors @ amounts)
+            assert costs[other] == pytest.approx(costs[winner])
+            assert costs[winner] <= costs.min() * (1 + 1e-6)
+            if at > 0:
+                amounts[column] = at * beyond
+                costs = times * (book.factors @ amounts)
+                assert costs[other] <= costs[winner] * (1 + 1e-9)
+
+
+def test_times_are_geometric_means_and_equal_times_are_their_own() -> None:
+    times = times_of(np.array([100.0, 400.0, 348.0, 348.0]), np.array([0, 0, 1, 1]), 3)
+    assert list(times.n) == [2, 2, 0]
+    assert times.mean_s[0] == pytest.approx(200)
+    assert times.mean_s[1] == 348
+    assert np.isnan(times.mean_s[2])
+    assert list(times.fastest_s[:2]) == [100, 348]
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, np.nan, np.inf])
+def test_an_impossible_time_is_refused(bad: float) -> None:
+    with pytest.raises(ValueError, match="positive and finite"):
+        times_of(np.array([1.0, bad]), np.array([0, 0]), 1)
+
+
+def test_equal_costs_share_a_rank() -> None:
+    assert cost_per_run(Decimal("4.50"), 348.0) == Decimal("0.435")
+    assert ranks([Decimal(3), Decimal(1), Decimal(1), Decimal(2)]) == [4, 1, 1, 3]

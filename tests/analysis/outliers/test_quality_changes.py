@@ -1,0 +1,135 @@
+"""Changes of a configuration's pace: found, dated, sized, and seldom seen where nothing happened."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from assay.analysis.changes import (
+    ALPHA,
+    FALSE_SHARE_MAX,
+    RAISED_MAX,
+    Nothing,
+    change_places,
+    changes_of,
+    correlation_of,
+    histories,
+)
+from assay.analysis.statistics.run_table import table_of
+from benchmark_support import benchmark
+from builders import make_run
+
+
+def history(levels: list[tuple[int, float]], seed: int = 1) -> NDArray[np.float64]:
+    rng = np.random.default_rng(seed)
+    return np.concatenate([level * np.exp(rng.normal(0, 0.03, n)) for n, level in levels])
+
+
+def test_changes_are_found_with_their_dates_and_sizes() -> None:
+    times = history([(20, 100.0), (20, 120.0), (20, 100.0)])
+    found = changes_of(np.arange(0.0, 60 * 3600, 3600), times)
+    assert [change.index for change in found] == [pytest.approx(20, abs=1), pytest.approx(40, abs=1)]
+    assert found[0].ratio.value == pytest.approx(1.2, rel=0.03)
+    assert found[1].ratio.value == pytest.approx(1 / 1.2, rel=0.03)
+    assert found[0].first_after_unix_s - found[0].last_before_unix_s == 3600.0
+    assert (found[0].ratio.low or 0) > 1
+
+
+def test_steady_histories_raise_few_alarms_and_an_outlier_none() -> None:
+    alarms = sum(bool(change_places(np.log(history([(30, 100.0)], seed)))) for seed in range(100))
+    assert alarms <= 4
+    times = history([(30, 100.0)], seed=2)
+    times[17] = 5000.0
+    assert change_places(np.log(times)) == []
+
+
+def test_the_same_history_gives_the_same_answer_in_any_order_of_rows() -> None:
+    times, when = history([(15, 100.0), (15, 130.0)]), np.arange(0.0, 1800, 60)
+    order = np.random.default_rng(0).permutation(30)
+    assert changes_of(when, times) == changes_of(when[order], times[order])
+    with pytest.raises(ValueError, match="positive"):
+        changes_of(np.array([1.0]), np.array([0.0]))
+
+
+def test_histories_are_kept_apart_by_configuration() -> None:
+    start = datetime(2026, 1, 5, tzinfo=UTC)
+    runs = []
+    for number, (old, new) in enumerate(zip(history([(12, 100.0), (12, 140.0)]), history([(24, 50.0)]), strict=True)):
+        when = (start + timedelta(hours=number)).isoformat()
+        runs += [
+            make_run(layout="HDD", duration_s=float(old), started_at=when),
+            make_run(layout="SSD", duration_s=float(new), started_at=when),
+        ]
+    (found,) = histories(table_of(runs)).changed
+    assert runs[found.position].layout == "HDD"
+    assert (found.runs, len(found.changes)) == (24, 1)
+    assert histories(table_of(runs[:10])).changed == ()
+
+
+def drifting(rng: np.random.Generator, correlation: float, count: int, runs: int) -> NDArray[np.float64]:
+    """Return log times of so many histories, each run like the one before it."""
+    values = rng.standard_normal((count, runs))
+    for at in range(1, runs):
+        values[:, at] = correlation * values[:, at - 1] + np.sqrt(1 - correlation**2) * values[:, at]
+    return 0.05 * values
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.3, 0.6])
+def test_runs_that_resemble_their_neighbours_raise_no_more_alarms(correlation: float) -> None:
+    logs = drifting(np.random.default_rng(3), correlation, 100, 40)
+    told = correlation_of(list(logs))
+    assert told == pytest.approx(correlation, abs=0.12)
+    nothing = Nothing(told)
+    alarms = sum(bool(change_places(one, nothing)) for one in logs)
+    assert alarms <= 5  # one is expected, or two; the draws are seeded
+
+
+def test_the_correlation_is_told_beside_a_change_of_level() -> None:
+    logs = drifting(np.random.default_rng(5), 0.0, 20, 30)
+    logs[:, 15:] += 0.5
+    assert correlation_of(list(logs)) < 0.15 + RAISED_MAX
+    assert correlation_of([]) == 0.0
+    assert correlation_of([np.zeros(10)]) == 0.0
+
+
+def test_of_many_histories_few_are_named_wrongly() -> None:
+    rng = np.random.default_rng(11)
+    runs = []
+    for configuration in range(60):
+        times = 100 * np.exp(rng.normal(0, 0.05, 20))
+        if configuration == 7:
+            times[10:] *= 2.0
+        for day, seconds in enumerate(times):
+            run = make_run(parameters={"dfs.blocksize": str(configuration)}, duration_s=float(seconds))
+            runs.append(replace(run, started_at=f"2026-03-{day + 1:02d}T00:00:00+00:00"))
+    found = histories(table_of(runs))
+    assert found.searched == 60
+    assert len(found.changed) == 1
+    assert found.changed[0].changes[0].ratio.value == pytest.approx(2.0, rel=0.1)
+    assert ALPHA < FALSE_SHARE_MAX
+
+
+def test_without_start_times_there_is_nothing_to_search_and_that_is_said() -> None:
+    runs = [replace(make_run(duration_s=100.0 + i), started_at="") for i in range(12)]
+    found = histories(table_of(runs))
+    assert (found.changed, found.searched, found.runs_without_start) == ((), 0, 12)
+
+
+def test_of_tables_in_which_nothing_happened_few_are_told_to_have_changed() -> None:
+    """The correlation of twenty histories is not taken for less than it is, or one table in nine shows a change."""
+    rng = np.random.default_rng(3)
+    raised = [correlation_of(list(drifting(rng, 0.3, 20, 20))) for _ in range(60)]
+    assert 0.3 <= float(np.mean(raised)) <= 0.42
+    assert float(np.mean([one >= 0.25 for one in raised])) >= 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("process", ["histories_in_sessions", "random_walks"])
+def test_sessions_and_wandering_levels_are_no_changes(process: str) -> None:
+    """Named were 73 % of repositories in sessions of five runs, and 92 % of those that wander by 2 % a run."""
+    draw, rng = getattr(benchmark("processes"), process), np.random.default_rng(9)
+    assert sum(bool(histories(draw(rng)).changed) for _ in range(15)) <= 3

@@ -1,0 +1,73 @@
+"""Profiles of Spark's workloads: the graph of their stages, what each does with a byte, as it was put into runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from assay.estimation.profiles.learning import learned_profile
+from assay.foundation.errors import SpecificationError
+from assay.specs.profiles import profile_of_text, profile_text
+from staged_samples import BYTE_S, DATA, GROWN, JVM_S, MAP_S_PER_BYTE, RESULT_S_PER_BYTE, watched_stages
+
+
+def test_what_stages_do_with_a_byte_is_learned_from_runs() -> None:
+    found = learned_profile([watched_stages() for _ in range(3)], "mine")
+    first, last = found.workloads["terasort"].stages
+    assert found.engine == "spark"
+    assert (first.tasks, last.tasks) == ("splits", "reduces")
+    assert (first.parents, last.parents) == ((), (0,))
+    assert (first.read, first.shuffled, first.written) == pytest.approx((1.0, GROWN, 0.0))
+    assert (last.read, last.shuffled, last.written) == pytest.approx((0.0, 0.0, 1.0))
+    assert first.cpu_s_per_byte.value == pytest.approx(MAP_S_PER_BYTE, rel=0.01)
+    assert last.cpu_s_per_byte.value == pytest.approx(RESULT_S_PER_BYTE, rel=0.01)
+    assert last.memory == pytest.approx(45e6 * 4 / (GROWN * 1e8))
+    assert found.costs.client_start_s.value == pytest.approx(10.0)
+    assert found.costs.job_cpu_s.value == pytest.approx(JVM_S, rel=0.2)
+    assert found.costs.io_cpu_s_per_byte.value == pytest.approx(BYTE_S, rel=0.2)
+
+
+def test_what_a_codec_leaves_is_told_by_runs_with_and_without_it() -> None:
+    both = learned_profile([watched_stages(), watched_stages(codec_left=0.4)], "mine").workloads["terasort"]
+    assert both.compression["zstd"].value == pytest.approx(0.4)
+    assert both.stages[0].shuffled == pytest.approx(GROWN)
+    alone = learned_profile([watched_stages(codec_left=0.35)], "mine").workloads["terasort"]
+    assert alone.compression["zstd"].n == 0, "a share that is usual, and no run tells"
+    assert alone.stages[0].shuffled * alone.compression["zstd"].value == pytest.approx(GROWN * 0.35)
+
+
+def test_a_file_keeps_the_stages_and_refuses_what_reads_from_later_ones() -> None:
+    found = learned_profile([watched_stages() for _ in range(3)], "mine")
+    text = profile_text(found)
+    again = profile_of_text(text)
+    assert [one.tasks for one in again.workloads["terasort"].stages] == ["splits", "reduces"]
+    assert profile_text(again) == text
+    with pytest.raises(SpecificationError, match="can only read what a stage before it has shuffled"):
+        profile_of_text(text.replace("parents: [0]", "parents: [1]"))
+
+
+def test_only_runs_of_the_most_frequent_graph_are_learned() -> None:
+    odd = watched_stages(stages=watched_stages().run.stages[:1])
+    found = learned_profile([watched_stages(), odd, watched_stages()], "mine").workloads["terasort"]
+    assert len(found.stages) == 2
+    assert found.n == 2
+
+
+def test_a_stage_of_hardly_any_bytes_keeps_its_cpu_and_tells_nothing_of_memory() -> None:
+    whole = watched_stages().run.stages[0]
+    small = replace(whole, read_bytes=DATA // 200, shuffle_write_bytes=0, peak_memory_bytes=64 * 2**20)
+    [stage] = learned_profile([watched_stages(stages=(small,)) for _ in range(3)], "mine").workloads["terasort"].stages
+    assert (stage.read, stage.shuffled) == (0.0, 0.0)
+    assert stage.cpu_s_per_byte.value == pytest.approx(MAP_S_PER_BYTE, rel=0.01), "of each byte of the data"
+    tiny = replace(watched_stages().run.stages[0], read_bytes=DATA // 50, peak_memory_bytes=64 * 2**20)
+    [stage] = learned_profile([watched_stages(stages=(tiny,)) for _ in range(3)], "mine").workloads["terasort"].stages
+    assert stage.memory == 0.0
+
+
+def test_a_run_of_unknown_data_size_is_left_out() -> None:
+    found = learned_profile([watched_stages(), watched_stages(data_bytes=None)], "mine")
+    assert (found.learned.runs, found.learned.excluded) == (1, 1)
+    assert (
+        found.workloads["terasort"].stages == learned_profile([watched_stages()], "mine").workloads["terasort"].stages
+    )

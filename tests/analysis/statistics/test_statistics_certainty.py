@@ -1,0 +1,85 @@
+"""How far simulated times can be off, and what is said of them: never surer than the simulator, told as simulated."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from assay.analysis.comparison.comparison import compare
+from assay.analysis.comparison.matched import match
+from assay.analysis.comparison.speedups import speedups_of
+from assay.analysis.statistics import Verdict
+from assay.analysis.statistics.certainty import offsets, offsets_of
+from assay.analysis.statistics.intervals import geometric_mean
+from assay.analysis.statistics.run_table import table_of
+from assay.model.runs.run import SIMULATED_HIGH_S, SIMULATED_LOW_S, Origin, Run
+from assay.questions.comparisons.result_sentences import remark
+from assay.questions.decisions.sentences import headline
+from builders import runs_with
+from report_support import report_on
+
+ALIKE = (0.001, 0.0012, 0.0014)
+SPREAD = 1.2
+"""Nine of ten run times lie within this factor of what was simulated."""
+
+
+def simulated(**by_layout: float) -> list[Run]:
+    """Return three runs of each layout, with the interval that a simulator tells."""
+    runs = runs_with({layout: [time_s + more for more in ALIKE] for layout, time_s in by_layout.items()})
+    return [
+        replace(
+            run,
+            origin=Origin.SIMULATED,
+            metrics={SIMULATED_LOW_S: run.duration_s / SPREAD, SIMULATED_HIGH_S: run.duration_s * SPREAD},
+        )
+        for run in runs
+    ]
+
+
+def test_an_offset_is_the_simulators_error_or_what_rounding_hides() -> None:
+    nothing = np.array([np.nan])
+    assert offsets(np.array([100.0]), nothing, nothing, sides=2) == pytest.approx([0.005])
+    one, two = (offsets(np.array([100.0]), np.array([80.0]), np.array([125.0]), sides=sides)[0] for sides in (1, 2))
+    assert one == pytest.approx(math.log(1.25) * 1.96 / 1.645, rel=1e-3)
+    assert two == pytest.approx(one / math.sqrt(2))
+
+
+def test_two_simulated_sides_have_the_interval_of_errors_with_nothing_in_common() -> None:
+    (found,) = compare(simulated(HD2=100.0, SS2=50.0), factor="layout", baseline="HD2")
+    assert found.low is not None
+    assert found.high is not None
+    half = math.log(SPREAD) * math.sqrt(2) * 1.96 / 1.645
+    assert math.log(found.high / found.low) / 2 == pytest.approx(half, rel=1e-3)
+    assert remark(found).startswith("Simulated: ")
+
+
+def test_a_simulated_difference_smaller_than_the_simulators_error_is_none() -> None:
+    runs = simulated(HD2=100.0, SS2=90.0)
+    (found,) = compare(runs, factor="layout", baseline="HD2")
+    assert found.verdict is Verdict.NOT_DISTINGUISHABLE
+    (same,) = speedups_of(match(table_of(runs), "layout"), "HD2")
+    assert same.verdict is Verdict.NOT_DISTINGUISHABLE
+    assert (same.low, same.high) == pytest.approx((found.low, found.high))
+    measured = [replace(run, origin=Origin.MEASURED, metrics={}) for run in runs]
+    assert compare(measured, factor="layout", baseline="HD2")[0].verdict is Verdict.FASTER
+
+
+def test_a_mean_of_simulated_times_is_never_surer_than_one_of_them() -> None:
+    runs = simulated(HD2=100.0)
+    mean = geometric_mean([run.duration_s for run in runs], offsets_of(runs, sides=1))
+    assert mean.low is not None
+    assert mean.low < 100 / SPREAD
+
+
+def test_page_one_of_a_report_on_simulated_runs_says_so_in_its_answer() -> None:
+    def answer(**by_layout: float) -> str:
+        runs = simulated(**by_layout)
+        return headline(report_on(runs).decisions[0])
+
+    assert answer(HD2=100.0, SS2=50.0).startswith(
+        "Simulated: 2 SSDs per worker (SS2) are 2.00× as fast as 2 hard disks"
+    )
+    assert "are not distinguishable on TeraSort" in answer(HD2=100.0, SS2=95.0)

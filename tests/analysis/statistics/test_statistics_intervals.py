@@ -1,0 +1,161 @@
+"""Intervals and rank tests for few runs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from assay.analysis.comparison.significance import rank_test
+from assay.analysis.statistics.intervals import geometric_mean, welch_ratio
+from assay.analysis.statistics.ranks import rank_test_p, smallest_reachable_p
+from benchmark_support import benchmark
+from effort import examples
+
+TIMES = st.lists(st.floats(0.5, 5000), min_size=2, max_size=8)
+ODD = 1.0000123456789
+"""Times of many decimals, which are not rounded to anything."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [3, 5])
+def test_student_t_covers_95_percent_and_the_bootstrap_far_less(n: int) -> None:
+    found = benchmark("interval_coverage").coverage(n, noise="log-normal", experiments=1500, resamples=400, seed=11)
+    assert 0.93 <= found.paired_t <= 0.97
+    assert 0.93 <= found.welch_t <= 0.985
+    assert found.bootstrap_percentile < 0.91
+    assert found.bootstrap_bca < 0.91
+
+
+@given(TIMES, TIMES)
+def test_welch_agrees_with_scipy_on_logarithms(baseline: list[float], candidate: list[float]) -> None:
+    n = min(len(baseline), len(candidate))  # with far fewer on a side, that side has at least the other's variance
+    baseline, candidate = ([t * ODD for t in side[:n]] for side in (baseline, candidate))
+    logs = [[math.log(t) for t in side] for side in (baseline, candidate)]
+    if max(max(side) - min(side) for side in logs) < 1e-6:
+        return
+    expected = stats.ttest_ind(*logs, equal_var=False).confidence_interval(0.95)
+    found = welch_ratio(baseline, candidate)
+    assert found.low == pytest.approx(math.exp(expected.low), rel=1e-6)
+    assert found.high == pytest.approx(math.exp(expected.high), rel=1e-6)
+
+
+@given(st.lists(st.tuples(st.floats(1, 1000), st.floats(1, 1000)), min_size=2, max_size=8))
+def test_paired_agrees_with_scipy_on_log_ratios(pairs: list[tuple[float, float]]) -> None:
+    logs = [math.log(b / c * ODD) for b, c in pairs]
+    if max(logs) - min(logs) < 1e-6:
+        return
+    expected = stats.ttest_1samp(logs, 0).confidence_interval(0.95)
+    found = geometric_mean([b / c * ODD for b, c in pairs])
+    assert found.low == pytest.approx(math.exp(expected.low), rel=1e-6, abs=1e-300)
+    assert found.high == pytest.approx(math.exp(expected.high), rel=1e-6)
+
+
+@given(TIMES, TIMES)
+def test_swapping_the_sides_gives_the_reciprocal_interval(a: list[float], b: list[float]) -> None:
+    forth, back = welch_ratio(a, b), welch_ratio(b, a)
+    assert forth.value == pytest.approx(1 / back.value)
+    assert forth.low is not None
+    assert back.high is not None
+    assert forth.low == pytest.approx(1 / back.high, rel=1e-6)
+    assert forth.low <= forth.value <= (forth.high or 0)
+
+
+@given(TIMES, TIMES, st.floats(0.01, 100))
+def test_the_unit_of_time_does_not_matter(a: list[float], b: list[float], unit: float) -> None:
+    scaled = welch_ratio([t * unit for t in a], [t * unit for t in b])
+    assert scaled.value == pytest.approx(welch_ratio(a, b).value)
+
+
+def test_one_run_on_a_side_has_a_ratio_but_no_interval() -> None:
+    found = welch_ratio([10.0], [5.0, 5.0])
+    assert found.value == pytest.approx(2.0)
+    assert (found.low, found.high) == (None, None)
+
+
+def test_an_interval_is_never_narrower_than_what_rounding_allows() -> None:
+    """100 s can be 99.5 to 100.5 s. Equal times of many decimals have no such excuse, and give no width."""
+    found = welch_ratio([100.0] * 2, [90.0] * 2)
+    assert (found.low, found.high) == pytest.approx((1.1111 * np.exp(-0.01056), 1.1111 * np.exp(0.01056)), abs=1e-4)
+    tenths, exact = welch_ratio([10.1] * 3, [5.05] * 3), welch_ratio([10.1234567] * 3, [10.1234567 / 2] * 3)
+    assert (tenths.low, tenths.high) == pytest.approx((2 * np.exp(-0.00594), 2 * np.exp(0.00594)), abs=1e-4)
+    assert (exact.low, exact.high) == pytest.approx((2.0, 2.0))
+    wide = welch_ratio([100.0, 120.0], [90.0, 70.0])
+    bare = welch_ratio([100.0000001, 120.0000001], [90.0000001, 70.0000001])
+    assert (wide.low, wide.high) == pytest.approx((bare.low, bare.high))
+
+
+def test_intervals_of_whole_seconds_hold_the_truth() -> None:
+    """With scatter below a second, times tie: the plain t interval then holds the truth in a tenth of the cases."""
+    rng = np.random.default_rng(2)
+    held = 0
+    for _ in range(400):
+        middle = 30 + rng.random()
+        sides = (np.rint(rng.normal(at, 0.1, 2)).tolist() for at in (middle, middle / 1.1))
+        found = welch_ratio(*sides)
+        held += (found.low or 0) <= 1.1 <= (found.high or 0)
+    assert held / 400 >= 0.95
+
+
+@settings(max_examples=examples(25), deadline=None)
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=9), st.lists(st.integers(1, 4), min_size=1, max_size=9))
+def test_no_p_lies_below_the_smallest_that_these_times_can_reach(a: list[int], b: list[int]) -> None:
+    found = rank_test([float(x) for x in a], [float(x) for x in b])
+    assert found.p >= found.smallest_reachable_p - 1e-12
+
+
+@pytest.mark.parametrize("bad", [[0.0], [-1.0], [math.nan], [math.inf], []])
+def test_impossible_times_are_refused(bad: list[float]) -> None:
+    with pytest.raises(ValueError, match="positive"):
+        geometric_mean(bad)
+
+
+def test_three_runs_a_side_can_not_reach_five_percent() -> None:
+    assert smallest_reachable_p(3, 3) == pytest.approx(0.1)
+    assert smallest_reachable_p(4, 4) == pytest.approx(2 / 70)
+    assert rank_test_p([10, 11, 12], [1, 2, 3]) == pytest.approx(0.1)
+
+
+@settings(max_examples=examples(30), deadline=None)
+@given(st.lists(st.integers(1, 6), min_size=3, max_size=4), st.lists(st.integers(1, 6), min_size=3, max_size=4))
+def test_the_rank_test_counts_arrangements_also_with_ties(a: list[int], b: list[int]) -> None:
+    """Checked against counting U over every way to split the pooled times."""
+
+    def u(left: tuple[int, ...], right: tuple[int, ...]) -> float:
+        return sum((x > y) + (x == y) / 2 for x in left for y in right)
+
+    pooled = (*a, *b)
+    splits = []
+    for chosen in itertools.combinations(range(len(pooled)), len(a)):
+        left = tuple(pooled[i] for i in chosen)
+        right = tuple(pooled[i] for i in range(len(pooled)) if i not in chosen)
+        splits.append(u(left, right))
+    observed = u(tuple(a), tuple(b))
+    above = sum(value >= observed - 1e-9 for value in splits) / len(splits)
+    below = sum(value <= observed + 1e-9 for value in splits) / len(splits)
+    assert rank_test_p([float(x) for x in a], [float(x) for x in b]) == pytest.approx(min(1.0, 2 * min(above, below)))
+
+
+def test_one_run_against_many_is_ranked_exactly_with_ties() -> None:
+    assert rank_test_p([1.0], [2.0, 2.0, 3.0, 4.0]) == pytest.approx(2 / 5)  # lowest or highest of five
+    assert rank_test_p([2.0, 2.0, 3.0, 4.0], [1.0]) == pytest.approx(2 / 5)
+    assert rank_test_p([2.0], [2.0, 2.0, 1.0, 3.0]) == 1.0
+    assert rank_test_p([1.0], [2.0, 3.0, 4.0]) == pytest.approx(rank_test_p([1.0], [2.0, 2.0, 3.0]))
+
+
+@pytest.mark.parametrize("noise", ["log-normal", "outliers", "drift", "alike"])
+def test_equal_levels_are_seldom_said_to_differ_and_never_the_wrong_way_round(noise: str) -> None:
+    errors = benchmark("verdict_errors")
+    rng = np.random.default_rng(3)
+    equal, _ = errors.verdicts(noise, 5, 1.0, 400, rng)
+    assert (equal["faster"] + equal["slower"]) / 400 <= 0.09
+    apart, _ = errors.verdicts(noise, 5, 1.3, 200, rng)
+    assert apart["slower"] == 0
+    assert apart["faster"] >= 100
+    few, _ = errors.verdicts(noise, 2, 1.3, 50, rng)
+    assert few == {"not enough runs": 50}

@@ -1,0 +1,78 @@
+"""What matters, told for tables whose truth is a formula, and a second opinion on runs that were made odd."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from assay.analysis.statistics.keys import has_level
+from assay.analysis.statistics.run_table import RunTable
+from assay.estimation.prediction.explaining import cells, explain
+from assay.estimation.prediction.model import Model, learn
+from assay.estimation.prediction.second_opinion import second_opinion
+from assay.foundation.errors import SpecificationError
+from learning import LAYOUTS, learning_table, time_s
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def table() -> RunTable:
+    return learning_table()
+
+
+@pytest.fixture(scope="module")
+def model(table: RunTable) -> Model:
+    return learn(table)
+
+
+def test_shares_add_up_and_name_what_the_formula_has(model: Model, table: RunTable) -> None:
+    found = explain(model, table.taken(has_level(table, "workload", "terasort")))
+    shares = {effect.factor: effect.share for effect in found.factors}
+    assert list(shares)[:2] == ["mapreduce.tasktracker.map.tasks.maximum", "layout"]
+    assert shares["network"].value < 0.1
+    together = sum(share.value for share in shares.values()) + sum(pair.share.value for pair in found.pairs)
+    assert together + found.rest == pytest.approx(1.0, abs=0.05)
+    assert all(share.low <= share.value <= share.high for share in shares.values() if share.low and share.high)
+    layout = next(effect for effect in found.factors if effect.factor == "layout")
+    assert [level.level for level in layout.levels] == sorted(LAYOUTS, key=lambda name: LAYOUTS[name])
+    assert layout.levels[0].ratio < 1 < layout.levels[-1].ratio
+    assert found.alike == ("workload",)
+
+
+def test_combinations_tell_their_times_and_which_nobody_measured(model: Model, table: RunTable) -> None:
+    slow = has_level(table, "layout", "HDD") & has_level(table, "network", "IB")
+    picked = table.taken(has_level(table, "workload", "sort") & ~slow)
+    found = {cell.levels: cell for cell in cells(model, picked, ["layout", "network"])}
+    assert found["HDD", "IB"].configurations == 0
+    assert found["SSD", "IB"].configurations == 12
+    mean_s = np.mean([time_s("sort", "SSD", "IB", slots, cores) for slots in (2, 4, 6, 8, 10, 12) for cores in (8, 12)])
+    assert found["SSD", "IB"].expected_s == pytest.approx(mean_s, rel=0.2)
+
+
+def test_runs_that_are_all_alike_explain_nothing(model: Model, table: RunTable) -> None:
+    with pytest.raises(SpecificationError, match="too few to learn from"):
+        explain(model, table.taken(np.arange(5)))
+    with pytest.raises(SpecificationError, match="more than 10"):
+        cells(model, table, ["layout", "workload", "network"], most=10)
+
+
+@pytest.mark.parametrize(("factor", "recall_least"), [(0.1, 0.9), (1.5, 0.6), (5.0, 0.9)])
+def test_what_was_made_odd_is_found_and_little_else(table: RunTable, factor: float, recall_least: float) -> None:
+    made = np.random.default_rng(2).random(len(table)) < 0.04
+    times_s = np.where(made, table.values["duration_s"] * factor, table.values["duration_s"])
+    changed = replace(table, values={**table.values, "duration_s": times_s})
+    odd = second_opinion(changed).odd(changed)
+    assert odd[made].mean() >= recall_least
+    assert odd[~made].mean() <= 0.05
+
+
+def test_runs_that_are_known_to_be_unsound_teach_nothing(table: RunTable) -> None:
+    died = np.arange(len(table)) % 3 == 0
+    times_s = np.where(died, 7.0, table.values["duration_s"])
+    changed = replace(table, values={**table.values, "duration_s": times_s})
+    odd = second_opinion(changed, but=died).odd(changed)
+    assert odd[died].all()
+    assert odd[~died].mean() <= 0.05

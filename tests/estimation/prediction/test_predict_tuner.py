@@ -1,0 +1,371 @@
+"""Tuning by runs: what may be tried, what is tried next, what failed or was hopeless, and the comparison afterwards."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from assay.estimation.tuning.space import LEVELS_MAX, Space, space_of
+from assay.estimation.tuning.tuner import HOPELESS_LEAST_S, Strategy, Tuner
+from assay.estimation.tuning.tuning import Tried, first_candidates
+from assay.execution.campaign.journal import create_campaign
+from assay.execution.planning.order import PlannedRun
+from assay.execution.planning.plan_files.plan_reader import load_plan
+from assay.foundation.errors import AssayError, SpecificationError
+from assay.interfaces.cli.main import assay
+from assay.model.runs.run import FailureClass, Origin, Run, RunStatus
+from assay.questions.forecasts.tuning import TUNING, TuningAsked, TuningState, Warm, state_of, tuning_made, tuning_state
+from assay.store import Repository
+from assay.store.bundles.ids import new_run_id
+from benchmark_support import benchmark
+from builders import make_run
+from paths import ROOT
+from simulator_support import needs_simulator
+
+PLAN = ROOT / "examples" / "bsc-2015" / "quick-containers.yaml"
+OVER = ("containers=1..6", "mapreduce.task.io.sort.mb=5..60")
+
+
+def space(*over: str, at: dict[str, str] | None = None) -> Space:
+    return space_of(load_plan(PLAN), "terasort", at or {}, over or OVER, 10)
+
+
+def made(planned: PlannedRun, duration_s: float, failure: FailureClass | None = None) -> Run:
+    return make_run(
+        run_id=f"run-{planned.index}",
+        workload=planned.workload.key,
+        levels=dict(planned.configuration.levels),
+        repetition=planned.repetition,
+        block=planned.block,
+        position=planned.index,
+        duration_s=duration_s,
+        status=RunStatus.FAILED if failure else RunStatus.VALID,
+        failure_class=failure,
+    )
+
+
+def carried_out(tuner: Tuner, time_of: Callable[[PlannedRun], float], finished: list[Run] | None = None) -> list[Run]:
+    found = list(finished or [])
+    while left := tuner(tuner.space.plan, (), found):
+        found.append(made(left[0], time_of(left[0])))
+    return found
+
+
+def bowl(planned: PlannedRun, scatter: float = 0.03) -> float:
+    """Fastest with 4 containers and 20 MB; a scatter of 3 % that follows from the run's number."""
+    levels = planned.configuration.levels
+    off = (int(levels["containers"]) - 4) ** 2 * 0.05 + math.log(int(levels["mapreduce.task.io.sort.mb"]) / 20) ** 2 / 4
+    return float(100.0 * math.exp(off + np.random.default_rng(planned.index).normal(0.0, scatter)))
+
+
+def test_candidates_are_the_combinations_and_the_first_is_what_the_plan_has() -> None:
+    found = space()
+    assert found.levels(0) == {"containers": "2", "mapreduce.task.io.sort.mb": "5"}
+    assert [len(one.levels) for one in found.dimensions] == [6, LEVELS_MAX]
+    assert found.combinations == len(found.points) == 6 * LEVELS_MAX
+    planned = found.run(5, 3, 7, 1)
+    assert planned is not None
+    assert planned.configuration.levels == {"layout": "HDD", **found.levels(5)}
+    assert planned.configuration.parameters["mapreduce.task.io.sort.mb"] == found.levels(5)["mapreduce.task.io.sort.mb"]
+    assert found.candidate_of(dict(planned.configuration.levels)) == 5
+    assert found.coordinates().shape == (len(found.points), 2)
+
+
+def test_what_can_never_run_is_not_tried_and_the_engine_says_why() -> None:
+    found = space("containers=2..30")
+    assert found.why_not(0) is None
+    assert "3.2 GB" in (found.why_not(len(found.points) - 1) or "")
+    tuner = Tuner(found, 8, 0)
+    runs = carried_out(tuner, lambda planned: 100.0 / int(planned.configuration.levels["containers"]))
+    tried = {int(run.levels["containers"]) for run in runs}
+    assert max(tried) == max(int(found.points[one][0] or 0) for one in np.flatnonzero(tuner.possible))
+
+
+def test_what_the_plan_leaves_to_the_engine_is_a_candidate_of_its_own() -> None:
+    found = space("compression=none,snappy")
+    assert found.points[0] == (None,)
+    planned = found.run(0, 1, 0, 0)
+    assert planned is not None
+    assert "compression" not in planned.configuration.levels
+
+
+@pytest.mark.parametrize(
+    ("over", "words"),
+    [
+        (("containers",), "is not NAME=LEVELS"),
+        (("containers=",), "is not NAME=LEVELS"),
+        (("containers=4",), "one level only"),
+        (("containers=9..2",), "the lower end comes first"),
+        (("containers=2..x",), "is not a range"),
+        (("containers=2,2",), "given twice"),
+        (("containers=2,,4",), "a level is missing"),
+        (("containers=2..4", "containers=5..6"), "named twice"),
+        (("dfs.blocksize=16MiB..64MB",), "in one unit"),
+        (("workers.count=2..4",), "stays as it is"),
+        (("terasort.data=1GB,2GB",), "what is to be done"),
+        (("container=2..4",), "containers"),
+        ((), "nothing is varied"),
+        (tuple(f"a.b{number}=1,2" for number in range(13)), "more than 12"),
+    ],
+)
+def test_what_can_not_be_varied_is_told_in_words(over: tuple[str, ...], words: str) -> None:
+    with pytest.raises(SpecificationError) as told:  # which words is asserted below
+        space_of(load_plan(PLAN), "terasort", {}, over, 10)
+    assert words in f"{told.value}"
+
+
+def test_workload_factor_budget_and_hopeless_spaces_are_refused_in_words() -> None:
+    plan = load_plan(PLAN)
+    for asked, words in (
+        (TuningAsked(OVER, "wordcount", 10), "workload"),
+        (TuningAsked(OVER, "terasort", 10, at={"layout": "SS9"}), "level of layout"),
+        (TuningAsked(OVER, "terasort", 10, at={"disk": "HDD"}), "factor of the plan"),
+        (TuningAsked(OVER, "terasort", 3), "too few"),
+        (TuningAsked(("containers=100,200",), "terasort", 10), "none of these configurations can be run"),
+    ):
+        with pytest.raises(AssayError) as told:
+            tuning_made(plan, asked, None, None, Origin.MEASURED)
+        assert words in str(told.value)
+
+
+def test_the_search_finds_the_bottom_of_a_bowl_through_scatter_and_sooner_than_chance() -> None:
+    def slower(strategy: Strategy, seed: int) -> float:
+        tuner = Tuner(space(), 16, 0, strategy, seed=seed)
+        runs = carried_out(tuner, lambda planned: bowl(replace(planned, index=planned.index + 100 * seed)))
+        winner = tuner.winner(tuner.tried(runs))
+        planned = tuner.space.run(winner or 0, 1, 999, 0)
+        assert planned is not None
+        return bowl(planned, scatter=0.0) / 100.0
+
+    assert np.mean([slower(Strategy.BAYESIAN, seed) for seed in (1, 2)]) < 1.02
+    assert np.mean([slower(Strategy.RANDOM, seed) for seed in range(1, 9)]) > 1.03
+
+
+def test_the_comparison_is_of_new_runs_in_turn_and_what_failed_of_it_is_made_again() -> None:
+    tuner = Tuner(space(), 8, 2)
+    runs = carried_out(tuner, bowl)
+    assert len(runs) == 12
+    later = runs[8:]
+    base = [run.levels["containers"] == "2" and run.levels["mapreduce.task.io.sort.mb"] == "5" for run in later]
+    assert base == [True, False, False, True]
+    assert [run.block for run in later] == [8, 8, 9, 9]
+    keys = [(tuple(run.levels.items()), run.repetition) for run in runs]
+    assert len(set(keys)) == len(keys)  # each is a planned run of its own
+    broken = [*runs[:-1], replace(runs[-1], status=RunStatus.FAILED, failure_class=FailureClass.ENGINE)]
+    assert [one.index for one in tuner(tuner.space.plan, (), broken)] == [11]
+
+
+def test_a_call_that_was_cut_off_goes_on_with_the_same_runs() -> None:
+    whole = carried_out(Tuner(space(), 10, 1), bowl)
+    for cut in (1, 5, 10, 11):
+        again = carried_out(Tuner(space(), 10, 1), bowl, whole[:cut])
+        assert [(run.levels, run.repetition) for run in again] == [(run.levels, run.repetition) for run in whole]
+
+
+def test_what_failed_is_not_tried_again_and_a_lost_host_is_not_held_against_it() -> None:
+    tuner = Tuner(space(), 12, 0)
+    first = tuner(tuner.space.plan, (), [])[0]
+    second = tuner(tuner.space.plan, (), [made(first, 100.0)])[0]
+    for failure, counts in ((FailureClass.WORKLOAD, True), (FailureClass.INFRASTRUCTURE, False)):
+        runs = [made(first, 100.0), made(second, 1.0, failure)]
+        assert (
+            Tried(tuner.space.candidate_of(dict(second.configuration.levels)) or 0, None) in tuner.tried(runs)
+        ) is counts
+        going = list(runs)
+        while left := tuner(tuner.space.plan, (), going):
+            going.append(made(left[0], bowl(left[0])))
+        again = [run for run in going[2:] if run.levels == second.configuration.levels]
+        assert not again or not counts
+
+
+def test_a_run_far_slower_than_the_fastest_is_stopped() -> None:
+    tuner = Tuner(space(), 8, 0)
+    first = tuner(tuner.space.plan, (), [])[0]
+    assert first.at_most_s is None
+    assert tuner(tuner.space.plan, (), [made(first, 100.0)])[0].at_most_s == pytest.approx(250.0)
+    assert tuner(tuner.space.plan, (), [made(first, 1.0)])[0].at_most_s == HOPELESS_LEAST_S
+
+
+def test_an_estimate_comes_first_and_what_it_missed_is_learned() -> None:
+    tuner = Tuner(space(), 12, 0)
+    estimate = np.zeros(len(tuner.possible))
+    estimate[17] = -1.0
+    assert first_candidates(tuner.possible, 3, estimate, 1)[0] == 17
+    warm = replace(tuner, estimate=estimate, _drawn={})
+    runs = carried_out(warm, bowl)
+    assert (warm.winner(warm.tried(runs)) or 0) != 17  # it is slow in truth
+
+
+def test_that_nothing_is_expected_to_be_faster_is_written_down_though_a_lucky_run_was(tmp_path: Path) -> None:
+    """Every candidate takes as long; in some search another than the plan's own was lucky, and is not expected."""
+    asked = TuningAsked(OVER, "terasort", 10, 2)
+    tuning = tuning_made(load_plan(PLAN), asked, None, None, Origin.MEASURED)
+    journal = create_campaign(Repository.create(tmp_path).folders.campaigns, tuning.plan, 14)
+    tuning.keep(journal)
+
+    def state(runs: list[Run]) -> TuningState:
+        told = json.loads((journal.folder / TUNING).read_text())
+        return state_of(journal.campaign_id, told, {}, runs)
+
+    for seed in range(30):
+        tuning = replace(tuning, tuner=replace(tuning.tuner, seed=seed, _drawn={}))
+        flat = carried_out(replace(tuning.tuner, pairs=0), partial(level, seed=seed))
+        own = [replace(run, campaign_id=journal.campaign_id) for run in flat]
+        found = state(own).found
+        if tuning.tuner.expects_nothing(own) and found is not None and found.levels != state(own).defaults:
+            break
+    else:
+        pytest.fail("no search expected nothing beside a luckier configuration")
+    assert not tuning.tuner.expects_nothing(own[:-1])
+    assert (state(own).claim, state(own).complete) == ("not compared yet", False)
+    tuning.settle(journal, own)
+    assert (state(own).claim, state(own).complete) == (
+        "nothing faster than the plan's own configuration was found",
+        True,
+    )
+
+
+def level(planned: PlannedRun, seed: int) -> float:
+    return float(60.0 * math.exp(np.random.default_rng((seed, planned.index)).normal(0.0, 0.05)))
+
+
+@pytest.mark.parametrize(("low", "high", "truth", "wrong"), [(1.1, 1.2, 1.0, True), (1.1, 1.2, 1.15, False)])
+def test_the_benchmark_of_tunings_counts_as_wrong_what_is_not_so(
+    low: float, high: float, truth: float, wrong: bool
+) -> None:
+    module = benchmark("tuning_errors")
+    told = module.Told(True, False, 1.2, 1.15, low, high, truth, 1.3)
+    assert (told.faster, told.slower, told.wrong, told.holds) == (True, False, wrong, not wrong)
+    turned = module.Told(True, False, 0.9, 1 / 1.15, 1 / high, 1 / low, 1 / truth, 1.3)
+    assert (turned.faster, turned.slower, turned.wrong) == (False, True, wrong)
+    unsure = module.Told(True, False, 1.0, 1.0, 0.9, 1.1, truth, 1.3)
+    assert (unsure.wrong, unsure.holds) == (False, truth == 1.0)
+
+
+def test_the_benchmark_of_tunings_knows_the_truth_of_what_was_found() -> None:
+    module = benchmark("tuning_errors")
+    [told] = module.tunings("one gain of 1.3", Strategy.RANDOM, 1, seed=2)
+    assert told.best == pytest.approx(1.3)
+    assert told.truth in (pytest.approx(1.3), pytest.approx(1.0))
+    assert module.row([told])[0] == "0.0%"
+
+
+@needs_simulator
+def test_a_tuning_by_simulation_stops_goes_on_and_tells_what_came_of_it(tmp_path: Path) -> None:
+    arguments = ["tune", str(PLAN), "--at", "layout=HD5", "--for", "terasort", "--budget", "8runs", "--pairs", "2"]
+    arguments += ["--over", "containers=1..6", "--over", "compression=none,snappy"]
+    arguments += ["--simulate", "--repository", str(tmp_path), "--json"]
+    first = CliRunner().invoke(assay, [*arguments, "--until", "3 runs"])
+    assert first.exit_code == 1, "the search is not over"
+    told = json.loads(first.stdout)
+    assert (told["searched"], told["complete"], told["ratio"]) == (3, False, None)
+    assert "the search goes on: 3 of 8" in told["claim"]
+    rest = CliRunner().invoke(assay, arguments)
+    assert rest.exit_code == 0
+    second = json.loads(rest.stdout)
+    assert second["campaign_id"] == told["campaign_id"]
+    assert [one["run_id"] for one in second["trials"][:3]] == [one["run_id"] for one in told["trials"]]
+    assert second["complete"]
+    assert second["searched"] == 8
+    assert second["ratio_low"] < second["ratio"] < second["ratio_high"]
+    assert second["compared"]["runs"] == second["compared_defaults"]["runs"] == 2
+    assert second["origin"] == "simulated"
+    third = CliRunner().invoke(assay, arguments)
+    assert "nothing is left to run" in third.output
+    assert third.exit_code == 0
+    state = tuning_state(Repository.open(tmp_path), told["campaign_id"][:8])
+    assert state.complete
+    other = json.loads(CliRunner().invoke(assay, [*arguments, "--strategy", "random"]).stdout)
+    assert other["campaign_id"] != told["campaign_id"]
+
+
+def repository_of(folder: Path, runs: int, **fields: object) -> Repository:
+    """Return a repository with runs of another campaign on the plan's cluster, of the bowl."""
+    repository, known = Repository.create(folder), space()
+    for at in range(runs):
+        planned = known.run(1 + at * 37 % (len(known.points) - 1), 1, at, at)
+        if planned is None:
+            continue
+        workload = planned.workload
+        told: dict[str, object] = {
+            "run_id": new_run_id(),
+            "campaign_id": "another",
+            "cluster": known.plan.cluster.name,
+            "lab_scale": known.plan.cluster.scale,
+            "workload": workload.key,
+            "workload_parameters": {"program": workload.name, **workload.parameters},
+            "layout": planned.configuration.layout.name,
+            "levels": dict(planned.configuration.levels),
+            "parameters": dict(planned.configuration.parameters),
+            "data_bytes": round(workload.data_bytes * known.plan.cluster.scale),
+            "position": at,
+            "duration_s": bowl(planned),
+        }
+        changes: dict[str, Any] = {"origin": Origin.MEASURED, **told, **fields}
+        repository.publish(make_run(**changes))
+    return repository
+
+
+def test_a_prediction_from_other_runs_is_what_a_search_can_begin_with(tmp_path: Path) -> None:
+    asked = TuningAsked(OVER, "terasort", 8, warm=Warm.PREDICTION)
+    tuning = tuning_made(load_plan(PLAN), asked, repository_of(tmp_path, 60), None, Origin.MEASURED)
+    estimate = tuning.tuner.estimate
+    assert estimate is not None
+    assert "from" in tuning.lines()[-1]
+    assert "measured runs" in tuning.lines()[-1]
+    planned = tuning.tuner.space.run(int(np.argmin(estimate)), 1, 1, 1)
+    assert planned is not None
+    assert bowl(planned, scatter=0.0) < 1.15 * 100.0
+    first = tuning.tuner(tuning.plan, (), [made(tuning.tuner._search_run(0, 1, (), 0), 100.0)])[0]
+    assert tuning.tuner.space.candidate_of(dict(first.configuration.levels)) == int(np.argmin(estimate))
+
+
+def test_a_prediction_of_what_nothing_is_known_of_is_refused_in_words(tmp_path: Path) -> None:
+    asked = TuningAsked(OVER, "terasort", 8, warm=Warm.PREDICTION)
+    other = repository_of(tmp_path / "other", 40, workload="wordcount", workload_parameters={"program": "wordcount"})
+    few = repository_of(tmp_path / "few", 5)
+    for repository, origin, words in (
+        (None, Origin.MEASURED, "there is no repository to learn from"),
+        (few, Origin.MEASURED, "5 valid runs are too few to learn from"),
+        (few, Origin.SIMULATED, "0 valid runs are too few to learn from"),
+        (other, Origin.MEASURED, "tell nothing of these configurations: no run has workload terasort"),
+    ):
+        with pytest.raises(SpecificationError) as told:  # which words is asserted below
+            tuning_made(load_plan(PLAN), asked, repository, None, origin)
+        assert words in str(told.value)
+        assert "--warm simulation" in str(told.value)
+
+
+def test_a_tunings_own_runs_are_not_learned_from_beforehand(tmp_path: Path) -> None:
+    plan, asked = load_plan(PLAN), TuningAsked(OVER, "terasort", 8, warm=Warm.PREDICTION)
+    repository = repository_of(tmp_path, 60)
+    before = tuning_made(plan, asked, repository, None, Origin.MEASURED)
+    journal = create_campaign(repository.folders.campaigns, before.plan, 8)
+    before.keep(journal)
+    first = before.tuner(before.plan, (), [])[0]
+    repository.publish(replace(made(first, 1.0), run_id=new_run_id(), campaign_id=journal.campaign_id))
+    after = tuning_made(plan, asked, repository, None, Origin.MEASURED)
+    assert before.tuner.estimate is not None
+    assert after.tuner.estimate is not None
+    assert np.array_equal(before.tuner.estimate, after.tuner.estimate)
+
+
+def test_times_that_never_differ_end_a_search_without_a_gain() -> None:
+    tuner = Tuner(space(), 8, 1)
+    runs = carried_out(tuner, lambda planned: 100.0)
+    assert len(runs) in (8, 10)  # with a comparison, or without one
+
+
+def test_contradictory_runs_are_scatter_to_a_search() -> None:
+    tuner = Tuner(space(), 12, 0)
+    runs = carried_out(tuner, lambda planned: 100.0 if planned.index % 2 else 300.0)
+    assert tuner.expected(tuner.tried(runs)).noise > 0.1

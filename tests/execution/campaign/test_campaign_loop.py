@@ -1,0 +1,365 @@
+"""A campaign's loop with fake hands: retries by class, stopping, publishing beside the next run, the journal."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.execution.campaign.attempts.run_environment import AttemptContext, CompletedRun
+from assay.execution.campaign.loop import CampaignWork, Loop, LoopResult
+from assay.execution.campaign.prepare import PreparedCampaign, prepare, recover_unpublished
+from assay.execution.campaign.status import status_of
+from assay.execution.campaign.timeline import attempts_of, begins_s, measured_overheads, read_events
+from assay.execution.planning.expansion import configured
+from assay.execution.planning.forecast.call_limits import Stop
+from assay.execution.planning.forecast.estimate import JOB_START_S, RUN_EXTRA_S
+from assay.execution.planning.next_run import NextRuns, as_planned
+from assay.execution.planning.order import PlannedRun
+from assay.execution.planning.plan_files.plan_reader import load_plan
+from assay.foundation.errors import EngineError, HostError, RepositoryError, UnfitError
+from assay.model.clusters.baseline import Baseline
+from assay.model.clusters.host_checks import Fitness
+from assay.model.plans.plan import RETRIES, Plan
+from assay.model.runs.run import FailureClass, Run, RunStatus
+from assay.store import Repository
+from assay.store.bundles.ids import new_run_id
+from assay.store.bundles.unpublished import ROOM_LEAST_BYTES
+from builders import make_run
+from paths import ROOT
+
+EXAMPLE = ROOT / "examples" / "lab" / "hdd-vs-ssd.yaml"
+Outcome = FailureClass | None
+
+
+@dataclass
+class FakeHands:
+    """Makes runs at once; ``outcomes`` says for each attempt in turn which class of failure it is, valid afterwards."""
+
+    campaign_id: str
+    outcomes: Iterator[Outcome]
+    unreachable: int = 0
+    made: list[tuple[str, int]] = field(default_factory=list)
+    limits: list[str] = field(default_factory=list)
+    mended: int = 0
+    baseline: Baseline | None = None
+    fitness: Fitness | None = None
+    before_job: Callable[[], None] = lambda: None
+
+    async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
+        failure = next(self.outcomes, None)
+        self.made.append((planned.title, number))
+        self.limits.append(str(context.limit))
+        context.ended("restart", 1000.0, 7.0)
+        await context.settled()
+        self.before_job()
+        context.ended("job", 1007.0, 60.0)
+        return CompletedRun(self._run(planned, number, failure))
+
+    def _run(self, planned: PlannedRun, number: int, failure: Outcome) -> Run:
+        status = RunStatus.INVALID if failure is FailureClass.VALIDATION else RunStatus.FAILED
+        return make_run(
+            run_id=new_run_id(),
+            campaign_id=self.campaign_id,
+            workload=planned.workload.key,
+            layout=planned.configuration.layout.name,
+            levels=dict(planned.configuration.levels),
+            repetition=planned.repetition,
+            attempt=number,
+            failure_class=failure,
+            status=status if failure else RunStatus.VALID,
+            cause=f"{failure}!" if failure else None,
+        )
+
+    async def mend(self) -> None:
+        self.mended += 1
+        if self.unreachable:
+            self.unreachable -= 1
+            raise HostError("no answer")
+
+
+class Slow(FakeHands):
+    """The first attempt is made at once; those after it would take a minute."""
+
+    async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
+        await asyncio.sleep(60 if self.made else 0)
+        return await super().make(planned, number, context)
+
+
+class Unfit(FakeHands):
+    """A host's disk is full: every attempt would end alike."""
+
+    async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
+        made = await super().make(planned, number, context)
+        return replace(made, unfit=UnfitError("/mnt/hdd1 has no room left", hint="free space on that device"))
+
+
+class Quiet:
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+
+    def say(self, text: str) -> None: ...
+    def step(self, text: str) -> None:
+        self.steps.append(text)
+
+    def begin(self, number: int, total: int, title: str, left_s: float | None) -> None: ...
+    def end(self, run: Run) -> None: ...
+
+
+class Scene:
+    def __init__(self, folder: Path, retries: dict[FailureClass, int] | None = None, repetitions: int = 1) -> None:
+        self.plan: Plan = replace(
+            load_plan(EXAMPLE), repetitions=repetitions, attempts=9, retries=dict(retries or RETRIES), timeout_s=None
+        )
+        self.repository = Repository.create(folder / "repository")
+        self.waits: list[float] = []
+        self.now = 0.0
+        self.watcher = Quiet()
+        self.next_runs: NextRuns = as_planned
+
+    def prepare(self, stop: Stop | None = None, only: tuple[str, ...] = ()) -> PreparedCampaign:
+        return prepare(self.plan, self.repository, again=False, only=only, stop=stop, next_runs=self.next_runs)
+
+    async def _pause(self, seconds: float) -> None:
+        self.waits.append(seconds)
+
+    def go(
+        self,
+        *outcomes: Outcome,
+        stop: Stop | None = None,
+        only: tuple[str, ...] = (),
+        unreachable: int = 0,
+        before_job: Callable[[], None] = lambda: None,
+        hands_type: type[FakeHands] = FakeHands,
+    ) -> tuple[FakeHands, LoopResult]:
+        schedule = self.prepare(stop, only)
+        executor = hands_type(schedule.journal.campaign_id, iter(outcomes), unreachable, before_job=before_job)
+        work = CampaignWork(self.plan, self.repository, schedule, self.watcher, self._pause, lambda: self.now)
+
+        async def run() -> LoopResult:
+            return await Loop(work, executor).run()
+
+        with schedule.journal.hold():
+            return executor, asyncio.run(run())
+
+    @property
+    def folder(self) -> Path:
+        return next((self.repository.root / "campaigns").iterdir())
+
+
+WORKLOAD, ENGINE, GONE, CHECKS = (
+    FailureClass.WORKLOAD,
+    FailureClass.ENGINE,
+    FailureClass.INFRASTRUCTURE,
+    FailureClass.VALIDATION,
+)
+
+
+@pytest.mark.parametrize(("failure", "attempts"), [(GONE, 4), (ENGINE, 3), (WORKLOAD, 2), (CHECKS, 1)])
+def test_a_run_is_tried_again_by_the_rule_of_its_failures_class_and_then_given_up(
+    tmp_path: Path, failure: FailureClass, attempts: int
+) -> None:
+    scene = Scene(tmp_path)
+    executor, made = scene.go(*[failure] * attempts)
+    first = executor.made[0][0]
+    assert [number for title, number in executor.made if title == first] == list(range(1, attempts + 1))
+    assert made.failures == {str(failure): attempts}
+    assert made.statuses["valid"] == 5
+    assert scene.waits == ([5.0, 20.0, 60.0] if failure is GONE else [])
+    stored = scene.repository.runs(status="valid" if failure is None else None)
+    assert sum(run.failure_class is failure for run in stored) == attempts
+
+
+def test_what_is_left_counts_an_input_until_a_valid_run_has_made_it(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, repetitions=2)
+    scene.go(GONE)
+    begins = [event for event in read_events(scene.folder) if event["event"] == "begin"]
+    assert begins[0]["left_s"] == begins[1]["left_s"], "the first attempt failed, so its input may not be there"
+    last = begins[-1]
+    checked_s = RUN_EXTRA_S + JOB_START_S
+    assert last["left_s"] == pytest.approx(last["expected_s"] + checked_s, abs=0.2), "its daemons run already"
+
+
+def test_hosts_that_come_back_are_reached_anew_and_hosts_that_do_not_end_the_call(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    executor, made = scene.go(GONE, unreachable=2)
+    assert executor.mended == 3
+    assert made.statuses == {"failed": 1, "valid": 6}
+    other = Scene(tmp_path / "other")
+    with pytest.raises(HostError, match="no answer"):
+        other.go(GONE, unreachable=99)
+    assert status_of(other.folder, 0.0).stopped == "no answer"
+    assert len(other.prepare().left) == 6
+
+
+def test_a_host_that_is_not_fit_ends_the_call_at_the_first_attempt_and_the_rest_stays(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    with pytest.raises(UnfitError, match="no room left"):
+        scene.go(*[GONE] * 9, hands_type=Unfit)
+    assert [event["event"] for event in read_events(scene.folder)].count("begin") == 1
+    assert len(scene.repository.runs()) == 1
+    assert scene.waits == [], "nothing is waited for that could end no better"
+    assert len(scene.prepare().left) == 6
+
+
+def test_three_runs_given_up_in_a_row_end_the_call_but_wrong_output_does_not(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    with pytest.raises(EngineError, match="3 runs in a row failed, the last because: workload!"):
+        scene.go(*[WORKLOAD] * 6)
+    assert len(scene.repository.runs()) == 6
+    _, made = Scene(tmp_path / "other").go(*[CHECKS] * 6)
+    assert made.statuses == {"invalid": 6}
+
+
+def test_a_call_stops_after_so_many_runs_and_the_next_one_goes_on_with_the_rest(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    executor, made = scene.go(WORKLOAD, stop=Stop("2 runs were asked for", runs=2))
+    assert made.stopped == "2 runs were asked for"
+    assert [number for _, number in executor.made] == [1, 2, 1]  # a retry belongs to its run
+    rest, made = scene.go()
+    assert made.stopped is None
+    assert len(rest.made) == 4
+    assert not {title for title, _ in executor.made} & {title for title, _ in rest.made}
+    assert scene.prepare().left == []
+
+
+def test_no_run_and_no_retry_begins_after_the_time_is_up(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+
+    def an_hour() -> None:
+        scene.now += 3600.0
+
+    executor, made = scene.go(None, WORKLOAD, stop=Stop("it was to end", at_unix_s=7000.0), before_job=an_hour)
+    assert [number for _, number in executor.made] == [1, 1]
+    assert made.stopped == "it was to end"
+    assert scene.prepare().left[0][1] == 2  # the next call goes on with its second attempt
+
+
+def test_only_some_are_made_and_the_others_stay_for_later(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    executor, _ = scene.go(only=("terasort", "layout=HD2"))
+    assert [title for title, _ in executor.made] == ["terasort on layout=HD2, repetition 1"]
+    assert len(scene.prepare().left) == 5
+
+
+def test_the_next_run_can_be_one_that_nobody_planned_and_depend_on_those_before(tmp_path: Path) -> None:
+    """As a tuner would: twice the containers after each run, until one of them fails."""
+    scene = Scene(tmp_path)
+
+    def doubled(plan: Plan, planned: Sequence[PlannedRun], finished: Sequence[Run]) -> list[PlannedRun]:
+        if any(run.status is not RunStatus.VALID for run in finished):
+            return []
+        first, containers = planned[0], str(2 ** (1 + len(finished)))
+        settings = {**plan.parameters, "containers": containers}
+        levels = {**first.configuration.levels, "containers": containers}
+        return [replace(first, configuration=configured(levels, first.configuration.layout, settings, plan.rules))]
+
+    scene.next_runs = doubled
+    executor, made = scene.go(None, None, CHECKS)
+    assert [title.partition("containers=")[2] for title, _ in executor.made] == [
+        "2, repetition 1",
+        "4, repetition 1",
+        "8, repetition 1",
+    ]
+    assert made.stopped is None
+    assert scene.prepare().left == []
+
+
+def test_a_bundle_is_stored_before_the_next_runs_caches_are_dropped(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    seen: list[int] = []
+    scene.go(before_job=lambda: seen.append(len(scene.repository.runs())))
+    assert seen == [0, 1, 2, 3, 4, 5]
+    assert len(scene.repository.runs()) == 6
+
+
+def test_a_bundle_that_can_not_be_stored_ends_the_call_at_once_and_is_stored_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    scene = Scene(tmp_path)
+    publish = scene.repository.publish
+
+    def full(*_: object, **__: object) -> Path:
+        raise RepositoryError("it could not be stored: No space left on device")
+
+    monkeypatch.setattr(scene.repository, "publish", full)
+    began_s = time.monotonic()
+    with pytest.raises(RepositoryError, match="could not be stored") as raised:
+        scene.go(hands_type=Slow)
+    assert time.monotonic() - began_s < 30, "the run beside it is not waited for"
+    assert str(tmp_path / "state" / "assay" / "unpublished") in str(raised.value)
+    events = read_events(scene.folder)
+    assert [event["event"] for event in events].count("begin") == 2
+    assert events[-1]["event"] == "stop"
+    assert scene.repository.runs() == []
+
+    monkeypatch.setattr(scene.repository, "publish", publish)
+    said: list[str] = []
+    recover_unpublished(scene.repository, scene.prepare().journal, said.append)
+    assert len(scene.repository.runs()) == 1
+    assert "is stored now" in said[0]
+    assert scene.repository.verify() == []
+    executor, _ = scene.go()
+    assert len(executor.made) == 5, "it is not made again"
+    assert not any((tmp_path / "state").rglob("run.json"))
+    assert attempts_of(read_events(scene.folder))[0].status == "valid"
+
+
+def test_no_run_is_begun_without_room_for_its_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene(tmp_path)
+    monkeypatch.setattr("assay.execution.campaign.loop.ROOM_LEAST_BYTES", 1 << 60)
+    with pytest.raises(RepositoryError, match="no run is begun, because its bundle might not be stored"):
+        scene.go()
+    assert [event["event"] for event in read_events(scene.folder)].count("begin") == 1
+    assert scene.repository.runs() == []
+    assert list(scene.repository.folders.partial.iterdir()) == []
+    monkeypatch.undo()
+    taken: list[int] = []
+    partial = scene.repository.folders.partial
+    scene.go(before_job=lambda: taken.extend(path.stat().st_size for path in partial.glob("room~*/room")))
+    assert taken == [ROOM_LEAST_BYTES] * 6
+    assert list(partial.iterdir()) == [], "nothing of it stays"
+
+
+def loaded(path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_journal_tells_where_the_time_went_and_what_to_expect(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.go(WORKLOAD)
+    attempts = attempts_of(read_events(scene.folder))
+    assert [one.status for one in attempts] == ["failed", *["valid"] * 6]
+    assert attempts[0].failure_class == "workload"
+    assert {step.name for step in attempts[1].steps} == {"restart", "job", "publish"}
+    benchmark = loaded(ROOT / "benchmarks" / "campaign_share.py")
+    calls = (("start", 1.0), ("connect", 5.0), ("end", 9.0), ("connect", 100.0), ("stop", 103.0))
+    assert benchmark.calls_s([{"event": name, "at_unix_s": at} for name, at in calls]) == 7.0
+    share = benchmark.time_share(attempts, job_least_s=60.0)
+    assert (share.runs, share.job_s) == (6, 360.0)
+    assert share.steps_s["restart"] == 42.0
+    assert benchmark.time_share(attempts, job_least_s=61.0).runs == 0
+    measured = measured_overheads(scene.repository.folders.campaigns, scene.plan.cluster.name)
+    assert measured.restart_s == 7.0
+    another = measured_overheads(scene.repository.folders.campaigns, "another")
+    assert (another.restart_s, another.begin_s) == (15.0, None)
+    assert begins_s({"event": name, "at_unix_s": at} for name, at in (*calls[1:], ("start", 104.0))) == [4.0]
+
+
+def test_later_runs_are_limited_by_what_like_ones_took(tmp_path: Path) -> None:
+    executor, _ = Scene(tmp_path, repetitions=2).go()
+    assert all("no like run" in limit for limit in executor.limits[:6])

@@ -1,0 +1,75 @@
+"""Somebody else's job, or a time, is watched and kept as a run; nothing of its arguments is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from assay.model.runs.run import Origin, RunStatus
+from assay.store import Repository
+from campaign_support import PROGRAM, assay, write_local_plan
+from fault_layer import DAY_S, Layer, require_layer
+
+
+@pytest.fixture(autouse=True)
+def own_labs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give assay an empty state directory: it removes and names abandoned labs, which other tests make meanwhile."""
+    monkeypatch.setenv("ASSAY_STATE", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Path:
+    return (
+        write_local_plan(tmp_path, "watched", "layout: SSD\nworkloads: [wordcount: {data: 1MB}]\n").parent
+        / "cluster.yaml"
+    )
+
+
+@pytest.mark.slow
+def test_a_command_is_watched_and_its_arguments_are_not_kept(cluster: Path, tmp_path: Path) -> None:
+    secret = "hunter2hunter2"
+    root = tmp_path / "repository"
+    done = assay("observe", cluster, "--repository", root, "--", "sh", "-c", f"sleep 1.2; : {secret}")
+    [run] = Repository.open(root).runs()
+    assert (run.workload, run.origin, run.status) == ("observed", Origin.MEASURED, RunStatus.VALID)
+    assert run.workload_parameters == {"program": "sh"}
+    assert run.duration_s >= 1.2
+    assert any("nothing tells which jobs ran" in str(warning) for warning in run.warnings)
+    assert list(root.glob("bundles/*/trace/node.parquet"))
+    assert secret not in done.stderr
+    for path in root.rglob("*"):
+        assert not path.is_file() or secret.encode() not in path.read_bytes()
+    assert json.loads(assay("runs", "--json", "--repository", root).stdout)
+
+
+@pytest.mark.slow
+def test_a_command_that_fails_is_a_failed_run_and_a_time_is_watched_too(cluster: Path, tmp_path: Path) -> None:
+    root = tmp_path / "repository"
+    assert assay("observe", cluster, "--repository", root, "--", "false", check=False).returncode == 1
+    assay("observe", cluster, "--repository", root, "--for", "1s")
+    assert sorted(run.status for run in Repository.open(root).runs()) == [RunStatus.FAILED, RunStatus.VALID]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("asked", [[], ["--for", "1s", "--", "true"], ["--for", "soon"], ["--", "no-such-program"]])
+def test_what_can_not_be_watched_is_refused_in_words(cluster: Path, tmp_path: Path, asked: list[str]) -> None:
+    done = assay("observe", cluster, "--repository", tmp_path / "repository", *asked, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(("assay: ", "watching"))
+
+
+@pytest.mark.slow
+def test_a_clock_that_jumps_is_not_in_what_was_watched(cluster: Path, tmp_path: Path) -> None:
+    require_layer()
+    layer, root = Layer(tmp_path / "layer", tmp_path), tmp_path / "repository"
+    command = [*PROGRAM, "observe", str(cluster), "--repository", str(root), "--", "sh", "-c", "touch began; sleep 3"]
+    with subprocess.Popen(command, env=layer.environment, cwd=tmp_path) as process:
+        while process.poll() is None and not (tmp_path / "began").exists():
+            time.sleep(0.05)
+        layer.set_clock(-DAY_S)
+    [run] = Repository.open(root).runs()
+    assert 3 <= run.duration_s < 60

@@ -1,0 +1,210 @@
+"""A plan on a cluster that only a file describes: the campaign's own loop and record, with the simulator as engine."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from assay.analysis.comparison.details.differences import environment_warnings, host_facts
+from assay.estimation.profiles.learning import learned_profile
+from assay.estimation.simulator.engine import shipped_simulator
+from assay.estimation.simulator.extrapolation import beyond
+from assay.estimation.simulator.scenario import SimulationRequest
+from assay.execution.engines.catalogue import engine_kind
+from assay.execution.engines.contract import ProviderKind
+from assay.execution.planning.plan_files.plan_reader import load_plan
+from assay.interfaces.cli.main import assay
+from assay.model.plans.plan import Configuration
+from assay.model.runs.environment import Environment
+from assay.model.runs.run import Origin, RunStatus
+from assay.specs.profiles import profile_text, shipped_profile
+from assay.store import Repository
+from assay.workloads.workload import Size
+from builders import make_run
+from simulator_support import needs_simulator
+from staged_samples import watched_stages
+
+SHIPPED = Path(__file__).parents[2] / "examples" / "profiles" / "lab.yaml"
+CLUSTER = """
+cluster: nobodys
+provider: simulated
+node_types:
+  kind:
+    cores: 8
+    memory: 32GB
+    nic: 10Gbit/s
+    devices:
+      hdd: {kind: hdd, count: 2, read: 120MB/s, write: 115MB/s, capacity: 1TB}
+      ssd: {kind: ssd, read: 500MB/s, write: 450MB/s, iops: 50000, capacity: 1TB}
+nodes:
+  master: {type: kind, roles: [master]}
+  worker: {type: kind, roles: [worker], count: 5}
+"""
+PLAN = """
+plan: virtual
+cluster: cluster.yaml
+engine: hadoop
+workloads:
+  - terasort: {data: 10GB, reduces: 10}
+factors:
+  layout: [HD2, SSD]
+repetitions: 2
+seed: 1
+"""
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    (tmp_path / "cluster.yaml").write_text(CLUSTER)
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    return tmp_path / "plan.yaml"
+
+
+def test_a_simulated_cluster_needs_neither_addresses_nor_directories(plan: Path) -> None:
+    cluster = load_plan(plan).cluster
+    assert cluster.simulated
+    assert [node.name for node in cluster.workers] == [f"worker{number}" for number in range(1, 6)]
+    kind = engine_kind("hadoop", shipped_simulator)
+    assert kind.provider_of(cluster) is kind.providers[ProviderKind.SIMULATED]
+
+
+@needs_simulator
+def test_it_is_carried_out_like_any_plan_and_the_same_call_finds_nothing_left(plan: Path) -> None:
+    root = plan.parent / "r"
+    for _ in range(2):
+        done = CliRunner().invoke(assay, ["run", str(plan), "--repository", str(root)])
+        assert done.exit_code == 0, (done.output, done.exception)
+    runs = Repository.open(root).runs()
+    assert [(run.origin, run.status, run.cold) for run in runs] == [(Origin.SIMULATED, RunStatus.VALID, None)] * 4
+    by_layout = {(run.layout, run.repetition): run.duration_s for run in runs}
+    assert by_layout["HD2", 1] > by_layout["SSD", 1]
+    for run in runs:
+        assert run.metrics["duration_low_s"] < run.duration_s < run.metrics["duration_high_s"]
+        assert {phase.name for phase in run.phases} >= {"setup", "map", "shuffle", "reduce"}
+        assert run.environment["simulation"]["profile"] == "lab"
+        assert run.metrics["disk_read_bytes"] > 0
+        assert "simulated" in run.sources["disk_read_bytes"]
+        assert "assay_own_s" not in run.metrics
+    assert len({run.environment["simulation"]["seed"] for run in runs}) == 2
+
+
+@needs_simulator
+def test_a_campaign_stops_after_the_runs_it_was_asked_for_and_goes_on(plan: Path) -> None:
+    root = ["--repository", str(plan.parent / "r")]
+
+    def called(*arguments: str) -> str:
+        done = CliRunner().invoke(assay, [*arguments, *root])
+        assert done.exit_code == 0, (done.output, done.exception)
+        return done.stdout
+
+    called("run", str(plan), "--until", "1 run")
+    [status] = json.loads(called("campaign", "status", "--json"))
+    assert (status["running"], status["done"], status["planned"]) == (False, 1, 4)
+    assert status["stopped"] == "--until 1 run"
+    called("run", str(plan))
+    assert len(Repository.open(plan.parent / "r").runs()) == 4
+
+
+@needs_simulator
+def test_a_simulated_run_is_not_called_cold_and_its_time_left_is_that_of_computing(plan: Path) -> None:
+    arguments = [str(plan), "--repository", str(plan.parent / "r")]
+    preview = CliRunner().invoke(assay, ["run", *arguments, "--dry-run"])
+    assert "runs: 4, simulated" in preview.output
+    assert "takes" not in preview.output.splitlines()[0]
+    done = CliRunner().invoke(assay, ["run", *arguments])
+    assert done.exit_code == 0, (done.output, done.exception)
+    begun = [line for line in done.stderr.splitlines() if line.startswith("run ")]
+    assert len(begun) == 4
+    assert "left" not in begun[0]
+    for line in begun[1:]:
+        seconds = re.search(r"about (\d+(\.\d+)?) s left", line)
+        assert seconds is not None, line
+        assert float(seconds[1]) < 60
+    assert done.stderr.count("valid, simulated") == 4
+    assert "cold" not in done.stderr
+    listed = CliRunner().invoke(assay, ["runs", "--repository", str(plan.parent / "r")])
+    assert listed.exit_code == 0
+    assert "cold" not in listed.output
+    run = Repository.open(plan.parent / "r").runs()[0]
+    assert run.cold is None
+    assert run.cache_state == "simulated"
+
+
+def test_runs_that_were_recorded_as_simulated_and_cold_before_are_shown_as_simulated() -> None:
+    assert make_run(origin=Origin.SIMULATED, cold=True).cache_state == "simulated"
+    assert [make_run(cold=cold).cache_state for cold in (True, False, None)] == ["cold", "warm", ""]
+
+
+@needs_simulator
+def test_a_plan_that_can_not_be_simulated_is_refused_before_its_first_run(plan: Path) -> None:
+    plan.write_text(PLAN.replace("10GB, reduces: 10}", "10GB, reduces: 10}\n  - sql-join: {data: 1GB}"))
+    done = CliRunner().invoke(assay, ["run", str(plan), "--repository", str(plan.parent / "r")])
+    assert done.exit_code != 0
+    assert not Repository.open(plan.parent / "r").runs()
+
+
+@needs_simulator
+def test_what_no_profile_is_of_is_refused(plan: Path) -> None:
+    plan.write_text(PLAN.replace("engine: hadoop", "engine: spark"))
+    arguments = ["run", str(plan), "--repository", str(plan.parent / "r")]
+    other = CliRunner().invoke(assay, [*arguments, "--profile", str(SHIPPED)])
+    assert other.exit_code != 0
+    assert "is of hadoop, and this is to run on spark" in str(other.exception)
+    plan.write_text(plan.read_text().replace("terasort", "shuffle"))
+    unknown = CliRunner().invoke(assay, arguments)
+    assert unknown.exit_code != 0
+    assert "the profile lab-spark has no workload 'shuffle'" in str(unknown.exception)
+
+
+def test_what_is_far_from_what_was_learned_is_said_and_makes_it_less_sure(plan: Path) -> None:
+    loaded = load_plan(plan)
+    profile = shipped_profile()
+    configuration = Configuration({}, loaded.layouts["HD2"], {})
+    near, far = (
+        beyond(SimulationRequest(loaded.cluster, configuration, "terasort", Size(data, 1), profile))
+        for data in (10**8, 10**12)
+    )
+    assert near == (0.0, [])
+    assert far[0] > 0.5
+    assert "data: " in far[1][0]
+    assert "times beyond what was learned" in far[1][0]
+
+
+def test_a_simulations_results_are_no_difference_between_hosts_but_its_profile_is() -> None:
+    def facts(cpu: float, profile: str) -> dict[str, set[str]]:
+        tree = {"simulation": {"profile": profile, "limits": {"cpu": cpu}}}
+        return dict(host_facts([Environment(tree)], ""))
+
+    assert environment_warnings(facts(0.1, "a"), facts(0.2, "a")) == []
+    [warned] = environment_warnings(facts(0.1, "a"), facts(0.2, "b"))
+    assert "simulation.profile" in warned.words
+
+
+@needs_simulator
+def test_spark_is_simulated_with_its_stages_and_executors_beside_hadoop(plan: Path) -> None:
+    root, profile = plan.parent / "r", plan.parent / "spark.yaml"
+    profile.write_text(profile_text(learned_profile([watched_stages() for _ in range(3)], "sorted-on-spark")))
+    text = plan.read_text().replace("  layout: [HD2, SSD]", "  layout: [HD2, SSD]\n  engine: [hadoop, spark]")
+    plan.write_text(text.replace("engine: hadoop\n", ""))
+    arguments = ["run", str(plan), "--repository", str(root)]
+    refused = CliRunner().invoke(assay, [*arguments, "--profile", str(SHIPPED)])
+    assert "is of hadoop, and this is to run on spark" in str(refused.exception)
+    assert not list(root.glob("bundles/*")), "nothing is begun"
+    done = CliRunner().invoke(assay, [*arguments, "--profile", str(profile), "--profile", str(SHIPPED)])
+    assert done.exit_code == 0, (done.output, done.exception)
+    runs = Repository.open(root).runs()
+    on_spark = [run for run in runs if run.engine == "spark"]
+    assert len(on_spark) == len(runs) / 2
+    assert {(run.origin, run.status) for run in runs} == {(Origin.SIMULATED, RunStatus.VALID)}
+    for run in on_spark:
+        assert [stage.parents for stage in run.stages] == [(), (0,)]
+        assert run.stages[0].shuffle_write_bytes == pytest.approx(0.5 * 1.2 * 10e9, rel=0.01), "lz4, as nothing is said"
+        assert (run.stages[1].start_s or 0.0) >= (run.stages[0].end_s or 1e9), "one begins when the other has ended"
+        assert len(run.executors) == 5
+        assert [phase.name for phase in run.phases] == ["setup", "stage 0", "stage 1", "cleanup"]
+    times = {(run.layout, run.engine): run.duration_s for run in runs}
+    assert times["SSD", "spark"] <= times["HD2", "spark"], "two cores of a node's eight: its disks wait for them"

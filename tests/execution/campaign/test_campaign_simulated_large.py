@@ -1,0 +1,143 @@
+"""Simulated runs of large clusters: what is observed together, what stays as in small ones, and how it is stored."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from assay.analysis.run_profile.limits import limits_of
+from assay.analysis.run_profile.run_detail import run_detail
+from assay.estimation.simulator.process import simulate
+from assay.estimation.simulator.reduced_cluster import smaller
+from assay.estimation.simulator.scenario import Scenario, SimulationRequest, scenario_of
+from assay.execution.planning.plan_files.plan_reader import load_plan
+from assay.interfaces.cli.main import assay
+from assay.model.plans.plan import Configuration
+from assay.specs.profiles import shipped_profile
+from assay.store import Repository
+from assay.workloads.workload import Size
+from simulator_support import needs_simulator
+
+NODES = 240
+GB = 10**9
+CLUSTER = """
+cluster: nobodys
+provider: simulated
+node_types:
+  kind:
+    cores: 8
+    memory: 32GB
+    nic: 10Gbit/s
+    devices:
+      hdd: {kind: hdd, count: 2, read: 120MB/s, write: 115MB/s, capacity: 1TB}
+nodes:
+  master: {type: kind, roles: [master]}
+  worker: {type: kind, roles: [worker], count: NODES}
+"""
+PLAN = """
+plan: virtual
+cluster: cluster.yaml
+engine: hadoop
+workloads:
+  - terasort: {data: 60GB, maps: 480, reduces: 120}
+factors:
+  layout: [HD2]
+repetitions: 1
+seed: 1
+"""
+
+
+def written(folder: Path, nodes: int = NODES, more: str = "") -> Path:
+    (folder / "cluster.yaml").write_text(CLUSTER.replace("NODES", str(nodes)) + more)
+    (folder / "plan.yaml").write_text(PLAN)
+    return folder / "plan.yaml"
+
+
+def asked_of(folder: Path, nodes: int = NODES, size: Size | None = None, more: str = "") -> SimulationRequest:
+    plan = load_plan(written(folder, nodes, more))
+    configuration = Configuration({}, plan.layouts["HD2"], {}, engine="hadoop")
+    size = size or Size(60 * GB, 1, maps=480, reduces=120)
+    return SimulationRequest(plan.cluster, configuration, "terasort", size, shipped_profile())
+
+
+def carried_out(plan: Path, *options: str) -> Repository:
+    root = plan.parent / f"r{len(options)}"
+    done = CliRunner().invoke(assay, ["run", str(plan), "--repository", str(root), *options])
+    assert done.exit_code == 0, (done.output, done.exception)
+    return Repository.open(root)
+
+
+@needs_simulator
+def test_nodes_of_a_large_cluster_are_observed_together_and_all_figures_are_those_of_each_alone(tmp_path: Path) -> None:
+    plan = written(tmp_path)
+    together, alone = carried_out(plan), carried_out(plan, "--trace-by", "node")
+    [run], [other] = together.runs(), alone.runs()
+    assert run.duration_s == other.duration_s
+    few, many = together.trace(run.run_id), alone.trace(other.run_id)
+    assert {name for name in few.node if name != "cluster"} == {"kind"}
+    assert len({name for name in many.node if name.startswith("worker")}) == NODES
+    assert run.recorded.node_groups is not None
+    assert run.recorded.node_groups.sizes == {"kind": NODES}
+    assert other.recorded.node_groups is None
+    for name in ("disk_read_bytes", "disk_write_bytes", "nic_receive_bytes", "cpu_busy_share", "disk_busy_max_share"):
+        assert run.metrics[name] == pytest.approx(other.metrics[name], rel=1e-6), name
+    tasks = together.tasks(run.run_id)
+    assert len(tasks) == 600
+    assert tasks == alone.tasks(other.run_id)
+    detail, apart = run_detail(run, tasks, few), run_detail(other, tasks, many)
+    [node] = [use for use in detail.nodes if use.worker]
+    assert (node.nodes, node.attempts) == (NODES, 600)
+    assert [use.nodes for use in detail.devices] == [use.nodes for use in apart.devices]
+    limits, each = limits_of(run, tasks, few), limits_of(other, tasks, many)
+    assert limits is not None
+    assert each is not None
+    assert limits.workers == ("kind",)
+    assert limits.rests_on[0].startswith("Traces of 240 workers in groups (kind")
+    assert sum(one.time_s for one in limits.times) == pytest.approx(run.duration_s)
+
+
+@needs_simulator
+def test_racks_are_observed_where_there_are_some_and_not_too_many(tmp_path: Path) -> None:
+    asked = asked_of(tmp_path, more="racks: {nodes: 40, uplink: 40Gbit/s}\n")
+    [result] = simulate([scenario_of(asked).with_seed(1, "x", "traces")])
+    assert result.tree["node_groups"]["names"] == [f"rack{number}" for number in range(1, 7)]
+    assert result.tree["node_groups"]["nodes"] == [40] * 6
+    [small] = simulate([scenario_of(asked_of(tmp_path, 100)).with_seed(1, "x", "traces")])
+    assert "node_groups" not in small.tree
+    assert len({series["node"] for series in small.tree["traces"]}) == 100
+
+
+@needs_simulator
+def test_a_trace_has_a_bound_however_long_the_run(tmp_path: Path) -> None:
+    asked = asked_of(tmp_path, 2, Size(900 * GB, 1, maps=900, reduces=8))
+    [result] = simulate([scenario_of(asked).with_seed(1, "x", "traces")])
+    assert result.duration_s > 7200
+    assert len(result.tree["trace_t_s"]) <= 7201
+    assert result.tree["trace_t_s"][-1] == pytest.approx(result.duration_s)
+    read = sum(series["values"][-1] for series in result.tree["traces"] if series["metric"] == "read_bytes")
+    assert read == pytest.approx(result.tree["counters"]["disk_read_bytes"], rel=1e-6)
+
+
+def test_a_small_scenario_is_drawn_whole(tmp_path: Path) -> None:
+    scenario = scenario_of(asked_of(tmp_path, 100))
+    assert smaller(scenario) is scenario
+
+
+def _times(scenario: Scenario) -> float:
+    seeds = [scenario.with_seed(seed, "x") for seed in (1, 2, 3)]
+    return math.exp(sum(math.log(one.duration_s) for one in simulate(seeds)) / len(seeds))
+
+
+@needs_simulator
+@pytest.mark.parametrize("more", ["", "racks: {nodes: 40, uplink: 40Gbit/s}\n"], ids=["one rack", "racks"])
+def test_a_smaller_cluster_with_the_same_work_for_each_node_takes_nearly_as_long(tmp_path: Path, more: str) -> None:
+    asked = asked_of(tmp_path, 800, Size(400 * GB, 1, maps=3200, reduces=800), more)
+    for changed in (asked, replace(asked, disks=0.9), replace(asked, cpu=1.2)):
+        whole = scenario_of(changed)
+        part = smaller(whole)
+        assert sum(len(kind["names"]) for kind in part.tree["cluster"]["nodes"]) == 200
+        assert _times(part) == pytest.approx(_times(whole), rel=0.1)

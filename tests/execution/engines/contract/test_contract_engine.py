@@ -1,0 +1,276 @@
+"""What every running engine, its storage and its provider promise: held against each, started once for these tests."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import os.path
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from assay.execution.engines.contract import Engine, Provider
+from assay.foundation.errors import EngineError
+from assay.model.clusters.layout import Layout
+from attached_subject import LENT, Theirs
+from contract_subjects import DATA_BYTES, PARAMETERS, SUBJECTS, Subject
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+KINDS = {"map", "reduce", "shuffle_map", "result", "task"}
+PHASES = {"setup", "map", "shuffle", "merge", "reduce", "cleanup"}
+LIMIT_S = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """An engine that runs, its provider, and what provokes it."""
+
+    subject: Subject
+    engine: Engine
+    provider: Provider
+    home: Path
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def theirs(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Path]:
+    """Have what is attached to started once, by the first who needs it."""
+    LENT.append(Theirs())
+    try:
+        yield tmp_path_factory.mktemp("theirs") / "home"
+    finally:
+        await LENT.pop().stop()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=PARAMETERS)
+async def running(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, theirs: Path
+) -> AsyncIterator[Running]:
+    subject = SUBJECTS[request.param]
+    home = theirs if subject.beside else tmp_path_factory.mktemp("contract") / "home"
+    provider = subject.provider(home)
+    await provider.open(lambda _: None)
+    try:
+        assert provider.engine is None
+        first = await provider.provide(subject.configuration(), print)
+        assert first.restarted
+        assert provider.engine is first.engine
+        yield Running(subject, first.engine, provider, home)
+    finally:
+        await provider.close()
+    if "providing" not in subject.gaps:
+        assert not subject.left(home)
+    await provider.close()
+    with pytest.raises(EngineError):
+        _ = provider.facts
+
+
+async def test_a_program_runs_and_what_it_did_is_told_in_the_words_of_all_engines(running: Running) -> None:
+    subject, engine = running.subject, running.engine
+    shown: list[str] = []
+    before = time.time()
+    done = await engine.run(
+        subject.writes("/assay/output/a"), subject.base, timeout_s=LIMIT_S, label="job", show=shown.append
+    )
+    assert done.outcome.exit_status == 0, done.outcome.output
+    assert not done.outcome.timed_out
+    assert done.outcome.failed_tasks == 0
+    assert before - 1 <= done.started_unix_s <= time.time()
+    if "writing" not in subject.gaps:
+        stored = await engine.storage.stored("/assay/output/a")
+        assert (stored.files, stored.length_bytes, stored.replica_bytes) == (2, DATA_BYTES, DATA_BYTES)
+    assert shown
+    assert "job.log" in done.logs
+
+    took_s = done.outcome.duration_s
+    assert took_s > 0
+    assert "clock" in subject.gaps or took_s <= time.time() - before
+    assert {job.status for job in done.jobs} == {"succeeded"}
+    assert {task.job_id for task in done.tasks} <= {job.job_id for job in done.jobs}
+    assert {task.kind for task in done.tasks} <= KINDS
+    assert {phase.name for phase in done.phases if not phase.name.startswith("stage ")} <= PHASES
+    assert all(task.node for task in done.tasks)
+    for start_s, end_s in [(task.start_s, task.end_s) for task in done.tasks] + [
+        (phase.start_s, phase.end_s) for phase in done.phases
+    ]:
+        assert -0.5 <= start_s <= end_s <= took_s + 2
+    told = {"duration_s", *(["tasks"] if done.tasks else []), *(["phases"] if done.phases else [])}
+    assert told <= set(done.sources) <= told | set(done.metrics)
+
+
+async def test_a_program_that_fails_is_an_outcome_with_its_last_words(running: Running) -> None:
+    subject, engine = running.subject, running.engine
+    subject.requires("failing")
+    program = subject.fails("/assay/nowhere")
+    done = await engine.run(program, subject.base, timeout_s=LIMIT_S, label="job", show=print)
+    assert done.outcome.exit_status != 0
+    assert not done.outcome.timed_out
+    assert not done.outcome.host_lost
+    assert any("nowhere" in line for line in done.outcome.last_words())
+    assert await engine.health_check() is None
+
+
+async def test_a_program_of_another_engine_is_refused_in_words(running: Running) -> None:
+    program = replace(running.subject.fails("/assay/output/other"), engine="another")
+    with pytest.raises(EngineError, match="a program of another"):
+        await running.engine.run(program, running.subject.base, timeout_s=LIMIT_S, label="job", show=print)
+
+
+@pytest.mark.slow
+async def test_a_program_is_ended_at_its_time_limit_and_the_engine_goes_on(running: Running) -> None:
+    subject, engine = running.subject, running.engine
+    program = subject.endless("/assay/output/endless")
+    done = await engine.run(
+        program, subject.base, timeout_s=12 if subject.name == "hadoop" else 1, label="j", show=print
+    )
+    assert (done.outcome.exit_status, done.outcome.timed_out) == (124, True)
+    await engine.storage.delete("/assay/output/endless")
+    assert await engine.health_check() is None
+
+
+@pytest.mark.slow
+async def test_a_program_that_is_cancelled_is_ended(running: Running) -> None:
+    subject, engine = running.subject, running.engine
+    program = subject.endless("/assay/output/cancelled")
+    work = asyncio.create_task(engine.run(program, subject.base, timeout_s=LIMIT_S, label="j", show=print))
+    await asyncio.sleep(1.0)
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    await engine.storage.delete("/assay/output/cancelled")
+
+
+async def test_a_check_writes_its_report_wherever_it_runs(running: Running) -> None:
+    subject, engine = running.subject, running.engine
+    subject.requires("writing")
+    await engine.run(subject.writes("/assay/output/b"), subject.base, timeout_s=LIMIT_S, label="job", show=print)
+    program = subject.checks("/assay/output/b", "/assay/output/report")
+    done = await engine.check(program, subject.base, reads_bytes=DATA_BYTES, timeout_s=LIMIT_S, show=print)
+    assert done.outcome.exit_status == 0, done.outcome.output
+    assert "check.log" in done.logs
+    assert [await engine.storage.read(path) for path in await engine.storage.paths("/assay/output/report")]
+
+
+async def test_what_is_in_force_counts_defaults_and_the_plan(running: Running) -> None:
+    subject, engine = running.subject, running.engine
+    found = engine.effective_parameters({**subject.base, **subject.carried})
+    assert found.items() >= dict(subject.carried).items()
+    subject.requires("defaults")
+    assert set(found) >= {default.name for default in subject.kind.rules.defaults}
+
+
+async def test_what_is_shuffled_lies_in_the_folders_of_the_layout(running: Running) -> None:
+    """Found on the host while the program runs, as it is gone when it has ended."""
+    subject, engine = running.subject, running.engine
+    subject.requires("shuffling")
+    assert subject.shuffles is not None
+    program = subject.shuffles()
+    work = asyncio.create_task(engine.run(program, subject.base, timeout_s=LIMIT_S, label="job", show=print))
+    seen: set[str] = set()
+    while not work.done():
+        await asyncio.sleep(0.05)
+        seen |= await asyncio.to_thread(_large_files, running.home.parent)
+    assert work.result().outcome.exit_status == 0, work.result().outcome.output
+    local = [folder for folder in engine.data_directories["node"] if folder.endswith("/local")]
+    assert local
+    inside = {path for path in seen if path.startswith(tuple(local))}
+    assert inside
+    assert {path for path in seen - inside if "/hdfs/" not in path} == set()
+
+
+def _large_files(folder: Path) -> set[str]:
+    """Return what shuffles and spills have written below ``folder``: whatever is no log, jar or class archive."""
+    found = set()
+    for root, _, names in os.walk(folder):
+        for name in names:
+            path = Path(root) / name
+            with contextlib.suppress(OSError):
+                if path.stat().st_size > 2**20 and path.suffix not in (".jar", ".log", ".zip"):
+                    found.add(str(path))
+    return found
+
+
+async def test_its_nodes_and_folders_are_there(running: Running) -> None:
+    running.subject.requires("hosts")
+    assert set(running.engine.addresses) == {"node"}
+    folders = [folder for names in running.engine.data_directories.values() for folder in names]
+    assert folders
+    assert all(map(os.path.isdir, folders))
+    assert all(isinstance(log, bytes) for log in (await running.engine.logs()).values())
+
+
+async def test_what_is_written_can_be_read_listed_and_deleted(running: Running) -> None:
+    storage = running.engine.storage
+    await storage.write("/assay/input/x/one", b"1")
+    await storage.write("/assay/input/x/deep/two", b"22")
+    await storage.write("/assay/input/x/_SUCCESS", b"marker")
+    await storage.write("/assay/input/x/one", b"333")
+    assert await storage.read("/assay/input/x/one") == b"333"
+    assert sorted(await storage.paths("/assay/input/x")) == ["/assay/input/x/deep/two", "/assay/input/x/one"]
+    stored = await storage.stored("/assay/input/x")
+    assert (stored.files, stored.length_bytes, stored.replica_bytes) == (2, 5, 5)
+    assert await storage.exists("/assay/input/x")
+    await storage.delete("/assay/input/x")
+    assert not await storage.exists("/assay/input/x")
+    await storage.delete("/assay/input/x")
+
+
+async def test_what_is_not_there_is_nothing_to_list_and_an_error_to_read(running: Running) -> None:
+    storage = running.engine.storage
+    assert not await storage.exists("/assay/none")
+    assert await storage.paths("/assay/none") == []
+    assert (await storage.stored("/assay/none")).files == 0
+    with pytest.raises(EngineError):
+        await storage.read("/assay/none")
+
+
+async def test_a_layout_without_a_wish_has_nothing_to_check_of_placement(running: Running) -> None:
+    assert await running.engine.storage.placements(Layout("SSD", (), ()), ["/assay"]) == ()
+
+
+async def test_a_provider_that_is_open_tells_its_facts_and_keeps_a_second_assay_out(running: Running) -> None:
+    subject = running.subject
+    subject.requires("providing")
+    facts = running.provider.facts
+    assert facts.name == subject.kind.rules.name
+    assert facts.version
+    if "hosts" not in subject.gaps:
+        with pytest.raises(EngineError, match="another assay"):
+            await subject.provider(running.home).open(lambda _: None)
+
+
+@pytest.mark.slow
+async def test_an_engine_restarts_only_for_what_needs_it_and_keeps_the_data_of_each_layout(running: Running) -> None:
+    """The last but one of these tests: ``running.engine`` runs no longer after it."""
+    subject, provider = running.subject, running.provider
+    subject.requires("providing")
+    carried = await provider.provide(subject.configuration(subject.carried), print)
+    assert not carried.restarted
+    restarted = await provider.provide(subject.configuration(subject.restarting), print)
+    assert restarted.restarted
+    assert await restarted.engine.health_check() is None
+    await restarted.engine.storage.write("/assay/input/kept", b"here")
+    other = await provider.provide(subject.configuration(subject.restarting, layout="other"), print)
+    assert other.restarted
+    assert not await other.engine.storage.exists("/assay/input/kept")
+    again = await provider.provide(subject.configuration(), print)
+    assert await again.engine.storage.read("/assay/input/kept") == b"here"
+
+
+async def test_a_daemon_that_died_is_trouble_in_words(running: Running) -> None:
+    """The last of these tests: the engine is broken after it."""
+    running.subject.requires("daemons")
+    assert running.subject.disturb is not None
+    engine = running.provider.engine
+    assert engine is not None
+    assert await engine.health_check() is None
+    running.subject.disturb(engine, running.home)
+    for _ in range(60):
+        if trouble := await engine.health_check():
+            break
+        await asyncio.sleep(0.5)
+    assert "died" in (trouble or "")

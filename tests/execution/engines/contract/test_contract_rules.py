@@ -1,0 +1,79 @@
+"""What the rules of every engine promise at plan time; no host is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.analysis.statistics.factors import circumstances, factors_of
+from builders import make_run
+from contract_subjects import SUBJECTS, Subject
+
+
+@pytest.fixture(params=list(SUBJECTS))
+def subject(request: pytest.FixtureRequest) -> Subject:
+    return SUBJECTS[request.param]
+
+
+def test_each_default_stands_once_with_its_reason(subject: Subject) -> None:
+    defaults = subject.kind.rules.defaults
+    assert len({default.name for default in defaults}) == len(defaults)
+    assert all(default.reason for default in defaults)
+
+
+def test_words_are_no_parameters_and_plain_parameters_pass_as_they_are(subject: Subject) -> None:
+    rules = subject.kind.rules
+    assert rules.parameters(subject.base) == dict(subject.base)
+    assert not set(rules.words) & {name for names in rules.words.values() for name in names}
+
+
+def test_runs_that_differ_in_a_word_alone_are_under_like_circumstances(subject: Subject) -> None:
+    """What a word stands for is said by its level: it is neither a factor of its own nor a difference."""
+    for word, names in subject.kind.rules.words.items():
+        runs = [
+            make_run(number, layout="SSD", levels={word: level}, parameters=dict.fromkeys(names, level))
+            for number, level in enumerate(("one", "other"))
+        ]
+        assert list(factors_of(runs)) == [word]
+        assert circumstances(runs[0], word) == circumstances(runs[1], word)
+
+
+def test_what_is_completed_is_what_was_given_and_more(subject: Subject) -> None:
+    rules = subject.kind.rules
+    completed = rules.completed(subject.carried, 3)
+    assert completed.items() >= dict(subject.carried).items()
+    assert 1 <= rules.copies(completed) <= 3
+
+
+def test_a_job_carries_what_needs_no_restart_and_nothing_else(subject: Subject, tmp_path: Path) -> None:
+    rules, cluster = subject.kind.rules, subject.cluster(tmp_path / "home")
+    base, carried, restarting = (subject.configuration(extra) for extra in ({}, subject.carried, subject.restarting))
+    assert all(map(rules.carried_by_job, subject.carried))
+    assert not any(map(rules.carried_by_job, subject.restarting))
+    assert rules.deployment_key(base, cluster) == rules.deployment_key(carried, cluster)
+    assert rules.deployment_key(base, cluster) != rules.deployment_key(restarting, cluster)
+    assert rules.deployment_key(base, cluster) != rules.deployment_key(subject.configuration(layout="b"), cluster)
+
+
+def test_inputs_stay_with_the_layout_whatever_the_parameters_are(subject: Subject, tmp_path: Path) -> None:
+    rules, cluster = subject.kind.rules, subject.cluster(tmp_path / "home")
+    name = rules.file_system(subject.configuration(), cluster)
+    assert name == rules.file_system(subject.configuration(subject.restarting), cluster)
+    assert name != rules.file_system(subject.configuration(layout="b"), cluster)
+
+
+def test_what_can_not_be_is_a_mistake_that_names_who_is_at_fault(subject: Subject, tmp_path: Path) -> None:
+    rules, cluster = subject.kind.rules, subject.cluster(tmp_path / "home")
+    assert not [*rules.mistakes(subject.base, cluster, 1)]
+    found = [*rules.mistakes({**subject.base, **subject.impossible}, cluster, 1)]
+    assert found
+    assert set(found[0].names) & set(subject.impossible)
+    assert found[0].words
+
+
+def test_more_workers_run_more_tasks_at_once(subject: Subject) -> None:
+    rules = subject.kind.rules
+    for kind in ("map", "reduce"):
+        one, three = (rules.tasks_of_a_wave(subject.base, kind, workers) for workers in (1, 3))
+        assert 1 <= one < three

@@ -1,0 +1,46 @@
+"""What all daemons moved while a program ran is told from two looks at their JMX, and what of it was others'."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from assay.execution.engines.contract import ProgramResult
+from assay.execution.engines.hadoop.deployment.jmx import DaemonMetrics, add_daemon_metrics
+from assay.model.plans.program import Outcome
+from assay.model.runs.run import Job
+from assay.model.runs.warning import WarningCode
+
+BEFORE = DaemonMetrics({"a": 1e9, "b": 5e9}, {"a": 0.0, "b": 0.0}, {"a": 10.0}, {"a": 0.2, "b": 0.4})
+AFTER = DaemonMetrics({"a": 1.5e9, "b": 5e9}, {"a": 2e8, "b": 2e8}, {"a": 30.0}, {"a": 0.6, "b": 0.8})
+COUNTERS = {"fs": {"HDFS_BYTES_READ": 4 * 10**8, "HDFS_BYTES_WRITTEN": 2 * 10**8}}
+
+
+def finished(counters: dict[str, dict[str, int]]) -> ProgramResult:
+    job = Job("job_1", "x", "succeeded", 0.0, 1.0, 9.0, 2, 0, counters=counters)
+    return ProgramResult(Outcome(0, "", counters, 0, 10.0), 0.0, jobs=(job,))
+
+
+def test_what_is_not_our_jobs_is_others_and_the_run_says_so() -> None:
+    done = add_daemon_metrics(finished(COUNTERS), BEFORE, AFTER, copies=2)
+    assert done.metrics["all_hdfs_read_bytes"] == 5e8
+    assert done.metrics["all_hdfs_written_bytes"] == 4e8
+    assert done.metrics["all_shuffled_bytes"] == 20
+    assert done.metrics["published_cpu_share"] == 0.5
+    assert done.metrics["other_hdfs_bytes"] == 1e8
+    assert [warning.code for warning in done.warnings] == [WarningCode.DISTURBED]
+    assert "HDFS moved 100 MB that were not this run's, of 900 MB" in str(done.warnings[0])
+    quiet = add_daemon_metrics(
+        finished({"fs": {"HDFS_BYTES_READ": 5 * 10**8, "HDFS_BYTES_WRITTEN": 2 * 10**8}}), BEFORE, AFTER, 2
+    )
+    assert quiet.metrics["other_hdfs_bytes"] == 0
+    assert quiet.warnings == ()
+
+
+def test_what_is_not_known_is_not_made_up() -> None:
+    assert "other_hdfs_bytes" not in add_daemon_metrics(finished({}), BEFORE, AFTER, 2).metrics
+    [warning] = add_daemon_metrics(finished(COUNTERS), None, AFTER, 2).warnings
+    assert "was not observed" in str(warning)
+    restarted = replace(AFTER, read_bytes={"a": 3.0, "b": 6e9}, silent=("a:9864",))
+    done = add_daemon_metrics(finished(COUNTERS), BEFORE, restarted, 1)
+    assert done.metrics["all_hdfs_read_bytes"] == 1e9
+    assert any("a:9864" in str(warning) for warning in done.warnings)

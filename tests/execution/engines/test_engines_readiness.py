@@ -1,0 +1,159 @@
+"""What keeps Hadoop's daemons from starting is told before any is started: on this machine's own folders and clock."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from assay.execution.engines.hadoop.deployment import readiness
+from assay.execution.engines.hadoop.deployment.daemons import ClusterHealth, in_words
+from assay.execution.engines.hadoop.deployment.readiness import CONTAINERS_MEMORY, note_places, require_ready
+from assay.execution.engines.hadoop.settings.configuration import Deployment
+from assay.execution.hosts import LocalTransport
+from assay.foundation.errors import UnfitError
+from assay.model.clusters.cluster import Placement
+from engine_samples import CLUSTER, deployment
+
+HOSTS = {node.name: LocalTransport(node.name) for node in CLUSTER.nodes}
+WORKER = CLUSTER.workers[0]
+
+
+def moved(folder: Path, data: str = "data") -> Deployment:
+    """Return a deployment whose home and devices lie below ``folder``, the same for every node."""
+    types = {
+        node.type.name: replace(
+            node.type, devices=tuple(replace(one, directory=str(folder / data / one.name)) for one in node.type.devices)
+        )
+        for node in CLUSTER.nodes
+    }
+    nodes = tuple(replace(node, type=types[node.type.name]) for node in CLUSTER.nodes)
+    cluster = replace(CLUSTER, nodes=nodes, home=str(folder / "home"), placement=Placement.LOCAL)
+    return replace(deployment(), cluster=cluster, home=str(folder / "home" / "deployments"))
+
+
+def folders(made: Deployment) -> dict[str, list[str]]:
+    found = {node.name: [made.directory] for node in made.cluster.nodes}
+    for node in made.cluster.workers:
+        found[node.name] += made.hdfs_directories(node)
+    return found
+
+
+async def asked(made: Deployment) -> str:
+    with pytest.raises(UnfitError) as raised:
+        await require_ready(made, HOSTS, folders(made))
+    return str(raised.value)
+
+
+def version(directory: str, cluster: str) -> None:
+    file = Path(directory, "current", "VERSION")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"#Sun\nnamespaceID=1\nclusterID={cluster}\n")
+
+
+@pytest.mark.slow
+async def test_hosts_that_are_fit_are_left_as_they_are_but_for_their_folders(tmp_path: Path) -> None:
+    made = moved(tmp_path)
+    await require_ready(made, HOSTS, folders(made))
+    left = [path for directory in made.hdfs_directories(made.cluster.workers[0]) for path in os.scandir(directory)]
+    assert left == []
+
+
+@pytest.mark.slow
+async def test_hdfs_that_was_made_in_other_directories_is_told_with_both_and_what_to_do(tmp_path: Path) -> None:
+    before = moved(tmp_path, "old")
+    version(before.image_directory, "CID-1")
+    await note_places(before, HOSTS[CLUSTER.master.name])
+    await require_ready(before, HOSTS, folders(before))
+    words = await asked(moved(tmp_path, "new"))
+    assert f"the HDFS of layout {before.layout.name} was made in {tmp_path}/old/hdd1" in words
+    assert f"is now to lie in {tmp_path}/new/hdd1" in words
+    assert f"remove {before.directory}" in words
+    shutil.rmtree(before.directory)  # as the hint says
+    await require_ready(moved(tmp_path, "new"), HOSTS, folders(moved(tmp_path, "new")))
+
+
+@pytest.mark.slow
+async def test_a_directory_of_another_hdfs_is_told(tmp_path: Path) -> None:
+    made = moved(tmp_path)
+    version(made.image_directory, "CID-1")
+    version(made.hdfs_directories(made.cluster.workers[0])[0], "CID-2")
+    assert "belongs to another HDFS (CID-2, not CID-1)" in await asked(made)
+
+
+@pytest.mark.slow
+async def test_clocks_that_differ_and_containers_that_do_not_fit_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = replace(moved(tmp_path), parameters={CONTAINERS_MEMORY: str(1 << 40)})
+
+    class Later:
+        time = staticmethod(lambda: time.time() + 5400.0 + 30.0)
+
+    monkeypatch.setattr(readiness, "time", Later)
+    words = await asked(made)
+    assert "its clock is 1 h 30 min" in words
+    assert "behind this machine's" in words
+    assert f"lower {CONTAINERS_MEMORY}" in words
+
+
+def test_what_masters_see_is_told_in_words() -> None:
+    told = in_words(ClusterHealth(live_datanodes=1, live_nodemanagers=2, safe_mode=True), 2)
+    assert told == "1 DataNodes and 2 NodeManagers of 2 are live, HDFS in safe mode"
+    assert in_words(None, 2) == "a master daemon does not answer"
+
+
+def script(user: str, folder: Path, own: bool = False) -> list[list[str]]:
+    """Return what the script says of a folder to a user."""
+    source = (resources.files("assay.execution.engines.hadoop.deployment.node") / "ready.py").read_text()
+    owned = [str(folder)] if own else []
+    options = {"folders": [str(folder)], "own": owned, "room_bytes": 1 << 20, "metadata": []}
+    python = "/usr/bin/python3" if Path("/usr/bin/python3").exists() else sys.executable
+    command = [python, "-c", source, json.dumps(options)]
+    done = subprocess.run(command, user=user, capture_output=True, text=True, check=True, cwd="/", env={})
+    return list(json.loads(done.stdout)["troubles"])
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    if os.geteuid() != 0:
+        pytest.skip("file systems are mounted by root")
+    folder = tmp_path / "small"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m,mode=755", "assay", str(folder)], check=True)
+    for above in (tmp_path, *tmp_path.parents):
+        if str(above).startswith("/tmp/"):
+            above.chmod(above.stat().st_mode | 0o055)
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.root
+@pytest.mark.slow
+def test_full_read_only_and_forbidden_folders_are_told_apart_with_what_to_do(small: Path) -> None:
+    data = small / "data"
+    assert script("root", data) == []
+    assert script("nobody", small / "new") == [
+        [f"{small}/new can't be written by nobody", "chown it to nobody, or name another directory"]
+    ]
+    data.chmod(0o777)
+    [[words, hint]] = script("nobody", data, own=True)
+    assert words == f"{data} belongs to root, and a DataNode of nobody sets its mode"
+    assert "chown" in hint
+    (small / "fill").write_bytes(b"x" * ((7 << 20) + (960 << 10)))
+    assert script("root", data)[0][0].startswith(f"{data} has 0 MB free, and daemons need 1 MB")
+    subprocess.run(["dd", "if=/dev/zero", f"of={small / 'rest'}", "bs=4k"], check=False, capture_output=True)
+    assert script("root", data) == [[f"{data} has no room left", "free space on that device"]]
+    for name in ("fill", "rest"):
+        (small / name).unlink()
+    subprocess.run(["mount", "-o", "remount,ro", str(small)], check=True)
+    assert script("root", data)[0][0] == f"{data} is mounted read-only"

@@ -1,0 +1,76 @@
+"""Links of a lab that is up: another rate for a while, and their own again, also after an assay that died."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from assay.execution.lab.commands import run
+from assay.execution.lab.lifecycle import Lab, remove
+from assay.execution.lab.links import CHANGED, LabLinks
+from assay.execution.lab.state import lab_directory
+from assay.foundation.errors import LabError
+from lab_support import SCALE, require_lab, small_cluster, unique_name
+
+pytestmark = pytest.mark.lab
+OWN = 2e9 * SCALE
+
+
+@pytest.fixture(scope="module")
+def name() -> Iterator[str]:
+    require_lab()
+    chosen = unique_name("links")
+    Lab.up(small_cluster(chosen), name=chosen, persistent=True).detach()
+    yield chosen
+    remove(chosen)
+
+
+def test_links_get_another_rate_at_both_ends_and_their_own_back(name: str) -> None:
+    lab = Lab.attach(name)
+    assert lab.links.shape(50e6) == {"master": 50e6, "worker": 50e6}
+    assert set(rates(name)) == {50e6}
+    assert lab.links.shape(10e9) == {"master": 10e9, "worker": 10e9}
+    assert lab.links.shape(None) == {"master": OWN, "worker": OWN}
+    assert set(rates(name)) == {OWN}
+    lab.detach()
+
+
+def test_whoever_uses_a_lab_after_an_assay_that_died_finds_the_links_as_described(name: str) -> None:
+    dead = Lab.attach(name)
+    dead.links.shape(30e6)
+    dead._lock.release()  # as the kernel does when a process is killed
+    assert (lab_directory(name) / CHANGED).exists()
+    assert set(rates(name)) == {30e6}
+    lab = Lab.attach(name)
+    assert set(rates(name)) == {OWN}
+    assert not (lab_directory(name) / CHANGED).exists()
+    lab.detach()
+
+
+def test_leaving_a_lab_leaves_it_as_described(name: str) -> None:
+    lab = Lab.attach(name)
+    lab.links.shape(30e6)
+    lab.detach()
+    assert set(rates(name)) == {OWN}
+
+
+def test_a_rate_that_the_kernel_does_not_have_is_an_error(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = Lab.attach(name)
+    monkeypatch.setattr(LabLinks, "_apply", lambda *_: None)
+    with pytest.raises(LabError, match="should have 3e"):
+        lab.links.shape(30e6)
+    monkeypatch.undo()
+    lab.detach()
+
+
+def rates(name: str) -> list[float]:
+    """Return what tc says of both ends of both links, in bits/s."""
+    import json
+
+    ends = []
+    for namespace in (f"assay-{name}.switch", f"assay-{name}-master", f"assay-{name}-worker"):
+        shown = json.loads(run(["tc", "-j", "-n", namespace, "qdisc", "show"]))
+        ends += [8.0 * one["options"]["rate"] for one in shown if one["kind"] == "tbf"]
+    assert len(ends) == 4
+    return ends

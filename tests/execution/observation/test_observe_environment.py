@@ -1,0 +1,79 @@
+"""The environment of this very machine, captured over the local transport."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+from pathlib import Path
+
+import pytest
+
+from assay import __version__
+from assay.execution.hosts import LocalTransport
+from assay.execution.observation.environment import capture
+from assay.execution.observation.scripts import run_script
+from assay.foundation.errors import HostError
+
+
+def text_of(path: str) -> str:
+    return Path(path).read_text().strip()
+
+
+def device_of(path: Path) -> int:
+    return path.stat().st_dev
+
+
+async def test_hardware_kernel_and_versions_are_this_machines(tmp_path: Path) -> None:
+    found = await capture(LocalTransport("n1"), directories=[str(tmp_path), str(tmp_path / "not" / "yet")])
+    assert found["node"] == "n1"
+    assert found["assay"] == __version__
+    assert found["kernel"]["release"] == platform.release()
+    assert found["hardware"]["cpu"]["logical_cores"] == os.cpu_count()
+    assert found["hardware"]["memory"]["total_bytes"] > 100_000_000
+    assert found["sysctls"]["vm.swappiness"] == text_of("/proc/sys/vm/swappiness")
+    assert len(found["limits"]["open_files"]) == 2
+    assert found["java"] is None
+    assert json.loads(json.dumps(found)) == found
+
+
+async def test_a_directorys_mount_has_its_options_even_before_the_directory_exists(tmp_path: Path) -> None:
+    wanted = [str(tmp_path / "not" / "yet"), "/dev/shm/x"]
+    systems = (await capture(LocalTransport("n1"), directories=wanted))["file_systems"]
+    for directory in wanted:
+        point = systems["directories"][directory]
+        assert directory.startswith(point)
+        mount = systems["mounts"][point]
+        assert {"device", "type", "source", "options", "super_options", "size_bytes"} <= set(mount)
+    assert systems["directories"]["/dev/shm/x"] != systems["directories"][str(tmp_path / "not" / "yet")]
+    number = device_of(tmp_path)
+    device = f"{os.major(number)}:{os.minor(number)}"
+    assert systems["mounts"][systems["directories"][wanted[0]]]["device"] == device
+
+
+async def test_two_captures_differ_in_their_time_alone(tmp_path: Path) -> None:
+    first = await capture(LocalTransport("n1"), directories=[str(tmp_path)])
+    second = await capture(LocalTransport("n1"), directories=[str(tmp_path)])
+    for each in (first, second):
+        del each["captured_at"], each["file_systems"]  # others may mount something in between
+        del each["hardware"]["nics"], each["hardware"]["disks"]
+    assert first == second
+
+
+async def test_the_jvm_says_its_version_and_a_missing_one_says_why() -> None:
+    missing = (await capture(LocalTransport("n1"), directories=[], java="/no/java"))["java"]
+    assert missing["version"] is None
+    assert "No such file" in missing["error"]
+    if shutil.which("java") is None:
+        pytest.skip("no Java here: its version is NOT tested")
+    found = (await capture(LocalTransport("n1"), directories=[], java="java"))["java"]
+    assert found["version"][0].isdigit()
+    assert found["lines"][0].split('"')[1] == found["version"]
+
+
+async def test_a_script_that_fails_is_an_error_that_names_node_and_script() -> None:
+    with pytest.raises(HostError) as caught:
+        await run_script(LocalTransport("n1"), "environment", {}, timeout_s=20)
+    assert caught.value.where == "n1: environment"
+    assert "KeyError" in caught.value.message

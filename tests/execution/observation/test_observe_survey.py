@@ -1,0 +1,179 @@
+"""Hosts are surveyed as they are, by whatever Python from 3.6 on they have, many at once; none stops the others."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from assay.execution.hosts import LocalTransport
+from assay.execution.observation.scripts import source, words_for
+from assay.execution.observation.survey import survey, survey_all
+from assay.model.clusters.cluster import Address
+from assay.model.clusters.host_checks import Fitness, Grade
+from assay.specs import load_cluster
+from assay.store import Repository
+from campaign_support import assay
+from fleet import Fleet, each, fleet
+from paths import ROOT
+
+OPTIONS = {"directories": ["/nowhere/else"], "peers": ["localhost"], "neighbour": None, "watch_s": 0.05}
+OLD_PYTHONS = sorted((Path.home() / ".pyenv" / "versions").glob("3.6.*/bin/python3.6"))
+
+
+@pytest.mark.slow
+async def test_this_machine_is_found_as_it_is(tmp_path: Path) -> None:
+    found = await survey(LocalTransport("here"), directories=[str(tmp_path), "/nowhere/else"], peers=["localhost"])
+    assert found.basics.cores == os.cpu_count()
+    assert found.user.uid == os.getuid()
+    assert found.peers == {"localhost": ("127.0.0.1",)}
+    assert found.directories[str(tmp_path)].writable
+    assert not found.directories["/nowhere/else"].exists
+    assert abs(found.clock.offset_s) <= found.clock.uncertain_s + 0.5
+    assert any(mount.point == "/" for mount in found.mounts)
+    assert found.tools["tar"] == shutil.which("tar")
+
+
+@pytest.mark.parametrize("name", ["survey", "services"])
+def test_python_3_6_runs_the_scripts(name: str) -> None:
+    if not OLD_PYTHONS:
+        pytest.skip("no Python 3.6 on this machine: the scripts are NOT tried by it")
+    done = subprocess.run([OLD_PYTHONS[0], "-c", source(name), json.dumps(OPTIONS)], capture_output=True, check=True)
+    assert isinstance(json.loads(done.stdout), dict)
+
+
+@pytest.mark.root
+def test_a_virtual_interface_is_no_hardware_and_what_lies_on_hardware_is() -> None:
+    """A veth pair tells 10 Gbit/s whatever carries it."""
+    make = "ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up && mount -t sysfs s /sys"
+    command = ["unshare", "--net", "--mount", "sh", "-c", f'{make} && exec "$@"', "sh", "python3", "-c"]
+    done = subprocess.run(
+        [*command, source("survey"), json.dumps(OPTIONS)], capture_output=True, text=True, check=False
+    )
+    if "Operation not permitted" in done.stderr or "Unknown device type" in done.stderr:
+        pytest.skip(f"no network of its own here: {done.stderr.strip()}")
+    found = json.loads(done.stdout)["nics"]["v0"]
+    assert (found["speed_mbit_per_s"], found["hardware"]) == (10_000, False)
+
+
+def test_the_lowest_limit_of_nested_control_groups_counts(tmp_path: Path) -> None:
+    for folder, content in (("", "max"), ("a", "4294967296"), ("a/b", "max"), ("a/b/c", "8589934592")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "memory.max").write_text(content)
+        (tmp_path / folder / "cpu.max").write_text("150000 100000" if folder == "a" else "max 100000")
+    script = source("survey").partition("if __name__")[0]
+    ask = (
+        "print(lowest(ROOT, '/a/b/c', lambda folder: number_of(folder + '/memory.max')), "
+        "lowest(ROOT, '/a/b/c', quota_of), lowest(ROOT, '/', quota_of))"
+    )
+    code = f"{script}\nROOT = {str(tmp_path)!r}\n{ask}"
+    done = subprocess.run([sys.executable, "-c", code, "{}"], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["4294967296", "1.5", "None"]
+
+
+@pytest.mark.parametrize("name", ["survey", "sampler"])
+def test_a_python_that_is_too_old_is_said_to_be(name: str) -> None:
+    """What calls itself python3 there is a Python 2.7, as on a host where somebody linked the one to the other."""
+    old = next((Path.home() / ".pyenv" / "versions").glob("2.7.*/bin/python2.7"), None)
+    if old is None:
+        pytest.skip("no Python before 3.6 on this machine: NOT tried")
+    done = subprocess.run([old, "-c", source(name), "{}"], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    error = words_for(name, "w1", done.returncode, done.stderr)
+    assert error.message == "its python3 is older than 3.6"
+
+
+@pytest.mark.slow
+async def test_a_host_that_can_not_be_asked_is_told_apart_from_those_that_can(tmp_path: Path) -> None:
+    nowhere = Address("127.0.0.1", 1, "x", known_hosts=str(tmp_path / "none"))
+    found = await survey_all({"here": None, "there": nowhere})
+    assert list(found.hosts) == ["here"]
+    assert "refuses port 1" in str(found.failed["there"])
+
+
+FORTY = [f"n{number:02}" for number in range(1, 41)]
+HANGS, REFUSES, CHANGED, FULL, OLD = "n11", "n12", "n13", "n14", "n15"
+GONE = (HANGS, REFUSES, CHANGED)
+
+
+@pytest.fixture(scope="module")
+def forty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    folder = tmp_path_factory.mktemp("fleet", numbered=True)
+    pythons = {OLD: OLD_PYTHONS[0].parent.parent} if OLD_PYTHONS else {}
+    with fleet(folder / "hosts", FORTY, disks=FORTY, pythons=pythons) as made:
+        yield made
+
+
+@pytest.mark.lab
+@pytest.mark.slow
+def test_forty_hosts_are_found_but_for_those_that_can_not_be(forty: Fleet, tmp_path: Path) -> None:
+    """One hangs, one refuses, one has another key, one has a full disk, one has Python 3.6; nobody is root."""
+    each(forty, [FULL], "dd if=/dev/zero of=/mnt/data/filler bs=1M || true")
+    forty.stop(HANGS, signal.SIGSTOP)
+    forty.stop(REFUSES, signal.SIGTERM)
+    lines = Path(forty.known_hosts).read_text().splitlines()
+    other = lines[0].split(" ", 1)[1]
+    changed = [
+        f"{forty.address(CHANGED)} {other}" if line.startswith(f"{forty.address(CHANGED)} ") else line for line in lines
+    ]
+    Path(forty.known_hosts).write_text("".join(f"{line}\n" for line in changed))
+
+    file, began = tmp_path / "cluster.yaml", time.monotonic()
+    hosts = [forty.address(name) for name in FORTY]
+    done = assay("discover", *hosts, *forty.login, "--below", "assay", "-o", file, check=False)
+    took_s = time.monotonic() - began
+    assert done.returncode == 3, done.stderr
+    said = {name: next(line for line in done.stderr.splitlines() if forty.address(name) + ":" in line) for name in GONE}
+    assert "does not answer within" in said[HANGS]
+    assert "refuses port 22" in said[REFUSES]
+    assert "is not the one in" in said[CHANGED]
+    cluster = load_cluster(file)
+    assert len(cluster.nodes) == 37, done.stderr
+    assert {device.directory for node in cluster.workers for device in node.type.devices} == {"/mnt/data/assay"}
+
+    began = time.monotonic()
+    checked = assay("check", file, "--json", check=False)
+    print(f"discovered in {took_s:.1f} s, checked in {time.monotonic() - began:.1f} s")
+    assert checked.returncode == 1, checked.stderr
+    fitness = msgspec.json.decode(checked.stdout, type=Fitness)
+    assert (len(fitness.hosts), fitness.unreached) == (37, {})
+    full = next(node.name for node in cluster.nodes if node.address and node.address.host == forty.address(FULL))
+    assert [host for host in fitness.hosts if fitness.worst(host, "free-space") is Grade.ERROR] == [full]
+
+
+def test_scripts_for_nodes_are_plain_ascii() -> None:
+    """Python 3.6 can't read anything else from a command line in the C locale, which logins without a terminal have."""
+    scripts = [*(ROOT / "src").rglob("node/*.py")]
+    assert len(scripts) > 5
+    assert [path.name for path in scripts if not path.read_bytes().isascii()] == []
+
+
+@pytest.mark.lab
+@pytest.mark.slow
+def test_hosts_behind_a_jump_host_are_found_checked_and_observed_by_a_user_who_is_not_root(
+    forty: Fleet, tmp_path: Path
+) -> None:
+    names, file, root = ["n31", "n32", OLD], tmp_path / "rack.yaml", tmp_path / "repository"
+    each(forty, names, "mkdir /mnt/data/bench && chown 43210 /mnt/data/bench")
+    hosts = [forty.address(name) for name in names]
+    assay("discover", *hosts, *forty.login, "--jump", forty.address("n40"), "--below", "bench", "-o", file)
+    checked = assay("check", file, "--json", "--keep", root, check=False)
+    fitness = msgspec.json.decode(checked.stdout, type=Fitness)
+    assert fitness.unreached == {}
+    assert {fitness.worst(host, "writable") for host in ("worker1", "worker2")} == {Grade.FIT}
+    assert fitness.worst("worker1", "rights") is Grade.NOTE
+    assay("observe", file, "--repository", root, "--for", "1s")
+    [run] = Repository.open(root).runs()
+    assert set(run.environment["nodes"]) == {"master", "worker1", "worker2"}
+    gone = assay("discover", *hosts[:1], *forty.login, "--jump", "127.0.0.1:1", check=False)
+    assert gone.returncode == 3
+    assert "jump" in gone.stderr

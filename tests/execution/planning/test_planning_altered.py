@@ -1,0 +1,142 @@
+"""One configuration of a plan with some things set otherwise: what can be set, and what is refused in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.execution.planning.plan_files.changed_plan import altered, only_run, parse_changes, parse_question
+from assay.execution.planning.plan_files.plan_reader import load_plan
+from assay.foundation.errors import SpecificationError
+from assay.model.plans.plan import Plan
+
+CLUSTER = """cluster: small
+lab: {scale: 1/20}
+node_types:
+  master: {cores: 4, memory: 16GB, nic: 1Gbit/s}
+  worker:
+    cores: 4
+    memory: 16GB
+    nic: 1Gbit/s
+    cpu: {model: Xeon, speed: 0.6}
+    devices:
+      hdd: {kind: hdd, count: 2, read: 120MB/s, write: 120MB/s, iops: 120, capacity: 500GB}
+      ssd: {kind: ssd, count: 2, read: 500MB/s, write: 460MB/s, capacity: 480GB}
+nodes:
+  master: {type: master, roles: [master]}
+  worker: {type: worker, roles: [worker], count: 3}
+networks: {ETH: 1Gbit/s, IB: 56Gbit/s}
+racks: {nodes: 2, uplink: 8Gbit/s}
+"""
+PLAN = """plan: small
+cluster: cluster.yaml
+workloads:
+  - terasort: {data: 2GB, maps: 6, reduces: 6}
+  - dfsio-write: {data: 2GB, files: 6}
+factors:
+  layout: [HD2, SS2]
+  network: [ETH, IB]
+  terasort.reduces: [6, 12]
+"""
+LEVELS = {"layout": "HD2", "network": "ETH", "terasort.reduces": "12"}
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    (tmp_path / "cluster.yaml").write_text(CLUSTER)
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    return load_plan(tmp_path / "plan.yaml")
+
+
+def test_nothing_changed_is_the_configuration_that_was_measured(plan: Plan) -> None:
+    run = only_run(altered(plan, LEVELS, "terasort"))
+    assert (run.configuration.layout.name, run.configuration.network) == ("HD2", "ETH")
+    assert run.workload.parameters == {"maps": "6", "reduces": "12"}
+    assert plan.cluster.workers[0].type.cpu_speed == 0.6
+    assert plan.cluster.racks is not None
+    assert plan.cluster.racks.uplink_bits_per_s == 8e9
+
+
+def test_everything_that_a_plan_can_set_can_be_set(plan: Plan) -> None:
+    changes = parse_changes(["layout=SS2", "containers=3", "data=10TB", "terasort.maps=9", "dfs.replication=2"])
+    run = only_run(altered(plan, LEVELS, "terasort", changes))
+    assert run.configuration.layout.name == "SS2"
+    assert run.configuration.parameters["yarn.nodemanager.resource.cpu-vcores"] == "3"
+    assert run.configuration.parameters["dfs.replication"] == "2"
+    assert run.workload.data_bytes == 10**13
+    assert run.workload.parameters["maps"] == "9"
+
+
+def test_the_described_cluster_can_be_changed(plan: Plan) -> None:
+    texts = [
+        "workers=5",
+        "nic=25GbE",
+        "worker.devices.ssd.count=3",
+        "worker.devices.hdd.read=200MB/s",
+        "worker.cores=16",
+        "worker.cpu.speed=2",
+        "racks.uplink=40Gbit/s",
+        "layout=SS3",
+    ]
+    found = altered(plan, LEVELS, "dfsio-write", parse_question(texts))
+    worker = found.cluster.workers[-1]
+    assert [node.name for node in found.cluster.workers] == [f"worker{n}" for n in range(1, 6)]
+    assert worker.type.nic.rate_bits_per_s == 25e9
+    assert only_run(found).configuration.network is None  # the network that was chosen gave way to the link
+    assert {d.name for d in worker.type.devices} == {"hdd1", "hdd2", "ssd1", "ssd2", "ssd3"}
+    assert (worker.type.cores, worker.type.cpu_speed) == (16, 2.0)
+    assert found.cluster.racks is not None
+    assert (found.cluster.racks.nodes, found.cluster.racks.uplink_bits_per_s) == (2, 40e9)
+    fewer = altered(plan, LEVELS, "terasort", [("workers.count", "2"), ("dfs.replication", "2")])
+    assert len(fewer.cluster.workers) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("layout=SS9", "SS9"),
+        ("foo=1", "foo"),
+        ("worker.ram=5GB", "cpu.speed"),
+        ("worker.devices.nvme.count=1", "hdd, ssd"),
+        ("worker.devices.ssd.count=0", "whole number"),
+        ("worker.devices.ssd.read=0MB/s", "more than 0"),
+        ("workers.count=many", "whole number"),
+        ("workers=0", "workers.count: '0' is not a whole number"),
+        ("worker=12", "workers.count"),
+        ("nodes=12", "workers.count"),
+        ("nic=fast", "nic"),
+        ("layout", "NAME=VALUE"),
+        ("dfs.replication=7", "copies"),
+    ],
+)
+def test_what_can_not_be_is_refused_in_words(plan: Plan, text: str, words: str) -> None:
+    with pytest.raises(SpecificationError) as caught:
+        altered(plan, LEVELS, "terasort", parse_question([text]))
+    assert words in str(caught.value)
+
+
+def test_a_name_is_set_once() -> None:
+    with pytest.raises(SpecificationError, match="twice"):
+        parse_changes(["data=1GB", "data=2GB"])
+    with pytest.raises(SpecificationError, match="twice"):
+        parse_question(["workers=4", "workers.count=5"])
+
+
+def test_a_run_that_tried_what_no_factor_asks_for_is_taken_as_it_was(plan: Plan) -> None:
+    """Such as one of a tuning, whose levels are its own."""
+    own = {**LEVELS, "mapreduce.task.io.sort.mb": "44", "compression": "snappy"}
+    found = only_run(altered(plan, own, "terasort")).configuration.parameters
+    assert found["mapreduce.task.io.sort.mb"] == "44"
+    assert found["mapreduce.map.output.compress"] == "true"
+
+
+@pytest.mark.parametrize("engine", ["hadoop", "spark"])
+def test_a_run_of_a_plan_that_varies_engines_is_of_its_own_one(tmp_path: Path, engine: str) -> None:
+    (tmp_path / "cluster.yaml").write_text(CLUSTER)
+    varied = PLAN.replace("  - dfsio-write: {data: 2GB, files: 6}\n", "").replace(
+        "factors:", "factors:\n  engine: [hadoop, spark]"
+    )
+    (tmp_path / "plan.yaml").write_text(varied)
+    found = altered(load_plan(tmp_path / "plan.yaml"), {**LEVELS, "engine": engine}, "terasort")
+    assert found.engine == engine

@@ -1,0 +1,78 @@
+"""A configuration looks the same everywhere: whatever else there is, and in whatever order it was found."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.interfaces.charts.drawing.identity import OTHERS, SHAPE_PATHS, SHAPES, colours_of, luminance, shape_of
+from assay.interfaces.charts.drawing.style import PALETTE, PHASE_COLOURS
+from seen_colours import SHARMA, Lab, ciede2000, lab
+
+CODES = ["HDD", "HD2", "HD3", "HD4", "HD5", "HD6", "SSD", "SS2", "NVE", "HS5"]
+CODES += ["RL1", "RL2", "RL3", "R1", "R2", "R3", "RR1", "RR2", "RR3"]
+PAPER, CARDS = ("#FFFFFF", "#FBFBFA"), ("#14171A", "#1B1F23")
+"""Where drawings stand in the light and in the dark theme."""
+
+
+@given(st.lists(st.text(min_size=1, max_size=8), unique=True, max_size=30), st.randoms())
+def test_the_order_of_the_index_does_not_matter(names: list[str], chance: random.Random) -> None:
+    shuffled = list(names)
+    chance.shuffle(shuffled)
+    assert colours_of(names) == colours_of(shuffled)
+    assert list(colours_of(shuffled)) == shuffled
+
+
+@given(st.sets(st.sampled_from(CODES)), st.sampled_from(CODES))
+def test_a_layout_keeps_its_colour_whatever_is_added(others: set[str], layout: str) -> None:
+    assert colours_of([layout, *others])[layout] == colours_of([layout])[layout]
+
+
+def test_layouts_look_as_they_always_did_and_no_two_look_alike() -> None:
+    found = colours_of(CODES)
+    assert found["HDD"] == PALETTE[0]
+    assert found["SSD"] == PALETTE[1]
+    assert colours_of(["Hybrid"])["Hybrid"] != found["HDD"]
+    assert len(set(found.values())) == len(CODES)
+    assert colours_of(["HDD-11", "HDD, 4 containers"])["HDD, 4 containers"] == found["HDD"]
+    assert [shape_of(name) for name in ("HDD", "HD2", "SSD", "SS2")] == [SHAPES[0], SHAPES[1], SHAPES[0], SHAPES[1]]
+
+
+@pytest.mark.parametrize(("one", "other", "difference"), SHARMA)
+def test_differences_of_colours_are_those_that_were_published(one: Lab, other: Lab, difference: float) -> None:
+    assert ciede2000(one, other) == pytest.approx(difference, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("eyes", "least"), [("normal", 12.0), ("without red", 5.9), ("without green", 5.9), ("without blue", 7.5)]
+)
+def test_any_two_colours_can_be_told_apart(eyes: str, least: float) -> None:
+    """2.3 is the least difference that is seen side by side; layouts of two devices beside one differ most."""
+    every = [lab(colour, eyes) for colour in (*PALETTE, *OTHERS)]
+    assert len(every) == 20
+    assert min(ciede2000(one, other) for one, other in combinations(every, 2)) >= least
+    usual = [lab(colours_of(CODES)[name], eyes) for name in ("HDD", "HD5", "SSD", "SS2", "HS5")]
+    assert min(ciede2000(one, other) for one, other in combinations(usual, 2)) >= 1.1 * least
+
+
+@given(st.lists(st.sampled_from([*CODES, *(f"name {n}" for n in range(30))]), unique=True, min_size=2, max_size=19))
+def test_up_to_nineteen_levels_that_are_shown_together_have_a_colour_each(names: list[str]) -> None:
+    found = colours_of(names)
+    assert len(set(found.values())) == len(names)
+    assert set(found.values()) <= {*PALETTE[:-1], *OTHERS}
+
+
+def test_every_colour_can_be_seen_on_white_and_on_dark() -> None:
+    for colour in (*PALETTE, *OTHERS, *PHASE_COLOURS.values()):
+        assert min((luminance(ground) + 0.05) / (luminance(colour) + 0.05) for ground in PAPER) >= 3, colour
+        assert min((luminance(colour) + 0.05) / (luminance(ground) + 0.05) for ground in CARDS) >= 3, colour
+
+
+def test_up_to_six_other_names_have_a_hue_each() -> None:
+    assert len(set(colours_of(["ETH", "IB"]).values()) & set(PALETTE)) == 2
+    assert len(set(colours_of([f"cluster-{n}" for n in range(18)]).values())) == 18
+    assert set(SHAPES) == set(SHAPE_PATHS)

@@ -1,0 +1,115 @@
+"""Names of points cover nothing, and an axis of speedups has labels however narrow it is."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass, field
+
+import vl_convert
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.interfaces.charts.drawing.labels import SIDES, placed
+from assay.interfaces.charts.drawing.style import FULL_PX, VEGA_LITE_VERSION
+from assay.interfaces.charts.plane import cost_plane, short_names
+from assay.interfaces.charts.speedups import speedup_forest
+
+POINTS = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 380)), min_size=1, max_size=12)
+
+
+@given(POINTS, st.integers(1, 30))
+def test_no_name_covers_a_name_or_a_point(points: list[tuple[float, float]], letters: int) -> None:
+    narrow, wide = 640.0, 810.0
+    found = placed(points, ["x" * letters] * len(points), (narrow, wide))
+    for width in (narrow, wide):
+        dots = [(x * width - 10, y - 10, x * width + 10, y + 10) for x, y in points]
+        names: dict[int, tuple[float, float, float, float]] = {}
+        for number, (side, (x, y)) in enumerate(zip(found, points, strict=True)):
+            if side is None:
+                continue
+            length = 6.0 * letters
+            left = x * width + side.dx - {"left": 0, "center": length / 2, "right": length}[side.align]
+            names[number] = (left, y + side.dy - 7, left + length, y + side.dy + 7)
+            assert left >= 0
+            assert left + length <= width
+        for (_, a), (_, b) in itertools.combinations(names.items(), 2):
+            assert a[0] >= b[2] or b[0] >= a[2] or a[1] >= b[3] or b[1] >= a[3], (a, b)
+        for number, name in names.items():
+            for own, dot in enumerate(dots):
+                covers = name[0] < dot[2] and dot[0] < name[2] and name[1] < dot[3] and dot[1] < name[3]
+                assert own == number or not covers
+
+
+def test_a_lonely_name_stands_at_the_right_and_at_the_edge_at_the_left() -> None:
+    points = [(0.5, 100.0), (0.99, 200.0)]
+    assert placed(points, ["middle", "edge"], (640, 810)) == [SIDES[0], SIDES[1]]
+
+
+@dataclass(frozen=True)
+class Point:
+    label: str
+    time_s: float
+    cost: float
+    levels: dict[str, str] = field(default_factory=dict)
+    time_low_s: float | None = None
+    time_high_s: float | None = None
+    cost_low: float | None = None
+    cost_high: float | None = None
+    runs: int = 2
+    on_front: bool = False
+    front_probability: float | None = None
+
+
+def crowded() -> list[Point]:
+    levels = [(layout, network) for layout in ("SSD", "SS2", "HS5", "HD5") for network in ("ETH", "IB")]
+    return [
+        Point(f"{a} {b} bsc-2015-lab", 44 + n, 0.06 + n / 500, {"layout": a, "network": b, "cluster": "bsc-2015-lab"})
+        for n, (a, b) in enumerate(levels)
+    ]
+
+
+def test_names_leave_out_what_all_points_share() -> None:
+    assert short_names(crowded())[:2] == ["SSD ETH", "SSD IB"]
+    assert short_names([crowded()[0]]) == ["SSD ETH bsc-2015-lab"]
+    named = [Point("rack of six", 1, 1, {"layout": "SSD"}), Point("rack of nine", 2, 2, {"layout": "SS2"})]
+    assert short_names(named) == ["rack of six", "rack of nine"]
+
+
+def test_the_drawn_names_of_crowded_points_do_not_overlap() -> None:
+    for width in (1440, FULL_PX, 860, 720, 600, 480, 340):
+        spec = {**cost_plane(crowded(), {}, "USD"), "width": width}
+        svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE_VERSION)
+        marks = re.findall(
+            r'text-anchor="(\w+)" transform="translate\(([\d.-]+),([\d.-]+)\)"[^>]*>((?:SS|HS|HD)[^<]*)<', svg
+        )
+        boxes = []
+        for anchor, x, y, name in marks:
+            left = float(x) - {"start": 0, "middle": 0.5, "end": 1}[anchor] * 5.5 * len(name)
+            boxes.append((left, float(y) - 6, left + 5.5 * len(name), float(y) + 6))
+        assert len(boxes) >= (8 if width >= FULL_PX else 4), width
+        for a, b in itertools.combinations(boxes, 2):
+            assert a[0] >= b[2] or b[0] >= a[2] or a[1] >= b[3] or b[1] >= a[3], (width, a, b)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    ratio: float
+    low: float
+    high: float
+    candidate: str = "InfiniBand"
+    baseline: str = "Ethernet"
+    groups: int = 1
+    runs_baseline: int = 2
+    runs_candidate: int = 2
+    origin: str = "measured"
+
+
+@given(st.floats(0.2, 5), st.floats(1, 1.5))
+def test_the_axis_of_one_row_has_three_labels_at_least_and_one_at_1(ratio: float, factor: float) -> None:
+    row = Ratio(ratio, ratio / factor, ratio * factor)
+    spec = speedup_forest([("InfiniBand", row)], {})
+    ticks = next(layer for layer in spec["layer"] if "one" in str(layer["encoding"]))["encoding"]["x"]["axis"]["values"]
+    assert 3 <= len(ticks) <= 16
+    assert 1 in ticks
+    assert sorted(set(ticks)) == ticks

@@ -1,0 +1,37 @@
+"""Cost per performance against cost per capacity, and the quadrants of the cost plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import vl_convert
+
+from assay.analysis.cost.pareto import quadrants
+from assay.interfaces.charts.drawing.style import VEGA_LITE_VERSION
+from assay.interfaces.charts.storage import storage_costs
+
+
+@dataclass(frozen=True)
+class Point:
+    layout: str
+    cost_per_performance: float
+    cost_per_capacity: float | None
+
+
+def test_layouts_stand_beside_the_baseline() -> None:
+    spec = storage_costs([Point("SS2", 0.6, 3.1), Point("HS5", 0.8, None)], "HD2", {"HD2": "#0072B2", "SS2": "#D55E00"})
+    assert [(row["layout"], row["capacity"]) for row in spec["data"]["values"]] == [("HD2", 1.0), ("SS2", 3.1)]
+    svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE_VERSION)
+    assert "Cost per capacity (HD2 is 1)" in svg
+    assert "#D55E00" in svg
+
+
+def test_quadrants_meet_between_the_best_and_the_worst() -> None:
+    found = quadrants([200.0, 312.5, 250.0], [1.0, 4.0, 2.9])
+    assert found is not None
+    assert (found.time_s, found.cost) == (250.0, 2.0)
+    assert found.name(200, 1) == "fast, economical"
+    assert found.name(300, 3) == "slow, expensive"
+    assert found.name(250, 2.9) == "fast, expensive"
+    assert quadrants([1.0], [1.0]) is None
+    assert quadrants([1.0, 1.0], [1.0, 2.0]) is None

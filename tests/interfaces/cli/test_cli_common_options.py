@@ -1,0 +1,84 @@
+"""What commands share: the repository before a subcommand, the width of the output, and warnings printed once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from assay.interfaces.cli.main import assay
+from assay.store import Repository
+from builders import make_run, said
+from paths import ROOT
+
+
+def output(*words: str | Path, **environment: str) -> str:
+    done = CliRunner().invoke(assay, [str(word) for word in words], env=environment)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    repository = Repository.create(tmp_path / "r")
+    for number in range(3):
+        repository.publish(make_run(number))
+    return tmp_path / "r"
+
+
+@pytest.mark.parametrize("words", [["campaign"], ["campaign", "status"], ["campaign", "list"]])
+def test_the_repository_may_be_named_before_and_after_the_subcommand(words: list[str], stored: Path) -> None:
+    before = output(words[0], "--repository", stored, *words[1:], ASSAY_REPOSITORY="/nowhere")
+    assert before == output(*words, "--repository", stored)
+    assert "no campaign" in before.lower()
+
+
+def test_the_subcommands_own_folder_counts(stored: Path) -> None:
+    assert output("campaign", "--repository", "/nowhere", "list", "--repository", stored)
+
+
+def test_a_group_without_a_subcommand_can_print_json(stored: Path) -> None:
+    assert json.loads(output("campaign", "--repository", stored, "--json")) == []
+
+
+def test_piped_output_is_as_wide_as_columns_says(stored: Path) -> None:
+    whole = output("runs", "--repository", stored)
+    narrow = output("runs", "--repository", stored, COLUMNS="60")
+    assert max(map(len, whole.splitlines())) > 80
+    assert max(map(len, narrow.splitlines())) <= 60
+    assert output("runs", "--repository", stored, COLUMNS="500") == whole
+    assert output("runs", "--repository", stored, COLUMNS="wide") == whole
+
+
+def test_a_warning_that_many_comparisons_share_is_printed_once(tmp_path: Path) -> None:
+    repository = Repository.create(tmp_path / "r")
+    number = 0
+    for workload in ("terasort", "wordcount", "teragen"):
+        for layout in ("HD2", "SS2"):
+            for _ in range(2):
+                number += 1
+                repository.publish(
+                    make_run(
+                        number,
+                        workload=workload,
+                        layout=layout,
+                        levels={"layout": layout},
+                        duration_s=60.0 + number,
+                        environment={**make_run().environment, "kernel": f"6.1.0-{18 + (layout == 'SS2')}"},
+                        warnings=said("the same"),
+                    )
+                )
+    printed = output("compare", "--repository", tmp_path / "r")
+    kernels = [line for line in printed.splitlines() if "kernel" in line]
+    assert len(kernels) == 1
+    assert kernels[0].startswith("warning, 3 of 3 comparisons: ")
+
+
+def test_the_examples_measured_runs_repeat_no_line_of_the_verdicts(tmp_path: Path) -> None:
+    output("import", *sorted((ROOT / "examples").glob("*/measured/**/*.csv")), "--repository", tmp_path / "r")
+    lines = output("compare", "--repository", tmp_path / "r").splitlines()
+    notes = [line for line in lines if line.startswith(("warning", "caveat")) or "no valid run on one side" in line]
+    assert len(notes) == len(set(notes))
+    assert sum("groups have no valid run on one side" in line for line in lines) == 1

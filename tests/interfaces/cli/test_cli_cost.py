@@ -1,0 +1,278 @@
+"""``assay cost`` and ``assay prices`` as a user meets them: what is printed, as text and JSON, and which errors."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tempfile
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.analysis.statistics.run_table import table_of
+from assay.foundation.errors import AssayError, FormatError, RepositoryError, SpecificationError
+from assay.interfaces.cli.main import assay
+from assay.model.runs.run import Origin, Run, RunStatus
+from assay.questions.costs.cost_effectiveness import PlaneOptions, default_factors, plane_views
+from assay.questions.runs.cluster_facts import first_facts
+from assay.specs import load_prices
+from assay.store import Repository
+from assay.store.formats.aloja.clusters import COLUMNS, AlojaCluster, parse_clusters
+from assay.store.formats.aloja.price_book import price_book_text
+from builders import make_run
+from paths import ROOT
+
+BOOK = """\
+prices: rack
+currency: USD
+date: 2026-01-01
+source: "a shop"
+exchange:
+  EUR: {rate: 1.25, date: 2026-01-01, source: "a bank"}
+amortisation: {years: 3}
+items:
+  - {name: node, price: $2628, low: $2000, high: $4000, per: node}
+  - {name: hard disk, price: $100, per: device, device: hdd}
+  - {name: solid-state disk, price: $400, per: device, device: ssd}
+"""
+
+
+def run_of(number: int, layout: str, duration_s: float, **changes: Any) -> Run:
+    return make_run(number, layout=layout, duration_s=duration_s, levels={"layout": layout}, **changes)
+
+
+def sample_runs() -> list[Run]:
+    times = {"HD2": [100.0, 104.0, 98.0], "SS2": [60.0, 62.0, 61.0]}
+    runs = [
+        run_of(i * 10 + j, layout, s) for i, (layout, found) in enumerate(times.items()) for j, s in enumerate(found)
+    ]
+    slow = [run_of(50 + j, "SS2", s, parameters={"dfs.blocksize": "32MiB"}) for j, s in enumerate([90.0, 95.0])]
+    bad = run_of(70, "SS2", 1.0, status=RunStatus.INVALID)
+    other = run_of(80, "HD2", 20.0, workload="wordcount")
+    return [*runs, *slow, bad, other]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    created = Repository.create(tmp_path / "r")
+    for run in sample_runs():
+        created.publish(run)
+    (tmp_path / "prices.yaml").write_text(BOOK)
+    return tmp_path
+
+
+def invoke(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(assay, [str(argument) for argument in arguments])
+
+
+def test_costs_are_printed_with_ranking_front_and_flips(repository: Path) -> None:
+    result = invoke("cost", "--take", "best", "--prices", repository / "prices.yaml", "--repository", repository / "r")
+    assert result.exit_code == 0, result.output
+    lines = [line.split() for line in result.output.splitlines()]
+    assert lines[0][:4] == ["Cost", "per", "run:", "TeraSort"]
+    headers = "Rank Layout Runs Time (s) An hour A run 95 % interval Pareto front Front in Verdict"
+    first = lines.index(headers.split())
+    assert lines[first + 1][:6] == ["1", "SS2", "3", "of", "5", "61.0"]
+    assert lines[first + 2][1:4] == ["HD2", "3", "101"]
+    assert "No option is shown to be the cheapest" in result.output or "is the cheapest per job" in result.output
+    assert "Cost per run: WordCount" in result.output
+    assert "1 run does not count" in result.output
+    assert "solid-state disk" in result.output
+
+
+def test_json_has_exact_rates_and_what_the_draws_say(repository: Path) -> None:
+    arguments = ("--prices", repository / "prices.yaml", "--repository", repository / "r", "--json")
+    terasort, wordcount = json.loads(invoke("cost", "--take", "best", *arguments).output)
+    first, second = terasort["rows"]
+    assert (first["levels"], first["n"], first["n_all"]) == ({"layout": "SS2"}, 3, 5)
+    assert first["rate_per_h"] == pytest.approx((4 * 2628 + 6 * 400) / 3 / 8760)
+    assert first["cost"] == pytest.approx(first["rate_per_h"] * first["time_s"] / 3600)
+    assert first["time_low_s"] < first["time_s"] < first["time_high_s"]
+    assert first["on_front"]
+    assert first["front_probability"] > 0.99
+    assert second["front_probability"] < 0.01
+    assert sum(item["per_h"] for item in first["rate"]["items"]) == pytest.approx(first["rate_per_h"])
+    flip = next(flip for flip in terasort["flips"] if flip["price"]["name"] == "solid-state disk")
+    assert (flip["above_winner"], flip["within_range"]) == ("HD2", False)
+    ratio = second["time_s"] / first["time_s"]
+    assert flip["above"] == pytest.approx((ratio * (4 * 2628 + 6 * 100) - 4 * 2628) / 6)
+    assert [row["levels"]["layout"] for row in wordcount["rows"]] == ["HD2"]
+    euros, _ = json.loads(invoke("cost", "--take", "best", *arguments, "--currency", "EUR").output)
+    assert euros["currency"] == "EUR"
+    assert euros["rows"][0]["cost"] == pytest.approx(first["cost"] / 1.25)
+
+
+def views(runs: list[Run], tmp_path: Path, text: str = BOOK, **asked: Any) -> Any:
+    (tmp_path / "book.yaml").write_text(text)
+    table = table_of(runs)
+    question = PlaneOptions(by=asked.pop("by", default_factors(table)), **asked)
+    return plane_views(
+        table,
+        first_facts((run.cluster, run.layout, run.recorded) for run in runs),
+        load_prices(tmp_path / "book.yaml"),
+        question,
+    )
+
+
+def test_take_says_which_runs_stand_for_a_row(tmp_path: Path) -> None:
+    runs = [run for run in sample_runs() if run.workload == "terasort"]
+    times = {}
+    for take in ("best", "all", "fastest"):
+        (view,) = views(runs, tmp_path, take=take)
+        row = next(row for row in view.rows if row.label == "SS2")
+        times[take] = (row.n, row.n_all, round(row.time_s, 1))
+        assert ("dfs.blocksize" in row.configuration) is False
+    assert times == {"best": (3, 5, 61.0), "all": (5, 5, 72.0), "fastest": (1, 5, 60.0)}
+
+
+def test_jobs_of_another_size_or_origin_are_never_in_one_plane(tmp_path: Path) -> None:
+    runs = [
+        run_of(1, "HD2", 100.0),
+        run_of(2, "HD2", 10.0, data_bytes=1),
+        run_of(3, "HD2", 5.0, origin=Origin.PUBLISHED),
+    ]
+    assert [view.rows[0].time_s for view in views(runs, tmp_path)] == [100.0, 10.0, 5.0]
+
+
+def test_warm_runs_do_not_count_beside_cold_ones(tmp_path: Path) -> None:
+    (view,) = views([run_of(1, "HD2", 100.0), run_of(2, "HD2", 10.0, cold=False)], tmp_path)
+    assert (view.rows[0].time_s, view.left_out) == (100.0, 1)
+
+
+def test_runs_that_tell_neither_layout_nor_cluster_can_be_priced_as_a_whole(tmp_path: Path) -> None:
+    text = BOOK[: BOOK.index("  - {name: node")] + "  - {name: all, price: $3.60, per: cluster-hour}\n"
+    (view,) = views([make_run(1, layout="", cluster="", levels={}, environment={}, duration_s=10.0)], tmp_path, text)
+    assert (view.by, view.rows[0].label, view.rows[0].cost) == ((), "", Decimal("0.01"))
+
+
+def test_a_layout_without_a_price_is_left_out_by_name_and_refused_alone(tmp_path: Path) -> None:
+    nvme = run_of(
+        9, "NVE", 30.0, environment={"cluster": {"nodes": 4, "masters": 1, "workers": 3, "layout_devices": {"nvme": 1}}}
+    )
+    with pytest.raises(SpecificationError, match="no price for the nvme devices of layout NVE"):
+        views([nvme], tmp_path)
+    (view,) = views([run_of(1, "HD2", 100.0), nvme], tmp_path)
+    assert [row.label for row in view.rows] == ["HD2"]
+    assert list(view.unpriced) == ["NVE"]
+
+
+def test_what_is_asked_wrongly_is_said(tmp_path: Path) -> None:
+    with pytest.raises(SpecificationError, match="no run has a factor 'disk'"):
+        views(sample_runs(), tmp_path, by=("disk",))
+    with pytest.raises(RepositoryError, match="no valid run to price"):
+        views([run_of(1, "HD2", 5.0, status=RunStatus.FAILED)], tmp_path)
+    with pytest.raises(SpecificationError, match="at nothing at all"):
+        views(
+            [run_of(1, "HD2", 5.0)],
+            tmp_path,
+            BOOK.replace("$2628, low: $2000, high: $4000", "$0").replace("$100", "$0"),
+        )
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--on", "yesterday", "is not a date"),
+        ("--currency", "CHF", "no exchange rate"),
+        ("--by", "disk", "no run has a factor"),
+    ],
+)
+def test_wrong_options_are_errors_without_a_traceback(repository: Path, option: str, value: str, words: str) -> None:
+    result = invoke("cost", "--prices", repository / "prices.yaml", "--repository", repository / "r", option, value)
+    assert isinstance(result.exception, AssayError)
+    assert words in str(result.exception)
+
+
+CLUSTERS = (
+    ",".join([*COLUMNS, "attached_volumes", "disk_size_GB", "disks", "nets", "description"])
+    + """
+1,rack-01,on-premise,On-premise,8,R,,12,64,3.50,0.20,0.70,0.80,5,980,HDD SSD,ETH IB,
+2,cloud-02,azure,IaaS,8,A7,,8,56,7.92,0.042,0,0,0,256,SSD,,
+3,shell-03,google,PaaS,8,n1,,4,15,$(bc <<< ,$(bc <<< ,0,0,0,40,HDD,,
+4,none-04,rackspace,PaaS,8,n1,,4,15,0,0,0,0,0,40,HDD,,
+5,stand-in-05,hdinsight,PaaS,8,n1,,4,15,1000,0.17,0,0,0,40,RR1,,
+"""
+)
+
+
+def aloja_run(number: int, cluster: str, layout: str, network: str | None = "ETH", duration_s: float = 3600.0) -> Run:
+    levels = {"layout": layout} | ({"network": network} if network else {})
+    return replace(
+        make_run(number, cluster=cluster, layout=layout, duration_s=duration_s, environment={}), levels=levels
+    )
+
+
+@pytest.mark.parametrize(
+    ("cluster", "layout", "network", "cost"),
+    [
+        ("rack-01", "SS2", "IB", 3.5 + 1.4 + 0.8),
+        ("rack-01", "HS5", "ETH", 3.5 + 1.0 + 0.7),
+        ("rack-01", "HDD", "ETH", 3.7),
+        ("cloud-02", "RR3", "ETH", 7.92 + 3 * 0.042),
+        ("cloud-02", "RL2", None, 7.92 + 2 * 0.042),
+        ("cloud-02", "SSD", "IB", 7.92),
+    ],
+)
+def test_alojas_clusters_cost_what_alojas_formula_says(
+    tmp_path: Path, cluster: str, layout: str, network: str | None, cost: float
+) -> None:
+    text = price_book_text(parse_clusters(CLUSTERS), source="list.csv", date="2015-10-01")
+    (view,) = views([aloja_run(1, cluster, layout, network)], tmp_path, text)
+    assert float(view.rows[0].cost) == pytest.approx(cost)
+
+
+@pytest.mark.parametrize("cluster", ["shell-03", "none-04", "stand-in-05", "rack-99"])
+def test_alojas_clusters_without_a_price_are_left_out_with_a_comment(tmp_path: Path, cluster: str) -> None:
+    text = price_book_text(parse_clusters(CLUSTERS), source="list.csv", date="2015-10-01")
+    assert (f"# {cluster}: " in text) is (cluster != "rack-99")
+    with pytest.raises(SpecificationError, match=f"no price for cluster {cluster}"):
+        views([aloja_run(1, cluster, "HDD")], tmp_path, text)
+
+
+def test_the_command_prints_alojas_prices_and_the_storage_view(tmp_path: Path) -> None:
+    (tmp_path / "list.csv").write_text(CLUSTERS)
+    result = invoke("prices", "aloja", tmp_path / "list.csv", "--date", "2014-09-30")
+    assert result.exit_code == 0, result.output
+    (tmp_path / "book.yaml").write_text(result.output)
+    assert load_prices(tmp_path / "book.yaml").date == "2014-09-30"
+    lisa = ROOT / "examples" / "lisa14" / "prices.yaml"
+    shown = invoke("prices", "storage", lisa, "--gain", "1.27")
+    assert "35 × SATA hard disk" in shown.output
+    (against,) = json.loads(invoke("prices", "storage", lisa, "--gain", "1.27", "--json").output)["against"]
+    assert round(against["cost_per_performance"], 1) == 2.5
+    nothing = invoke("prices", "storage", tmp_path / "book.yaml")
+    assert "no device in price book 'aloja'" in str(nothing.exception)
+
+
+@given(
+    st.text(st.characters(categories=["L", "N", "P", "S", "Zs"], exclude_characters="\ufeff"), min_size=1, max_size=30),
+    st.decimals("0.000001", 998, places=6),
+)
+def test_any_cluster_name_and_price_survive_the_price_book(name: str, price: Decimal) -> None:
+    cells = dict.fromkeys([*COLUMNS], "0") | {"conf_name": name, "cost_hour": f"{price:f}"}
+    text = io.StringIO()
+    csv.writer(text).writerows([list(cells), list(cells.values())])
+    clusters = parse_clusters_or_none(text.getvalue())
+    if clusters is None:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "book.yaml"
+        path.write_text(price_book_text(clusters, source="list.csv", date="2015-10-01"), encoding="utf-8")
+        item = load_prices(path).items[0]
+    assert item.when == {"cluster": (clusters[0].name,)}
+    assert item.amount == price
+
+
+def parse_clusters_or_none(text: str) -> list[AlojaCluster] | None:
+    """Return the clusters; None where the list itself is refused, such as a name that means none."""
+    try:
+        return parse_clusters(text)
+    except FormatError:
+        return None

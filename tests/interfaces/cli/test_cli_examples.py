@@ -1,0 +1,43 @@
+"""``assay examples`` copies what the documentation works with; ``assay demo`` says first what is not installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from assay.execution.lab.probe import Capabilities
+from assay.foundation.errors import HostError, SpecificationError
+from assay.interfaces.cli.main import assay
+from assay.interfaces.cli.start import demo as demo_module
+from assay.specs import load_cluster
+from paths import EXAMPLES
+
+
+def test_examples_are_listed_where_they_lie() -> None:
+    told = CliRunner().invoke(assay, ["examples"])
+    assert told.exit_code == 0
+    assert str(EXAMPLES / "lab" / "hdd-vs-ssd.yaml") in told.output.splitlines()
+
+
+def test_examples_are_copied_and_nothing_is_overwritten(tmp_path: Path) -> None:
+    told = CliRunner().invoke(assay, ["examples", str(tmp_path / "mine")])
+    assert told.exit_code == 0
+    assert load_cluster(tmp_path / "mine" / "lab" / "cluster.yaml").workers
+    again = CliRunner().invoke(assay, ["examples", str(tmp_path / "mine")])
+    assert isinstance(again.exception, SpecificationError)
+
+
+@pytest.mark.parametrize(("options", "lacking"), [(["--local"], "java"), ([], "java, fio, iperf3")])
+def test_a_demo_names_the_packages_of_what_is_missing_before_it_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], lacking: str
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("assay.execution.lab.probe.probe", lambda: Capabilities((), {}, shaped=True))
+    monkeypatch.setattr("assay.interfaces.cli.measure.run.run_plan", lambda *_, **__: pytest.fail("it was started"))
+    told = CliRunner().invoke(assay, ["demo", *options, "--repository", str(tmp_path / "runs")])
+    assert isinstance(told.exception, HostError)
+    assert told.exception.message == f"not installed: {lacking}"
+    assert "apt-get install openjdk-17-jre-headless" in str(told.exception)
+    assert all(package in str(told.exception) for name, package in demo_module._PROGRAMS.items() if name in lacking)

@@ -1,0 +1,158 @@
+"""What people mistype or overlook at the command line: it is understood where it is clear, and told where it is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from assay.foundation.errors import AssayError, RepositoryError, SpecificationError, did_you_mean
+from assay.interfaces.cli.common import print_table
+from assay.interfaces.cli.main import assay
+from assay.model.runs.run import Run
+from assay.store import Repository
+from assay.store.index import tables
+from assay.text.titles import workload_named
+from builders import make_run
+
+BOOK = """\
+prices: rack
+currency: USD
+date: 2026-01-01
+source: "a shop"
+items:
+  - {name: cluster a, price: $2, per: cluster-hour, when: {cluster: [a]}}
+  - {name: cluster b, price: $3, per: cluster-hour, when: {cluster: [b]}}
+"""
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    repository = Repository.create(tmp_path / "r")
+    for number in range(8):
+        workload, layout = ("terasort", "dfsio-write")[number // 4], ("HD2", "SS2")[number // 2 % 2]
+        repository.publish(make_run(number, workload=workload, cluster="ab"[number % 2], layout=layout))
+    return repository.root
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(assay, [*map(str, arguments)])
+
+
+@pytest.mark.parametrize("told", ["terasort", "TeraSort", "TERASORT"])
+@pytest.mark.parametrize("command", ["runs", "compare", "export"])
+def test_a_workload_is_known_by_what_is_shown_of_it(command: str, told: str, stored: Path) -> None:
+    words = [command, "csv"] if command == "export" else [command]
+    result = run(*words, "--workload", told, "--repository", stored)
+    assert result.exit_code == 0, result.exception
+    assert "terasort" in result.stdout
+    assert "dfsio" not in result.stdout
+
+
+def test_a_name_that_fits_exactly_goes_before_one_in_other_case() -> None:
+    assert workload_named("Sort", ["sort", "Sort"]) == "Sort"
+    assert workload_named("SORT", ["sort", "Sort"]) == "SORT"  # which of them is not clear
+    assert workload_named("TestDFSIO write", ["dfsio-write"]) == "dfsio-write"
+    assert workload_named("nothing", ["sort"]) == "nothing"
+
+
+def test_where_accepts_the_title_of_a_workload_too(stored: Path) -> None:
+    result = run("speedup", "--by", "layout", "--where", "workload=TeraSort", "--repository", stored)
+    assert result.exit_code == 0, result.exception
+    assert "4 runs looked at" in result.stdout
+
+
+def test_a_filter_that_fits_nothing_says_what_there_is_without_reading_the_runs(
+    stored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[dict[str, object]] = []
+    whole = Repository.runs
+
+    def counted(self: Repository, **told: Any) -> list[Run]:
+        read.append(told)
+        return whole(self, **told)
+
+    monkeypatch.setattr(Repository, "runs", counted)
+    result = run("runs", "--workload", "nix", "--repository", stored)
+    assert "There are runs of dfsio-write, terasort on HD2, SS2." in result.stdout
+    assert [told["workload"] for told in read] == ["nix"]
+
+
+def test_push_to_a_name_that_is_no_repository_makes_none_unless_asked(stored: Path, tmp_path: Path) -> None:
+    target = tmp_path / "tyop"
+    refused = run("push", target, "--repository", stored)
+    assert isinstance(refused.exception, RepositoryError)
+    assert "--create" in str(refused.exception)
+    assert not target.exists()
+    assert run("push", target, "--create", "--repository", stored).exit_code == 0
+    assert run("push", target, "--repository", stored).exit_code == 0
+    assert len(Repository.open(target).runs()) == 8
+
+
+def test_a_piped_table_is_as_wide_as_its_cells_and_has_no_blanks_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("name", "s", "what"), [("a" * 300, "1.5", "x"), ("größe", "12", "")], title="Title")
+    title, header, first, second = capsys.readouterr().out.splitlines()
+    assert title == "Title"
+    assert header == f"name{' ' * 296}    s  what"
+    assert first == f"{'a' * 300}  1.5  x"
+    assert second == f"größe{' ' * 295}   12"
+
+
+def test_prices_of_a_day_before_the_book_are_told(stored: Path, tmp_path: Path) -> None:
+    book = tmp_path / "prices.yaml"
+    book.write_text(BOOK)
+    options = ("--prices", book, "--by", "layout,cluster", "--repository", stored)
+    assert "is before 2026-01-01" in run("cost", *options, "--on", "2025-12-31").stderr
+    assert "before" not in run("cost", *options, "--on", "2026-01-01").stderr
+
+
+def test_prices_by_cluster_lead_from_tco_to_cost(stored: Path, tmp_path: Path) -> None:
+    book = tmp_path / "prices.yaml"
+    book.write_text(BOOK)
+    for words in (["tco"], ["report", "-o", tmp_path / "r.html"]):
+        result = run(*words, "--prices", book, "--repository", stored)
+        assert isinstance(result.exception, SpecificationError)
+        assert "`assay cost" in str(result.exception)
+        assert "--by layout,cluster" in str(result.exception)
+
+
+def test_a_full_disk_in_the_table_writer_is_told_with_place_and_way_out(tmp_path: Path) -> None:
+    told = (
+        'IO Error: Async write failed for range [offset=1]: {"exception_type":"IO","exception_message":'
+        f'"Could not write file \\"{tmp_path}/partial/x~1/runs.parquet\\": No space left on device","errno":"28"}}'
+    )
+    error = tables._in_words(told)
+    assert isinstance(error, AssayError)
+    assert (error.message, error.where) == ("there is no room to write: No space left on device", str(tmp_path))
+    assert "make room" in str(error)
+    assert "exception_type" not in str(tables._in_words(told.replace("No space left on device", "Is a directory")))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("comapre",), "Did you mean 'compare'?"),
+        (("compare", "--by", "disk"), "did you mean 'layout'?"),
+        (("speedup", "--by", "layuot"), "did you mean 'layout'?"),
+        (("speedup", "--by", "layout", "--where", "layout=HDD2"), "did you mean 'HD2'?"),
+        (("speedup", "--by", "layout", "--where", "storage=HD2"), "did you mean 'layout'?"),
+        (("compare", "--by", "layout", "--baseline", "hd2"), "did you mean 'HD2'?"),
+    ],
+)
+def test_what_looks_like_a_name_that_is_there_is_told(arguments: tuple[str, ...], told: str, stored: Path) -> None:
+    where = () if arguments == ("comapre",) else ("--repository", stored)
+    result = run(*arguments, *where)
+    assert result.exit_code != 0
+    shown = (
+        result.output
+        if result.exception is None or isinstance(result.exception, SystemExit)
+        else (getattr(result.exception, "hint", None) or "")
+    )
+    assert told in shown
+
+
+def test_what_looks_like_nothing_is_not_guessed() -> None:
+    assert "Did you mean" not in run("xyzzy").output
+    assert did_you_mean("zzz", ["HD2", "SS2"]) == ""

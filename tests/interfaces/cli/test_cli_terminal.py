@@ -1,0 +1,117 @@
+"""Text of other people's runs and servers on a real terminal: no control character of theirs reaches it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from assay.model.runs.run import Check, RunStatus
+from assay.store import Repository
+from builders import make_run, said
+
+EVIL = "\x1b]0;owned\x07\x1b[2J\x1b[8mhidden\x9b1A\x08\x7f\rover"
+OWN = re.compile(r"\x1b\[[0-9;]*m|\r\n|\n|\t")
+"""What assay itself sends to a terminal: styles of tables, and ends of lines."""
+
+
+def printed(*words: str | Path, terminal: bool) -> str:
+    """Return all that a command prints, to a terminal or to a file."""
+    command = [sys.executable, "-m", "assay", *map(str, words)]
+    if not terminal:
+        done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+        return (done.stdout + done.stderr).decode()
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as running:
+        os.close(theirs)
+        content = b""
+        try:
+            while piece := os.read(ours, 65536):
+                content += piece
+        except OSError:  # the other end is closed
+            pass
+        running.wait(timeout=60)
+    os.close(ours)
+    return content.decode()
+
+
+def assert_harmless(text: str) -> None:
+    assert "hidden" in text
+    assert "\\x1b" in text or "\x1b" not in text
+    assert [f"{ord(c):02x}" for c in OWN.sub("", text) if ord(c) < 32 or 127 <= ord(c) < 160] == []
+    assert "\x1b[8m" not in text
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """A repository as an older version could have taken it: every text is evil."""
+    repository = Repository.create(tmp_path_factory.mktemp("terminal") / "r")
+    for number in range(4):
+        repository.publish(make_run(number, layout=("HDD", "SSD")[number % 2], workload=f"sort{EVIL}"))
+    changes = {"status": RunStatus.FAILED, "cause": EVIL, "warnings": said(EVIL), "checks": (Check(EVIL, False, EVIL),)}
+    repository.publish(make_run(9, **changes))
+    return repository
+
+
+@pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "file"])
+@pytest.mark.parametrize("command", [["runs"], ["show", make_run(9).run_id], ["compare"]], ids=lambda words: words[0])
+def test_evil_text_of_a_run_is_shown_not_carried_out(
+    repository: Repository, command: list[str], terminal: bool
+) -> None:
+    assert_harmless(printed(*command, "--repository", repository.root, terminal=terminal))
+
+
+class _Hostile(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        body = json.dumps({"message": f"no {EVIL}", "hint": EVIL}).encode()
+        self.send_response(403)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def hostile() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Hostile) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def test_a_hostile_server_s_error_is_shown_without_the_password(hostile: str, tmp_path: Path) -> None:
+    for terminal in (True, False):
+        text = printed("pull", f"http://alice:secret@{hostile}", "--repository", tmp_path / "r", terminal=terminal)
+        assert_harmless(text)
+        assert "alice:…@" in text
+        assert "secret" not in text
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://alice:secret@127.0.0.1:1",
+        "https://alice:secret@127.0.0.1:1/x",
+        "http://alice:secret@127.0.0.1:x/",
+        "http://alice:s@secret@127.0.0.1:1",
+        "ftp://alice:secret@127.0.0.1/x",
+    ],
+)
+def test_no_error_repeats_a_password(address: str, tmp_path: Path) -> None:
+    (tmp_path / "r").mkdir()
+    Repository.create(tmp_path / "r").publish(make_run(1))
+    for command in ("pull", "push"):
+        text = printed(command, address, "--repository", tmp_path / "r", terminal=False)
+        assert "assay: " in text
+        assert "secret" not in text

@@ -1,0 +1,299 @@
+"""A report as Markdown, PDF and charts: the same document in each, hostile text as text, files whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.foundation.errors import AssayError, SpecificationError
+from assay.interfaces.cli.main import assay
+from assay.interfaces.report.output.document import ReportDocument, charts_of, plain
+from assay.interfaces.report.output.html import html
+from assay.interfaces.report.output.markdown import escaped, markdown
+from assay.interfaces.report.output.pdf import as_data
+from assay.interfaces.report.output.pictures import on_paper, svg
+from assay.interfaces.report.output.writing import write_document
+from assay.model.runs.run import Origin, Run
+from builders import build_repository, make_trace, price_book, runs_with, said, study_runs
+from report_support import configurations_of, document_of
+from simulator_support import EXAMPLE, measured_repository, needs_simulator
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+HOSTILE = "<b>x</b> | `y` [z](http://w) *s* _u_ # $v$ \\"
+CHAPTERS = [
+    "Every comparison",
+    "Caveats and threats to validity",
+    "How it was measured",
+    "Details",
+    "Each configuration by itself",
+    "TestDFSIO write",
+    "TestDFSIO read",
+    "TeraSort",
+    "Meaning of the three throughputs",
+    "Cost per job",
+    "Findings",
+    "Appendix: configuration and provenance",
+    "How to reproduce it",
+]
+
+
+def made_of(runs: list[Run], **options: Any) -> ReportDocument:
+    by_id = {run.run_id: run for run in runs}
+    return document_of(configurations_of(runs, trace_of=lambda run_id: make_trace(by_id[run_id]), **options))
+
+
+@pytest.fixture(scope="module")
+def document() -> ReportDocument:
+    return made_of(study_runs(), book=price_book())
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("repository")
+    build_repository(folder)
+    return folder
+
+
+def call(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(assay, [str(argument) for argument in arguments])
+
+
+def test_every_report_has_its_chapters_in_their_order(document: ReportDocument) -> None:
+    assert [chapter.title for chapter in document.chapters] == CHAPTERS
+    anchors = [chapter.anchor for chapter in document.chapters]
+    assert len(anchors) == len(set(anchors))
+
+
+def test_html_has_a_contents_list_whose_links_lead_somewhere(document: ReportDocument) -> None:
+    page = html(document)
+    links = re.findall(r'href="#([^"]+)"', page)
+    assert links == [chapter.anchor for chapter in document.chapters]
+    assert all(f'<section id="{link}"' in page for link in links)
+    assert document.question in unescape(page)
+
+
+def test_the_question_is_that_of_the_decision(document: ReportDocument) -> None:
+    assert document.question == "Which storage layout?"
+
+
+@pytest.mark.slow
+def test_markdown_says_what_html_says(document: ReportDocument) -> None:
+    text, page = markdown(document, "r-charts"), unescape(html(document))
+    assert [
+        line.lstrip("# ") for line in text.splitlines() if re.match(r"#{2,3} ", line) and line.lstrip("# ") in CHAPTERS
+    ] == CHAPTERS
+    assert (
+        text.count("](r-charts/")
+        == len(charts_of(document))
+        == page.count("<figcaption>") - page.count('class="listing"><figcaption')
+    )
+    assert "| TeraSort | SS2 against HD2 | 2.08× |" in text
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    widths = [len(re.findall(r"(?<!\\)\|", row)) for row in rows]
+    assert min(widths) >= 3
+    assert "\\$37,561" in text
+
+
+def test_hostile_text_stays_text_in_markdown() -> None:
+    runs = [replace(run, plan=HOSTILE, cluster=HOSTILE, cause=HOSTILE, warnings=said(HOSTILE)) for run in study_runs()]
+    text = markdown(made_of(runs), "c")
+    shown = re.sub(r"^(`{3,})\n.*?^\1$", "", text, flags=re.DOTALL | re.MULTILINE)
+    assert "<b>" not in shown
+    assert "\\[z\\](http" in shown
+    assert not re.search(r"(?<!\\)\[z", shown)
+
+
+@given(st.text(max_size=40))
+def test_an_escaped_text_is_one_line_without_live_marks(text: str) -> None:
+    found = escaped(text)
+    assert "\n" not in found
+    bare = re.sub(r"\\.", "x", found)
+    assert not set(bare) & set("`*_[]<>|#~$")
+    assert not re.match(r"\s*([-+=]|\d+[.)])(\s|$)", bare)
+
+
+def test_charts_for_paper_have_colours_of_their_own(document: ReportDocument) -> None:
+    figure = charts_of(document)[0]
+    drawn = svg(figure)
+    assert "currentColor" not in drawn
+    assert "#16191d" in drawn
+    assert on_paper(figure.make(340), ground=None)["config"]["background"] is None
+
+
+def test_names_of_charts_are_unique_and_plain(document: ReportDocument) -> None:
+    names = [figure.name for figure in charts_of(document)]
+    assert len(names) == len(set(names))
+    assert all(re.fullmatch(r"[a-z0-9-]+", name) for name in names)
+
+
+def test_workloads_whose_titles_look_alike_keep_charts_apart() -> None:
+    runs = [
+        replace(run, workload=name, run_id=f"{name[-1]}{run.run_id}")
+        for name in ("a b!", "a-b?")
+        for run in runs_with({"HD2": [2.0, 2.1, 2.2], "SS2": [1.0, 1.1, 1.2]})
+    ]
+    found = made_of([replace(run, run_id=f"r{place}") for place, run in enumerate(runs)])
+    names = [figure.name for figure in charts_of(found)]
+    assert len(names) == len(set(names))
+    anchors = [chapter.anchor for chapter in found.chapters]
+    assert len(anchors) == len(set(anchors))
+
+
+@pytest.mark.slow
+def test_markdown_is_written_with_its_charts_beside_it(root: Path, tmp_path: Path) -> None:
+    assert call("report", "-o", tmp_path / "a b.md", "--repository", root).exit_code == 0
+    text = (tmp_path / "a b.md").read_text()
+    named = re.findall(r"\]\(a%20b-charts/([\w-]+\.svg)\)", text)
+    assert sorted(named) == sorted(path.name for path in (tmp_path / "a b-charts").iterdir())
+    assert (tmp_path / "a b-charts" / named[0]).read_text().startswith("<svg")
+
+
+@pytest.mark.slow
+def test_charts_are_written_as_svg_and_png(root: Path, tmp_path: Path) -> None:
+    result = call("report", "--charts", tmp_path / "deep" / "charts", "--workload", "terasort", "--repository", root)
+    assert result.exit_code == 0, result.exception
+    files = sorted((tmp_path / "deep" / "charts").iterdir())
+    assert {path.suffix for path in files} == {".svg", ".png"}
+    assert len({path.stem for path in files}) * 2 == len(files)
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in files if path.suffix == ".png")
+
+
+@pytest.mark.slow
+def test_title_and_question_can_be_given(root: Path, tmp_path: Path) -> None:
+    page = tmp_path / "r.html"
+    result = call(
+        "report", "-o", page, "--title", "Disks <1>", "--question", "Which & why?", "--repository", root, "--json"
+    )
+    assert "<title>Disks &lt;1&gt; · assay</title>" in page.read_text()
+    assert "Which &amp; why?" in page.read_text()
+    found = json.loads(result.stdout)
+    assert (found["title"], found["question"]) == ("Disks <1>", "Which & why?")
+    assert "--title 'Disks <1>' --question 'Which & why?' --date " in found["provenance"]["commands"][-1]
+
+
+@pytest.mark.parametrize("name", ["report.doc", "report"])
+def test_another_ending_is_refused_before_anything_is_read(tmp_path: Path, name: str) -> None:
+    result = call("report", "-o", tmp_path / name, "--repository", tmp_path / "none")
+    assert isinstance(result.exception, SpecificationError)
+    assert ".html, .md, .pdf" in str(result.exception)
+
+
+def test_pdf_without_typst_says_what_to_do(
+    document: ReportDocument, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "typst", None)
+    with pytest.raises(AssayError, match="pip install typst"):
+        write_document(tmp_path / "r.pdf", document)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_pdf_has_every_chapter_and_hostile_text_as_text(tmp_path: Path) -> None:
+    pytest.importorskip("typst", reason="SKIPPED LOUDLY: typst is not installed, so no PDF was made")
+    evil = '#panic("x") $x$ *b* @ref <label> // /* `r` "'
+    runs = [replace(run, plan=evil, cluster=evil, cause=evil, warnings=said(evil)) for run in study_runs()]
+    made = made_of(runs, book=price_book())
+    path = tmp_path / "r.pdf"
+    write_document(path, made)
+    first = path.read_bytes()
+    assert first.startswith(b"%PDF-")
+    assert len(re.findall(rb"/Title", first)) >= len(CHAPTERS)
+    write_document(path, made)
+    assert path.read_bytes() == first
+
+
+def test_figures_are_numbered_in_the_order_in_which_they_stand_on_paper(document: ReportDocument) -> None:
+    captions = re.findall(r'"caption": "Figure (\d+)\.', as_data(document))
+    assert len(captions) > 3
+    assert [int(number) for number in captions] == sorted(map(int, captions))
+
+
+def test_columns_of_text_have_room_on_paper_by_what_they_hold(document: ReportDocument) -> None:
+    tables = [b for c in json.loads(as_data(document))["chapters"] for b in c["blocks"] if b["kind"] == "table"]
+    assert tables
+    for one in tables:
+        for place, column in enumerate(one["columns"]):
+            longest = max(sum(len(part["text"]) for part in row[place]) for row in one["rows"])
+            assert column["room"] >= min(longest, 44)
+
+
+def test_claims_without_evidence_are_one_sentence(document: ReportDocument) -> None:
+    (chapter,) = [chapter for chapter in document.chapters if chapter.anchor == "findings"]
+    texts = [plain(block.line) for block in chapter.blocks if block.kind == "paragraph"]  # type: ignore[union-attr]
+    assert any(text.startswith("Not tested: ") for text in texts)
+
+
+@pytest.mark.parametrize("media", ["screen", "print"])
+def test_details_are_folded_on_a_screen_and_open_on_paper(
+    browser: Browser, tmp_path: Path, media: Literal["screen", "print"]
+) -> None:
+    page = tmp_path / "r.html"
+    page.write_text(html(made_of(runs_with({"HD2": [2.0, 2.1, 2.2], "SS2": [1.0, 1.1, 1.2]}), observed_of=None)))
+    view = browser.new_page()
+    view.goto(page.as_uri())
+    view.emulate_media(media=media)
+    folded = view.locator("details").first
+    assert folded.locator("table").is_visible() == (media == "print")
+    if media == "screen":
+        folded.locator("summary").press("Enter")
+        assert folded.locator("table").is_visible()
+    view.close()
+
+
+def test_a_report_without_traces_or_prices_leaves_those_parts_out() -> None:
+    runs = runs_with({"HD2": [2.0, 2.1, 2.2], "SS2": [1.0, 1.1, 1.2]})
+    assert "Cost per job" not in [chapter.title for chapter in document_of(configurations_of(runs)).chapters]
+
+
+def test_of_published_runs_nothing_is_claimed_that_they_do_not_tell() -> None:
+    runs = [
+        replace(run, origin=Origin.PUBLISHED, lab_scale=None, started_at="", block=place, cold=None)
+        for place, run in enumerate(runs_with({"HD2": [2.0], "SS2": [1.0]}))
+    ]
+    content = configurations_of(runs)
+    assert not {fact.name for fact in content.method} & {"Order", "When"}
+    titles = [threat.title for threat in content.threats]
+    assert "Published, not measured here" in titles
+    assert "Nothing here was measured" not in titles
+
+
+@needs_simulator
+def test_what_nobody_has_run_has_a_chapter_of_its_own_with_origin_interval_and_assumptions(tmp_path: Path) -> None:
+    measured = measured_repository(tmp_path / "r").root
+    target = tmp_path / "report.md"
+    prices = EXAMPLE.parent / "prices.yaml"
+    asked: list[str | Path] = [
+        "report",
+        "-o",
+        target,
+        "--set",
+        "workers.count=6",
+        "--prices",
+        prices,
+        "--repository",
+        measured,
+    ]
+    done = call(*asked, "--workload", "terasort", "--json")
+    assert done.exit_code == 0, done.output
+    text = target.read_text()
+    assert text.index("What if") > text.index("Cost per job")
+    chapter = text[text.index("Not measured. The simulator") : text.index("Findings")]
+    rows = [row for row in chapter.splitlines() if row.startswith("| TeraSort")]
+    assert len(rows) == 2
+    assert all("| simulated |" in row and " to " in row for row in rows)
+    assert "rofile these runs: learned from" in chapter
+    assert "--set workers.count=6" in text
+    plain = call("report", "-o", target, "--repository", measured)
+    assert plain.exit_code == 0
+    assert "What if" not in target.read_text()

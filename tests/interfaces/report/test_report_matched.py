@@ -1,0 +1,232 @@
+"""A report over matched groups: its decisions, the details of groups, and when it has these details."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from assay.analysis.statistics.run_table import RunTable, table_of
+from assay.interfaces.charts.drawing.identity import colours_of
+from assay.interfaces.charts.speedups import speedup_domain, speedup_forest
+from assay.interfaces.cli.main import assay
+from assay.interfaces.report.output.document import Facts, Points
+from assay.interfaces.report.output.html import html
+from assay.model.runs.run import Origin, Run, RunStatus
+from assay.questions.report.combinations import combined_times
+from assay.store import Repository
+from assay.text.ratios import format_ratio
+from builders import make_run, said
+from learning import learning_runs
+from matching import matched_speedups
+from report_support import document_of, groups_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+SETS = 6
+
+
+def many_runs(script: str = "SS2") -> list[Run]:
+    """Return runs of two workloads in sets that differ in block size: sort gains 3, count nothing; and one alone."""
+    found: list[Run] = []
+    for number in range(SETS):
+        for workload, gain in (("sort", 3.0), ("count", 1.0)):
+            for layout, speed in (("HD2", 1.0), (script, gain)):
+                duration_s = (100 + 7 * number) / speed * (1 + 0.01 * (len(found) % 3))
+                levels = {"layout": layout, "dfs.blocksize": str(number)}
+                run = make_run(len(found), workload=workload, layout=layout, duration_s=duration_s, levels=levels)
+                found.append(replace(run, parameters={"dfs.blocksize": str(number)}))
+    found.append(make_run(99, workload="sort", layout="LONE", levels={"layout": "LONE", "dfs.blocksize": "77"}))
+    return found
+
+
+def table(runs: list[Run]) -> RunTable:
+    return table_of(runs)
+
+
+def test_the_decision_gives_each_workload_and_all_of_them() -> None:
+    report = groups_of(table(many_runs()))
+    (decision,) = report.decisions
+    assert [(r.workload, r.option, r.time.groups if r.time else 0) for r in decision.results] == [
+        ("sort", "SS2", SETS),
+        ("count", "SS2", SETS),
+    ]
+    assert report.not_compared == (("layout", "LONE"),)
+    (option,) = decision.options
+    assert option.time is not None
+    assert option.time.ratio == pytest.approx(3**0.5, rel=0.02)
+    document = document_of(report)
+    ratio = format_ratio(option.time.ratio)
+    assert document.answer == (
+        f"2 SSDs per worker (SS2) are {ratio}× as fast as 2 hard disks per worker (HD2) over 2 workloads."
+    )
+    assert document.kicker == f"{4 * SETS + 1} runs"
+
+
+def test_measured_and_simulated_runs_have_decisions_and_details_of_their_own() -> None:
+    simulated = [
+        replace(run, run_id=f"s{run.run_id}", origin=Origin.SIMULATED, lab_scale=None)
+        for run in many_runs("NV1")
+        if run.layout != "LONE"
+    ]
+    report = groups_of(table([*many_runs(), *simulated, make_run(500, workload="alone", layout="HD2")]))
+    leaders = {(decision.origin, decision.lab_scale): decision.leader for decision in report.decisions}
+    assert leaders == {("measured", "0.05"): "SS2", ("simulated", None): "NV1"}
+    assert report.groups is not None
+    for groups in report.groups.decisions:
+        decision = report.decisions[groups.decision]
+        options = {row[1] for shown in groups.tables if shown.title == "Scope" for row in shown.rows}
+        assert options == {f"HD2 → {decision.leader}"}
+    assert report.workloads_not_compared == ("alone",)
+    facts = {f.name: f.text for block in document_of(report).opening if isinstance(block, Facts) for f in block.facts}
+    assert facts["Workloads not compared"].startswith("alone: no two runs differ in the factor alone")
+    assert facts["Options not compared"].startswith("LONE: ")
+
+
+def test_nothing_that_is_equal_is_said_and_not_drawn() -> None:
+    runs = [
+        make_run(1, layout="HD2"),
+        make_run(2, layout="SS2", levels={"layout": "SS2", "network": "IB"}),
+        make_run(3, layout="SS2", workload="other"),
+    ]
+    document = document_of(groups_of(table(runs)))
+    assert document.answer.startswith("Not compared: no two runs differ in storage layout")
+    assert "<svg" not in html(document)
+
+
+def test_the_chart_has_a_row_for_each_level_with_its_sets_and_a_ring_without_an_interval() -> None:
+    found = [s for s in matched_speedups(table(many_runs()), "layout", "HD2") if s.ratio is not None]
+    few = matched_speedups(
+        table([make_run(1, layout="HD2", duration_s=90), make_run(2, layout="SS2", duration_s=1)]), "layout"
+    )
+    domain = speedup_domain([*found, *few])
+    assert domain[0] <= 0.9
+    assert domain[1] == pytest.approx(99)
+    spec = speedup_forest(
+        [(s.candidate, s) for s in [*found, *few]], colours_of(["HD2", "SS2"]), domain=domain, counted=True
+    )
+    texts = [row["label"] for row in spec["data"]["values"]]
+    assert [text.partition("× ")[2] for text in texts] == [f"({SETS} groups)", f"({SETS} groups)", "(1 group)"]
+    assert [row["low"] is None for row in spec["data"]["values"]] == [False, False, True]
+
+
+def test_a_configuration_has_the_colour_of_the_web_pages() -> None:
+    runs = table(many_runs())
+    document = document_of(groups_of(runs))
+    assert {name: document.palette[name] for name in ("SS2", "HD2", "LONE")} == colours_of(["SS2", "HD2", "LONE"])
+    assert document.palette["HD2"] == colours_of(["NVE", "HD2", "RL3"])["HD2"], "whatever else there is"
+
+
+def test_the_page_is_escaped_and_asks_nobody() -> None:
+    runs = table(many_runs("<script>x</script>"))
+    page = html(document_of(groups_of(runs, warnings=said("<b>kernel"))))
+    assert "<script" not in page
+    assert "<b>kernel" not in page
+    assert "http:" not in page
+    assert "src=" not in page
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    repository = Repository.create(tmp_path_factory.mktemp("r"))
+    for run in many_runs():
+        repository.publish(run)
+    return repository.root
+
+
+def report(stored: Path, *words: str) -> Result:
+    return CliRunner().invoke(assay, ["report", "--repository", str(stored), "--json", *words])
+
+
+def test_single_configurations_are_shown_where_they_fit(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = json.loads(report(stored, "--baseline", "HD2").stdout)
+    assert len(both["configurations"]["comparisons"]) == 2 * SETS
+    assert both["groups"]["decisions"][0]["tables"]
+    single = json.loads(report(stored, "--single", "--baseline", "HD2").stdout)
+    assert (single["configurations"] is None, single["groups"]) == (False, None)
+    monkeypatch.setattr("assay.questions.report.build.COMPARISONS_MAX", 5)
+    many = json.loads(report(stored, "--baseline", "HD2").stdout)
+    assert many["configurations"] is None
+    assert many["groups"]["decisions"][0]["tables"]
+    assert many["decisions"] == both["decisions"] == single["decisions"]
+
+
+def test_several_factors_and_prices_make_a_matched_page(stored: Path, tmp_path: Path) -> None:
+    book = tmp_path / "prices.yaml"
+    book.write_text(
+        "prices: p\ncurrency: USD\ndate: 2026-01-01\nsource: s\nitems:\n"
+        "  - {name: cluster, price: $2, per: cluster-hour, layouts: [HD2]}\n"
+        "  - {name: cluster, price: $3, per: cluster-hour, layouts: [SS2]}\n"
+    )
+    page = tmp_path / "r.html"
+    result = report(stored, "--by", "layout,dfs.blocksize", "--prices", str(book), "-o", str(page))
+    assert result.exit_code == 0, result.exception
+    found = json.loads(result.stdout)
+    assert found["decisions"][0]["decision"]["factor"] == "layout + dfs.blocksize"
+    planes = {plane["job"]["workload"]: plane for plane in found["run_costs"]["planes"]}
+    assert [row["levels"]["layout"] for row in planes["sort"]["rows"]] == ["SS2", "HD2"]
+    assert any("LONE" in text for text in found["run_costs"]["unpriced"])
+    assert "Time against cost" in page.read_text()
+
+
+def test_a_browser_shows_it_without_a_word_and_without_scrolling_sideways(browser: Browser, tmp_path: Path) -> None:
+    page = tmp_path / "r.html"
+    runs = table(many_runs())
+    page.write_text(html(document_of(groups_of(runs))))
+    said: list[str] = []
+    for width in (1200, 360):
+        shown = browser.new_page(viewport={"width": width, "height": 800})
+        shown.on("console", lambda message: said.append(message.text))
+        shown.goto(page.as_uri())
+        assert shown.evaluate("document.documentElement.scrollWidth") <= width
+        assert said == []
+        assert shown.locator("svg:visible").count() == 1, "the decision"
+        shown.close()
+
+
+def test_caveats_and_threats_of_a_table_have_a_chapter() -> None:
+    runs = [
+        replace(run, cold=None if number % 2 else False, origin=Origin.PUBLISHED)
+        for number, run in enumerate(many_runs())
+    ]
+    runs.append(make_run(100, workload="sort", layout="SS2", status=RunStatus.FAILED))
+    report = groups_of(table(runs), warnings=said("the kernel is not the same"))
+    (chapter,) = [chapter for chapter in document_of(report).chapters if chapter.anchor == "threats"]
+    texts = [point.text for block in chapter.blocks if isinstance(block, Points) for point in block.points]
+    assert set(texts) >= {caveat.text for caveat in report.decisions[0].caveats}
+    assert len(texts) == len(set(texts))
+    assert "the kernel is not the same." in texts
+    assert any("1 failed" in text for text in texts)
+    assert any("warm caches" in text for text in texts)
+    assert any("cache state" in text for text in texts)
+
+
+def test_storage_network_and_containers_have_a_chapter_of_what_was_measured_together(tmp_path: Path) -> None:
+    """One combination was never run: it is counted, and no guess is drawn for it."""
+    root = tmp_path / "repository"
+    store = Repository.create(root)
+    runs = [run for run in learning_runs(clusters=(8,), slots=(2, 4, 8)) if run.workload == "sort"]
+    slots = "mapreduce.tasktracker.map.tasks.maximum"
+    first = (runs[0].layout, runs[0].levels["network"], runs[0].parameters[slots])
+    kept = [run for run in runs if (run.layout, run.levels["network"], run.parameters[slots]) != first]
+    for run in kept:
+        store.publish(run)
+    assert combined_times(store, store.table().taken(np.arange(1))) == ()
+    (one,) = combined_times(store, store.table())
+    assert (one.workload, one.not_measured) == ("sort", 1)
+    assert one.factors == ("layout", "network", slots)
+    assert all(cell.configurations for cell in one.cells)
+    assert first not in {cell.levels for cell in one.cells}
+    path = tmp_path / "report.html"
+    CliRunner().invoke(assay, ["report", "-o", str(path), "--matched", "--repository", str(root)])
+    page = path.read_text()
+    assert "Storage × network × containers" in page
+    assert "Left out: 1 combination that no run has" in page
+    assert "the model&#39;s guess" not in page
+    assert "the model's guess" not in page

@@ -1,0 +1,85 @@
+"""Pages whose answer takes a simulation or a campaign fit windows and paper as the others do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from assay.interfaces.web.server.app import create_app
+from assay.specs.prices import load_prices
+from browser_support import cut_on_paper, misfits, watched_page
+from simulator_support import EXAMPLE, measured_repository, needs_simulator
+from tuning_support import published_tuning
+from web_support import served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.browser
+axe = pytest.importorskip(
+    "axe_playwright_python.sync_playwright", reason="SKIPPED LOUDLY: no axe, pages were not checked"
+)
+TIMES = ((2, 60.0), (4, 40.0), (6, None), (4, 41.0), (2, 61.0), (4, 45.0), (4, 44.0), (2, 60.0))
+ASKED: dict[str, str | float | bool] = {"w": "terasort:2GB:daily", "catalogue": "bsc-2015"}
+SEARCHED_S = 300
+
+
+@pytest.fixture(scope="module")
+def pages(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[str]]]:
+    """Yield a server and the addresses of the pages, each with an answer."""
+    repository = measured_repository(tmp_path_factory.mktemp("answered") / "r")
+    tuned = published_tuning(repository, TIMES)
+    app = create_app(repository.root, book=load_prices(EXAMPLE.parent / "prices.yaml"))
+    with served(app) as url:
+        yield url, ["/recommend", _searched(browser, url), "/whatif?layout=SS2", f"/tuning/{tuned.campaign_id}"]
+
+
+def _searched(browser: Browser, url: str) -> str:
+    """Return the address of a recommendation that is there."""
+    context = browser.new_context()
+    same = {"origin": url, "sec-fetch-site": "same-origin"}
+    sent = context.request.post(url + "/recommend", form=ASKED, headers=same, timeout=1000 * SEARCHED_S)
+    assert sent.ok, sent.text()
+    until = time.monotonic() + SEARCHED_S
+    while "What was looked at" not in context.request.get(sent.url).text():
+        assert time.monotonic() < until, "the search does not end"
+        time.sleep(0.5)
+    context.close()
+    return sent.url.removeprefix(url)
+
+
+@needs_simulator
+@pytest.mark.parametrize("width_px", [390, 768, 1024, 1440])
+def test_answers_fit_every_window(browser: Browser, pages: tuple[str, list[str]], width_px: int) -> None:
+    server, addresses = pages
+    with watched_page(browser, server, width_px) as watched:
+        found = {address: wrong for address in addresses if (wrong := misfits(watched.open(address)))}
+        watched.check()
+    assert found == {}
+
+
+@needs_simulator
+def test_answers_are_whole_on_paper(browser: Browser, pages: tuple[str, list[str]]) -> None:
+    server, addresses = pages
+    with watched_page(browser, server, 1440) as watched:
+        found = {address: wrong for address in addresses if (wrong := cut_on_paper(watched.open(address)))}
+    assert found == {}
+
+
+@needs_simulator
+@pytest.mark.parametrize(("width_px", "scheme"), [(1280, "light"), (768, "dark"), (390, "light")])
+def test_answers_have_no_serious_finding(
+    browser: Browser, pages: tuple[str, list[str]], width_px: int, scheme: str
+) -> None:
+    server, addresses = pages
+    found = {}
+    with watched_page(browser, server, width_px, color_scheme=scheme, bypass_csp=True) as watched:
+        for address in addresses:
+            watched.open(address)
+            violations = axe.Axe().run(watched.page).response["violations"]
+            if serious := [one["id"] for one in violations if one["impact"] in ("serious", "critical")]:
+                found[address] = serious
+    assert found == {}

@@ -1,0 +1,69 @@
+"""No page has a serious finding of axe's accessibility rules: on a laptop and a phone, in light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from assay.interfaces.web.server.app import create_app
+from assay.specs.prices import prices_of
+from browser_support import watched_page
+from builders import PRICES_YAML, make_run, study_runs
+from paths import EXAMPLES
+from web_support import filled, served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.browser
+axe = pytest.importorskip(
+    "axe_playwright_python.sync_playwright", reason="SKIPPED LOUDLY: no axe, pages were not checked"
+)
+RUNS = [run.run_id for run in study_runs() if run.workload == "terasort" and run.status == "valid"]
+BOOK = PRICES_YAML.replace("per: cluster,", "per: cluster-hour,")
+PAGES = {
+    "overview": "/",
+    "runs": f"/runs?pick={RUNS[0]}&pick={RUNS[1]}&where=workload%3Dterasort",
+    "no run": "/runs?where=layout%3DSS2&where=status%3Dfailed",
+    "run": f"/runs/{make_run(0).run_id}",
+    "cluster": "/clusters/lab-small",
+    "configuration": f"/configurations/{make_run(0).run_id}",
+    "log": f"/runs/{make_run(0).run_id}/logs/job.log",
+    "compare": f"/compare?run={RUNS[0]}&run={RUNS[-1]}&of=runs",
+    "compare nothing": "/compare",
+    "speedup": "/speedup?by=layout",
+    "aloja": "/speedup?method=aloja",
+    "cost": "/cost?workload=terasort",
+    "years": "/cost?view=years&cluster=lab-small",
+    "quality": "/quality",
+    "what if": "/whatif",
+    "recommend": "/recommend",
+    "hosts": "/hosts",
+    "plan": "/plan",
+    "plan counted": "/plan?cluster=lab%2Fcluster.yaml&layouts=HD2,SS2&workload=terasort&data=2GB&options=",
+    "error": "/runs?where=nothing%3D1",
+    "login": "/login",
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    root = filled(tmp_path_factory.mktemp("axe") / "repository").root
+    app = create_app(root, cluster_folders=[EXAMPLES], book=prices_of(PRICES_YAML, "prices"), book_text=PRICES_YAML)
+    with served(app) as url:
+        yield url
+
+
+@pytest.mark.parametrize(("width_px", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
+def test_no_page_has_a_serious_finding(browser: Browser, server: str, width_px: int, scheme: str) -> None:
+    found = {}
+    with watched_page(browser, server, width_px, color_scheme=scheme, bypass_csp=True) as watched:
+        for name, address in PAGES.items():
+            watched.open(address)
+            violations = axe.Axe().run(watched.page).response["violations"]
+            serious = [item for item in violations if item["impact"] in ("serious", "critical")]
+            if serious:
+                found[name] = [(item["id"], [node["html"][:160] for node in item["nodes"][:3]]) for item in serious]
+    assert not found, "\n".join(f"{name}: {what}" for name, what in found.items())

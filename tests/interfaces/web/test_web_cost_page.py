@@ -1,0 +1,219 @@
+"""The page of costs: one workload, prices in a table, short links, Undo and Back, failures in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from assay.foundation.errors import SpecificationError
+from assay.interfaces.charts.plane import cost_plane
+from assay.interfaces.web.pages.cost import PriceField
+from assay.interfaces.web.pages.cost_asked import asked_from
+from assay.interfaces.web.server.app import create_app
+from assay.specs.prices import prices_of
+from assay.store import Repository
+from browser_support import DRAWN_MS, ObservedRun, watched_page
+from builders import PRICES_YAML, make_run, study_runs
+from web_support import client_of, served
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
+    from starlette.testclient import TestClient
+
+BOOK = PRICES_YAML.replace("per: cluster,", "per: cluster-hour,")
+"""Two prices of whole clusters: one for each layout."""
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = Repository.create(tmp_path_factory.mktemp("cost") / "repository")
+    for run in study_runs():
+        made.publish(run)
+    return made.root
+
+
+@pytest.fixture(scope="module")
+def client(root: Path) -> TestClient:
+    return client_of(root, book=prices_of(BOOK, "prices"), book_text=BOOK)
+
+
+@pytest.fixture(scope="module")
+def server(root: Path) -> Iterator[str]:
+    with served(create_app(root, book=prices_of(BOOK, "prices"), book_text=BOOK)) as url:
+        yield url
+
+
+@pytest.fixture
+def watched(browser: Browser, server: str) -> Iterator[ObservedRun]:
+    with watched_page(browser, server, 1280) as page:
+        yield page
+
+
+def names() -> list[str]:
+    return [item.name for item in prices_of(BOOK, "prices").items]
+
+
+def test_a_price_in_the_address_is_priced_and_nothing_else_of_the_book_is_in_it(client: TestClient) -> None:
+    name = names()[-1]
+    page = client.get("/cost", params={"workload": "terasort", f"price.{name}": "1"})
+    assert page.status_code == 200
+    assert "was $" in page.text
+    assert page.text.count("<h2>TeraSort") == 1
+    same = asked_from([("workload", "terasort"), (f"price.{name}", "1")])
+    assert len(same.address()) < 120
+    assert same.without_changes() == "/cost?workload=terasort"
+    unchanged = client.get("/cost", params={"workload": "terasort"})
+    assert "was $" not in unchanged.text
+
+
+def test_kinds_of_runs_are_told_apart_in_words(tmp_path: Path) -> None:
+    """Bytes and a lab's scale as people write them; the address has the levels as they are."""
+    made = Repository.create(tmp_path / "r")
+    for number, size in enumerate((100_000_000, 100_000_000, 5_000_000_000, 5_000_000_000)):
+        layout = ("HD2", "SS2")[number % 2]
+        made.publish(make_run(number, layout=layout, levels={"layout": layout}, data_bytes=size))
+    page = client_of(made.root, book=prices_of(BOOK, "prices"), book_text=BOOK).get("/cost").text
+    told = re.sub(r"<[^>]+>", "", page[page.index('class="jobs"') :].partition("</p>")[0])
+    assert "measured, lab 1/20, 100 MB" in told
+    assert "measured, lab 1/20, 5 GB" in told
+    assert "0.05" not in told
+
+
+def test_a_price_that_was_changed_is_never_folded_away() -> None:
+    """At no price of it another configuration becomes the cheapest: it stands with the others until it is changed."""
+    assert not PriceField("rack", "cluster", 5.0, 5.0, 10.0).matters
+    assert PriceField("rack", "cluster", 5.0, 6.0, 10.0).matters
+
+
+def test_a_changed_price_may_be_in_thousands() -> None:
+    assert asked_from([("price.rack", "100k"), ("price.node", "1,200"), ("price.port", "1e-3")]).changes == {
+        "rack": 100_000,
+        "node": 1_200,
+        "port": 0.001,
+    }
+    with pytest.raises(SpecificationError, match="price book's currency"):
+        asked_from([("price.rack", "100kEUR")])
+
+
+@pytest.mark.parametrize(
+    ("price", "words"), [("price.nothing", "has no price"), ("price.x", "is no price"), ("price.y", "is no price")]
+)
+def test_a_wrong_price_is_told_in_words(client: TestClient, price: str, words: str) -> None:
+    value = {"price.nothing": "1", "price.x": "dear", "price.y": "-1"}[price]
+    page = client.get("/cost", params={price: value})
+    assert page.status_code == 200
+    assert words in page.text
+
+
+def test_the_api_takes_changes_by_name(client: TestClient) -> None:
+    name = names()[0]
+    (before,) = client.post("/api/v1/cost", json={"where": ["workload=terasort"]}).json()
+    (after,) = client.post("/api/v1/cost", json={"where": ["workload=terasort"], "changes": {name: 1.0}}).json()
+    assert before["rows"][0]["cost"] > after["rows"][0]["cost"]
+    assert after["headline"]
+    assert client.post("/api/v1/cost", json={"changes": {"nothing": 1.0}}).status_code == 400
+
+
+def test_no_change_of_a_price_turns_an_axis_over(client: TestClient) -> None:
+    class Point:
+        time_low_s = time_high_s = cost_low = cost_high = front_probability = None
+        runs, on_front = 3, True
+
+        def __init__(self, label: str, time_s: float, cost: float) -> None:
+            self.levels: dict[str, str] = {}
+            self.label, self.time_s, self.cost = label, time_s, cost
+
+    def scale(points: list[Point], before: list[Point]) -> object:
+        spec = cost_plane(points, {}, "USD", before=before)
+        return next(layer for layer in spec["layer"] if "order" in layer["encoding"])["encoding"]["y"]["scale"]
+
+    near, far = [Point("a", 1, 1), Point("b", 2, 2)], [Point("a", 1, 0.01), Point("b", 2, 2)]
+    assert scale(near, []) != scale(far, [])
+    assert scale(far, near) == scale(near, [])
+
+
+@pytest.mark.browser
+def test_a_change_is_seen_at_once_undone_and_found_again_by_back(watched: ObservedRun) -> None:
+    page = watched.open("/cost?workload=terasort")
+    first = page.locator("#results tbody tr").first
+    before = first.inner_text()
+    field = page.locator(f"input[type=number][name='price.{names()[0]}']")
+    field.fill("1")
+    field.press("Tab")
+    page.wait_for_url("**price.**")
+    page.wait_for_function("text => document.querySelector('#results tbody tr').innerText !== text", arg=before)
+    assert len(page.url) < 150
+    changed = first.inner_text()
+    assert "was $" in changed
+    link = page.url
+    page.goto("about:blank")
+    page.go_back()
+    page.wait_for_selector("#plane-1.drawn svg", timeout=DRAWN_MS)
+    assert (page.url, page.locator("#results tbody tr").first.inner_text()) == (link, changed)
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_function("text => document.querySelector('#results tbody tr').innerText === text", arg=before)
+    assert "price." not in page.url
+    assert page.get_by_role("button", name="Undo").is_disabled()
+    watched.check()
+
+
+@pytest.mark.browser
+def test_a_slider_keeps_its_place_and_a_threshold_is_one_click(watched: ObservedRun) -> None:
+    page = watched.open("/cost?workload=terasort")
+    slider = page.locator("input[type=range]").first
+    slider.focus()
+    with page.expect_response("**/cost/results"):
+        page.keyboard.press("ArrowLeft")
+    page.wait_for_selector("tr.changed")
+    assert page.evaluate("document.activeElement.type") == "range"
+    page.get_by_role("link", name="Back to the book's prices").click()
+    page.wait_for_function("() => !document.querySelector('tr.changed')")
+    threshold = page.locator("a[data-set]").first
+    at = float(threshold.get_attribute("data-set") or 0)
+    threshold.click()
+    page.wait_for_selector("tr.changed")
+    assert float(page.locator("tr.changed input[type=number]").input_value()) == pytest.approx(at, rel=1e-4)
+    watched.check()
+
+
+@pytest.mark.browser
+def test_strokes_of_arrow_keys_on_a_price_are_undone_at_once(watched: ObservedRun) -> None:
+    page = watched.open("/cost?workload=terasort")
+    page.locator("input[type=range]").first.focus()
+    for _ in range(8):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_selector("tr.changed")
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_function("() => !document.querySelector('tr.changed')")
+    assert "price." not in page.url
+    watched.check()
+
+
+@pytest.mark.browser
+def test_a_failed_request_is_told_and_can_be_tried_again(watched: ObservedRun) -> None:
+    page = watched.open("/cost?workload=terasort")
+    page.route("**/cost/results", lambda route: route.abort())
+    field = page.locator("input[type=number][data-own]").first
+    field.fill("1")
+    field.press("Tab")
+    page.get_by_text("The server did not answer").wait_for()
+    page.unroute("**/cost/results")
+    page.get_by_role("button", name="Try again").click()
+    page.locator("#results").get_by_text("was $").first.wait_for()
+    assert page.locator("#cost-status").inner_text() == ""
+
+
+def test_over_years_only_prices_of_the_cluster_that_is_shown_can_be_changed(root: Path) -> None:
+    items = [
+        f"  - {{name: cluster, price: ${n}, per: cluster-hour, when: {{cluster: [other-{n}]}}}}" for n in range(1, 40)
+    ]
+    items.append("  - {name: cluster, price: $9, per: cluster-hour, when: {cluster: [lab-small]}}")
+    book = "\n".join(["prices: many", "currency: USD", "date: 2026-01-31", "source: an offer", "items:", *items])
+    page = client_of(root, book=prices_of(book, "prices"), book_text=book).get("/cost?view=years").text
+    assert "years of use" in page
+    assert re.findall(r'name="price\.([^"]*)"', page) == ["cluster (cluster-hour: lab-small)"]

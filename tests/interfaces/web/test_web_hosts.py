@@ -1,0 +1,50 @@
+"""The page Hosts and the API show what was found of clusters' hosts; what a host calls itself is text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.analysis.host_checks.catalogue import CRITERIA, judged
+from assay.model.clusters.cluster import Address, Cluster, Nic, Node, NodeType, Placement, Role
+from assay.model.clusters.survey import Survey
+from assay.store import Repository
+from assay.store.kept_checks import keep_check, newest_checks
+from survey_samples import basics, survey
+from web_support import EVIL, client_of
+
+TYPE = NodeType("worker", 12, 64 * 2**30, (), Nic(1e10))
+CLUSTER = Cluster("rack", Placement.SSH, (Node("w1", TYPE, frozenset(Role), Address("w1")),))
+
+
+def kept(root: Path) -> Repository:
+    repository = Repository.create(root)
+    for checked_at, host in (("2026-01-01T10:00:00+00:00", survey()), ("2026-01-02T10:00:00+00:00", poor())):
+        keep_check(repository, judged(CLUSTER, checked_at, {"w1": host, "w2": survey("w2")}, {"w3": EVIL}))
+    return repository
+
+
+def poor() -> Survey:
+    return survey(hostname=EVIL, own_addresses=(), basics=basics(huge_pages="always", open_files=1024))
+
+
+def test_the_newest_check_is_shown_hosts_against_checks(tmp_path: Path) -> None:
+    repository = kept(tmp_path / "repository")
+    assert [found.checked_at for found in newest_checks(repository)] == ["2026-01-02T10:00:00+00:00"]
+    with client_of(repository.root) as client:
+        page = client.get("/hosts").text
+        assert "transparent huge pages: enabled" in page
+        assert "Hortonworks Community" in page
+        assert "has no address" in page
+        assert EVIL not in page
+        [found] = client.get("/api/v1/hosts").json()
+    assert found["hosts"] == ["w1", "w2", "between hosts"]
+    rows = {row["criterion"]["name"]: row["grades"] for row in found["rows"]}
+    assert rows["open-files"] == ["error", "fit", None]
+    assert found["fit"] + len(rows) == len(CRITERIA)
+    assert found["counts"]["error"] >= 3
+
+
+def test_without_a_check_the_page_says_how_to_make_one(tmp_path: Path) -> None:
+    with client_of(Repository.create(tmp_path / "repository").root) as client:
+        assert "assay check CLUSTER" in client.get("/hosts").text
+        assert client.get("/api/v1/hosts").json() == []

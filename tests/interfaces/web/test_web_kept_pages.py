@@ -1,0 +1,178 @@
+"""Pages that are kept as they were sent are those that would be made; what takes long is asked of as a whole state."""
+
+from __future__ import annotations
+
+import gzip
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from assay.analysis.statistics import RunTable
+from assay.foundation.errors import RepositoryError
+from assay.interfaces.web.rendering.rendering import Rendering
+from assay.interfaces.web.server.security import COOKIE
+from assay.interfaces.web.state import store as store_module
+from assay.interfaces.web.state.store import Store
+from assay.store import Repository
+from builders import make_run
+from web_support import READ, client_of, filled, guarded
+
+Answer = TypeVar("Answer")
+NEXT_S_MAX = 60.0
+PAGES = ("/runs", "/speedup", "/quality", "/cost", "/predict")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return filled(tmp_path / "repository").root
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Note every page that is made from its template."""
+    names: list[str] = []
+    real = Rendering.html
+
+    def html(self: Rendering, name: str, **values: Any) -> str:
+        names.append(name)
+        return real(self, name, **values)
+
+    monkeypatch.setattr(Rendering, "html", html)
+    return names
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_is_made_once_and_stays_what_it_was(root: Path, made: list[str], page: str) -> None:
+    client = client_of(root)
+    first = client.get(page)
+    once = len(made)
+    again = client.get(page)
+    assert (first.status_code, again.status_code) == (200, 200)
+    assert again.text == first.text
+    assert again.headers == first.headers
+    assert len(made) == once > 0
+    client.get(page + "?where=workload%3Dterasort")
+    assert len(made) > once, "another address is another page"
+
+
+def test_a_kept_page_comes_compressed_to_who_takes_it_and_plain_to_others(root: Path) -> None:
+    client = client_of(root)
+    plain = client.get("/runs", headers={"Accept-Encoding": "identity"})
+    with client.stream("GET", "/runs", headers={"Accept-Encoding": "gzip"}) as answer:
+        raw = b"".join(answer.iter_raw())
+        assert answer.headers["content-encoding"] == "gzip"
+        assert "accept-encoding" in answer.headers["vary"].lower()
+        assert int(answer.headers["content-length"]) == len(raw)
+    assert "content-encoding" not in plain.headers
+    assert gzip.decompress(raw) == plain.content
+    assert client.head("/runs").status_code == 200
+
+
+def test_a_page_that_was_kept_for_somebody_is_nobody_elses(root: Path, tmp_path: Path) -> None:
+    client = guarded(root, tmp_path)
+    allowed = client.get("/runs", headers={"Authorization": f"Bearer {READ}"})
+    assert allowed.status_code == 200
+    refused = client.get("/runs", follow_redirects=False)
+    assert refused.status_code in (303, 401)
+    assert "terasort" not in refused.text
+    assert "Sign out" not in client.get("/runs", headers={"Authorization": "Bearer none"}).text
+
+
+def test_a_page_that_is_made_again_is_for_the_same_roles(root: Path, tmp_path: Path) -> None:
+    client = guarded(root, tmp_path)
+    store: Store = client.app.state.context.store  # type: ignore[attr-defined]
+    client.post("/login", data={"token": READ}, headers={"Origin": "http://assay.example"})
+    first = client.get("/runs").text
+    assert "Sign out" in first
+    [kept] = [one for (_, key), one in store._answers.items() if isinstance(key, tuple) and key[0] == "page"]
+    client.app.state.context.guard.close_session(client.cookies[COOKIE])  # type: ignore[attr-defined]
+    again = kept.make(store.table())
+    assert again.answer(client.app.state.context, None, compressed=False).body.decode() == first  # type: ignore[attr-defined]
+
+
+def test_a_page_is_made_anew_when_a_run_was_added(root: Path) -> None:
+    client = client_of(root)
+    before = client.get("/runs").text
+    Repository.open(root).publish(make_run(700))
+    assert client.get("/runs").text != before
+
+
+def test_what_takes_long_is_asked_of_as_the_state_that_it_was_prepared_for(root: Path) -> None:
+    store, made = Store(root, waited_for_max=0), []
+
+    def make(table: RunTable) -> int:
+        made.append(len(table))
+        return len(table)
+
+    def slow() -> int:
+        return store.answer("slow", make)
+
+    def ask() -> tuple[int, int, bool]:
+        return slow(), store.answer("quick", len), store.behind() is not None
+
+    store.prepare = slow
+    runs = len(store.table())
+    store.prepare_now(store._held)  # type: ignore[arg-type]
+    assert _of_prepared(store, ask) == (runs, runs, False)
+    Repository.open(root).publish(make_run(700))
+    _follow(store, runs + 1)
+    assert _of_prepared(store, ask) == (runs, runs, True), "all of it, and it is told that more were added"
+    assert made == [runs], "nothing that takes long is made before a state is shown"
+    assert store.answer("quick", len) == runs + 1
+    store.prepare_now(store._held)  # type: ignore[arg-type]
+    assert _of_prepared(store, ask) == (runs + 1, runs + 1, False)
+    assert made == [runs, runs + 1]
+
+
+def test_what_was_prepared_is_kept_however_much_is_asked(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "KEPT_MAX", 5)
+    store, made = Store(root, waited_for_max=0), []
+    store.prepare = lambda: store.answer("slow", lambda _: made.append("slow"))
+    store.table()
+    store.prepare_now(store._held)  # type: ignore[arg-type]
+    for number in range(20):
+        store.answer(number, lambda _: None)
+    assert len(store._answers) == 5
+    _of_prepared(store, store.prepare)
+    assert made == ["slow"]
+
+
+def test_what_can_not_be_prepared_is_asked_of_the_newest_state(root: Path) -> None:
+    store = Store(root, waited_for_max=0)
+
+    def fails() -> None:
+        raise RepositoryError("too few")
+
+    store.prepare = fails
+    runs = len(store.table())
+    with pytest.raises(RepositoryError, match="too few"):
+        store.prepare_now(store._held)  # type: ignore[arg-type]
+    Repository.open(root).publish(make_run(700))
+    _follow(store, runs + 1)
+    assert _of_prepared(store, lambda: store.answer("quick", len)) == runs + 1
+
+
+def test_a_state_whose_runs_are_gone_is_not_asked_of(root: Path) -> None:
+    store = Store(root, waited_for_max=0)
+    store.table()
+    store.prepare_now(store._held)  # type: ignore[arg-type]
+    for path in store.repository.folders.index.glob("*.parquet"):
+        path.unlink()
+    found = _of_prepared(store, lambda: store.repository.ids_at(store.table(), [0]))
+    assert found == Repository.open(root).ids_at(Repository.open(root).table(), [0])
+
+
+def _of_prepared(store: Store, ask: Callable[[], Answer]) -> Answer:
+    with store.of_prepared():
+        return ask()
+
+
+def _follow(store: Store, runs: int) -> None:
+    """Wait until the store has read so many runs."""
+    ends_s = time.monotonic() + NEXT_S_MAX
+    while len(store.table()) != runs and time.monotonic() < ends_s:
+        time.sleep(0.02)
+    assert len(store.table()) == runs

@@ -1,0 +1,307 @@
+"""Who keeps connections open and says nothing ends his own: others are answered, logs stay small, guesses are slow."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+import resource
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI, Request
+from fastapi.responses import StreamingResponse
+
+from assay.interfaces.web.server import log
+from assay.interfaces.web.server.connection_limits import Limits, _party
+from assay.interfaces.web.server.log import Counted
+from assay.interfaces.web.server.login_limits import BURST, BURST_OF_ALL, Tries
+from assay.store import Repository
+from builders import make_run
+from web_support import READ, guarded, served
+
+pytestmark = pytest.mark.slow  # most of it waits for limits of a second or two
+
+DESCRIPTORS = 300
+SHORT = Limits(connections=40, per_address=20, header_s=1.0, idle_s=1.5, body_bytes_per_s=1000.0)
+
+
+@contextmanager
+def listening(repository: Path, folder: Path) -> Iterator[tuple[int, int, Path]]:
+    """Start ``assay serve`` with few descriptors; yield its port, its process, and its log."""
+    told = folder / "log"
+    with told.open("wb") as stderr:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "assay", "serve", "--port", "0", "--repository", str(repository)],
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS)),
+        )
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline().decode()
+            yield int(line.split("127.0.0.1:")[1].split("/")[0]), process.pid, told
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+def asked(port: int) -> int:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/about", timeout=60) as answer:
+        return int(answer.status)
+
+
+def test_half_open_connections_stop_nobody_and_fill_no_log(tmp_path: Path) -> None:
+    Repository.create(tmp_path / "r").publish(make_run(1))
+    with listening(tmp_path / "r", tmp_path) as (port, pid, told), ExitStack() as opened:
+        assert asked(port) == 200
+        for number in range(2 * DESCRIPTORS):
+            one = opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
+            if number % 2:
+                one.send(b"GET / HTTP/1.1\r\n")
+        for _ in range(5):
+            assert asked(port) == 200
+        assert len(list(Path(f"/proc/{pid}/fd").iterdir())) < DESCRIPTORS * 0.8
+        time.sleep(1.0)
+        assert told.stat().st_size < 20_000
+
+
+def slow_app() -> FastAPI:
+    app = FastAPI()
+    app.state.inside, app.state.go_on = 0, False
+
+    @app.get("/fast")
+    async def fast() -> str:
+        return "fast"
+
+    @app.get("/slow")
+    async def slow() -> str:
+        app.state.inside += 1
+        ends = time.monotonic() + (20.0 if app.state.go_on is None else 3.0)
+        while time.monotonic() < ends and not app.state.go_on:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+        return "slow"
+
+    @app.get("/large")
+    async def large() -> StreamingResponse:
+        async def chunks() -> AsyncIterator[bytes]:
+            for _ in range(1000):
+                yield bytes(1 << 16)
+
+        return StreamingResponse(chunks())
+
+    @app.put("/body")
+    async def body(request: Request) -> int:
+        return len(await request.body())
+
+    return app
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[tuple[str, int]]:
+    with served(slow_app(), limits=SHORT) as url:
+        host, _, port = url.removeprefix("http://").partition(":")
+        yield host, int(port)
+
+
+@contextmanager
+def connected(address: tuple[str, int]) -> Iterator[socket.socket]:
+    with socket.create_connection(address, timeout=30) as made:
+        yield made
+
+
+def ended_after_s(one: socket.socket, drip: bytes = b"") -> float:
+    """Return after how long the server ends a connection that sends ``drip`` every tenth of a second, at most 15 s."""
+    one.settimeout(0.1)
+    begun = time.monotonic()
+    while time.monotonic() - begun < 15:
+        try:
+            if drip:
+                one.send(drip)
+            if not one.recv(1000):
+                break
+        except TimeoutError:
+            continue
+        except OSError:
+            break
+    return time.monotonic() - begun
+
+
+@pytest.mark.parametrize("begin", [b"", b"GET /fast HTTP/1.1\r\nHost: x\r\nA: "])
+@pytest.mark.parametrize("drip", [b"", b"a"])
+def test_a_header_that_does_not_come_is_not_waited_for(address: tuple[str, int], begin: bytes, drip: bytes) -> None:
+    with connected(address) as one:
+        one.sendall(begin)
+        assert 0.4 < ended_after_s(one, drip) < 12
+
+
+def test_a_second_header_has_its_time_too(address: tuple[str, int]) -> None:
+    with connected(address) as one:
+        one.sendall(b"GET /fast HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert one.recv(1000).startswith(b"HTTP/1.1 200")
+        one.sendall(b"GET /fast HTTP/1.1\r\n")
+        assert 0.4 < ended_after_s(one) < 12
+
+
+@pytest.mark.parametrize("drip", [b"", b"a"])
+def test_a_body_that_hardly_comes_is_not_waited_for(address: tuple[str, int], drip: bytes) -> None:
+    with connected(address) as one:
+        one.sendall(b"PUT /body HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nabc")
+        assert 0.4 < ended_after_s(one, drip) < 12
+
+
+def test_a_body_that_keeps_coming_may_take_its_time(address: tuple[str, int]) -> None:
+    with connected(address) as one:
+        one.sendall(b"PUT /body HTTP/1.1\r\nHost: x\r\nContent-Length: 10000\r\n\r\n")
+        for _ in range(25):
+            one.sendall(bytes(400))
+            time.sleep(0.12)
+        assert one.recv(1000).startswith(b"HTTP/1.1 200")
+
+
+def test_an_answer_that_nobody_takes_is_not_kept(address: tuple[str, int]) -> None:
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        one.settimeout(30)
+        one.connect(address)
+        one.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+        time.sleep(3.0)
+        got = 0
+        try:
+            while chunk := one.recv(1 << 16):
+                got += len(chunk)
+        except ConnectionError:
+            pass
+        assert got < 50_000_000
+
+
+def test_a_slow_answer_is_the_server_s_own_time(address: tuple[str, int]) -> None:
+    with connected(address) as one:
+        one.sendall(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert one.recv(1000).startswith(b"HTTP/1.1 200")
+
+
+def test_when_all_are_being_answered_the_next_one_is_told() -> None:
+    app = slow_app()
+    app.state.go_on = None
+    with served(app, limits=Limits(connections=4, per_address=3)) as url, ExitStack() as opened:
+        host, _, port = url.removeprefix("http://").partition(":")
+        there = (host, int(port))
+        for _ in range(3):
+            one = opened.enter_context(connected(there))
+            one.sendall(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+        while app.state.inside < 3:
+            time.sleep(0.05)
+        refused = opened.enter_context(connected(there))
+        assert refused.recv(1000).startswith(b"HTTP/1.1 503")
+        app.state.go_on = True
+        assert one.recv(1000).startswith(b"HTTP/1.1 200")
+        again = opened.enter_context(connected(there))
+        again.sendall(b"GET /fast HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert again.recv(1000).startswith(b"HTTP/1.1 200")
+
+
+def test_limits_leave_descriptors_for_files() -> None:
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    found = Limits(connections=100_000, per_address=100_000).within_descriptors()
+    assert 4 <= found.connections < most
+    assert found.per_address < found.connections
+
+
+def test_an_address_is_a_network_of_ipv6() -> None:
+    assert _party("2001:db8::1") == _party("2001:db8::ffff:1") != _party("2001:db8:0:1::1")
+    assert _party("::ffff:192.0.2.7") == _party("192.0.2.7") != _party("192.0.2.8")
+
+
+def test_lines_of_one_kind_are_counted() -> None:
+    now, written = [0.0], io.StringIO()
+    handler = Counted(written, lambda: now[0])
+    logger = logging.Logger("assay.test_lines")
+    logger.addHandler(handler)
+    for number in range(10_000):
+        logger.warning("again %d %s", number, "x" * 10_000)
+    logger.error("once")
+    assert len(written.getvalue().splitlines()) == log.LINES_MAX + 1
+    assert len(written.getvalue()) < (log.LINES_MAX + 1) * (log.LINE_MAX + 1)
+    now[0] = log.WINDOW_S
+    logger.error("later")
+    assert "9,995 more such lines" in written.getvalue()
+    handler.close()
+
+
+def test_the_number_is_told_though_nothing_else_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log, "WINDOW_S", 0.2)
+    written = io.StringIO()
+    handler = Counted(written, lambda: time.monotonic() * 1000)
+    logger = logging.Logger("assay.test_timer")
+    logger.addHandler(handler)
+    monkeypatch.setattr(handler, "_tell_ended", lambda: None)
+    for number in range(7):
+        logger.warning("again %d", number)
+    monkeypatch.undo()
+    deadline = time.monotonic() + 20
+    while "2 more such lines" not in written.getvalue() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert "2 more such lines" in written.getvalue()
+
+
+def test_errors_of_several_places_are_several_kinds() -> None:
+    written = io.StringIO()
+    handler = Counted(written)
+    logger = logging.Logger("assay.test_errors")
+    logger.addHandler(handler)
+    for text in ["x"] * 10 + ["{"] * 10:
+        try:
+            _ = int(text) if text == "x" else {"a": 1}[text]
+        except (ValueError, KeyError):
+            logger.exception("it went wrong")
+    handler.close()
+    assert written.getvalue().count("invalid literal") == log.LINES_MAX
+    assert written.getvalue().count("KeyError") == log.LINES_MAX
+
+
+def test_guessing_tokens_is_slowed_down_for_whoever_guesses() -> None:
+    now = [0.0]
+    tries = Tries(lambda: now[0])
+    tries.right("192.0.2.9", "good")
+    for _ in range(BURST):
+        assert tries.wait_s("192.0.2.9", "bad") == 0
+        tries.wrong("192.0.2.9")
+    assert tries.wait_s("192.0.2.9", "bad") > 0
+    assert tries.wait_s("192.0.2.9", "good") == 0, "what was right before is listened to"
+    assert tries.wait_s("192.0.2.10", "other") == 0
+    now[0] += tries.wait_s("192.0.2.9", "bad")
+    assert tries.wait_s("192.0.2.9", "bad") == 0
+    for number in range(BURST_OF_ALL):
+        tries.wrong(f"2001:db8::{number}")
+    assert tries.wait_s("192.0.2.11", "other") > 0, "from many addresses it is slow as well"
+
+
+def test_wrong_tokens_are_refused_after_a_few(tmp_path: Path) -> None:
+    Repository.create(tmp_path / "r").publish(make_run(1))
+    client = guarded(tmp_path / "r", tmp_path)
+    guard = client.app.state.context.guard  # type: ignore[attr-defined]
+    guard.tries, guard.wrong_s = Tries(lambda: 0.0), 0.1
+    begun = time.monotonic()
+    wrong = {"Authorization": "Bearer nonsense"}
+    statuses = [client.get("/api/v1/runs", headers=wrong).status_code for _ in range(BURST + 1)]
+    assert statuses == [401] * BURST + [429]
+    assert time.monotonic() - begun >= BURST * 0.1
+    page = client.post("/login", data={"token": READ}, headers={"Origin": "http://assay.example"})
+    assert (page.status_code, "try again" in page.text) == (429, True)
+    assert client.get("/api/v1/runs", headers={"Authorization": f"Bearer {READ}"}).status_code == 429
+
+
+def test_what_changes_something_is_not_read_without_a_token(tmp_path: Path) -> None:
+    Repository.create(tmp_path / "r").publish(make_run(1))
+    client = guarded(tmp_path / "r", tmp_path)
+    assert client.post("/api/v1/cost", content=b"{" * 1000).status_code == 401
+    large = client.post("/login", content=b"a" * 20_000, headers={"Origin": "http://assay.example"})
+    assert large.status_code == 413

@@ -1,0 +1,120 @@
+"""The page and the API of what was learned: predictions, what matters, and what was never measured."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from fastapi.testclient import TestClient
+
+from assay.analysis.statistics.run_table import table_of
+from assay.execution.campaign.journal import create_campaign
+from assay.execution.planning.plan_files.plan_reader import load_plan
+from assay.interfaces.cli.main import assay
+from assay.questions.forecasts.coverage_map import coverage_map
+from assay.store import Repository
+from builders import make_run
+from learning import configured, learning_runs
+from paths import ROOT
+from web_support import client_of
+
+MISSING = ("sort", "SSD", "IB")
+
+
+def test_the_map_counts_valid_runs_and_what_never_was() -> None:
+    runs = [
+        configured(n, w, lay, "IB", 4, 8)
+        for n, (w, lay) in enumerate((("sort", "HDD"), ("sort", "SSD"), ("kmeans", "SSD")))
+    ]
+    found = coverage_map(table_of(runs))
+    assert found.workloads == ("sort", "kmeans")
+    assert {tuple(place.levels.values()): [cell.runs for cell in place.cells] for place in found.places} == {
+        ("c8", "HDD", "IB"): [1, 0],
+        ("c8", "SSD", "IB"): [1, 1],
+    }
+    assert found.never_measured == 1
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+    root = tmp_path_factory.mktemp("learned") / "repository"
+    made = Repository.create(root)
+    for run in learning_runs():
+        if (run.workload, run.layout, run.levels["network"]) != MISSING:
+            made.publish(run)
+    return client_of(root)
+
+
+@pytest.mark.slow
+def test_a_prediction_stands_among_measured_runs_as_predicted(client: TestClient) -> None:
+    page = client.get("/predict", params={"where": ["workload=sort", "layout=SSD", "network=IB", "cluster=c8"]})
+    assert page.status_code == 200
+    for words in ("90 % interval of one run", "predicted", "What matters for it", "What was measured", "as most often"):
+        assert words in page.text
+    assert "What storage, network and containers do to each other" in page.text
+    assert "the model&#39;s guess" in page.text or "the model's guess" in page.text
+    answer = client.get("/api/v1/predict", params={"where": ["workload=sort,layout=SSD,network=IB,cluster=c8"]}).json()
+    assert f"{answer['expected_s']:,.0f} s" in page.text
+    assert answer["origin"] == "predicted"
+
+
+@pytest.mark.slow
+def test_a_cell_that_was_never_measured_has_a_plan_that_measures_it(client: TestClient, tmp_path: Path) -> None:
+    asked = {"where": ["workload=sort", "layout=SSD", "network=IB", "cluster=c8"]}
+    none = client.get("/api/v1/missing", params=asked)
+    assert none.status_code == 400
+    assert "no plan was carried out on c8" in none.text
+    root = tmp_path / "repository"
+    made = Repository.create(root)
+    for run in learning_runs():
+        made.publish(replace(run, cluster="bsc-2015"))
+    plan = load_plan(ROOT / "examples" / "bsc-2015" / "plan.yaml")
+    create_campaign(made.folders.campaigns, plan, 1)
+    other = client_of(root)
+    asked = {"where": ["workload=sort", "layout=SSD", "network=IB", "cluster=bsc-2015"]}
+    found = other.get("/api/v1/missing", params=asked)
+    assert found.status_code == 200, found.text
+    assert "plan: missing" in found.text
+    assert "- workload: sort" in found.text
+    assert "layout: SSD" in found.text
+    assert "/api/v1/missing?where=workload%3Dsort" in other.get("/predict", params=asked).text
+
+
+@pytest.mark.slow
+def test_a_cell_that_was_never_measured_leads_to_its_prediction(client: TestClient) -> None:
+    page = client.get("/predict").text
+    assert "/predict?where=workload%3Dsort&amp;where=cluster%3Dc8&amp;where=layout%3DSSD&amp;where=network%3DIB" in page
+    assert client.get("/api/v1/map").json()["never_measured"] == 2
+    found = client.get("/api/v1/next", params={"where": "workload=sort", "runs": 3}).json()
+    assert len(found["runs"]) == 3
+    matters = client.get("/api/v1/matters", params={"where": "workload=sort"}).json()
+    assert matters["explained"]["factors"][0]["share"]["value"] > 0.2
+
+
+def test_what_cannot_be_predicted_is_said_in_words(tmp_path: Path) -> None:
+    few = Repository.create(tmp_path / "repository")
+    few.publish(make_run(1))
+    client = client_of(tmp_path / "repository")
+    page = client.get("/predict", params={"where": "workload=terasort"})
+    assert page.status_code == 200
+    assert "1 valid runs are too few to learn from" in page.text
+    assert client.get("/api/v1/predict", params={"where": "workload=terasort"}).status_code in (400, 409)
+
+
+@pytest.mark.slow
+def test_measured_runs_beside_those_of_a_lab_are_told_of(tmp_path: Path) -> None:
+    """Runs at full size have no scale of a lab; that they have none is told as a level, not as a number."""
+    made = Repository.create(tmp_path / "r")
+    for run in learning_runs():
+        made.publish(run)
+    for number in range(900, 903):
+        made.publish(make_run(number, workload="sort", lab_scale=0.05))
+    page = client_of(made.root).get("/predict", params={"where": ["workload=sort"]})
+    assert page.status_code == 200
+    usual = page.text.partition("as most often: ")[2].partition("</p>")[0]
+    assert usual
+    assert "none" not in usual, "what a configuration does not have is not listed"
+    told = CliRunner().invoke(assay, ["explain", "--where", "workload=sort", "--repository", str(made.root)])
+    assert told.exit_code == 0, told.output

@@ -1,0 +1,145 @@
+"""The page of recommendations: a search begun by the form, shown by its address, and the same by the API."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from assay.estimation.simulator.pool import SimulatorPool
+from assay.foundation.errors import RepositoryError, SpecificationError
+from assay.interfaces.web.server.app import create_app
+from assay.interfaces.web.state.searches import WAITING_MAX, Searches
+from assay.questions.recommendation.recommend import Recommendation
+from assay.questions.recommendation.request import kept_catalogues
+from assay.questions.recommendation.search import Progress
+from assay.store import Repository
+from browser_support import watched_page
+from paths import EXAMPLES
+from simulator_support import needs_simulator
+from web_support import client_of, served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+SAME = {"origin": "http://localhost", "sec-fetch-site": "same-origin"}
+FORM = {"w": "terasort:2GB:daily", "catalogue": "bsc-2015"}
+TIMEOUT_S = 300
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Repository.create(tmp_path_factory.mktemp("recommend") / "r").root
+
+
+@pytest.fixture
+def client(root: Path) -> Iterator[TestClient]:
+    with client_of(root) as found:
+        yield found
+
+
+def over(client: TestClient, key: str) -> dict[str, Any]:
+    until = time.monotonic() + TIMEOUT_S
+    while time.monotonic() < until:
+        state: dict[str, Any] = client.get(f"/api/v1/recommend/{key}").json()
+        if state["over"]:
+            return state
+        time.sleep(0.2)
+    raise AssertionError("the search does not end")
+
+
+@needs_simulator
+def test_the_form_begins_a_search_that_its_address_shows_and_the_api_answers(client: TestClient) -> None:
+    sent = client.post("/recommend", data=FORM, headers=SAME, follow_redirects=False)
+    assert sent.status_code == 303
+    address = sent.headers["location"]
+    assert address == "/recommend?w=terasort%3A2GB%3Adaily&catalogue=bsc-2015"
+    begun = client.post("/api/v1/recommend", json={"works": [FORM["w"]], "catalogue": FORM["catalogue"]}, headers=SAME)
+    state = over(client, begun.json()["key"])
+    assert state["problem"] is None
+    page = client.get(address).text
+    assert state["answer"]["chosen"]["label"] in page
+    assert 'class="badge origin-simulated"' in page
+    for words in ("What would change the answer", "What was looked at", "learned from 121 measured runs"):
+        assert words in page
+
+
+def test_an_address_that_was_not_searched_says_so(client: TestClient) -> None:
+    page = client.get("/recommend", params=FORM).text
+    assert "not searched here yet" in page
+    assert 'value="terasort:2GB:daily"' in page
+    assert client.get("/api/v1/recommend/none").status_code == 404
+    assert set(client.get("/api/v1/recommend/catalogues").json()) >= {"hardware", "bsc-2015", "sandisk-2014"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"w": ""}, "1 to 20 workloads"),
+        ({"w": "terasrot:1TB"}, "did you mean &#39;terasort&#39;"),
+        ({"deadline": "soon"}, "not a duration"),
+        ({"capacity": f"{'9' * 400}TB"}, "too long"),
+        ({"w": f"terasort:{'9' * 400}TB"}, "too long"),
+        ({"years": "many"}, "is no number"),
+        ({"catalogue": "nothing"}, "unknown catalogue"),
+        ({"catalogue_text": "catalogue: x"}, "is missing"),
+        ({"least": "effort"}, "unknown aim"),
+    ],
+)
+def test_what_can_not_be_asked_is_said_on_the_page(client: TestClient, wrong: dict[str, str], words: str) -> None:
+    sent = client.post("/recommend", data={**FORM, **wrong}, headers=SAME)
+    assert sent.status_code == 200
+    assert words in sent.text
+
+
+def test_searches_wait_for_each_other_and_no_more_than_a_few() -> None:
+    searches, begun, go_on = Searches(), Event(), Event()
+
+    def answering(pool: SimulatorPool, progress: Progress | None) -> Recommendation:
+        del pool, progress
+        begun.set()
+        go_on.wait(TIMEOUT_S)
+        raise SpecificationError("enough")
+
+    first = searches.begin(0, answering)
+    assert begun.wait(TIMEOUT_S)
+    others = [searches.begin(number, answering) for number in range(1, WAITING_MAX)]
+    assert all("waiting" in other.step for other in others)
+    assert searches.begin(1, answering) is others[0]
+    with pytest.raises(RepositoryError, match="under way or waiting"):
+        searches.begin("one more", answering)
+    go_on.set()
+    until = time.monotonic() + TIMEOUT_S
+    while not all(one.over for one in (first, *others)) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert str(first.problem) == "enough"
+
+
+def test_catalogues_have_prices_beside_them(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "catalogue.yaml").write_text((EXAMPLES / "hardware" / "catalogue.yaml").read_text())
+    assert "mine" not in kept_catalogues([tmp_path])
+    (tmp_path / "mine" / "prices.yaml").write_text((EXAMPLES / "hardware" / "prices.yaml").read_text())
+    assert next(iter(kept_catalogues([tmp_path]))) == "mine"
+
+
+@needs_simulator
+@pytest.mark.browser
+@pytest.mark.parametrize("width_px", [390, 1440])
+def test_a_search_shows_how_far_it_is_and_then_its_answer(browser: Browser, root: Path, width_px: int) -> None:
+    with served(create_app(root)) as url, watched_page(browser, url, width_px) as watched:
+        page = watched.open("/recommend")
+        page.locator("input[name=w]").first.fill("terasort:2GB:daily")
+        for name in ("deadline", "capacity"):
+            page.locator(f"input[name={name}]").fill("")
+        page.locator("select[name=catalogue]").select_option("bsc-2015")
+        page.locator("main button.button").click()
+        page.wait_for_selector("text=What was looked at", timeout=TIMEOUT_S * 1000)
+        page.wait_for_selector("body[data-charts=drawn]")
+        assert "catalogue=bsc-2015" in page.url
+        watched.check()

@@ -1,0 +1,132 @@
+"""The pure parts behind the pages: facets, pages of runs, thinned series, leaders, states of campaigns."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.analysis.run_profile.series import rates, series_of, thinned
+from assay.analysis.statistics.facets import conditions_of, facets, matching, page_of
+from assay.analysis.statistics.run_table import table_of
+from assay.execution.campaign.plan_texts import PlanText, plan_texts
+from assay.foundation.errors import SpecificationError
+from assay.model.runs.trace import Trace
+from assay.store import Repository
+from builders import make_run, study_runs
+from web_support import client_of
+
+
+def test_a_facets_counts_ignore_its_own_condition_alone() -> None:
+    table = table_of(study_runs())
+    conditions = conditions_of(["layout=HD2", "workload=terasort"])
+    found = {facet.column: facet for facet in facets(table, conditions, ["layout", "workload"])}
+    layouts = {level.level: (level.runs, level.chosen) for level in found["layout"].levels}
+    workloads = {level.level: level.runs for level in found["workload"].levels}
+    assert layouts == {"HD2": (4, True), "SS2": (3, False)}
+    assert workloads == {"terasort": 4, "dfsio-write": 3, "dfsio-read": 3}
+    assert int(matching(table, conditions).sum()) == 4
+
+
+def test_numbers_stand_in_their_order_and_other_levels_by_count() -> None:
+    runs = [make_run(n, parameters={"sort": str(value)}) for n, value in enumerate((100, 5, 5, 25))]
+    (facet,) = facets(table_of(runs), {}, ["sort"])
+    assert [level.level for level in facet.levels] == ["5", "25", "100"]
+
+
+@given(st.lists(st.floats(1, 1e6), min_size=1, max_size=200), st.integers(0, 210), st.integers(1, 50), st.booleans())
+def test_a_page_is_what_sorting_everything_gives(times_s: list[float], offset: int, limit: int, down: bool) -> None:
+    table = table_of([make_run(n, duration_s=t) for n, t in enumerate(times_s)])
+    sort = "-duration_s" if down else "duration_s"
+    page = page_of(table, np.ones(len(table), np.bool_), sort=sort, offset=offset, limit=limit)
+    expected = sorted(range(len(times_s)), key=lambda row: -times_s[row] if down else times_s[row])
+    assert list(page.positions) == expected[offset : offset + limit]
+    assert page.total == len(times_s)
+
+
+def test_runs_without_a_value_come_last_both_ways() -> None:
+    table = table_of([make_run(0, started_at=""), make_run(1), make_run(2)])
+    every = np.ones(3, np.bool_)
+    assert page_of(table, every, sort="started_unix_s").positions == (1, 2, 0)
+    assert page_of(table, every, sort="-started_unix_s").positions == (2, 1, 0)
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=500), st.integers(1, 20))
+def test_thinning_keeps_ends_and_extremes_in_order(values: list[float], windows: int) -> None:
+    t_s, series = np.arange(len(values), dtype=np.float64), np.array(values)
+    at, kept = thinned(t_s, series, windows)
+    assert len(at) <= max(4 * windows, 1)
+    assert (at[0], at[-1]) == (t_s[0], t_s[-1])
+    assert (kept.min(), kept.max()) == (series.min(), series.max())
+    assert bool(np.all(np.diff(at) > 0))
+    assert all(series[int(t)] == value for t, value in zip(at, kept, strict=True))
+
+
+def test_a_single_spike_among_a_million_survives() -> None:
+    values = np.zeros(1_000_000)
+    values[765_432] = 1.0
+    at, kept = thinned(np.arange(1_000_000, dtype=np.float64), values, 300)
+    assert len(at) <= 1200
+    assert at[int(np.argmax(kept))] == 765_432
+
+
+def test_counters_become_rates_and_a_restart_is_no_negative_one() -> None:
+    at, found = rates(np.array([0.0, 1.0, 3.0, 4.0]), np.array([0.0, 10.0, 50.0, 5.0]))
+    assert (at.tolist(), found.tolist()) == ([1.0, 3.0, 4.0], [10.0, 20.0, 5.0])
+    trace = Trace()
+    for t, value in ((0.0, 0.0), (1.0, 2e6)):
+        trace.append(t, "n", "disk:hdd1", "read_bytes", counter=True, value=value)
+        trace.append(t, "n", "memory", "cached_bytes", counter=False, value=value)
+    units = {series.metric: (series.unit, series.values) for series in series_of(trace)}
+    assert units == {"read_bytes": ("MB/s", (2.0,)), "cached_bytes": ("MB", (0.0, 2.0))}
+
+
+def test_an_unknown_column_is_told_with_the_choices() -> None:
+    with pytest.raises(SpecificationError) as raised:
+        matching(table_of(study_runs()), conditions_of(["colour=red"]))
+    assert "workload" in str(raised.value)
+
+
+def test_plans_are_told_as_they_were_and_damaged_ones_left_out(tmp_path: Path) -> None:
+    for name, text in (("c1", b"plan: p\n"), ("c2", b"\xff")):
+        folder = tmp_path / "campaigns" / name
+        folder.mkdir(parents=True)
+        (folder / "campaign.json").write_text(json.dumps({"plan": "p", "runs": 4, "started_unix_s": 5.0}))
+        (folder / "plan.yaml").write_bytes(text)
+    assert plan_texts(tmp_path / "campaigns") == [PlanText("p", "c1", "plan: p\n")]
+    Repository.create(tmp_path / "r")
+    shutil.copytree(tmp_path / "campaigns", tmp_path / "r" / "campaigns")
+    (newest, _) = client_of(tmp_path / "r").get("/api/v1/campaigns").json()
+    assert (newest["campaign_id"], newest["planned"], newest["running"]) == ("c2", 4, False)
+
+
+def test_of_many_comparisons_the_best_founded_of_each_workload_are_shown_and_all_by_a_click(tmp_path: Path) -> None:
+    """Which is shown is chosen by the number of matched sets, never by what it says."""
+    repository = Repository.create(tmp_path / "repository")
+    layouts = {"HD2": 60.0, "SS2": 30.0, "HD3": 50.0, "HD4": 10.0}
+    number = 0
+    for workload in ("terasort", "sort", "wordcount", "kmeans", "pagerank"):
+        for layout, time_s in layouts.items():
+            for containers in range(6 if layout in ("HD2", "SS2") else 2):
+                number += 1
+                levels = {"layout": layout, "containers": str(containers)}
+                repository.publish(
+                    make_run(number, workload=workload, layout=layout, levels=levels, duration_s=time_s + number % 5)
+                )
+    client = client_of(tmp_path / "repository")
+    page = client.get("/speedup?by=layout&baseline=HD2").text
+    rows = re.findall(r'<th scope="row">([^<]*)</th><td data-label="Compared">.*?</svg>([A-Z0-9]+)', page)
+    assert [layout for _, layout in rows] == ["SS2"] * 5
+    assert len({workload for workload, _ in rows}) == 5
+    address = re.search(r'<a href="([^"]*every=1[^"]*)">All 15 comparisons', page)
+    assert address is not None
+    assert client.get(address[1].replace("&amp;", "&")).text.count('data-label="Compared"') == 15
+    narrowed = client.get("/speedup?by=layout&baseline=HD2&where=workload%3Dsort").text
+    assert narrowed.count('data-label="Compared"') == 3
+    assert "every=1" not in narrowed

@@ -1,0 +1,211 @@
+"""The page of what-if questions: controls at what was measured, one answer with the API, links that hold the state."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from fastapi.testclient import TestClient
+
+from assay.interfaces.web.server.app import create_app
+from assay.specs.prices import load_prices
+from assay.store import Repository
+from browser_support import OVERPRINTED, watched_page
+from simulator_support import EXAMPLE, measured_repository, needs_simulator
+from web_support import client_of, served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+SAME = {"origin": "http://localhost", "sec-fetch-site": "same-origin"}
+PRICES = EXAMPLE.parent / "prices.yaml"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return measured_repository(tmp_path_factory.mktemp("whatif") / "r").root
+
+
+@pytest.fixture(scope="module")
+def client(root: Path) -> Iterator[TestClient]:
+    with client_of(root, book=load_prices(PRICES)) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def run_id(client: TestClient) -> str:
+    places = client.get("/api/v1/whatif/places").json()
+    assert len(places) == 6
+    assert all(place["n"] == 3 for place in places)
+    return next(str(p["run_id"]) for p in places if (p["workload"], p["configuration"]) == ("terasort", "layout=HD2"))
+
+
+@needs_simulator
+def test_controls_stand_at_what_was_measured(client: TestClient, run_id: str) -> None:
+    page = client.get("/whatif", params={"run": run_id}).text
+    own = dict(re.findall(r'name="([^"]+)"[^>]* data-own="([^"]*)"', page))
+    own |= dict(re.findall(r'name="([^"]+)" form="whatif-form" value="[^"]*" data-own="([^"]*)"', page))
+    assert own["layout"] == "HD2"
+    assert (own["workers.count"], own["worker.devices.hdd.count"], own["nic"]) == ("3", "2", "10")
+    assert any(name.startswith("price.") for name in own)
+    assert "simulated" in page
+    assert "measured" in page
+
+
+@needs_simulator
+def test_the_page_and_the_api_give_one_answer(client: TestClient, run_id: str) -> None:
+    answer = client.get("/api/v1/whatif", params={"run": run_id, "set": ["layout=SS2", "workers.count=5"]}).json()
+    assert answer["origin"] == "simulated"
+    sent = client.post("/whatif/results", content=f"run={run_id}&layout=SS2&workers.count=5", headers=SAME).text
+    assert f"<b>{answer['simulated_s']:.1f} s</b>" in sent
+    linked = client.get("/whatif", params={"run": run_id, "layout": "SS2", "workers.count": "5"}).text
+    assert f"<b>{answer['simulated_s']:.1f} s</b>" in linked
+
+
+@needs_simulator
+def test_a_bare_number_and_one_with_its_unit_ask_the_same(client: TestClient, run_id: str) -> None:
+    bare, whole = (
+        client.post("/whatif/results", content=f"run={run_id}&nic={text}", headers=SAME).text
+        for text in ("1", "1Gbit%2Fs")
+    )
+    assert bare == whole
+    same = client.post("/whatif/results", content=f"run={run_id}&nic=10&layout=HD2", headers=SAME).text
+    assert same == client.post("/whatif/results", content=f"run={run_id}", headers=SAME).text
+
+
+@needs_simulator
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("layout=SS9", "asks for 9 SSDs"),
+        ("nothing=1", "not an engine parameter"),
+        ("data=900000", "are needed with all copies"),
+        ("nic=0", "more than 0"),
+        ("price.Nothing=3", "has no price"),
+        ("price.All-HDD configuration=x", "is no price"),
+    ],
+)
+def test_what_can_not_be_is_said_on_the_page_and_the_controls_stay(
+    client: TestClient, run_id: str, query: str, words: str
+) -> None:
+    name, _, value = query.partition("=")
+    page = client.get("/whatif", params={"run": run_id, name: value})
+    assert page.status_code == 200
+    assert words in page.text
+    if not name.startswith("price."):
+        assert 'data-control="workers.count"' in page.text
+
+
+@needs_simulator
+def test_an_answer_takes_the_server_less_than_150_ms_of_cpu_once_it_is_warm(client: TestClient, run_id: str) -> None:
+    client.post("/whatif/results", content=f"run={run_id}", headers=SAME)
+    took_s = []
+    for workers in range(4, 16):
+        begun = time.process_time()
+        client.post("/whatif/results", content=f"run={run_id}&workers.count={workers}", headers=SAME)
+        took_s.append(time.process_time() - begun)
+    assert min(took_s) < 0.15  # of CPU: other tests may run beside this one
+
+
+def test_nothing_to_ask_from_is_said(tmp_path: Path) -> None:
+    Repository.create(tmp_path / "r")
+    assert "Nothing to ask from yet" in client_of(tmp_path / "r").get("/whatif").text
+
+
+@needs_simulator
+def test_with_nothing_changed_the_page_shows_the_measured_time(client: TestClient, run_id: str) -> None:
+    page = client.get("/whatif", params={"run": run_id}).text
+    times = re.findall(r"<b>([0-9.]+) s</b> <span class=\"badge origin-([a-z]+)", page)
+    assert [kind for _, kind in times] == ["measured", "measured"]
+    assert times[0][0] == times[1][0]
+    assert "<b>1.00×</b>" in page
+
+
+@needs_simulator
+def test_more_workers_have_no_price_in_a_book_of_whole_clusters_and_the_page_says_why(
+    client: TestClient, run_id: str
+) -> None:
+    page = client.get("/whatif", params={"run": run_id, "workers.count": "12"}).text
+    assert "prices a whole cluster (All-HDD configuration), not one with 12 workers" in page
+    assert "$0.0" not in page
+
+
+@needs_simulator
+@pytest.mark.browser
+def test_enter_submits_the_typed_value_and_another_run_keeps_it(browser: Browser, root: Path, run_id: str) -> None:
+    with served(create_app(root, book=load_prices(PRICES))) as url, watched_page(browser, url) as watched:
+        page = watched.open(f"/whatif?run={run_id}&layout=SS2")
+        before = page.locator("#tiles").inner_text()
+        link = page.locator("#c-nic")
+        link.fill("25")
+        link.press("Enter")
+        page.wait_for_function("old => document.getElementById('tiles').innerText !== old", arg=before)
+        assert link.input_value() == "25"
+        assert parse_qs(urlsplit(page.url).query) == {"run": [run_id], "layout": ["SS2"], "nic": ["25"]}
+        other = page.locator(f'#whatif-run option:not([value="{run_id}"])').first.get_attribute("value")
+        page.locator("#whatif-run").select_option(value=other)
+        page.wait_for_function("run => !location.search.includes(run)", arg=run_id)
+        page.wait_for_selector("body[data-charts=drawn]")
+        assert page.locator("#c-nic").input_value() == "25"
+        assert page.locator("#c-layout").input_value() == "SS2"
+        watched.check()
+
+
+@needs_simulator
+@pytest.mark.browser
+@pytest.mark.parametrize("changes", ["", "&layout=SS2", "&worker.cpu.speed=1.01", "&price.All-HDD configuration=37000"])
+def test_no_label_of_a_chart_overprints_another(browser: Browser, root: Path, run_id: str, changes: str) -> None:
+    with served(create_app(root, book=load_prices(PRICES))) as url, watched_page(browser, url) as watched:
+        page = watched.open(f"/whatif?run={run_id}{changes}")
+        for chart in ("whatif-plane", "whatif-limits"):
+            assert page.locator(f"#{chart} svg text").count() > 5
+            assert page.evaluate(OVERPRINTED, chart) == []
+
+
+@needs_simulator
+@pytest.mark.browser
+@pytest.mark.parametrize("width_px", [390, 800, 1440])
+def test_the_answer_is_next_to_the_controls_and_no_card_is_left_alone(
+    browser: Browser, root: Path, run_id: str, width_px: int
+) -> None:
+    with served(create_app(root, book=load_prices(PRICES))) as url, watched_page(browser, url, width_px) as watched:
+        page = watched.open(f"/whatif?run={run_id}&layout=SS2")
+        tiles, controls = page.locator("#tiles").bounding_box(), page.locator("#controls").bounding_box()
+        assert tiles is not None
+        assert controls is not None
+        if width_px > 960:
+            assert controls["x"] >= tiles["x"] + tiles["width"]
+        else:
+            assert 0 <= controls["y"] - (tiles["y"] + tiles["height"]) < 60
+        right_edges = page.evaluate("""() => Object.values(Object.groupBy(
+            [...document.querySelectorAll('#tiles li')].map(card => card.getBoundingClientRect()), box => box.top
+        )).map(row => Math.max(...row.map(box => box.right)))""")
+        assert right_edges == pytest.approx([tiles["x"] + tiles["width"]] * len(right_edges), abs=1)
+
+
+@needs_simulator
+@pytest.mark.browser
+@pytest.mark.parametrize("width_px", [390, 1440])
+def test_sliding_answers_and_the_link_holds_the_state(browser: Browser, root: Path, run_id: str, width_px: int) -> None:
+    app = create_app(root, book=load_prices(PRICES))
+    with served(app) as url, watched_page(browser, url, width_px) as watched:
+        page = watched.open(f"/whatif?run={run_id}&layout=SS2")
+        before = page.locator("#tiles").inner_text()
+        page.locator('[data-control="data"] button[data-step="1"]').click()
+        page.wait_for_function("old => document.getElementById('tiles').innerText !== old", arg=before)
+        assert parse_qs(urlsplit(page.url).query)["data"] == ["2.5"]
+        assert parse_qs(urlsplit(page.url).query)["layout"] == ["SS2"]
+        page.locator('[data-control="workers.count"] input[type=range]').focus()
+        page.keyboard.press("End")
+        page.wait_for_function("location.search.includes('workers.count=24')")
+        page.go_back()
+        page.wait_for_function(
+            "document.querySelector('[data-control=\"workers.count\"] input[type=number]').value === '3'"
+        )
+        watched.check()
+    assert not any(one._process.poll() is None for one in app.state.context.simulators._every)

@@ -1,0 +1,139 @@
+"""Every page fits every window and the paper: nothing is wider, no page's name is hidden, no table is cut unsaid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from assay.interfaces.web.server.app import create_app
+from assay.specs.prices import prices_of
+from assay.store import Repository
+from browser_support import DRAWN_MS, cut_on_paper, misfits, watched_page
+from builders import PRICES_YAML, make_run, study_runs
+from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
+from paths import EXAMPLES
+from web_support import filled, served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.browser
+RUNS = [run.run_id for run in study_runs() if run.workload == "terasort" and run.status == "valid"]
+BOOK = PRICES_YAML.replace("per: cluster,", "per: cluster-hour,")
+TRACED = replace(
+    hybrid_run(),
+    run_id=make_run(950).run_id,
+    metrics={"exec_time_s": 41.5},
+    sources={"exec_time_s": "simulated with a profile that was learned from many measured runs of some campaigns"},
+)
+PAGES = (
+    "/",
+    f"/runs?pick={RUNS[0]}&pick={RUNS[1]}",
+    f"/runs/{make_run(0).run_id}",
+    f"/runs/{TRACED.run_id}",
+    f"/runs/{make_run(0).run_id}/logs/job.log?search=line",
+    "/clusters/lab-small",
+    f"/configurations/{make_run(0).run_id}",
+    f"/compare?run={RUNS[0]}&run={RUNS[-1]}",
+    f"/compare?run={RUNS[0]}&run={RUNS[-1]}&of=runs",
+    "/speedup?by=layout",
+    "/speedup?method=aloja",
+    "/cost?workload=terasort",
+    "/cost?view=years&cluster=lab-small",
+    "/quality",
+    "/predict",
+    "/hosts",
+    "/plan?cluster=lab%2Fcluster.yaml&layouts=HD2,SS2&workload=terasort&data=2GB&options=",
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    root: Path = filled(tmp_path_factory.mktemp("widths") / "repository").root
+    Repository(root).publish(TRACED, tasks=hybrid_tasks(), trace=hybrid_trace())
+    app = create_app(root, cluster_folders=[EXAMPLES], book=prices_of(BOOK, "prices"), book_text=BOOK)
+    with served(app) as url:
+        yield url
+
+
+@pytest.mark.parametrize("width_px", [390, 768, 1024, 1440])
+def test_every_page_fits_and_hides_nothing(browser: Browser, server: str, width_px: int) -> None:
+    """768 px is also what is left of a laptop's 1,536 at a zoom of 200 %."""
+    found = {}
+    with watched_page(browser, server, width_px) as watched:
+        for address in PAGES:
+            page = watched.open(address)
+            wrong = misfits(page)
+            if any(wrong.values()):
+                found[address] = wrong
+        watched.check()
+    assert found == {}
+
+
+def test_on_paper_nothing_is_cut(browser: Browser, server: str) -> None:
+    found = {}
+    with watched_page(browser, server, 1440) as watched:
+        for address in PAGES:
+            page = watched.open(address)
+            if wrong := cut_on_paper(page):
+                found[address] = wrong
+    assert found == {}
+
+
+def test_a_table_that_goes_on_says_so_until_its_end_is_seen(browser: Browser, server: str) -> None:
+    with watched_page(browser, server, 390) as watched:
+        page = watched.open("/runs")
+        box = page.locator(".scroll").first
+        page.wait_for_selector(".scroll.more", timeout=DRAWN_MS)
+        box.evaluate("box => { box.scrollLeft = box.scrollWidth }")
+        page.wait_for_selector(".scroll:not(.more)")
+        assert "more" not in (box.get_attribute("class") or "")
+
+
+def test_where_a_metric_comes_from_has_room_on_a_phone(browser: Browser, server: str) -> None:
+    with watched_page(browser, server, 390) as watched:
+        page = watched.open(f"/runs/{TRACED.run_id}")
+        widths = page.evaluate(
+            "() => [...document.querySelectorAll('.sources td:nth-child(4)')].map(cell => cell.offsetWidth)"
+        )
+        shown = [width for width in widths if width]
+        assert shown
+        assert min(shown) > 200
+
+
+def test_what_a_card_leaves_out_on_a_phone_is_left_out_of_figures_too(browser: Browser, server: str) -> None:
+    with watched_page(browser, server, 390) as watched:
+        page = watched.open("/cost?workload=terasort")
+        assert page.locator(".cards td.wide").count() > 0
+        assert page.locator(".cards td.wide:visible").count() == 0
+
+
+def test_on_paper_no_badge_is_broken_within_a_word(browser: Browser, server: str) -> None:
+    with watched_page(browser, server, 1440) as watched:
+        page = watched.open("/")
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": 700, "height": 900})
+        lines = page.evaluate(
+            """() => [...document.querySelectorAll('td .badge')].map(badge => {
+                 const text = document.createRange(); text.selectNodeContents(badge);
+                 return [badge.textContent.trim().split(/\\s+/).length,
+                         new Set([...text.getClientRects()].map(rect => Math.round(rect.top))).size]; })"""
+        )
+        assert lines
+        assert all(found <= words for words, found in lines)
+
+
+def test_no_short_word_is_broken_in_a_sheet(browser: Browser, server: str) -> None:
+    with watched_page(browser, server) as watched:
+        broken = watched.open(f"/runs/{TRACED.run_id}").evaluate(
+            """() => [...document.querySelectorAll('.facts th')]
+              .filter(cell => /^[a-zA-Z]{1,12}$/.test(cell.textContent.trim()))
+              .filter(cell => { const words = document.createRange(); words.selectNodeContents(cell);
+                                return new Set([...words.getClientRects()].map(rect => rect.top)).size > 1; })
+              .map(cell => cell.textContent.trim())"""
+        )
+        assert broken == []

@@ -1,0 +1,20 @@
+"""Profile files: the one that comes with assay, and its schema."""
+
+from __future__ import annotations
+
+from assay.execution.planning.plan_files.schemas import json_schema
+from assay.questions.forecasts.learning import shipped_profile
+from assay.specs.profiles import profile_of_text, profile_text
+
+
+def test_the_profile_that_comes_with_assay_says_where_it_is_from() -> None:
+    found = shipped_profile()
+    assert {"terasort", "dfsio-write", "dfsio-read", "dfsioe-write", "dfsioe-read", "wordcount"} <= set(found.workloads)
+    assert "measured runs" in found.learned.source
+    assert found.learned.runs > 100
+    assert profile_text(profile_of_text(profile_text(found))) == profile_text(found)
+
+
+def test_the_schema_of_profiles_is_offered() -> None:
+    schema = json_schema("profile")
+    assert {"profile", "engine", "costs", "workloads", "learned"} <= schema["properties"].keys()

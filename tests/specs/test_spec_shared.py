@@ -1,0 +1,60 @@
+"""Plans and clusters that bundles carry: the same hardware and runs, without addresses, logins and secrets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.specs.cluster import cluster_of
+from assay.specs.document import document_of
+from assay.specs.shared import shared_cluster, shared_plan
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+REAL = """
+cluster: rack-7
+provider: attached
+node_types:
+  big:
+    cores: 12
+    memory: 64GB
+    nic: 10Gbit/s
+    devices: {hdd: {kind: hdd, count: 2, read: 120MB/s, write: 120MB/s, capacity: 2TB, directories: [/data1, /data2]}}
+nodes:
+  edge: {type: big, roles: [], addresses: [edge.example.org]}
+  master: {type: big, roles: [master], addresses: [master.example.org]}
+  worker: {type: big, roles: [worker], addresses: [w1.example.org, w2.example.org]}
+networks: {IB: {rate: 56Gbit/s, addresses: {worker: [10.1.0.1, 10.1.0.2], master: [10.1.0.3], edge: [10.1.0.4]}}}
+ssh: {user: alice, key: /home/alice/.ssh/id, jump: bob@gate.example.org}
+home: /srv/alice
+attached: {queue: tests, directory: /user/alice, edge: edge, kerberos: {principal: alice@EXAMPLE.ORG, keytab: /etc/k}}
+"""
+
+
+def test_no_address_login_or_path_is_left_and_the_hardware_is() -> None:
+    text = shared_cluster(REAL)
+    for word in ("example", "alice", "bob", "10.1.0", "/data", "/srv", "/home", "edge", "tests", "keytab"):
+        assert word not in text.lower(), word
+    known = cluster_of(document_of(REAL.encode(), "cluster.yaml"), Path())
+    shared = cluster_of(document_of(text.encode(), "cluster.yaml"), Path())
+    assert [node.name for node in shared.nodes] == [node.name for node in known.nodes if node.roles]
+    assert shared.simulated
+    assert all(node.address is None for node in shared.nodes)
+    assert shared.networks["IB"].rate_bits_per_s == 56e9
+    [device, _] = shared.workers[0].type.devices
+    assert (device.read_bytes_per_s, device.capacity_bytes, device.directory) == (1.2e8, 2 * 10**12, None)
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/*cluster*.yaml")), ids=str)
+def test_every_example_stays_the_cluster_that_it_is(path: Path) -> None:
+    known = cluster_of(document_of(path.read_bytes(), "cluster.yaml"), path.parent)
+    shared = cluster_of(document_of(shared_cluster(path.read_text()).encode(), "cluster.yaml"), Path())
+    assert [node.name for node in shared.nodes] == [node.name for node in known.nodes]
+    assert shared.lab == known.lab
+    assert [node.type.cores for node in shared.nodes] == [node.type.cores for node in known.nodes]
+
+
+def test_secret_parameters_and_paths_are_left_out_of_a_plan() -> None:
+    plan = "plan: p\ncluster: /home/alice/cluster.yaml\nparameters: {fs.s3a.secret.key: abc, dfs.replication: 2}\n"
+    content = document_of(shared_plan(plan).encode(), "plan.yaml").content
+    assert content == {"plan": "p", "cluster": "cluster.yaml", "parameters": {"dfs.replication": "2"}}

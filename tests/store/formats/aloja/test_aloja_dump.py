@@ -1,0 +1,282 @@
+"""ALOJA's dump: runs with tasks, phases and traces; what contradicts itself or lies outside its run is left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import aloja_mini
+from aloja_mini import FIRST, SECOND, dump, reduce_times, sar, task
+from assay.execution.observation.traces import cpu_busy_shares, device_totals
+from assay.model.runs.imported import ImportedRun, SkippedItem
+from assay.model.runs.run import Phase, RunStatus, Task
+from assay.store.formats.aloja.dump import FORMAT
+from assay.store.formats.source import Source
+from mutation import fuzz_count, mutations
+from paths import ROOT
+
+REAL = ROOT.parent / "shared" / "data" / "aloja" / "tests_db.sql"
+
+
+def read(tmp_path: Path, text: str | bytes) -> list[ImportedRun | SkippedItem]:
+    path = tmp_path / "d.sql"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return list(FORMAT.read([Source(path, path.name)]))
+
+
+def parted(entries: list[ImportedRun | SkippedItem]) -> tuple[dict[str, ImportedRun], list[SkippedItem]]:
+    found = {each.key: each for each in entries if isinstance(each, ImportedRun)}
+    return found, [each for each in entries if isinstance(each, SkippedItem)]
+
+
+def first(tmp_path: Path, text: str) -> ImportedRun:
+    return parted(read(tmp_path, text))[0][FIRST]
+
+
+def test_a_row_of_execs_is_a_run_with_its_configuration(tmp_path: Path) -> None:
+    found, left = parted(read(tmp_path, dump()))
+    assert list(found) == [FIRST, SECOND]
+    assert left == []
+    run = found[FIRST].run
+    assert (run.workload, run.duration_s, run.cluster, run.layout) == ("terasort", 100, "ours", "SSD")
+    assert run.started_at == "2014-05-13T16:53:20.000+00:00"
+    assert run.levels["network"] == "IB"
+    assert run.workload_parameters == {"suite": "HiBench"}
+    assert run.parameters["dfs.blocksize"] == str(128 * 2**20)
+    assert run.parameters["mapreduce.map.output.compress.codec"] == "org.apache.hadoop.io.compress.SnappyCodec"
+    assert found[FIRST].where == "d.sql:26"
+
+
+def test_the_label_of_a_run_is_its_status(tmp_path: Path) -> None:
+    found, _ = parted(read(tmp_path, dump()))
+    assert (found[FIRST].run.status, found[FIRST].run.cause) == (RunStatus.VALID, None)
+    assert (found[SECOND].run.status, found[SECOND].run.cause) == (RunStatus.INVALID, "ALOJA's table marks it invalid")
+
+
+def test_maps_and_reduces_are_tasks_and_setup_is_none(tmp_path: Path) -> None:
+    tasks = first(tmp_path, dump()).tasks
+    assert [each.kind for each in tasks] == ["map", "map", "reduce"]
+    assert tasks[2] == Task(
+        job_id="job_201405131650_0002",
+        task_id="task_201405131650_0002_r_000002",
+        attempt_id="",
+        kind="reduce",
+        node="",
+        status="succeeded",
+        start_s=30,
+        end_s=98,
+        shuffle_end_s=50,
+        merge_end_s=52,
+        hdfs_read_bytes=1000,
+        hdfs_write_bytes=0,
+        local_read_bytes=0,
+        local_write_bytes=500,
+        spilled_records=7,
+        cpu_s=None,
+        gc_s=None,
+    )
+
+
+PHASES = (Phase("map", 2, 42), Phase("shuffle", 30, 50), Phase("merge", 50, 52), Phase("reduce", 52, 98))
+
+
+def test_phases_are_those_of_each_second_or_else_of_the_tasks(tmp_path: Path) -> None:
+    whole = first(tmp_path, dump()).run
+    assert (whole.phases, whole.sources["phases"]) == (PHASES, "JOB_status")
+    without = first(tmp_path, dump().replace("INSERT INTO `JOB_status`", "-- ")).run
+    assert (without.phases, without.sources["phases"]) == (PHASES, "JOB_tasks")
+
+
+def test_tables_that_were_cut_give_no_phases(tmp_path: Path) -> None:
+    text = dump().replace("INSERT INTO `JOB_status`", "-- ").replace("16:54:58", "16:54:20")
+    run = first(tmp_path, text).run
+    assert run.phases == ()
+    assert "phases" not in run.sources
+
+
+def test_rates_add_up_to_counters_and_stand_still_where_samples_are_missing(tmp_path: Path) -> None:
+    trace = first(tmp_path, dump()).trace
+    assert trace is not None
+    a_second = 2000.0 * 512
+    assert trace.series("w1", "disk:dev8-0", "read_bytes") == [
+        (0, 0),
+        (1, a_second),
+        (2, 2 * a_second),
+        (4, 2 * a_second),
+        (5, 3 * a_second),
+    ]
+    assert trace.series("w1", "disk:dev8-0", "busy_s")[-1] == (5, 1.5)
+    assert trace.series("w1", "disk:dev8-0", "queue_s")[-1] == (5, 1.5)
+    assert device_totals(trace, 0, 100)["disk_read_bytes"] == 3 * a_second + 10 * 1024
+
+
+def test_cpu_times_are_of_all_cores_where_they_are_known_and_shares_where_not(tmp_path: Path) -> None:
+    trace = first(tmp_path, dump()).trace
+    assert trace is not None
+    assert trace.series("w1", "cpu", "user_s")[-1] == (5, 3 * 0.25 * 4)
+    assert trace.series("w1", "cpu", "cores")[0] == (1, 4)
+    assert cpu_busy_shares(trace, ["w1"], 0, 100).get("w1") == pytest.approx(0.3)
+    unknown = first(tmp_path, dump().replace("'ours',4", "'ours',NULL")).trace
+    assert unknown is not None
+    assert unknown.series("w1", "cpu", "user_share")[0] == (1, 0.25)
+    assert unknown.series("w1", "cpu", "user_s") == []
+
+
+def test_memory_is_in_bytes(tmp_path: Path) -> None:
+    trace = first(tmp_path, dump()).trace
+    assert trace is not None
+    assert trace.series("w1", "memory", "total_bytes") == [(1, 4000 * 1024)]
+    assert trace.series("w2", "memory", "cached_bytes") == [(0, 200 * 1024), (1, 300 * 1024)]
+
+
+def test_devices_that_stand_on_others_are_counted_once(tmp_path: Path) -> None:
+    trace = first(tmp_path, dump()).trace
+    assert trace is not None
+    assert set(trace.subject) == {"cpu", "memory", "disk:dev8-0", "disk:all", "nic:eth0", "nic:ib0"}
+    alone = first(tmp_path, dump().replace("'dev8-0'", "'dev254-0'")).trace
+    assert alone is not None
+    assert "disk:dev253-0" in alone.subject
+
+
+def test_of_two_sources_the_one_that_covers_more_is_taken(tmp_path: Path) -> None:
+    trace = first(tmp_path, dump().replace("'w2'", "'w1'")).trace
+    assert trace is not None
+    assert "disk:all" not in trace.subject
+    assert trace.series("w1", "memory", "cached_bytes") == [(0, 200 * 1024), (1, 300 * 1024)]
+
+
+def test_a_trace_of_part_of_the_run_is_a_warning(tmp_path: Path) -> None:
+    (warning,) = first(tmp_path, dump()).run.warnings
+    assert str(warning) == "the trace covers 1 s of 100 s: its totals are not the run's"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("'terasort',100.000", "'wordcount',100.000", "bench is wordcount"),
+        ("'SSD','HiBench'", "'HDD','HiBench'", "disk is HDD"),
+        ("12,10,1,65536,3,128", "12,10,2,65536,3,128", "replication is 2"),
+        ("100.000", "400.000", "exe_time is 400.000 s, but"),
+        ("100.000", "-100.000", "can't be"),
+        ("100.000", "0.000", "can't be"),
+        ("100.000", "99999999.000", "can't be"),
+        ("100.000", "NULL", "no number"),
+        ("100.000", "'nan'", "can't be"),
+        ("128,1)", "128,7)", "valid is '7'"),
+        ("'2014-05-13 16:53:20'", "'2014-13-13 16:53:20'", "a date that is none"),
+        (f"'{FIRST}'", "NULL", "has no exec"),
+        ("'terasort',100", "NULL,100", "has no exec or no bench"),
+        ("3,128,1)", "3,64,1)", "blk_size is 64"),
+    ],
+)
+def test_a_row_that_can_not_be_so_is_left_with_its_rows(tmp_path: Path, old: str, new: str, why: str) -> None:
+    rows = (aloja_mini.EXEC_ROWS[0].replace(old, new), aloja_mini.EXEC_ROWS[1])
+    found, left = parted(read(tmp_path, dump(execs=rows)))
+    assert list(found) == [SECOND]
+    assert len(left) == 1
+    assert why in left[0].why
+    assert left[0].why.endswith("its rows of other tables are left with it: 121")
+
+
+def test_a_zero_start_is_not_known_and_then_nothing_can_be_placed(tmp_path: Path) -> None:
+    dates = "'2014-05-13 16:53:20','2014-05-13 16:55:00'"
+    row = aloja_mini.EXEC_ROWS[0].replace(dates, "'0000-00-00 00:00:00',NULL")
+    found, left = parted(read(tmp_path, dump(execs=(row,))))
+    assert found[FIRST].run.started_at == ""
+    assert found[FIRST].tasks == ()
+    assert any("START_TIME" in each.why for each in left)
+
+
+def test_tasks_of_the_preparation_and_of_other_times_are_left_and_counted(tmp_path: Path) -> None:
+    more = [task(20, "MAP", "50:00", "50:30"), task(21, "MAP", "50:00", "50:40"), task(22, "MAP", "59:00", "59:30")]
+    found, left = parted(read(tmp_path, dump(f"INSERT INTO `JOB_tasks` VALUES {','.join(more)};\n")))
+    assert len(found[FIRST].tasks) == 3
+    assert sorted(each.why for each in left) == [
+        "JOB_tasks: rows that are outside their run: 1",
+        "JOB_tasks: rows that ended before their run began (its preparation, or another's): 2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        (task(20, "MAP", "54:00", "53:30"), "times in an impossible order"),
+        (task(20, "REDUCE", "53:30", "54:00", reduce_times("54:10", "54:20")), "times in an impossible order"),
+        (task(20, "MAP", "53:30", "54:00").replace("'SUCCESS'", "'ODD'"), "unknown TASK_TYPE or TASK_STATUS"),
+        (task(20, "MAP", "53:30", "54:00").replace("1000,7)", "-1000,7)"), "impossible HDFS_BYTES_READ"),
+        (task(20, "MAP", "53:30", "54:00").replace("'task_2014", "'task_2013"), "TASKID that is none of their JOBID"),
+        (task(20, "MAP", "53:30", "54:00").replace("16:53:30", "16:53:99"), "date that is none"),
+    ],
+)
+def test_an_unsound_task_is_left(tmp_path: Path, row: str, why: str) -> None:
+    found, left = parted(read(tmp_path, dump(f"INSERT INTO `JOB_tasks` VALUES {row};\n")))
+    assert len(found[FIRST].tasks) == 3
+    assert len(left) == 1
+    assert why in left[0].why
+
+
+@pytest.mark.parametrize(
+    ("figures", "why"),
+    [
+        ("'2014-05-13 16:53:30','-1',60.000,0.000,60.000,0.000,0.000,0.000", "don't add up to 100 %"),
+        ("'2014-05-13 16:53:30','-1',101.000,0.000,0.000,0.000,0.000,0.000", "impossible %user"),
+        ("'2014-05-13 16:53:30','-1',NULL,0.000,0.000,0.000,0.000,100.000", "no %user"),
+        ("'2014-05-13 19:53:30','-1',0.000,0.000,0.000,0.000,0.000,100.000", "outside their run"),
+        ("NULL,'-1',0.000,0.000,0.000,0.000,0.000,100.000", "no date"),
+    ],
+)
+def test_an_unsound_sample_is_left(tmp_path: Path, figures: str, why: str) -> None:
+    _, left = parted(read(tmp_path, dump(f"INSERT INTO `SAR_cpu` VALUES (9,1,'w1',1.000,{figures});\n")))
+    assert len(left) == 1
+    assert why in left[0].why
+
+
+def test_rows_of_runs_that_are_not_there_are_counted_by_table(tmp_path: Path) -> None:
+    more = f"INSERT INTO `JOB_tasks` VALUES {task(20, 'MAP', '53:30', '54:00', execution=7)},(1,8{',NULL' * 14});\n"
+    _, left = parted(read(tmp_path, dump(more)))
+    assert [each.why for each in left] == ["JOB_tasks: rows of 2 executions that are not in execs: 2"]
+
+
+def test_repeated_numbers_and_damaged_rows_are_left_by_their_line(tmp_path: Path) -> None:
+    rows = (*aloja_mini.EXEC_ROWS, aloja_mini.EXEC_ROWS[0], "(3,1,'x")
+    found, left = parted(read(tmp_path, dump(execs=rows)))
+    assert list(found) == [FIRST, SECOND]
+    assert [each.where for each in left] == ["d.sql:26", "d.sql:26"]
+    assert "repeats id_exec 1" in left[0].why
+    assert "row 4 can't be read" in left[1].why
+
+
+def test_a_dump_of_something_else_is_left_and_not_claimed(tmp_path: Path) -> None:
+    other = "-- MySQL dump 10.13\nCREATE TABLE `wiki` (`a` int);\nINSERT INTO `wiki` VALUES (1);\n-- Dump completed\n"
+    assert [type(each) for each in read(tmp_path, other)] == [SkippedItem]
+    assert not FORMAT.recognises("d.sql", other.encode())
+    assert FORMAT.recognises("d.sql", dump().encode()[:65536])
+    assert not FORMAT.recognises("execs.csv", b"id_exec,`execs`\n")
+
+
+def test_damaged_dumps_give_runs_or_reasons_and_no_other_error(tmp_path: Path) -> None:
+    text = dump(sar("SAR_load", "ldavg-1", ["(1,1,'w1',1.000,'2014-05-13 16:53:30',0.5)"])).encode()
+    for damaged in mutations(text, fuzz_count(), seed=1):
+        for each in read(tmp_path, damaged):
+            assert isinstance(each, SkippedItem) or 0 < each.run.duration_s <= 30 * 86_400
+            if isinstance(each, ImportedRun) and each.trace:
+                assert all(0 <= value < 1e16 for value in each.trace.value)
+
+
+@pytest.mark.skipif(not REAL.is_file(), reason=f"ALOJA's dump is not at {REAL}: nothing real is tested")
+def test_alojas_own_dump_gives_its_sound_runs() -> None:
+    source = Source(REAL, REAL.name)
+    assert FORMAT.recognises(source.name, source.head())
+    found, left = parted(list(FORMAT.read([source])))
+    assert len(found) == 9
+    durations = {key.rpartition("/")[2]: each.run.duration_s for key, each in found.items()}
+    assert durations["dfsioe_read"] == 3294
+    bayes = found["20140129_055025_conf_IB_HDD_b_m12_i20_r1_I32768_c0_z256/bayes"]
+    assert len(bayes.tasks) == 97
+    assert bayes.trace is not None
+    assert {"cpu", "memory", "nic:ib0", "disk:all"} <= set(bayes.trace.subject)
+    edited = [each.why for each in left if "contradicts itself" in each.why]
+    assert len(edited) == 1
+    assert "bench is wordcount" in edited[0]
+    assert any("9 executions that are not in execs: 2790" in each.why for each in left)

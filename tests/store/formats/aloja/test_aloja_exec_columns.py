@@ -1,0 +1,239 @@
+"""ALOJA's tables read by columns: the same runs, ids, reasons and order as row by row, whatever the cells say."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assay.analysis.statistics.imported_rows import ImportedRows, Item, joined, table_of_rows
+from assay.analysis.statistics.run_table import table_of
+from assay.model import SkippedItem
+from assay.store import ImportSummary, Repository
+from assay.store.formats.aloja.exec_rows import ExecTable
+from assay.store.formats.aloja.execs import FORMAT
+from assay.store.formats.source import LINE_BYTES_MAX, Source
+from assay.store.formats.tables import columns as by_columns
+from column_support import reasons_of, runs_of, same
+from effort import examples
+from mutation import mutations
+from paths import ROOT
+
+NARROW = (
+    "id_exec,id_cluster,exec,bench,exe_time,start_time,end_time,net,disk,bench_type,maps,iosf,replication,iofilebuf,comp,"
+    "blk_size,valid"
+)
+WIDE = "ID,Benchmark,Exe.Time,Net,Disk,Maps,IO.SFac,Rep,IO.FBuf,Comp,Blk.size,Cl.Name,Datanodes,Bench.Type,Running.Cost"
+CELLS = {
+    "id": ["1", "2", "3", "4", " 5 ", "", "x"],
+    "id_cluster": ["1", "2", "", "9"],
+    "exec": [
+        "20140310_101500_conf_IB_HS2_b_m8_i10_r1_I65536_c3_z64/terasort",
+        "20131201_090000_conf_ETH_SSD_b_m8_i10_r1_I65536_az/sort",
+        "NULL",
+        "",
+        "20150310_101500_IB_HS2_bHiBench2_S0_D3_cloud-02/wordcount",
+    ],
+    "bench": ["terasort", "sort", "WordCount", "", '"so,rt"'],
+    "exe_time": ["600.000", "808", "59.5", " 70 ", "0", "-3", "600.10", "9999999", "1e3", '"77.50"'],
+    "start_time": ["2014-03-10 10:20:00", "0000-00-00 00:00:00", "", "soon"],
+    "end_time": ["2014-03-10 10:30:00", "2013-12-01 10:03:00", ""],
+    "net": ["IB", "ETH", "0", ""],
+    "disk": ["HS2", "SSD", "RL3", "HDD", "0", "odd"],
+    "bench_type": ["b", "HiBench", "b_10", ""],
+    "maps": ["8", "12.0", "many", "0"],
+    "iosf": ["10", "20"],
+    "replication": ["1", "3", "9999"],
+    "iofilebuf": ["65536", "4096"],
+    "comp": ["0", "3", "Cmp2", "none", "7"],
+    "blk_size": ["64", "134", "0"],
+    "valid": ["1", "0", "true", "perhaps"],
+    "cl.name": ["cloud-05", "", "here-02"],
+    "datanodes": ["4", "four", ""],
+    "running.cost": ["0.2", "", "x"],
+}
+ALIKE = {
+    "ID": "id",
+    "id_exec": "id",
+    "Benchmark": "bench",
+    "Exe.Time": "exe_time",
+    "IO.SFac": "iosf",
+    "Rep": "replication",
+    "IO.FBuf": "iofilebuf",
+    "Blk.size": "blk_size",
+    "Bench.Type": "bench_type",
+}
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> str:
+    """Draw a table, most of whose cells are sound, with lines that are none in between."""
+    names = draw(st.sampled_from([NARROW, WIDE])).split(",")
+    lines = [",".join(names)]
+    for _ in range(draw(st.integers(0, 12))):
+        odd = draw(st.sets(st.sampled_from(names), max_size=3))
+        cells = []
+        for name in names:
+            known = CELLS[ALIKE.get(name, name.lower())]
+            cells.append(draw(st.sampled_from(known if name in odd else known[: 4 if name.lower()[:2] == "id" else 1])))
+        lines.append(draw(st.sampled_from(["", "\r", '"', ",", "  ", "\t"])).join((",".join(cells), "")))
+        lines += draw(
+            st.lists(st.sampled_from(["", "  ", "\r", lines[0], "short,line", 'an "odd one', lines[-1]]), max_size=1)
+        )
+    return draw(st.sampled_from(["\n", "\r\n"])).join(lines)
+
+
+def both(folder: Path, *texts: str | bytes) -> tuple[list[Item], list[Item]]:
+    """Return what a reading by rows and one by columns yield."""
+    sources = []
+    for number, text in enumerate(texts):
+        path = folder / f"{number}.csv"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        sources.append(Source(path, path.name))
+    return list(FORMAT.read(sources)), list(FORMAT.items(sources))
+
+
+@settings(max_examples=examples(400), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(tables(), min_size=1, max_size=2))
+def test_columns_tell_what_rows_tell(tmp_path: Path, texts: list[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(by_columns, "CHARACTERS_AT_ONCE", 200)  # so that a table has several parts
+        rows, columns = both(tmp_path, *texts)
+    assert runs_of(columns) == runs_of(rows)
+    assert reasons_of(columns) == reasons_of(rows)
+    for block in joined([item for item in columns if isinstance(item, ImportedRows)]):
+        assert same(table_of_rows(block), table_of([found.run for found in block.runs()]))
+
+
+def test_damaged_tables_leave_the_same(tmp_path: Path) -> None:
+    sound = f"{NARROW}\n" + "\n".join(
+        ",".join(CELLS[ALIKE.get(name, name)][0] if name != "id_exec" else str(row) for name in NARROW.split(","))
+        for row in range(6)
+    )
+    for damaged in mutations(sound.replace("/terasort", "/sort", 1).encode(), examples(60)):
+        rows, columns = both(tmp_path, damaged)
+        assert (runs_of(columns), reasons_of(columns)) == (runs_of(rows), reasons_of(rows))
+
+
+def table_text(count: int) -> str:
+    """Return a table of the wide form of which every eleventh row can't be taken, and some rows stand twice."""
+    rows = []
+    for row in range(count):
+        cells = [
+            str(row // 2 * 2 if row % 13 == 0 else row),
+            ("terasort", "sort", "bayes")[row % 3],
+            f"{400 + row % 97}.50",
+        ]
+        cells += [
+            ("ETH", "IB")[row % 2],
+            ("HDD", "SSD", "RL2", "HS5")[row % 4],
+            str((4, 8)[row % 2]),
+            "10",
+            "3",
+            "4096",
+        ]
+        cells += [
+            f"Cmp{row % 5 if row % 11 else 9}",
+            "128",
+            f"cloud-0{row % 3}",
+            "4",
+            "HiBench",
+            "0.25" if row % 7 else "",
+        ]
+        rows.append(",".join(cells))
+    return "\n".join([WIDE, *rows])
+
+
+def imported(folder: Path, name: str, text: str, *, columns: bool) -> tuple[ImportSummary, Repository]:
+    repository = Repository.create(folder / name)
+    path = folder / "t.csv"
+    path.write_text(text)
+    source = Source(path, "t.csv")
+    read = FORMAT.items if columns else FORMAT.read
+    return repository.import_runs(
+        "aloja", lambda: read([source]), [("t.csv", path)], plan="p", by_rows=True
+    ), repository
+
+
+def test_what_is_stored_is_the_same(tmp_path: Path) -> None:
+    summary, repository = imported(tmp_path, "columns", table_text(300), columns=True)
+    by_row, other = imported(tmp_path, "rows", table_text(300), columns=False)
+    assert summary == by_row
+    assert summary.taken > 200
+    assert len(summary.left) > 20
+    assert {run.run_id: run for run in repository.runs()} == {run.run_id: run for run in other.runs()}
+    (bundle,) = repository.folders.bundles.iterdir()
+    mine, theirs = (
+        json.loads((one.folders.bundles / bundle.name / "import.json").read_text()) for one in (repository, other)
+    )
+    assert mine | {"imported_at": ""} == theirs | {"imported_at": ""}
+    assert repository.verify() == []
+
+
+def test_more_of_a_table_adds_what_is_new_and_another_notation_nothing(tmp_path: Path) -> None:
+    first, repository = imported(tmp_path, "r", table_text(200), columns=True)
+    more, _ = imported(tmp_path, "r", table_text(300), columns=True)
+    assert more.already_there == first.taken
+    table = repository.table(["aloja_cost_usd"])
+    assert len(table) == first.taken + more.taken
+    assert sorted(run.position for run in repository.runs(campaign_id=more.import_id)) == list(range(more.taken))
+    again, _ = imported(tmp_path, "r", table_text(300).replace(".50", ".5"), columns=True)
+    assert (again.taken, again.already_there) == (0, len(table))
+
+
+def test_without_a_column_a_table_is_probably_the_same_by_columns_and_by_rows(tmp_path: Path) -> None:
+    less = "\n".join(line.rpartition(",")[0].rpartition(",")[0] for line in table_text(200).split("\n"))
+    told = []
+    for columns in (True, False):
+        imported(tmp_path, f"r{columns}", table_text(200), columns=columns)
+        summary, _ = imported(tmp_path, f"r{columns}", less, columns=columns)
+        told.append(summary)
+    assert told[0] == told[1]
+    assert (told[0].taken, told[0].probably[0].runs) == (0, told[0].probably[0].of)
+
+
+def test_all_of_alojas_dump_is_the_same_by_columns() -> None:
+    path = ROOT.parent / "shared" / "data" / "aloja" / "aloja-execs-2014-09-dump.csv"
+    if not path.exists():
+        pytest.skip(f"ALOJA's dump is not at {path}")
+    source = Source(path, path.name)
+    assert runs_of(list(FORMAT.items([source]))) == runs_of(list(FORMAT.read([source])))
+
+
+def test_columns_are_a_format_of_rows_alone() -> None:
+    assert FORMAT.columns is not None
+    plain = dataclasses.replace(FORMAT, columns=None)
+    assert list(plain.items([])) == []
+
+
+def test_ends_of_lines_as_windows_has_them_take_no_line_apart_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python's own csv module ends lines so; each line by itself is slow."""
+    alone: list[str] = []
+    whole = ExecTable.cells
+
+    def noted(table: ExecTable, line: str) -> list[str]:
+        alone.append(line)
+        return whole(table, line)
+
+    text = table_text(300)
+    path = tmp_path / "execs.csv"
+    path.write_bytes(text.replace("\n", "\r\n").encode())
+    monkeypatch.setattr(ExecTable, "cells", noted)
+    taken = sum(len(item) for item in FORMAT.items([Source(path, path.name)]) if isinstance(item, ImportedRows))
+    assert taken > 200
+    assert alone == []
+
+
+def test_a_line_that_no_row_has_is_refused_before_it_is_taken_apart(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text(f"{NARROW}\n{'1,' * LINE_BYTES_MAX}\n")
+    (only,) = FORMAT.read([Source(path, "runs.csv")])
+    assert isinstance(only, SkippedItem)
+    assert only.where == "runs.csv:2"
+    assert "a line of more than 1,048,576 bytes" in only.why

@@ -1,0 +1,45 @@
+"""A job's configuration is kept without passwords, keys and tokens: whatever its names have of them, values go."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.store.formats.hadoop.configuration import read_conf, without_secrets
+
+PLANTED = "Pl4nted-s3cret"
+
+
+def kept(name: str, value: str) -> str:
+    entry = f"<property><name>{name}</name><value>{value}</value><final>false</final><source>x.xml</source></property>"
+    content = without_secrets(f'<?xml version="1.0"?><configuration>{entry}</configuration>'.encode())
+    assert PLANTED.encode() not in content
+    return read_conf(content)[name].value
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "fs.s3a.secret.key",
+        "fs.s3a.access.key",
+        "fs.azure.account.key.place.dfs.core.windows.net",
+        "ssl.server.keystore.password",
+        "hadoop.ssl.keystore.pass",
+        "javax.jdo.option.ConnectionPassword",
+        "dfs.adls.oauth2.refresh.token",
+        "hadoop.security.credential.clear-text",
+    ],
+)
+def test_what_is_a_secret_by_its_name_is_left_out(name: str) -> None:
+    assert kept(name, PLANTED) == "(left out)"
+
+
+def test_secrets_within_values_are_left_out_and_the_rest_stays() -> None:
+    assert kept("mapreduce.map.java.opts", f"-Xmx1g -Djavax.net.ssl.trustStorePassword={PLANTED} -Da=b") == (
+        "-Xmx1g -Djavax.net.ssl.trustStorePassword=(left out) -Da=b"
+    )
+    assert kept("hive.metastore.uris", f"jdbc://me:{PLANTED}@db:3306/x") == "jdbc://me:(left out)@db:3306/x"
+
+
+@pytest.mark.parametrize("name", ["mapreduce.map.output.key.class", "dfs.blocksize", "mapreduce.job.reduces"])
+def test_what_matters_for_speed_stays_as_it_is(name: str) -> None:
+    assert kept(name, "17") == "17"

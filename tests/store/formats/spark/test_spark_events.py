@@ -1,0 +1,475 @@
+"""Spark event logs as runs: applications, packed and rolled logs, whose settings get in, and damage of any kind."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import struct
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import spark_samples as samples
+from assay.foundation.errors import FormatError
+from assay.model.runs.imported import ImportedRun, SkippedItem
+from assay.model.runs.run import Phase, RunStatus
+from assay.store.formats.source import Source, sources_in
+from assay.store.formats.spark import codecs as spark_codecs
+from assay.store.formats.spark.codecs import codec_of, unpacked
+from assay.store.formats.spark.event_import import FORMAT
+from assay.store.formats.spark.parameters import spark_parameters
+from builders import words_of
+from effort import examples
+from mutation import fuzz_count, mutations
+from paths import ROOT
+
+REAL = ROOT.parent / "shared" / "data" / "spark-events"
+LOG = samples.log(samples.application())
+needs_cramjam = pytest.mark.skipif(
+    importlib.util.find_spec("cramjam") is None, reason="cramjam, which packs and unpacks, is not installed"
+)
+
+
+def read(folder: Path, files: dict[str, bytes]) -> list[ImportedRun | SkippedItem]:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return list(FORMAT.read([Source(folder / name, name) for name in files]))
+
+
+def only(found: Iterable[ImportedRun | SkippedItem]) -> ImportedRun:
+    (one,) = found
+    assert isinstance(one, ImportedRun), one
+    return one
+
+
+def why(found: Iterable[ImportedRun | SkippedItem]) -> str:
+    (one,) = found
+    assert isinstance(one, SkippedItem), one
+    return one.why
+
+
+def changed(event: str, **fields: Any) -> list[samples.Event]:
+    """Return the sample with fields of one kind of event replaced."""
+    return [told | fields if told["Event"].endswith(event) else told for told in samples.application()]
+
+
+def without(*events: str) -> list[samples.Event]:
+    return [told for told in samples.application() if not told["Event"].endswith(events)]
+
+
+def test_an_application_is_a_run(tmp_path: Path) -> None:
+    found = only(read(tmp_path, {"app-1": LOG}))
+    run = found.run
+    assert found.key == "app-1  1700000000000"
+    assert (run.engine, run.engine_version, run.workload) == ("spark", "3.5.1", "ScalaSort")
+    assert (run.status, run.duration_s, run.data_bytes) == (RunStatus.VALID, 7.5, None)
+    assert run.started_at == "2023-11-14T22:13:20.000+00:00"
+    assert run.phases == (
+        Phase("setup", 0, 1),
+        Phase("stage 0", 1, 4),
+        Phase("stage 1", 4, 6),
+        Phase("cleanup", 6, 7.5),
+    )
+    assert run.metrics == {
+        "executor_run_s": 2.7,
+        "cpu_s": 2.25,
+        "gc_s": 0.09,
+        "input_bytes": 3000,
+        "output_bytes": 270,
+        "shuffle_read_bytes": 1500,
+        "shuffle_remote_read_bytes": 900,
+        "shuffle_write_bytes": 1800,
+        "shuffle_fetch_wait_s": 0.015,
+        "shuffle_write_s": 0.006,
+        "memory_spilled_bytes": 12288,
+        "disk_spilled_bytes": 3072,
+        "jobs": 1,
+        "stages": 2,
+        "tasks": 3,
+        "task_attempts_failed": 1,
+        "executors": 1,
+    }
+    assert run.warnings == ()
+    assert run.environment == {"job": {"id": "app-1", "name": "ScalaSort"}, "java": "17.0.9 (x)"}
+
+
+def test_tasks_are_named_by_stage_attempt_and_partition(tmp_path: Path) -> None:
+    tasks = only(read(tmp_path, {"app-1": LOG})).tasks
+    assert [task.attempt_id for task in tasks] == ["0.0.0.0", "0.0.1.0", "0.0.1.1", "1.0.0.0"]
+    assert [task.status for task in tasks] == ["succeeded", "failed", "succeeded", "succeeded"]
+    last = tasks[3]
+    assert (last.kind, last.job_id, last.node, last.start_s, last.end_s) == ("result", "0", "w1", 4.1, 6)
+    assert (last.hdfs_read_bytes, last.hdfs_write_bytes, last.local_read_bytes, last.local_write_bytes) == (
+        1000,
+        90,
+        200,
+        1624,
+    )
+    assert (last.cpu_s, last.gc_s) == (0.75, 0.03)
+
+
+def test_parameters_are_what_was_set_and_matters(tmp_path: Path) -> None:
+    run = only(read(tmp_path, {"app-1": LOG})).run
+    assert run.parameters == {
+        "dfs.blocksize": str(64 * 2**20),
+        "spark.executor.extraJavaOptions": "-XX:+UseG1GC",
+        "spark.executor.memory": "2g",
+        "spark.master": "standalone",
+        "spark.shuffle.compress": "false",
+    }
+    assert not [word for word in ("hunter2", "secret-host", "/home/ann") if word in str(run)]
+
+
+@pytest.mark.parametrize(
+    ("master", "kind"),
+    [
+        ("yarn", "yarn"),
+        ("yarn-cluster", "yarn"),
+        ("local[*]", "local[*]"),
+        ("local-cluster[1,1,1024]", "local"),
+        ("k8s://https://h:1", "kubernetes"),
+        ("h:7077", None),
+    ],
+)
+def test_of_the_master_only_its_kind_gets_in(master: str, kind: str | None) -> None:
+    assert spark_parameters({"spark.master": master}).get("spark.master") == kind
+
+
+def failed(message: str) -> dict[str, Any]:
+    return {"Result": "JobFailed", "Exception": {"Message": message, "Stack Trace": []}}
+
+
+@pytest.mark.parametrize(
+    ("events", "status", "cause"),
+    [
+        (
+            changed("JobEnd", **{"Job Result": failed("\nStage lost\nat x")}),
+            RunStatus.FAILED,
+            "job 0 failed: Stage lost",
+        ),
+        (changed("JobEnd", **{"Job Result": {"Result": "JobFailed"}}), RunStatus.FAILED, "job 0 failed: JobFailed"),
+        (without("JobEnd"), RunStatus.FAILED, "job 0 had not ended when the application did"),
+        (changed("ApplicationEnd", ExitCode=3), RunStatus.FAILED, "the application ended with exit code 3"),
+        (
+            [*changed("JobEnd", **{"Job Result": failed("x")})[:-1], samples.application()[-1] | {"ExitCode": 0}],
+            RunStatus.VALID,
+            None,
+        ),
+        (without("JobStart", "JobEnd"), RunStatus.INVALID, "the application ran no job"),
+    ],
+)
+def test_how_an_application_ended(tmp_path: Path, events: Any, status: RunStatus, cause: str | None) -> None:
+    run = only(read(tmp_path, {"app-1": samples.log(events)})).run
+    assert (run.status, run.cause) == (status, cause)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (samples.log(without("ApplicationEnd")), "still ran, or its driver died"),
+        (samples.log(without("ApplicationStart")), "no application starts"),
+        (samples.log(changed("ApplicationEnd", Timestamp=samples.START_MS)), "no duration"),
+        (samples.log(changed("ApplicationEnd", Timestamp=samples.START_MS - 1)), "no duration"),
+        (samples.log(changed("ApplicationEnd", Timestamp=2**50)), "no duration"),
+        (samples.log(changed("ApplicationStart", Timestamp=5)), "no date"),
+        (LOG[:-9], "it was cut off, or is still written"),
+        (LOG + LOG, "a second application"),
+        (LOG.replace(b'"Task ID":2', b'"Task ID":0'), "task 0 ends a second time"),
+        (LOG.replace(b'"Bytes Read":1000', b'"Bytes Read":"1000"', 1), "`$[...].Bytes Read`|Bytes Read"),
+        (LOG.replace(b'"Bytes Read":1000', b'"Bytes Read":99999999999999999999', 1), "Bytes Read"),
+    ],
+)
+def test_what_is_left_says_why(tmp_path: Path, content: bytes, reason: str) -> None:
+    told = why(read(tmp_path, {"app-1": content}))
+    assert any(part in told for part in reason.split("|"))
+
+
+def test_a_broken_line_is_named(tmp_path: Path) -> None:
+    lines = LOG.splitlines(keepends=True)
+    lines[7] = lines[7][:40] + b"\n"
+    (left,) = read(tmp_path, {"app-1": b"".join(lines)})
+    assert left.where == "app-1:8"
+
+
+def test_a_task_whose_executor_was_lost_afterwards_counts_as_lost(tmp_path: Path) -> None:
+    events = samples.application()
+    again = samples.task_end(0, samples.task_info(0, 0, 1100, 3000), "Resubmitted")
+    found = only(read(tmp_path, {"app-1": samples.log([*events[:-2], again, *events[-2:]])}))
+    assert (found.tasks[0].status, found.tasks[0].hdfs_read_bytes) == ("killed", 1000)
+
+
+def test_events_that_spark_dropped_are_missed_aloud(tmp_path: Path) -> None:
+    events = samples.application()
+    found = only(read(tmp_path, {"app-1": samples.log([*events[:12], *events[13:]])}))
+    assert "1 tasks that succeeded are not in the log" in found.run.warnings[0].words
+    assert found.tasks[0].status == "killed"
+
+
+def test_sums_below_zero_give_no_metric(tmp_path: Path) -> None:
+    run = only(read(tmp_path, {"a": LOG.replace(b'"JVM GC Time":30', b'"JVM GC Time":-30')})).run
+    assert "gc_s" not in run.metrics
+    assert words_of(run.warnings) == ("the tasks' gc_s add up to -0.09: left out",)
+
+
+def test_old_logs_without_what_came_later_are_read(tmp_path: Path) -> None:
+    events = [
+        {"Event": "SparkListenerApplicationStart", "App Name": "old", "Timestamp": samples.START_MS, "User": "ann"},
+        {"Event": "SparkListenerJobStart", "Job ID": 0, "Stage IDs": [0]},
+        {
+            "Event": "SparkListenerTaskEnd",
+            "Stage ID": 0,
+            "Task Type": "ResultTask",
+            "Task End Reason": {"Reason": "Success"},
+            "Task Info": {
+                "Task ID": 0,
+                "Index": 0,
+                "Launch Time": samples.START_MS,
+                "Finish Time": samples.START_MS + 10,
+                "Host": "w1",
+            },
+            "Task Metrics": {"Executor Run Time": 7},
+        },
+        {"Event": "SparkListenerJobEnd", "Job ID": 0, "Job Result": {"Result": "JobSucceeded"}},
+        {"Event": "SparkListenerApplicationEnd", "Timestamp": samples.START_MS + 20},
+    ]
+    found = only(read(tmp_path, {"old": samples.log(events)}))
+    assert (found.key, found.run.engine_version) == ("old  1700000000000", "")
+    assert "cpu_s" not in found.run.metrics
+    assert "input_bytes" not in found.run.metrics
+    assert found.run.phases == (Phase("setup", 0, 0.02),)
+
+
+FOLDER = "eventlog_v2_app-1/"
+
+
+def rolled(cuts: tuple[int, ...] = (5, 12), name: str = "events_{}_app-1") -> dict[str, bytes]:
+    """Return the sample rolled over before the events of the given numbers."""
+    lines = LOG.splitlines(keepends=True)
+    edges = (0, *cuts, len(lines))
+    files = {FOLDER + name.format(n + 1): b"".join(lines[edges[n] : edges[n + 1]]) for n in range(len(edges) - 1)}
+    return {FOLDER + "appstatus_app-1": b"", **files}
+
+
+def test_a_rolled_log_is_one_application(tmp_path: Path) -> None:
+    files = rolled(tuple(range(1, 13)))  # more than nine files: their numbers count, not their names' order
+    names = sorted(files)
+    assert all(FORMAT.recognises(name, files[name]) for name in names)
+    found = only(read(tmp_path, {name: files[name] for name in names}))
+    whole = only(read(tmp_path, {"app-1": LOG}))
+    assert (found.run, found.tasks, found.where) == (whole.run, whole.tasks, "eventlog_v2_app-1")
+
+
+@pytest.mark.parametrize("missing", ["events_1_app-1", "events_2_app-1"])
+def test_a_rolled_log_with_a_file_missing_is_left(tmp_path: Path, missing: str) -> None:
+    files = rolled()
+    del files[FOLDER + missing]
+    assert "was expected: one is missing or repeated" in why(read(tmp_path, files))
+
+
+def test_a_compacted_log_gives_a_time_and_parameters_and_no_metrics(tmp_path: Path) -> None:
+    lines = LOG.splitlines(keepends=True)
+    files = {
+        FOLDER + "events_1_app-1": b"gone stale\n",
+        FOLDER + "events_2_app-1.compact": b"".join(lines[:5]),
+        FOLDER + "events_3_app-1": lines[-1],
+    }
+    found = only(read(tmp_path, files))
+    assert (found.run.duration_s, found.run.status, found.run.metrics) == (7.5, RunStatus.VALID, {})
+    assert found.run.parameters["spark.executor.memory"] == "2g"
+    assert (found.tasks, found.run.phases) == ((), ())
+    assert "compacted" in found.run.warnings[0].words
+
+
+def test_the_same_application_twice_is_taken_once(tmp_path: Path) -> None:
+    found, left = read(tmp_path, {"a": LOG, "b": LOG})
+    assert isinstance(found, ImportedRun)
+    assert left == SkippedItem("b", "app-1 once more, as in a")
+
+
+def lzf(content: bytes, *, chunk: int = 100) -> bytes:
+    """Pack as LZF does: every second chunk stored, the others as literals and one reference to what repeats."""
+    packed = b""
+    for number, begin in enumerate(range(0, len(content), chunk)):
+        part = content[begin : begin + chunk]
+        if number % 2:
+            packed += b"ZV\0" + struct.pack(">H", len(part)) + part
+            continue
+        body = b"".join(bytes([len(part[at : at + 32]) - 1]) + part[at : at + 32] for at in range(0, len(part), 32))
+        packed += b"ZV\1" + struct.pack(">HH", len(body), len(part)) + body
+    return packed
+
+
+def test_lzf_is_unpacked(tmp_path: Path) -> None:
+    assert unpacked(lzf(LOG), "x") == LOG
+    repeated = b"ZV\1" + struct.pack(">HH", 6, 12) + b"\1ab" + bytes([7 << 5, 1, 1])
+    assert unpacked(repeated, "x") == b"ab" * 6
+    short = b"ZV\1" + struct.pack(">HH", 6, 7) + b"\2abc" + bytes([2 << 5, 2])
+    assert unpacked(short, "x") == b"abcabca"
+    packed = {"app-1.lzf": lzf(LOG)}
+    assert FORMAT.recognises("app-1.lzf", packed["app-1.lzf"][:100])
+    assert only(read(tmp_path, packed)).run.duration_s == 7.5
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"ZV",
+        b"ZV\2\0\1a",
+        b"ZV\0\0\5ab",
+        b"ZV\1\0\2\0\2\x20\0",
+        b"ZV\1\0\2\0\3\0a",
+        b"ZV\1\0\1\0\3\5",
+        b"ZV\0\0\1aQQ\0\0\1a",
+    ],
+)
+def test_damaged_lzf_is_refused(content: bytes) -> None:
+    with pytest.raises(FormatError, match="damaged, cut off"):
+        unpacked(content, "x")
+
+
+@pytest.mark.parametrize("head", [b"LZ4Block\x10", b"\x82SNAPPY\0", b"\x28\xb5\x2f\xfd"])
+def test_a_missing_package_is_named(head: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> None:
+        raise ModuleNotFoundError(name=name)
+
+    monkeypatch.setattr(spark_codecs, "import_module", absent)
+    assert "the Python package 'cramjam' that unpacks it is not installed" in why(
+        read(tmp_path, {"app-1.zstd": head + b"x" * 20})
+    )
+
+
+def packed_lz4(content: bytes) -> bytes:
+    cramjam = import_module("cramjam")
+    blocks = b""
+    for number, begin in enumerate(range(0, len(content), 2000)):
+        part = content[begin : begin + 2000]
+        body = part if number % 2 else bytes(cramjam.lz4.compress_block(part, store_size=False))
+        blocks += struct.pack("<8sBiii", b"LZ4Block", 0x15 if number % 2 else 0x25, len(body), len(part), 0) + body
+    return blocks + struct.pack("<8sBiii", b"LZ4Block", 0x15, 0, 0, 0)
+
+
+def packed_snappy(content: bytes) -> bytes:
+    cramjam = import_module("cramjam")
+    whole = b""
+    for begin in range(0, len(content), 2000):
+        body = bytes(cramjam.snappy.compress_raw(content[begin : begin + 2000]))
+        header = b"\x82SNAPPY\0" + struct.pack(">ii", 1, 1) if begin % 4000 == 0 else b""
+        whole += header + struct.pack(">i", len(body)) + body
+    return whole
+
+
+def packed_zstd(content: bytes) -> bytes:
+    cramjam = import_module("cramjam")
+    return bytes(cramjam.zstd.compress(content))
+
+
+PACKERS = pytest.mark.parametrize("pack", [packed_lz4, packed_snappy, packed_zstd], ids=["lz4", "snappy", "zstd"])
+
+
+@needs_cramjam
+@PACKERS
+def test_packed_logs_are_unpacked(tmp_path: Path, pack: Any) -> None:
+    content = pack(LOG)
+    name = f"app-1.{codec_of(content)}"
+    assert FORMAT.recognises(name, content[:65536])
+    assert only(read(tmp_path, {name: content})).run.duration_s == 7.5
+    assert unpacked(pack(LOG * 300), "x") == LOG * 300
+
+
+@needs_cramjam
+@PACKERS
+def test_damaged_packed_logs_give_runs_or_reasons(tmp_path: Path, pack: Any) -> None:
+    for damaged in mutations(pack(LOG), fuzz_count()):
+        check(damaged, tmp_path / "log")
+
+
+@needs_cramjam
+def test_a_small_file_that_unpacks_to_terabytes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark_codecs, "SIZE_MAX_BYTES", 2**21)
+    with pytest.raises(FormatError, match="damaged, cut off"):
+        unpacked(packed_zstd(b"a" * 2**22), "x")
+    with pytest.raises(FormatError, match="would unpack to"):
+        unpacked(b"\x82SNAPPY\0" + bytes(8) + struct.pack(">i", 6) + b"\xff\xff\xff\xff\x0f\0", "x")
+
+
+def test_files_are_recognised_and_others_are_not() -> None:
+    assert FORMAT.recognises("any/name", LOG[:100])
+    assert FORMAT.recognises("x", b'{ "Event" : "org.apache.spark.sql.SparkListenerX"}')
+    for name, head in [
+        ("a", b""),
+        ("a.json", b'{"Event":"click"}'),
+        ("a.zip", b"ZV\0"),
+        ("a.json", b'{"jobs":[]}'),
+        ("appstatus_x", b""),
+        ("eventlog_v2_a/appstatus_a", b"x"),
+        ("a.zstd", b"abc"),
+    ]:
+        assert not FORMAT.recognises(name, head)
+
+
+def check(content: bytes, path: Path) -> None:
+    """Read a damaged log: a run with finite numbers and a time, or Left, and nothing else."""
+    path.write_bytes(content)
+    FORMAT.recognises(path.name, content[:65536])
+    for each in FORMAT.read([Source(path, path.name)]):
+        if isinstance(each, ImportedRun):
+            assert 0 < each.run.duration_s < math.inf
+            assert all(math.isfinite(value) and value >= 0 for value in each.run.metrics.values())
+            assert all(phase.duration_s >= 0 for phase in each.run.phases)
+            assert (each.run.cause is None) == (each.run.status is RunStatus.VALID)
+        else:
+            assert each.why
+
+
+def test_damaged_logs_give_runs_or_reasons(tmp_path: Path) -> None:
+    for damaged in mutations(LOG, fuzz_count()):
+        check(damaged, tmp_path / "log")
+
+
+def test_damaged_lzf_logs_give_runs_or_reasons(tmp_path: Path) -> None:
+    for damaged in mutations(lzf(LOG), fuzz_count()):
+        check(damaged, tmp_path / "log")
+
+
+later = st.dictionaries(st.text(min_size=1).filter(lambda key: key != "Event"), st.none() | st.text() | st.integers())
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.text(min_size=1), later, st.integers(0, 18))
+def test_events_and_keys_of_later_versions_change_nothing(name: str, more: dict[str, Any], place: int) -> None:
+    from assay.store.formats.spark.events import read_application
+
+    events = samples.application()
+    known = {key for event in events for key in event} | {"ExitCode"}
+    extra = {key: value for key, value in more.items() if key not in known}
+    events[place] = extra | events[place]
+    events.insert(place, {"Event": f"SparkListenerNew{name}", **extra})
+    lines = samples.log(events), "\n".join(json.dumps(event, indent=None) for event in events).encode()
+    whole = read_application([("x", LOG)])
+    assert [read_application([("x", line)]) == whole for line in lines] == [True, True]
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the real event logs are not beside this source tree")
+def test_real_logs_are_read() -> None:
+    sources = list(sources_in([REAL]))
+    assert all(FORMAT.recognises(source.name, source.head()) for source in sources)
+    pi, unfinished, shell = FORMAT.read(sources)
+    assert isinstance(unfinished, SkippedItem)
+    assert isinstance(pi, ImportedRun)
+    assert isinstance(shell, ImportedRun)
+    assert (pi.run.workload, pi.run.duration_s, len(pi.tasks), pi.run.engine_version) == (
+        "PythonPi",
+        55.273,
+        10,
+        "1.5.1",
+    )
+    assert (shell.run.workload, shell.run.duration_s, len(shell.tasks)) == ("Spark shell", 15.975, 8)
+    assert [phase.name for phase in shell.run.phases] == ["setup", "stage 0", "stage 1", "cleanup"]

@@ -1,0 +1,29 @@
+"""Ids from content: the same whether made one by one or many at once, and never changed between versions."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.store.bundles.content_ids import RunIds, uuid8, uuids8
+from effort import examples
+
+
+def test_the_id_of_a_key_is_what_it_always_was() -> None:
+    assert uuid8("run", "aloja", "a key", "0") == "602bf876-804d-854f-ad61-44b4e727e293"
+
+
+@settings(max_examples=examples(100))
+@given(st.lists(st.text(max_size=40)))
+def test_many_at_once_are_the_same_as_one_by_one(texts: list[str]) -> None:
+    assert uuids8(texts) == [uuid8(text) for text in texts]
+
+
+@settings(max_examples=examples(100))
+@given(st.lists(st.lists(st.sampled_from("abc"), max_size=5), max_size=5))
+def test_runs_of_one_key_are_told_apart_by_their_order(parts: list[list[str]]) -> None:
+    one, many = RunIds("f"), RunIds("f")
+    keys = [key for part in parts for key in part]
+    assert [one.of(key) for key in keys] == [found for part in parts for found in many.of_each(part)]
+    expected = [uuid8("run", "f", key, str(keys[:row].count(key))) for row, key in enumerate(keys)]
+    assert one.given == many.given == expected

@@ -1,0 +1,185 @@
+"""Runs that assay exported come back: every form, every example's measured runs, and no run twice."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from assay.foundation.errors import FormatError
+from assay.interfaces.cli.main import assay
+from assay.model import CacheState, Check, CodedWarning, Origin, Phase, Run, RunStatus, WarningCode
+from assay.store import Repository
+from builders import make_run
+from paths import ROOT
+
+MEASURED = sorted((ROOT / "examples").glob("*/measured/**/*.csv"))
+FORMS = ("csv", "jsonl", "parquet")
+
+
+def done(*words: str | Path, code: int = 0) -> str:
+    result = CliRunner().invoke(assay, [str(word) for word in words])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def without_environment(runs: list[Run]) -> list[Run]:
+    return sorted((replace(run, environment={}) for run in runs), key=lambda run: run.run_id)
+
+
+def test_there_are_examples_to_read() -> None:
+    assert len(MEASURED) == 7
+
+
+@pytest.mark.parametrize("path", MEASURED, ids=lambda path: "-".join(path.parts[-3:]))
+def test_an_examples_measured_runs_come_back_the_same_in_every_form(path: Path, tmp_path: Path) -> None:
+    first = tmp_path / "first"
+    rows = list(csv.DictReader(io.StringIO(path.read_text())))
+    assert f"assay: {len(rows)} runs taken" in done("import", path, "--repository", first)
+    runs = Repository.open(first).runs()
+    by_id = {run.run_id: run for run in runs}
+    for row in rows:
+        run = by_id[row["run_id"]]
+        assert (str(run.origin), str(run.lab_scale), str(run.cold)) == (row["origin"], row["lab_scale"], row["cold"])
+        assert (run.plan, run.campaign_id, str(run.repetition)) == (row["plan"], row["campaign_id"], row["repetition"])
+    for form in FORMS:
+        file = tmp_path / f"runs.{form}"
+        done("export", form, "-o", file, "--repository", first)
+        again = tmp_path / form
+        assert f"assay: {len(rows)} runs taken" in done("import", file, "--repository", again)
+        assert without_environment(Repository.open(again).runs()) == without_environment(runs)
+        if form == "csv":
+            written = list(csv.DictReader(io.StringIO(file.read_text())))
+            assert [
+                {name: row[name] for name in rows[0]} for row in sorted(written, key=lambda row: row["run_id"])
+            ] == sorted(rows, key=lambda row: row["run_id"])
+
+
+def full_run(number: int) -> Run:
+    return make_run(
+        number,
+        layout="SS2",
+        levels={"layout": "SS2", "network": "=IB, 1"},
+        metrics={"job_s": 1 / 3, "disk_read_bytes": 1e15},
+        checks=(Check("teravalidate", True, "checksum 1f"), Check("bytes", True, 'said "12"\nof 12')),
+        caches=(CacheState("w1", 10, 0, 5, 0, True, None),),
+        phases=(Phase("map", 0.0, 12.5),),
+        warnings=(CodedWarning(WarningCode.CPU_LIMIT, "CPU was the limit; ü"),),
+        sources={"duration_s": "the client"},
+    )
+
+
+RUNS = [
+    full_run(1),
+    full_run(2),
+    make_run(3, status=RunStatus.FAILED, cause="no space", duration_s=0.0, cold=None, data_bytes=None, checks=()),
+    make_run(4, origin=Origin.SIMULATED, lab_scale=None, cold=False, started_at=""),
+    make_run(5, layout="All-HDD", levels={}),
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_checks_caches_warnings_and_failures_come_back(form: str, tmp_path: Path) -> None:
+    first = Repository.create(tmp_path / "first")
+    for run in RUNS:
+        first.publish(run)
+    file = tmp_path / f"runs.{form}"
+    done("export", form, "-o", file, "--repository", tmp_path / "first")
+    done("import", file, "--repository", tmp_path / "again")
+    back = Repository.open(tmp_path / "again").runs()
+    assert without_environment(back) == without_environment(RUNS)
+    assert form != "jsonl" or all(run.environment["kernel"] == "6.1.0-18" for run in back)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_repository_takes_none_of_its_own_runs_again(form: str, tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    first = Repository.create(here)
+    first.publish(full_run(1))
+    file = tmp_path / f"runs.{form}"
+    done("export", form, "-o", file, "--repository", here)
+    assert "0 runs taken, 1 were there already" in done("import", file, "--repository", here)
+    assert len(Repository.open(here).runs()) == 1
+
+
+def test_a_pulled_run_counts_once_and_before_its_exported_figures(tmp_path: Path) -> None:
+    source = Repository.create(tmp_path / "source")
+    source.publish(full_run(1), logs={"client": b"whole"})
+    file = tmp_path / "runs.csv"
+    done("export", "csv", "-o", file, "--repository", tmp_path / "source")
+    done("import", file, "--repository", tmp_path / "here")
+    assert [run.environment for run in Repository.open(tmp_path / "here").runs()] == [{}]
+    done("pull", tmp_path / "source", "--repository", tmp_path / "here")
+    [run] = Repository.open(tmp_path / "here").runs()
+    assert run.environment["kernel"] == "6.1.0-18", "the bundle's run, not the one of the table"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("duration_s", "-1", "duration_s is -1"),
+        ("duration_s", "1e999", "duration_s"),
+        ("run_id", "../../x", "no id of a run"),
+        ("campaign_id", "../../x", "no id of a campaign"),
+        ("origin", "guessed", "origin"),
+        ("lab_scale", "20", "lab_scale is 20"),
+        ("started_at", "yesterday", "no date and time"),
+        ("checks", "[", "checks is no JSON"),
+        ("cold", "perhaps", "cold"),
+    ],
+)
+def test_a_cell_that_assay_can_not_have_written_leaves_its_row(
+    name: str, text: str, words: str, tmp_path: Path
+) -> None:
+    Repository.create(tmp_path / "r").publish(make_run(1))
+    [row] = csv.DictReader(io.StringIO(done("export", "csv", "--repository", tmp_path / "r")))
+    path = tmp_path / "runs.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(row))
+        writer.writeheader()
+        writer.writerow(row | {name: text})
+    output = done("import", path, "--repository", tmp_path / "again", code=FormatError.exit_code)
+    assert "runs.csv:2" in output
+    assert words in output
+
+
+def test_a_run_id_that_is_there_twice_is_taken_once(tmp_path: Path) -> None:
+    Repository.create(tmp_path / "r").publish(make_run(1))
+    header, row = done("export", "csv", "--repository", tmp_path / "r").splitlines()
+    (tmp_path / "runs.csv").write_text(f"{header}\n{row}\n{row}\n")
+    output = done("import", tmp_path / "runs.csv", "--repository", tmp_path / "again")
+    assert "1 runs taken" in output
+    assert "runs.csv:3: has the run_id of a run above" in output
+
+
+def test_a_column_of_the_users_own_is_named_and_the_runs_are_taken(tmp_path: Path) -> None:
+    Repository.create(tmp_path / "r").publish(make_run(1))
+    header, row = done("export", "csv", "--repository", tmp_path / "r").splitlines()
+    (tmp_path / "runs.csv").write_text(f"{header},remark\n{row},mine\n")
+    output = done("import", tmp_path / "runs.csv", "--repository", tmp_path / "again")
+    assert "1 runs taken" in output
+    assert "column 'remark' is none that assay exports" in output
+
+
+def test_semicolons_of_a_spreadsheet_are_read(tmp_path: Path) -> None:
+    Repository.create(tmp_path / "r").publish(make_run(1))
+    rows = list(csv.reader(io.StringIO(done("export", "csv", "--repository", tmp_path / "r"))))
+    with (tmp_path / "runs.csv").open("w", newline="") as file:
+        csv.writer(file, delimiter=";").writerows(rows)
+    assert "1 runs taken" in done("import", tmp_path / "runs.csv", "--repository", tmp_path / "again")
+
+
+def test_parquet_of_others_and_unrecognised_files_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    Repository.create(tmp_path / "r").publish(make_run(1))
+    done("runs", "--repository", tmp_path / "r")  # makes the index, which is Parquet too
+    index = next((tmp_path / "r" / "index").rglob("*.parquet"))
+    output = done("import", index, "--repository", tmp_path / "again", code=FormatError.exit_code)
+    assert "is no table of `assay export`" in output
+    (tmp_path / "own.csv").write_text("job,seconds\nsort,12\n")
+    output = done("import", tmp_path / "own.csv", "--repository", tmp_path / "again", code=FormatError.exit_code)
+    assert "own.csv: Unrecognised format\n" in output
+    assert "assay import table FILE --map" in output
+    assert json.loads(done("import", "--list", "--json"))[0]["name"] == "assay"

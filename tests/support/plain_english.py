@@ -1,0 +1,134 @@
+"""Find words that are not plain technical English in Python sources: in names, docstrings, comments and messages.
+
+In: the text of a module. Out: one finding for each use, with its line. The lists follow the writing rules in
+CONTRIBUTING.md: names say what they hold, and sentences use standard terms.
+"""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+NAMES: Final = frozenset(
+    [
+        "found",
+        "told",
+        "said",
+        "tells",
+        "one",
+        "ones",
+        "own",
+        "place",
+        "places",
+        "stands",
+        "lies",
+        "who",
+        "whoever",
+        "somebody",
+        "nobody",
+        "each",
+        "had",
+    ]
+)
+"""Names that say nothing about what they hold."""
+WORDS_IN_NAMES: Final = re.compile(
+    r"(?:^|_)(?:told|found|said|stands|lies|whoever|somebody|nobody|beside|taken_in|begun|own)(?:_|$)"
+)
+"""The same as a part of a longer name."""
+ALLOWED_NAMES: Final = frozenset({"not_found", "NOT_FOUND"})
+PHRASES: Final = (
+    r"\bwhoever\b",
+    r"\bsomebody\b",
+    r"\bnobody\b",
+    r"\b(?:is|are|was|were|be|been|being) told\b",
+    r"\btold (?:from|apart|by|of)\b",
+    r"\btells? of\b",
+    r"\bso (?:many|long a|much of)\b",
+    r"\bso many\b",
+    r"\bwhat stands\b",
+    r"\bstands? (?:there|in|on|for itself|already|at|beside|by itself|here|alone)\b",
+    r"\blies? (?:in|there|at|on|below|beside|outside|within|above)\b",
+    r"\bas usual\b",
+    r"\b(?:is|are|be|was|to be) had\b",
+    r"\bof (?:its|their|his|one's) own\b",
+    r"\bbeside\b",
+    r"\bgoes on\b",
+    r"\bgo on\b",
+    r"\bcarried out\b",
+    r"\bcarries? out\b",
+    r"\bwhat it (?:is|was) (?:of|by)\b",
+    r"\bis somebody's\b",
+    r"\bsomebody else\b",
+    r"\bother than as\b",
+    r"\bnone of it\b",
+    r"\bthe like\b",
+    r"\bbegun\b",
+    r"\bamiss\b",
+    r"\bsurely\b",
+    r"\bhence\b",
+    r"\bthereof\b",
+    r"\bwherein\b",
+    r"\bmay be the fastest\b",
+    r"\bmatched sets?\b",
+    r"\btaken in\b",
+    r"\blooked at\b",
+    r"\bheld against\b",
+    r"\bjudged by\b",
+    r"\bcome to\b",
+    r"\ba good deal\b",
+    r"\bas often as\b",
+    r"\bby way of\b",
+)
+"""Phrases with a plainer standard form."""
+_PHRASES = re.compile("|".join(PHRASES), re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One use of a word that has a plainer form."""
+
+    line: int
+    kind: str
+    """``name``, ``docstring``, ``comment`` or ``text``."""
+    text: str
+
+
+def findings(source: str) -> list[Finding]:
+    """Return every use in one module, by line. Raises SyntaxError for a text that is not Python."""
+    tree = ast.parse(source)
+    return sorted([*_names(tree), *_texts(tree), *_comments(source)], key=lambda finding: finding.line)
+
+
+def _names(tree: ast.AST) -> Iterator[Finding]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                pass
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                pass
+            case _:
+                continue
+        snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+        bare = snake.strip("_")
+        if name not in ALLOWED_NAMES and (bare in NAMES or WORDS_IN_NAMES.search(bare)):
+            yield Finding(node.lineno, "name", name)
+
+
+def _texts(tree: ast.AST) -> Iterator[Finding]:
+    statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            kind = "docstring" if id(node) in statements else "text"
+            for match in _PHRASES.finditer(re.sub(r"\s", " ", node.value)):
+                line = node.lineno + node.value[: match.start()].count("\n")
+                yield Finding(line, kind, match[0])
+
+
+def _comments(source: str) -> Iterator[Finding]:
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            for match in _PHRASES.finditer(token.string):
+                yield Finding(token.start[0], "comment", match[0])

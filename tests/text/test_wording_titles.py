@@ -1,0 +1,32 @@
+"""A level is told as people write it."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.text.titles import level_text, setting_text, settings_text
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "told"),
+    [
+        ("dfs.blocksize", "67108864", "64 MiB"),
+        ("dfs.blocksize", "2147483648", "2 GiB"),
+        ("dfs.blocksize", "140000000", "140 MB"),
+        ("dfs.blocksize", "64MiB", "64 MiB"),
+        ("dfs.blocksize", "0", "0 B"),
+        ("io.file.buffer.size", "65536", "64 KiB"),
+        ("data_bytes", "1000000000", "1 GB"),
+        ("lab_scale", "0.05", "1/20"),
+        ("lab_scale", "none", "none: full size"),
+        ("workload", "dfsioe_write", "Enhanced DFSIO write"),
+        ("mapreduce.map.output.compress.codec", "org.apache.hadoop.io.compress.SnappyCodec", "SnappyCodec"),
+    ],
+)
+def test_a_level_is_told_in_the_unit_that_its_users_write(name: str, level: str, told: str) -> None:
+    assert level_text(name, level) == told
+
+
+def test_settings_are_told_with_their_names_and_without_what_there_is_not() -> None:
+    assert setting_text("dfs.blocksize 268435456") == "HDFS block size 256 MiB"
+    assert settings_text({"network": "ETH", "terasort.maps": "none"}) == "Network ETH"
