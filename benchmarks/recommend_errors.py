@@ -128,7 +128,7 @@ def worlds(asked: Asked, pool: SimulatorPool, count: int, rng: Rng) -> Iterator[
     for _ in range(count):
         draw = {name: math.exp(sigma * rng.standard_normal()) for name, sigma in sigmas.items()}
         pairs = [search.scenario(int(row), work, draw) for row in rows for work in works]
-        answers = list(pool.each([scenario for _, scenario in pairs]))
+        answers = list(pool.simulate_each([scenario for _, scenario in pairs]))
         errors = {name: sigma * rng.standard_normal() for name, sigma in SIGMAS.items()}
         logs = []
         for (one, _), told in zip(pairs, answers, strict=True):

@@ -1,4 +1,4 @@
-"""The fast loop: every room has a part in it, and it leaves out what needs more than Python."""
+"""The fast tests cover every package and leave out tests that need more than Python."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from effort import EXAMPLES_MIN, NOT_FAST, examples
 from paths import ROOT, TESTS
 from selection import can_be_asked_for
 
-ROOMS = sorted(path.parent.name for path in (ROOT / "src" / "assay").glob("*/__init__.py"))
-SUBJECTS_BESIDE_ROOMS = {"house", "support", "data", "faults"}
+PACKAGES = sorted(path.parent.name for path in (ROOT / "src" / "assay").glob("*/__init__.py"))
+OTHER_FOLDERS = {"house", "support", "data", "faults"}
 
 
-def test_every_room_has_tests_in_the_fast_loop(request: pytest.FixtureRequest) -> None:
+def test_every_package_has_fast_tests(request: pytest.FixtureRequest) -> None:
     if request.config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
         pytest.skip("only a part of the tests was asked for")
     quick = {
@@ -27,13 +27,13 @@ def test_every_room_has_tests_in_the_fast_loop(request: pytest.FixtureRequest) -
         for item in request.session.items
         if not any(item.get_closest_marker(name) for name in NOT_FAST)
     }
-    assert len(ROOMS) > 20
-    assert [room for room in ROOMS if room not in quick] == []
+    assert len(PACKAGES) == 11
+    assert [package for package in PACKAGES if package not in quick] == []
 
 
-def test_tests_lie_in_the_folder_of_their_room() -> None:
+def test_test_folders_mirror_packages() -> None:
     folders = {path.name for path in TESTS.iterdir() if path.is_dir() and not path.name.startswith((".", "_"))}
-    assert folders - set(ROOMS) == SUBJECTS_BESIDE_ROOMS & folders
+    assert folders - set(PACKAGES) == OTHER_FOLDERS & folders
     astray = [path for path in TESTS.rglob("test_*.py") if path.parent in (TESTS, TESTS / "support")]
     assert not astray
 

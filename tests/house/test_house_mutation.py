@@ -45,7 +45,7 @@ def test_make_fuzz_finds_every_test_that_reads_damaged_copies() -> None:
     """It selects them by their names, `-k damaged`."""
     readers = [
         (path.name, function.partition("(")[0])
-        for path in (TESTS / "formats").rglob("test_*.py")
+        for path in (TESTS / "store" / "formats").rglob("test_*.py")
         for function in re.split(r"^(?:async )?def ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
         if re.search(r"\b(fuzz_count|survives_damage)\(", function)
     ]
