@@ -47,7 +47,7 @@ def flagged(table: RunTable) -> dict[str, Mask]:
     found = find_anomalies(table)
     first[found.positions] = True
     not_done[found.of_kind(Kind.NOT_DONE)] = True
-    second = second_opinion(table, but=not_done).odd(table)
+    second = second_opinion(table, but=not_done).outliers(table)
     return {"repetitions and floors": first, "prediction": second, "either": first | second}
 
 

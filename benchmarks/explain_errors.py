@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.statistics.run_table import Column, RunTable, coded
-from assay.estimation.prediction.explaining import Explained, explain
+from assay.estimation.prediction.explaining import FactorImportance, explain
 from assay.estimation.prediction.model import learn
 
 Array = NDArray[np.float64]
@@ -103,7 +103,7 @@ WORLDS: Mapping[str, Callable[[Rng], World]] = {
 class Told:
     """What was said of one repository, beside the truth."""
 
-    said: Explained
+    said: FactorImportance
     shares: Mapping[str, float]
     paired: bool = False
     """Whether the pair acts on each other."""

@@ -24,7 +24,7 @@ from prediction import dump
 from assay.analysis.statistics.run_table import RunTable
 from assay.estimation.prediction.choosing import estimates_by_tree, most_informative
 from assay.estimation.prediction.features import Features, learned_encoding
-from assay.estimation.prediction.model import SEED, Learning
+from assay.estimation.prediction.model import SEED, TrainingData
 
 Floats = NDArray[np.float64]
 Chooser = Callable[[list[int], int, np.random.Generator], list[int]]
@@ -112,14 +112,17 @@ def main() -> None:
     encoding = learned_encoding(table)
     cluster, workload = table.columns["cluster"], table.columns["workload"]
     for code, name in enumerate(cluster.levels):
-        others, own = Learning.of(table.taken(cluster.codes != code)), Learning.of(table.taken(cluster.codes == code))
+        others, own = (
+            TrainingData.of(table.taken(cluster.codes != code)),
+            TrainingData.of(table.taken(cluster.codes == code)),
+        )
         theirs, plan = others.configurations(), own.configurations()
         replay = Replay(encoding.of(theirs), others.logs, plan, encoding.of(plan), own.logs)
         replayed(f"cluster {name}, nothing known of it", replay, (5, 10, 20, 40, 80), 0, options.draws)
     nothing = np.zeros((0, len(encoding.names)), np.float32)
     for place, job in (("m1000-01", "terasort"), ("m1000-01", "dfsioe-read"), ("al-02", "dfsioe-write")):
         picked = (cluster.codes == cluster.code(place)) & (workload.codes == workload.code(job))
-        own = Learning.of(table.taken(picked))
+        own = TrainingData.of(table.taken(picked))
         plan = own.configurations()
         replay = Replay(nothing, np.zeros(0), plan, encoding.of(plan), own.logs)
         replayed(f"{job} on {place}", replay, (10, 20, 30, 40, 60), 10, options.draws)

@@ -33,7 +33,7 @@ from assay.analysis.statistics.keys import groups_by, usable
 from assay.analysis.statistics.run_table import RunTable, table_of
 from assay.estimation.prediction.features import hardware_values
 from assay.estimation.prediction.model import learn
-from assay.estimation.prediction.predict import ask
+from assay.estimation.prediction.predict import predict
 from assay.model.runs.imported import ImportedRun
 from assay.store.formats.aloja.execs import FORMAT
 from assay.store.formats.source import Source
@@ -160,7 +160,7 @@ def scores(said_s: Floats, true_s: Floats, mean_s: float) -> Scores:
 def tried(table: RunTable, kept: Rows, left: Rows, only: Sequence[str] = ()) -> dict[str, Scores]:
     """Return the scores of every method for the runs ``left``, learned from those ``kept``, where assay answers."""
     seconds = table.values["duration_s"]
-    found = ask(learn(table.taken(kept)), table.taken(left))
+    found = predict(learn(table.taken(kept)), table.taken(left))
     answered = np.isfinite(found.expected_s)
     mean_s, asked = float(seconds[kept].mean()), left[answered]
     if not len(asked):
@@ -296,7 +296,7 @@ def of_dump(table: RunTable, repeats: int) -> None:
     one = table.taken(np.array([0]))
     started = time.perf_counter()
     for _ in range(50):
-        ask(model, one)
+        predict(model, one)
     asked_ms = (time.perf_counter() - started) / 50 * 1000
     print(f"{len(table):,} valid runs of {len(model.medians):,} configurations; learned in {took_s:.1f} s,", end=" ")
     print(f"a prediction takes {asked_ms:.1f} ms")

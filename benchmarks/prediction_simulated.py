@@ -78,7 +78,7 @@ def trees(*, feature: bool, residual: bool) -> Method:
         columns = np.column_stack([scene.features, scene.simulated]) if feature else scene.features
         wide = columns.astype(np.float32)
         forest = grown(wide[kept], (scene.measured - base)[kept], None, trees=TREES, seed=SEED)
-        found: Floats = forest.each(wide[left]).mean(axis=1) + base[left]
+        found: Floats = forest.by_tree(wide[left]).mean(axis=1) + base[left]
         return found
 
     return said

@@ -22,7 +22,7 @@ import numpy as np
 
 from assay.estimation.tuning.space import Space, space_of
 from assay.estimation.tuning.tuner import Strategy, Tuner
-from assay.estimation.tuning.tuning import Tried
+from assay.estimation.tuning.tuning import CandidateRun
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.questions.forecasts.learning import shipped_profile
 from assay.questions.forecasts.tuning_estimates import simulated_logs
@@ -62,13 +62,13 @@ class Scene:
     tuner: Tuner
     truth: np.ndarray
 
-    def search(self, pick: Callable[[list[Tried]], int], budget: int, seed: int) -> list[Tried]:
+    def search(self, pick: Callable[[list[CandidateRun]], int], budget: int, seed: int) -> list[CandidateRun]:
         """Return what a search sees."""
         random = np.random.default_rng(seed)
-        tried: list[Tried] = []
+        tried: list[CandidateRun] = []
         for _ in range(budget):
             candidate = pick(tried)
-            tried.append(Tried(candidate, float(self.truth[candidate] + random.normal(0.0, SCATTER))))
+            tried.append(CandidateRun(candidate, float(self.truth[candidate] + random.normal(0.0, SCATTER))))
         return tried
 
 
@@ -81,7 +81,7 @@ class Outcome:
     gain: float
 
 
-def outcome(scene: Scene, tried: Sequence[Tried], winner: int) -> Outcome:
+def outcome(scene: Scene, tried: Sequence[CandidateRun], winner: int) -> Outcome:
     """Hold what a search believed against the truth."""
     least = float(np.min(scene.truth[scene.tuner.possible]))
     own = fmean(one.log_s for one in tried if one.candidate == winner and one.log_s is not None)
@@ -124,10 +124,10 @@ def by_optuna(scene: Scene, budget: int, seed: int) -> Outcome:
             study.tell(trial, float(np.max(scene.truth)))
 
     random = np.random.default_rng(seed)
-    tried = [Tried(0, float(scene.truth[0] + random.normal(0.0, SCATTER)))]
+    tried = [CandidateRun(0, float(scene.truth[0] + random.normal(0.0, SCATTER)))]
     while len(tried) < budget:
         trial, candidate = ask()
-        tried.append(Tried(candidate, float(scene.truth[candidate] + random.normal(0.0, SCATTER))))
+        tried.append(CandidateRun(candidate, float(scene.truth[candidate] + random.normal(0.0, SCATTER))))
         study.tell(trial, tried[-1].log_s)
     return outcome(scene, tried, min(tried, key=lambda one: one.log_s or 0.0).candidate)
 

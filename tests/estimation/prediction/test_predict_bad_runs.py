@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from assay.analysis.statistics.run_table import table_of
-from assay.estimation.prediction.contradictions import doubts
+from assay.estimation.prediction.contradictions import data_warnings
 from assay.estimation.prediction.explaining import cells, explain
 from assay.estimation.prediction.model import learn
-from assay.estimation.prediction.model_file import MAGIC, read, written
-from assay.estimation.prediction.nearest import Measured
-from assay.estimation.prediction.predict import ask
+from assay.estimation.prediction.model_file import MAGIC, decode_model, encode_model
+from assay.estimation.prediction.nearest import MeasuredConfigurations
+from assay.estimation.prediction.predict import predict
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model.runs.run import Run, RunStatus
 from assay.questions.forecasts.model_cache import Learned
@@ -40,7 +40,7 @@ def few(clusters: Sequence[int] = (8,)) -> list[Run]:
 def known(runs: Sequence[Run]) -> Learned:
     table = table_of(runs)
     model = learn(table)
-    return Learned(table, Measured.of(table), model, doubts(model, table))
+    return Learned(table, MeasuredConfigurations.of(table), model, data_warnings(model, table))
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,8 @@ def known(runs: Sequence[Run]) -> Learned:
         ([], "0 valid runs are too few"),
         (few()[:19], "19 valid runs are too few to learn from"),
         ([replace(run, status=RunStatus.FAILED) for run in few()], "0 valid runs are too few"),
-        (
-            [replace(few()[0], run_id=f"{n:032d}", duration_s=60.0 + n) for n in range(30)],
-            "are of 1 configurations only",
-        ),
-        ([replace(run, duration_s=60.0) for run in few()], "took 60 s to the digit"),
+        ([replace(few()[0], run_id=f"{n:032d}", duration_s=60.0 + n) for n in range(30)], "have only 1 configurations"),
+        ([replace(run, duration_s=60.0) for run in few()], "took exactly 60 s"),
         ([replace(run, duration_s=0.0) for run in few()], "0 valid runs are too few"),
     ],
 )
@@ -83,7 +80,7 @@ def test_runs_that_are_there_twice_are_told() -> None:
     runs = few()
     again = [replace(run, run_id=f"{n:032d}") for n, run in enumerate(runs[:30])]
     (notice,) = known([*runs, *again]).notices
-    assert notice.startswith("30 of 102 valid runs have the configuration, start and duration of another one")
+    assert notice.startswith("30 of 102 valid runs have the configuration, start and duration of another run")
 
 
 def test_one_level_written_in_two_ways_is_told() -> None:
@@ -95,16 +92,16 @@ def test_one_level_written_in_two_ways_is_told() -> None:
 def test_a_factor_that_never_varied_says_nothing_and_is_refused_where_it_is_asked_about() -> None:
     one_network = known([run for run in few() if run.levels["network"] == "IB"])
     model, table = one_network.model, one_network.table
-    with pytest.raises(SpecificationError, match="network has one level only here"):
+    with pytest.raises(SpecificationError, match="network has only one level here"):
         cells(model, table, ["layout", "network"])
     holes = replace(one_network, table=table.taken(np.arange(len(table)) % 5 != 0))
-    with pytest.raises(SpecificationError, match="network has one level only here"):
+    with pytest.raises(SpecificationError, match="network has only one level here"):
         next_runs_by(holes, [], "network", budget_of("2runs"))
     assert "network" not in [effect.factor for effect in explain(model, table).factors]
     ethernet = table_of([replace(few()[0], levels={"layout": "HDD", "network": "ETH"})])
-    found = ask(model, ethernet)
+    found = predict(model, ethernet)
     assert np.isnan(found.expected_s[0])
-    assert "no run has network ETH; learned were IB" in found.reasons[0]
+    assert "no run has network ETH; measured levels: IB" in found.reasons[0]
 
 
 def test_runs_that_are_alike_in_all_that_varies_are_not_explained() -> None:
@@ -168,7 +165,7 @@ def _array(name: str, change: Callable[[Any], Any]) -> Callable[[dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def content() -> bytes:
-    return written(learn(table_of(few())), FROM)
+    return encode_model(learn(table_of(few())), FROM)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +177,7 @@ def content() -> bytes:
         _header(usual=[1.0, 2.0, 3.0, 4.0, 5.0]),
         _header(runs="many"),
         _header(unseen=[]),
-        _header(own=["colour"]),
+        _header(level_quantiles=["colour"]),
         _array("forest.roots", lambda found: found + 10**6),
         _array("forest.right", lambda found: found * 0 - 1),
         _array("forest.number", lambda found: found[:-1]),
@@ -200,5 +197,5 @@ def test_a_model_that_was_tampered_with_is_refused_though_its_checksum_fits(
     file = io.BytesIO()
     np.savez(file, **arrays)
     digest = hashlib.sha256(file.getvalue()).hexdigest().encode()
-    with pytest.raises(RepositoryError, match="a kept model is not used"):
-        read(MAGIC + digest + b"\n" + file.getvalue(), FROM)
+    with pytest.raises(RepositoryError, match="a cached model is not used"):
+        decode_model(MAGIC + digest + b"\n" + file.getvalue(), FROM)

@@ -24,8 +24,8 @@ from learning import learning_runs, learning_table
     ("runs", "why"),
     [
         (learning_runs()[:10], "10 valid runs are too few to learn from"),
-        ([make_run(n, duration_s=60.0 + n) for n in range(40)], "40 valid runs are of 1 configurations only"),
-        ([replace(run, duration_s=60.0) for run in learning_runs()], "took 60 s to the digit"),
+        ([make_run(n, duration_s=60.0 + n) for n in range(40)], "40 valid runs have only 1 configurations"),
+        ([replace(run, duration_s=60.0) for run in learning_runs()], "took exactly 60 s"),
     ],
 )
 def test_what_tells_nothing_is_refused_in_words(runs: list[Run], why: str) -> None:

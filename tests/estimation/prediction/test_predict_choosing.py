@@ -22,8 +22,8 @@ def doubts(scale: list[float], trees: int = 200, seed: int = 1) -> np.ndarray:
 def test_the_most_doubtful_candidate_comes_first_and_doubt_shrinks() -> None:
     found = most_informative(doubts([0.1, 2.0, 0.3, 1.0]), None, runs=4)
     assert found.order == (1, 3, 2, 0)
-    assert list(found.doubt) == sorted(found.doubt, reverse=True)
-    assert found.doubt[-1] < 0.1
+    assert list(found.uncertainty) == sorted(found.uncertainty, reverse=True)
+    assert found.uncertainty[-1] < 0.1
 
 
 def test_one_run_tells_of_all_that_trees_agree_about() -> None:
@@ -52,7 +52,7 @@ def test_a_budget_of_time_is_kept_and_counts_what_a_second_tells() -> None:
 def test_no_candidate_comes_twice_and_doubt_never_grows(scale: list[float], runs: int) -> None:
     found = most_informative(doubts(scale), None, runs=runs)
     assert len(set(found.order)) == len(found.order) == min(runs, len(scale))
-    assert all(a >= b - 1e-9 for a, b in zip(found.doubt, found.doubt[1:], strict=False))
+    assert all(a >= b - 1e-9 for a, b in zip(found.uncertainty, found.uncertainty[1:], strict=False))
 
 
 @pytest.mark.parametrize("text", ["", "0runs", "-3 runs", "soon", "0s"])

@@ -10,7 +10,7 @@ import pytest
 from assay.analysis.statistics.keys import has_level
 from assay.analysis.statistics.run_table import RunTable
 from assay.estimation.prediction.explaining import cells, explain
-from assay.estimation.prediction.model import Model, learn
+from assay.estimation.prediction.model import TimeModel, learn
 from assay.estimation.prediction.second_opinion import second_opinion
 from assay.foundation.errors import SpecificationError
 from learning import LAYOUTS, learning_table, time_s
@@ -24,11 +24,11 @@ def table() -> RunTable:
 
 
 @pytest.fixture(scope="module")
-def model(table: RunTable) -> Model:
+def model(table: RunTable) -> TimeModel:
     return learn(table)
 
 
-def test_shares_add_up_and_name_what_the_formula_has(model: Model, table: RunTable) -> None:
+def test_shares_add_up_and_name_what_the_formula_has(model: TimeModel, table: RunTable) -> None:
     found = explain(model, table.taken(has_level(table, "workload", "terasort")))
     shares = {effect.factor: effect.share for effect in found.factors}
     assert list(shares)[:2] == ["mapreduce.tasktracker.map.tasks.maximum", "layout"]
@@ -42,7 +42,7 @@ def test_shares_add_up_and_name_what_the_formula_has(model: Model, table: RunTab
     assert found.alike == ("workload",)
 
 
-def test_combinations_tell_their_times_and_which_nobody_measured(model: Model, table: RunTable) -> None:
+def test_combinations_tell_their_times_and_which_nobody_measured(model: TimeModel, table: RunTable) -> None:
     slow = has_level(table, "layout", "HDD") & has_level(table, "network", "IB")
     picked = table.taken(has_level(table, "workload", "sort") & ~slow)
     found = {cell.levels: cell for cell in cells(model, picked, ["layout", "network"])}
@@ -52,10 +52,10 @@ def test_combinations_tell_their_times_and_which_nobody_measured(model: Model, t
     assert found["SSD", "IB"].expected_s == pytest.approx(mean_s, rel=0.2)
 
 
-def test_runs_that_are_all_alike_explain_nothing(model: Model, table: RunTable) -> None:
+def test_runs_that_are_all_alike_explain_nothing(model: TimeModel, table: RunTable) -> None:
     with pytest.raises(SpecificationError, match="too few to learn from"):
         explain(model, table.taken(np.arange(5)))
-    with pytest.raises(SpecificationError, match="more than 10"):
+    with pytest.raises(SpecificationError, match="the maximum is 10"):
         cells(model, table, ["layout", "workload", "network"], most=10)
 
 
@@ -64,7 +64,7 @@ def test_what_was_made_odd_is_found_and_little_else(table: RunTable, factor: flo
     made = np.random.default_rng(2).random(len(table)) < 0.04
     times_s = np.where(made, table.values["duration_s"] * factor, table.values["duration_s"])
     changed = replace(table, values={**table.values, "duration_s": times_s})
-    odd = second_opinion(changed).odd(changed)
+    odd = second_opinion(changed).outliers(changed)
     assert odd[made].mean() >= recall_least
     assert odd[~made].mean() <= 0.05
 
@@ -73,6 +73,6 @@ def test_runs_that_are_known_to_be_unsound_teach_nothing(table: RunTable) -> Non
     died = np.arange(len(table)) % 3 == 0
     times_s = np.where(died, 7.0, table.values["duration_s"])
     changed = replace(table, values={**table.values, "duration_s": times_s})
-    odd = second_opinion(changed, but=died).odd(changed)
+    odd = second_opinion(changed, but=died).outliers(changed)
     assert odd[died].all()
     assert odd[~died].mean() <= 0.05

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.analysis.statistics.run_table import RunTable, table_of
-from assay.estimation.prediction.model import Learning, Model, learn
-from assay.estimation.prediction.model_file import MAGIC, read, written
-from assay.estimation.prediction.nearest import Measured, nearest
-from assay.estimation.prediction.predict import Basis, ask
+from assay.estimation.prediction.model import TimeModel, TrainingData, learn
+from assay.estimation.prediction.model_file import MAGIC, decode_model, encode_model
+from assay.estimation.prediction.nearest import MeasuredConfigurations, nearest
+from assay.estimation.prediction.predict import Basis, predict
 from assay.foundation.errors import RepositoryError
 from effort import examples
 from learning import configured, learning_runs, learning_table, time_s
@@ -29,7 +29,7 @@ def table() -> RunTable:
 
 
 @pytest.fixture(scope="module")
-def model(table: RunTable) -> Model:
+def model(table: RunTable) -> TimeModel:
     return learn(table)
 
 
@@ -37,8 +37,8 @@ def one(*what: Any, **changes: Any) -> RunTable:
     return table_of([replace(configured(0, *what), **changes)])
 
 
-def test_a_configuration_like_the_measured_ones_is_told_with_an_interval(model: Model) -> None:
-    found = ask(model, one("terasort", "SSD", "IB", 6, 12))
+def test_a_configuration_like_the_measured_ones_is_told_with_an_interval(model: TimeModel) -> None:
+    found = predict(model, one("terasort", "SSD", "IB", 6, 12))
     true_s = time_s("terasort", "SSD", "IB", 6, 12)
     assert found.basis_of(0) is Basis.MEASURED
     assert found.expected_s[0] == pytest.approx(true_s, rel=0.15)
@@ -46,18 +46,18 @@ def test_a_configuration_like_the_measured_ones_is_told_with_an_interval(model: 
 
 
 def test_intervals_hold_for_configurations_that_were_not_learned_from(table: RunTable) -> None:
-    groups = Learning.of(table).groups.of_row
+    groups = TrainingData.of(table).groups.of_row
     left = np.isin(groups, np.random.default_rng(3).permutation(groups.max() + 1)[:40])
-    found = ask(learn(table.taken(~left)), table.taken(left))
+    found = predict(learn(table.taken(~left)), table.taken(left))
     times_s = table.values["duration_s"][left]
     held = (found.low_s <= times_s) & (times_s <= found.high_s)
     assert held.mean() >= 0.85
     assert np.median(found.high_s / found.low_s) < 2
 
 
-def test_the_same_table_and_seed_give_the_same_model(table: RunTable, model: Model) -> None:
+def test_the_same_table_and_seed_give_the_same_model(table: RunTable, model: TimeModel) -> None:
     again = learn(table)
-    assert written(again, FROM) == written(model, FROM)
+    assert encode_model(again, FROM) == encode_model(model, FROM)
 
 
 def test_repetitions_never_stand_on_both_sides(table: RunTable) -> None:
@@ -73,12 +73,12 @@ def test_repetitions_never_stand_on_both_sides(table: RunTable) -> None:
     [
         ({"workload": "pagerank"}, "no run has workload pagerank"),
         ({"levels": {"network": "10G"}}, "no run has network 10G"),
-        ({"parameters": {"mapreduce.tasktracker.map.tasks.maximum": "64"}}, "is outside what was learned, 2 to 12"),
-        ({"layout": "tape", "cluster": "other"}, "disks of a kind never measured"),
+        ({"parameters": {"mapreduce.tasktracker.map.tasks.maximum": "64"}}, "is outside the measured range, 2 to 12"),
+        ({"layout": "tape", "cluster": "other"}, "its kind of disks was never measured"),
     ],
 )
-def test_outside_what_was_learned_there_is_no_time(model: Model, changes: dict[str, Any], why: str) -> None:
-    found = ask(model, one("terasort", "SSD", "IB", 6, 12, **changes))
+def test_outside_what_was_learned_there_is_no_time(model: TimeModel, changes: dict[str, Any], why: str) -> None:
+    found = predict(model, one("terasort", "SSD", "IB", 6, 12, **changes))
     assert np.isnan(found.expected_s[0])
     assert found.basis_of(0) is Basis.UNKNOWN
     assert any(why in words for words in found.reasons[0])
@@ -86,10 +86,10 @@ def test_outside_what_was_learned_there_is_no_time(model: Model, changes: dict[s
 
 def test_a_new_cluster_is_told_from_others_with_a_wider_interval() -> None:
     learned = learn(learning_table(clusters=(4, 6, 8, 10, 12)))
-    known = ask(learned, one("terasort", "SSD", "IB", 8, 8))
-    new = ask(learned, one("terasort", "SSD", "IB", 8, 9))
+    known = predict(learned, one("terasort", "SSD", "IB", 8, 8))
+    new = predict(learned, one("terasort", "SSD", "IB", 8, 9))
     assert new.basis_of(0) is Basis.NEW_CLUSTER
-    assert "no run has cluster c9: leaving out each of 5 clusters" in new.reasons[0][0]
+    assert "no run has cluster c9; its error is estimated by leaving out 5 clusters in turn" in new.reasons[0][0]
     assert new.low_s[0] < time_s("terasort", "SSD", "IB", 8, 9) < new.high_s[0]
     assert new.high_s[0] / new.low_s[0] > known.high_s[0] / known.low_s[0]
 
@@ -97,53 +97,53 @@ def test_a_new_cluster_is_told_from_others_with_a_wider_interval() -> None:
 def test_parts_that_were_never_measured_together_are_said_to_be_so(table: RunTable) -> None:
     layout, cluster = table.columns["layout"], table.columns["cluster"]
     apart = (layout.codes == layout.code("SSD")) & (cluster.codes == cluster.code("c12"))
-    found = ask(learn(table.taken(~apart)), one("terasort", "SSD", "IB", 6, 12))
+    found = predict(learn(table.taken(~apart)), one("terasort", "SSD", "IB", 6, 12))
     assert found.basis_of(0) in (Basis.NEW_PAIR, Basis.UNKNOWN)
     assert "no run has cluster and layout c12 with SSD" in found.reasons[0][0]
 
 
-def test_contradictory_runs_make_the_interval_wide_and_nothing_fail(table: RunTable, model: Model) -> None:
+def test_contradictory_runs_make_the_interval_wide_and_nothing_fail(table: RunTable, model: TimeModel) -> None:
     noise = np.random.default_rng(1).lognormal(0.0, 1.0, len(table))
     wild = learn(replace(table, values={**table.values, "duration_s": table.values["duration_s"] * noise}))
     asked = one("terasort", "SSD", "IB", 6, 12)
-    calm, unsure = ask(model, asked), ask(wild, asked)
+    calm, unsure = predict(model, asked), predict(wild, asked)
     assert unsure.high_s[0] / unsure.low_s[0] > 3 * calm.high_s[0] / calm.low_s[0]
 
 
-def test_the_nearest_configurations_are_of_the_same_workload(table: RunTable, model: Model) -> None:
-    found = nearest(model.encoding, Measured.of(table), one("sort", "SSD", "IB", 6, 12))
+def test_the_nearest_configurations_are_of_the_same_workload(table: RunTable, model: TimeModel) -> None:
+    found = nearest(model.encoding, MeasuredConfigurations.of(table), one("sort", "SSD", "IB", 6, 12))
     assert found[0].differs == ()
     assert [table.columns["workload"].text(near.position) for near in found] == ["sort"] * 3
     assert found[1].median_s == pytest.approx(found[0].median_s, rel=0.5)
 
 
-def test_a_model_is_read_as_it_was_written(model: Model, table: RunTable) -> None:
-    again = read(written(model, FROM), FROM)
-    assert ask(again, table).expected_s.tolist() == ask(model, table).expected_s.tolist()
+def test_a_model_is_read_as_it_was_written(model: TimeModel, table: RunTable) -> None:
+    again = decode_model(encode_model(model, FROM), FROM)
+    assert predict(again, table).expected_s.tolist() == predict(model, table).expected_s.tolist()
     assert again.encoding == model.encoding
 
 
-def test_a_model_of_other_runs_or_of_another_version_is_refused(model: Model) -> None:
-    content = written(model, FROM)
+def test_a_model_of_other_runs_or_of_another_version_is_refused(model: TimeModel) -> None:
+    content = encode_model(model, FROM)
     with pytest.raises(RepositoryError, match="learned from other runs"):
-        read(content, "runs-2.parquet")
+        decode_model(content, "runs-2.parquet")
     with pytest.raises(RepositoryError, match="another version"):
-        read(content.replace(MAGIC, b"assay model 99\n"), FROM)
-    with pytest.raises(RepositoryError, match="no model of assay's"):
-        read(b"\x80\x04cos\nsystem\n", FROM)
+        decode_model(content.replace(MAGIC, b"assay model 99\n"), FROM)
+    with pytest.raises(RepositoryError, match="not a model file of assay"):
+        decode_model(b"\x80\x04cos\nsystem\n", FROM)
 
 
 @settings(max_examples=examples(30), deadline=None)
 @given(st.data())
-def test_a_damaged_model_is_refused_in_words(model: Model, data: st.DataObject) -> None:
-    content = bytearray(written(model, FROM))
+def test_a_damaged_model_is_refused_in_words(model: TimeModel, data: st.DataObject) -> None:
+    content = bytearray(encode_model(model, FROM))
     at = data.draw(st.integers(0, len(content) - 1))
     content[at] ^= data.draw(st.integers(1, 255))
-    with pytest.raises(RepositoryError, match="a kept model is not used"):
-        read(bytes(content), FROM)
+    with pytest.raises(RepositoryError, match="a cached model is not used"):
+        decode_model(bytes(content), FROM)
 
 
-def test_a_tree_that_leads_astray_is_seen(model: Model) -> None:
+def test_a_tree_that_leads_astray_is_seen(model: TimeModel) -> None:
     forest = model.stack.forest
     assert forest.fault(len(model.encoding.names)) is None
     assert replace(forest, right=forest.right + 10**6).fault(99) == "a branch leads out of its tree"

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from assay.estimation.tuning.space import LEVELS_MAX, Space, space_of
 from assay.estimation.tuning.tuner import HOPELESS_LEAST_S, Strategy, Tuner
-from assay.estimation.tuning.tuning import Tried, first_candidates
+from assay.estimation.tuning.tuning import CandidateRun, first_candidates
 from assay.execution.campaign.journal import create_campaign
 from assay.execution.planning.order import PlannedRun
 from assay.execution.planning.plan_files.plan_reader import load_plan
@@ -103,18 +103,18 @@ def test_what_the_plan_leaves_to_the_engine_is_a_candidate_of_its_own() -> None:
     [
         (("containers",), "is not NAME=LEVELS"),
         (("containers=",), "is not NAME=LEVELS"),
-        (("containers=4",), "one level only"),
-        (("containers=9..2",), "the lower end comes first"),
+        (("containers=4",), "only one level"),
+        (("containers=9..2",), "write the lower end first"),
         (("containers=2..x",), "is not a range"),
         (("containers=2,2",), "given twice"),
         (("containers=2,,4",), "a level is missing"),
         (("containers=2..4", "containers=5..6"), "named twice"),
         (("dfs.blocksize=16MiB..64MB",), "in one unit"),
-        (("workers.count=2..4",), "stays as it is"),
-        (("terasort.data=1GB,2GB",), "what is to be done"),
+        (("workers.count=2..4",), "a tuning does not change"),
+        (("terasort.data=1GB,2GB",), "changes the work"),
         (("container=2..4",), "containers"),
-        ((), "nothing is varied"),
-        (tuple(f"a.b{number}=1,2" for number in range(13)), "more than 12"),
+        ((), "no parameter is varied"),
+        (tuple(f"a.b{number}=1,2" for number in range(13)), "the maximum is 12"),
     ],
 )
 def test_what_can_not_be_varied_is_told_in_words(over: tuple[str, ...], words: str) -> None:
@@ -178,7 +178,7 @@ def test_what_failed_is_not_tried_again_and_a_lost_host_is_not_held_against_it()
     for failure, counts in ((FailureClass.WORKLOAD, True), (FailureClass.INFRASTRUCTURE, False)):
         runs = [made(first, 100.0), made(second, 1.0, failure)]
         assert (
-            Tried(tuner.space.candidate_of(dict(second.configuration.levels)) or 0, None) in tuner.tried(runs)
+            CandidateRun(tuner.space.candidate_of(dict(second.configuration.levels)) or 0, None) in tuner.tried(runs)
         ) is counts
         going = list(runs)
         while left := tuner(tuner.space.plan, (), going):
@@ -368,4 +368,4 @@ def test_times_that_never_differ_end_a_search_without_a_gain() -> None:
 def test_contradictory_runs_are_scatter_to_a_search() -> None:
     tuner = Tuner(space(), 12, 0)
     runs = carried_out(tuner, lambda planned: 100.0 if planned.index % 2 else 300.0)
-    assert tuner.expected(tuner.tried(runs)).noise > 0.1
+    assert tuner.posterior(tuner.tried(runs)).noise > 0.1

@@ -21,8 +21,8 @@ import numpy as np
 from assay.analysis.statistics import Floats, Ints
 
 LEVEL = 0.9
-OWN_MIN = 20
-"""Minimum number of errors for a level to have its own quantile."""
+LEVEL_ERRORS_MIN = 20
+"""Minimum number of errors for a level to get a separate quantile."""
 WIDENING = {2: 2.322, 3: 1.667, 4: 1.400, 5: 1.253, 6: 1.158, 7: 1.091, 8: 1.040}
 """Factor by number of levels: a normal offset exceeds the factor times the largest of that many absolute offsets in
 10 % of cases. It solves E[2Φ(c·M) - 1] = 0.9 for c, where M has the distribution function (2Φ(m) - 1)^levels."""
@@ -50,11 +50,11 @@ def quantile_by_level(errors: Floats, codes: Ints, count: int) -> Floats:
     """Return the quantile of each level. Levels with too few errors share one; NaN where even that has too few."""
     quantiles = np.full(count, np.nan)
     sizes = np.bincount(codes, minlength=count)
-    rare = np.flatnonzero(sizes < OWN_MIN)
+    rare = np.flatnonzero(sizes < LEVEL_ERRORS_MIN)
     shared = errors[np.isin(codes, rare)]
     if np.isfinite(shared_quantile := conformal_quantile(shared)):
         quantiles[rare] = shared_quantile
-    for code in np.flatnonzero(sizes >= OWN_MIN):
+    for code in np.flatnonzero(sizes >= LEVEL_ERRORS_MIN):
         quantiles[code] = level_quantile(errors[codes == code])
     return quantiles
 

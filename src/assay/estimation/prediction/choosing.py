@@ -16,16 +16,16 @@ from assay.estimation.prediction.features import Features
 from assay.estimation.prediction.forest import grown
 
 SCATTER = 0.05
-"""Standard deviation that is assumed for repetitions' log times."""
+"""Assumed standard deviation of repetitions' log times."""
 TREES = 96
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class SelectedRuns:
     """Candidates in the order in which to run them."""
 
     order: tuple[int, ...]
-    doubt: tuple[float, ...]
+    uncertainty: tuple[float, ...]
     """Standard deviation of the question's log time, before the first run and after each."""
 
 
@@ -36,7 +36,7 @@ def most_informative(
     runs: int | None = None,
     expected_s: Floats | None = None,
     budget_s: float | None = None,
-) -> Chosen:
+) -> SelectedRuns:
     """Return the most informative candidates, at most ``runs`` of them or as many as fit into ``budget_s``.
 
     ``by_tree``: candidates × trees. ``question``: rows of weights, each for a weighted sum over candidates; None: the
@@ -45,15 +45,15 @@ def most_informative(
     deviation = by_tree - by_tree.mean(axis=1, keepdims=True)
     count = deviation.shape[1] - 1
     free = np.ones(len(deviation), dtype=np.bool_)
-    asked = deviation if question is None else question @ deviation
+    answer = deviation if question is None else question @ deviation
     order: list[int] = []
-    doubt = [_doubt(asked, count)]
+    uncertainty = [_uncertainty(answer, count)]
     left_s = np.inf if budget_s is None else budget_s
     while free.any() and (runs is None or len(order) < runs):
         fits = free if expected_s is None else free & (expected_s <= left_s)
         if not fits.any():
             break
-        gain = ((deviation @ (asked.T @ asked)) * deviation).sum(axis=1) / (
+        gain = ((deviation @ (answer.T @ answer)) * deviation).sum(axis=1) / (
             (deviation * deviation).sum(axis=1) + count * SCATTER**2
         )
         if budget_s is not None and expected_s is not None:
@@ -64,16 +64,16 @@ def most_informative(
         shrink = 1.0 / (1.0 + np.sqrt(SCATTER**2 / (variance + SCATTER**2)))
         gain_of = (deviation @ of_best) / count / (variance + SCATTER**2)
         deviation = deviation - shrink * np.outer(gain_of, of_best)
-        asked = deviation if question is None else question @ deviation
+        answer = deviation if question is None else question @ deviation
         free[best] = False
         left_s -= 0.0 if expected_s is None else float(expected_s[best])
         order.append(best)
-        doubt.append(_doubt(asked, count))
-    return Chosen(tuple(order), tuple(doubt))
+        uncertainty.append(_uncertainty(answer, count))
+    return SelectedRuns(tuple(order), tuple(uncertainty))
 
 
-def _doubt(asked: Floats, count: int) -> float:
-    return float(np.sqrt((asked * asked).sum() / count / len(asked)))
+def _uncertainty(deviation: Floats, count: int) -> float:
+    return float(np.sqrt((deviation * deviation).sum() / count / len(deviation)))
 
 
 def contrast(codes: Ints, levels: list[int]) -> Floats:
@@ -85,4 +85,4 @@ def contrast(codes: Ints, levels: list[int]) -> Floats:
 
 def estimates_by_tree(measured: Features, logs: Floats, candidates: Features, seed: int) -> Floats:
     """Return each tree's estimate for each candidate, from trees grown on few measured configurations."""
-    return grown(measured, logs, None, trees=TREES, seed=seed).each(candidates)
+    return grown(measured, logs, None, trees=TREES, seed=seed).by_tree(candidates)

@@ -1,7 +1,7 @@
-"""What in a table speaks against learning from it: runs that contradict each other, mixed units, runs kept twice.
+"""Warn about runs that make a model unreliable: contradictory repetitions, mixed units, duplicates, spellings.
 
-In: runs as a table, and the model of them. Out: sentences for whoever reads a prediction. Nothing is left out for them:
-which runs are wrong is for a person to say, and `assay anomalies` lists them.
+In: runs as a table, and the model learned from them. Out: warnings for the reader of a prediction. The model still uses
+these runs, because only the user can decide which runs are wrong; `assay anomalies` lists them.
 """
 
 import math
@@ -10,50 +10,49 @@ import numpy as np
 
 from assay.analysis.statistics import RunTable, groups_by
 from assay.estimation.prediction.features import number_of
-from assay.estimation.prediction.model import Learning, Model
+from assay.estimation.prediction.model import TimeModel, TrainingData
 from assay.foundation.units import parse_bytes
 
 APART = 3.0
-"""Repetitions of one configuration whose times differ by more than this contradict each other."""
+"""Repetitions of one configuration contradict each other if their times differ by more than this factor."""
 THOUSAND = (500.0, 2_000.0)
-"""Times that differ so are of the same thing in seconds and in milliseconds."""
+"""A ratio of times between these is likely the ratio of milliseconds to seconds."""
 FAR_OFF = 20.0
-"""A configuration that takes so many times what others let one expect, or so small a part of it."""
+"""Ratio of a measured to an expected time, or its inverse, above which a configuration is reported."""
 
 
-def doubts(model: Model, table: RunTable) -> tuple[str, ...]:
-    """Return what a reader should know of the runs that a model was learned from; nothing where they are sound."""
-    told = Learning.of(table)
-    return (*_contradictions(told), *_far_off(model), *_kept_twice(told.table), *_spellings(told.table))
+def data_warnings(model: TimeModel, table: RunTable) -> tuple[str, ...]:
+    """Return warnings about the runs that a model was learned from; none if they are sound."""
+    data = TrainingData.of(table)
+    return (*_contradictions(data), *_far_off(model), *_kept_twice(data.table), *_spellings(data.table))
 
 
-def _contradictions(told: Learning) -> list[str]:
-    logs = np.log(told.table.values["duration_s"])
-    low, high = np.full(told.groups.count, np.inf), np.full(told.groups.count, -np.inf)
-    np.minimum.at(low, told.groups.of_row, logs)
-    np.maximum.at(high, told.groups.of_row, logs)
+def _contradictions(data: TrainingData) -> list[str]:
+    logs = np.log(data.table.values["duration_s"])
+    low, high = np.full(data.groups.count, np.inf), np.full(data.groups.count, -np.inf)
+    np.minimum.at(low, data.groups.of_row, logs)
+    np.maximum.at(high, data.groups.of_row, logs)
     ratio = np.exp(high - low)
     if not (apart := int((ratio > APART).sum())):
         return []
     most = float(ratio.max())
     words = (
-        f"repetitions contradict each other in {apart:,} of {told.groups.count:,} configurations: they are more than "
+        f"repetitions contradict each other in {apart:,} of {data.groups.count:,} configurations: they are more than "
         f"{APART:g} times apart, up to {most:,.4g} times"
     )
     units = int(((ratio >= THOUSAND[0]) & (ratio <= THOUSAND[1])).sum())
     if units:
         words += f"; {units:,} are about 1,000 times apart, as seconds and milliseconds are"
-    return [f"{words} (`assay anomalies` lists odd runs)"]
+    return [f"{words} (`assay anomalies` lists outliers)"]
 
 
-def _far_off(model: Model) -> list[str]:
+def _far_off(model: TimeModel) -> list[str]:
     off = np.abs(model.medians - model.configurations)
     if not (far := int((off > math.log(FAR_OFF)).sum())):
         return []
     return [
-        f"{far:,} of {len(off):,} configurations took more than {FAR_OFF:g} times as long as others like them, or as "
-        "short: are their times in other units, or are they of other work? "
-        "(`assay anomalies --second-opinion` lists them)"
+        f"{far:,} of {len(off):,} configurations differ from similar ones by more than a factor of {FAR_OFF:g}: are "
+        "their times in other units, or is it other work? (`assay anomalies --second-opinion` lists them)"
     ]
 
 
@@ -68,25 +67,25 @@ def _kept_twice(table: RunTable) -> list[str]:
         return []
     return [
         f"{len(known) - distinct:,} of {len(table):,} valid runs have the configuration, start and duration of another "
-        "one: were they imported twice? Intervals take them for repetitions, and are too narrow"
+        "run: were they imported twice? Intervals count them as repetitions, and are too narrow"
     ]
 
 
 def _spellings(table: RunTable) -> list[str]:
-    """Return the factors with a level that is written in several ways, such as 128MiB and 134217728."""
-    found = []
+    """Return a warning for each factor with a level in several spellings, for example 128MiB and 134217728."""
+    warnings = []
     for name in table.factors:
         column = table.columns[name]
-        there = [column.levels[int(code)] for code in np.unique(column.codes) if code >= 0]
+        present = [column.levels[int(code)] for code in np.unique(column.codes) if code >= 0]
         same: dict[float, list[str]] = {}
-        for level in there:
+        for level in present:
             if not math.isnan(number := _size(level)):
                 same.setdefault(number, []).append(level)
         twice = [texts for texts in same.values() if len(texts) > 1]
         if twice:
             examples = "; ".join(" and ".join(texts) for texts in twice[:2])
-            found.append(f"{name} is written in several ways, which count as different levels: {examples}")
-    return found
+            warnings.append(f"{name} is written in several ways, which count as different levels: {examples}")
+    return warnings
 
 
 def _size(level: str) -> float:

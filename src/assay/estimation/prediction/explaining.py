@@ -1,12 +1,12 @@
-"""What matters for a workload's time: how much of its variation each factor makes, alone and with another.
+"""Estimate how much of the variation of times each factor explains, alone and together with another factor.
 
-In: a model and the runs to explain. Out: shares of the variance of what the model says, by factor and by pair, with the
-levels' times over the usual one. Functional analysis of variance: G. Hooker, J. Comput. Graph. Stat. 16 (2007), over
-the measured configurations: a factor's level is set to each in turn, everything else stays as it was measured. A
-share's interval is from the folds that the model was learned in, each without an eighth of the configurations
-(delete-a-group jackknife: P. S. Kott, J. Off. Stat. 17 (2001)). Trees understate what matters little, so the upper end
-is raised by how much more the times differ between a factor's levels than the trees say (least squares on their
-effects). Cells that nobody measured are counted, for there the model guesses.
+In: a model and the runs to explain. Out: shares of the variance of the expected times, by factor and by pair of
+factors, and the ratio of each level's time to the mean time. The method is functional analysis of variance (G. Hooker,
+J. Comput. Graph. Stat. 16 (2007)) over the measured configurations: a factor is set to each of its levels in turn, and
+everything else stays as measured. The interval of a share is from the folds of the model, each without an eighth of the
+configurations (delete-a-group jackknife: P. S. Kott, J. Off. Stat. 17 (2001)). Trees understate small effects. The
+upper end is therefore raised by the factor by which measured times differ more between the levels than expected times
+(least squares on the effects). Combinations that were never measured are counted, because the model extrapolates there.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,24 +17,24 @@ import numpy as np
 
 from assay.analysis.statistics import ABSENT, LAYOUT_DEVICES, Column, Estimate, Floats, RunTable
 from assay.estimation.prediction.forest import Forest
-from assay.estimation.prediction.model import Learning, Model
+from assay.estimation.prediction.model import TimeModel, TrainingData
 from assay.estimation.prediction.stack import FOLDS
 from assay.foundation.errors import SpecificationError
 
 BACKGROUND_MAX = 150
-"""Measured configurations that everything else is left as in."""
+"""Maximum number of measured configurations over which an effect is averaged."""
 LEVELS_MAX = 12
 _CELLS_AT_ONCE = 64
-"""Cells that trees are walked for together: each alone takes twice as long."""
+"""Combinations that are evaluated together; evaluated singly, they take twice as long."""
 SHRUNK_MAX = 2.0
-"""By what factor the trees may understate the differences between a factor's levels: more is scatter."""
+"""Maximum factor by which trees understate an effect; a larger factor is noise."""
 PAIRED_MAX = 5
-"""Of the factors with the largest shares, pairs are looked at."""
+"""Number of factors, those with the largest shares, whose pairs are evaluated."""
 
 
 @dataclass(frozen=True, slots=True)
 class LevelEffect:
-    """A level's time over the usual one; above 1 it is slower."""
+    """A level's time over the mean time; above 1 it is slower."""
 
     level: str
     ratio: float
@@ -43,18 +43,18 @@ class LevelEffect:
 
 @dataclass(frozen=True, slots=True)
 class FactorEffect:
-    """What one factor does."""
+    """Effect of one factor."""
 
     factor: str
     share: Estimate
-    """Of the variance of log times, 0 to 1, with a 95 % interval."""
+    """Share of the variance of log times, 0 to 1, with a 95 % interval."""
     levels: tuple[LevelEffect, ...]
     more_levels: int
 
 
 @dataclass(frozen=True, slots=True)
 class PairEffect:
-    """What two factors do to each other, beyond what each does alone."""
+    """Interaction of two factors, beyond the effect of each alone."""
 
     factors: tuple[str, str]
     share: Estimate
@@ -63,43 +63,43 @@ class PairEffect:
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
-    """Shares, the largest first."""
+class FactorImportance:
+    """Shares of the variance, the largest first."""
 
     runs: int
     configurations: int
     factors: tuple[FactorEffect, ...]
     pairs: tuple[PairEffect, ...]
     rest: float
-    """Share that neither single factors nor these pairs make: of three and more together, or scatter, which single runs
-    do not tell apart from it."""
+    """Share that neither single factors nor these pairs explain: interactions of three or more factors, or noise, which
+    can't be distinguished in single runs."""
     usual_s: float
     alike: tuple[str, ...]
-    """Factors with one level only here: of them nothing can be said."""
+    """Factors with only one level here, whose effect is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Background:
-    model: Model
+    model: TimeModel
     table: RunTable
     folds: tuple[Forest, ...]
 
-    def said(self, table: RunTable) -> Floats:
-        """Return what each fold's trees say of each row."""
+    def expected_logs(self, table: RunTable) -> Floats:
+        """Return the expected log time of each row by each fold: rows × folds."""
         features = self.model.encoding.of(table)
-        return np.stack([fold.each(features).mean(axis=1) for fold in self.folds], axis=1)
+        return np.stack([fold.by_tree(features).mean(axis=1) for fold in self.folds], axis=1)
 
     def means(self, cells: Sequence[dict[str, int]]) -> Floats:
-        """Return the mean of what each fold's trees say with the levels of each cell in every row: cells × folds."""
-        found = []
+        """Return the mean expected log time by fold, with the levels of each cell in every row: cells × folds."""
+        parts = []
         for start in range(0, len(cells), _CELLS_AT_ONCE):
             several = cells[start : start + _CELLS_AT_ONCE]
-            said = self.said(self.having(several))
-            found.append(said.reshape(len(several), len(self.table), len(self.folds)).mean(axis=1))
-        return np.concatenate(found)
+            logs = self.expected_logs(self.having(several))
+            parts.append(logs.reshape(len(several), len(self.table), len(self.folds)).mean(axis=1))
+        return np.concatenate(parts)
 
     def having(self, cells: Sequence[dict[str, int]]) -> RunTable:
-        """Return the background once for each cell, with that one's levels' codes in every row; cells name the same."""
+        """Return the background repeated for each cell, with the cell's levels in every row."""
         rows = len(self.table)
         again = self.table.taken(np.tile(np.arange(rows), len(cells)))
         columns = dict(again.columns)
@@ -117,10 +117,13 @@ class _Background:
         return int(self.table.columns[LAYOUT_DEVICES].codes[same[0]]) if len(same) else ABSENT
 
 
-def explain(model: Model, table: RunTable) -> Explained:
-    """Return what matters among a table's valid runs. SpecificationError when they are too few, or all alike."""
-    told = Learning.of(table)
-    configurations = told.configurations()
+def explain(model: TimeModel, table: RunTable) -> FactorImportance:
+    """Return the importance of factors among a table's valid runs.
+
+    Raises SpecificationError if there are too few runs, or if they are all alike.
+    """
+    data = TrainingData.of(table)
+    configurations = data.configurations()
     known = {factor.name for factor in model.encoding.factors if factor.varied}
     names = [name for name in configurations.factors if name in known and len(_levels(configurations, name)[0]) > 1]
     if not names:
@@ -129,16 +132,16 @@ def explain(model: Model, table: RunTable) -> Explained:
         )
     step = max(1, len(configurations) // BACKGROUND_MAX)
     background = _Background(model, configurations.taken(np.arange(0, len(configurations), step)), _folds(model))
-    total = background.said(configurations)
+    total = background.expected_logs(configurations)
     variance = total.var(axis=0)
     if float(variance.min()) <= 0.0:
-        raise SpecificationError("the model tells these runs not apart", hint="ask with fewer conditions")
+        raise SpecificationError("the model expects the same time for all these runs", hint="ask with fewer conditions")
     middle = total.mean(axis=0)
     single = {name: _single(background, configurations, name, middle) for name in names}
-    shares = {name: found[0] / variance for name, found in single.items()}
+    shares = {name: variance_of[0] / variance for name, variance_of in single.items()}
     first = sorted(names, key=lambda name: -float(shares[name].mean()))
     pairs = [_pair(background, configurations, pair, variance) for pair in combinations(first[:PAIRED_MAX], 2)]
-    understated = _understated(configurations, told.logs, {name: single[name][1] - middle for name in names})
+    understated = _understated(configurations, data.logs, {name: single[name][1] - middle for name in names})
     effects = tuple(
         _effect(configurations, name, _raised(_jackknifed(shares[name]), understated[name]), single[name][1], middle)
         for name in first
@@ -146,26 +149,26 @@ def explain(model: Model, table: RunTable) -> Explained:
     pairs.sort(key=lambda pair: -pair.share.value)
     rest = 1.0 - sum(effect.share.value for effect in effects) - sum(pair.share.value for pair in pairs)
     alike = tuple(name for name in configurations.factors if name in known and name not in names)
-    return Explained(
-        len(told.table), len(configurations), effects, tuple(pairs), max(0.0, rest), float(np.exp(middle.mean())), alike
+    return FactorImportance(
+        len(data.table), len(configurations), effects, tuple(pairs), max(0.0, rest), float(np.exp(middle.mean())), alike
     )
 
 
-def _folds(model: Model) -> tuple[Forest, ...]:
+def _folds(model: TimeModel) -> tuple[Forest, ...]:
     forest = model.stack.forest
-    each = forest.trees // FOLDS
-    return tuple(replace(forest, roots=forest.roots[number * each : (number + 1) * each]) for number in range(FOLDS))
+    trees = forest.trees // FOLDS
+    return tuple(replace(forest, roots=forest.roots[number * trees : (number + 1) * trees]) for number in range(FOLDS))
 
 
 def _levels(table: RunTable, name: str) -> tuple[list[int], Floats]:
-    """Return the most frequent levels' codes, none among them, and their shares of all rows."""
+    """Return the codes of the most frequent levels, absent included, and their shares of all rows."""
     codes, counts = np.unique(table.columns[name].codes, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:LEVELS_MAX]
     return [int(code) for code in codes[order]], counts[order] / counts[order].sum()
 
 
 def _single(background: _Background, table: RunTable, name: str, middle: Floats) -> tuple[Floats, Floats]:
-    """Return the variance that a factor makes by fold, and the mean of each level by fold."""
+    """Return by fold the variance that a factor explains, and the mean of each level."""
     codes, weights = _levels(table, name)
     means = background.means([{name: code} for code in codes])
     apart = means - weights @ means
@@ -184,13 +187,13 @@ def _pair(background: _Background, table: RunTable, pair: tuple[str, str], varia
     whole = np.einsum("ijk,ij->k", means, weights)
     both = means - row[:, None] - column[None] + whole
     share = np.einsum("ijk,ij->k", both * both, weights) / variance
-    there = set(zip(table.columns[a].codes.tolist(), table.columns[b].codes.tolist(), strict=True))
+    measured = set(zip(table.columns[a].codes.tolist(), table.columns[b].codes.tolist(), strict=True))
     cells = [(x, y) for x in codes_a for y in codes_b]
-    return PairEffect(pair, _jackknifed(share), len(cells), sum(cell in there for cell in cells))
+    return PairEffect(pair, _jackknifed(share), len(cells), sum(cell in measured for cell in cells))
 
 
 def _understated(table: RunTable, logs: Floats, effects: Mapping[str, Floats]) -> dict[str, float]:
-    """Return by how much times differ more between each factor's levels than the trees say: 1 where they do not.
+    """Return by factor the ratio of measured to expected differences between its levels, 1 to :data:`SHRUNK_MAX`.
 
     ``effects``: levels, as :func:`_levels` has them, × folds.
     """
@@ -201,20 +204,20 @@ def _understated(table: RunTable, logs: Floats, effects: Mapping[str, Floats]) -
         for code, effect in zip(codes, by_fold.mean(axis=1).tolist(), strict=True):
             of_row[table.columns[name].codes == code] = effect
         columns.append(of_row)
-    said = np.stack([*columns, np.ones(len(table))], axis=1)
-    slopes = np.linalg.lstsq(said, logs, rcond=None)[0]
+    effects_of_rows = np.stack([*columns, np.ones(len(table))], axis=1)
+    slopes = np.linalg.lstsq(effects_of_rows, logs, rcond=None)[0]
     return {name: float(np.clip(slope, 1.0, SHRUNK_MAX)) for name, slope in zip(effects, slopes, strict=False)}
 
 
 def _raised(share: Estimate, understated: float) -> Estimate:
-    """Return a share with its upper end raised: variances go by the square of differences."""
+    """Return a share with its upper end raised by the square of the ratio, as a variance scales."""
     high = share.value if share.high is None else share.high
     return replace(share, high=min(1.0, high * understated**2))
 
 
 def _jackknifed(by_fold: Floats) -> Estimate:
     """Return the mean with the interval of a delete-a-group jackknife, within 0 and 1."""
-    from scipy.special import stdtrit  # imported here: 0.1 s that only an explanation needs
+    from scipy.special import stdtrit  # imported here: takes 0.1 s, and only an explanation needs it
 
     n = len(by_fold)
     mean = float(by_fold.mean())
@@ -244,13 +247,13 @@ class Cell:
     levels: tuple[str, ...]
     expected_s: float
     configurations: int
-    """Measured ones in it; 0: the model guesses."""
+    """Number of measured configurations in it; 0 if the model extrapolates."""
 
 
-def cells(model: Model, table: RunTable, names: Sequence[str], most: int = 400) -> list[Cell]:
-    """Return the expected time of each combination of levels of some factors, all else as it was measured."""
-    told = Learning.of(table)
-    configurations = told.configurations()
+def cells(model: TimeModel, table: RunTable, names: Sequence[str], most: int = 400) -> list[Cell]:
+    """Return the expected time of each combination of some factors' levels, with everything else as measured."""
+    data = TrainingData.of(table)
+    configurations = data.configurations()
     step = max(1, len(configurations) // BACKGROUND_MAX)
     background = _Background(
         model, configurations.taken(np.arange(0, len(configurations), step)), (model.stack.forest,)
@@ -259,16 +262,18 @@ def cells(model: Model, table: RunTable, names: Sequence[str], most: int = 400) 
     for name in names:
         if len(_levels(configurations, name)[0]) < 2:
             raise SpecificationError(
-                f"{name} has one level only here, so that nothing can be said of it",
+                f"{name} has only one level here, so its effect is unknown",
                 where="--by",
                 hint="ask with fewer conditions, or measure another level",
             )
         grid = [(*cell, code) for cell in grid for code in sorted(_levels(configurations, name)[0])]
     if len(grid) > most:
-        raise SpecificationError(f"{len(grid)} combinations are more than {most}", where="--by", hint="name fewer")
-    found = []
-    said = background.means([dict(zip(names, codes, strict=True)) for codes in grid])[:, 0]
-    for codes, log_s in zip(grid, said.tolist(), strict=True):
+        raise SpecificationError(
+            f"{len(grid)} combinations; the maximum is {most}", where="--by", hint="name fewer factors"
+        )
+    cells_of_grid = []
+    logs = background.means([dict(zip(names, codes, strict=True)) for codes in grid])[:, 0]
+    for codes, log_s in zip(grid, logs.tolist(), strict=True):
         here = np.ones(len(configurations), dtype=np.bool_)
         for name, code in zip(names, codes, strict=True):
             here &= configurations.columns[name].codes == code
@@ -276,5 +281,5 @@ def cells(model: Model, table: RunTable, names: Sequence[str], most: int = 400) 
             "none" if code == ABSENT else configurations.columns[name].levels[code]
             for name, code in zip(names, codes, strict=True)
         )
-        found.append(Cell(texts, float(np.exp(log_s)), int(here.sum())))
-    return found
+        cells_of_grid.append(Cell(texts, float(np.exp(log_s)), int(here.sum())))
+    return cells_of_grid

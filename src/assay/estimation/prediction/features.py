@@ -1,10 +1,11 @@
-"""What a run's configuration is to a learner: numbers, by name of the factor that each belongs to.
+"""Encode configurations as features for a learner.
 
-In: a table of runs. Out: an :class:`Encoding`, learned once, and by it a matrix of features, a row a run. A level is a
-feature that is 1 or 0; a factor whose levels are numbers is that number as well, on a logarithm where it is positive.
-Layouts are also how many devices of each kind they have; clusters are also their hardware where values ``cluster.…``
-tell it; and data, where known, is set against the memory and cores that work on it. What never differs, and
-what only repeats another column, is left out. Nothing here depends on a column's name but workload, cluster, layout.
+In: a table of runs. Out: an :class:`Encoding`, learned once, which returns a matrix of features with one row for each
+run. Each level is a feature of 1 or 0. A factor whose levels are numbers is also that number, as a logarithm if all are
+positive. A layout is also its number of devices of each kind. A cluster is also its hardware, where the values
+``cluster.…`` have it. The data size is also divided by the memory, cores and devices of the cluster. Columns that never
+differ, or that repeat another column, are left out. The only column names with a special meaning are workload, cluster
+and layout.
 """
 
 import math
@@ -21,62 +22,63 @@ from assay.model.clusters.layout_code import devices_of_text, named
 
 Features = NDArray[np.float32]
 LEVELS_MAX = 60
-"""Of a factor's levels, the most frequent ones that are a feature each."""
+"""Maximum number of levels of a factor, the most frequent ones, that become features."""
 NUMBERS_AS_LEVELS_MAX = 16
 NAMES_SHARE, NAMES_RUNS_MIN = 0.5, 20
-"""A text that more than this share of so many runs have for themselves is a run's name, and no factor."""
+"""A text whose number of levels exceeds this share of the runs, of which there are at least 20, names runs. It is no
+factor."""
 DEVICES = ("hdd", "ssd", "nvme", "remote")
 DEVICES_ALL = "devices:all"
 HARDWARE = "cluster."
-"""How the names of values begin that are hardware of a run's cluster. ``cluster.FACT=TEXT`` is 1 where the fact is the
-text and 0 where it is another text; the other values are numbers."""
+"""Prefix of the values that describe the hardware of a run's cluster. ``cluster.FACT=TEXT`` is 1 if the fact has this
+text, else 0; other values are numbers."""
 WORKERS, CORES, MEMORY = "cluster.workers", "cluster.cores", "cluster.memory_bytes"
 TEXT_FACTS_MAX = 30
-"""Of the texts of one hardware fact, the most frequent ones that are a feature each."""
+"""Maximum number of texts of a hardware fact, the most frequent ones, that become features."""
 KINDS = ("workload", "cluster", "layout")
-"""The factors of which a new level may still be told something, from how others are alike."""
+"""Factors for which the model can estimate a level that was never measured, from similar levels."""
 
 
 @dataclass(frozen=True, slots=True)
-class Factor:
-    """One factor as it was learned."""
+class EncodedFactor:
+    """One factor with the levels that were learned from."""
 
     name: str
     levels: tuple[str, ...]
-    """Every level that was learned from, the most frequent first."""
+    """All learned levels, the most frequent first."""
     numeric: bool
     low: float
     high: float
-    """Of the numbers; 0 where the levels are none."""
+    """Smallest and largest number; 0 if the levels are not numbers."""
     varied: bool
-    """Whether it is among the features: it has two levels at least, and is not told by another factor."""
+    """Whether it is a feature: it has at least two levels, and no other factor implies it."""
     of_cluster: bool
-    """Whether each cluster has one level of it: a new cluster may have another."""
+    """Whether each cluster has exactly one level of it, so that a new cluster may have another."""
 
     @property
     def singled_out(self) -> tuple[str, ...]:
-        """The levels that are a feature each."""
+        """The levels that are features."""
         most = NUMBERS_AS_LEVELS_MAX if self.numeric else LEVELS_MAX
         return self.levels[:most] if len(self.levels) <= most or not self.numeric else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """The factors, and which hardware is known."""
+    """The factors, and the known hardware values."""
 
-    factors: tuple[Factor, ...]
+    factors: tuple[EncodedFactor, ...]
     hardware: tuple[str, ...]
     usual: tuple[float, ...]
-    """Logarithm of each, of the cluster in the middle: what a cluster is taken for whose hardware nobody told."""
+    """Median feature of each hardware value, assumed for a cluster whose hardware is not recorded."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The factor that each feature belongs to; of hardware ``cluster``'s numbers and devices: their own name."""
-        found: list[str] = []
+        """The name of each feature: of a factor's features the factor, of hardware and devices the value."""
+        of_factors: list[str] = []
         for factor in self.factors:
             if factor.varied:
-                found += [factor.name] * (len(factor.singled_out) + (2 if factor.numeric else 0))
-        return (*found, *(f"devices:{kind}" for kind in DEVICES), *self.hardware, *self._sums)
+                of_factors += [factor.name] * (len(factor.singled_out) + (2 if factor.numeric else 0))
+        return (*of_factors, *(f"devices:{kind}" for kind in DEVICES), *self.hardware, *self._sums)
 
     @property
     def _sums(self) -> tuple[str, ...]:
@@ -87,16 +89,16 @@ class Encoding:
         return (*sums, *(f"data per {name}" for name in sums)) if data else tuple(sums)
 
     def of_cluster(self) -> Mask:
-        """Return which features are properties of clusters, and not of what runs on them."""
-        own = {factor.name for factor in self.factors if factor.of_cluster}
-        return np.array([name in own or HARDWARE in name or name == DEVICES_ALL for name in self.names])
+        """Return which features describe clusters rather than the jobs that run on them."""
+        of_clusters = {factor.name for factor in self.factors if factor.of_cluster}
+        return np.array([name in of_clusters or HARDWARE in name or name == DEVICES_ALL for name in self.names])
 
-    def factor(self, name: str) -> Factor | None:
-        """Return a factor by its name; None when no run had it."""
+    def factor(self, name: str) -> EncodedFactor | None:
+        """Return a factor by its name; None if no run had it."""
         return next((factor for factor in self.factors if factor.name == name), None)
 
     def of(self, table: RunTable) -> Features:
-        """Return the features of a table's runs; a level that was never learned from is none of its features."""
+        """Return the features of a table's runs. All level features of an unknown level are 0."""
         columns: list[Floats] = []
         for factor in self.factors:
             if factor.varied:
@@ -108,8 +110,8 @@ class Encoding:
         hardware = {name: np.where(np.isfinite(value), value, middle) for (name, value), middle in usual}
         columns += hardware.values()
         columns += self._summed(table, hardware, devices)
-        made = np.stack(columns, axis=1) if columns else np.zeros((len(table), 0))
-        return np.clip(made, -1e30, 1e30).astype(np.float32)
+        features = np.stack(columns, axis=1) if columns else np.zeros((len(table), 0))
+        return np.clip(features, -1e30, 1e30).astype(np.float32)
 
     def _summed(self, table: RunTable, hardware: Mapping[str, Floats], devices: Mapping[str, Floats]) -> list[Floats]:
         sums: dict[str, Floats] = {}
@@ -117,24 +119,24 @@ class Encoding:
             sums[DEVICES_ALL] = hardware[WORKERS] + _log(np.nansum(np.stack(list(devices.values())), axis=0))
             sums |= {f"all {name}": hardware[WORKERS] + hardware[name] for name in (CORES, MEMORY) if name in hardware}
         data = _log(numbers(table, "data_bytes"))
-        found = {**sums, **{f"data per {name}": data - value for name, value in sums.items()}}
-        return [np.nan_to_num(found[name], nan=-1.0) for name in self._sums]
+        features = {**sums, **{f"data per {name}": data - value for name, value in sums.items()}}
+        return [np.nan_to_num(features[name], nan=-1.0) for name in self._sums]
 
 
 def hardware_values(clusters: Sequence[Hardware]) -> dict[str, Floats]:
-    """Return the values that describe the hardware of some clusters, by name; NaN where a cluster's is not recorded."""
+    """Return the hardware values of clusters, by name; NaN if not recorded."""
     recorded: dict[str, Sequence[float | None]] = {
         WORKERS: [hardware.workers for hardware in clusters],
         CORES: [hardware.cores for hardware in clusters],
         MEMORY: [hardware.memory_bytes for hardware in clusters],
     }
-    values = {name: np.array([np.nan if n is None else float(n) for n in found]) for name, found in recorded.items()}
+    values = {name: np.array([np.nan if n is None else float(n) for n in facts]) for name, facts in recorded.items()}
     for fact in ("instance_type", "provider", "service_type"):
         texts = [getattr(hardware, fact) for hardware in clusters]
         frequent = [text for text, _ in Counter(filter(None, texts)).most_common(TEXT_FACTS_MAX)]
         for level in frequent:
             values[f"{HARDWARE}{fact}={level}"] = np.array([float(text == level) if text else np.nan for text in texts])
-    return {name: found for name, found in values.items() if np.isfinite(found).any()}
+    return {name: facts for name, facts in values.items() if np.isfinite(facts).any()}
 
 
 def _hardware_feature(name: str, table: RunTable) -> Floats:
@@ -148,63 +150,63 @@ def _log(values: Floats) -> Floats:
 
 
 def number_of(text: str) -> float:
-    """Return a level as a number; NaN when it is none."""
+    """Return a level as a number; NaN if it is not a finite number."""
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
         return math.nan
-    return found if math.isfinite(found) else math.nan
+    return number if math.isfinite(number) else math.nan
 
 
 def numbers(table: RunTable, name: str) -> Floats:
-    """Return a column's levels as numbers, NaN where they are none or absent."""
+    """Return a column's levels as numbers; NaN if absent or not a number."""
     column = table.columns.get(name)
     if column is None:
         return np.full(len(table), np.nan)
-    found: Floats = np.array([*(number_of(level) for level in column.levels), np.nan])[column.codes]
-    return found
+    levels: Floats = np.array([*(number_of(level) for level in column.levels), np.nan])[column.codes]
+    return levels
 
 
 def devices_of(table: RunTable) -> dict[str, Floats]:
-    """Return how many devices of each kind each run's layout has on a worker, NaN where that is not known."""
-    layout, told = table.columns.get("layout"), table.columns.get(LAYOUT_DEVICES)
-    found = {kind: np.full(len(table), np.nan) for kind in DEVICES}
-    if told is not None:
-        _fill(found, told.codes, [devices_of_text(level) for level in told.levels])
+    """Return the number of devices of each kind on a worker, by run; NaN if unknown."""
+    layout, recorded = table.columns.get("layout"), table.columns.get(LAYOUT_DEVICES)
+    counts = {kind: np.full(len(table), np.nan) for kind in DEVICES}
+    if recorded is not None:
+        _fill(counts, recorded.codes, [devices_of_text(level) for level in recorded.levels])
     if layout is not None:
-        codes = np.where(np.isnan(found[DEVICES[0]]), layout.codes, ABSENT)
-        _fill(found, codes, [code.devices if (code := named(level)) else None for level in layout.levels])
-    return found
+        codes = np.where(np.isnan(counts[DEVICES[0]]), layout.codes, ABSENT)
+        _fill(counts, codes, [code.devices if (code := named(level)) else None for level in layout.levels])
+    return counts
 
 
-def _fill(found: Mapping[str, Floats], codes: Codes, devices: Sequence[Mapping[str, int | None] | None]) -> None:
+def _fill(filled: Mapping[str, Floats], codes: Codes, devices: Sequence[Mapping[str, int | None] | None]) -> None:
     for code, counts in enumerate(devices):
         if counts:
             rows = codes == code
             for kind in DEVICES:
                 count = counts.get(kind, 0)
-                found[kind][rows] = 1.0 if count is None else count
+                filled[kind][rows] = 1.0 if count is None else count
 
 
-def _of_factor(factor: Factor, table: RunTable) -> list[Floats]:
+def _of_factor(factor: EncodedFactor, table: RunTable) -> list[Floats]:
     column = table.columns.get(factor.name)
     if column is None:
-        here = np.full(len(table), "", dtype=object)
+        levels = np.full(len(table), "", dtype=object)
     else:
-        here = np.array([*column.levels, ""], dtype=object)[column.codes]
-    found = [(here == level).astype(np.float64) for level in factor.singled_out]
+        levels = np.array([*column.levels, ""], dtype=object)[column.codes]
+    features = [(levels == level).astype(np.float64) for level in factor.singled_out]
     if factor.numeric:
         value = numbers(table, factor.name)
         scaled = _log(value) if factor.low > 0 else value
-        found += [np.nan_to_num(scaled, nan=-1.0), np.isnan(scaled).astype(np.float64)]
-    return found
+        features += [np.nan_to_num(scaled, nan=-1.0), np.isnan(scaled).astype(np.float64)]
+    return features
 
 
 def learned_encoding(table: RunTable) -> Encoding:
     """Return the encoding of a table's factors and hardware."""
     workloads = table.columns.get("workload")
-    found = []
-    for name in told_apart_by(table):
+    factors = []
+    for name in distinguishing_factors(table):
         column = table.columns[name]
         counts = np.bincount(column.codes[column.codes != ABSENT], minlength=len(column.levels))
         order = np.argsort(-counts, kind="stable")
@@ -218,25 +220,25 @@ def learned_encoding(table: RunTable) -> Encoding:
         clusters = table.columns.get("cluster")
         of_cluster = clusters is not None and name not in KINDS and _follows(column.codes, clusters.codes)
         low, high = (float(values.min()), float(values.max())) if numeric else (0.0, 0.0)
-        found.append(Factor(name, levels, numeric, low, high, several and not repeats, of_cluster))
+        factors.append(EncodedFactor(name, levels, numeric, low, high, several and not repeats, of_cluster))
     hardware = tuple(sorted(n for n, v in table.values.items() if n.startswith(HARDWARE) and bool((v > 0).any())))
     usual = tuple(float(np.nanmedian(_hardware_feature(name, table))) for name in hardware)
-    return Encoding(tuple(found), hardware, usual)
+    return Encoding(tuple(factors), hardware, usual)
 
 
-def told_apart_by(table: RunTable) -> list[str]:
-    """Return the factors, but for texts of which most runs have one of their own: those are names of runs."""
-    found = []
+def distinguishing_factors(table: RunTable) -> list[str]:
+    """Return the factors, without texts that differ in most runs: those are names of runs."""
+    names = []
     for name in table.factors:
         column = table.columns[name]
         levels = len(np.unique(column.codes))
         names_runs = levels > NAMES_SHARE * len(table) and name not in KINDS and len(table) >= NAMES_RUNS_MIN
         if not names_runs or all(np.isfinite(number_of(level)) for level in column.levels):
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def _follows(codes: Codes, other: Codes) -> bool:
-    """Say whether a column says nothing beyond another: it has one level at most for each of the other's."""
+    """Say whether another column implies this one: it has one level for each level of the other."""
     pairs = len(np.unique(other.astype(np.int64) * (int(codes.max(initial=0)) + 2) + codes + 1))
     return pairs == len(np.unique(other))

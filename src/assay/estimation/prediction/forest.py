@@ -16,7 +16,7 @@ from assay.analysis.statistics import Codes, Floats
 
 Features = NDArray[np.float32]
 FEATURE_SHARE = 0.5
-"""Of the features, how many are tried at each split."""
+"""Share of the features that are tried at each split."""
 COARSE_LEAF = 5
 BOOSTED_TREES = 120
 BOOSTED_LEAVES = 31
@@ -27,12 +27,12 @@ BOOSTED_ROWS_MAX = 8_000
 """Boosted trees are grown from a random sample of at most this many configurations."""
 DEPTH_MAX = 400
 _AT_ONCE = 4_000_000
-"""Rows × trees that are walked together: bounds the memory."""
+"""Maximum of rows × trees that are evaluated together; limits the memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """Trees one after another. A node's left child is the next node; a leaf's ``right`` is itself."""
+    """Trees in consecutive nodes. The left child of a node is the next node; the ``right`` of a leaf is the leaf."""
 
     roots: Codes
     right: Codes
@@ -42,11 +42,11 @@ class Forest:
 
     @property
     def trees(self) -> int:
-        """How many there are."""
+        """Number of trees."""
         return len(self.roots)
 
-    def each(self, features: Features) -> Floats:
-        """Return what each tree says of each row: rows × trees."""
+    def by_tree(self, features: Features) -> Floats:
+        """Return the estimate of each tree for each row: rows × trees."""
         step = max(1, _AT_ONCE // max(1, self.trees))
         parts = [self._walk(features[start : start + step]) for start in range(0, len(features), step)]
         return np.concatenate(parts) if parts else np.zeros((0, self.trees))
@@ -66,17 +66,17 @@ class Forest:
         return self.number[node].astype(np.float64).reshape(len(features), self.trees)
 
     def fault(self, width: int) -> str | None:
-        """Return what can't be right about the arrays for rows of ``width`` features; None when they can be walked."""
+        """Return what is wrong with the arrays for rows of ``width`` features; None if they are valid trees."""
         size = len(self.right)
         if not (len(self.feature) == len(self.number) == size) or not len(self.roots) or not size:
             return "its arrays have different lengths"
-        here = np.arange(size)
-        if ((self.right < here) | (self.right >= size)).any() or ((self.roots < 0) | (self.roots >= size)).any():
+        nodes = np.arange(size)
+        if ((self.right < nodes) | (self.right >= size)).any() or ((self.roots < 0) | (self.roots >= size)).any():
             return "a branch leads out of its tree"
-        inner = self.right > here
-        if (inner & (here == size - 1)).any() or ((self.feature < 0) | (self.feature >= width))[inner].any():
-            return "a split asks for a feature that there is not"
-        return None if np.isfinite(self.number).all() else "a number in it is none"
+        inner = self.right > nodes
+        if (inner & (nodes == size - 1)).any() or ((self.feature < 0) | (self.feature >= width))[inner].any():
+            return "a split uses a feature that does not exist"
+        return None if np.isfinite(self.number).all() else "it contains a number that is not finite"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +88,14 @@ class Boosting:
     starts: Floats
     """By set, the constant that its trees add to."""
 
-    def each(self, features: Features) -> Floats:
+    def by_set(self, features: Features) -> Floats:
         """Return the estimate of each set for each row: rows × sets."""
         step = max(1, _AT_ONCE // self.forest.trees)
         parts = [self._sums(features[start : start + step]) for start in range(0, len(features), step)]
         return np.concatenate(parts) if parts else np.zeros((0, len(self.starts)))
 
     def _sums(self, features: Features) -> Floats:
-        by_tree = self.forest.each(features).reshape(len(features), len(self.starts), -1)
+        by_tree = self.forest.by_tree(features).reshape(len(features), len(self.starts), -1)
         sums: Floats = by_tree.sum(axis=2) + self.starts
         return sums
 
@@ -105,7 +105,7 @@ def grown(features: Features, logs: Floats, weights: Floats | None, *, trees: in
 
     ``leaf``: smallest number of rows in a leaf. With :data:`COARSE_LEAF` or more, every feature is tried at each split.
     """
-    from sklearn.ensemble import ExtraTreesRegressor  # imported here: it takes a second, and asking does not need it
+    from sklearn.ensemble import ExtraTreesRegressor  # imported here: takes a second, and a prediction does not need it
 
     learned = ExtraTreesRegressor(
         trees,
@@ -113,26 +113,26 @@ def grown(features: Features, logs: Floats, weights: Floats | None, *, trees: in
         min_samples_leaf=leaf if len(logs) <= 10_000 else max(leaf, 3),
         max_depth=DEPTH_MAX - 1,
         random_state=seed,
-        n_jobs=None if len(logs) > 500 else 1,  # None: as many as the caller of joblib says
+        n_jobs=None if len(logs) > 500 else 1,  # None: as configured by the caller in joblib
     ).fit(features, logs, sample_weight=weights)
     return _flat([tree.tree_ for tree in learned.estimators_], 0.0, 1.0)
 
 
 def boosted(features: Features, logs: Floats, *, trees: int, seed: int) -> Forest:
-    """Return the same of shallow trees that were each grown on what those before it missed (J. H. Friedman, Ann. Stat.
-    29 (2001)): their mean says ``logs``, how they disagree says nothing.
+    """Return shallow boosted trees, each grown on the residuals of those before it (J. H. Friedman, Ann. Stat. 29
+    (2001)). Their mean estimates ``logs``; their spread is no measure of uncertainty.
     """
     from sklearn.ensemble import GradientBoostingRegressor
 
     learned = GradientBoostingRegressor(
         n_estimators=trees, max_depth=3, subsample=0.5, max_features=0.3, random_state=seed
     ).fit(features, logs)
-    grown_ones = [tree.tree_ for tree in learned.estimators_[:, 0]]
-    return _flat(grown_ones, float(logs.mean()), learned.learning_rate * len(grown_ones))
+    grown_trees = [tree.tree_ for tree in learned.estimators_[:, 0]]
+    return _flat(grown_trees, float(logs.mean()), learned.learning_rate * len(grown_trees))
 
 
 def robustly_boosted(features: Features, logs: Floats, seed: int) -> Boosting:
-    """Return boosted trees that minimise the absolute error of ``logs``, which runs gone wrong hardly move."""
+    """Return boosted trees that minimise the absolute error of ``logs``, so that outliers hardly move them."""
     from sklearn.ensemble import HistGradientBoostingRegressor
     from threadpoolctl import threadpool_limits
 
@@ -147,7 +147,7 @@ def robustly_boosted(features: Features, logs: Floats, seed: int) -> Boosting:
         early_stopping=False,
         random_state=seed,
     )
-    with threadpool_limits(1):  # more threads wait for each other longer than they compute, as the tables are small
+    with threadpool_limits(1):  # on tables this small, more threads are slower
         learned = learner.fit(features[rows], logs[rows])
     # scikit-learn has no public access to the nodes of these trees
     trees = [_histogram_tree(step[0].nodes) for step in learned._predictors]  # noqa: SLF001
@@ -162,33 +162,33 @@ def _histogram_tree(nodes: NDArray[Any]) -> Forest:
         node, parent = waiting.pop()
         if parent >= 0:
             right_of[parent] = len(order)
-        place = len(order)
+        position = len(order)
         order.append(node)
         if not nodes["is_leaf"][node]:
-            waiting += [(int(nodes["right"][node]), place), (int(nodes["left"][node]), -1)]
+            waiting += [(int(nodes["right"][node]), position), (int(nodes["left"][node]), -1)]
     kept = nodes[order]
     leaf = kept["is_leaf"].astype(np.bool_)
-    right = np.array([right_of.get(place, place) for place in range(len(order))], dtype=np.int32)
+    right = np.array([right_of.get(position, position) for position in range(len(order))], dtype=np.int32)
     number = np.where(leaf, kept["value"], _rounded_down(kept["num_threshold"])).astype(np.float32)
     feature = np.where(leaf, 0, kept["feature_idx"]).astype(np.int16)
     return Forest(np.zeros(1, dtype=np.int32), right, feature, number)
 
 
 def _rounded_down(thresholds: Floats) -> Floats:
-    """Return thresholds as numbers of single precision that split single-precision features at the same place."""
+    """Return thresholds as numbers of single precision that split single-precision features at the same point."""
     single = thresholds.astype(np.float32)
     down: Floats = np.where(single > thresholds, np.nextafter(single, np.float32(-np.inf)), single).astype(np.float64)
     return down
 
 
 def _flat(trees: Sequence[Any], constant: float, factor: float) -> Forest:
-    """Return scikit-learn's trees as arrays; a leaf's value is ``constant`` and ``factor`` times its own."""
+    """Return scikit-learn's trees as arrays; a leaf's value is ``constant`` plus ``factor`` times the tree's value."""
     starts = np.cumsum([0, *(parts.node_count for parts in trees)])
     right, feature, number = [], [], []
     for parts, start in zip(trees, starts[:-1], strict=True):
         leaf = parts.children_left < 0
-        here = np.arange(parts.node_count)
-        right.append(np.where(leaf, here, parts.children_right) + start)
+        nodes = np.arange(parts.node_count)
+        right.append(np.where(leaf, nodes, parts.children_right) + start)
         feature.append(np.where(leaf, 0, parts.feature))
         number.append(np.where(leaf, constant + factor * parts.value[:, 0, 0], _rounded_down(parts.threshold)))
     return Forest(
@@ -211,7 +211,7 @@ def joined(forests: Sequence[Forest]) -> Forest:
 
 
 def joined_boosting(sets: Sequence[Boosting]) -> Boosting:
-    """Return all sets as one value."""
+    """Return one value with all sets."""
     return Boosting(joined([boosting.forest for boosting in sets]), np.concatenate([b.starts for b in sets]))
 
 

@@ -1,10 +1,10 @@
 """Learn from a table of runs: expected times of configurations, their uncertainty, and what was never measured.
 
-In: runs as a table. Out: a :class:`Model`, frozen arrays. The model learns the logarithm of the median time of each
+In: runs as a table. Out: a :class:`TimeModel`, frozen arrays. The model learns the logarithm of the median time of each
 configuration with stacked trees (:mod:`assay.estimation.prediction.stack`), in eight folds by configuration:
 repetitions of one configuration are always in the same fold, and every error behind an interval is of a configuration
 that its trees had not seen (cross-conformal prediction and CV+: R. F. Barber et al., Ann. Stat. 49 (2021)). For a
-cluster or a layout that was never measured, other trees answer. They do not know these names, but hardware and devices.
+cluster or a layout that was never measured, other trees are used: their features are hardware and devices, not names.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from assay.analysis.statistics import Floats, Groups, Ints, Mask, RunTable, first_rows, groups_by, median_by, usable
 from assay.estimation.prediction.calibration import conformal_quantile, left_out_quantile, quantile_by_level
-from assay.estimation.prediction.features import KINDS, Encoding, Features, learned_encoding, told_apart_by
+from assay.estimation.prediction.features import KINDS, Encoding, Features, distinguishing_factors, learned_encoding
 from assay.estimation.prediction.forest import COARSE_LEAF, Forest, boosted, grown
 from assay.estimation.prediction.stack import TREES, Stack, stacked
 from assay.foundation.errors import SpecificationError
@@ -33,22 +33,22 @@ TRIED_MAX = 10
 CHOICE_MIN = 5
 """Minimum number of left-out levels to choose a learner by; the first one is taken below."""
 HARDWARE_MIN = 5
-"""With at most this many clusters, hardware features only name them: they are left out."""
+"""With at most this many clusters, hardware features are left out, because they only identify the clusters."""
 LEFT_OUT_TREES = 8
 LEFT_OUT_ROWS_MAX = 2_000
 NAMELESS_ROWS_MAX = 10_000
-"""The trees that know no names are grown from at most so many configurations."""
+"""Maximum number of configurations that the trees without names are grown from."""
 NEW_PAIRS = (("cluster", "layout"), ("workload", "cluster"), ("workload", "layout"))
 
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """What answers for a level, or a pair of levels, that nobody measured."""
+    """Prediction error for a level, or a pair of levels, that was never measured."""
 
     quantile: float
-    """Of absolute errors of logarithms; NaN when too few were measured to tell."""
+    """Quantile of absolute errors of logarithms; NaN if too few levels were measured."""
     levels: int
-    """So many were left out in turn."""
+    """Number of levels or pairs that were left out in turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ LAYOUT_LEARNERS = (Learner(lined=False, leaf=COARSE_LEAF),)
 
 
 @dataclass(frozen=True, slots=True)
-class Transfer:
+class TransferModel:
     """Estimates times of a new cluster or layout: trees that do not know the names, added to a line or to zero."""
 
     forest: Forest
@@ -80,36 +80,36 @@ class Transfer:
     def logs(self, features: Features) -> Floats:
         """Return the expected logarithms of times."""
         known = features[:, self.columns]
-        found: Floats = self.forest.each(known).mean(axis=1) + known @ self.line[:-1] + self.line[-1]
-        return found
+        logs: Floats = self.forest.by_tree(known).mean(axis=1) + known @ self.line[:-1] + self.line[-1]
+        return logs
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
-    """Everything that a prediction needs beside the table itself."""
+class TimeModel:
+    """Everything that a prediction needs, except the table of runs."""
 
     encoding: Encoding
     stack: Stack
     quantile: float
-    """Of absolute errors of logarithms, divided by the usual errors that the stack expects."""
-    own: Mapping[str, Floats]
-    """Kind (workload, cluster, layout) to the quantile of each of its levels, in the encoding's order, and of none."""
+    """Quantile of absolute errors of logarithms, divided by the usual errors that the stack expects."""
+    level_quantiles: Mapping[str, Floats]
+    """Kind (workload, cluster, layout) to the quantile of each level in the encoding's order, and last of no level."""
     pairs: Mapping[str, Mask]
-    """``cluster × layout`` and the like: which pairs were measured."""
+    """For example ``cluster × layout``: which pairs were measured."""
     unseen: Mapping[str, Unseen]
-    """By kind or pair."""
-    transfers: Mapping[str, Transfer]
+    """Prediction errors by kind or pair."""
+    transfers: Mapping[str, TransferModel]
     configurations: Floats
-    """Their expected log times, from trees that had not seen them; in the order of :func:`configurations_of`."""
+    """Expected log times of the configurations, from trees that had not seen them."""
     medians: Floats
-    """Their measured ones."""
+    """Measured median log times of the configurations."""
     runs: int
     seed: int = SEED
 
 
 @dataclass(frozen=True, slots=True)
-class Learning:
-    """The valid runs of a table as a learner sees them: a row a configuration."""
+class TrainingData:
+    """The valid runs of a table by configuration."""
 
     table: RunTable
     groups: Groups
@@ -118,76 +118,76 @@ class Learning:
     """The median of each configuration's log times."""
 
     @classmethod
-    def of(cls, table: RunTable) -> Learning:
-        """Return the usable runs of a table. SpecificationError when there is too little to learn from."""
+    def of(cls, table: RunTable) -> TrainingData:
+        """Return the valid runs of a table. Raises SpecificationError if there are too few to learn from."""
         taken = table.taken(usable(table))
         if len(taken) < RUNS_MIN:
             raise SpecificationError(
                 f"{len(taken)} valid runs are too few to learn from",
                 hint=f"at least {RUNS_MIN} are needed; measure more, or ask with fewer conditions",
             )
-        groups = groups_by(taken, told_apart_by(taken))
+        groups = groups_by(taken, distinguishing_factors(taken))
         if groups.count < CONFIGURATIONS_MIN:
             raise SpecificationError(
-                f"{len(taken)} valid runs are of {groups.count} configurations only, too few to learn from",
-                hint=f"at least {CONFIGURATIONS_MIN} are needed: repetitions tell scatter, not another's time",
+                f"{len(taken)} valid runs have only {groups.count} configurations, too few to learn from",
+                hint=f"at least {CONFIGURATIONS_MIN} are needed: repetitions show variance, but no effects",
             )
         logs = np.log(taken.values["duration_s"])
         if float(np.ptp(logs)) == 0.0:
             raise SpecificationError(
-                f"all {len(taken)} valid runs took {taken.values['duration_s'][0]:g} s to the digit",
-                hint="times that never differ tell nothing; was a column taken for the duration that is none?",
+                f"all {len(taken)} valid runs took exactly {taken.values['duration_s'][0]:g} s",
+                hint="check the import: was another column read as the duration?",
             )
         return cls(taken, groups, first_rows(groups), median_by(logs, groups))
 
     def configurations(self) -> RunTable:
-        """Return the table of one run of each configuration."""
+        """Return a table with one run of each configuration."""
         return self.table.taken(self.first)
 
 
-def learn(table: RunTable, seed: int = SEED) -> Model:
-    """Return the model of a table's valid runs. SpecificationError when there is too little to learn from."""
-    learning = Learning.of(table)
-    configurations = learning.configurations()
+def learn(table: RunTable, seed: int = SEED) -> TimeModel:
+    """Return the model of a table's valid runs. Raises SpecificationError if there are too few to learn from."""
+    data = TrainingData.of(table)
+    configurations = data.configurations()
     encoding = learned_encoding(configurations)
     features = encoding.of(configurations)
     codes = {kind: codes_of(configurations, encoding, kind) for kind in KINDS if encoding.factor(kind)}
-    stack, out_of_fold = stacked(features, learning.logs, seed)
-    of_row = learning.groups.of_row
-    errors = np.abs(np.log(learning.table.values["duration_s"]) - out_of_fold.logs[of_row])
+    stack, out_of_fold = stacked(features, data.logs, seed)
+    of_row = data.groups.of_row
+    errors = np.abs(np.log(data.table.values["duration_s"]) - out_of_fold.logs[of_row])
     scores = errors / out_of_fold.usual_error[of_row]
     sizes = {kind: len(factor.levels) + 1 for kind in codes if (factor := encoding.factor(kind))}
-    own = {kind: quantile_by_level(scores, code[of_row], sizes[kind]) for kind, code in codes.items()}
+    quantiles = {kind: quantile_by_level(scores, code[of_row], sizes[kind]) for kind, code in codes.items()}
     pairs = {
         pair_named(a, b): _measured(codes[a], codes[b], (sizes[a], sizes[b]))
         for a, b in NEW_PAIRS
         if a in codes and b in codes
     }
     names = np.array(encoding.names)
-    scenes = _Scenes(features, learning.logs, names, encoding.of_cluster(), codes, seed)
-    transfers, unseen = scenes.transfers(), scenes.pairs()
-    return Model(
+    left_out = _LeaveOneOut(features, data.logs, names, encoding.of_cluster(), codes, seed)
+    transfers, unseen = left_out.transfers(), left_out.pairs()
+    return TimeModel(
         encoding=encoding,
         stack=stack,
         quantile=conformal_quantile(scores),
-        own=own,
+        level_quantiles=quantiles,
         pairs=pairs,
-        unseen={**unseen, **{kind: found for kind, (_, found) in transfers.items()}},
+        unseen={**unseen, **{kind: unseen_kind for kind, (_, unseen_kind) in transfers.items()}},
         transfers={kind: transfer for kind, (transfer, _) in transfers.items()},
         configurations=out_of_fold.logs,
-        medians=learning.logs,
-        runs=len(learning.table),
+        medians=data.logs,
+        runs=len(data.table),
         seed=seed,
     )
 
 
 def pair_named(a: str, b: str) -> str:
-    """Return what a pair of kinds is called."""
+    """Return the name of a pair of kinds."""
     return f"{a} × {b}"
 
 
 def codes_of(table: RunTable, encoding: Encoding, kind: str) -> Ints:
-    """Return each row's level as the encoding numbers them; the number after the last where a row has none."""
+    """Return each row's level number in the encoding; the number after the last if the row has no known level."""
     factor, column = encoding.factor(kind), table.columns[kind]
     assert factor is not None
     number = {level: at for at, level in enumerate(factor.levels)}
@@ -195,14 +195,14 @@ def codes_of(table: RunTable, encoding: Encoding, kind: str) -> Ints:
 
 
 def _measured(a: Ints, b: Ints, shape: tuple[int, int]) -> Mask:
-    found = np.zeros(shape, dtype=np.bool_)
-    found[a, b] = True
-    return found
+    measured = np.zeros(shape, dtype=np.bool_)
+    measured[a, b] = True
+    return measured
 
 
 @dataclass(frozen=True, slots=True)
-class _Scenes:
-    """Levels and pairs of levels left out in turn, to see how far off a new one would be."""
+class _LeaveOneOut:
+    """Leaves levels and pairs of levels out in turn, to estimate the error for a new one."""
 
     features: Features
     logs: Floats
@@ -212,19 +212,19 @@ class _Scenes:
     codes: Mapping[str, Ints]
     seed: int
 
-    def transfers(self) -> dict[str, tuple[Transfer, Unseen]]:
-        """Return what answers for a new cluster, and for a new layout."""
+    def transfers(self) -> dict[str, tuple[TransferModel, Unseen]]:
+        """Return the model and the error for a new cluster, and for a new layout."""
         return {kind: self._transfer(kind, code) for kind, code in self.codes.items() if kind != "workload"}
 
-    def _transfer(self, kind: str, codes: Ints) -> tuple[Transfer, Unseen]:
+    def _transfer(self, kind: str, codes: Ints) -> tuple[TransferModel, Unseen]:
         columns = np.flatnonzero(self._transferable(kind, codes))
         learners = CLUSTER_LEARNERS if kind == "cluster" else LAYOUT_LEARNERS
         levels = _most_frequent(codes, LEFT_OUT_MAX[kind])
         learner = learners[0]
         if len(levels) >= CHOICE_MIN and len(learners) > 1:
             tried = levels[:TRIED_MAX]
-            errors = {each: self._errors(each, codes, tried, columns) for each in learners}
-            learner = min(learners, key=lambda each: float(np.mean([level.mean() for level in errors[each]])))
+            errors = {candidate: self._errors(candidate, codes, tried, columns) for candidate in learners}
+            learner = min(learners, key=lambda candidate: float(np.mean([level.mean() for level in errors[candidate]])))
         left_out = self._errors(learner, codes, levels, columns)
         random = np.random.default_rng(self.seed)
         rows = np.sort(random.permutation(len(self.logs))[:NAMELESS_ROWS_MAX])
@@ -242,59 +242,59 @@ class _Scenes:
         """Return, by level, the absolute errors of its rows when the level is left out."""
         errors = []
         for level in levels:
-            kept, left = self._sides(codes == level)
+            kept, left = self._split(codes == level)
             transfer = self._fitted(learner, kept, columns, trees=LEFT_OUT_TREES)
             errors.append(np.abs(self.logs[left] - transfer.logs(self.features[left])))
         return errors
 
     def pairs(self) -> dict[str, Unseen]:
-        """Return the same for pairs of levels that were each measured, but never together."""
-        found = {}
+        """Return the error for pairs of levels that were each measured, but never together."""
+        unseen = {}
         for a, b in NEW_PAIRS:
             if a not in self.codes or b not in self.codes:
                 continue
             both = self.codes[a] * (int(self.codes[b].max()) + 1) + self.codes[b]
             errors = []
             for pair in _most_frequent(both, LEFT_OUT_PAIRS_MAX):
-                here = both == pair
-                alone = any((code[here][0] == code[~here]).sum() == 0 for code in (self.codes[a], self.codes[b]))
+                of_pair = both == pair
+                alone = any((code[of_pair][0] == code[~of_pair]).sum() == 0 for code in (self.codes[a], self.codes[b]))
                 if alone:
-                    continue  # without it the level itself would be new
-                kept, left = self._sides(here)
+                    continue  # without this pair, the level itself would be new
+                kept, left = self._split(of_pair)
                 forest = grown(self.features[kept], self.logs[kept], None, trees=LEFT_OUT_TREES, seed=self.seed)
-                errors.append(np.abs(self.logs[left] - forest.each(self.features[left]).mean(axis=1)))
-            found[pair_named(a, b)] = Unseen(left_out_quantile(errors), len(errors))
-        return found
+                errors.append(np.abs(self.logs[left] - forest.by_tree(self.features[left]).mean(axis=1)))
+            unseen[pair_named(a, b)] = Unseen(left_out_quantile(errors), len(errors))
+        return unseen
 
-    def _sides(self, here: Mask) -> tuple[Ints, Ints]:
+    def _split(self, left_out: Mask) -> tuple[Ints, Ints]:
         random = np.random.default_rng(self.seed)
-        kept, left = np.flatnonzero(~here), np.flatnonzero(here)
+        kept, left = np.flatnonzero(~left_out), np.flatnonzero(left_out)
         if len(kept) > LEFT_OUT_ROWS_MAX:
             kept = random.choice(kept, LEFT_OUT_ROWS_MAX, replace=False)
         return kept, left[:: max(1, len(left) // LEFT_OUT_ROWS_MAX)]
 
-    def _fitted(self, learner: Learner, rows: Ints, columns: Ints, *, trees: int) -> Transfer:
+    def _fitted(self, learner: Learner, rows: Ints, columns: Ints, *, trees: int) -> TransferModel:
         known, logs = self.features[rows][:, columns], self.logs[rows]
         line = _line(known, logs) if learner.lined else np.zeros(len(columns) + 1)
         rest = logs - (known @ line[:-1] + line[-1])
         if learner.boosted:
-            return Transfer(boosted(known, rest, trees=6 * trees, seed=self.seed), columns, line)
-        return Transfer(grown(known, rest, None, trees=trees, seed=self.seed, leaf=learner.leaf), columns, line)
+            return TransferModel(boosted(known, rest, trees=6 * trees, seed=self.seed), columns, line)
+        return TransferModel(grown(known, rest, None, trees=trees, seed=self.seed, leaf=learner.leaf), columns, line)
 
 
 def _most_frequent(codes: Ints, most: int) -> list[int]:
-    """Return the most frequent levels of which leaving one out leaves something to learn from."""
+    """Return the most frequent levels that leave enough configurations to learn from when left out."""
     counts = np.bincount(codes)
     order = np.argsort(-counts, kind="stable")[:most]
     return [int(code) for code in order if 0 < counts[code] <= len(codes) - CONFIGURATIONS_MIN]
 
 
 def _line(features: Features, logs: Floats) -> Floats:
-    """Return a ridge regression's coefficients, the constant last: a line beyond which trees can't see."""
+    """Return the coefficients of a ridge regression, the constant last. Unlike trees, a line can extrapolate."""
     wide = features.astype(np.float64)
     middle, scale = wide.mean(axis=0), wide.std(axis=0)
     apart = np.divide(wide - middle, scale, out=np.zeros_like(wide), where=scale > 1e-9)
     gram = apart.T @ apart + 0.01 * len(logs) * np.eye(wide.shape[1])
-    found = np.linalg.solve(gram, apart.T @ (logs - logs.mean()))
-    slope = np.divide(found, scale, out=np.zeros_like(found), where=scale > 1e-9)
+    coefficients = np.linalg.solve(gram, apart.T @ (logs - logs.mean()))
+    slope = np.divide(coefficients, scale, out=np.zeros_like(coefficients), where=scale > 1e-9)
     return np.append(slope, logs.mean() - middle @ slope)

@@ -1,7 +1,7 @@
-"""Which measured configurations are most like one that is asked for: what a prediction can be held against.
+"""Find the measured configurations that are most similar to one, to check its prediction against.
 
-In: what was measured, and one configuration. Out: configurations with the fewest differing factors, differences of
-numbers counted by their ratio. Only the same workload counts.
+In: measured configurations, and one configuration. Out: the configurations of the same workload with the smallest
+weighted number of differing factors. Numbers count by their ratio.
 """
 
 from dataclasses import dataclass
@@ -11,46 +11,48 @@ import numpy as np
 
 from assay.analysis.statistics import ABSENT, Floats, Ints, RunTable, usable
 from assay.estimation.prediction.features import Encoding, numbers
-from assay.estimation.prediction.model import Learning
+from assay.estimation.prediction.model import TrainingData
 
 FAR = {"workload": 100.0, "cluster": 3.0, "layout": 3.0}
-"""How much a difference counts; 1 for other factors."""
+"""Weight of a difference by factor; 1 for other factors."""
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class NearConfiguration:
     """One measured configuration."""
 
     position: int
-    """One of its runs, in the table that was asked."""
+    """Position of one of its runs in the table."""
     median_s: float
     runs: int
     differs: tuple[str, ...]
-    """``FACTOR LEVEL``, of the factors in which it differs from what was asked for."""
+    """``FACTOR LEVEL`` for each factor in which it differs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """The configurations that a table's valid runs are of."""
+class MeasuredConfigurations:
+    """The configurations of a table's valid runs."""
 
     configurations: RunTable
-    """A row of each."""
+    """One row for each configuration."""
     logs: Floats
     """The medians of their log times."""
     sizes: Ints
-    """How many runs each has."""
+    """Number of runs of each."""
     positions: Ints
-    """The place of one of them, in the table."""
+    """Position of one of its runs in the table."""
 
     @classmethod
     def of(cls, table: RunTable) -> Self:
-        """Return those of a table; SpecificationError where it has too few runs to learn from."""
-        told = Learning.of(table)
+        """Return the configurations of a table. Raises SpecificationError if it has too few runs to learn from."""
+        data = TrainingData.of(table)
         at_table = np.flatnonzero(usable(table))
-        return cls(told.configurations(), told.logs, np.bincount(told.groups.of_row), at_table[told.first])
+        return cls(data.configurations(), data.logs, np.bincount(data.groups.of_row), at_table[data.first])
 
 
-def nearest(encoding: Encoding, measured: Measured, asked: RunTable, most: int = 3) -> list[Near]:
+def nearest(
+    encoding: Encoding, measured: MeasuredConfigurations, asked: RunTable, most: int = 3
+) -> list[NearConfiguration]:
     """Return the nearest of the measured configurations to the first row of ``asked``."""
     configurations = measured.configurations
     distance = np.zeros(len(configurations))
@@ -61,23 +63,23 @@ def nearest(encoding: Encoding, measured: Measured, asked: RunTable, most: int =
         column = configurations.columns[factor.name]
         text = asked.columns[factor.name].text(0) if factor.name in asked.columns else None
         same = column.codes == (ABSENT if text is None else column.code(text))
-        own = (~same if text is None or text in column.levels else np.ones(len(same), np.bool_)).astype(np.float64)
+        differs = (~same if text is None or text in column.levels else np.ones(len(same), np.bool_)).astype(np.float64)
         if factor.numeric and text is not None:
             with np.errstate(invalid="ignore", divide="ignore"):
                 ratio = np.abs(np.log2(numbers(configurations, factor.name) / numbers(asked, factor.name)[0]))
-            own = own * (0.5 + 0.5 * np.minimum(np.nan_to_num(ratio, nan=1.0, posinf=4.0), 4.0))
-        apart[factor.name] = own
-        distance += own * FAR.get(factor.name, 1.0)
+            differs = differs * (0.5 + 0.5 * np.minimum(np.nan_to_num(ratio, nan=1.0, posinf=4.0), 4.0))
+        apart[factor.name] = differs
+        distance += differs * FAR.get(factor.name, 1.0)
     order = [int(at) for at in np.argsort(distance, kind="stable")[:most] if distance[at] < FAR["workload"]]
     return [
-        Near(
+        NearConfiguration(
             int(measured.positions[at]),
             float(np.exp(measured.logs[at])),
             int(measured.sizes[at]),
             tuple(
                 f"{name} {configurations.columns[name].text(at) or 'none'}"
-                for name, own in apart.items()
-                if own[at] > 0
+                for name, differs in apart.items()
+                if differs[at] > 0
             ),
         )
         for at in order

@@ -1,10 +1,10 @@
-"""A second opinion on odd runs: how far each is from what all other configurations let one expect of it.
+"""Detect outliers by a model of all other configurations: a second opinion next to the comparison of repetitions.
 
-In: runs as a table. Out: for each valid run the time that trees expect which have not seen its configuration, and how
-many times the usual error it is off. The usual error is that of its workload on its cluster (the median absolute one,
-which odd runs do not move), so that a noisy cluster's runs are not all odd. Learned twice: what is far off at first is
-left out the second time, because odd runs would teach that odd is usual. Repetitions cannot excuse each other here,
-as the quality room's expectations let them.
+In: runs as a table. Out: for each valid run, its expected time from trees that have not seen its configuration, and its
+distance from that time in usual errors. The usual error is the median absolute error of its workload on its cluster,
+which outliers do not move, so that not all runs of a noisy cluster are outliers. The model is learned twice, the second
+time without the outliers of the first, so that outliers do not shift expected times. Unlike in
+:mod:`assay.analysis.outliers`, repetitions that are all slow do not make each other look normal.
 """
 
 from dataclasses import dataclass
@@ -12,48 +12,48 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.statistics import Floats, Groups, Mask, RunTable, groups_by, median_by, usable
-from assay.estimation.prediction.features import learned_encoding, told_apart_by
-from assay.estimation.prediction.model import SEED, Learning
+from assay.estimation.prediction.features import distinguishing_factors, learned_encoding
+from assay.estimation.prediction.model import SEED, TrainingData
 from assay.estimation.prediction.stack import out_of_fold, spread_of
 
 FAR = 5.0
-"""So many usual errors off, and by :data:`RATIO`, a run is odd."""
+"""Minimum distance of an outlier from its expected time, in usual errors; :data:`RATIO` must be exceeded too."""
 RATIO = 1.25
 NORMAL = 1.4826
 ERROR_MIN = 0.02
-"""Errors of a workload are never taken to be smaller than 2 %."""
+"""Minimum usual error of a workload: 2 %."""
 ALIKE_MIN = 20
 _REST_MIN = 0.5
-"""Unless so large a share of the runs is left, nothing is left out the second time."""
+"""Minimum share of runs that must remain for outliers to be left out the second time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """By row of the table; NaN for runs that are not valid."""
+    """Expected times and distances by row of the table; NaN for runs that are not valid."""
 
     expected_s: Floats
     errors_off: Floats
-    """How many usual errors the log time is off; below 0 it was faster."""
+    """Distance of the log time from the expected one, in usual errors; negative if the run was faster."""
 
-    def odd(self, table: RunTable) -> Mask:
-        """Return which runs are odd."""
+    def outliers(self, table: RunTable) -> Mask:
+        """Return which runs are outliers."""
         with np.errstate(invalid="ignore", divide="ignore"):
             far = np.abs(np.log(table.values["duration_s"] / self.expected_s)) >= np.log(RATIO)
-            found: Mask = (np.abs(self.errors_off) >= FAR) & far
-        return found
+            outliers: Mask = (np.abs(self.errors_off) >= FAR) & far
+        return outliers
 
 
 def second_opinion(table: RunTable, but: Mask | None = None, seed: int = SEED) -> Opinion:
-    """Return the opinion on each run; of the runs ``but`` nothing is learned, as they are known not to be sound.
+    """Return the opinion on each run. Runs in ``but`` are judged, but not learned from: they are known to be unsound.
 
-    SpecificationError when there is too little to learn from.
+    Raises SpecificationError if there are too few runs to learn from.
     """
     rows = np.flatnonzero(usable(table))
     taken = table.taken(rows)
-    told = np.ones(len(taken), dtype=np.bool_) if but is None else ~but[rows]
-    first = _judged(taken, told, seed)
-    sound = told & ~first.odd(taken)
-    judged = _judged(taken, sound, seed) if _REST_MIN <= sound.sum() / told.sum() < 1.0 else first
+    sound_at_first = np.ones(len(taken), dtype=np.bool_) if but is None else ~but[rows]
+    first = _judged(taken, sound_at_first, seed)
+    sound = sound_at_first & ~first.outliers(taken)
+    judged = _judged(taken, sound, seed) if _REST_MIN <= sound.sum() / sound_at_first.sum() < 1.0 else first
     nothing = np.full(len(table), np.nan)
     result = Opinion(nothing, nothing.copy())
     result.expected_s[rows] = judged.expected_s
@@ -63,9 +63,9 @@ def second_opinion(table: RunTable, but: Mask | None = None, seed: int = SEED) -
 
 def _judged(taken: RunTable, sound: Mask, seed: int) -> Opinion:
     """Return the opinion on all rows, learned from the sound ones."""
-    told = Learning.of(taken.taken(sound))
-    encoding = learned_encoding(told.configurations())
-    configurations = groups_by(taken, told_apart_by(taken))
+    data = TrainingData.of(taken.taken(sound))
+    encoding = learned_encoding(data.configurations())
+    configurations = groups_by(taken, distinguishing_factors(taken))
     first = np.zeros(configurations.count, dtype=np.int64)
     first[configurations.of_row[::-1]] = np.arange(len(taken))[::-1]
     logs = np.log(taken.values["duration_s"])
@@ -78,7 +78,7 @@ def _judged(taken: RunTable, sound: Mask, seed: int) -> Opinion:
     folds = out_of_fold(features[known], medians[known], seed)
     expected[known], spread[known] = folds.expected, folds.spread
     if len(unknown):
-        by_tree = folds.forest.each(features[unknown])
+        by_tree = folds.forest.by_tree(features[unknown])
         expected[unknown], spread[unknown] = by_tree.mean(axis=1), spread_of(by_tree)
     off = (logs - expected[configurations.of_row]) / spread[configurations.of_row]
     names = [name for name in ("workload", "cluster") if name in taken.columns]

@@ -57,7 +57,7 @@ class Folds:
     expected: Floats
     """The mean of the trees that have not seen the row."""
     median: Floats
-    """Their median, which configurations gone wrong hardly move."""
+    """Their median, which outliers hardly move."""
     spread: Floats
 
 
@@ -84,9 +84,9 @@ class Stack:
 
     def estimates(self, features: Features) -> Estimates:
         """Return the estimates of all trees."""
-        by_tree, by_set = self.forest.each(features), np.median(self.boosting.each(features), axis=1)
+        by_tree, by_set = self.forest.by_tree(features), np.median(self.boosting.by_set(features), axis=1)
         trees = np.median(by_tree, axis=1)
-        scale = self.scale.each(_with_disagreement(features, spread_of(by_tree), by_set - trees))
+        scale = self.scale.by_tree(_with_disagreement(features, spread_of(by_tree), by_set - trees))
         return Estimates((1 - self.share) * trees + self.share * by_set, np.exp(scale.mean(axis=1)))
 
 
@@ -105,7 +105,7 @@ def out_of_fold(features: Features, logs: Floats, seed: int) -> Folds:
     for number in range(fold.max() + 1):
         kept, left = fold != number, fold == number
         forest = grown(features[kept], logs[kept], None, trees=trees, seed=seed + number)
-        by_tree = forest.each(features[left])
+        by_tree = forest.by_tree(features[left])
         expected[left], median[left], spread[left] = (
             by_tree.mean(axis=1),
             np.median(by_tree, axis=1),
@@ -124,7 +124,7 @@ def stacked(features: Features, logs: Floats, seed: int) -> tuple[Stack, Estimat
     for number in range(fold.max() + 1):
         kept, left = fold != number, fold == number
         sets.append(robustly_boosted(features[kept], logs[kept], seed + number))
-        boosted[left] = sets[-1].each(features[left])[:, 0]
+        boosted[left] = sets[-1].by_set(features[left])[:, 0]
     blends = {share: (1 - share) * trees.median + share * boosted for share in SHARES}
     share = min(SHARES, key=lambda share: float(np.abs(logs - blends[share]).mean()))
     expected = blends[share]
@@ -136,7 +136,7 @@ def stacked(features: Features, logs: Floats, seed: int) -> tuple[Stack, Estimat
         left, random = fold == number, np.random.default_rng(seed + number)
         kept = np.sort(random.permutation(np.flatnonzero(~left))[:SCALE_ROWS_MAX])
         scales.append(grown(known[kept], log_errors[kept], None, trees=TREES, seed=seed + number, leaf=SCALE_LEAF))
-        usual_error[left] = np.exp(scales[-1].each(known[left]).mean(axis=1))
+        usual_error[left] = np.exp(scales[-1].by_tree(known[left]).mean(axis=1))
     return Stack(trees.forest, joined_boosting(sets), share, joined(scales)), Estimates(expected, usual_error)
 
 

@@ -1,9 +1,9 @@
-"""What a tuning may try: every combination of the levels that ``--over`` names, and a plan's own configuration. Pure.
+"""Build the search space of a tuning: all combinations of the levels in ``--over``, and the plan's configuration. Pure.
 
-In: a plan, one workload of it, the levels of its factors, texts ``NAME=2..16`` and ``NAME=a,b,c``. Out: a
-:class:`Space`, whose candidates are numbered; the first is what the plan has, called the defaults. Each can be had as a
-planned run, or the reason why it can't be: engine and workload say so as for any plan, so that what would wait for ever
-is never run.
+In: a plan, one of its workloads, the levels of its factors, texts ``NAME=2..16`` and ``NAME=a,b,c``. Out: a
+:class:`Space` of numbered candidates. Candidate 0 is the plan's configuration, called the defaults. The space returns a
+candidate as a planned run, or the reason why it can't run. Engine and workload check a candidate as they check any
+plan, so a configuration that would wait for ever never runs.
 """
 
 import itertools
@@ -37,16 +37,16 @@ _RANGE = re.compile(r"(?P<low>\d{1,12})(?P<unit_low>[A-Za-z]*)\.\.(?P<high>\d{1,
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One name that is varied, with the levels that may be tried."""
+    """One varied name with its levels."""
 
     name: str
     levels: tuple[str, ...]
     default: str | None
-    """What the plan has; None where it leaves that to the engine."""
+    """The plan's level; None if the plan leaves it to the engine."""
 
     @property
     def numbers(self) -> tuple[float, ...] | None:
-        """The levels as numbers between 0 and 1; None where they are words."""
+        """The levels as numbers between 0 and 1; None if a level is not a number or a size."""
         try:
             values = [_number(level) for level in (*self.levels, *([self.default] if self.default else []))]
         except ValueError:
@@ -59,41 +59,41 @@ class Dimension:
 
 @dataclass(slots=True)
 class Space:
-    """The candidates, by number; 0 is the defaults."""
+    """The candidates by number; 0 is the defaults."""
 
     plan: Plan
-    """Of one configuration and one workload: the defaults."""
+    """The plan of the defaults: one configuration and one workload."""
     dimensions: tuple[Dimension, ...]
     points: tuple[tuple[str | None, ...], ...]
-    """A level of each dimension; None: left to the engine, as the plan does."""
+    """By candidate, the level of each dimension; None leaves it to the engine, as the plan does."""
     combinations: int
-    """How many there are in all; above :data:`CANDIDATES_MAX` the candidates are a sample of them."""
+    """Number of all combinations. Above :data:`CANDIDATES_MAX`, the candidates are a random sample."""
     _made: dict[int, tuple[Configuration, WorkloadSpec] | str] = field(default_factory=dict)
 
     def run(self, candidate: int, repetition: int, index: int, block: int) -> PlannedRun | None:
-        """Return a candidate as a planned run; None where it can't be (:meth:`why_not`)."""
+        """Return a candidate as a planned run; None if it can't run (:meth:`why_not`)."""
         made = self._configured(candidate)
         if isinstance(made, str):
             return None
         return PlannedRun(index, made[0], made[1], repetition, block)
 
     def why_not(self, candidate: int) -> str | None:
-        """Return why a candidate can't be run; None for one that can."""
+        """Return why a candidate can't run; None if it can."""
         made = self._configured(candidate)
         return made if isinstance(made, str) else None
 
     def levels(self, candidate: int) -> dict[str, str]:
-        """Return a candidate's levels as its runs record them; what is left to the engine is not among them."""
+        """Return a candidate's levels as its runs record them, without those that are left to the engine."""
         pairs = zip(self.dimensions, self.points[candidate], strict=True)
         return {dimension.name: level for dimension, level in pairs if level is not None}
 
     def candidate_of(self, levels: dict[str, str]) -> int | None:
-        """Return the number of the candidate that a run's levels are; None when they are none of these."""
+        """Return the candidate with these levels; None if there is none."""
         point = tuple(levels.get(dimension.name) for dimension in self.dimensions)
         return self.points.index(point) if point in self.points else None
 
     def coordinates(self) -> Floats:
-        """Return each candidate as numbers: a column a range, one a word, and one for what is left to the engine."""
+        """Return the candidates as a matrix: a column for each range, each word, and each level left to the engine."""
         columns: list[list[float]] = []
         for at, dimension in enumerate(self.dimensions):
             here = [point[at] for point in self.points]
@@ -127,9 +127,9 @@ class Space:
 
 
 def space_of(plan: Plan, workload: str, at: dict[str, str], over: Sequence[str], runs: int) -> Space:
-    """Return what may be tried. Raises SpecificationError, in words, for what can't be varied.
+    """Return the search space. Raises SpecificationError for a name or level that can't be varied.
 
-    ``at``: levels of the plan's own factors, the first where it says nothing; ``runs``: how many will be made.
+    ``at``: levels of the plan's factors, by default the first of each; ``runs``: number of runs of the tuning.
     """
     for name, level in at.items():
         factor = next((factor_ for factor_ in plan.factors if factor_.name == name), None)
@@ -143,19 +143,19 @@ def space_of(plan: Plan, workload: str, at: dict[str, str], over: Sequence[str],
             unknown("workload", workload, [factor_.key for factor_ in plan.workloads]), where="--for"
         )
     if not over:
-        raise SpecificationError("nothing is varied", where="--over", hint="name it: --over containers=2..16")
+        raise SpecificationError("no parameter is varied", where="--over", hint="for example --over containers=2..16")
     fixed = altered(plan, at, workload)
     dimensions = tuple(_dimension(text, fixed) for text in over)
     names = [dimension.name for dimension in dimensions]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise SpecificationError(f"{twice} is named twice", where="--over", hint="write all its levels at once")
+        raise SpecificationError(f"{twice} is named twice", where="--over", hint="write all its levels in one --over")
     if len(names) > DIMENSIONS_MAX:
-        raise SpecificationError(f"{len(names)} are varied, more than {DIMENSIONS_MAX}", where="--over")
+        raise SpecificationError(f"{len(names)} parameters are varied; the maximum is {DIMENSIONS_MAX}", where="--over")
     combinations = math.prod(len(dimension.levels) for dimension in dimensions)
     defaults = tuple(dimension.default for dimension in dimensions)
     drawn = _points(dimensions, combinations, plan.seed)
     points = tuple(dict.fromkeys((defaults, *drawn)))
-    once = {**fixed.retries, FailureClass.WORKLOAD: 0, FailureClass.VALIDATION: 0}  # that it fails is an answer
+    once = {**fixed.retries, FailureClass.WORKLOAD: 0, FailureClass.VALIDATION: 0}  # a failure is a result
     return Space(checked(replace(fixed, repetitions=runs, retries=once)), dimensions, points, combinations)
 
 
@@ -173,15 +173,15 @@ def _dimension(text: str, plan: Plan) -> Dimension:
     name, equals, value = (part.strip() for part in text.partition("="))
     if not (name and equals and value):
         words = f"{text[:80]!r} is not NAME=LEVELS"
-        raise SpecificationError(words, where="--over", hint="such as containers=2..16, or compression=none,snappy")
+        raise SpecificationError(words, where="--over", hint="examples: containers=2..16, compression=none,snappy")
     [workload] = plan.workloads
     options = varied_options(workload.name)
     option = name.partition(".")[2] if name.partition(".")[0] in (workload.key, workload.name) else name
     if name in CLUSTER_WORDS:
-        words = f"{name} is the described cluster's, which stays as it is"
-        raise SpecificationError(words, where="--over", hint="`assay whatif` asks what another cluster would do")
+        words = f"{name} describes the cluster, which a tuning does not change"
+        raise SpecificationError(words, where="--over", hint="`assay whatif` estimates times on another cluster")
     if option in _NOT_TUNED:
-        raise SpecificationError(f"{name} changes what is to be done, not how", where="--over")
+        raise SpecificationError(f"{name} changes the work, not the way it is done", where="--over")
     known = (
         LAYOUT_FACTOR,
         *words_of(plan.rules),
@@ -192,7 +192,7 @@ def _dimension(text: str, plan: Plan) -> Dimension:
         raise SpecificationError(words, where="--over")
     levels = _levels(name, value)
     if len(levels) < 2:
-        raise SpecificationError(f"{name} has one level only", where="--over", hint=f"such as {name}=A,B")
+        raise SpecificationError(f"{name} has only one level", where="--over", hint=f"give two or more: {name}=A,B")
     return Dimension(name, levels, _default(name, option, plan))
 
 
@@ -200,7 +200,7 @@ _NOT_TUNED = ("data", "data_per_node", "waves")
 
 
 def _default(name: str, option: str, plan: Plan) -> str | None:
-    """Return what the plan says of a name; None where it says nothing."""
+    """Return the plan's level of a name; None if the plan does not set it."""
     run = only_run(plan)
     if name == LAYOUT_FACTOR:
         return run.configuration.layout.name
@@ -215,7 +215,7 @@ def _levels(name: str, text: str) -> tuple[str, ...]:
     if match is None:
         if ".." in text:
             words = f"{name}: {text[:40]!r} is not a range of whole numbers or sizes"
-            raise SpecificationError(words, where="--over", hint="such as 2..16, or 32MiB..256MiB")
+            raise SpecificationError(words, where="--over", hint="examples: 2..16, 32MiB..256MiB")
         levels = [part.strip() for part in text.split(",")]
         if not all(levels):
             raise SpecificationError(f"{name}: a level is missing in {text[:40]!r}", where="--over")
@@ -227,7 +227,7 @@ def _levels(name: str, text: str) -> tuple[str, ...]:
         raise SpecificationError(f"{name}: write both ends of {text[:40]!r} in one unit", where="--over")
     low, high = int(match["low"]), int(match["high"])
     if low >= high:
-        words = f"{name}: {text[:40]!r} goes from {low} to {high}: the lower end comes first"
+        words = f"{name}: {text[:40]!r} goes from {low} to {high}; write the lower end first"
         raise SpecificationError(words, where="--over")
     count = high - low + 1
     if count <= LEVELS_MAX:

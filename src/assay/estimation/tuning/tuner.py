@@ -19,12 +19,12 @@ from assay.analysis.statistics import Floats, Mask
 from assay.estimation.tuning.space import Space
 from assay.estimation.tuning.tuning import (
     SETTLING_SHARE,
-    Expected,
-    Tried,
+    CandidateRun,
+    Posterior,
     best_candidate,
-    expected,
     first_candidates,
     next_candidate,
+    posterior,
 )
 from assay.execution.planning.order import PlannedRun
 from assay.model import FailureClass, Plan, Run, RunStatus
@@ -54,7 +54,7 @@ class Tuner:
     strategy: Strategy = Strategy.BAYESIAN
     estimate: Floats | None = None
     """Logarithms of estimated times by candidate."""
-    before: tuple[Tried, ...] = ()
+    before: tuple[CandidateRun, ...] = ()
     """Runs of the same candidates in other campaigns."""
     seed: int = 1
     _drawn: dict[str, list[int]] = field(default_factory=dict)
@@ -91,29 +91,29 @@ class Tuner:
                 last[run.position] = run
         return [last[position] for position in sorted(last)]
 
-    def tried(self, searched: Sequence[Run]) -> list[Tried]:
+    def tried(self, searched: Sequence[Run]) -> list[CandidateRun]:
         """Return the candidate and time of each run of the search."""
         return [result for run in searched if (result := self._tried(run)) is not None]
 
-    def winner(self, tried: Sequence[Tried]) -> int | None:
+    def winner(self, tried: Sequence[CandidateRun]) -> int | None:
         """Return the candidate with the least expected time; None for the defaults, or without a valid run."""
         if not any(run.log_s is not None and run.candidate for run in tried):
             return None
         if self.strategy is Strategy.RANDOM or sum(run.log_s is not None for run in tried) < 2:
             valid = [run for run in tried if run.log_s is not None]
             return min(valid, key=lambda run: run.log_s or 0.0).candidate or None
-        return best_candidate(self.expected(tried), tried) or None
+        return best_candidate(self.posterior(tried), tried) or None
 
     def expects_nothing(self, finished: Sequence[Run]) -> bool:
         """Say whether the search is over and expects nothing to be faster than the defaults."""
         searched = self.searched(finished)
         return len(searched) >= self.budget and self.winner(self.tried(searched)) is None
 
-    def expected(self, tried: Sequence[Tried]) -> Expected:
+    def posterior(self, tried: Sequence[CandidateRun]) -> Posterior:
         """Return the expected time of each candidate after these runs."""
-        return expected(self.coordinates, [*self.before, *tried], self.estimate, self.seed)
+        return posterior(self.coordinates, [*self.before, *tried], self.estimate, self.seed)
 
-    def pick(self, tried: Sequence[Tried], made: int) -> int:
+    def pick(self, tried: Sequence[CandidateRun], made: int) -> int:
         """Return the candidate of the next run; ``made`` runs of the search exist."""
         if self.strategy is Strategy.RANDOM:
             return self._random_order()[made % len(self._random_order())]
@@ -125,7 +125,7 @@ class Tuner:
             return next((candidate for candidate in self._random_order() if candidate not in failed), 0)
         settling = made >= self.budget - max(1, round(SETTLING_SHARE * self.budget))
         free = self.possible & ~np.isin(np.arange(len(self.possible)), list(failed))
-        return next_candidate(self.expected(tried), tried, free if free.any() else self.possible, settling=settling)
+        return next_candidate(self.posterior(tried), tried, free if free.any() else self.possible, settling=settling)
 
     def _opening(self) -> list[int]:
         """Return the first candidates: the defaults, a few others, and the defaults again to estimate the noise."""
@@ -142,17 +142,17 @@ class Tuner:
             self._drawn["random"] = [0, *others]
         return self._drawn["random"]
 
-    def _tried(self, run: Run) -> Tried | None:
+    def _tried(self, run: Run) -> CandidateRun | None:
         """Return the result of a run of the search; None when the cluster caused the failure."""
         candidate = self.space.candidate_of(run.levels)
         if candidate is None:
             return None
         if run.status is RunStatus.VALID:
-            return Tried(candidate, math.log(run.duration_s))
+            return CandidateRun(candidate, math.log(run.duration_s))
         by_configuration = run.failure_class in (FailureClass.WORKLOAD, FailureClass.VALIDATION)
-        return Tried(candidate, None) if by_configuration else None
+        return CandidateRun(candidate, None) if by_configuration else None
 
-    def _search_run(self, candidate: int, repetition: int, tried: Sequence[Tried], index: int) -> PlannedRun:
+    def _search_run(self, candidate: int, repetition: int, tried: Sequence[CandidateRun], index: int) -> PlannedRun:
         run = self.space.run(candidate, repetition, index, index)
         assert run is not None  # only possible candidates are picked
         best = min((result.log_s for result in tried if result.log_s is not None), default=None)

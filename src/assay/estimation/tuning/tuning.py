@@ -26,7 +26,7 @@ _LENGTHS = (0.15, 8.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class CandidateRun:
     """One run of a candidate."""
 
     candidate: int
@@ -35,8 +35,8 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
-    """Expected log time of each candidate."""
+class Posterior:
+    """Posterior log time of each candidate."""
 
     log_s: Floats
     error: Floats
@@ -46,7 +46,7 @@ class Expected:
 
 
 def first_candidates(possible: Mask, count: int, estimate: Floats | None, seed: int) -> list[int]:
-    """Return the first candidates next to the defaults: the fastest by an estimate, then random ones.
+    """Return the first candidates after the defaults: the fastest by an estimate, then random ones.
 
     Candidates that are farthest apart are not used: these are corners of the space, which are often slow.
     """
@@ -55,8 +55,8 @@ def first_candidates(possible: Mask, count: int, estimate: Floats | None, seed: 
     return [candidate for candidate in dict.fromkeys([*best, *drawn]) if candidate][:count]
 
 
-def expected(coordinates: Floats, tried: Sequence[Tried], estimate: Floats | None, seed: int) -> Expected:
-    """Return the expected log time of each candidate. At least two runs must have succeeded."""
+def posterior(coordinates: Floats, tried: Sequence[CandidateRun], estimate: Floats | None, seed: int) -> Posterior:
+    """Return the posterior log time of each candidate. At least two runs must have succeeded."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
@@ -78,7 +78,7 @@ def expected(coordinates: Floats, tried: Sequence[Tried], estimate: Floats | Non
         rest_mean, rest_std = process.predict(coordinates, return_std=True)
     noise = float(process.kernel_.k2.noise_level)
     error = np.sqrt(np.maximum(rest_std**2 - noise, 1e-12)) * scale
-    return Expected(mean + rest_mean * scale, error, math.sqrt(noise) * scale)
+    return Posterior(mean + rest_mean * scale, error, math.sqrt(noise) * scale)
 
 
 def _mean(logs: Floats, at: np.ndarray, estimate: Floats | None, size: int) -> Floats:
@@ -93,30 +93,31 @@ def _mean(logs: Floats, at: np.ndarray, estimate: Floats | None, size: int) -> F
     return scaled
 
 
-def next_candidate(expected_logs: Expected, tried: Sequence[Tried], possible: Mask, *, settling: bool) -> int:
-    """Return the candidate to run next; ``settling``: of those that may be the fastest, the one with fewest runs."""
+def next_candidate(posterior: Posterior, tried: Sequence[CandidateRun], possible: Mask, *, settling: bool) -> int:
+    """Return the candidate to run next; ``settling``: the candidate with the fewest runs among those that can't be
+    distinguished from the fastest."""
     runs = _runs(tried, len(possible))
     good = runs > 0
     if settling and good.any():
-        best = int(np.argmin(np.where(good, expected_logs.log_s, np.inf)))
-        reach = np.sqrt(expected_logs.error**2 + expected_logs.noise**2 / np.maximum(runs, 1))
-        rivals = good & possible & (expected_logs.log_s - reach <= expected_logs.log_s[best] + reach[best])
-        order = np.lexsort((expected_logs.log_s, runs))
+        best = int(np.argmin(np.where(good, posterior.log_s, np.inf)))
+        reach = np.sqrt(posterior.error**2 + posterior.noise**2 / np.maximum(runs, 1))
+        rivals = good & possible & (posterior.log_s - reach <= posterior.log_s[best] + reach[best])
+        order = np.lexsort((posterior.log_s, runs))
         return next(int(candidate) for candidate in order if rivals[candidate])
-    cautious = np.where(good, expected_logs.log_s + expected_logs.error, np.inf)
-    least = expected_logs.log_s[int(np.argmin(cautious))] if good.any() else float(expected_logs.log_s.min())
-    gain = _improvement(least - expected_logs.log_s, expected_logs.error)
-    gain *= 1.0 - expected_logs.noise / np.sqrt(expected_logs.error**2 + expected_logs.noise**2)
+    cautious = np.where(good, posterior.log_s + posterior.error, np.inf)
+    least = posterior.log_s[int(np.argmin(cautious))] if good.any() else float(posterior.log_s.min())
+    gain = _improvement(least - posterior.log_s, posterior.error)
+    gain *= 1.0 - posterior.noise / np.sqrt(posterior.error**2 + posterior.noise**2)
     return int(np.argmax(np.where(possible, gain, -1.0)))
 
 
-def best_candidate(expected_logs: Expected, tried: Sequence[Tried]) -> int:
+def best_candidate(posterior: Posterior, tried: Sequence[CandidateRun]) -> int:
     """Return the run candidate with the least expected time."""
-    good = _runs(tried, len(expected_logs.log_s)) > 0
-    return int(np.argmin(np.where(good, expected_logs.log_s, np.inf)))
+    good = _runs(tried, len(posterior.log_s)) > 0
+    return int(np.argmin(np.where(good, posterior.log_s, np.inf)))
 
 
-def _runs(tried: Sequence[Tried], size: int) -> np.ndarray:
+def _runs(tried: Sequence[CandidateRun], size: int) -> np.ndarray:
     """Return the number of valid runs of each candidate; 0 for a candidate with a failed run."""
     counts = np.zeros(size, dtype=np.int64)
     for run in tried:

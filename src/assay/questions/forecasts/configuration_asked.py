@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.statistics import LAYOUT_DEVICES, Column, Mask, RunTable, coded, first_rows, groups_by, usable
-from assay.estimation.prediction.features import Encoding, Factor, hardware_values, number_of
+from assay.estimation.prediction.features import EncodedFactor, Encoding, hardware_values, number_of
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import parse_bytes
 from assay.model import Hardware
@@ -65,7 +65,7 @@ def levels_named(named: Iterable[tuple[str, str]], encoding: Encoding) -> dict[s
     return levels
 
 
-def factor_named(name: str, encoding: Encoding, place: str) -> Factor:
+def factor_named(name: str, encoding: Encoding, place: str) -> EncodedFactor:
     """Return the factor that a short name means. SpecificationError, with those that vary, when it means none."""
     asked = SHORT.get(name, name)
     same = [factor for factor in encoding.factors if asked == factor.name]
@@ -81,7 +81,7 @@ def factor_named(name: str, encoding: Encoding, place: str) -> Factor:
     )
 
 
-def _level(factor: Factor, text: str) -> str:
+def _level(factor: EncodedFactor, text: str) -> str:
     if factor.name == "workload":
         return workload_named(text, factor.levels)
     same = [level for level in factor.levels if level.casefold() == text.casefold()]

@@ -7,7 +7,7 @@ time, and expected times of combinations; all of them predicted.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.estimation.prediction.explaining import Cell, Explained, cells, explain
+from assay.estimation.prediction.explaining import Cell, FactorImportance, cells, explain
 from assay.foundation.errors import SpecificationError
 from assay.model import CONTAINERS, LAYOUT_FACTOR, MAP_SLOTS, NETWORK_FACTOR
 from assay.questions.forecasts.configuration_asked import factor_named
@@ -21,7 +21,7 @@ class WhatMatters:
     """What matters among the runs that were picked."""
 
     where: tuple[str, ...]
-    explained: Explained
+    explained: FactorImportance
     by: tuple[str, ...]
     cells: tuple[Cell, ...]
     """Of the factors ``by``."""

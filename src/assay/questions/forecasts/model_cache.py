@@ -6,11 +6,11 @@ In: a repository. Out: its runs as a table with the hardware of their clusters, 
 from dataclasses import dataclass, replace
 
 from assay.analysis.statistics import RunTable, first_rows, groups_by
-from assay.estimation.prediction.contradictions import doubts
+from assay.estimation.prediction.contradictions import data_warnings
 from assay.estimation.prediction.features import hardware_values
-from assay.estimation.prediction.model import Model, learn
-from assay.estimation.prediction.model_file import read, written
-from assay.estimation.prediction.nearest import Measured
+from assay.estimation.prediction.model import TimeModel, learn
+from assay.estimation.prediction.model_file import decode_model, encode_model
+from assay.estimation.prediction.nearest import MeasuredConfigurations
 from assay.foundation.errors import RepositoryError
 from assay.store import Repository
 
@@ -20,9 +20,9 @@ class Learned:
     """A model with the runs that it was learned from."""
 
     table: RunTable
-    measured: Measured
+    measured: MeasuredConfigurations
     """The configurations of the table."""
-    model: Model
+    model: TimeModel
     notices: tuple[str, ...]
     """What a reader should know of how it came about."""
 
@@ -46,18 +46,18 @@ def learned(repository: Repository, runs: RunTable | None = None, *, threads: in
     Raises SpecificationError when there is too little to learn from.
     """
     table = with_hardware(repository, repository.table() if runs is None else runs)
-    measured = Measured.of(table)
+    measured = MeasuredConfigurations.of(table)
     name = f"times-{table.source.removesuffix('.parquet')}.model"
     notices = []
     if (kept := repository.kept_model(name)) is not None:
         try:
-            model = read(kept, table.source)
-            return Learned(table, measured, model, doubts(model, table))
+            model = decode_model(kept, table.source)
+            return Learned(table, measured, model, data_warnings(model, table))
         except RepositoryError as error:
-            notices.append(f"{error.message}; it was learned anew")
+            notices.append(f"{error.message}; it was learned again")
     from joblib import parallel_config  # imported here: most models were learned before
 
     with parallel_config(backend="threading", n_jobs=threads):
         model = learn(table)
-    repository.keep_model(name, written(model, table.source))
-    return Learned(table, measured, model, (*notices, *doubts(model, table)))
+    repository.keep_model(name, encode_model(model, table.source))
+    return Learned(table, measured, model, (*notices, *data_warnings(model, table)))

@@ -14,8 +14,8 @@ import numpy as np
 
 from assay.analysis.statistics import ABSENT, LAYOUT_DEVICES, Column, Floats, RunTable, groups_by
 from assay.estimation.prediction.choosing import contrast, estimates_by_tree, most_informative
-from assay.estimation.prediction.model import Learning
-from assay.estimation.prediction.predict import ask
+from assay.estimation.prediction.model import TrainingData
+from assay.estimation.prediction.predict import predict
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import parse_duration
 from assay.model import LAYOUT_FACTOR
@@ -87,7 +87,7 @@ def next_runs(repository: Repository, where: Sequence[str], about: str, budget: 
 
 def next_runs_by(known: Learned, where: Sequence[str], about: str, budget: Budget) -> NextRunsAnswer:
     """Return the same by what was learned before. SpecificationError for what can't be asked."""
-    told = Learning.of(selected(known.table, where, "--where"))
+    told = TrainingData.of(selected(known.table, where, "--where"))
     measured = told.configurations()
     candidates = _unmeasured(measured, known)
     if not len(candidates):
@@ -95,7 +95,7 @@ def next_runs_by(known: Learned, where: Sequence[str], about: str, budget: Budge
     features = known.model.encoding.of(candidates)
     said = estimates_by_tree(known.model.encoding.of(measured), told.logs, features, known.model.seed)
     question = _question(candidates, about, known)
-    answers = ask(known.model, candidates)
+    answers = predict(known.model, candidates)
     expected_s: Floats = np.where(np.isfinite(answers.expected_s), answers.expected_s, np.exp(said.mean(axis=1)))
     chosen = most_informative(said, question, runs=budget.runs, expected_s=expected_s, budget_s=budget.seconds)
     varied = [factor.name for factor in known.model.encoding.factors if factor.varied]
@@ -108,11 +108,11 @@ def next_runs_by(known: Learned, where: Sequence[str], about: str, budget: Budge
             float(answers.high_s[at]) if np.isfinite(answers.high_s[at]) else None,
             float(np.expm1(doubt)),
         )
-        for at, doubt in zip(chosen.order, chosen.doubt[1:], strict=True)
+        for at, doubt in zip(chosen.order, chosen.uncertainty[1:], strict=True)
     )
     same = {name: candidates.columns[name].text(0) or "none" for name in varied if name not in several}
     return NextRunsAnswer(
-        about, len(candidates), len(measured), float(np.expm1(chosen.doubt[0])), runs, same, known.notices
+        about, len(candidates), len(measured), float(np.expm1(chosen.uncertainty[0])), runs, same, known.notices
     )
 
 
@@ -123,7 +123,7 @@ def _question(candidates: RunTable, about: str, known: Learned) -> Floats | None
     codes = candidates.columns[name].codes.astype(np.int64)
     levels = [int(code) for code in np.unique(codes)]
     if len(levels) < 2:
-        raise SpecificationError(f"{name} has one level only here", where="--about", hint="ask with fewer conditions")
+        raise SpecificationError(f"{name} has only one level here", where="--about", hint="ask with fewer conditions")
     return contrast(codes, levels)
 
 
@@ -249,15 +249,15 @@ def characterise(repository: Repository, cluster: str, precision: float, most: i
     return _replayed(known, others, own, cluster, precision, most)
 
 
-def _learning(table: RunTable, which: str) -> Learning:
+def _learning(table: RunTable, which: str) -> TrainingData:
     try:
-        return Learning.of(table)
+        return TrainingData.of(table)
     except SpecificationError as error:
         raise SpecificationError(f"{which}: {error.message}", where="CLUSTER", hint=error.hint) from error
 
 
 def _replayed(
-    known: Learned, others: Learning, own: Learning, cluster: str, precision: float, most: int
+    known: Learned, others: TrainingData, own: TrainingData, cluster: str, precision: float, most: int
 ) -> Characterised:
     encoding, seed = known.model.encoding, known.model.seed
     plan = own.configurations()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from assay.estimation.prediction.calibration import LEVEL
 from assay.estimation.prediction.nearest import nearest
-from assay.estimation.prediction.predict import ask
+from assay.estimation.prediction.predict import predict
 from assay.foundation.errors import SpecificationError
 from assay.model import Hardware, Origin
 from assay.questions.forecasts.configuration_asked import Whole, conditions, whole
@@ -70,7 +70,7 @@ def predicted_by(
 ) -> Prediction:
     """Return the same by what was learned before."""
     asked = configuration_of(known, conditions(where, known.model.encoding), cluster)
-    answer = ask(known.model, asked.table)
+    answer = predict(known.model, asked.table)
     near = nearest(known.model.encoding, known.measured, asked.table)
     ids = repository.ids_at(known.table, [one.position for one in near]) if near else []
     expected, low, high = (float(value[0]) for value in (answer.expected_s, answer.low_s, answer.high_s))

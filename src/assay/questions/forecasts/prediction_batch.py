@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.analysis.statistics import RunTable, coded
 from assay.estimation.prediction.calibration import LEVEL
-from assay.estimation.prediction.predict import Basis, ask
+from assay.estimation.prediction.predict import Basis, predict
 from assay.foundation.errors import SpecificationError
 from assay.model import Environment, Hardware, Origin
 from assay.questions.forecasts.configuration_asked import Whole, conditions, factor_named, levels_named
@@ -108,7 +108,7 @@ def _predicted(
             problems[place] = f"{error.message}: {error.hint}" if error.hint else error.message
         except ValueError as error:
             problems[place] = str(error)
-    answers = ask(known.model, _joined([each.table for each in wholes.values()])) if wholes else None
+    answers = predict(known.model, _joined([each.table for each in wholes.values()])) if wholes else None
     answer_of = {place: number for number, place in enumerate(wholes)}
     for place, row in enumerate(rows):
         if answers is None or place in problems:

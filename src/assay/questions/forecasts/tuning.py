@@ -24,7 +24,7 @@ from assay.analysis.comparison.verdict_text import evidence_text, groups_and_run
 from assay.analysis.statistics import verdict_of
 from assay.estimation.tuning.space import space_of
 from assay.estimation.tuning.tuner import BUDGET_MIN, Strategy, Tuner
-from assay.estimation.tuning.tuning import Tried
+from assay.estimation.tuning.tuning import CandidateRun
 from assay.execution.campaign.journal import CampaignJournal
 from assay.execution.campaign.status import object_in
 from assay.execution.planning.forecast.estimate import like_runs
@@ -146,7 +146,7 @@ def tuning_made(
     return TuningMade(plan, tuner, asked)
 
 
-def _measured(tuner: Tuner, plan: Plan, repository: Repository, origin: Origin) -> tuple[Tried, ...]:
+def _measured(tuner: Tuner, plan: Plan, repository: Repository, origin: Origin) -> tuple[CandidateRun, ...]:
     """Return the runs of the candidates that other campaigns made, of the same work on the same cluster."""
     own = _own(plan, repository)
     every = repository.runs(environment=False)
@@ -157,7 +157,7 @@ def _measured(tuner: Tuner, plan: Plan, repository: Repository, origin: Origin) 
     for candidate in np.flatnonzero(tuner.possible).tolist() if history else ():
         run = tuner.space.run(candidate, 1, 0, 0)
         assert run is not None
-        found += [Tried(candidate, math.log(like.duration_s)) for like in like_runs(run, plan, history)]
+        found += [CandidateRun(candidate, math.log(like.duration_s)) for like in like_runs(run, plan, history)]
     return tuple(found)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from assay.analysis.statistics import Column, Floats, RunTable, coded, table_of, usable
 from assay.estimation.prediction.features import HARDWARE
 from assay.estimation.prediction.model import learn
-from assay.estimation.prediction.predict import ask
+from assay.estimation.prediction.predict import predict
 from assay.estimation.simulator.process import simulate
 from assay.estimation.simulator.scenario import SimulationRequest, scenario_of
 from assay.estimation.tuning.tuner import Tuner
@@ -69,7 +69,7 @@ def predicted_logs(tuner: Tuner, repository: Repository | None, origin: Origin, 
         ) from error
     planned = _planned(tuner)
     asked = _rows([_as_recorded(run, tuner.space.plan, origin) for run in planned.values()], learned_from)
-    answers = ask(model, asked)
+    answers = predict(model, asked)
     known = np.isfinite(answers.expected_s)
     if not known.any():
         why = next((words[0] for words in answers.reasons.values() if words), "they are like none of them")

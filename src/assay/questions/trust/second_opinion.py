@@ -59,7 +59,7 @@ def two_opinions(repository: Repository, flagged: Flagged, table: RunTable) -> T
     not_done[flagged.anomalies.of_kind(Kind.NOT_DONE)] = True
     opinion = second_opinion(every, but=not_done)
     chosen = np.isin(every.rows, table.rows)
-    far = np.flatnonzero(opinion.odd(every) & chosen)
+    far = np.flatnonzero(opinion.outliers(every) & chosen)
     first: dict[int, Anomaly] = {}
     for anomaly in flagged.anomalies.at(flagged.among(table)):
         first.setdefault(anomaly.position, anomaly)
