@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.estimation.simulator.engine import shipped_simulator
 from assay.execution.engines.catalogue import engine_kind
 from assay.execution.engines.contract import Engine, EngineKind, Provider, ProviderKind
 from assay.execution.engines.hadoop.settings import containers
@@ -181,7 +182,7 @@ def _workload(name: str, data_bytes: int = DATA_BYTES, reduces: int = 1, block: 
 SIMULATED = replace(
     HADOOP,
     name="hadoop, simulated",
-    kind=replace(HADOOP.kind, providers={ProviderKind.DEPLOYED: HADOOP.kind.providers[ProviderKind.SIMULATED]}),
+    kind=replace(HADOOP.kind, providers={ProviderKind.DEPLOYED: shipped_simulator(HADOOP.kind.rules)}),
     writes=lambda _path: _workload("teragen"),
     endless=lambda _path: _workload("terasort", 40 * 10**9, reduces=2000, block=2**15),
     left=lambda _home: None,
