@@ -15,8 +15,9 @@ from assay.model.clusters.baseline import Baseline, Measurement
 from assay.questions.runs.hardware import READ, hardware_of
 from assay.store import Repository
 from builders import make_run
+from paths import ROOT
 
-LAB = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
+LAB = ROOT / "examples" / "lab" / "cluster.yaml"
 NAME = "hdd-vs-ssd"
 
 

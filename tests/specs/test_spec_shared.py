@@ -9,8 +9,9 @@ import pytest
 from assay.specs.cluster import cluster_of
 from assay.specs.document import document_of
 from assay.specs.shared import shared_cluster, shared_plan
+from paths import ROOT
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = ROOT / "examples"
 REAL = """
 cluster: rack-7
 provider: attached

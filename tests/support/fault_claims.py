@@ -332,7 +332,7 @@ STORING = (
     Claim(
         "no room for a bundle",
         "no run is begun; room is held while one goes on",
-        (f"{LOOP}test_no_run_is_begun_without_room_for_its_bundle",),
+        (f"{LOOP}test_no_run_is_started_without_room_for_its_bundle",),
     ),
     Claim(
         "a repository that is read-only, in `assay run`",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,10 +14,11 @@ from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.model.plans.plan import Configuration
 from assay.model.plans.workload_profile import CostProfile, StageProfile, Uncertain
 from assay.workloads.workload import Size
+from paths import ROOT
 from simulator_support import needs_simulator
 from staged_samples import watched_stages
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "spark-shuffle" / "quick-plan.yaml"
+EXAMPLE = ROOT / "examples" / "spark-shuffle" / "quick-plan.yaml"
 CPU = Uncertain(1e-8, 1e-8, 1e-8, 1)
 DATA = 60_000_000
 

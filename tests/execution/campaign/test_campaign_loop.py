@@ -313,10 +313,10 @@ def test_a_bundle_that_can_not_be_stored_ends_the_call_at_once_and_is_stored_by_
     assert attempts_of(read_events(scene.folder))[0].status == "valid"
 
 
-def test_no_run_is_begun_without_room_for_its_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_run_is_started_without_room_for_its_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scene = Scene(tmp_path)
     monkeypatch.setattr("assay.execution.campaign.loop.ROOM_LEAST_BYTES", 1 << 60)
-    with pytest.raises(RepositoryError, match="no run is begun, because its bundle might not be stored"):
+    with pytest.raises(RepositoryError, match="no run is started, because its bundle might not be stored"):
         scene.go()
     assert [event["event"] for event in read_events(scene.folder)].count("begin") == 1
     assert scene.repository.runs() == []

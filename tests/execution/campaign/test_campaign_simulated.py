@@ -25,10 +25,11 @@ from assay.specs.profiles import profile_text, shipped_profile
 from assay.store import Repository
 from assay.workloads.workload import Size
 from builders import make_run
+from paths import ROOT
 from simulator_support import needs_simulator
 from staged_samples import watched_stages
 
-SHIPPED = Path(__file__).parents[2] / "examples" / "profiles" / "lab.yaml"
+SHIPPED = ROOT / "examples" / "profiles" / "lab.yaml"
 CLUSTER = """
 cluster: nobodys
 provider: simulated

@@ -47,7 +47,7 @@ def test_a_workload_is_known_by_what_is_shown_of_it(command: str, told: str, sto
     words = [command, "csv"] if command == "export" else [command]
     result = run(*words, "--workload", told, "--repository", stored)
     assert result.exit_code == 0, result.exception
-    assert "terasort" in result.stdout
+    assert "terasort" in result.stdout.lower()
     assert "dfsio" not in result.stdout
 
 
@@ -61,7 +61,7 @@ def test_a_name_that_fits_exactly_goes_before_one_in_other_case() -> None:
 def test_where_accepts_the_title_of_a_workload_too(stored: Path) -> None:
     result = run("speedup", "--by", "layout", "--where", "workload=TeraSort", "--repository", stored)
     assert result.exit_code == 0, result.exception
-    assert "4 runs looked at" in result.stdout
+    assert "4 runs" in result.stdout
 
 
 def test_a_filter_that_fits_nothing_says_what_there_is_without_reading_the_runs(
