@@ -10,18 +10,18 @@ from paths import ROOT
 
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
 SOURCE = ROOT / "src" / "assay"
-_WORDS = ARCHITECTURE.split("## Where each word lives")[1].split("\n## ")[0]
+_WORDS = ARCHITECTURE.split("## Where each term lives")[1].split("\n## ")[0]
 PLACED = dict(re.findall(r"^\| ([^|`]+) \| (.*) \|$", _WORDS, re.MULTILINE))
 GLOSSARY = [
     word
     for word in re.findall(r"^\| ([^|]+) \|", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
-    if word not in ("word", "---")
+    if word not in ("term", "---")
 ]
 
 
 def test_every_word_of_the_glossary_has_its_place() -> None:
     assert sorted(set(GLOSSARY) - set(PLACED)) == []
-    assert sorted(set(PLACED) - {"word"} - set(GLOSSARY)) == []
+    assert sorted(set(PLACED) - {"term"} - set(GLOSSARY)) == []
 
 
 @pytest.mark.parametrize("word", GLOSSARY)
