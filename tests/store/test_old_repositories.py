@@ -28,7 +28,7 @@ REPOSITORIES = ("measured", "imported")
 CHANGED: dict[str, str] = {
     r"\.(runtime|time)_(low|high)_s": "fewer than five runs have the pooled scatter of their work",
     r"\.cost(_per_job)?_(low|high)": "so do their costs, and where prices are exact nothing is drawn",
-    r"\.(front|cheapest|fastest)_probability": "and so do the draws",
+    r"\.(front|cheapest|fastest)_probability": "costs have verdicts; shares of random draws are gone",
     r"\.evidence\[\d+\]\.label": "a gain says which layouts it pools, and whether it is one in time or in cost",
     r"\.measured\[3\]\.evidence\[1\]\.\w+": "containers with disks are compared within clusters that have both",
     r"\.(sentence|claim|remark|verdict)": "results hold values; sentences are made when they are shown",
@@ -38,6 +38,7 @@ CHANGED: dict[str, str] = {
     r"\.best\[\d+\]\.(may_be_best|slower(\..*)?)": "the fastest candidates rest on all sets together, as one family",
     r"measured/compare:\[1\]\.warnings\[0\]": "the size of the devices' difference is not known",
     r"measured/cost:\[\d\]\.take": "all runs of a row count by default",
+    r"measured/cost:\[\d\]\.rows\[\d\]\.rank": "the cheapest option and its ties share the first rank",
     r"imported/speedup-ignore:.*": "an ignored factor that differs between sides confounds, so no interval is given",
     r"imported/findings:\.measured\[2\]\.evidence\[1\]\..*": "both gains of a claim rest on shared workloads",
 }
@@ -130,16 +131,20 @@ def known() -> Iterator[str]:
         yield from json.loads(member.read())
 
 
+def _is_changed(at: str) -> bool:
+    return any(re.search(f"{path}$", at) for path in CHANGED)
+
+
 def differences(then: Any, now: Any, at: str = "") -> Iterator[str]:
     """Yield where an answer is not what it was; what is new beside it is no difference."""
-    if any(re.search(f"{path}$", at) for path in CHANGED):
+    if _is_changed(at):
         return
     if isinstance(then, dict) and isinstance(now, dict):
         for name, value in then.items():
-            if name not in now:
-                yield f"{at}.{name} is gone"
-            else:
+            if name in now:
                 yield from differences(value, now[name], f"{at}.{name}")
+            elif not _is_changed(f"{at}.{name}"):
+                yield f"{at}.{name} is gone"
     elif isinstance(then, list) and isinstance(now, list):
         if len(then) != len(now):
             yield f"{at}: {len(then)} items then, {len(now)} now"

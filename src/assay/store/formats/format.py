@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from assay.analysis.statistics import Item
+from assay.analysis.statistics import ImportedRows, Item
 from assay.foundation.errors import FormatError
 from assay.model import ImportedRun, SkippedItem
 from assay.store.formats.source import Source
 
-Reads = Callable[[Sequence[Source]], Iterator[ImportedRun | SkippedItem]]
-"""Reads all named files of one format; yields in the order of the files."""
+Reads = Callable[[Sequence[Source]], Iterator[Item]]
+"""Reads all named files of one format; yields in the order of the files. Many runs that share values are one item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +23,19 @@ class Format:
     """Description in the list of formats."""
     recognises: Callable[[str, bytes], bool]
     """Recognises a file by its path and its first 64 KiB. Never raises, and never claims another format's files."""
-    read: Reads
+    items: Reads
     variant: str = ""
     """Further settings of the reader, for example a table's map: another variant is another import."""
     by_rows: bool = False
     """Whether a run is a row with its content as key, so that another notation makes it another run."""
-    columns: Callable[[Sequence[Source]], Iterator[Item]] | None = None
-    """Reads the same as ``read``, many runs at once; None for formats whose runs share little."""
 
-    def items(self, sources: Sequence[Source]) -> Iterator[Item]:
-        """Read files by columns if the format can, else run by run."""
-        return (self.columns or self.read)(sources)
+    def read(self, sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
+        """Read files run by run."""
+        for item in self.items(sources):
+            if isinstance(item, ImportedRows):
+                yield from item.runs()
+            else:
+                yield item
 
 
 Read = TypeVar("Read", bound=Item)

@@ -22,6 +22,7 @@ from assay.store.formats.source import Source
 from builders import words_of
 from effort import examples
 from mutation import fuzz_count, mutations
+from odd_tables import in_order
 from paths import ROOT
 
 DATA = ROOT.parent / "shared" / "data" / "aloja"
@@ -85,7 +86,7 @@ def taken(folder: Path, **files: str | bytes) -> list[ImportedRun | SkippedItem]
         path = folder / name.replace("_csv", ".csv")
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         sources.append(Source(path, path.name))
-    return list(FORMAT.read(sources))
+    return in_order(FORMAT.read(sources))
 
 
 def only(folder: Path, text: str, **files: str) -> Run:

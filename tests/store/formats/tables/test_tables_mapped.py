@@ -18,11 +18,12 @@ from assay.model.runs.run import Origin, Run, RunStatus
 from assay.store.formats.format import Format
 from assay.store.formats.source import LINE_BYTES_MAX, Source
 from assay.store.formats.tables.published import FORMAT as PUBLISHED
-from assay.store.formats.tables.table import check_mapping, read_table_runs, table_format
+from assay.store.formats.tables.table import check_mapping, read_table, table_format
 from builders import words_of
 from fuzz_targets import COLUMNS as MAP
 from import_samples import found, items, left, read_or_refused, source_of
 from mutation import fuzz_count, mutations
+from odd_tables import in_order
 from paths import EXAMPLES
 
 TABLE = """\
@@ -55,7 +56,7 @@ ratios:
 def table(
     folder: Path, text: str, mapping: dict[str, str] | None = None, **defaults: str
 ) -> list[ImportedRun | SkippedItem]:
-    return list(read_table_runs(source_of(folder, text), mapping or MAP, defaults, Origin.MEASURED))
+    return in_order(read_table(source_of(folder, text), mapping or MAP, defaults, Origin.MEASURED))
 
 
 CLOUD = """\

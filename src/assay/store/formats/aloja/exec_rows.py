@@ -9,28 +9,16 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from operator import itemgetter
 from typing import Any, Final
 
-from assay.model import (
-    SOURCE_ID_LENGTH_MAX,
-    CodedWarning,
-    ImportedRun,
-    Run,
-    RunStatus,
-    SkippedItem,
-    WarningCode,
-    devices_of_code,
-    foreign_run,
-)
-from assay.model.runs import imported
+from assay.model import CodedWarning, Run, RunStatus, WarningCode, devices_of_code, foreign_run
 from assay.store.formats.aloja import codes
 from assay.store.formats.aloja.joins import Clusters, Joined
 from assay.store.formats.aloja.names import FolderName
-from assay.store.formats.aloja.times import started
 from assay.workloads.catalogue import known_name
 
 VALID_MIN_S: Final = 60.0
@@ -112,8 +100,6 @@ _CLUSTER: Final = (
     "vm_size",
     "service_type",
 )
-_KEY: Final = ("id", "bench", "duration", "net", "disk", *ENGINE_FIELDS, "cluster", "cluster_name", "bench_type")
-"""The key of a row without a folder's name: ids are not enough, as they restart in each of ALOJA's databases."""
 _NUMBER: Final = re.compile(r"\d{1,12}(\.\d{1,12})?", re.ASCII)
 ZEROS: Final = re.compile(r"(?<=\d)[.,]0+$|(?<=[.,]\d)0+$", re.MULTILINE)
 """Insignificant zeros at the end of a cell or, where many cells are one text, of a line."""
@@ -129,10 +115,6 @@ class ExecHeader:
     width: int
     column_numbers: Mapping[str, int]
 
-    def cell(self, name: str) -> Callable[[Sequence[str]], str]:
-        """Return a function from a row's cells to the field's text; the text is empty if the table lacks the column."""
-        return itemgetter(self.column_numbers[name]) if name in self.column_numbers else _empty
-
 
 def header_of(line: str) -> ExecHeader | None:
     """Parse a header; None if it is not one of ALOJA's."""
@@ -143,10 +125,6 @@ def header_of(line: str) -> ExecHeader | None:
         if set(named) >= _NEEDED and len(set(named)) == len(named):
             return ExecHeader(line, delimiter, len(cells), {key: number for number, key in enumerate(keys) if key})
     return None
-
-
-def _empty(_cells: Sequence[str]) -> str:
-    return ""
 
 
 def cells_of(line: str, delimiter: str) -> list[str] | None:
@@ -206,7 +184,6 @@ class ExecTable:
         self.taken: dict[str, int] = {}
         """Key to line of each run that was taken."""
         self.ids: dict[str, int] = {}
-        self.key = Picked.of(header, _KEY)
         self.labels = Picked.of(header, _in_place(header, _LABELS))
         self.engine = Picked.of(header, _in_place(header, ENGINE_FIELDS))
         self.cluster = Picked.of(header, _in_place(header, _CLUSTER))
@@ -216,21 +193,6 @@ class ExecTable:
         self.sources_of = cache(partial(_sources, labelled="valid" in header.column_numbers))
         self.duration_of = cache(partial(_duration, delimiter=header.delimiter))
 
-    def rows(self, text: str) -> Iterator[ImportedRun | SkippedItem]:
-        """Yield each line's run or the reason to skip it; blank lines and repeated headers are passed over."""
-        header = self.header
-        cell_readers = [header.cell(name) for name in ("id", "exec", "duration", "start", "end", "cost")]
-        for number, ended in enumerate(text.split("\n"), start=1):
-            line = ended.rstrip("\r")
-            if not line or line == header.text or not line.strip():
-                continue
-            where = f"{self.name}:{number}"
-            try:
-                cells = self.cells(line)
-                yield self._run(where, number, cells, [cell(cells) for cell in cell_readers])
-            except ValueError as error:
-                yield SkippedItem(where, str(error))
-
     def cells(self, line: str) -> list[str]:
         """Return a line's cells. Raises ValueError with the reason if they are no row."""
         row_cells = cells_of(line, self.header.delimiter)
@@ -239,34 +201,6 @@ class ExecTable:
         if len(row_cells) != self.header.width:
             raise ValueError(f"has {len(row_cells)} cells where the header has {self.header.width}")
         return row_cells
-
-    def _run(self, where: str, number: int, cells: list[str], texts: list[str]) -> ImportedRun:
-        """Return a row's run. Raises ValueError with the reason to skip it."""
-        identity, exec_name, duration, start, end, cost = texts
-        folder = FolderName.of(exec_name)
-        duration_s = self.duration_of(duration)
-        label = self.label_of(self.labels.cells(cells))
-        parameters = self.parameters_of(self.engine.cells(cells))
-        cluster = self.cluster_of(self.cluster.cells(cells), folder.location)
-        when = started(start, end, duration_s, folder, has_start="start" in self.header.column_numbers)
-        key = folder.text or " ".join(map(plain, self.key.cells(cells)))
-        if folder.text or identity.strip():  # else two equal rows may be two runs
-            self.take(key, identity.strip(), number)
-        remarks = doubts(label, duration_s, folder)
-        dollars = self.dollars(cost)
-        run = imported.like(
-            label,
-            source_id=codes.known(identity)[:SOURCE_ID_LENGTH_MAX],
-            duration_s=duration_s,
-            started_at=when.at,
-            cluster=cluster.joined.name,
-            parameters=parameters,
-            environment=cluster.environment,
-            warnings=label.warnings + cluster.joined.warnings + when.warnings + remarks,
-            sources=self.sources_of(when.source, cluster.joined.source),
-            metrics={} if dollars is None else {"aloja_cost_usd": dollars},
-        )
-        return ImportedRun(key, where, run)
 
     def dollars(self, cost: str) -> float | None:
         """Return the run's cost in dollars from a cell; None without a number."""

@@ -1,18 +1,17 @@
 """Imports ALOJA's tables of runs: its ``execs`` table as CSV, and the wider table that its learning tools exchange.
 
 In: CSV files with columns in any order (``id_exec,id_cluster,exec,bench,exe_time,...`` or
-``ID,Benchmark,Exe.Time,Net,Disk,...``), with the list of clusters among them or in the same folder. Out: one run per
-row, one by one or as columns. Durations are seconds, ``blk_size`` is MiB; times are UTC.
+``ID,Benchmark,Exe.Time,Net,Disk,...``), with the list of clusters among them or in the same folder. Out: the runs, as
+columns. Durations are seconds, ``blk_size`` is MiB; times are UTC.
 
-Formats and their traps: docs/import-aloja.md. :mod:`assay.store.formats.aloja.exec_rows` parses a row.
+Formats and their traps: docs/import-aloja.md. :mod:`assay.store.formats.aloja.exec_rows` parses cells.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
 
 from assay.analysis.statistics import Item
 from assay.foundation.errors import FormatError
-from assay.model import ImportedRun, SkippedItem
+from assay.model import SkippedItem
 from assay.store.formats.aloja.clusters import FILE_NAME, AlojaCluster, is_clusters, parse_clusters
 from assay.store.formats.aloja.exec_columns import ColumnReader
 from assay.store.formats.aloja.exec_rows import ExecHeader, ExecTable, header_of
@@ -34,22 +33,8 @@ def recognises(name: str, head: bytes) -> bool:
     return header_of(_first_line(text)) is not None or is_clusters(text)
 
 
-def read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
-    """Yield the runs of all tables, and skipped lines. Lists of clusters apply to all tables."""
-    return _read(sources, ExecTable.rows)
-
-
-def read_columns(sources: Sequence[Source]) -> Iterator[Item]:
-    """Yield the same as :func:`read`, the runs by columns."""
-    return _read(sources, lambda table, text: ColumnReader(table).read(text))
-
-
-Read = TypeVar("Read", bound=Item)
-
-
-def _read(
-    sources: Sequence[Source], runs_of: Callable[[ExecTable, str], Iterator[Read]]
-) -> Iterator[Read | SkippedItem]:
+def read(sources: Sequence[Source]) -> Iterator[Item]:
+    """Yield the runs of all tables by columns, and skipped lines. Lists of clusters apply to all tables."""
     tables, lists, unread = _sorted_out(sources)
     yield from unread
     clusters: list[AlojaCluster] = []
@@ -62,7 +47,7 @@ def _read(
     for source, text, header in tables:
         listed_clusters = [] if lists else _clusters_next_to(source)
         table = ExecTable(source.name, header, Clusters(clusters or listed_clusters), tuple(before))
-        yield from runs_of(table, text)
+        yield from ColumnReader(table).read(text)
         before.append(table)
     if lists and not tables:
         for source in lists:
@@ -103,6 +88,4 @@ def _clusters_next_to(source: Source) -> list[AlojaCluster]:
         return []
 
 
-FORMAT = Format(
-    "aloja", "ALOJA's tables of runs, with its list of clusters", recognises, read, by_rows=True, columns=read_columns
-)
+FORMAT = Format("aloja", "ALOJA's tables of runs, with its list of clusters", recognises, read, by_rows=True)

@@ -22,7 +22,7 @@ from assay.store.formats.tables.mapped_rows import (
     DURATION_MIN_S,
     DURATIONS,
     HARDWARE,
-    RowReader,
+    RowProblems,
     bytes_of,
     cell_text,
     check_texts,
@@ -79,7 +79,7 @@ class _ParsedRows:
 class MappedReader:
     """Reads one table. Values that rows share are kept from one part to the next."""
 
-    def __init__(self, table: OpenTable, rows: RowReader) -> None:
+    def __init__(self, table: OpenTable, rows: RowProblems) -> None:
         self._table = table
         self._rows = rows
         names = list(dict.fromkeys((*rows.defaults, *table.columns)))
@@ -112,7 +112,7 @@ class MappedReader:
             if isinstance(rows, SkippedItem):
                 yield rows
             elif common is None:
-                yield from starmap(self._rows.read, rows.rows_one_by_one(self._table.separator, self._table.width))
+                yield from starmap(self._rows.skipped, rows.rows_one_by_one(self._table.separator, self._table.width))
             else:
                 yield from self._rows_and_skipped(rows, common)
 
@@ -168,7 +168,7 @@ class MappedReader:
             parsed, bad = self._parse(numbers, cut)
             for row in np.flatnonzero(bad).tolist():
                 if not is_blank(cells := self._cutting.row(cut, row)):
-                    left[numbers[row]] = self._rows.read(numbers[row], cells)
+                    left[numbers[row]] = self._rows.skipped(numbers[row], cells)
             if bad.any():
                 good = np.flatnonzero(~bad).tolist()
                 numbers, cut = [numbers[row] for row in good], cut.taken(good)
@@ -184,7 +184,7 @@ class MappedReader:
         sound: list[tuple[int, list[str]]] = []
         for line, cells in rows.rows_one_by_one(self._table.separator, self._table.width):
             if isinstance(cells, str):
-                left[line] = self._rows.read(line, cells)
+                left[line] = self._rows.skipped(line, cells)
             else:
                 sound.append((line, cells))
         return [line for line, _ in sound], self._cutting.of_rows([cells for _, cells in sound])

@@ -12,8 +12,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Final
 
 from assay.foundation.units import parse_bytes
-from assay.model import SOURCE_ID_LENGTH_MAX, ImportedRun, Origin, Run, RunStatus, SkippedItem, foreign_run, meant_text
-from assay.model.runs import imported
+from assay.model import SOURCE_ID_LENGTH_MAX, Origin, Run, RunStatus, SkippedItem, foreign_run, meant_text
 from assay.specs.fields import unknown
 from assay.store.formats.tables.durations import written_duration_s
 from assay.store.formats.tables.printed import BYTES_MAX, duration_problem, utc_of
@@ -47,7 +46,7 @@ def is_number(name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class RowReader:
+class RowProblems:
     """Reads the rows of one table, one by one."""
 
     name: str
@@ -59,54 +58,30 @@ class RowReader:
     _: KW_ONLY
     decimal_comma: bool
 
-    def read(self, line: int, cells: Sequence[str] | str) -> ImportedRun | SkippedItem:
-        """Return a row's run, or the reason to skip it; ``cells`` may already be a reason."""
-        where = f"{self.name}:{line}"
-        if isinstance(cells, str):
-            return SkippedItem(where, cells)
+    def skipped(self, line: int, cells: Sequence[str] | str) -> SkippedItem:
+        """Return a row that can't be read, with the first reason; ``cells`` may already be the reason."""
+        return SkippedItem(f"{self.name}:{line}", cells if isinstance(cells, str) else self._problem(cells))
+
+    def _problem(self, cells: Sequence[str]) -> str:
         texts = {name: cell_text(cells[column]) for name, column in self.columns.items()}
         values = {**self.defaults, **{name: text for name, text in texts.items() if text}}
         try:
-            return run_of(where, values, self.origin, decimal_comma=self.decimal_comma)
+            check_texts(values, self.origin)
+            duration_of(values, self.decimal_comma)
+            if "data_bytes" in values:
+                bytes_of(values["data_bytes"], self.decimal_comma)
+            label_of(values, self.origin)
+            for name, text in _texts(values, "metric").items():
+                number_of(text, name, self.decimal_comma)
+            started_of(values.get("started_at", ""))
         except ValueError as error:
-            return SkippedItem(where, str(error))
+            return str(error)
+        raise AssertionError(f"{self.name}: this row has no invalid field: {values}")
 
 
 def cell_text(cell: str) -> str:
     """Return a cell's text."""
     return meant_text(cell.strip())
-
-
-def run_of(where: str, values: Mapping[str, str], origin: Origin, *, decimal_comma: bool) -> ImportedRun:
-    """Return a row as a run. Raises :class:`ValueError` with the reason to skip it."""
-    check_texts(values, origin)
-    duration_s = duration_of(values, decimal_comma)
-    data_bytes = bytes_of(values["data_bytes"], decimal_comma) if "data_bytes" in values else None
-    label = label_of(values, origin)
-    metrics = {name: number_of(text, name, decimal_comma) for name, text in _texts(values, "metric").items()}
-    added = bool(data_bytes) and ADDED not in metrics
-    numbers = {f"metric:{name}": value for name, value in metrics.items()} | {"duration_s": duration_s}
-    numbers |= {"data_bytes": float(data_bytes)} if data_bytes is not None else {}
-    if data_bytes and added:
-        metrics[ADDED] = data_bytes / duration_s / 1e6
-    started_at, as_written = started_of(values.get("started_at", ""))
-    key_texts = {
-        name: key_text(name, text) for name, text in values.items() if name not in (*numbers, "duration", *DURATIONS)
-    }
-    key_texts |= {name: key_number(value) for name, value in numbers.items()}
-    if started_at:
-        key_texts["started_at"] = started_at
-    run = imported.like(
-        label,
-        duration_s=duration_s,
-        started_at=started_at,
-        data_bytes=data_bytes,
-        metrics=metrics,
-        environment={**label.environment, **as_written},
-        sources=sources_of(label.sources["duration_s"], added=added),
-        source_id=source_id_of(values.get("source_id", "")),
-    )
-    return ImportedRun(key_of(origin, [key_item(name, key_texts[name]) for name in sorted(key_texts)]), where, run)
 
 
 def check_texts(values: Mapping[str, str], origin: Origin) -> None:

@@ -12,18 +12,18 @@ that are not mapped are not read; empty cells take the default.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final
 
 from assay.analysis.statistics import Item
 from assay.foundation.errors import SpecificationError
-from assay.model import ImportedRun, Origin, SkippedItem
+from assay.model import Origin, SkippedItem
 from assay.specs.fields import unknown
 from assay.store.formats.format import Format, one_by_one
 from assay.store.formats.source import Source
 from assay.store.formats.tables.mapped_columns import MappedReader
-from assay.store.formats.tables.mapped_rows import DURATIONS, HARDWARE, NAMED, RowReader
+from assay.store.formats.tables.mapped_rows import DURATIONS, HARDWARE, NAMED, RowProblems
 from assay.store.formats.tables.table_lines import open_table
 
 FIELDS: Final = (
@@ -47,13 +47,10 @@ FIELDS: Final = (
 def table_format(mapping: Mapping[str, str], defaults: Mapping[str, str], origin: Origin = Origin.MEASURED) -> Format:
     """Return the format of tables that ``mapping`` describes; :func:`check_mapping` is applied to it."""
     check_mapping(mapping, defaults, origin)
-    read = partial(read_table_runs, mapping=mapping, defaults=defaults, origin=origin)
-    columns = partial(read_table_columns, mapping=mapping, defaults=defaults, origin=origin)
+    read = partial(read_table, mapping=mapping, defaults=defaults, origin=origin)
     variant = json.dumps([str(origin), sorted(mapping.items()), sorted(defaults.items())])
     title = "any table, with a map from columns to fields"
-    return Format(
-        "table", title, lambda _name, _head: False, one_by_one(read), variant, by_rows=True, columns=one_by_one(columns)
-    )
+    return Format("table", title, lambda _name, _head: False, one_by_one(read), variant, by_rows=True)
 
 
 def check_mapping(mapping: Mapping[str, str], defaults: Mapping[str, str], origin: Origin) -> None:
@@ -92,38 +89,19 @@ def check_mapping(mapping: Mapping[str, str], defaults: Mapping[str, str], origi
         )
 
 
-def read_table_runs(
+def read_table(
     source: Source, mapping: Mapping[str, str], defaults: Mapping[str, str], origin: Origin
-) -> Iterator[ImportedRun | SkippedItem]:
-    """Yield the runs of one table.
+) -> Iterator[Item]:
+    """Yield the runs of one table by columns, and the skipped rows.
 
-    Raises :class:`SpecificationError` for a map that is none, :class:`FormatError` for a file that is no such table.
+    Raises :class:`SpecificationError` for an invalid map, :class:`FormatError` for a file without the mapped columns.
     """
     check_mapping(mapping, defaults, origin)
     table = open_table(source, mapping)
-    reader = RowReader(source.name, table.columns, defaults, origin, decimal_comma=table.has_decimal_commas())
-    items = (row if isinstance(row, SkippedItem) else reader.read(*row) for row in table.rows_one_by_one())
-    yield from _or_none(source.name, items)
-
-
-def read_table_columns(
-    source: Source, mapping: Mapping[str, str], defaults: Mapping[str, str], origin: Origin
-) -> Iterator[Item]:
-    """Yield the same as :func:`read_table_runs`, the runs by columns."""
-    check_mapping(mapping, defaults, origin)
-    table = open_table(source, mapping)
-    reader = RowReader(source.name, table.columns, defaults, origin, decimal_comma=table.has_decimal_commas())
-    yield from _or_none(source.name, MappedReader(table, reader).read())
-
-
-Read = TypeVar("Read", bound=Item)
-
-
-def _or_none(name: str, items: Iterable[Read]) -> Iterator[Read | SkippedItem]:
-    """Yield the items of a table, or the reason for an empty one."""
-    none = True
-    for item in items:
-        none = False
+    problems = RowProblems(source.name, table.columns, defaults, origin, decimal_comma=table.has_decimal_commas())
+    empty = True
+    for item in MappedReader(table, problems).read():
+        empty = False
         yield item
-    if none:
-        yield SkippedItem(f"{name}:1", "has a header and no row below it")
+    if empty:
+        yield SkippedItem(f"{source.name}:1", "has a header and no row below it")
