@@ -224,7 +224,7 @@ def test_damaged_tables_are_read_or_skipped_line_by_line(tmp_path: Path) -> None
             items = items_of(tmp_path, DRAWN, damaged)
         except FormatError:
             continue
-        places = [item.where for item in [*runs_of(items), *reasons_of(items)]]
+        places = [*(run.where for run in runs_of(items)), *(skipped.where for skipped in reasons_of(items))]
         assert len(places) == len(set(places)) > 0
 
 
