@@ -64,7 +64,7 @@ def held(plan: Plan, runs: list[PlannedRun]) -> Counter[str]:
         for place in workload.leaves(size):
             kept[layout, place] = (workload.data_bytes(size) * size.replication, run)
         while needed is not None:
-            kept[layout, needed.place] = (needed.data_bytes * needed.replication, run)
+            kept[layout, needed.path] = (needed.data_bytes * needed.replication, run)
             needed = needed.needs
     found: Counter[str] = Counter()
     for data_bytes, run in kept.values():

@@ -23,7 +23,7 @@ from assay.execution.hosts.local import LocalTransport
 from assay.model.clusters.cluster import Cluster, Device, DeviceKind, Nic, Node, NodeType, Placement, Role
 from assay.model.clusters.layout import Directories, Layout
 from assay.model.plans.plan import Configuration
-from assay.model.plans.program import OWN_JOBS, OWN_SPARK, Program
+from assay.model.plans.program import JOBS_PACKAGE, SPARK_JOBS_PACKAGE, Program
 from assay.workloads.workload import Size, WorkloadProgram
 from attached_subject import beside_theirs
 from campaign_support import java_processes
@@ -122,7 +122,7 @@ HADOOP = Subject(
     endless=lambda path: _teragen(2_000_000_000, path, 1),
     left=lambda home: java_processes(str(home)),
     shuffles=lambda: Program(
-        f"{OWN_JOBS}Shuffle", (str(SHUFFLED_BYTES),), {"mapreduce.job.maps": "2", "mapreduce.job.reduces": "1"}
+        f"{JOBS_PACKAGE}Shuffle", (str(SHUFFLED_BYTES),), {"mapreduce.job.maps": "2", "mapreduce.job.reduces": "1"}
     ),
     disturb=_kill_datanode,
 )
@@ -151,7 +151,7 @@ TOY_SUBJECT = Subject(
 
 
 def _spark(name: str, *arguments: object) -> Program:
-    return Program(f"{OWN_SPARK}{name}", tuple(map(str, arguments)), engine="spark")
+    return Program(f"{SPARK_JOBS_PACKAGE}{name}", tuple(map(str, arguments)), engine="spark")
 
 
 def _spark_subject(master: str) -> Subject:

@@ -169,7 +169,7 @@ def test_inputs_of_different_size_or_replication_lie_apart() -> None:
     def place(size: Size) -> str:
         needed = workloads()["terasort"].input(size)
         assert needed is not None
-        return needed.place
+        return needed.path
 
     places = {
         place(SIZE),
@@ -223,7 +223,7 @@ def test_options_of_a_plan_become_a_size() -> None:
 def test_blocks_of_another_size_make_another_input(name: str) -> None:
     workload = workloads()[name]
     places = [workload.input(replace(SIZE, block_bytes=block)) for block in (None, 32 * MIB, 64 * MIB)]
-    assert len({place.place for place in places if place}) == 3
+    assert len({place.path for place in places if place}) == 3
 
 
 def test_sorted_rows_may_have_fewer_copies_than_the_rows() -> None:
@@ -394,17 +394,17 @@ def test_a_read_takes_the_files_that_a_like_write_left(name: str) -> None:
     write, read = workloads()[f"{name}-write"], workloads()[f"{name}-read"]
     needed = read.input(SIZE)
     assert needed is not None
-    assert write.leaves(SIZE) == (needed.place,)
+    assert write.leaves(SIZE) == (needed.path,)
     assert needed.files == 6
-    assert not any(needed.place.startswith(path) for path in write.outputs)
+    assert not any(needed.path.startswith(path) for path in write.outputs)
     made, written = needed.program, write.programs(SIZE, None)["hadoop"]
     assert (made.main_class, made.options) == (written.main_class, written.options)
     if name == "dfsio":
         assert made == written
     else:
-        assert made.arguments[:2] == written.arguments[:2] == ("write", needed.place)
+        assert made.arguments[:2] == written.arguments[:2] == ("write", needed.path)
         assert made.arguments[3:] == written.arguments[3:]
-        assert read.programs(SIZE, needed.place)["hadoop"].arguments[1] == needed.place
+        assert read.programs(SIZE, needed.path)["hadoop"].arguments[1] == needed.path
 
 
 @pytest.mark.parametrize("name", ["dfsio", "dfsioe"])
@@ -428,7 +428,7 @@ def test_the_written_payload_decides_which_input_is_read() -> None:
     def place(payload: str) -> str:
         needed = workloads()["dfsioe-read"].input(replace(SIZE, payload=payload))
         assert needed is not None
-        return needed.place
+        return needed.path
 
     assert place("random") != place("pattern")
 

@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from assay.model.plans.program import OWN_JOBS, OWN_SPARK
+from assay.model.plans.program import JOBS_PACKAGE, SPARK_JOBS_PACKAGE
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size
 from paths import ROOT
 
-OWN = (OWN_JOBS, OWN_SPARK)
+OWN = (JOBS_PACKAGE, SPARK_JOBS_PACKAGE)
 TEXT = (ROOT / "docs" / "workloads.md").read_text()
 TABLE = TEXT[TEXT.index("| workload | program |") : TEXT.index("**On Spark**")]
 ROWS = {

@@ -23,7 +23,7 @@ from assay.model.clusters.device_model import COAST_FROM, FlashModel, HddModel, 
 from assay.model.clusters.hardware import DeviceOption, HardwareCatalogue, WorkerOption
 from assay.model.clusters.host_checks import Advice, Criterion, Fitness, Grade, Reading
 from assay.model.clusters.layout import Directories, Layout, StoragePolicy
-from assay.model.clusters.layout_code import Beside, LayoutCode, devices_of_code, devices_of_text, devices_text
+from assay.model.clusters.layout_code import ExtraDeviceUse, LayoutCode, devices_of_code, devices_of_text, devices_text
 from assay.model.clusters.price import YEAR_H, Amortisation, Energy, Exchange, LineItem, PriceBook
 from assay.model.clusters.reference import GENERATOR, Answered, Asked, Rows
 from assay.model.clusters.survey import Daemon, Mount, Survey, survey_of
@@ -49,7 +49,7 @@ from assay.model.plans.plan import (
     Until,
     WorkloadSpec,
 )
-from assay.model.plans.program import OWN_JOBS, OWN_SPARK, Outcome, Program, Stored
+from assay.model.plans.program import JOBS_PACKAGE, SPARK_JOBS_PACKAGE, Outcome, Program, Stored
 from assay.model.plans.requests import request_bytes
 from assay.model.plans.rules import Default, Mistake, Rules, Spread
 from assay.model.plans.workload_profile import (

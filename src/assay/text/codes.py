@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from assay.model.clusters.layout_code import HDD, NVME, REMOTE, SSD, Beside, LayoutCode, parse
+from assay.model.clusters.layout_code import HDD, NVME, REMOTE, SSD, ExtraDeviceUse, LayoutCode, parse
 
 _DEVICES = {HDD: "hard disk", SSD: "SSD", NVME: "NVMe drive", REMOTE: "remote volume"}
 _NETWORKS = {"ETH": "Ethernet", "IB": "InfiniBand"}
@@ -21,7 +21,7 @@ def _meaning(code: LayoutCode) -> str:
         return f"{devices}, for everything" if code.kind == REMOTE else devices
     device = f"one {'local ' if code.kind == REMOTE else ''}{_DEVICES[code.more]}"
     return {
-        Beside.INTERMEDIATE: f"{devices}, intermediate data on {device}",
-        Beside.HDFS: f"{devices}, for intermediate data, HDFS on {device}",
-        Beside.BOTH: f"{devices}, and {device}, both for everything",
-    }[code.beside or Beside.INTERMEDIATE]
+        ExtraDeviceUse.INTERMEDIATE: f"{devices}, intermediate data on {device}",
+        ExtraDeviceUse.HDFS: f"{devices}, for intermediate data, HDFS on {device}",
+        ExtraDeviceUse.BOTH: f"{devices}, and {device}, both for everything",
+    }[code.extra_device_use or ExtraDeviceUse.INTERMEDIATE]

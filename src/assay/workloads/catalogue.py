@@ -18,13 +18,13 @@ def workloads() -> Mapping[str, Workload]:
 
 
 @lru_cache(maxsize=10_000)
-def known_name(told: str) -> str:
+def known_name(written: str) -> str:
     """Return the name under which a workload is declared here, of one that others write otherwise: ``dfsioe_write``.
 
     What is not declared comes back as it is.
     """
-    name = told.casefold().replace("_", "-")
-    return name if name in workloads() else told
+    name = written.casefold().replace("_", "-")
+    return name if name in workloads() else written
 
 
 def generates_input(name: str) -> bool:
@@ -42,12 +42,12 @@ def _declared(folders: tuple[str, ...]) -> Mapping[str, Workload]:
 
     Raises ValueError for one that lacks what can't be guessed, or has the name of another.
     """
-    found: dict[str, Workload] = {}
+    by_name: dict[str, Workload] = {}
     for module in sorted(pkgutil.iter_modules(folders), key=lambda module: module.name):
         for workload in getattr(importlib.import_module(f"assay.workloads.{module.name}"), "WORKLOADS", ()):
-            if workload.name in found:
+            if workload.name in by_name:
                 raise ValueError(f"two workloads are called {workload.name!r}")
             if lacking := [part for part in ("title", "flow") if not hasattr(workload, part)]:
                 raise ValueError(f"workload {workload.name!r} does not declare its {' and '.join(lacking)}")
-            found[workload.name] = workload
-    return found
+            by_name[workload.name] = workload
+    return by_name

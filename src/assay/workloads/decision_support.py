@@ -52,7 +52,7 @@ class DecisionSupport(Workload):
     flow = DataFlow(read=1.7, shuffled=0.4)
     outputs = (_ANSWERS,)
     figures = (
-        Figure("power_s", "sum over the questions, each from its SQL to its last row, told by the driver"),
+        Figure("power_s", "sum over the questions, each from its SQL to its last row, by the driver's clock"),
         Figure("streams_s", "from the first stream's first question to the last stream's last answer"),
         *(Figure(f"question_{_name(n)}_s", "the driver's clock") for n in range(1, len(_ORDER) + 1)),
     )
@@ -61,16 +61,16 @@ class DecisionSupport(Workload):
         """Need the tables, with what tells their files from others."""
         parts = size.maps or DEFAULT_MAPS
 
-        def generator(place: str) -> Program:
-            made = spark_program("DecisionData", scale_factor(size), parts, place, options=storing(size))
+        def generator(folder: str) -> Program:
+            made = spark_program("DecisionData", scale_factor(size), parts, folder, options=storing(size))
             return replace(made, tools=(GENERATOR,))
 
         kept = (_BYTES, _CHECKSUM)
         wanted = Input(
             generator(""), "tables", size.data_bytes, size.replication, kept, exact=False, files=6 * parts + 2
         )
-        place = wanted.place_in("data")
-        return wanted.with_program(generator(place), place=place)
+        folder = wanted.path_of("data")
+        return wanted.with_program(generator(folder), path=folder)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Ask them."""
@@ -100,8 +100,8 @@ class DecisionSupport(Workload):
         wrong = []
         for number, expected in enumerate(answered.rows, 1):
             path = texts.get(_name(number))
-            told = rows_of(await validation_input.files.read(path)) if path else None
-            if difference := _difference(told, expected):
+            rows = rows_of(await validation_input.files.read(path)) if path else None
+            if difference := _difference(rows, expected):
                 wrong.append(f"question {number}: {difference}")
         all_of = f"{len(answered.rows)} questions, {sum(map(len, answered.rows))} rows"
         checks.append(Check("answers", not wrong, "; ".join(wrong)[:600] if wrong else f"DuckDB's: {all_of}"))
@@ -112,9 +112,13 @@ class DecisionSupport(Workload):
 
 def _metrics(outcome: Outcome) -> dict[str, float]:
     took_ms = {n: outcome.counter(f"QUESTION_{_name(n)}_MS") for n in range(1, len(_ORDER) + 1)}
-    each = {f"question_{_name(n)}_s": value / 1000 for n, value in took_ms.items() if value is not None}
+    question_times = {f"question_{_name(n)}_s": value / 1000 for n, value in took_ms.items() if value is not None}
     streams = outcome.counter("STREAMS_MS")
-    return {"power_s": sum(each.values()), **({"streams_s": streams / 1000} if streams else {}), **each}
+    return {
+        "power_s": sum(question_times.values()),
+        **({"streams_s": streams / 1000} if streams else {}),
+        **question_times,
+    }
 
 
 def rows_of(text: bytes) -> Rows:
@@ -123,26 +127,24 @@ def rows_of(text: bytes) -> Rows:
     return tuple(tuple(None if cell == r"\N" else cell for cell in line.split("\t")) for line in lines)
 
 
-def _difference(told: Rows | None, expected: Rows) -> str | None:
-    """Return in what an answer differs from the reference's; None where it is the same but for rounding."""
-    if told is None:
+def _difference(rows: Rows | None, expected: Rows) -> str | None:
+    """Return how an answer differs from the reference; None if it differs by rounding at most."""
+    if rows is None:
         return "no answer was written"
-    if len(told) != len(expected):
-        return f"{len(told)} rows, DuckDB has {len(expected)}"
-    for number, (one, other) in enumerate(zip(told, expected, strict=True), 1):
-        if len(one) != len(other) or not all(map(same_value, one, other)):
-            return f"row {number} is {' | '.join(map(str, one))}, DuckDB has {' | '.join(map(str, other))}"
+    if len(rows) != len(expected):
+        return f"{len(rows)} rows, DuckDB has {len(expected)}"
+    for number, (answer, reference) in enumerate(zip(rows, expected, strict=True), 1):
+        if len(answer) != len(reference) or not all(map(same_value, answer, reference)):
+            return f"row {number} is {' | '.join(map(str, answer))}, DuckDB has {' | '.join(map(str, reference))}"
     return None
 
 
-def same_value(one: str | None, other: str | None) -> bool:
-    """Say whether two values are the same: texts and dates to the letter, numbers to five in the sixth place after the
-    point, or to one in 10⁹ of what is larger.
-    """
-    if one == other or one is None or other is None:
-        return one == other
+def same_value(answer: str | None, reference: str | None) -> bool:
+    """Return whether two values are equal: numbers to five in the sixth decimal, or to 10⁻⁹ of the larger."""
+    if answer == reference or answer is None or reference is None:
+        return answer == reference
     try:
-        a, b = Decimal(one), Decimal(other)
+        a, b = Decimal(answer), Decimal(reference)
     except InvalidOperation:
         return False
     return abs(a - b) <= max(_TOLERANCE, _SHARE * max(abs(a), abs(b)))

@@ -13,7 +13,7 @@ import msgspec
 
 from assay.model import Check, CountedStream, Outcome, Program
 from assay.workloads.common.checks import common_checks, equal, read_by_counter, replicas
-from assay.workloads.common.hadoop_options import own_program, storing
+from assay.workloads.common.hadoop_options import assay_program, storing
 from assay.workloads.common.inputs import OUTPUT, Input
 from assay.workloads.dfsio import files_of
 from assay.workloads.workload import (
@@ -83,7 +83,7 @@ def _total_bytes(size: Size) -> int:
 
 def _program(operation: str, size: Size, folder: str, series: str) -> Program:
     options = {**storing(size), "assay.payload": size.payload, "assay.seed": str(size.seed)}
-    return own_program("Dfsio", operation, folder, series, files_of(size), _file_bytes(size), options=options)
+    return assay_program("Dfsio", operation, folder, series, files_of(size), _file_bytes(size), options=options)
 
 
 def _written(size: Size) -> Input:
@@ -91,8 +91,8 @@ def _written(size: Size) -> Input:
     wanted = Input(
         _program("write", size, "", ""), "dfsioe", _total_bytes(size), size.replication, files=files_of(size)
     )
-    place = wanted.place_in("data")
-    return wanted.with_program(_program("write", size, place, wanted.place_in("series")), place=place)
+    folder = wanted.path_of("data")
+    return wanted.with_program(_program("write", size, folder, wanted.path_of("series")), path=folder)
 
 
 async def _streams(validation_input: ValidationInput, series: str) -> tuple[bytes, list[Stream] | str]:
@@ -132,7 +132,7 @@ def _metrics(streams: Sequence[Stream]) -> dict[str, float]:
 
 
 async def _judgement(
-    size: Size, outcome: Outcome, validation_input: ValidationInput, series: str, own: tuple[Check, ...]
+    size: Size, outcome: Outcome, validation_input: ValidationInput, series: str, further_checks: tuple[Check, ...]
 ) -> ValidationResult:
     """Return the judgement of a run's series, with the checks that only one of the two operations has."""
     if outcome.exit_status != 0:
@@ -144,7 +144,7 @@ async def _judgement(
         )
     measured = [CountedStream(s.start_ms / 1000, s.end_ms / 1000, s.first_slot_s, s.slot_bytes) for s in streams]
     return ValidationResult(
-        (*common_checks(outcome), *_stream_checks(streams, size), *own),
+        (*common_checks(outcome), *_stream_checks(streams, size), *further_checks),
         _metrics(streams),
         tuple(measured),
         {"streams.jsonl": lines},
@@ -171,17 +171,20 @@ class DfsioeWrite(_Dfsioe):
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Write them where the read test looks for them."""
-        return {"hadoop": _program("write", size, _written(size).place, f"{_WRITTEN}/series")}
+        return {"hadoop": _program("write", size, _written(size).path, f"{_WRITTEN}/series")}
 
     def leaves(self, size: Size) -> tuple[str, ...]:
         """Keep the files: they are the read test's input."""
-        return (_written(size).place,)
+        return (_written(size).path,)
 
     async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check the bytes that were moved, where they lie, and the clocks."""
-        stored = await validation_input.files.stored(_written(size).place)
-        own = (equal("bytes in HDFS", stored.length_bytes, _total_bytes(size)), replicas(stored, size.replication))
-        return await _judgement(size, outcome, validation_input, f"{_WRITTEN}/series", own)
+        stored = await validation_input.files.stored(_written(size).path)
+        further_checks = (
+            equal("bytes in HDFS", stored.length_bytes, _total_bytes(size)),
+            replicas(stored, size.replication),
+        )
+        return await _judgement(size, outcome, validation_input, f"{_WRITTEN}/series", further_checks)
 
 
 class DfsioeRead(_Dfsioe):

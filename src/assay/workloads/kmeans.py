@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from assay.model import Check, Outcome, Program
 from assay.workloads.common.checks import about, common_checks, equal
-from assay.workloads.common.hadoop_options import generator, own_program, reducing
+from assay.workloads.common.hadoop_options import assay_program, generator, reducing
 from assay.workloads.common.inputs import OUTPUT, Input, generated
 from assay.workloads.common.spark_options import partitions, spark_program
 from assay.workloads.workload import (
@@ -50,12 +50,12 @@ def _generator(size: Size, path: str) -> Program:
 
 async def _iterations(validation_input: ValidationInput, iterations: int) -> list[tuple[int, float]]:
     """Return the points and the squared distances of each iteration, added up over its clusters."""
-    found = []
+    sums = []
     for iteration in range(1, iterations + 1):
         lines = (await validation_input.files.read(f"{_OUTPUT}/centroids-{iteration}")).decode().splitlines()
         columns = [line.split("\t") for line in lines]
-        found.append((sum(int(column[0]) for column in columns), sum(float(column[1]) for column in columns)))
-    return found
+        sums.append((sum(int(column[0]) for column in columns), sum(float(column[1]) for column in columns)))
+    return sums
 
 
 class KMeans(Workload):
@@ -80,7 +80,7 @@ class KMeans(Workload):
         counts = (size.clusters or DEFAULT_CLUSTERS, self.iterations(size))
         given = (input_path or "", _OUTPUT, *counts)
         return {
-            "hadoop": own_program("KMeans", *given, options=reducing(size)),
+            "hadoop": assay_program("KMeans", *given, options=reducing(size)),
             "spark": spark_program("KMeans", *given, partitions(size), options={}),
         }
 
@@ -89,17 +89,17 @@ class KMeans(Workload):
         if outcome.exit_status != 0:
             return ValidationResult(common_checks(outcome))
         source = await validation_input.files.stored(validation_input.input_path or _OUTPUT)
-        found = await _iterations(validation_input, self.iterations(size))
-        worse = [number for number, (a, b) in enumerate(pairwise(found), 2) if b[1] > a[1] * (1 + _ROUNDING)]
-        costs = ", ".join(f"{cost:.6g}" for _, cost in found)
+        totals = await _iterations(validation_input, self.iterations(size))
+        worse = [number for number, (a, b) in enumerate(pairwise(totals), 2) if b[1] > a[1] * (1 + _ROUNDING)]
+        costs = ", ".join(f"{cost:.6g}" for _, cost in totals)
         checks = (
             *common_checks(outcome),
             equal("points read", outcome.counter("MAP_INPUT_RECORDS"), _points(size), "points"),
-            equal("points in clusters", min(points for points, _ in found), _points(size), "points"),
+            equal("points in clusters", min(points for points, _ in totals), _points(size), "points"),
             Check("squared distances", not worse, f"by iteration: {costs}" + (f"; {worse} are worse" if worse else "")),
             about("input size", source.length_bytes, size.data_bytes),
         )
-        return ValidationResult(checks, {"input_bytes": float(source.length_bytes), "squared_distances": found[-1][1]})
+        return ValidationResult(checks, {"input_bytes": float(source.length_bytes), "squared_distances": totals[-1][1]})
 
 
 WORKLOADS = (KMeans(),)

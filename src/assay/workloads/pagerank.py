@@ -10,7 +10,7 @@ from functools import partial
 
 from assay.model import Check, Outcome, Program
 from assay.workloads.common.checks import about, common_checks, equal, replicas
-from assay.workloads.common.hadoop_options import generator, own_program, reducing, storing
+from assay.workloads.common.hadoop_options import assay_program, generator, reducing, storing
 from assay.workloads.common.inputs import OUTPUT, Input, generated
 from assay.workloads.common.spark_options import partitions, spark_program
 from assay.workloads.workload import (
@@ -68,7 +68,7 @@ class PageRank(Workload):
         """Rank them, in one job for each iteration."""
         given = (input_path or "", _OUTPUT, _pages(size), self.iterations(size))
         return {
-            "hadoop": own_program("PageRank", *given, options={**storing(size), **reducing(size)}),
+            "hadoop": assay_program("PageRank", *given, options={**storing(size), **reducing(size)}),
             "spark": spark_program("PageRank", *given, partitions(size), options=storing(size)),
         }
 

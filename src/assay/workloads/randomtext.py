@@ -32,10 +32,10 @@ _TEXT = "org.apache.hadoop.io.Text"
 _WRITTEN = f"{OUTPUT}/randomtextwriter"
 _SORTED = f"{OUTPUT}/sort"
 _AGREES = "SUCCESS! Validated"
-_SAID = re.compile(rf"{_AGREES}|wrongly classif|do not match|mismatch| v/s |Failed to read record")
+_SORT_REPORT = re.compile(rf"{_AGREES}|wrongly classif|do not match|mismatch| v/s |Failed to read record")
 """What SortValidator says once it has compared: that they agree, or how they differ (its own words and spelling)."""
 # A line has a tab behind its key and a line feed behind its value.
-_BYTES_BESIDE_TEXT = 2
+_BYTES_PER_RECORD = 2
 
 
 def _writer(size: Size, path: str, output_format: str) -> Program:
@@ -69,10 +69,10 @@ class RandomTextWriter(Workload):
         return {"hadoop": _writer(size, _WRITTEN, TEXT_LINES)}
 
     async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
-        """Check that all words that the maps counted lie in HDFS, and their replicas."""
+        """Check that HDFS holds all words that the maps counted, with their replicas."""
         stored = await validation_input.files.stored(_WRITTEN)
         counted = (outcome.counter("BYTES_WRITTEN"), outcome.counter("RECORDS_WRITTEN"))
-        expected = (counted[0] or 0) + _BYTES_BESIDE_TEXT * (counted[1] or 0)
+        expected = (counted[0] or 0) + _BYTES_PER_RECORD * (counted[1] or 0)
         checks = (
             *common_checks(outcome),
             equal("bytes in HDFS", stored.length_bytes, expected),
@@ -124,14 +124,14 @@ class Sort(Workload):
             replicas(stored, size.replication),
         ]
         if outcome.exit_status == 0:
-            found = validation_input.check_outcome
-            if found is None or not _SAID.search(found.output):
-                checks.append(could_not_run("sorted output", "SortValidator", found))
-                unjudged = found
+            validation = validation_input.check_outcome
+            if validation is None or not _SORT_REPORT.search(validation.output):
+                checks.append(could_not_run("sorted output", "SortValidator", validation))
+                unjudged = validation
             else:
-                passed = found.exit_status == 0 and _AGREES in found.output
-                said = "records, bytes, checksum and order agree" if passed else " | ".join(found.last_words())
-                checks.append(Check("sorted output", passed, said))
+                passed = validation.exit_status == 0 and _AGREES in validation.output
+                message = "records, bytes, checksum and order agree" if passed else " | ".join(validation.last_words())
+                checks.append(Check("sorted output", passed, message))
         return ValidationResult(tuple(checks), {"input_bytes": float(source.length_bytes)}, unjudged=unjudged)
 
 

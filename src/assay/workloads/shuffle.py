@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from assay.model import Outcome, Program
 from assay.workloads.common.checks import common_checks, equal, nothing_written
-from assay.workloads.common.hadoop_options import DEFAULT_MAPS, generating, own_program, reducing
+from assay.workloads.common.hadoop_options import DEFAULT_MAPS, assay_program, generating, reducing
 from assay.workloads.common.spark_options import partitions, spark_program
 from assay.workloads.workload import (
     MAPS,
@@ -39,7 +39,7 @@ class Shuffle(Workload):
         options = {**generating(size), "assay.payload": size.payload, **reducing(size)}
         counts = (size.data_bytes, size.maps or DEFAULT_MAPS, partitions(size), size.payload, size.seed)
         return {
-            "hadoop": own_program("Shuffle", size.data_bytes, options=options),
+            "hadoop": assay_program("Shuffle", size.data_bytes, options=options),
             "spark": spark_program("Shuffle", *counts, options={}),
         }
 

@@ -3,7 +3,7 @@
 Tables and queries are those of Pavlo et al. (A comparison of approaches to large-scale data analysis, 2009), which
 HiBench took over: UserVisits and Rankings. Aggregation sums revenue by visitor. The join selects a year's visits,
 puts the rank of the visited page to each, and groups by visitor; the final ORDER BY is left out. The generator counts
-what the queries must come to, in cents, so that nothing is rounded.
+the expected results of the queries, in cents, so that nothing is rounded.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from functools import partial
 
 from assay.model import Outcome, Program
 from assay.workloads.common.checks import about, common_checks, equal, replicas
-from assay.workloads.common.hadoop_options import generator, own_program, reducing, storing
+from assay.workloads.common.hadoop_options import assay_program, generator, reducing, storing
 from assay.workloads.common.inputs import OUTPUT, Input, generated
 from assay.workloads.common.spark_options import spark_program
 from assay.workloads.workload import (
@@ -64,7 +64,7 @@ class SqlQuery(Workload):
     revenue_expected: str
 
     def input(self, size: Size) -> Input | None:
-        """Need the tables, with what the queries must come to."""
+        """Need the tables, with the expected results of the queries."""
         return _tables_input(size)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
@@ -75,7 +75,7 @@ class SqlQuery(Workload):
         shuffled = {"spark.sql.shuffle.partitions": str(size.reduces)} if size.reduces else {}
         spark = spark_program(self.main_class, *given, options=storing(size))
         return {
-            "hadoop": own_program(self.main_class, *given, options=options),
+            "hadoop": assay_program(self.main_class, *given, options=options),
             "spark": replace(spark, options={**spark.options, **shuffled}),
         }
 

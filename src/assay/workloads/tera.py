@@ -13,7 +13,7 @@ from functools import partial
 
 from assay.model import Check, Outcome, Program
 from assay.workloads.common.checks import about, common_checks, could_not_run, equal, nothing_written, replicas
-from assay.workloads.common.hadoop_options import DEFAULT_MAPS, own_program, storing
+from assay.workloads.common.hadoop_options import DEFAULT_MAPS, assay_program, storing
 from assay.workloads.common.inputs import OUTPUT, Input, generated
 from assay.workloads.common.spark_options import partitions, spark_program
 from assay.workloads.workload import (
@@ -80,14 +80,14 @@ async def _report_check(validation_input: ValidationInput) -> Check:
             for path in await validation_input.files.paths(_REPORT)
         ]
     )
-    found = re.search(r"^checksum\t([0-9a-f]+)", text, re.MULTILINE)
+    match = re.search(r"^checksum\t([0-9a-f]+)", text, re.MULTILINE)
     expected = validation_input.manifest.get(_CHECKSUM)
     if re.search(r"^(error|misorder)", text, re.MULTILINE):
         return Check("sorted output", False, f"TeraValidate: {text.strip()[:200]}")
-    if found is None or expected is None:
+    if match is None or expected is None:
         return Check("sorted output", False, f"no checksum to compare: report {text.strip()[:100]!r}, input {expected}")
-    same = int(found[1], 16) == expected
-    return Check("sorted output", same, f"TeraValidate's checksum {found[1]}, TeraGen's {expected:x}")
+    same = int(match[1], 16) == expected
+    return Check("sorted output", same, f"TeraValidate's checksum {match[1]}, TeraGen's {expected:x}")
 
 
 class _OfRows(Workload):
@@ -177,9 +177,9 @@ class TeraValidate(_OfRows):
     def input(self, size: Size) -> Input | None:
         """Need sorted rows: TeraGen's, sorted."""
         rows = _rows_input(size)
-        wanted = Input(_terasort(size, rows.place, ""), "terasort", rows.data_bytes, _copies(size), needs=rows)
-        place = wanted.place_in("data")
-        return wanted.with_program(_terasort(size, rows.place, place), place=place)
+        wanted = Input(_terasort(size, rows.path, ""), "terasort", rows.data_bytes, _copies(size), needs=rows)
+        folder = wanted.path_of("data")
+        return wanted.with_program(_terasort(size, rows.path, folder), path=folder)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Validate them."""
@@ -208,7 +208,7 @@ class TeraRead(_OfRows):
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Read them."""
         return {
-            "hadoop": own_program("TeraRead", input_path or "", options={}),
+            "hadoop": assay_program("TeraRead", input_path or "", options={}),
             "spark": spark_program("TeraRead", input_path or "", options={}),
         }
 
@@ -247,10 +247,10 @@ class HdfsWrite(Workload):
         """Write the rows or records."""
         if size.payload == "pattern":
             return {"hadoop": _teragen(replace(size, replication=1), _WRITTEN)}
-        each = max(1, size.data_bytes // (size.maps or DEFAULT_MAPS))
+        bytes_per_map = max(1, size.data_bytes // (size.maps or DEFAULT_MAPS))
         options = {
             "mapreduce.randomwriter.totalbytes": str(size.data_bytes),
-            "mapreduce.randomwriter.bytespermap": str(each),
+            "mapreduce.randomwriter.bytespermap": str(bytes_per_map),
             "dfs.replication": "1",
         }
         return {"hadoop": Program("org.apache.hadoop.examples.RandomWriter", (_WRITTEN,), options)}

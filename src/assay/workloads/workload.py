@@ -28,7 +28,7 @@ class FileSystem(Protocol):
         """Say whether there is a file or folder at ``path``."""
 
     async def stored(self, path: str) -> Stored:
-        """Return how many files lie below ``path``, their bytes, and the bytes of all replicas; zeros for nothing."""
+        """Return the number of files below ``path``, their bytes and those of all replicas; zeros without files."""
 
     async def paths(self, path: str) -> list[str]:
         """Return the paths of the files below ``path``; none when it does not exist."""
@@ -47,7 +47,7 @@ class Option:
 
 
 FILES = Option("files", "Number of files, each written or read by one map task.")
-MAPS = Option("maps", "Number of map tasks that generate the data, and so of the files that it lies in.")
+MAPS = Option("maps", "Number of map tasks that generate the data, which is also its number of files.")
 REDUCES = Option("reduces", "Number of reduce tasks of the sorting or counting job.")
 ITERATIONS = Option("iterations", "Number of iterations, each of them a job.")
 PAYLOAD = Option(
@@ -134,7 +134,7 @@ class ValidationResult:
     logs: Mapping[str, bytes] = field(default_factory=dict)
     """Files that metrics were made from, for the bundle."""
     unjudged: Outcome | None = None
-    """The end of a check's program that could not run: the output may be right, and nobody knows."""
+    """The outcome of a check program that could not run: whether the output is right is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +176,9 @@ class Workload(ABC):
     title: str
     """What screens and reports call it."""
     options: tuple[Option, ...] = ()
-    """What a plan can give it beside its data."""
+    """Options that a plan can set in addition to the data size."""
     flow: DataFlow
-    """What a run moves for each byte that it processes."""
+    """Bytes that a run moves for each byte that it processes."""
     outputs: tuple[str, ...] = ()
     """The paths that must not exist before the run, and that are removed after it."""
     streamed: Literal["hdfs_read_bytes", "hdfs_write_bytes"] | None = None
@@ -188,7 +188,7 @@ class Workload(ABC):
     copies: int | None = None
     """Copies that it writes of its output whatever HDFS keeps otherwise; None: as many as HDFS keeps."""
     copies_parameter: str | None = None
-    """Engine parameter that says how many these are, where the program has one of its own."""
+    """Engine parameter for their number, if the program has a separate parameter."""
 
     @property
     def waved(self) -> tuple[str, ...]:
@@ -205,13 +205,13 @@ class Workload(ABC):
         return size.iterations or self.flow.iterations
 
     def moved(self, size: Size, engine: str) -> DataFlow:  # noqa: ARG002 - most engines move the same
-        """Return what a whole run moves for each byte of its data: the flow as often as it is gone through."""
+        """Return what a whole run moves for each byte of its data: the flow times the number of passes."""
         times = self.iterations(size)
         flow = self.flow
         return DataFlow(flow.read * times, flow.shuffled * times, flow.written * times)
 
     def data_bytes(self, size: Size) -> int:
-        """Return the bytes that a run of ``size`` really processes, or about so many."""
+        """Return the approximate number of bytes that a run of ``size`` processes."""
         return size.data_bytes
 
     def input(self, size: Size) -> Input | None:  # noqa: ARG002 - what follows is asked of all workloads alike
@@ -234,8 +234,8 @@ class Workload(ABC):
 
     def output_copies(self, size: Size) -> int:
         """Return how many copies of its output a run writes."""
-        told = size.parameters.get(self.copies_parameter) if self.copies_parameter else None
-        return int(told) if told else self.copies or size.replication
+        text = size.parameters.get(self.copies_parameter) if self.copies_parameter else None
+        return int(text) if text else self.copies or size.replication
 
     def check_program(self, input_path: str | None) -> Program | None:  # noqa: ARG002
         """Return a program that checks the output, run after the timed one and not timed; None when none is needed."""

@@ -17,14 +17,14 @@ from assay.execution.engines.hadoop.jobs.jobs import JobsJar
 from assay.execution.hosts import LocalTransport
 from assay.foundation.errors import EngineError
 from assay.foundation.installation import Installation
-from assay.model.plans.program import OWN_JOBS, Program
+from assay.model.plans.program import JOBS_PACKAGE, Program
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size
 from campaign_support import require_hadoop
 from paths import ROOT
 
 SOURCES = ROOT / "java" / "jobs"
-OWN, STOCK = Program(f"{OWN_JOBS}Shuffle", ()), Program("org.apache.hadoop.examples.Sort", ())
+OWN, STOCK = Program(f"{JOBS_PACKAGE}Shuffle", ()), Program("org.apache.hadoop.examples.Sort", ())
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_every_program_of_a_workload_is_among_the_sources() -> None:
     programs = [programs["hadoop"] for programs in of_engines if "hadoop" in programs]
     programs += [needed.program for workload in workloads().values() if (needed := workload.input(size))]
     programs = [program for program in programs if program.engine == "hadoop"]
-    own = {program.main_class for program in programs if program.main_class.startswith(OWN_JOBS)}
+    own = {program.main_class for program in programs if program.main_class.startswith(JOBS_PACKAGE)}
     assert len(own) >= 8
     for name in own:
         source = SOURCES / "src" / "main" / "java" / f"{name.replace('.', '/')}.java"

@@ -24,7 +24,7 @@ def kept(root: Path) -> Repository:
 
 
 def poor() -> Survey:
-    return survey(hostname=EVIL, own_addresses=(), basics=basics(huge_pages="always", open_files=1024))
+    return survey(hostname=EVIL, name_addresses=(), basics=basics(huge_pages="always", open_files=1024))
 
 
 def test_the_newest_check_is_shown_hosts_against_checks(tmp_path: Path) -> None:

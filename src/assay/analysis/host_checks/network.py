@@ -101,7 +101,7 @@ def _whole_packet(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
 
 
 def _host_name_address(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
-    addresses = host.own_addresses
+    addresses = host.name_addresses
     if not addresses:
         yield CheckFinding(Grade.ERROR, f"{host.hostname} has no address")
     elif all(address.startswith("127.") for address in addresses):

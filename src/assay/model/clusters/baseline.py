@@ -1,10 +1,10 @@
-"""Baselines: what a bare device or link can do, measured with fio and iperf3, beside what its specification says."""
+"""Baselines: the throughput of a bare device or link, measured with fio and iperf3, and as specified."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 DEVIATION_MAX = 0.1
-"""A figure that is further from the specification is told apart."""
+"""Maximum relative deviation from the specification; a larger deviation is marked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,15 +43,15 @@ class Device:
     directory: str | None = None
     """Where the device is mounted on a real host; None in a lab, which mounts it itself."""
     product: str = ""
-    """What its maker calls it; empty where nobody says."""
+    """The maker's model name; empty if unknown."""
     hdd: HddModel | None = None
-    """How an HDD works inside; None: as most of its kind do."""
+    """The mechanics of an HDD; None: those of a typical HDD."""
     flash: FlashModel | None = None
     """The same of an SSD or NVMe device."""
 
     @property
     def hdd_model(self) -> HddModel:
-        """How it works inside, if it is an HDD: as described, else as usual for its requests per second."""
+        """The mechanics of an HDD: as specified, else typical for its requests per second."""
         return self.hdd or usual_hdd(self.read_iops)
 
     @property
@@ -154,14 +154,14 @@ class KerberosLogin:
 
     principal: str | None = None
     keytab: str | None = None
-    """A file on the edge node, from which assay gets a ticket of its own."""
+    """A file on the edge node, with which assay gets a separate ticket."""
     cache: str | None = None
-    """A ticket cache on the edge node that is not the login's usual one."""
+    """A ticket cache on the edge node other than the login's default."""
 
 
 @dataclass(frozen=True, slots=True)
 class SparkClient:
-    """Where somebody else's Spark is entered, on the edge node too."""
+    """The client of an externally managed Spark, on the edge node too."""
 
     submit: str
     """The program ``spark-submit``."""
@@ -180,7 +180,7 @@ class SparkClient:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """Where somebody else's Hadoop is entered, and what of it is ours: one queue, one folder."""
+    """The access to an externally managed Hadoop: its client, one queue and one folder."""
 
     edge: str
     """The node that has the client."""
@@ -219,15 +219,15 @@ class Cluster:
     placement: Placement
     nodes: tuple[Node, ...]
     lab: LabSettings | None = None
-    home: str = "/var/tmp/assay"  # noqa: S108 - the specification gives each user a folder of their own
+    home: str = "/var/tmp/assay"  # noqa: S108 - the specification gives each user a folder
     """Directory on each host for assay's own files: engine, configuration, logs, pid files."""
     java_home: str | None = None
     hadoop_home: str | None = None
     networks: dict[str, Network] = field(default_factory=dict)
     attached: Attachment | None = None
-    """How the engine is entered that stands there already and is somebody else's; None: assay deploys one."""
+    """Access to an existing, externally managed engine; None: assay deploys one."""
     racks: Racks | None = None
-    """None: one rack for all, whose switch limits nobody."""
+    """None: one rack for all nodes, whose switch is no limit."""
     simulated: bool = False
     """Whether its engine is the simulator: there are no hosts then, whatever ``placement`` describes."""
 

@@ -1,6 +1,6 @@
-"""A hardware catalogue: the kinds of worker that can be had, each with the options that it comes with.
+"""A hardware catalogue: the available kinds of worker, each with its options.
 
-It says what there is to choose from; what anything costs is in a price book, what it takes is asked of simulations.
+It lists the choices. Prices are in a price book; simulations give the times.
 """
 
 from collections.abc import Mapping

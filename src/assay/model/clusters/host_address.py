@@ -1,6 +1,6 @@
 """How a host is written on a command line, in an inventory or as a jump host: ``user@host:port``.
 
-User and port may be left out. An IPv6 address with a port stands in brackets, as in RFC 3986: ``[2001:db8::1]:22``.
+User and port may be left out. An IPv6 address with a port is in brackets, as in RFC 3986: ``[2001:db8::1]:22``.
 """
 
 import ipaddress

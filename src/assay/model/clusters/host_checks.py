@@ -33,7 +33,7 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One thing that is looked at."""
+    """A property of a host that is checked."""
 
     name: str
     title: str
@@ -68,15 +68,15 @@ class Fitness:
 
     def worst(self, host: str, criterion: str) -> Grade | None:
         """Return the worst grade that ``criterion`` gave ``host``; None where it has nothing to say of it."""
-        grades = [each.grade for each in self.readings if (each.host, each.criterion) == (host, criterion)]
+        grades = [reading.grade for reading in self.readings if (reading.host, reading.criterion) == (host, criterion)]
         return max(grades, key=lambda grade: grade.rank, default=None)
 
     def count(self, grade: Grade) -> int:
         """Return how many readings have ``grade``; a host that could not be asked is an error."""
         extra = len(self.unreached) if grade is Grade.ERROR else 0
-        return sum(each.grade is grade for each in self.readings) + extra
+        return sum(reading.grade is grade for reading in self.readings) + extra
 
     def troubles(self) -> list[Reading]:
         """Return what is not fit and not unknown, the worst first."""
-        found = [each for each in self.readings if each.grade.rank >= Grade.NOTE.rank]
-        return sorted(found, key=lambda each: -each.grade.rank)
+        problems = [reading for reading in self.readings if reading.grade.rank >= Grade.NOTE.rank]
+        return sorted(problems, key=lambda reading: -reading.grade.rank)

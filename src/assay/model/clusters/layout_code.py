@@ -2,7 +2,7 @@
 
 In: names of layouts. Out: :class:`LayoutCode`, which says what devices each worker uses and for what. ALOJA's codes
 are those of its scripts (github Aloja/aloja, ``cluster_functions.sh``); ``SHn`` and ``HYn`` are in their manner for
-LISA'14's setups. :func:`parse` takes codes as they stand in plans and in ALOJA's data, :func:`named` also the papers'
+LISA'14's setups. :func:`parse` takes codes as written in plans and in ALOJA's data, :func:`named` also the papers'
 own spellings (``HDD-11``, ``All-SSD``, ``Hybrid``). A name tells no more than its author meant: where the devices
 themselves are recorded, ask those.
 """
@@ -19,8 +19,8 @@ REMOTE = "remote"
 """A volume behind the network."""
 
 
-class Beside(Enum):
-    """What one more device is for, beside the numbered ones; these have the rest."""
+class ExtraDeviceUse(Enum):
+    """The purpose of an additional device; the numbered devices hold the other data."""
 
     INTERMEDIATE = "intermediate data"
     HDFS = "HDFS"
@@ -33,7 +33,7 @@ class _Family:
     """Of the devices that are counted."""
     more: str | None = None
     """Kind of one more device, and what it is for."""
-    beside: Beside = Beside.INTERMEDIATE
+    extra_device_use: ExtraDeviceUse = ExtraDeviceUse.INTERMEDIATE
 
 
 _FAMILIES: Mapping[str, _Family] = {
@@ -41,8 +41,8 @@ _FAMILIES: Mapping[str, _Family] = {
     "SS": _Family(SSD),
     "NVE": _Family(NVME),
     "HS": _Family(HDD, SSD),
-    "SH": _Family(HDD, SSD, Beside.HDFS),
-    "HY": _Family(HDD, SSD, Beside.BOTH),
+    "SH": _Family(HDD, SSD, ExtraDeviceUse.HDFS),
+    "HY": _Family(HDD, SSD, ExtraDeviceUse.BOTH),
     "HN": _Family(HDD, NVME),
     "RR": _Family(REMOTE),
     "RL": _Family(REMOTE, HDD),
@@ -81,9 +81,9 @@ class LayoutCode:
         return self._meant.more
 
     @property
-    def beside(self) -> Beside | None:
+    def extra_device_use(self) -> ExtraDeviceUse | None:
         """What the one more device is for; None without one."""
-        return self._meant.beside if self._meant.more else None
+        return self._meant.extra_device_use if self._meant.more else None
 
     @property
     def _meant(self) -> _Family:
@@ -97,19 +97,19 @@ class LayoutCode:
     @property
     def hdfs(self) -> tuple[str, ...]:
         """Kinds of the devices with HDFS blocks."""
-        return self._kinds(Beside.HDFS)
+        return self._kinds(ExtraDeviceUse.HDFS)
 
     @property
     def intermediate(self) -> tuple[str, ...]:
         """Kinds of the devices with intermediate data. (ALOJA's scripts take the first device of several.)"""
-        return self._kinds(Beside.INTERMEDIATE)
+        return self._kinds(ExtraDeviceUse.INTERMEDIATE)
 
-    def _kinds(self, use: Beside) -> tuple[str, ...]:
+    def _kinds(self, use: ExtraDeviceUse) -> tuple[str, ...]:
         if self.more is None:
             return (self.kind,)
-        if self.beside is Beside.BOTH:
+        if self.extra_device_use is ExtraDeviceUse.BOTH:
             return (self.kind, self.more)
-        return (self.more,) if self.beside is use else (self.kind,)
+        return (self.more,) if self.extra_device_use is use else (self.kind,)
 
     def __str__(self) -> str:
         """Return the code as :func:`parse` takes it; without a number where that is not known."""
@@ -128,14 +128,14 @@ def parse(code: str) -> LayoutCode | None:
 
 def devices_of_code(code: str) -> dict[str, int]:
     """Return how many devices of each kind one worker uses under a layout of this code; empty for any other name."""
-    found = parse(code)
-    return {kind: count or 0 for kind, count in found.devices.items()} if found else {}
+    layout = parse(code)
+    return {kind: count or 0 for kind, count in layout.devices.items()} if layout else {}
 
 
 def named(name: str) -> LayoutCode | None:
     """Return what a layout's name says as a code or in a paper's spelling, in small letters too; else None."""
-    found = beginning(name)
-    return found[0] if found and not found[1] else None
+    layout = beginning(name)
+    return layout[0] if layout and not layout[1] else None
 
 
 def beginning(name: str) -> tuple[LayoutCode, str] | None:

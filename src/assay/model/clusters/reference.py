@@ -1,6 +1,6 @@
-"""Answers that a run's output is held against, because another program gave them over the same files.
+"""Reference answers for a run's output, computed by another program over the same files.
 
-In: what is asked, and how the files are made. Out: rows of text, and what tells whether the files were the same.
+In: the queries, and how the files are made. Out: rows of text, and size and checksum of the files.
 """
 
 from dataclasses import dataclass

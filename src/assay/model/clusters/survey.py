@@ -31,7 +31,7 @@ class Block:
     kind: str
     """disk, part, crypt, lvm, raid, loop, multipath, mapping."""
     on: tuple[str, ...]
-    """The devices that it lies on."""
+    """The devices directly under it."""
     size_bytes: int
     rotational: bool | None = None
     model: str = ""
@@ -151,7 +151,7 @@ class Processor:
 
 @dataclass(frozen=True, slots=True)
 class Burden:
-    """What goes on without assay."""
+    """The activity of other programs."""
 
     load: tuple[float, ...]
     cpu_share: float | None
@@ -237,7 +237,7 @@ class Survey:
     host: str
     """As the cluster calls it."""
     hostname: str
-    own_addresses: tuple[str, ...]
+    name_addresses: tuple[str, ...]
     entered_by: str | None
     """The address by which it was reached; None on this machine."""
     entered_nic: str | None
@@ -288,36 +288,36 @@ class Survey:
         """The interface by which the host was reached, else the quickest one that has hardware and is up."""
         if self.entered_nic in self.nics:
             return self.nics[str(self.entered_nic)]
-        up = [each for each in self.nics.values() if each.state == "up"]
-        return max(up, key=lambda each: (each.hardware, each.speed_mbit_per_s or 0), default=None)
+        up = [nic for nic in self.nics.values() if nic.state == "up"]
+        return max(up, key=lambda nic: (nic.hardware, nic.speed_mbit_per_s or 0), default=None)
 
     def block_of(self, mount: Mount) -> str | None:
-        """Return the name of the block device that a file system lies on; None for one without."""
-        found = (name for name, block in self.blocks.items() if block.device == mount.device)
-        return next(found, None) or next((n for n in self.blocks if mount.source == f"/dev/{n}"), None)
+        """Return the name of the block device under a file system; None without a block device."""
+        names = (name for name, block in self.blocks.items() if block.device == mount.device)
+        return next(names, None) or next((n for n in self.blocks if mount.source == f"/dev/{n}"), None)
 
     def below(self, name: str) -> Iterator[tuple[str, Block]]:
-        """Yield a block device and all that it lies on, from the top to the disks."""
+        """Yield a block device and the devices under it, from the top to the disks."""
         if name in self.blocks:
             yield name, self.blocks[name]
             for under in self.blocks[name].on:
                 yield from self.below(under)
 
     def disks_of(self, name: str) -> list[str]:
-        """Return the disks that a block device lies on in the end, each once."""
-        ends = [each for each, block in self.below(name) if not block.on]
+        """Return the distinct disks under a block device."""
+        ends = [device for device, block in self.below(name) if not block.on]
         return list(dict.fromkeys(ends))
 
     def between(self, name: str) -> list[str]:
-        """Return what lies between a file system and its disks, such as ``LUKS (dm-0)``."""
+        """Return the layers between a file system and its disks, such as ``LUKS (dm-0)``."""
         words = {"crypt": "LUKS", "lvm": "LVM", "multipath": "multipath", "mapping": "device mapper"}
-        found = {}
-        for each, block in self.below(name):
+        layers = {}
+        for device, block in self.below(name):
             if block.kind == "raid":
-                found[each] = f"RAID {(block.raid_level or '?').removeprefix('raid')} ({each})"
+                layers[device] = f"RAID {(block.raid_level or '?').removeprefix('raid')} ({device})"
             elif block.kind in words:
-                found[each] = f"{words[block.kind]} ({each})"
-        return list(found.values())
+                layers[device] = f"{words[block.kind]} ({device})"
+        return list(layers.values())
 
     def mount_at(self, directory: str) -> Mount | None:
         """Return the file system that holds a directory."""
@@ -326,12 +326,12 @@ class Survey:
 
     def data_mounts(self) -> list[Mount]:
         """Return the mounted file systems that are for data: on block devices, and not of the system."""
-        found: dict[str, Mount] = {}
+        mounts_by_device: dict[str, Mount] = {}
         for mount in self.mounts:
             system = mount.point in SYSTEM_POINTS or mount.point.startswith(_SYSTEM_BELOW)
             if not system and mount.file_system in _DATA_SYSTEMS and mount.root == "/":
-                found.setdefault(mount.device, mount)
-        return list(found.values())
+                mounts_by_device.setdefault(mount.device, mount)
+        return list(mounts_by_device.values())
 
     def kind_of(self, mount: Mount) -> DeviceKind | None:
         """Return which kind of device holds a file system, as the kernel says; None where it does not."""
@@ -340,7 +340,7 @@ class Survey:
         if any(end.startswith("nvme") for end in ends):
             return DeviceKind.NVME
         turning = [self.blocks[end].rotational for end in ends]
-        if not turning or any(each is None for each in turning):
+        if not turning or any(rotational is None for rotational in turning):
             return None
         return DeviceKind.HDD if any(turning) else DeviceKind.SSD
 

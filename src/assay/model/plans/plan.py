@@ -40,7 +40,7 @@ levels say what these parameters are.
 """
 RETRIES = {
     # Hosts come back and disks are cleared; daemons start at the second try, or hardly ever; a job that failed once for
-    # no reason of its own does not fail twice; what wrote wrong output writes it again.
+    # no separate reason does not fail twice; what wrote wrong output writes it again.
     FailureClass.INFRASTRUCTURE: 3,
     FailureClass.ENGINE: 2,
     FailureClass.WORKLOAD: 1,

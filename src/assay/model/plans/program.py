@@ -1,12 +1,12 @@
-"""Programs that an engine runs, how they ended, and what lies on the distributed file system."""
+"""Programs that an engine runs, how they ended, and the files on the distributed file system."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-OWN_SPARK = "io.github.assay.spark."
+SPARK_JOBS_PACKAGE = "io.github.assay.spark."
 """Package of assay's own Spark programs, from the sources in java/spark-jobs."""
-OWN_JOBS = "io.github.assay.jobs."
+JOBS_PACKAGE = "io.github.assay.jobs."
 """Package of the programs that are assay's own: what stock Hadoop lacks, from the sources in java/jobs."""
 _FRAME = re.compile(r"^\s*(at \S+\(|\.\.\. \d+ more|$)")
 _TROUBLE = re.compile(r"Exception|Error\b|error:|FAILED|No space left|Killed", re.IGNORECASE)
@@ -20,11 +20,11 @@ class Program:
     main_class: str
     arguments: tuple[str, ...]
     options: Mapping[str, str] = field(default_factory=dict)
-    """Configuration properties that the program needs, beside the run's own."""
+    """Configuration properties that the program needs in addition to the run's."""
     engine: str = "hadoop"
-    """Whose program it is. An engine that stands on another one's daemons runs the other's programs too."""
+    """The engine that runs the program. An engine that uses the daemons of another also runs the other's programs."""
     tools: tuple[str, ...] = ()
-    """Programs, by name, that come along with assay and that its tasks call."""
+    """Names of programs shipped with assay that its tasks call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +46,14 @@ class Outcome:
         return next((group[name] for group in self.counters.values() if name in group), None)
 
     def last_words(self, most: int = 3) -> list[str]:
-        """Return the last lines that tell of trouble, else the last ones; no stack frames, no repeats."""
-        said = [line.strip()[:_WORDS_MAX] for line in self.output.splitlines() if not _FRAME.match(line)]
-        return list(dict.fromkeys([line for line in said if _TROUBLE.search(line)] or said))[-most:]
+        """Return the last lines that report an error, else the last lines; without stack frames and repeats."""
+        lines = [line.strip()[:_WORDS_MAX] for line in self.output.splitlines() if not _FRAME.match(line)]
+        return list(dict.fromkeys([line for line in lines if _TROUBLE.search(line)] or lines))[-most:]
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What lies below a path: number of files, bytes of one copy, bytes of all replicas."""
+    """The files below a path: their number, bytes of one copy, bytes of all replicas."""
 
     files: int
     length_bytes: int

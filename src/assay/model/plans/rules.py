@@ -48,7 +48,7 @@ class Rules(Protocol):
 
     @property
     def includes(self) -> tuple[str, ...]:
-        """The engines whose daemons this one stands on, by name: a plan can vary which of them runs its workloads."""
+        """The names of the engines whose daemons this engine uses: a plan can vary which of them runs its workloads."""
 
     @property
     def defaults(self) -> tuple[Default, ...]:
@@ -101,13 +101,13 @@ class Rules(Protocol):
         """Return over which directories storage spreads how many of the ``copies`` of each block."""
 
     def tasks_of_a_wave(self, parameters: Mapping[str, str], kind: str, workers: int) -> int:
-        """Return how many tasks of ``kind`` (``map`` or ``reduce``) ``workers`` nodes run at once beside whatever the
+        """Return how many tasks of ``kind`` (``map`` or ``reduce``) ``workers`` nodes run at once, after what the
         engine itself needs there.
         """
 
     def intermediate_bytes(self, one_pass_bytes: float, whole_bytes: float) -> float:
-        """Return how much intermediate data lies there at the worst moment of a workload that shuffles so many bytes,
-        uncompressed, in one pass over its data, and in all of its passes together.
+        """Return the peak amount of intermediate data of a workload, from the uncompressed bytes that it shuffles in
+        one pass over its data and in all passes.
         """
 
     def copies(self, parameters: Mapping[str, str]) -> int:

@@ -35,8 +35,8 @@ def shuffle_codec(parameters: Mapping[str, str]) -> str:
 
 def splits_of(data_bytes: int, files: int, block_bytes: int) -> int:
     """Return how many splits ``files`` equal files have together."""
-    each = data_bytes / max(1, files)
-    whole = max(0, math.ceil(each / block_bytes - _SPLIT_SLOP))
+    bytes_per_file = data_bytes / max(1, files)
+    whole = max(0, math.ceil(bytes_per_file / block_bytes - _SPLIT_SLOP))
     return max(1, files) * (whole + 1)
 
 
@@ -134,7 +134,7 @@ class WorkloadProfile:
     compression: Mapping[str, Uncertain] = field(default_factory=dict)
     """Codec to stored over uncompressed bytes of map output."""
     stages: tuple[StageProfile, ...] = ()
-    """On an engine of stages: all of them, in order; what stands above are their sums. Empty: maps, then reduces."""
+    """On an engine of stages: all stages, in order; the fields above are their sums. Empty: maps, then reduces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +169,15 @@ class CostProfile:
     learned: Learned
     background_cores: float = 0.0
     """In a lab: of these cores, what its master, its disks' emulation and the machine itself always take."""
-    beside: tuple[CostProfile, ...] = ()
+    other_engines: tuple[CostProfile, ...] = ()
     """Profiles of other engines that are known together with this one."""
 
     def of_engine(self, name: str) -> CostProfile:
-        """Return the profile of the engine ``name``, or this one where there is none of it."""
-        return next((one for one in (self, *self.beside) if one.engine == name), self)
+        """Return the profile of the engine ``name``; this profile if there is none."""
+        return next((profile for profile in (self, *self.other_engines) if profile.engine == name), self)
 
     def together_with(self, others: Sequence[CostProfile]) -> CostProfile:
-        """Return this profile with those of other engines beside it."""
-        return replace(self, beside=(*self.beside, *(one for one in others if one.engine != self.engine)))
+        """Return this profile together with those of other engines."""
+        return replace(
+            self, other_engines=(*self.other_engines, *(other for other in others if other.engine != self.engine))
+        )

@@ -1,8 +1,8 @@
 """What was recorded with a run of the hosts, the cluster and the programs around it.
 
-A run's environment is a tree that its maker wrote: assay's node scripts, or whoever made a foreign file. It is kept
-whole, for the record and for comparing what differs. Whatever decides or is shown by name is read from it here and
-nowhere else: missing where the tree lacks it or has something else in its place, so that every old bundle opens.
+A run's environment is a tree, written by assay's node scripts or by the author of a foreign file. It is stored whole,
+for the record and for comparisons. Only this module reads entries by name. An entry is missing where the tree lacks it
+or holds another type, so that every old bundle opens.
 """
 
 from collections import Counter
@@ -29,8 +29,8 @@ def _at(value: object, *names: str) -> Any:
 
 def _text(value: object, *names: str) -> str:
     """Return the word or number at ``names`` in nested entries as text; empty where there is none."""
-    found = _at(value, *names)
-    return "" if found is None or isinstance(found, dict | list) else str(found)
+    entry = _at(value, *names)
+    return "" if entry is None or isinstance(entry, dict | list) else str(entry)
 
 
 def _whole(value: object) -> int | None:
@@ -74,20 +74,20 @@ class ClusterFacts:
     @classmethod
     def of(cls, tree: object) -> Self:
         """Return what the entry ``cluster`` of an environment says."""
-        told = _entries(tree)
-        names, layout = told.get("worker_names"), _entries(told.get("layout"))
+        facts = _entries(tree)
+        names, layout = facts.get("worker_names"), _entries(facts.get("layout"))
         return cls(
-            name=_text(told, "name"),
-            placement=_text(told, "placement"),
-            nodes=_whole(told.get("nodes")),
-            masters=_whole(told.get("masters")),
-            workers=_whole(told.get("workers")),
+            name=_text(facts, "name"),
+            placement=_text(facts, "placement"),
+            nodes=_whole(facts.get("nodes")),
+            masters=_whole(facts.get("masters")),
+            workers=_whole(facts.get("workers")),
             worker_names=tuple(str(name) for name in names) if isinstance(names, list | tuple) else None,
-            ports=_whole(told.get("ports")),
-            node_types=_numbers(told.get("node_types")),
-            layout_devices=_numbers(told.get("layout_devices")),
-            device_names={str(name): str(kind) for name, kind in _entries(told.get("device_names")).items()},
-            layout_capacity_bytes=_whole(told.get("layout_capacity_bytes")),
+            ports=_whole(facts.get("ports")),
+            node_types=_numbers(facts.get("node_types")),
+            layout_devices=_numbers(facts.get("layout_devices")),
+            device_names={str(name): str(kind) for name, kind in _entries(facts.get("device_names")).items()},
+            layout_capacity_bytes=_whole(facts.get("layout_capacity_bytes")),
             layout=LayoutPlaces(_numbers(layout["hdfs"]), _numbers(layout["intermediate"]))
             if {"hdfs", "intermediate"} <= layout.keys()
             else None,
@@ -116,7 +116,7 @@ class ClusterFacts:
         )
 
     def tree(self) -> dict[str, Any]:
-        """Return the facts as they stand in an environment; what is not known is left out."""
+        """Return the facts in the form of an environment, without unknown values."""
         known = {name: value for name, value in asdict(self).items() if value not in (None, "", {})}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in known.items()}
 
@@ -231,14 +231,14 @@ class LabFacts:
     @classmethod
     def of(cls, tree: object) -> Self:
         """Return what a lab's description, or the entry ``lab`` of an environment, says."""
-        told = _entries(tree)
-        nodes, warnings = _entries(told.get("nodes")), told.get("warnings")
+        facts = _entries(tree)
+        nodes, warnings = _entries(facts.get("nodes")), facts.get("warnings")
         return cls(
-            _text(told, "name"),
-            _text(told, "subnet"),
+            _text(facts, "name"),
+            _text(facts, "subnet"),
             {str(name): LabNodeFacts.of(node) for name, node in nodes.items()},
             tuple(str(words) for words in warnings) if isinstance(warnings, list | tuple) else (),
-            told,
+            facts,
         )
 
 
@@ -261,15 +261,15 @@ class Environment:
     @property
     def cluster(self) -> ClusterFacts | None:
         """What the cluster consists of; None when nothing was recorded of it."""
-        told = self.tree.get("cluster")
-        return ClusterFacts.of(told) if isinstance(told, dict) else None
+        facts = self.tree.get("cluster")
+        return ClusterFacts.of(facts) if isinstance(facts, dict) else None
 
     @property
     def node_groups(self) -> NodeGroups | None:
         """Which workers were observed together; None where each was observed alone."""
-        told = _at(self.tree, "simulation", "node_groups")
+        facts = _at(self.tree, "simulation", "node_groups")
         cluster = self.cluster
-        return NodeGroups.of(told, cluster.worker_names or ()) if told and cluster else None
+        return NodeGroups.of(facts, cluster.worker_names or ()) if facts and cluster else None
 
     @property
     def layout_devices(self) -> Mapping[str, int]:
@@ -285,7 +285,7 @@ class Environment:
     @property
     def hardware(self) -> Hardware:
         """The workers: as found on the nodes, or as a source's list of clusters has them."""
-        told, nodes = self.cluster or ClusterFacts(), self.nodes.values()
+        facts, nodes = self.cluster or ClusterFacts(), self.nodes.values()
         cores = [float(node.cores) for node in nodes if node.cores]
         memory = [float(node.memory_bytes) for node in nodes if node.memory_bytes]
         listed_cores, listed_gb = (_at(self.tree, "cluster", name) for name in ("cores", "ram_gb"))
@@ -295,7 +295,7 @@ class Environment:
             memory = [listed_gb * 1e9]
         cluster = self.tree.get("cluster")
         return Hardware(
-            told.workers,
+            facts.workers,
             sum(cores) / len(cores) if cores else None,
             sum(memory) / len(memory) if memory else None,
             _text(cluster, "vm_size"),
@@ -311,11 +311,11 @@ class Environment:
     @property
     def request_bytes(self) -> dict[str, int]:
         """Device to the largest request that a lab lets through to it; the largest of all nodes."""
-        found: dict[str, int] = {}
+        limits: dict[str, int] = {}
         for node in LabFacts.of(self.tree.get("lab")).nodes.values():
             for name, limit in node.request_bytes.items():
-                found[name] = max(limit, found.get(name, 0))
-        return found
+                limits[name] = max(limit, limits.get(name, 0))
+        return limits
 
     def leaves(self) -> Iterator[tuple[str, str]]:
         """Yield everything that was recorded, as text by its path (``nodes.w1.kernel.release``)."""

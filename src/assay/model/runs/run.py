@@ -183,7 +183,7 @@ class CacheState:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Everything about a run but its raw logs, its tasks and its traces, which lie beside it in the bundle."""
+    """The record of a run, without its logs, tasks and traces, which are separate files of the bundle."""
 
     run_id: str
     campaign_id: str
@@ -225,7 +225,7 @@ class Run:
     environment: dict[str, Any] = field(default_factory=dict)
     """The record of hosts, cluster and programs as it was written; :attr:`recorded` reads it."""
     baseline_id: str | None = None
-    """The device and link baseline that was measured on this cluster before; its file lies in the bundle."""
+    """The device and link baseline that was measured on this cluster before; its file is in the bundle."""
     sources: dict[str, str] = field(default_factory=dict)
     """Metric or field name to where it came from, such as ``{"phases": "job history"}``."""
     schema_version: int = RUN_SCHEMA_VERSION

@@ -1,7 +1,6 @@
-"""What is to be said beside a result: a code that decisions go by, and words for whoever reads it.
+"""Warnings about a result: a code for decisions, and a text for the reader.
 
-Runs of versions before codes were recorded have words alone; :func:`recognised` tells which code such words are,
-once, where a bundle is read.
+Runs of versions without codes have texts alone; :func:`recognised` finds the code of a text when a bundle is read.
 """
 
 import re

@@ -340,7 +340,7 @@ def _room(
         known, size, one = profile.workloads[work.workload], _size(found, work, factor), workloads()[work.workload]
         data = one.data_bytes(size)
         needed = one.input(size)
-        stays = (needed.place,) if needed is not None else one.leaves(size)
+        stays = (needed.path,) if needed is not None else one.leaves(size)
         for place in stays:
             places[place] = max(places.get(place, 0.0), float(data * size.replication))
         if needed is not None or not stays:

@@ -13,28 +13,28 @@ def common_checks(outcome: Outcome) -> tuple[Check, ...]:
     )
 
 
-def equal(name: str, found: float | None, expected: float, unit: str = "bytes") -> Check:
+def equal(name: str, actual: float | None, expected: float, unit: str = "bytes") -> Check:
     """Return a check that two counts agree exactly."""
-    if found is None:
+    if actual is None:
         return Check(name, False, f"not reported; expected {expected:,.0f} {unit}")
-    return Check(name, found == expected, f"{found:,.0f} {unit}, expected {expected:,.0f}")
+    return Check(name, actual == expected, f"{actual:,.0f} {unit}, expected {expected:,.0f}")
 
 
-def about(name: str, found_bytes: int, wanted_bytes: int) -> Check:
-    """Return a check that generated data has about the size that was asked for: its generator can't hit it exactly."""
-    passed = abs(found_bytes - wanted_bytes) <= _ABOUT * wanted_bytes
-    return Check(name, passed, f"{found_bytes:,} bytes, {wanted_bytes:,} asked for (at most {_ABOUT:.0%} off)")
+def about(name: str, actual_bytes: int, expected_bytes: int) -> Check:
+    """Return a check that generated data has about the requested size, which its generator can't hit exactly."""
+    passed = abs(actual_bytes - expected_bytes) <= _ABOUT * expected_bytes
+    return Check(name, passed, f"{actual_bytes:,} bytes, {expected_bytes:,} asked for (at most {_ABOUT:.0%} off)")
 
 
 def read_by_counter(outcome: Outcome, least_bytes: int) -> Check:
-    """Return a check that the job read so many bytes or more, by its own counter."""
+    """Return a check that the job read at least ``least_bytes``, by its counter."""
     read = outcome.counter("HDFS_BYTES_READ")
     passed = read is not None and read >= least_bytes
     return Check("bytes read", passed, f"{read or 0:,} bytes by the job's counter, at least {least_bytes:,} expected")
 
 
 def could_not_run(name: str, program: str, outcome: Outcome | None) -> Check:
-    """Return the check that nobody made, because the program that makes it did not run to its end."""
+    """Return a failed check, because the program that makes it did not run to its end."""
     words = " | ".join(outcome.last_words()) if outcome else "it was not started"
     return Check(name, False, f"{program} could not run: {words}")
 

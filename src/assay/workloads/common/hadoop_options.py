@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from assay.model import OWN_JOBS, Program
+from assay.model import JOBS_PACKAGE, Program
 from assay.workloads.workload import Size
 
 DEFAULT_MAPS = 6
@@ -21,7 +21,7 @@ def generating(size: Size) -> dict[str, str]:
 
 def generator(name: str, *arguments: object, size: Size) -> Program:
     """Return one of assay's own generators, whose data are stored as ``size`` says."""
-    return own_program(name, *arguments, options={**generating(size), **storing(size)})
+    return assay_program(name, *arguments, options={**generating(size), **storing(size)})
 
 
 def reducing(size: Size) -> dict[str, str]:
@@ -29,6 +29,6 @@ def reducing(size: Size) -> dict[str, str]:
     return {"mapreduce.job.reduces": str(size.reduces)} if size.reduces else {}
 
 
-def own_program(name: str, *arguments: object, options: Mapping[str, str]) -> Program:
+def assay_program(name: str, *arguments: object, options: Mapping[str, str]) -> Program:
     """Return one of assay's own programs."""
-    return Program(f"{OWN_JOBS}{name}", tuple(map(str, arguments)), options)
+    return Program(f"{JOBS_PACKAGE}{name}", tuple(map(str, arguments)), options)

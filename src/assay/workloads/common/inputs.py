@@ -16,7 +16,7 @@ OUTPUT = f"{ROOT}/output"
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """Data that must be there before a run; made once per layout and kept at ``place``, with a manifest beside it."""
+    """Data that a run needs; made once per layout and kept at ``path``, with a manifest in the parent folder."""
 
     program: Program
     """The generator."""
@@ -25,16 +25,16 @@ class Input:
     replication: int
     counters: tuple[str, ...] = ()
     """Counters of the generator that later checks need; they are kept in the manifest."""
-    place: str = ""
+    path: str = ""
     """Folder that the generator writes."""
     exact: bool = True
     """Whether the data has exactly ``data_bytes``; random text is only about as long."""
     needs: Input | None = None
-    """What must be there before the generator can run."""
+    """The input that the generator needs."""
     files: int | None = None
-    """In how many files the data lies, where the program that reads it counts on that."""
+    """Number of files of the data, if the program that reads it depends on it."""
 
-    def place_in(self, folder: str) -> str:
+    def path_of(self, folder: str) -> str:
         """Return ``folder`` below a path made from the input's name and everything that decides its content."""
         decides = json.dumps(
             [
@@ -47,14 +47,14 @@ class Input:
         )
         return f"{INPUT}/{self.name}-{hashlib.sha256(decides.encode()).hexdigest()[:10]}/{folder}"
 
-    def with_program(self, program: Program, *, place: str) -> Input:
-        """Return this input with its generator and its place."""
-        return replace(self, program=program, place=place)
+    def with_program(self, program: Program, *, path: str) -> Input:
+        """Return this input with its generator and its folder."""
+        return replace(self, program=program, path=path)
 
     @property
     def manifest_path(self) -> str:
-        """Where the manifest lies: beside the data, not in it."""
-        return f"{self.place.rsplit('/', 1)[0]}/manifest.json"
+        """The path of the manifest, in the parent folder of the data."""
+        return f"{self.path.rsplit('/', 1)[0]}/manifest.json"
 
 
 def generated(
@@ -68,5 +68,5 @@ def generated(
 ) -> Input:
     """Return the input that ``generator`` writes into the folder it is given."""
     wanted = Input(generator(""), name, data_bytes, replication, counters, exact=exact)
-    place = wanted.place_in("data")
-    return wanted.with_program(generator(place), place=place)
+    folder = wanted.path_of("data")
+    return wanted.with_program(generator(folder), path=folder)

@@ -1,8 +1,8 @@
-"""What workloads' programs for Spark share: assay's own, and how they are told of storage."""
+"""Options that the workloads' programs for Spark share, and how they select a storage."""
 
 from collections.abc import Mapping
 
-from assay.model import OWN_SPARK, Program
+from assay.model import SPARK_JOBS_PACKAGE, Program
 from assay.workloads.workload import Size
 
 PARTITIONS = 6
@@ -18,5 +18,5 @@ def partitions(size: Size) -> int:
 
 def spark_program(name: str, *arguments: object, options: Mapping[str, str]) -> Program:
     """Return one of assay's own Spark programs; ``options`` are properties of Hadoop, such as those of storage."""
-    own = {f"{_HADOOP}{option}": value for option, value in options.items()}
-    return Program(f"{OWN_SPARK}{name}", tuple(map(str, arguments)), own, engine="spark")
+    hadoop_options = {f"{_HADOOP}{option}": value for option, value in options.items()}
+    return Program(f"{SPARK_JOBS_PACKAGE}{name}", tuple(map(str, arguments)), hadoop_options, engine="spark")

@@ -7,7 +7,7 @@ TestDFSIO's "MB" is 2^20 bytes (``MEGA = ByteMultiple.MB.value()`` in org.apache
 in MiB/s. Its "Throughput" is all bytes over the *sum* of the tasks' own I/O times: a mean per stream, weighted by time.
 "Average IO rate" is the plain mean of the tasks' rates. Neither is the cluster's aggregate throughput. Hadoop 3 rounds
 to two decimals in the JVM's locale, so a decimal comma occurs; Hadoop 2 prints all digits, with a point. No version
-groups thousands, so a comma before more than two digits is refused: it can't be told what it would mean.
+groups thousands, so a comma before more than two digits is refused as ambiguous.
 """
 
 import math
@@ -39,7 +39,7 @@ class DfsioResult:
     """One result block of TestDFSIO."""
 
     operation: str
-    """``write``, ``read``, ``append`` and the like, as printed."""
+    """The operation as printed, for example ``write``, ``read`` or ``append``."""
     date: str
     """The block's date as printed by Java, in the client's locale and time zone."""
     files: int
@@ -59,7 +59,7 @@ class DfsioBlock:
 
     first_line: int
     last_line: int
-    found: DfsioResult | FormatError
+    outcome: DfsioResult | FormatError
     """The result; or what is wrong with the block, with ``source:line``."""
 
 
@@ -71,9 +71,9 @@ def parse_dfsio(text: str, *, source: str = "TestDFSIO output") -> list[DfsioRes
     """
     results: list[DfsioResult] = []
     for block in dfsio_blocks(text, source=source):
-        if isinstance(block.found, FormatError):
-            raise block.found
-        results.append(block.found)
+        if isinstance(block.outcome, FormatError):
+            raise block.outcome
+        results.append(block.outcome)
     return results
 
 
@@ -86,10 +86,10 @@ def dfsio_blocks(text: str, *, source: str) -> Iterator[DfsioBlock]:
         block = _Block(source, first, header["operation"].strip(), {})
         try:
             block.read(lines[first:last])
-            found: DfsioResult | FormatError = block.result()
+            outcome: DfsioResult | FormatError = block.result()
         except FormatError as error:
-            found = error
-        yield DfsioBlock(first, last, found)
+            outcome = error
+        yield DfsioBlock(first, last, outcome)
 
 
 @dataclass(slots=True)

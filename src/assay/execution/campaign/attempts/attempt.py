@@ -162,7 +162,7 @@ class _Attempt:
     def _program(self, needed: Input | None, engine: Engine) -> Program:
         """Return what is timed: the workload's program for the engine, or itself for one that only computes."""
         if engine.facts.real:
-            return self.workload.programs(self.size, needed.place if needed else None)[engine.facts.name]
+            return self.workload.programs(self.size, needed.path if needed else None)[engine.facts.name]
         seed = self.run_environment.plan.seed * 1000 + self.planned.repetition
         return WorkloadProgram(self.workload.name, (), engine=engine.facts.name, size=self.size, seed=seed)
 
@@ -190,7 +190,7 @@ class _Attempt:
             reference = await reference_answers(self.workload, self.size, run_environment.show)
         if checked:
             state.logs["check.log"] = checked.logs.get("check.log", b"")
-        outcome, input_path = checked.outcome if checked else None, needed.place if needed else None
+        outcome, input_path = checked.outcome if checked else None, needed.path if needed else None
         validation_input = ValidationInput(engine.storage, manifest, outcome, input_path, reference)
         layout = self.planned.configuration.layout
         state.validation = await judged(

@@ -76,11 +76,11 @@ async def ensure_input(
     if manifest is not None and await is_complete(needed, storage):
         return inherited | manifest
     show(f"generating input: {needed.name}")
-    await storage.delete(needed.place)
+    await storage.delete(needed.path)
     done = await engine.run(needed.program, parameters, timeout_s=timeout_s, label="input", show=show)
     if done.outcome.exit_status != 0 or not await is_complete(needed, storage):
         tail = "\n".join(done.outcome.last_words())
-        raise EngineError(f"the input {needed.name} could not be made:\n{tail}", where=needed.place)
+        raise EngineError(f"the input {needed.name} could not be made:\n{tail}", where=needed.path)
     kept = {name: done.outcome.counter(name) or 0 for name in needed.counters}
     if needed.counters or not needed.exact:
         await storage.write(needed.manifest_path, json.dumps(kept).encode())
@@ -98,7 +98,7 @@ async def _read_manifest(needed: Input, storage: Storage) -> dict[str, int] | No
 
 async def is_complete(needed: Input, storage: Storage) -> bool:
     """Say whether an input is there as it was asked for: bytes, files, copies."""
-    stored = await storage.stored(needed.place)
+    stored = await storage.stored(needed.path)
     return (
         (not needed.exact or stored.length_bytes == needed.data_bytes)
         and needed.files in (None, stored.files)

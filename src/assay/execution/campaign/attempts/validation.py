@@ -34,7 +34,7 @@ async def checked_output(
     show: Show,
 ) -> ProgramResult | None:
     """Run the program that checks the workload's output; None where it needs none."""
-    program = workload.check_program(needed.place if needed else None)
+    program = workload.check_program(needed.path if needed else None)
     if program is None:
         return None
     reads_bytes, most_s = workload.data_bytes(size), max(_CHECK_TIMEOUT_S, timeout_s)

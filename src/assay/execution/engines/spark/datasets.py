@@ -20,7 +20,7 @@ from assay.execution.engines.spark import programs, settings
 from assay.execution.engines.spark.distribution import SparkDistribution, require
 from assay.execution.engines.spark.engine import SUBMIT
 from assay.foundation.errors import EngineError, SpecificationError
-from assay.model import OWN_SPARK
+from assay.model import SPARK_JOBS_PACKAGE
 from assay.store.index.dataset import METADATA_FOLDER, DatasetStore, LocalStore
 
 LOCAL = "local"
@@ -97,7 +97,8 @@ def picked(
         lines = "\n".join("\t".join((fact, *levels)) for fact, levels in where.items())
         command = [_java(), *settings.MODULE_OPTIONS, "-cp", f"{built.jar}:{_classpath(spark)}", SUBMIT]
         command += ["--master", "local[*]" if on == LOCAL else on, "--conf", "spark.ui.enabled=false"]
-        command += ["--class", f"{OWN_SPARK}DatasetRuns", str(built.jar), dataset, target, lines, "\n".join(figures)]
+        command += ["--class", f"{SPARK_JOBS_PACKAGE}DatasetRuns", str(built.jar)]
+        command += [dataset, target, lines, "\n".join(figures)]
         progress(f"Spark {spark.version} picks runs on {on}")
         _run(command, "Spark could not pick the runs", address, {"SPARK_HOME": str(spark.home)})
         if "://" in address:

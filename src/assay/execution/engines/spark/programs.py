@@ -20,11 +20,11 @@ from assay.execution.engines.spark.distribution import SparkDistribution
 from assay.execution.hosts.transport import Transport
 from assay.foundation.errors import EngineError
 from assay.foundation.installation import cache_directory, installation
-from assay.model import GENERATOR, OWN_SPARK
+from assay.model import GENERATOR, SPARK_JOBS_PACKAGE
 from assay.store.formats.spark.parameters import spark_parameters
 
 _JAR = "assay-spark-jobs.jar"
-_DEFAULTS, _DEFAULTS_PROGRAM = "defaults.txt", f"{OWN_SPARK}Defaults"
+_DEFAULTS, _DEFAULTS_PROGRAM = "defaults.txt", f"{SPARK_JOBS_PACKAGE}Defaults"
 _NAME_CHARS = 12
 _COMPILE_TIMEOUT_S = 300
 _ERROR_LINES_MAX = 5

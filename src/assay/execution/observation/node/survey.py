@@ -255,7 +255,7 @@ def names(peers: List[str]) -> Dict[str, Any]:
     host = platform.node()
     return {
         "hostname": host,
-        "own_addresses": resolved(host),
+        "name_addresses": resolved(host),
         "entered_by": address,
         "entered_nic": carrier,
         "entered_name": named(address),

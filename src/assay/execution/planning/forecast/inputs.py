@@ -50,7 +50,7 @@ def kept_by(planned: PlannedRun, plan: Plan) -> list[CachedDataset]:
     if needed is not None:
         return [
             CachedDataset(
-                (where, _folder(step.place)), step.name, step.data_bytes, step.replication, True, step.needs is not None
+                (where, _folder(step.path)), step.name, step.data_bytes, step.replication, True, step.needs is not None
             )
             for step in _chain(needed)
         ]

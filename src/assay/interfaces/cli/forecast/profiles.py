@@ -51,8 +51,8 @@ def learn(where: tuple[str, ...], name: str | None, output: Path | None, as_json
     from assay.specs.profiles import profile_text
 
     found = learned_from(repository, where, name)
-    if output is not None and found.beside:
-        engines = ", ".join(one.engine for one in (found, *found.beside))
+    if output is not None and found.other_engines:
+        engines = ", ".join(one.engine for one in (found, *found.other_engines))
         hint = "choose one with --where engine=NAME, and write a file for each"
         raise SpecificationError(f"the runs are of several engines, and a file is of one: {engines}", hint=hint)
     if output is not None:
@@ -60,7 +60,7 @@ def learn(where: tuple[str, ...], name: str | None, output: Path | None, as_json
     if as_json:
         print_json(json_value(found))
         return
-    for one in (found, *found.beside):
+    for one in (found, *found.other_engines):
         _show(one)
     if output is not None:
         click.echo(f"profile: {output}")

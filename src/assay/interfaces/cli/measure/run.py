@@ -133,7 +133,7 @@ def run_plan(
         else:
             lines = [
                 f"plan {plan.name}, simulated with profile {one.name} of {one.engine}: {one.learned.source}"
-                for one in (costs, *costs.beside)
+                for one in (costs, *costs.other_engines)
             ]
         for line in lines:
             display.say(line)

@@ -11,7 +11,7 @@ BZIP2 only on the page.
 from collections.abc import Mapping
 from typing import Final
 
-from assay.model import Beside, CodedWarning, WarningCode
+from assay.model import CodedWarning, ExtraDeviceUse, WarningCode
 from assay.model.clusters import layout_code
 
 UNKNOWN: Final = frozenset({"", "null", "none", "na", "n/a", "\\n"})
@@ -89,10 +89,10 @@ def layout_words(code: str) -> str | None:
         return f"HDFS on {many}, intermediate data on the first of them"
     one_device = f"one {'local ' if layout.kind == layout_code.REMOTE else ''}{_DEVICES[layout.more]}"
     return {
-        Beside.INTERMEDIATE: f"HDFS on {many}, intermediate data on {one_device}",
-        Beside.HDFS: f"HDFS on {one_device}, intermediate data on {many}",
-        Beside.BOTH: f"HDFS and intermediate data on {many} and {one_device}",
-    }[layout.beside or Beside.INTERMEDIATE]
+        ExtraDeviceUse.INTERMEDIATE: f"HDFS on {many}, intermediate data on {one_device}",
+        ExtraDeviceUse.HDFS: f"HDFS on {one_device}, intermediate data on {many}",
+        ExtraDeviceUse.BOTH: f"HDFS and intermediate data on {many} and {one_device}",
+    }[layout.extra_device_use or ExtraDeviceUse.INTERMEDIATE]
 
 
 def remarks(row: Mapping[str, str]) -> tuple[CodedWarning, ...]:

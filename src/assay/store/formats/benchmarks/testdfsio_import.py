@@ -108,10 +108,10 @@ def each_block(taken: Callable[[DfsioResult, list[str], str], ImportedRun | Skip
         blocks = list(dfsio_blocks(text, source=source.name))
         for block in blocks:
             where = f"{source.name}:{block.first_line}"
-            if isinstance(block.found, FormatError):
-                yield SkippedItem(block.found.where or where, block.found.message)
+            if isinstance(block.outcome, FormatError):
+                yield SkippedItem(block.outcome.where or where, block.outcome.message)
             else:
-                yield taken(block.found, lines[block.first_line : block.last_line], where)
+                yield taken(block.outcome, lines[block.first_line : block.last_line], where)
         if not blocks:
             raise FormatError(f"holds no result block of {what}", where=source.name)
 

@@ -18,7 +18,7 @@ from assay.execution.engines.hadoop.deployment.maven import package
 from assay.execution.hosts.transport import Transport
 from assay.foundation.errors import EngineError
 from assay.foundation.installation import cache_directory, installation
-from assay.model import OWN_JOBS, Program
+from assay.model import JOBS_PACKAGE, Program
 
 _JAR = "assay-jobs.jar"
 _NAME_CHARS = 12
@@ -37,7 +37,7 @@ class JobsJar:
 
     def require_for(self, program: Program) -> None:
         """Raise the EngineError that tells why the jar is missing, when ``program`` is in it."""
-        if self.problem and program.main_class.startswith(OWN_JOBS):
+        if self.problem and program.main_class.startswith(JOBS_PACKAGE):
             raise self.problem
 
 
