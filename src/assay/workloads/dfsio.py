@@ -141,7 +141,7 @@ class DfsioRead(_Dfsio):
             "dfsio",
             _total_bytes(size),
             size.replication,
-            place=_data(size),
+            path=_data(size),
             files=files_of(size),
         )
 
