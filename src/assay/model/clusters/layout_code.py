@@ -1,10 +1,10 @@
-"""The short codes of storage layouts: what ``HDD``, ``HD5``, ``HS5``, ``HY4``, ``RL3`` stand for.
+"""Parse the short codes of storage layouts, for example ``HDD``, ``HD5``, ``HS5``, ``HY4`` and ``RL3``.
 
 In: names of layouts. Out: :class:`LayoutCode`, which says what devices each worker uses and for what. ALOJA's codes
-are those of its scripts (github Aloja/aloja, ``cluster_functions.sh``); ``SHn`` and ``HYn`` are in their manner for
-LISA'14's setups. :func:`parse` takes codes as written in plans and in ALOJA's data, :func:`named` also the papers'
-own spellings (``HDD-11``, ``All-SSD``, ``Hybrid``). A name tells no more than its author meant: where the devices
-themselves are recorded, ask those.
+are those of its scripts (github Aloja/aloja, ``cluster_functions.sh``); ``SHn`` and ``HYn`` extend them to the
+setups of LISA'14. :func:`parse` takes codes as written in plans and in ALOJA's data, :func:`named` also the papers'
+own spellings (``HDD-11``, ``All-SSD``, ``Hybrid``). A name says only what its author meant: prefer recorded
+devices.
 """
 
 import re

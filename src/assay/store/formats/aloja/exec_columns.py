@@ -1,9 +1,8 @@
-"""Read one of ALOJA's tables of runs by columns: the same runs that :mod:`assay.store.formats.aloja.execs` reads by
-rows.
+"""Read one of ALOJA's tables of runs by columns.
 
-In: the table's text. Out: the runs of some thousand lines at a time, and the skipped lines with the same reasons.
-Levels repeat, so each distinct combination of cells is parsed once (by the functions of the row reader), and a row
-becomes a few codes. Only unique values are handled row by row: quoted lines, folder names, start times, repeated ids.
+In: the table's text. Out: the runs of some thousand lines at a time, and the skipped lines with their reasons. Levels
+repeat, so :class:`~assay.store.formats.aloja.exec_rows.ExecTable` parses each distinct combination of cells once, and a
+row becomes a few codes. Only unique values are handled row by row: quoted lines, folder names, start times, repeated ids.
 """
 
 from collections.abc import Iterator, Sequence

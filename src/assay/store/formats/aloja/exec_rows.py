@@ -1,8 +1,8 @@
-"""Convert a line of one of ALOJA's tables of runs into a run, or into the reason to skip it.
+"""Parse the cells of ALOJA's tables of runs, or give the reason to skip a row.
 
-In: a table's header and its lines. Out: one run a row. Formats and their traps: docs/import-aloja.md. Rows are taken
-apart line by line, so that a stray quotation mark costs one row and not the rest of the file; what rows have in common
-(parameters, levels, facts of the cluster) is made once and shared.
+In: a table's header and cells. Out: values that rows share: labels, engine parameters, clusters. Formats and their
+traps: docs/import-aloja.md. A line is split separately, so that a stray quotation mark damages one row and not the rest
+of the file.
 """
 
 from __future__ import annotations

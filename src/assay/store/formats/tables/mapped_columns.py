@@ -1,8 +1,8 @@
-"""Read a table with a map by columns: the same runs that :mod:`assay.store.formats.tables.mapped_rows` reads by rows.
+"""Read a table with a map by columns.
 
-In: an open table. Out: the runs of some thousand lines at a time, and the skipped lines. Texts are parsed by the
-functions of the row reader, once for each distinct text or combination of texts. A row with an invalid field goes to
-the row reader, which gives the reason.
+In: an open table. Out: the runs of some thousand lines at a time, and the skipped lines. The functions of
+:mod:`assay.store.formats.tables.mapped_rows` parse each distinct text or combination of texts once. They also give the
+reason to skip a row with an invalid field.
 """
 
 from collections.abc import Callable, Iterator, Sequence

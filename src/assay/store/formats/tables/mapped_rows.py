@@ -1,7 +1,7 @@
-"""Convert a row of a table with a map into a run, or into the reason why it is skipped.
+"""Define the fields of a table with a map: their values, the key of a run, and the reason to skip a row.
 
-In: the texts of a row by field (:data:`~assay.store.formats.tables.table.FIELDS`), with the defaults of all rows. Out:
-a run. The meaning of each field and the key of a run are defined here once, for the row reader and the column reader.
+In: texts by field (:data:`~assay.store.formats.tables.table.FIELDS`), with the defaults of all rows. Out: values of a
+run, and parts of its key.
 """
 
 import json
@@ -47,7 +47,7 @@ def is_number(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RowProblems:
-    """Reads the rows of one table, one by one."""
+    """Finds the reasons to skip rows of one table."""
 
     name: str
     columns: Mapping[str, int]
