@@ -2,7 +2,8 @@
 
 In: the table's text. Out: the runs of some thousand lines at a time, and the skipped lines with their reasons. Levels
 repeat, so :class:`~assay.store.formats.aloja.exec_rows.ExecTable` parses each distinct combination of cells once, and a
-row becomes a few codes. Only unique values are handled row by row: quoted lines, folder names, start times, repeated ids.
+row becomes a few codes. Only unique values are handled row by row: quoted lines, folder names, start times and repeated
+ids.
 """
 
 from collections.abc import Iterator, Sequence
