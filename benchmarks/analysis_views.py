@@ -21,7 +21,7 @@ from assay.analysis.changes import histories
 from assay.analysis.comparison.claims.findings import findings
 from assay.analysis.comparison.claims.published import aloja
 from assay.analysis.comparison.matched import combined_or_named, match
-from assay.analysis.comparison.significance import best_of
+from assay.analysis.comparison.significance import fastest_levels
 from assay.analysis.comparison.speedups import speedups_of
 from assay.analysis.outliers.anomalies import find_anomalies
 from assay.analysis.statistics.run_table import Column, RunTable
@@ -68,7 +68,7 @@ VIEWS: dict[str, Callable[[RunTable], object]] = {
     "speedup by layout": lambda table: speedups_of(match(table, "layout")),
     "speedup by layout and network": lambda table: speedups_of(match(*combined_or_named(table, ("layout", "network")))),
     "speedup by layout, over all workloads": lambda table: speedups_of(match(table, "layout"), by=None),
-    "layouts that may be best": lambda table: best_of(match(table, "layout")),
+    "layouts that may be best": lambda table: fastest_levels(match(table, "layout")),
     "ALOJA's averages by layout": lambda table: aloja(table, "layout"),
     "findings": findings,
     "anomalies": find_anomalies,

@@ -3,8 +3,9 @@
     python benchmarks/dataset_growth.py REPOSITORY [--on local] [--times 1 10 100]
 
 The repository's runs are exported, and written 1, 10 and 100 times under other ids. Both read the facts, durations and
-starts of all runs into memory, as a question over matched sets needs them. Printed are seconds of wall time and of CPU,
-of Spark with the start of its driver (of a cluster's executors no CPU time is seen), and the machine's load average.
+starts of all runs into memory, as a question over matched groups needs them. Printed are seconds of wall time and of
+CPU, of Spark with the start of its driver (of a cluster's executors no CPU time is seen), and the machine's load
+average.
 """
 
 from __future__ import annotations

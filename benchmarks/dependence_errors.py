@@ -23,7 +23,7 @@ from processes import Drawn, Rng
 from assay.analysis.changes import histories
 from assay.analysis.comparison.claims.findings import ClaimAnswer, findings
 from assay.analysis.comparison.matched import match
-from assay.analysis.comparison.significance import best_of
+from assay.analysis.comparison.significance import fastest_levels
 from assay.analysis.comparison.speedups import speedups_of
 from assay.analysis.outliers.anomalies import find_anomalies
 from assay.analysis.statistics import InferenceScope, Verdict
@@ -103,8 +103,8 @@ def of_findings(drawn: Drawn, gain: float) -> Outcome:
 
 def of_fastest(rng: Rng) -> Outcome:
     """Ask which levels may be the fastest of each of fifteen workloads: L0 is as good as any, and must stay in all."""
-    best = best_of(match(processes.many_workloads(rng).table, "layout"))
-    return Outcome(any("L0" not in one.may_be_best for one in best))
+    best = fastest_levels(match(processes.many_workloads(rng).table, "layout"))
+    return Outcome(any("L0" not in one.fastest_candidates for one in best))
 
 
 def of_cost(rng: Rng, spreads: tuple[float, ...], runs: tuple[int, ...]) -> Outcome:
@@ -194,8 +194,8 @@ QUESTIONS: dict[str, Question] = {
         EQUAL,
     ),
     "decide: cheapest, four options with 2, 2, 20 and 20 runs": (_cost(processes.uneven_levels), EQUAL),
-    "speedup: for another cluster, 2 clusters 10 % apart": (lambda rng, gain: of_clusters(rng, gain, 2), EQUAL),
-    "speedup: for another cluster, 3 clusters 10 % apart": (lambda rng, gain: of_clusters(rng, gain, 3), EQUAL),
+    "speedup: for other clusters, 2 clusters 10 % apart": (lambda rng, gain: of_clusters(rng, gain, 2), EQUAL),
+    "speedup: for other clusters, 3 clusters 10 % apart": (lambda rng, gain: of_clusters(rng, gain, 3), EQUAL),
     "speedup: the fastest of four, 15 workloads": (lambda rng, _: of_fastest(rng), EQUAL),
     "findings: two claims, a session for each kind of disk": (
         _claims(processes.claims_in_sessions, apart=True),

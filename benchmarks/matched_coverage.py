@@ -1,9 +1,10 @@
-"""How often does a "95 %" interval hold the truth: over matched sets, over deployments, and when one stops at will?
+"""How often does a "95 %" interval hold the truth: over matched groups, over deployments, and when one stops at will?
 
 Three questions, each answered by drawing experiments whose truth is known:
 
-- sets: a speedup over n matched sets whose log ratios are normal, skewed, or normal with one set in twenty far off (as
-  in ALOJA's tables). Student's t against percentile and BCa bootstrap by set.
+- groups: a speedup over n matched groups whose log ratios are normal, skewed, or normal with one group in twenty far
+off (as
+  in ALOJA's tables). Student's t against percentile and BCa bootstrap by group.
 - deployments: two levels measured in several deployments with repetitions; deployments have an effect of their own.
   Student's t over the deployments' log ratios against the hierarchical bootstrap and against taking all runs as
   independent.
@@ -58,8 +59,8 @@ def _bootstrap(rng: np.random.Generator, values: Array, resamples: int) -> tuple
     return np.quantile(draws, ENDS), np.quantile(draws, shares)
 
 
-def over_sets(n: int, *, kind: str, experiments: int, resamples: int, seed: int) -> Shares:
-    """Return how often intervals over ``n`` matched sets hold the true mean log ratio, which is 0."""
+def over_groups(n: int, *, kind: str, experiments: int, resamples: int, seed: int) -> Shares:
+    """Return how often intervals over ``n`` matched groups hold the true mean log ratio, which is 0."""
     rng = np.random.default_rng(seed)
     drawn = _effects(rng, kind, (experiments, n))
     half = student.ppf(0.975, n - 1) * drawn.std(axis=1, ddof=1) / np.sqrt(n)
@@ -127,10 +128,10 @@ def main() -> None:
     options = parser.parse_args()
     common = {"experiments": options.experiments, "seed": options.seed}
     print(f"{options.experiments} experiments, {options.resamples} resamples, seed {options.seed}\n")
-    print("| log ratios | matched sets | Student's t | percentile | BCa |\n|---|---|---|---|---|")
+    print("| log ratios | matched groups | Student's t | percentile | BCa |\n|---|---|---|---|---|")
     for kind in ("normal", "skewed", "one in twenty far off"):
         for n in (3, 5, 10, 20, 50, 200):
-            shares = over_sets(n, kind=kind, resamples=options.resamples, **common).by_method
+            shares = over_groups(n, kind=kind, resamples=options.resamples, **common).by_method
             print(f"| {kind} | {n} | " + " | ".join(f"{share:.1%}" for share in shares.values()) + " |")
     print("\n| deployments | runs in each | t over deployments | hierarchical bootstrap | all runs as independent |")
     print("|---|---|---|---|---|")

@@ -1,16 +1,16 @@
-"""How often statements over matched sets are right: intervals for each question, levels together, who is the fastest.
+"""How often statements over matched groups are right: intervals for each scope, the joint estimate, the fastest.
 
 Draws tables of runs whose truth is known. What a level gains differs from cluster to cluster and from configuration to
 configuration (10 % each), and a run scatters by 5 %. They are matched and judged as ``assay speedup`` does.
 
-- *these configurations*: the truth is the mean gain of the configurations that were drawn;
-- *another configuration here*: the mean gain on the clusters that were drawn; *a single one*: the gain that one more
+- *tested settings*: the truth is the mean gain of the configurations that were drawn;
+- *similar settings*: the mean gain on the clusters that were drawn; *one similar setting*: the gain that one more
   configuration on one of them shows, measured likewise;
-- *another cluster*: the mean gain over all clusters that there could be;
-- *together*: the gain on the one cluster, from four levels of which each configuration holds two;
+- *other clusters*: the mean gain over all clusters that there could be;
+- *joint*: the gain on the one cluster, from four levels of which each configuration holds two;
 - the fastest: all levels are equal, so the first is as good as any, and must stay in;
-- verdicts: of eight levels against a ninth, all equal, or all 1.2 times as fast. With fewer than five sets they are
-  about these configurations, in which no two levels are quite equal.
+- verdicts: of eight levels against a ninth, all equal, or all 1.2 times as fast. With fewer than five groups they are
+  about the tested settings, in which no two levels are quite equal.
 
 Run it with ``python benchmarks/matched_errors.py``; it prints Markdown tables.
 """
@@ -23,9 +23,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.comparison.matched import match, pairs, side
+from assay.analysis.comparison.matched import group_ratios, match, side
 from assay.analysis.comparison.scope_estimates import scope_estimates
-from assay.analysis.comparison.significance import best_of
+from assay.analysis.comparison.significance import fastest_levels
 from assay.analysis.comparison.speedups import speedups_of
 from assay.analysis.statistics import InferenceScope, Verdict
 from assay.analysis.statistics.run_table import Column, RunTable
@@ -39,10 +39,10 @@ GAIN = 1.2
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """What is run: ``sets`` configurations on each cluster, each with ``held`` of the levels, ``runs`` times."""
+    """What is run: ``groups`` configurations on each cluster, each with ``held`` of the levels, ``runs`` times."""
 
     clusters: int
-    sets: int
+    groups: int
     runs: int
     levels: int = 2
     held: int = 2
@@ -66,10 +66,10 @@ class Drawn:
 
 def drawn(rng: np.random.Generator, design: Design) -> Drawn:
     """Return one table of the design."""
-    count = design.clusters * design.sets
+    count = design.clusters * design.groups
     true = np.append(0.0, np.full(design.levels - 1, np.log(design.gain)))
     on_cluster = true + rng.normal(0, design.apart / np.sqrt(2), (design.clusters, design.levels))
-    speed = np.repeat(on_cluster, design.sets, axis=0) + rng.normal(0, APART / np.sqrt(2), (count, design.levels))
+    speed = np.repeat(on_cluster, design.groups, axis=0) + rng.normal(0, APART / np.sqrt(2), (count, design.levels))
     chosen = np.argsort(rng.random((count, design.levels)), axis=1)[:, : design.held]
     level = np.repeat(np.sort(chosen, axis=1), design.runs, axis=1).ravel()
     configuration = np.repeat(np.arange(count), design.held * design.runs)
@@ -78,7 +78,7 @@ def drawn(rng: np.random.Generator, design: Design) -> Drawn:
     runs_of_one = rng.normal(0, SCATTER * np.sqrt(2 / design.runs))
     single = on_cluster[one, 1] - on_cluster[one, 0] + rng.normal(0, APART) + runs_of_one
     of_these, means = (speed - speed[:, :1]).mean(axis=0), on_cluster.mean(axis=0)
-    table = _table(level, configuration, configuration // design.sets, np.exp(logs))
+    table = _table(level, configuration, configuration // design.groups, np.exp(logs))
     return Drawn(table, of_these, float(of_these[1]), float(means[1] - means[0]), float(single), float(true[1]))
 
 
@@ -108,13 +108,13 @@ class Held:
     here: float
     single: float
     elsewhere: float
-    together: float
+    joint: float
 
 
 _NAMES = {InferenceScope.TESTED: "these", InferenceScope.SIMILAR: "here", InferenceScope.OTHER_CLUSTERS: "elsewhere"}
 
 
-def coverage(clusters: int, sets: int, runs: int, *, tables: int, seed: int) -> Held:
+def coverage(clusters: int, groups: int, runs: int, *, tables: int, seed: int) -> Held:
     """Return how often each interval holds its truth."""
     rng = np.random.default_rng(seed)
     inside: dict[str, list[bool]] = {field.name: [] for field in fields(Held)}
@@ -124,42 +124,42 @@ def coverage(clusters: int, sets: int, runs: int, *, tables: int, seed: int) -> 
             inside[name].append(bool(low <= np.exp(truth) <= high))
 
     for _ in range(tables):
-        truth = drawn(rng, Design(clusters, sets, runs))
+        truth = drawn(rng, Design(clusters, groups, runs))
         matched = match(truth.table, "level")
-        found = pairs(side(matched, 0), side(matched, 1), matched.deployment)
-        for one in scope_estimates(found, matched.cluster[found.sets]):
+        found = group_ratios(side(matched, 0), side(matched, 1), matched.deployment)
+        for one in scope_estimates(found, matched.cluster[found.groups]):
             name = _NAMES[one.scope]
             held(name, getattr(truth, name), one.low, one.high)
             if one.scope is InferenceScope.SIMILAR:
                 held("single", truth.single, one.single_low, one.single_high)
-        mixed = drawn(rng, Design(1, clusters * sets, runs, levels=4, held=2))
+        mixed = drawn(rng, Design(1, clusters * groups, runs, levels=4, held=2))
         row = next((s for s in speedups_of(match(mixed.table, "level"), "L0") if s.candidate == "L1"), None)
         if row is not None and row.joint is not None:
-            held("together", mixed.here, row.joint.low, row.joint.high)
+            held("joint", mixed.here, row.joint.low, row.joint.high)
     return Held(**{name: float(np.mean(found)) if found else float("nan") for name, found in inside.items()})
 
 
-def kept(levels: int, sets: int, held: int, runs: int, *, tables: int, seed: int) -> float:
+def kept(levels: int, groups: int, held: int, runs: int, *, tables: int, seed: int) -> float:
     """Return the share of tables of equal levels in which the first may be the fastest, of those that compare it."""
     rng = np.random.default_rng(seed)
     stayed = []
     for _ in range(tables):
-        truth = drawn(rng, Design(1, sets, runs, levels, held, gain=1.0, apart=0.0))
-        best = best_of(match(truth.table, "level"))[0]
+        truth = drawn(rng, Design(1, groups, runs, levels, held, gain=1.0, apart=0.0))
+        best = fastest_levels(match(truth.table, "level"))[0]
         if "L0" not in best.never_compared:
-            stayed.append("L0" in best.may_be_best)
+            stayed.append("L0" in best.fastest_candidates)
     return float(np.mean(stayed))
 
 
-def verdicts(levels: int, sets: int, runs: int, gain: float, *, tables: int, seed: int) -> tuple[float, float]:
+def verdicts(levels: int, groups: int, runs: int, gain: float, *, tables: int, seed: int) -> tuple[float, float]:
     """Return the share of tables with any wrong verdict, and of levels that are rightly called faster.
 
-    A verdict for these configurations is wrong where the level's mean gain in them is the other way round.
+    A verdict for the tested settings is wrong where the level's mean gain in them is the other way round.
     """
     rng = np.random.default_rng(seed)
     wrong = found = 0
     for _ in range(tables):
-        truth = drawn(rng, Design(1, sets, runs, levels, levels, gain, apart=0.0))
+        truth = drawn(rng, Design(1, groups, runs, levels, levels, gain, apart=0.0))
         said = speedups_of(match(truth.table, "level"), "L0")
         found += sum(one.verdict is Verdict.FASTER for one in said)
         signs = {Verdict.FASTER: 1.0, Verdict.SLOWER: -1.0}
@@ -183,7 +183,7 @@ def main() -> None:
     tables, seed = parser.parse_args().tables, 7
     print("| clusters | configurations on each | runs a side | " + " | ".join(f.name for f in fields(Held)) + " |")
     print("|---" * (3 + len(fields(Held))) + "|")
-    for clusters, sets, runs in (
+    for clusters, groups, runs in (
         (1, 2, 3),
         (1, 3, 3),
         (1, 5, 1),
@@ -195,11 +195,11 @@ def main() -> None:
         (5, 10, 1),
         (10, 5, 1),
     ):
-        found = coverage(clusters, sets, runs, tables=tables, seed=seed)
+        found = coverage(clusters, groups, runs, tables=tables, seed=seed)
         cells = [_share(getattr(found, field.name)) for field in fields(Held)]
-        print(f"| {clusters} | {sets} | {runs} | " + " | ".join(cells) + " |", flush=True)
-    print("\n| levels | sets | levels in each | runs a side | the fastest stays in |\n|---|---|---|---|---|")
-    for levels, sets, held, runs in (
+        print(f"| {clusters} | {groups} | {runs} | " + " | ".join(cells) + " |", flush=True)
+    print("\n| levels | groups | levels in each | runs a side | the fastest stays in |\n|---|---|---|---|---|")
+    for levels, groups, held, runs in (
         (2, 3, 2, 1),
         (4, 3, 4, 3),
         (8, 2, 8, 3),
@@ -210,14 +210,14 @@ def main() -> None:
         (8, 12, 3, 1),
         (8, 40, 2, 1),
     ):
-        share = kept(levels, sets, held, runs, tables=tables, seed=seed)
-        print(f"| {levels} | {sets} | {held} | {runs} | {share:.1%} |", flush=True)
-    print("\n| sets | runs a side | all equal: any verdict wrong | 1.2: any wrong way round | 1.2: found |")
+        share = kept(levels, groups, held, runs, tables=tables, seed=seed)
+        print(f"| {levels} | {groups} | {held} | {runs} | {share:.1%} |", flush=True)
+    print("\n| groups | runs a side | all equal: any verdict wrong | 1.2: any wrong way round | 1.2: found |")
     print("|---|---|---|---|---|")
-    for sets, runs in ((3, 3), (5, 1), (5, 3), (10, 1), (20, 1)):
-        equal, _ = verdicts(9, sets, runs, 1.0, tables=tables, seed=seed)
-        wrong, power = verdicts(9, sets, runs, GAIN, tables=tables, seed=seed)
-        print(f"| {sets} | {runs} | {equal:.1%} | {wrong:.1%} | {power:.1%} |", flush=True)
+    for groups, runs in ((3, 3), (5, 1), (5, 3), (10, 1), (20, 1)):
+        equal, _ = verdicts(9, groups, runs, 1.0, tables=tables, seed=seed)
+        wrong, power = verdicts(9, groups, runs, GAIN, tables=tables, seed=seed)
+        print(f"| {groups} | {runs} | {equal:.1%} | {wrong:.1%} | {power:.1%} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -130,9 +130,9 @@ def uneven_levels(
     return Drawn(table_of(rows, logs, starts(np.zeros(len(level), dtype=np.int64))), 0.0)
 
 
-def claims_in_sessions(rng: Rng, gain: float = 1.0, *, apart: bool, sets: int = 8) -> Drawn:
+def claims_in_sessions(rng: Rng, gain: float = 1.0, *, apart: bool, groups: int = 8) -> Drawn:
     """SSDs against hard disks on TeraSort and wordcount: each in a session (``apart``), or in turns in one session."""
-    cells = [(name, block, ssd) for name in ("terasort", "wordcount") for block in range(sets) for ssd in (0, 1)]
+    cells = [(name, block, ssd) for name in ("terasort", "wordcount") for block in range(groups) for ssd in (0, 1)]
     cells = sorted(cells, key=lambda cell: cell[2]) if apart else cells
     session = np.array([ssd if apart else 0 for _, _, ssd in cells])
     logs = rng.normal(0, SESSION_SPREAD, 2)[session] + rng.normal(0, 0.03, len(cells))
@@ -149,12 +149,12 @@ def claims_in_sessions(rng: Rng, gain: float = 1.0, *, apart: bool, sets: int = 
     return Drawn(table_of(rows, logs, starts(session)), float(np.log(gain)))
 
 
-def depends_on_factor(rng: Rng, gain: float = 1.0, *, levels: int = 3, sets: int = 4) -> Drawn:
-    """What B gains differs by 10 % between the levels of another factor, each of which has ``sets`` matched sets."""
+def depends_on_factor(rng: Rng, gain: float = 1.0, *, levels: int = 3, groups: int = 4) -> Drawn:
+    """Draw gains of B that differ by 10 % between the levels of another factor, each with ``groups`` matched groups."""
     own = rng.normal(0, APART, levels)
     rows, logs = [], []
     for other in range(levels):
-        for number in range(sets):
+        for number in range(groups):
             apart = rng.normal(0, 0.02)
             for layout in range(2):
                 rows.append(
@@ -170,7 +170,7 @@ def depends_on_factor(rng: Rng, gain: float = 1.0, *, levels: int = 3, sets: int
     return Drawn(table_of(rows, np.array(logs), when), float(np.log(gain)))
 
 
-def clusters_apart(rng: Rng, gain: float = 1.0, *, clusters: int = 2, sets: int = 8) -> Drawn:
+def clusters_apart(rng: Rng, gain: float = 1.0, *, clusters: int = 2, groups: int = 8) -> Drawn:
     """SSDs against hard disks on TeraSort and wordcount; what they gain differs by 10 % from cluster to cluster."""
     rows, logs = [], []
     here = dict.fromkeys(("terasort", "wordcount"), float(np.log(gain)))
@@ -178,7 +178,7 @@ def clusters_apart(rng: Rng, gain: float = 1.0, *, clusters: int = 2, sets: int 
         for workload in here:
             own = rng.normal(0, APART)
             here[workload] += own / clusters
-            for block in range(sets):
+            for block in range(groups):
                 for layout, devices in (("HDD", "1 hdd"), ("SSD", "1 ssd")):
                     rows.append(
                         {
@@ -194,12 +194,12 @@ def clusters_apart(rng: Rng, gain: float = 1.0, *, clusters: int = 2, sets: int 
     return Drawn(table_of(rows, np.array(logs), when), float(np.log(gain)), here)
 
 
-def many_workloads(rng: Rng, *, workloads: int = 15, levels: int = 4, sets: int = 6) -> Drawn:
+def many_workloads(rng: Rng, *, workloads: int = 15, levels: int = 4, groups: int = 6) -> Drawn:
     """Fifteen workloads in one answer, four levels that are all alike: any of them is a fastest one."""
     rows = [
         {"workload": f"w{workload:02d}", "layout": f"L{level}", "dfs.blocksize": str(block)}
         for workload in range(workloads)
-        for block in range(sets)
+        for block in range(groups)
         for level in range(levels)
     ]
     when = starts(np.zeros(len(rows), dtype=np.int64))

@@ -24,7 +24,7 @@ from assay.analysis.changes import histories
 from assay.analysis.comparison.claims.findings import ClaimAnswer, findings
 from assay.analysis.comparison.comparison import compare
 from assay.analysis.comparison.matched import match
-from assay.analysis.comparison.significance import best_of
+from assay.analysis.comparison.significance import fastest_levels
 from assay.analysis.comparison.speedups import speedups_of
 from assay.analysis.outliers.anomalies import Kind, find_anomalies
 from assay.analysis.statistics import Verdict
@@ -69,7 +69,7 @@ def in_turns(made: list[Run], runs: int) -> list[Run]:
 
 
 def of_compare(rng: Rng, gain: float, levels: int = 9, runs: int = 5) -> Said:
-    """One set, a baseline and eight levels that are all ``gain`` times as fast."""
+    """One group, a baseline and eight levels that are all ``gain`` times as fast."""
     made = [
         foreign_run(workload="terasort", layout=f"L{level}", duration_s=float(seconds), started_at="")
         for level in range(levels)
@@ -81,9 +81,9 @@ def of_compare(rng: Rng, gain: float, levels: int = 9, runs: int = 5) -> Said:
     return any(one in wrong for one in said), sum(one is right for one in said) / len(said) if gain > 1 else NOTHING
 
 
-def of_speedup(rng: Rng, gain: float, levels: int = 9, sets: int = 10) -> Said:
-    """Ten sets with one run a side, gains that differ by 10 % from set to set."""
-    rows = [{"workload": "terasort", "layout": f"L{n}", "block": str(s)} for s in range(sets) for n in range(levels)]
+def of_speedup(rng: Rng, gain: float, levels: int = 9, groups: int = 10) -> Said:
+    """Ten groups with one run a side, gains that differ by 10 % from group to group."""
+    rows = [{"workload": "terasort", "layout": f"L{n}", "block": str(s)} for s in range(groups) for n in range(levels)]
     own = rng.normal(0, 0.1 / np.sqrt(2), len(rows))
     speed = np.array([np.log(gain) * (row["layout"] != "L0") for row in rows]) + own
     found = speedups_of(match(table_of_rows(rows, times(rng, -speed)), "layout"), "L0")
@@ -93,13 +93,13 @@ def of_speedup(rng: Rng, gain: float, levels: int = 9, sets: int = 10) -> Said:
     return any(one in wrong for one in said), sum(one is right for one in said) / len(said) if gain > 1 else NOTHING
 
 
-def of_fastest(rng: Rng, gain: float, levels: int = 9, sets: int = 10) -> Said:
+def of_fastest(rng: Rng, gain: float, levels: int = 9, groups: int = 10) -> Said:
     """The same, but for the first level, which is ``gain`` times as fast: it must stay, the others should go."""
-    rows = [{"workload": "terasort", "layout": f"L{n}", "block": str(s)} for s in range(sets) for n in range(levels)]
+    rows = [{"workload": "terasort", "layout": f"L{n}", "block": str(s)} for s in range(groups) for n in range(levels)]
     own = rng.normal(0, 0.1 / np.sqrt(2), len(rows))
     speed = np.array([np.log(gain) * (row["layout"] == "L0") for row in rows]) + own
-    (best,) = best_of(match(table_of_rows(rows, times(rng, -speed)), "layout"))
-    return "L0" not in best.may_be_best, len(best.slower) / (levels - 1) if gain > 1 else NOTHING
+    (best,) = fastest_levels(match(table_of_rows(rows, times(rng, -speed)), "layout"))
+    return "L0" not in best.fastest_candidates, len(best.slower) / (levels - 1) if gain > 1 else NOTHING
 
 
 def of_changes(rng: Rng, gain: float, correlation: float = 0.3, configurations: int = 20, runs: int = 20) -> Said:
@@ -115,12 +115,12 @@ def of_changes(rng: Rng, gain: float, correlation: float = 0.3, configurations: 
     return bool(named - ({0} if gain > 1 else set())), float(0 in named) if gain > 1 else NOTHING
 
 
-def of_findings(rng: Rng, gain: float, sets: int = 8) -> Said:
-    """SSDs that are ``gain`` times as fast on TeraSort and on wordcount; gains differ by 5 % from set to set."""
+def of_findings(rng: Rng, gain: float, groups: int = 8) -> Said:
+    """SSDs that are ``gain`` times as fast on TeraSort and on wordcount; gains differ by 5 % from group to group."""
     rows = [
         {"workload": name, "layout": layout, "layout_devices": devices, "dfs.blocksize": str(block)}
         for name in ("terasort", "wordcount")
-        for block in range(sets)
+        for block in range(groups)
         for layout, devices in (("HDD", "1 hdd"), ("SSD", "1 ssd"))
     ]
     speed = np.array([np.log(gain) * (row["layout"] == "SSD") for row in rows]) + rng.normal(0, 0.05, len(rows))
@@ -132,7 +132,7 @@ def of_findings(rng: Rng, gain: float, sets: int = 8) -> Said:
     return wrong, float(np.mean([answers[name] is right[true] for name, true in truth.items()]))
 
 
-def of_conditions(rng: Rng, gain: float, sets: int = 6) -> Said:
+def of_conditions(rng: Rng, gain: float, groups: int = 6) -> Said:
     """The three claims with a condition: where it holds a level gains by ``gain``, elsewhere nothing.
 
     SSDs gain without compression alone, containers with five disks alone, InfiniBand with SSDs alone; an hour with
@@ -149,7 +149,7 @@ def of_conditions(rng: Rng, gain: float, sets: int = 6) -> Said:
             COMPRESS: compressed,
         }
         for name in ("terasort", "sort")
-        for block in range(sets)
+        for block in range(groups)
         for layout, devices in (("HDD", "1 hdd"), ("HD5", "5 hdd"), ("SSD", "1 ssd"))
         for network in ("ETH", "IB")
         for maps in (8, 16)
@@ -260,11 +260,11 @@ def _of_kind(table: RunTable, kind: Kind, gain: float) -> Said:
 
 QUESTIONS: dict[str, tuple[Callable[[Rng, float], Said], tuple[float, ...]]] = {
     "compare: eight verdicts, five runs a side": (of_compare, (1.0, 1.1, 1.3)),
-    "speedup: eight verdicts, ten sets": (of_speedup, (1.0, 1.1, 1.3)),
-    "speedup: who may be the fastest of nine": (of_fastest, (1.0, 1.1, 1.3)),
+    "speedup: eight verdicts, ten groups": (of_speedup, (1.0, 1.1, 1.3)),
+    "speedup: fastest candidates of nine": (of_fastest, (1.0, 1.1, 1.3)),
     "changes: twenty histories that correlate by 0.3": (of_changes, (1.0, 1.1, 1.3)),
-    "findings: two claims, eight sets": (of_findings, (1.0, 1.1, 1.3)),
-    "findings: three claims with a condition, six sets": (of_conditions, (1.0, 1.1, 1.3)),
+    "findings: two claims, eight groups": (of_findings, (1.0, 1.1, 1.3)),
+    "findings: three claims with a condition, six groups": (of_conditions, (1.0, 1.1, 1.3)),
     "report: the fastest of three, three runs a side": (of_few, (1.0, 1.1, 1.3)),
     "report, tco: what costs less, of three jobs": (of_jobs, (1.0, 1.1, 1.3)),
     "cost: one of four layouts is named the cheapest": (of_cost, (1.0, 1.1, 1.3)),

@@ -21,7 +21,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.comparison.matched import log_mean, over_blocks, pairs
+from assay.analysis.comparison.matched import group_ratios, log_mean, over_blocks
 from assay.analysis.statistics import Verdict, verdict_of
 from assay.analysis.statistics.intervals import means_by
 
@@ -62,14 +62,14 @@ def noise_of(kind: str, rng: np.random.Generator, candidate: NDArray[np.bool_]) 
 def verdicts(kind: str, n: int, ratio: float, campaigns: int, rng: np.random.Generator) -> tuple[Counter[str], float]:
     """Return how often each conclusion was drawn, and the share of intervals that hold the true ratio."""
     candidate, block = order_of(n), np.repeat(np.arange(n), 2)
-    one_set = np.zeros(n, dtype=np.int64)
+    one_group = np.zeros(n, dtype=np.int64)
     said: Counter[str] = Counter()
     held = 0
     for _ in range(campaigns):
         logs = noise_of(kind, rng, candidate) - np.where(candidate, np.log(ratio), 0.0)
         a, b = logs[~candidate], logs[candidate]
         found = over_blocks(means_by(a, block[~candidate], n), means_by(b, block[candidate], n))
-        found = found or log_mean(pairs(means_by(a, one_set, 1), means_by(b, one_set, 1), NONE))
+        found = found or log_mean(group_ratios(means_by(a, one_group, 1), means_by(b, one_group, 1), NONE))
         assert found is not None
         estimate = found.ratio
         said[verdict_of(estimate, found.p, 1, (n, n), margin=0.0)] += 1

@@ -241,7 +241,7 @@ def measured(port: int, socket: Path, ids: list[str], ask: Callable[[str], str])
         told = "".join(f"{f'{p95:.1f} ({median(times):.1f})':>16}" for p95, times in zip(most, columns, strict=True))
         print(f"{page:<20}{told}   {most[0] / most[1]:.2f}, {most[0] / most[2]:.2f}  (n = {len(columns[0])} each)")
     print("anomalies, precision, plan: no SQL of ALOJA's answers these. Of speedup, cost and compare MariaDB gives")
-    print("averages and standard deviations alone; assay's answers hold matched sets, intervals and probabilities.")
+    print("averages and standard deviations alone; assay's answers hold matched groups, intervals and probabilities.")
 
 
 def main(runs: int) -> None:

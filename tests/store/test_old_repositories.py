@@ -35,7 +35,7 @@ CHANGED: dict[str, str] = {
     r"\.method": "methods are named after matched groups",
     r"measured/speedup:\.speedups\[0\]\.conclusion": "one matched group of fewer than three runs a side has no verdict",
     r"\.holm_p": "the correction is of the p value that the verdict rests on, no longer of the rank test's",
-    r"\.best\[\d+\]\.(may_be_best|slower(\..*)?)": "the fastest candidates rest on all sets together, as one family",
+    r"\.best\[\d+\]\.(may_be_best|slower(\..*)?)": "the fastest candidates rest on all groups together, as one family",
     r"measured/compare:\[1\]\.warnings\[0\]": "the size of the devices' difference is not known",
     r"measured/cost:\[\d\]\.take": "all runs of a row count by default",
     r"measured/cost:\[\d\]\.rows\[\d\]\.rank": "the cheapest option and its ties share the first rank",
@@ -46,12 +46,18 @@ CHANGED: dict[str, str] = {
 
 
 def under_old_names(command: list[str], answer: Any) -> Any:
-    """Return an answer of ``compare`` or ``speedup`` of today under the names that version 0.1.0 gave its values."""
+    """Return an answer of today under the names that version 0.1.0 gave its values."""
     if command[0] == "compare":
         rows = [_compared(row) for row in answer["results"]]
         return sorted(rows, key=lambda row: row["workload"])
     if command[0] == "speedup":
-        return {**answer, "speedups": [_sped_up(row) for row in answer["results"]]}
+        return {
+            **answer,
+            "speedups": [_sped_up(row) for row in answer["results"]],
+            "best": [_best(row) for row in answer["best"]],
+        }
+    if command[0] == "findings":
+        return {origin: [_claimed(row) for row in rows] for origin, rows in answer.items()}
     return answer
 
 
@@ -114,6 +120,14 @@ def _sped_up(row: dict[str, Any]) -> dict[str, Any]:
         "conclusion": CONCLUSIONS.get(row["verdict"], row["verdict"]),
         "sentence": None,
     }
+
+
+def _best(row: dict[str, Any]) -> dict[str, Any]:
+    return {**row, "front": row["fastest"], "may_be_best": row["fastest_candidates"]}
+
+
+def _claimed(row: dict[str, Any]) -> dict[str, Any]:
+    return {**row, "evidence": [{**number, "sets": number["groups"]} for number in row["evidence"]]}
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from typing import Any
 
 from assay.analysis.comparison.matched import combined_or_named, match
 from assay.analysis.comparison.result import SpeedupResult
-from assay.analysis.comparison.significance import BestSet, best_of
+from assay.analysis.comparison.significance import FastestLevels, fastest_levels
 from assay.analysis.comparison.speedups import speedups_of
 from assay.analysis.statistics import RunTable
 
@@ -23,6 +23,6 @@ def matched_speedups(
     return speedups_of(match(table, factor, **matching), baseline, by=by)
 
 
-def indistinguishable_from_best(table: RunTable, factor: str) -> list[BestSet]:
+def indistinguishable_from_best(table: RunTable, factor: str) -> list[FastestLevels]:
     """Return which levels of ``factor`` may be the fastest, for each workload."""
-    return best_of(match(table, factor))
+    return fastest_levels(match(table, factor))

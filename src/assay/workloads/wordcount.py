@@ -32,6 +32,7 @@ class WordCount(Workload):
     name, title = "wordcount", "WordCount"
     options = (MAPS, REDUCES)
     flow = DataFlow(read=1)
+    cpu_bound = True  # K. Kambatla and Y. Chen, LISA'14, table 3
     outputs = (_OUTPUT,)
     figures = (INPUT_BYTES,)
 

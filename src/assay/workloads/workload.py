@@ -10,6 +10,7 @@ workload judges it, looking at the file system through :class:`FileSystem`.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Literal, Protocol, Self
 
 from assay.model import Answered, Asked, Check, CountedStream, Outcome, Program, Stored, Task
@@ -111,6 +112,17 @@ class DataFlow:
     """Where a plan does not say it."""
 
 
+class WorkloadClass(StrEnum):
+    """What limits a workload, as published claims speak of it."""
+
+    SHUFFLE_HEAVY = "shuffle-heavy"
+    """At least as many bytes are shuffled as the workload has data."""
+    CPU_BOUND = "CPU-bound"
+    OTHER = "other"
+    UNKNOWN = "unknown class"
+    """The workload is not declared here, as for imported runs of other benchmarks."""
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """A metric that a workload makes, and where that comes from, in words."""
@@ -179,6 +191,8 @@ class Workload(ABC):
     """Options that a plan can set in addition to the data size."""
     flow: DataFlow
     """Bytes that a run moves for each byte that it processes."""
+    cpu_bound: bool = False
+    """Whether its tasks wait for the CPU rather than for disks and links, on the hardware of published studies."""
     outputs: tuple[str, ...] = ()
     """The paths that must not exist before the run, and that are removed after it."""
     streamed: Literal["hdfs_read_bytes", "hdfs_write_bytes"] | None = None
@@ -194,6 +208,13 @@ class Workload(ABC):
     def waved(self) -> tuple[str, ...]:
         """The options that ``waves`` sets, which is how many tasks the job has: files, else reduces, else maps."""
         return waved_of(option.name for option in self.options)
+
+    @property
+    def workload_class(self) -> WorkloadClass:
+        """Its class: as declared, or else by its data flow."""
+        if self.cpu_bound:
+            return WorkloadClass.CPU_BOUND
+        return WorkloadClass.SHUFFLE_HEAVY if self.flow.shuffled >= 1 else WorkloadClass.OTHER
 
     @property
     def engines(self) -> tuple[str, ...]:

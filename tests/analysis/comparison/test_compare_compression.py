@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.analysis.comparison.details.run_sets import run_sets
+from assay.analysis.comparison.details.run_groups import run_groups
 from assay.analysis.comparison.factors.compression import moves_with, with_compression
 from assay.analysis.statistics.factors import factors_of
 from assay.analysis.statistics.run_table import table_of
@@ -94,7 +94,7 @@ def test_runs_of_a_plan_are_compared_by_a_word_that_stands_for_several_parameter
             2 * [("none", "2", 100.0), ("none", "4", 80.0), ("snappy", "2", 50.0), ("snappy", "4", 40.0)]
         )
     ]
-    groups = run_sets(made, factor)
+    groups = run_groups(made, factor)
     assert [sorted(group.levels) for group in groups] == 2 * [[baseline, candidate]]
     assert {name for group in groups for name in group.context.split("=")[:1]} == {
         "compression" if factor == "containers" else "containers"

@@ -1,4 +1,4 @@
-"""One core: the plain comparison is the case of one matched set, and both judge by the rules of their runs."""
+"""One core: the plain comparison is the case of one matched group, and both judge by the rules of their runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from assay.analysis.comparison.comparison import WELCH, compare
-from assay.analysis.comparison.matched import PAIRED, PAIRS_MIN, WITHIN_SETS
+from assay.analysis.comparison.matched import PAIRED, PAIRS_MIN, WITHIN_MATCHED_GROUPS
 from assay.analysis.comparison.result import Exclusion
 from assay.analysis.statistics.intervals import UNEQUAL_MIN, Estimate
 from assay.analysis.statistics.run_table import table_of
@@ -53,7 +53,7 @@ def test_the_plain_comparison_is_the_matched_core_on_one_set(seed: int) -> None:
     of_many = matched.ratio, matched.low, matched.high
     assert (plain.ratio, plain.low, plain.high) == pytest.approx(of_many, rel=1e-12)
     assert (plain.runs_baseline, plain.runs_candidate) == (matched.runs_baseline, matched.runs_candidate) == sizes
-    assert (plain.method, matched.method, matched.groups) == (WELCH, WITHIN_SETS, 1)
+    assert (plain.method, matched.method, matched.groups) == (WELCH, WITHIN_MATCHED_GROUPS, 1)
     truth = stats.ttest_ind(logs_of(runs, "A"), logs_of(runs, "B"), equal_var=False).confidence_interval(0.95)
     low, high = math.exp(truth.low), math.exp(truth.high)
     if max(sizes) < UNEQUAL_MIN * min(sizes):

@@ -12,7 +12,7 @@ from assay.analysis.comparison.claims.findings import ClaimAnswer, Finding, find
 from assay.analysis.comparison.comparison import compare
 from assay.analysis.comparison.dependence import dependence_of
 from assay.analysis.comparison.details.differences import cpu_warnings
-from assay.analysis.comparison.matched import LogMean, SessionPart, combine, match, pairs, side
+from assay.analysis.comparison.matched import LogMean, SessionPart, combine, group_ratios, match, side
 from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.comparison.speedups import speedups_of
 from assay.analysis.statistics import InferenceScope, Verdict
@@ -103,7 +103,7 @@ def test_workloads_that_rest_on_the_same_sessions_do_not_average_them_out() -> N
 def test_the_factor_that_a_gain_depends_on_makes_the_units() -> None:
     drawn = benchmark("processes").depends_on_factor(np.random.default_rng(3))
     matched = match(drawn.table, "layout")
-    found = dependence_of(matched, pairs(side(matched, 0), side(matched, 1), matched.deployment))
+    found = dependence_of(matched, group_ratios(side(matched, 0), side(matched, 1), matched.deployment))
     assert found is not None
     assert (found[0].factor, found[0].levels) == ("dfs.blocksize", 3)
     (row,) = speedups_of(matched, "L0")

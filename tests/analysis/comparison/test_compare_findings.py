@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.analysis.comparison.claims.effects import RateOf
 from assay.analysis.comparison.claims.findings import ClaimAnswer, Finding, findings
+from assay.analysis.comparison.claims.study import RateOf
 from assay.analysis.statistics import Floats
 from assay.analysis.statistics.run_table import RunTable, table_of
 from assay.model.runs.run import Origin, Run
@@ -81,7 +81,7 @@ def test_the_opposite_world_contradicts_them() -> None:
 def test_runs_that_say_nothing_leave_claims_undecided() -> None:
     found = by_name([make_run(layout="HDD"), make_run(layout="SSD")])
     assert {finding.answer for finding in found.values()} == {ClaimAnswer.UNDECIDED}
-    assert "no matched set" in found["infiniband-needs-ssd"].sentence
+    assert "no matched group" in found["infiniband-needs-ssd"].sentence
     assert findings(table_of([])) == {}
 
 
@@ -135,13 +135,13 @@ def test_one_plan_is_enough_when_its_runs_repeat() -> None:
     assert needed.answer is ClaimAnswer.SUPPORTED
     several, one = needed.evidence
     assert several.ratio == pytest.approx(1 / 0.7, rel=0.02)
-    assert one.sets == 2  # HDD-1; beside the one SSD there are not several
+    assert one.groups == 2  # HDD-1; beside the one SSD there are not several
 
 
 def test_all_hdd_and_all_ssd_are_told_apart_and_single_runs_give_no_interval() -> None:
     runs = [make_run(layout=layout, duration_s=seconds) for layout, seconds in (("All-HDD", 200.0), ("All-SSD", 50.0))]
     evidence = by_name(runs)["ssd-helps-shuffle"].evidence[0]
-    assert (evidence.ratio, evidence.sets) == (None, 1)
+    assert (evidence.ratio, evidence.groups) == (None, 1)
     assert "too few for an interval" in str(evidence)
     again = [make_run(layout=run.layout, duration_s=run.duration_s * 1.01) for run in runs]
     evidence = by_name([*runs, *again])["ssd-helps-shuffle"].evidence[0]
@@ -190,7 +190,7 @@ def test_infiniband_pays_where_it_is_faster_than_it_is_dearer() -> None:
 def test_without_prices_nobody_can_say_what_pays() -> None:
     found = by_name(network_pays(1.3, 1.0))["infiniband-needs-ssd"]
     assert found.answer is ClaimAnswer.UNDECIDED
-    assert "hangs on prices" in found.judged
+    assert "depends on prices" in found.judged
     assert found.evidence[0].ratio == pytest.approx(1.3, rel=0.01)
 
 
@@ -209,6 +209,29 @@ def test_making_the_input_is_no_workload_of_a_claim() -> None:
     assert {name for one in found.evidence for name in one.workloads} == {"terasort", "wordcount"}
 
 
+def test_workloads_of_unknown_class_are_excluded_from_claims_about_a_class_and_counted() -> None:
+    def pace(layout: str, network: str, zipped: bool, maps: int, workload: str) -> float:
+        return 400.0 if layout.startswith("H") else 200.0
+
+    known = study(pace)
+    unknown = [replace(run, workload="customer_job", duration_s=run.duration_s / 3) for run in known[:10]]
+    found = by_name([*known, *unknown])
+    shuffle = found["ssd-helps-shuffle"]
+    assert (shuffle.unknown_runs, shuffle.unknown_workloads) == (10, ("customer_job",))
+    assert shuffle.sentence.endswith("10 runs of 1 workload of unknown class excluded.")
+    assert shuffle.evidence[0].workloads == ("terasort",)
+    assert found["infiniband-needs-ssd"].unknown_runs == 0
+
+
+def test_the_class_of_a_labelled_workload_is_that_of_its_program() -> None:
+    runs = [
+        replace(run, workload=f"nightly {run.workload}", workload_parameters={"program": run.workload})
+        for run in study(lambda layout, *_: 400.0 if layout.startswith("H") else 200.0)
+    ]
+    gain = by_name(runs)["ssd-helps-shuffle"].evidence[0]
+    assert gain.workloads == ("nightly terasort",)
+
+
 def test_disks_and_containers_are_compared_within_clusters() -> None:
     """One cluster of many disks gains by containers, another of one disk does not: they differ in more than disks."""
 
@@ -222,7 +245,7 @@ def test_disks_and_containers_are_compared_within_clusters() -> None:
     ]
     needed = by_name(apart)["containers-need-disks"]
     assert needed.answer is ClaimAnswer.UNDECIDED
-    assert [one.sets for one in needed.evidence] == [0, 0]
+    assert [item.groups for item in needed.evidence] == [0, 0]
     together = [replace(run, cluster="one") for run in apart]
     assert by_name(together)["containers-need-disks"].answer is ClaimAnswer.SUPPORTED
 

@@ -1,4 +1,4 @@
-"""Speedups over matched sets, and the published definitions beside them."""
+"""Speedups over matched groups, and the published definitions beside them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.analysis.comparison.claims.published import aloja, lisa14, mean_improvement
-from assay.analysis.comparison.matched import OVER_DEPLOYMENTS, OVER_SETS, WITHIN_SETS
+from assay.analysis.comparison.matched import OVER_DEPLOYMENTS, OVER_MATCHED_GROUPS, WITHIN_MATCHED_GROUPS
 from assay.analysis.comparison.result import CombinedParts, Exclusion, SpeedupResult
 from assay.analysis.statistics import Verdict
 from assay.analysis.statistics.keys import Groups, combined, groups_by, median_by
@@ -47,7 +47,7 @@ def one(speedups: list[SpeedupResult], candidate: str, group: str = "terasort") 
 
 
 def test_a_mixture_of_configurations_gains_nothing() -> None:
-    """SSD was run mostly with the slow block size: averages say it is slower, matched sets that it is twice as fast."""
+    """SSD ran mostly with the slow block size: by averages it is slower, by matched groups it is twice as fast."""
     times = {("HDD", "64"): [100.0] * 5, ("HDD", "128"): [1000.0], ("SSD", "64"): [50.0], ("SSD", "128"): [500.0] * 5}
     runs = [run_of(0, layout, block, s) for (layout, block), found in times.items() for s in found]
     table = table_of(runs)
@@ -179,14 +179,14 @@ def test_few_sets_with_repetitions_use_the_scatter_within_them() -> None:
         )
     ]
     found = one(matched_speedups(table_of(runs), "layout", "HDD"), "SSD")
-    assert found.method == WITHIN_SETS
+    assert found.method == WITHIN_MATCHED_GROUPS
     assert found.verdict is Verdict.FASTER
     spread = [
         run_of(i, layout, str(block), (100 if layout == "HDD" else 50) * (1 + block / 50))
         for block in range(6)
         for i, layout in enumerate(("HDD", "SSD"))
     ]
-    assert one(matched_speedups(table_of(spread), "layout", "HDD"), "SSD").method == OVER_SETS
+    assert one(matched_speedups(table_of(spread), "layout", "HDD"), "SSD").method == OVER_MATCHED_GROUPS
 
 
 def test_deployments_count_once_however_many_runs_they_have() -> None:

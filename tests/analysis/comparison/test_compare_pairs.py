@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from assay.analysis.comparison.comparison import WELCH, compare
-from assay.analysis.comparison.details.run_sets import run_sets
-from assay.analysis.comparison.details.summary import summarise_set
+from assay.analysis.comparison.details.run_groups import run_groups
+from assay.analysis.comparison.details.summary import summarise_group
 from assay.analysis.comparison.details.threats import threats
 from assay.analysis.comparison.matched import PAIRED
 from assay.analysis.comparison.result import Exclusion, clearest
@@ -258,7 +258,7 @@ def test_phases_and_throughputs_stand_side_by_side() -> None:
 def test_levels_come_in_the_order_of_the_runs() -> None:
     runs = study_runs()
     assert levels_of(runs[::-1], "layout") == ["HD2", "SS2"]
-    assert [s.n for one in run_sets(runs, "layout") for s in summarise_set(one)] == [3] * 6
+    assert [s.n for one in run_groups(runs, "layout") for s in summarise_group(one)] == [3] * 6
 
 
 def test_the_clearest_comparison_has_the_largest_effect_that_is_sure() -> None:

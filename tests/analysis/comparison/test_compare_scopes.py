@@ -133,7 +133,7 @@ def test_the_fastest_is_sought_among_levels_that_sets_connect_with_it() -> None:
     runs = [of(layout, block, seconds + block / 7) for block in range(6) for layout, seconds in (("A", 50), ("B", 99))]
     runs += [of(layout, 100, seconds) for layout, seconds in (("X", 9.0), ("Y", 8.0))]
     (found,) = indistinguishable_from_best(table_of(runs), "layout")
-    assert (found.may_be_best, set(found.slower), found.never_compared) == (("A",), {"B"}, ("X", "Y"))
+    assert (found.fastest_candidates, set(found.slower), found.never_compared) == (("A",), {"B"}, ("X", "Y"))
 
 
 def test_conclusions_allow_for_how_many_are_drawn() -> None:

@@ -87,7 +87,7 @@ def test_levels_that_may_be_best() -> None:
                 parameters = {"dfs.blocksize": str(block) if layout != "NVE" else "other"}
                 runs.append(make_run(len(runs), layout=layout, duration_s=s * noise, parameters=parameters))
     (found,) = indistinguishable_from_best(table_of(runs), "layout")
-    assert set(found.may_be_best) == {"SSD", "SS2"}
+    assert set(found.fastest_candidates) == {"SSD", "SS2"}
     assert found.never_compared == ("NVE",)
     assert set(found.slower) == {"HDD"}
     assert found.slower["HDD"][1] < 1e-4
@@ -109,7 +109,7 @@ def test_the_truly_fastest_stays_in_with_95_percent_confidence() -> None:
             for block in range(6)
             for level in range(6)
         ]
-        kept += "L0" in indistinguishable_from_best(table_of(runs), "layout")[0].may_be_best
+        kept += "L0" in indistinguishable_from_best(table_of(runs), "layout")[0].fastest_candidates
     assert kept / 150 >= 0.93
 
 
@@ -117,9 +117,9 @@ def test_student_t_over_sets_and_deployments_covers_what_it_says() -> None:
     """A small version of the tables in docs/adr/0005."""
     coverage = benchmark("matched_coverage")
     few = {"experiments": 600, "resamples": 200, "seed": 7}
-    over_sets = coverage.over_sets(5, kind="normal", **few).by_method
-    assert over_sets["Student's t"] >= 0.92
-    assert over_sets["BCa"] < 0.9
+    over_groups = coverage.over_groups(5, kind="normal", **few).by_method
+    assert over_groups["Student's t"] >= 0.92
+    assert over_groups["BCa"] < 0.9
     deployed = coverage.repeated_deployments(4, runs=3, **few).by_method
     assert deployed["t over deployments"] >= 0.92
     assert deployed["all runs as independent"] < 0.85
@@ -164,7 +164,9 @@ def test_a_level_that_wins_wherever_both_ran_does_not_lose_by_way_of_another_clu
     runs = [*sets("one", 40, HDD=1, SSD=7.5), *sets("two", 12, HDD=1, SSD=3.04, SS2=3.5)]
     table = table_of([replace(run, levels={"layout": run.layout}) for run in interleaved(runs)])
     (best,) = indistinguishable_from_best(table, "layout")
-    assert "SS2" in best.may_be_best  # all sets together: 0.8 of SSD, though in all twelve sets that have both 1.15
+    assert (
+        "SS2" in best.fastest_candidates
+    )  # all sets together: 0.8 of SSD, though in all twelve sets that have both 1.15
     (compared,) = speedups_over(table, ["layout"], baseline="HDD").level_pairs
     contradicted = {(pair.baseline, pair.candidate) for pair in compared.pairs if pair.contradicted}
     assert contradicted == {("HDD", "SS2"), ("SSD", "SS2")}

@@ -13,12 +13,12 @@ from assay.analysis.cost.break_even import flips
 from assay.analysis.cost.pareto import drawn_times_s, on_front, plane, priced
 from assay.analysis.cost.rate import Price, Rate, RatedItem
 from assay.analysis.cost.run_cost import (
-    OWN_SCATTER_MIN,
+    SPREAD_RUNS_MIN,
     cost_per_run,
     mean_errors,
-    pooled_scatter,
+    pooled_spread,
     ranks,
-    scatter_by,
+    spread_by,
     times_of,
 )
 from assay.analysis.statistics import Floats, Ints
@@ -74,10 +74,10 @@ def test_a_single_run_borrows_the_scatter_of_its_kind_and_never_looks_surer_than
 def test_times_of_a_cluster_scatter_as_they_do_there() -> None:
     times = times_of(np.array([100.0, 110.0, 70.0, 100.0, 200.0, 50.0]), np.array([0, 0, 1, 2, 2, 3]), 4)
     quiet, loud = float(times.log_deviation[0]) ** 2, float(times.log_deviation[2]) ** 2
-    variance, degrees = scatter_by(times, np.array([5, 5, 7, 7]), np.array([5, 7, 7, 9]))
+    variance, degrees = spread_by(times, np.array([5, 5, 7, 7]), np.array([5, 7, 7, 9]))
     assert variance == pytest.approx([quiet, loud, loud, (quiet + loud) / 2])
     assert degrees == pytest.approx([1, 1, 1, 2]), "where nothing repeats on a cluster, that of all"
-    assert [len(found) for found in scatter_by(times, np.array([5, 5, 7, 7]), np.zeros(0, dtype=np.int64))] == [0, 0]
+    assert [len(found) for found in spread_by(times, np.array([5, 5, 7, 7]), np.zeros(0, dtype=np.int64))] == [0, 0]
 
 
 def test_no_seed_moves_what_is_not_drawn() -> None:
@@ -114,11 +114,11 @@ def test_the_draws_scatter_as_the_interval_of_the_mean_says(n: int) -> None:
     durations, codes = two(n, 1.5)
     times = times_of(durations, codes, 2)
     found = plane(times, priced([rate((price("h", "3600"), 1))] * 2))
-    errors = mean_errors(times, *pooled_scatter(times))
+    errors = mean_errors(times, *pooled_spread(times))
     drawn = np.quantile(drawn_times_s(times, errors, 200_000, np.random.default_rng(0)), (0.025, 0.975), axis=0)
     assert found.time_low_s == pytest.approx(drawn[0], rel=0.02 if n > 2 else 0.1)
     assert found.cost_high == pytest.approx(found.time_high_s)
-    for code in (0, 1) if n >= OWN_SCATTER_MIN else ():
+    for code in (0, 1) if n >= SPREAD_RUNS_MIN else ():
         expected = geometric_mean(durations[codes == code].tolist())
         assert (found.time_low_s[code], found.time_high_s[code]) == pytest.approx((expected.low, expected.high))
 

@@ -11,8 +11,8 @@ import pytest
 import vl_convert
 
 from assay.analysis.comparison.comparison import compare
-from assay.analysis.comparison.details.run_sets import run_sets
-from assay.analysis.comparison.details.summary import summarise_set
+from assay.analysis.comparison.details.run_groups import run_groups
+from assay.analysis.comparison.details.summary import summarise_group
 from assay.analysis.comparison.joint import LevelNetwork
 from assay.analysis.run_profile.traffic import disk_traffic
 from assay.interfaces.charts.disks import disk_traffic_areas
@@ -30,7 +30,7 @@ WIDTHS = (HALF_PX, NARROW_PX)
 def _specs(width_px: int) -> dict[str, dict[str, Any]]:
     runs = study_runs()
     palette = dict(zip(["HD2", "SS2"], PALETTE, strict=False))
-    summaries = summarise_set(run_sets(runs, "layout")[0])
+    summaries = summarise_group(run_groups(runs, "layout")[0])
     view = cost_view(runs, price_book(), baseline="HD2")
     sides = {run.layout: disk_traffic(make_trace(run), run.duration_s) for run in runs[:2]}
     return {

@@ -15,8 +15,8 @@ import vl_convert
 
 import assay.interfaces.charts
 from assay.analysis.comparison.comparison import compare
-from assay.analysis.comparison.details.run_sets import run_sets
-from assay.analysis.comparison.details.summary import summarise_set
+from assay.analysis.comparison.details.run_groups import run_groups
+from assay.analysis.comparison.details.summary import summarise_group
 from assay.analysis.comparison.joint import LevelNetwork
 from assay.analysis.run_profile.run_detail import run_detail
 from assay.analysis.run_profile.series import Series
@@ -87,7 +87,7 @@ def points(number: int) -> list[Point]:
 def specs() -> dict[str, Spec]:
     runs = study_runs()
     palette = dict(zip(["HD2", "SS2"], PALETTE, strict=False))
-    summaries = summarise_set(run_sets(runs, "layout")[0])
+    summaries = summarise_group(run_groups(runs, "layout")[0])
     view = cost_view(runs, price_book(), baseline="HD2")
     found = [s for s in matched_speedups(table_of(runs), "layout", "HD2") if s.ratio is not None]
     compared = compare(runs, factor="layout", baseline="HD2")

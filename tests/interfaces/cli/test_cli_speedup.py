@@ -37,7 +37,7 @@ def invoke(command: Any, *arguments: str) -> Result:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A repository where SSD is twice as fast as HDD in eight matched sets, and one level matches nothing."""
+    """A repository where SSD is twice as fast as HDD in eight matched groups, and one level matches nothing."""
     lines = [HEADER]
     for block in range(1, 9):
         for network in ("IB", "ETH"):

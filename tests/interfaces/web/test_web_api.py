@@ -148,7 +148,7 @@ def test_speedups_are_those_of_the_command_line(client: TestClient, root: Path) 
     assert [(s["group"], s["ratio"], s["low"]) for s in view["results"]] == [
         (s.group, s.ratio, s.low) for s in expected
     ]
-    assert view["best"][0]["may_be_best"] == ["SS2"]
+    assert view["best"][0]["fastest_candidates"] == ["SS2"]
 
 
 def test_prices_in_the_question_are_used_and_not_kept(client: TestClient) -> None:

@@ -107,7 +107,7 @@ def test_plans_are_told_as_they_were_and_damaged_ones_left_out(tmp_path: Path) -
 
 
 def test_of_many_comparisons_the_best_founded_of_each_workload_are_shown_and_all_by_a_click(tmp_path: Path) -> None:
-    """Which is shown is chosen by the number of matched sets, never by what it says."""
+    """Which is shown is chosen by the number of matched groups, never by what it says."""
     repository = Repository.create(tmp_path / "repository")
     layouts = {"HD2": 60.0, "SS2": 30.0, "HD3": 50.0, "HD4": 10.0}
     number = 0

@@ -14,9 +14,9 @@ from dataclasses import replace
 import numpy as np
 
 from assay.analysis.comparison.details.differences import cpu_warnings, environment_warnings, host_facts
-from assay.analysis.comparison.details.run_sets import RunSet, run_sets
+from assay.analysis.comparison.details.run_groups import RunGroup, run_groups
 from assay.analysis.comparison.details.summary import summarise_level
-from assay.analysis.comparison.matched import FAILED, INVALID, WARM, LogMean, log_mean, over_blocks, pairs
+from assay.analysis.comparison.matched import FAILED, INVALID, WARM, LogMean, group_ratios, log_mean, over_blocks
 from assay.analysis.comparison.result import Exclusion, RunComparison, SpeedupResult, result_of, with_verdicts
 from assay.analysis.comparison.sessions import session_warnings
 from assay.analysis.comparison.significance import rank_test
@@ -58,11 +58,11 @@ def log_ratio(
     b, c = means([0] * len(runs))
     if sessions:
         b, c = replace(b, sessions=sessions[0]), replace(c, sessions=sessions[1])
-    mean = log_mean(pairs(b, c, np.zeros(0, dtype=np.int64)))
+    mean = log_mean(group_ratios(b, c, np.zeros(0, dtype=np.int64)))
     return None if mean is None else replace(mean, method=WELCH)
 
 
-def _result(matched: RunSet, factor: str, baseline: str, candidate: str) -> SpeedupResult:
+def _result(matched: RunGroup, factor: str, baseline: str, candidate: str) -> SpeedupResult:
     """Return the result of one matched group, before correction."""
     runs = matched.levels.get(baseline, ()), matched.levels[candidate]
     summaries = summarise_level(matched, baseline), summarise_level(matched, candidate)
@@ -103,14 +103,14 @@ def compare(runs: Sequence[Run], *, factor: str, baseline: str) -> list[SpeedupR
     """
     results = [
         _result(matched, factor, baseline, level)
-        for matched in run_sets(runs, factor)
+        for matched in run_groups(runs, factor)
         for level in matched.levels
         if level != baseline
     ]
     return sorted(with_verdicts(results), key=lambda result: result.ratio is None)
 
 
-def compare_sets(groups: Sequence[RunSet], factor: str, baseline: str) -> list[SpeedupResult]:
+def compare_groups(groups: Sequence[RunGroup], factor: str, baseline: str) -> list[SpeedupResult]:
     """Compare the levels of matched groups that are made already, where both sides have a run."""
     return with_verdicts(
         [

@@ -1,22 +1,22 @@
 """Find the ignored factors that differ between the two sides of a comparison.
 
-In: matched sets in which some factors may differ, and the sets and levels that are compared. Out: the names of the
+In: matched groups in which some factors may differ, and the groups and levels that are compared. Out: the names of the
 factors whose levels have other shares of one side's runs than of the other's: the ratio is then not of the compared
 factor alone, and no interval tells by how much it is off.
 """
 
 import numpy as np
 
-from assay.analysis.comparison.matched import MatchedSets
+from assay.analysis.comparison.matched import MatchedGroups
 from assay.analysis.statistics import Ints
 
 SHARE_APART = 0.01
 """Shares of the two sides' runs that differ by more than this confound a comparison."""
 
 
-def confounded_by(matched: MatchedSets, sets: Ints, levels: tuple[int, int]) -> tuple[str, ...]:
-    """Return the ignored factors that differ between the two ``levels`` (codes) in some of ``sets``."""
-    wanted = np.isin(np.arange(matched.sets.count), sets)
+def confounded_by(matched: MatchedGroups, groups: Ints, levels: tuple[int, int]) -> tuple[str, ...]:
+    """Return the ignored factors that differ between the two ``levels`` (codes) in some of ``groups``."""
+    wanted = np.isin(np.arange(matched.groups.count), groups)
     names = []
     for name in matched.ignored:
         column = matched.table.columns[name]
@@ -24,10 +24,10 @@ def confounded_by(matched: MatchedSets, sets: Ints, levels: tuple[int, int]) -> 
         shares: list[dict[int, float]] = []
         for level in levels:
             rows = np.arange(matched.starts[level], matched.starts[level + 1])
-            rows = rows[wanted[matched.sets.of_row[rows]]]
-            of_set = matched.sets.of_row[rows]
-            n = np.bincount(of_set, minlength=matched.sets.count)
-            key, count = np.unique(of_set * width + column.codes[matched.positions[rows]] + 1, return_counts=True)
+            rows = rows[wanted[matched.groups.of_row[rows]]]
+            of_group = matched.groups.of_row[rows]
+            n = np.bincount(of_group, minlength=matched.groups.count)
+            key, count = np.unique(of_group * width + column.codes[matched.positions[rows]] + 1, return_counts=True)
             shares.append(dict(zip(key.tolist(), (count / n[key // width]).tolist(), strict=True)))
         b, c = shares
         if any(abs(b.get(key, 0.0) - c.get(key, 0.0)) > SHARE_APART for key in b.keys() | c.keys()):

@@ -1,28 +1,28 @@
-"""Find the factor that a gain depends on, and widen the mean over matched sets accordingly.
+"""Find the factor that a gain depends on, and widen the mean over matched groups accordingly.
 
-In: the log ratios of matched sets, and the level of each in every other factor. Out: the factor whose levels' means
-differ most clearly, and the mean over sets with an error in which these levels are the units.
+In: the log ratios of matched groups, and the level of each in every other factor. Out: the factor whose levels' means
+differ most clearly, and the mean over groups with an error in which these levels are the units.
 
-Sets are independent witnesses of another configuration only where nothing that they share changes the gain. Where a
-gain differs between the three block sizes that were measured, twelve sets are three witnesses. Each factor is tested by
-one-way analysis of variance; the smallest p value is multiplied by the number of factors that were tested, and held
+Groups are independent witnesses of another configuration only where nothing that they share changes the gain. Where a
+gain differs between the three block sizes that were measured, twelve groups are three witnesses. Each factor is tested
+by one-way analysis of variance; the smallest p value is multiplied by the number of factors that were tested, and held
 against :data:`ALPHA`, which is lenient because a dependence that is missed makes verdicts too sure. With three levels
-and more, the levels are a sample of the levels that there could be: the error is the cluster-robust one with
-levels - 1 degrees of freedom. Two levels are all there is of a switch, and the statement is about them.
+and more, the levels are a sample of the levels that there could be: the error is the cluster-robust one with levels - 1
+degrees of freedom. Two levels are all there is of a switch, and the statement is about them.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.analysis.comparison.matched import LogMean, MatchedSets, Pairs
+from assay.analysis.comparison.matched import GroupRatios, LogMean, MatchedGroups
 from assay.analysis.statistics import ABSENT, Floats, InferenceScope, Ints
 
 ALPHA = 0.40
 LEVELS_MIN = 3
 """Minimum number of levels that are a sample of others."""
 SETS_PER_LEVEL_MIN = 1.5
-"""Minimum mean number of sets of a level: with one each, sets are the units anyway."""
+"""Minimum mean number of groups of a level: with one each, groups are the units anyway."""
 OVER_LEVELS = "Student's t on the levels of {}, on which the gain depends"
 
 
@@ -36,14 +36,14 @@ class Dependence:
     """Corrected for the number of factors that were tested."""
 
 
-def dependence_of(matched: MatchedSets, found: Pairs) -> tuple[Dependence, Ints] | None:
-    """Return the factor that the gain depends on most clearly, with the level of each set; None where none is shown."""
-    from scipy.special import fdtrc  # imported here: 0.1 s that only comparisons over sets need
+def dependence_of(matched: MatchedGroups, found: GroupRatios) -> tuple[Dependence, Ints] | None:
+    """Return the factor that the gain depends on most clearly, and its level in each group; None if none is clear."""
+    from scipy.special import fdtrc  # imported here: 0.1 s that only comparisons over groups need
 
-    m = len(found.sets)
+    m = len(found.groups)
     if m < LEVELS_MIN + 1 or len(found.deployment):
         return None
-    rows = _example_rows(matched, found.sets)
+    rows = _example_rows(matched, found.groups)
     tested: list[tuple[float, str, Ints, int]] = []
     for name in matched.table.factors:
         codes = matched.table.columns[name].codes[rows]
@@ -63,11 +63,11 @@ def dependence_of(matched: MatchedSets, found: Pairs) -> tuple[Dependence, Ints]
     return (Dependence(name, count, corrected), level) if corrected < ALPHA else None
 
 
-def _example_rows(matched: MatchedSets, sets: Ints) -> Ints:
-    """Return a row of the table of each set."""
-    first = np.zeros(matched.sets.count, dtype=np.int64)
-    first[matched.sets.of_row[::-1]] = matched.positions[::-1]
-    rows: Ints = first[sets]
+def _example_rows(matched: MatchedGroups, groups: Ints) -> Ints:
+    """Return a row of the table of each group."""
+    first = np.zeros(matched.groups.count, dtype=np.int64)
+    first[matched.groups.of_row[::-1]] = matched.positions[::-1]
+    rows: Ints = first[groups]
     return rows
 
 
@@ -80,8 +80,8 @@ def _mean_squares(values: Floats, level: Ints, count: int) -> tuple[float, float
     return between, within
 
 
-def over_levels(mean: LogMean, found: Pairs, dependence: Dependence, level: Ints) -> LogMean:
-    """Return the mean over sets with the error that the levels of the factor make; never a smaller one."""
+def over_levels(mean: LogMean, found: GroupRatios, dependence: Dependence, level: Ints) -> LogMean:
+    """Return the mean over groups with the error that the levels of the factor make; never a smaller one."""
     if mean.scope is not InferenceScope.SIMILAR or dependence.levels < LEVELS_MIN:
         return mean
     m, count = len(found.log_ratio), dependence.levels

@@ -19,17 +19,17 @@ import numpy as np
 
 from assay.analysis.comparison.matched import (
     LogMean,
-    MatchedSets,
+    MatchedGroups,
     Strata,
     allow_for_sessions,
-    between_sets,
+    between_groups,
     sessions_of,
 )
 from assay.analysis.statistics import ABSENT, Estimate, Floats, InferenceScope, Ints, means_by
 from assay.analysis.statistics.blocks import BlockFit, fit_blocks
 from assay.analysis.statistics.sessions import SideSessions, imbalance
 
-JOINT = "least squares over all matched sets, errors by set (CR2)"
+JOINT = "least squares over all matched groups, errors by group (CR2)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,30 +75,30 @@ class LevelNetwork:
 
 def network_of(compared: Iterable[LevelPairs]) -> LevelNetwork | None:
     """Return the network of all groups; None where fewer than three levels leave nothing to draw."""
-    sets: dict[tuple[str, str], int] = {}
+    groups: dict[tuple[str, str], int] = {}
     levels: dict[str, None] = {}
     for group in compared:
         levels |= dict.fromkeys(group.levels)
         for pair in group.pairs:
             one, other = sorted((pair.baseline, pair.candidate))
-            sets[one, other] = sets.get((one, other), 0) + pair.groups
-    found = tuple((one, other, number) for (one, other), number in sorted(sets.items()) if number)
+            groups[one, other] = groups.get((one, other), 0) + pair.groups
+    found = tuple((one, other, number) for (one, other), number in sorted(groups.items()) if number)
     return LevelNetwork(tuple(levels), found) if len(levels) > 2 and found else None
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """All levels of one group, estimated together over all its matched sets."""
+    """All levels of one group, estimated together over all its matched groups."""
 
     codes: Ints
     """The levels (codes of the factor) that occur."""
     logs: Floats
-    """Mean log times: a row a set, a column a level; NaN where the set has no run of the level."""
+    """Mean log times: a row a group, a column a level; NaN where the group has no run of the level."""
     rounding: Floats
     """How far the times' rounding can move the mean log time of each level."""
     blocks: BlockFit
-    sets: Ints
-    """The set of each row of ``logs``."""
+    groups: Ints
+    """The group of each row of ``logs``."""
     sides: tuple[SideSessions, ...]
     """How the runs of each level are spread over sessions."""
 
@@ -119,8 +119,8 @@ class Fit:
         has = np.isfinite(self.logs)
         both = has[:, first] & has[:, second]
         rows = both if both.any() else has[:, first] | has[:, second]
-        uneven = imbalance(self.sides[first], self.sides[second], self.sets[rows])
-        return allow_for_sessions(mean, uneven, uneven.beyond_sets())
+        uneven = imbalance(self.sides[first], self.sides[second], self.groups[rows])
+        return allow_for_sessions(mean, uneven, uneven.beyond_groups())
 
     def against(self, baseline: int) -> Mapping[int, Estimate]:
         """Return the speedup of every level over ``baseline`` (codes), for another configuration here."""
@@ -134,13 +134,13 @@ class Fit:
         }
 
 
-def fits(matched: MatchedSets, strata: Strata) -> list[Fit]:
+def fits(matched: MatchedGroups, strata: Strata) -> list[Fit]:
     """Return the fit of each stratum, in their order."""
     levels = len(matched.table.columns[matched.factor].levels)
     parts = [_cells(matched, code) for code in range(levels)]
-    sets, logs, rounding = (np.concatenate([part[at] for part in parts]) for at in range(3))
+    groups, logs, rounding = (np.concatenate([part[at] for part in parts]) for at in range(3))
     level = np.repeat(np.arange(levels), [len(part[0]) for part in parts])
-    stratum = strata.of_set[sets]
+    stratum = strata.of_group[groups]
     order = np.argsort(stratum, kind="stable")
     bounds = np.searchsorted(stratum[order], np.arange(len(strata.counts) + 1))
     sides = [sessions_of(matched, code) for code in range(levels)]
@@ -148,26 +148,26 @@ def fits(matched: MatchedSets, strata: Strata) -> list[Fit]:
     for at in range(len(strata.counts)):
         rows = order[bounds[at] : bounds[at + 1]]
         codes, place = np.unique(level[rows], return_inverse=True)
-        known, of_set = np.unique(sets[rows], return_inverse=True)
+        known, of_group = np.unique(groups[rows], return_inverse=True)
         table = np.full((len(known), len(codes)), np.nan)
-        table[of_set, place] = logs[rows]
+        table[of_group, place] = logs[rows]
         off = means_by(rounding[rows], place, len(codes)).mean
-        fitted = fit_blocks(of_set, place, logs[rows], len(codes))
+        fitted = fit_blocks(of_group, place, logs[rows], len(codes))
         found.append(Fit(codes, table, off, fitted, known, tuple(sides[code] for code in codes)))
     return found
 
 
-def _cells(matched: MatchedSets, level: int) -> tuple[Ints, Floats, Floats]:
-    """Return the sets that have a level, its mean log time in each, and how far rounding can move that."""
+def _cells(matched: MatchedGroups, level: int) -> tuple[Ints, Floats, Floats]:
+    """Return the groups that have a level, its mean log time in each, and how far rounding can move that."""
     rows = slice(int(matched.starts[level]), int(matched.starts[level + 1]))
-    of_set, count = matched.sets.of_row[rows], matched.sets.count
-    n = np.bincount(of_set, minlength=count)
+    of_group, count = matched.groups.of_row[rows], matched.groups.count
+    n = np.bincount(of_group, minlength=count)
     there = np.flatnonzero(n)
-    logs = np.bincount(of_set, weights=matched.logs[rows], minlength=count)[there] / n[there]
-    return there, logs, np.bincount(of_set, weights=matched.rounding[rows], minlength=count)[there] / n[there]
+    logs = np.bincount(of_group, weights=matched.logs[rows], minlength=count)[there] / n[there]
+    return there, logs, np.bincount(of_group, weights=matched.rounding[rows], minlength=count)[there] / n[there]
 
 
-def level_pairs(matched: MatchedSets, strata: Strata, found: list[Fit], baseline: str) -> list[LevelPairs]:
+def level_pairs(matched: MatchedGroups, strata: Strata, found: list[Fit], baseline: str) -> list[LevelPairs]:
     """Return what was compared with what in each group that has something to compare."""
     column = matched.table.columns[matched.factor]
     rows = []
@@ -190,19 +190,20 @@ def level_pairs(matched: MatchedSets, strata: Strata, found: list[Fit], baseline
 
 
 def alone(fit: Fit, first: int, second: int) -> tuple[int, LogMean | None]:
-    """Return how many sets have both levels (places in the fit), and what these say of the second over the first."""
+    """Return how many groups have both levels (places in the fit), and what these say of the second over the first."""
     apart = fit.logs[:, first] - fit.logs[:, second]
     apart = apart[np.isfinite(apart)]
     if not len(apart):
         return 0, None
-    mean = between_sets(apart, np.full(len(apart), fit.rounding[first] + fit.rounding[second]))
+    mean = between_groups(apart, np.full(len(apart), fit.rounding[first] + fit.rounding[second]))
     return len(apart), fit.with_sessions(mean, first, second)
 
 
 def contradicts(own: LogMean | None, joint: LogMean | None) -> bool:
-    """Tell whether what all sets say lies outside the interval of the sets that have both levels.
+    """Tell whether what all groups say lies outside the interval of the groups that have both levels.
 
-    Then gains differ with who was compared, as from cluster to cluster, and the sets that have both are to be believed.
+    Then gains differ with who was compared, as from cluster to cluster, and the groups that have both are to be
+    believed.
     """
     if own is None or joint is None or (ratio := own.ratio).low is None or ratio.high is None:
         return False
@@ -210,16 +211,16 @@ def contradicts(own: LogMean | None, joint: LogMean | None) -> bool:
 
 
 def _pairs(fit: Fit, levels: tuple[str, ...], baseline: int) -> list[LevelPair]:
-    """Return all pairs that sets have both of, those with the baseline first and against it."""
+    """Return all pairs that groups have both of, those with the baseline first and against it."""
     order = np.argsort(fit.codes != baseline, kind="stable")
     first, second = (order[places] for places in np.triu_indices(len(order), 1))
     pairs = []
     for a, b, mean in zip(first.tolist(), second.tolist(), fit.contrasts(first, second), strict=True):
-        sets, own = alone(fit, a, b)
+        groups, own = alone(fit, a, b)
         if own is not None:
             ratio, both = own.ratio, mean.ratio if mean is not None else None
             names = levels[int(fit.codes[a])], levels[int(fit.codes[b])]
-            pairs.append(LevelPair(*names, sets, ratio.value, ratio.low, ratio.high, both, contradicts(own, mean)))
+            pairs.append(LevelPair(*names, groups, ratio.value, ratio.low, ratio.high, both, contradicts(own, mean)))
     return pairs
 
 
@@ -232,7 +233,7 @@ def _parts(fit: Fit, levels: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 
 
 def _same_groups(fit: Fit, baseline: int) -> bool:
-    """Tell whether every set that has the baseline and any other level has the same levels."""
+    """Tell whether every group that has the baseline and any other level has the same levels."""
     if baseline == ABSENT or baseline not in fit.codes:
         return True
     has = np.isfinite(fit.logs)

@@ -1,17 +1,17 @@
 """Runs that are equal in everything but one factor, and what they say of it: the core of every comparison.
 
-In: runs as a table (durations in seconds). Out: matched sets, and means of log ratios over them with their errors: of
-one set or of many.
+In: runs as a table (durations in seconds). Out: matched groups, and means of log ratios over them with their errors: of
+one group or of many.
 
-Runs are in one **matched set** when every factor but the compared one is equal. Within a set, the ratio is that of
-the geometric means of its times on both sides, baseline / candidate: above 1, the candidate is faster. Over sets it
+Runs are in one **matched group** when every factor but the compared one is equal. Within a group, the ratio is that of
+the geometric means of its times on both sides, baseline / candidate: above 1, the candidate is faster. Over groups it
 is the geometric mean of theirs. So a level that was mostly run with more containers or on an easier workload gains
 nothing by it, as it does where all runs of a level are averaged (``published.py`` has those definitions by name).
 Only valid runs count; warm ones not beside cold ones; origins and lab scales are never mixed in one figure.
 
-The interval is Student's t on the sets' log ratios; with fewer than :data:`SETS_MIN` sets, all with repetitions on
-both sides, it is Welch's within the sets and holds for just these configurations: docs/adr/0005. So it is for one
-set, unless its runs pair within blocks: then it is Student's t on the pairs' log ratios (docs/adr/0003). Every mean
+The interval is Student's t on the groups' log ratios; with fewer than :data:`GROUPS_MIN` groups, all with repetitions
+on both sides, it is Welch's within the groups and holds for just these configurations: docs/adr/0005. So it is for one
+group, unless its runs pair within blocks: then it is Student's t on the pairs' log ratios (docs/adr/0003). Every mean
 says which of the two it is (:class:`InferenceScope`); ``answers.py`` has one for each question.
 """
 
@@ -64,13 +64,13 @@ from assay.analysis.statistics.sessions import (
 from assay.foundation.errors import SpecificationError
 from assay.model import Origin, RunStatus
 
-SETS_MIN = 5
-"""Fewer matched sets than this give no interval over sets that is worth its width (docs/adr/0003, 0005)."""
+GROUPS_MIN = 5
+"""Fewer matched groups than this give no interval over groups that is worth its width (docs/adr/0003, 0005)."""
 PAIRS_MIN = 5
 """Fewer blocks than this are not paired: see docs/adr/0003."""
 PAIRED = "Student's t on paired log ratios"
-OVER_SETS = "Student's t on log ratios of matched sets"
-WITHIN_SETS = "Welch's t within matched sets: these configurations only"
+OVER_MATCHED_GROUPS = "Student's t on log ratios of matched groups"
+WITHIN_MATCHED_GROUPS = "Welch's t within matched groups: these configurations only"
 OVER_DEPLOYMENTS = "Student's t on log ratios of deployments"
 OVER_GROUPS = "geometric mean of the groups' speedups, Satterthwaite's t"
 COUNTED, FAILED, INVALID, WARM = range(4)
@@ -84,8 +84,8 @@ STRATA = ("origin", "lab_scale")
 
 
 @dataclass(frozen=True, slots=True)
-class MatchedSets:
-    """The sets of a table for one factor; arrays are over the rows that count, sorted by level."""
+class MatchedGroups:
+    """The groups of a table for one factor; arrays are over the rows that count, sorted by level."""
 
     table: RunTable
     """All rows, also those that do not count."""
@@ -96,18 +96,18 @@ class MatchedSets:
     """Rows of the table that count: valid, with a level of the factor, and not warm beside cold ones."""
     starts: Ints
     """Where each level begins in ``positions``, and where the last ends."""
+    table_groups: Groups
+    """The group of every row of the table."""
     groups: Groups
-    """The set of every row of the table."""
-    sets: Groups
-    """The set of each row that counts."""
+    """The group of each row that counts."""
     logs: Floats
     rounding: Floats
     """How far each logarithm can be off because the time is rounded."""
     ignored: tuple[str, ...]
     deployment: Ints
-    """The campaign of each set, where sets are within campaigns; empty otherwise."""
+    """The campaign of each group, where groups are within campaigns; empty otherwise."""
     cluster: Ints
-    """The cluster of each set; empty where it is compared, or may differ within a set."""
+    """The cluster of each group; empty where it is compared, or may differ within a group."""
     units: Ints
     """The session unit of each row that counts (``analysis/statistics/sessions.py``)."""
     unordered: Mask
@@ -117,16 +117,16 @@ class MatchedSets:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
-    """Sets that have both levels: their numbers, log ratios (baseline over candidate), and what these rest on."""
+class GroupRatios:
+    """Groups that have both levels: their numbers, log ratios (baseline over candidate), and what these rest on."""
 
-    sets: Ints
+    groups: Ints
     log_ratio: Floats
     n: tuple[Ints, Ints]
     deployment: Ints
-    """The campaign of each set, where campaigns are the unit; empty otherwise."""
+    """The campaign of each group, where campaigns are the unit; empty otherwise."""
     error_within: Floats
-    """Variance of the log ratio from repetitions within the set; NaN when a side has one run."""
+    """Variance of the log ratio from repetitions within the group; NaN when a side has one run."""
     degrees_within: Floats
     squares_within: Floats
     """Sum of squares of both sides' log times about their means; 0 when both have one run."""
@@ -143,10 +143,10 @@ def match(
     *,
     deployments: bool = False,
     spread: SessionSpread | None = None,
-) -> MatchedSets:
-    """Put runs in sets that are equal in every factor but ``factor`` and those in ``ignore``.
+) -> MatchedGroups:
+    """Put runs in groups that are equal in every factor but ``factor`` and those in ``ignore``.
 
-    ``deployments``: runs of one set are also of one campaign, and campaigns are the unit of what follows.
+    ``deployments``: runs of one group are also of one campaign, and campaigns are the unit of what follows.
     ``spread``: how much sessions differ; None: as these runs show (:func:`session_spread`).
     SpecificationError when no run has one of the factors, and when a stratum (origin, lab scale) is to be ignored.
     """
@@ -158,29 +158,29 @@ def match(
     passed_over = {factor, *FOLLOWING.get(factor, ()), *ignore}
     names = [name for name in table.factors if name not in passed_over]
     within = [DEPLOYMENT] if deployments and DEPLOYMENT in table.columns else []
-    groups = groups_by(table, [*names, *within])
+    table_groups = groups_by(table, [*names, *within])
     good = usable(table)
     why = np.where(good, COUNTED, INVALID).astype(np.int8)
     why[has_level(table, "status", RunStatus.FAILED.value)] = FAILED
-    why[warm_among_cold(table, groups, good & (column.codes != ABSENT))] = WARM
+    why[warm_among_cold(table, table_groups, good & (column.codes != ABSENT))] = WARM
     keep = np.flatnonzero((why == COUNTED) & (column.codes != ABSENT))
     small = column.codes[keep].astype(np.int16 if len(column.levels) < 2**15 else np.int32)
     positions = keep[np.argsort(small, kind="stable")]
     starts = np.searchsorted(column.codes[positions], np.arange(len(column.levels) + 1))
     duration_s = table.values["duration_s"][positions]
     logs, rounding = np.log(duration_s), offsets_in(table, positions, sides=2)
-    sets = Groups(groups.of_row[positions], groups.count)
-    deployment = level_of_group(table.columns[DEPLOYMENT], groups) if within else np.zeros(0, dtype=np.int64)
-    cluster = level_of_group(table.columns[CLUSTER], groups) if CLUSTER in names else np.zeros(0, dtype=np.int64)
-    units, unordered = _sessions(table, column, positions, sets)
-    return MatchedSets(
+    groups = Groups(table_groups.of_row[positions], table_groups.count)
+    deployment = level_of_group(table.columns[DEPLOYMENT], table_groups) if within else np.zeros(0, dtype=np.int64)
+    cluster = level_of_group(table.columns[CLUSTER], table_groups) if CLUSTER in names else np.zeros(0, dtype=np.int64)
+    units, unordered = _sessions(table, column, positions, groups)
+    return MatchedGroups(
         table=table,
         factor=factor,
         why=why,
         positions=positions,
         starts=starts,
+        table_groups=table_groups,
         groups=groups,
-        sets=sets,
         logs=logs,
         rounding=rounding,
         ignored=tuple(sorted(ignore)),
@@ -213,7 +213,7 @@ def sessions_in(table: RunTable, rows: Ints) -> Ints:
     return session_numbers(started_unix_s, codes[DEPLOYMENT].astype(np.int64), codes[CLUSTER].astype(np.int64))
 
 
-def _sessions(table: RunTable, column: Column, positions: Ints, sets: Groups) -> tuple[Ints, Mask]:
+def _sessions(table: RunTable, column: Column, positions: Ints, groups: Groups) -> tuple[Ints, Mask]:
     """Return the session unit of each row that counts, and whether its start is not known.
 
     Simulated and predicted runs have no sessions: all of them are of one unit, which cancels.
@@ -221,35 +221,37 @@ def _sessions(table: RunTable, column: Column, positions: Ints, sets: Groups) ->
     started_unix_s = table.values["started_unix_s"][positions]
     session = sessions_in(table, positions)
     drawn = without_sessions(table)[positions]
-    units = session_units(session, started_unix_s, column.codes[positions].astype(np.int64), sets.of_row)
+    units = session_units(session, started_unix_s, column.codes[positions].astype(np.int64), groups.of_row)
     units[drawn] = int(units.max(initial=0)) + 1
     return units, (session < 0) & ~drawn
 
 
-def side(matched: MatchedSets, level: int) -> Means:
-    """Return the mean log times of the runs of one level (a code of the factor) in each set."""
+def side(matched: MatchedGroups, level: int) -> Means:
+    """Return the mean log times of the runs of one level (a code of the factor) in each group."""
     rows = slice(int(matched.starts[level]), int(matched.starts[level + 1]))
-    of_set, count = matched.sets.of_row[rows], matched.sets.count
-    means = means_by(matched.logs[rows], of_set, count, matched.rounding[rows])
+    of_group, count = matched.groups.of_row[rows], matched.groups.count
+    means = means_by(matched.logs[rows], of_group, count, matched.rounding[rows])
     return replace(means, sessions=sessions_of(matched, level))
 
 
-def sessions_of(matched: MatchedSets, level: int) -> SideSessions:
-    """Return how the runs of one level (a code of the factor) are spread over sessions in each set."""
+def sessions_of(matched: MatchedGroups, level: int) -> SideSessions:
+    """Return how the runs of one level (a code of the factor) are spread over sessions in each group."""
     rows = slice(int(matched.starts[level]), int(matched.starts[level + 1]))
-    of_set, count = matched.sets.of_row[rows], matched.sets.count
-    return side_sessions(of_set, matched.units[rows], count, matched.unordered[rows], matched.spread)
+    of_group, count = matched.groups.of_row[rows], matched.groups.count
+    return side_sessions(of_group, matched.units[rows], count, matched.unordered[rows], matched.spread)
 
 
-def pairs(b: Means, c: Means, deployment: Ints) -> Pairs:
-    """Return the sets that have runs on both sides, from each side's means by set."""
-    sets = np.flatnonzero((b.n > 0) & (c.n > 0))
-    uneven = imbalance(b.sessions, c.sessions, sets) if b.sessions and c.sessions else None
-    b, c = b.taken(sets), c.taken(sets)
+def group_ratios(b: Means, c: Means, deployment: Ints) -> GroupRatios:
+    """Return the groups that have runs on both sides, from each side's means by group."""
+    groups = np.flatnonzero((b.n > 0) & (c.n > 0))
+    uneven = imbalance(b.sessions, c.sessions, groups) if b.sessions and c.sessions else None
+    b, c = b.taken(groups), c.taken(groups)
     apart = difference(b, c)
-    unit = deployment[sets] if len(deployment) else deployment
-    squares = sum((np.where(one.n > 1, one.variance * (one.n - 1), 0.0) for one in (b, c)), np.zeros(len(sets)))
-    return Pairs(sets, apart.mean, (b.n, c.n), unit, apart.error, apart.degrees, squares, apart.rounding, uneven)
+    unit = deployment[groups] if len(deployment) else deployment
+    squares = sum((np.where(one.n > 1, one.variance * (one.n - 1), 0.0) for one in (b, c)), np.zeros(len(groups)))
+    return GroupRatios(
+        groups, apart.mean, (b.n, c.n), unit, apart.error, apart.degrees, squares, apart.rounding, uneven
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,21 +297,21 @@ class LogMean:
         return two_sided_p(self.mean, self.error, self.degrees, self.rounding)
 
 
-def log_mean(found: Pairs) -> LogMean | None:
-    """Return the log speedup over ``found``; None without a set."""
-    if len(found.sets) == 0:
+def log_mean(found: GroupRatios) -> LogMean | None:
+    """Return the log speedup over ``found``; None without a group."""
+    if len(found.groups) == 0:
         return None
     if len(found.deployment):
         return over_deployments(found.log_ratio, found.deployment, found.rounding)
-    mean = over_sets(found.log_ratio, found.error_within, found.degrees_within, found.rounding)
+    mean = over_groups(found.log_ratio, found.error_within, found.degrees_within, found.rounding)
     return with_sessions(mean, found.sessions)
 
 
 def with_sessions(mean: LogMean, uneven: Imbalance | None) -> LogMean:
-    """Return the mean over matched sets with an error that allows for sessions which differ."""
+    """Return the mean over matched groups with an error that allows for sessions which differ."""
     if uneven is None:
         return mean
-    multiple = uneven.beyond_sets() if mean.scope is InferenceScope.SIMILAR else uneven.beyond_runs()
+    multiple = uneven.beyond_groups() if mean.scope is InferenceScope.SIMILAR else uneven.beyond_runs()
     return allow_for_sessions(mean, uneven, multiple)
 
 
@@ -322,37 +324,37 @@ def allow_for_sessions(mean: LogMean, uneven: Imbalance, multiple: float) -> Log
     return replace(mean, error=error, degrees=degrees, sessions=part)
 
 
-def over_sets(
+def over_groups(
     log_ratio: Floats, error_within: Floats, degrees_within: Floats, rounding: Floats | None = None
 ) -> LogMean:
-    """Return the mean of the sets' log ratios: with their scatter, or where they are few with that of their runs.
+    """Return the mean of the groups' log ratios: with their scatter, or where they are few with that of their runs.
 
     ``error_within``: the variance of each log ratio that its runs' scatter makes, NaN when not known, with its degrees
     of freedom. ``rounding``: how far each can be off because times are rounded.
     """
-    if len(log_ratio) < SETS_MIN and np.isfinite(error_within).all():
-        return within_sets(log_ratio, error_within, degrees_within, rounding)
-    return between_sets(log_ratio, rounding)
+    if len(log_ratio) < GROUPS_MIN and np.isfinite(error_within).all():
+        return within_groups(log_ratio, error_within, degrees_within, rounding)
+    return between_groups(log_ratio, rounding)
 
 
-def within_sets(
+def within_groups(
     log_ratio: Floats, error_within: Floats, degrees_within: Floats, rounding: Floats | None = None
 ) -> LogMean:
-    """Return the mean of the sets' log ratios with the error that their runs' scatter makes: for these sets alone."""
+    """Return the mean of the groups' log ratios with the error from the spread of their runs, for these groups only."""
     m, off = len(log_ratio), 0.0 if rounding is None else float(rounding.mean())
     error, degrees = float(np.sqrt(error_within.sum()) / m), satterthwaite(error_within, degrees_within)
-    return LogMean(float(log_ratio.mean()), error, degrees, WITHIN_SETS, InferenceScope.TESTED, off)
+    return LogMean(float(log_ratio.mean()), error, degrees, WITHIN_MATCHED_GROUPS, InferenceScope.TESTED, off)
 
 
-def between_sets(log_ratio: Floats, rounding: Floats | None = None) -> LogMean:
-    """Return the mean of the sets' log ratios with the error that their own scatter makes: for sets like these."""
+def between_groups(log_ratio: Floats, rounding: Floats | None = None) -> LogMean:
+    """Return the mean of the groups' log ratios with the error from their own spread: for similar groups."""
     m, off = len(log_ratio), 0.0 if rounding is None else float(rounding.mean())
     error = float(log_ratio.std(ddof=1) / np.sqrt(m)) if m > 1 else float("nan")
-    return LogMean(float(log_ratio.mean()), error, m - 1.0, OVER_SETS, InferenceScope.SIMILAR, off)
+    return LogMean(float(log_ratio.mean()), error, m - 1.0, OVER_MATCHED_GROUPS, InferenceScope.SIMILAR, off)
 
 
 def over_blocks(b: Means, c: Means) -> LogMean | None:
-    """Return the mean over blocks of the log ratio within each, from the means of one set's log times by block.
+    """Return the mean over blocks of the log ratio within each, from the means of one group's log times by block.
 
     None unless all blocks have one run on both sides, and there are :data:`PAIRS_MIN` of them.
     """
@@ -368,7 +370,7 @@ def over_blocks(b: Means, c: Means) -> LogMean | None:
 def over_deployments(log_ratio: Floats, deployment: Ints, rounding: Floats | None = None) -> LogMean:
     """Return the mean over deployments of their mean log ratios.
 
-    Runs of one deployment share its effect, so it counts once, however many sets and runs it has.
+    Runs of one deployment share its effect, so it counts once, however many groups and runs it has.
     """
     _, dense = np.unique(deployment, return_inverse=True)
     each = means_by(log_ratio, dense, int(dense.max()) + 1).mean
@@ -403,10 +405,10 @@ def combine(parts: Sequence[LogMean]) -> LogMean:
     return replace(alone, error=float(np.sqrt(both.sum())), degrees=free, sessions=told)
 
 
-def pick(found: Pairs, keep: Ints) -> Pairs:
-    """Return some of the sets."""
-    return Pairs(
-        found.sets[keep],
+def pick(found: GroupRatios, keep: Ints) -> GroupRatios:
+    """Return some of the groups."""
+    return GroupRatios(
+        found.groups[keep],
         found.log_ratio[keep],
         (found.n[0][keep], found.n[1][keep]),
         found.deployment[keep] if len(found.deployment) else found.deployment,
@@ -424,8 +426,8 @@ class Strata:
 
     by: str | None
     names: tuple[str, ...]
-    of_set: Ints
-    """The stratum of each set; arbitrary for a set without a row that counts."""
+    of_group: Ints
+    """The stratum of each group; arbitrary for a group without a row that counts."""
     first_row: Ints
     counts: Ints
     """Runs by stratum, level of the factor, and reason."""
@@ -435,22 +437,22 @@ class Strata:
         row = int(self.first_row[stratum])
         return {name: table.columns[name].text(row) for name in self.names}
 
-    def only(self, found: Pairs, stratum: int) -> Pairs:
+    def only(self, found: GroupRatios, stratum: int) -> GroupRatios:
         """Return the pairs of one stratum."""
-        return pick(found, np.flatnonzero(self.of_set[found.sets] == stratum))
+        return pick(found, np.flatnonzero(self.of_group[found.groups] == stratum))
 
 
-def stratify(matched: MatchedSets, by: str | None) -> Strata:
-    """Return the strata of a table's runs and sets."""
+def stratify(matched: MatchedGroups, by: str | None) -> Strata:
+    """Return the strata of a table's runs and groups."""
     table, column = matched.table, matched.table.columns[matched.factor]
     names = tuple(dict.fromkeys(name for name in (*STRATA, *([by] if by else [])) if name in table.columns))
     strata = groups_by(table, names)
-    of_set = np.zeros(matched.sets.count, dtype=np.int64)
-    of_set[matched.sets.of_row] = strata.of_row[matched.positions]
+    of_group = np.zeros(matched.groups.count, dtype=np.int64)
+    of_group[matched.groups.of_row] = strata.of_row[matched.positions]
     levels = len(column.levels) + 1  # the last is for rows without one
     key = (strata.of_row * levels + np.where(column.codes == ABSENT, levels - 1, column.codes)) * len(REASONS)
     counts = np.bincount(key + matched.why, minlength=strata.count * levels * len(REASONS))
-    return Strata(by, names, of_set, first_rows(strata), counts.reshape(strata.count, levels, len(REASONS)))
+    return Strata(by, names, of_group, first_rows(strata), counts.reshape(strata.count, levels, len(REASONS)))
 
 
 def baseline_of(table: RunTable, factor: str) -> str:
@@ -474,11 +476,11 @@ def combined_or_named(table: RunTable, factor: str | Sequence[str]) -> tuple[Run
     return combined(table, list(factor)), " + ".join(factor)
 
 
-def pairs_with(matched: MatchedSets, baseline: str | None = None) -> int:
-    """Return how many comparisons there are of a set's level with its baseline, all sets together."""
+def comparisons_with(matched: MatchedGroups, baseline: str | None = None) -> int:
+    """Return how many comparisons there are of a group's level with its baseline, all groups together."""
     column = matched.table.columns[matched.factor]
     code = column.code(baseline or baseline_of(matched.table, matched.factor))
     levels = len(column.levels)
-    cells = np.unique(matched.sets.of_row * levels + column.codes[matched.positions])
-    of_set, level = cells // levels, cells % levels
-    return int(np.count_nonzero(np.isin(of_set, of_set[level == code]) & (level != code)))
+    cells = np.unique(matched.groups.of_row * levels + column.codes[matched.positions])
+    of_group, level = cells // levels, cells % levels
+    return int(np.count_nonzero(np.isin(of_group, of_group[level == code]) & (level != code)))

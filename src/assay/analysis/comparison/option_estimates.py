@@ -3,7 +3,7 @@
 In: matched groups of runs (``matched.py``) and the joint fit over them (``together.py``). Out: a log ratio with its
 error, and the matched groups and runs behind it.
 
-The rule: two options are compared by the matched groups that hold both. Where at least :data:`SETS_MIN` groups do and
+The rule: two options are compared by the matched groups that hold both. Where at least :data:`GROUPS_MIN` groups do and
 more than two options were run, the estimate comes from all groups at once, so that estimates of several options rest on
 the same data and can be ranked; unless it contradicts the groups that hold both. Options that no group holds together
 are compared through other options; options without any such connection are not compared.
@@ -18,13 +18,13 @@ from assay.analysis.comparison.confounding import confounded_by
 from assay.analysis.comparison.dependence import dependence_of, over_levels
 from assay.analysis.comparison.joint import Fit, contradicts, fits
 from assay.analysis.comparison.matched import (
-    SETS_MIN,
+    GROUPS_MIN,
+    GroupRatios,
     LogMean,
-    MatchedSets,
-    Pairs,
+    MatchedGroups,
     Strata,
+    group_ratios,
     log_mean,
-    pairs,
     side,
     stratify,
 )
@@ -48,12 +48,12 @@ class PairEstimate:
 class OptionEstimates:
     """Estimates between the levels of one factor, by stratum (workload, origin and lab scale)."""
 
-    matched: MatchedSets
+    matched: MatchedGroups
     strata: Strata
     joint: tuple[Fit, ...]
 
     @classmethod
-    def of(cls, matched: MatchedSets) -> "OptionEstimates":
+    def of(cls, matched: MatchedGroups) -> "OptionEstimates":
         """Return the estimates that ``matched`` allows."""
         strata = stratify(matched, "workload")
         return cls(matched, strata, tuple(fits(matched, strata)))
@@ -68,26 +68,26 @@ class OptionEstimates:
         places = [np.flatnonzero(fit.codes == code) for code in (first, second)]
         if not all(len(place) for place in places):
             return None
-        both = self.strata.only(pairs(self._means[first], self._means[second], self.matched.deployment), stratum)
+        both = self.strata.only(group_ratios(self._means[first], self._means[second], self.matched.deployment), stratum)
         direct = log_mean(both)
         joint = fit.contrasts(*places)[0]
         runs = int(both.n[0].sum()), int(both.n[1].sum())
         if direct is None:
             if joint is None:
                 return None
-            return PairEstimate(joint, 0, (self._runs(stratum, first), self._runs(stratum, second)), both.sets)
-        ranked = len(fit.codes) > 2 and len(both.sets) >= SETS_MIN and not len(both.deployment)
+            return PairEstimate(joint, 0, (self._runs(stratum, first), self._runs(stratum, second)), both.groups)
+        ranked = len(fit.codes) > 2 and len(both.groups) >= GROUPS_MIN and not len(both.deployment)
         if ranked and joint is not None and joint.p is not None and not contradicts(direct, joint):
             direct = joint
-        return PairEstimate(self._allowing(direct, both, (first, second)), len(both.sets), runs, both.sets)
+        return PairEstimate(self._allowing(direct, both, (first, second)), len(both.groups), runs, both.groups)
 
-    def _allowing(self, mean: LogMean, both: Pairs, options: tuple[int, int]) -> LogMean:
+    def _allowing(self, mean: LogMean, both: GroupRatios, options: tuple[int, int]) -> LogMean:
         """Return the estimate with an error that allows for a factor that it depends on; without one if confounded."""
-        if self.matched.ignored and confounded_by(self.matched, both.sets, options):
+        if self.matched.ignored and confounded_by(self.matched, both.groups, options):
             return replace(mean, error=float("nan"), sessions=None)
         depends = dependence_of(self.matched, both)
         return over_levels(mean, both, *depends) if depends else mean
 
     def _runs(self, stratum: int, code: int) -> int:
         rows = slice(int(self.matched.starts[code]), int(self.matched.starts[code + 1]))
-        return int(np.count_nonzero(self.strata.of_set[self.matched.sets.of_row[rows]] == stratum))
+        return int(np.count_nonzero(self.strata.of_group[self.matched.groups.of_row[rows]] == stratum))

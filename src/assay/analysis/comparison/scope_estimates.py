@@ -18,15 +18,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.analysis.comparison.matched import (
+    GroupRatios,
     LogMean,
-    MatchedSets,
-    Pairs,
+    MatchedGroups,
     SessionPart,
-    between_sets,
+    between_groups,
     log_mean,
     pick,
     with_sessions,
-    within_sets,
+    within_groups,
 )
 from assay.analysis.statistics import Estimate, InferenceScope, Ints, estimate, means_by
 from assay.analysis.statistics.random_effects import TRIMMED_MIN, over_units, trimmed_mean
@@ -96,9 +96,9 @@ def estimate_of(mean: LogMean, units: int, single_error: float | None = None) ->
     )
 
 
-def _tested(both: Pairs) -> LogMean | None:
+def _tested(both: GroupRatios) -> LogMean | None:
     if np.isfinite(both.error_within).all():
-        return within_sets(both.log_ratio, both.error_within, both.degrees_within, both.rounding)
+        return within_groups(both.log_ratio, both.error_within, both.degrees_within, both.rounding)
     runs = both.n[0] + both.n[1]
     free = int((runs - 2).sum())
     if free < POOLED_DEGREES_MIN:
@@ -109,13 +109,13 @@ def _tested(both: Pairs) -> LogMean | None:
     return LogMean(float(both.log_ratio.mean()), float(error), float(free), POOLED, InferenceScope.TESTED, off)
 
 
-def _other_clusters(both: Pairs, cluster: Ints) -> ScopeEstimate | None:
-    present, of_set = np.unique(cluster, return_inverse=True)
+def _other_clusters(both: GroupRatios, cluster: Ints) -> ScopeEstimate | None:
+    present, of_group = np.unique(cluster, return_inverse=True)
     if len(present) < 2:
         return None
-    by_cluster = means_by(both.log_ratio, of_set, len(present))
-    free = len(of_set) - len(present)
-    residual = both.log_ratio - by_cluster.mean[of_set]
+    by_cluster = means_by(both.log_ratio, of_group, len(present))
+    free = len(of_group) - len(present)
+    residual = both.log_ratio - by_cluster.mean[of_group]
     variance = float((residual * residual).sum()) / free if free else 0.0
     mean = over_units(by_cluster.mean, variance / by_cluster.n)
     off = float(both.rounding.mean())
@@ -123,19 +123,19 @@ def _other_clusters(both: Pairs, cluster: Ints) -> ScopeEstimate | None:
     return estimate_of(over_clusters, len(present), float(np.hypot(mean.apart, mean.error)))
 
 
-def scope_estimates(both: Pairs, cluster: Ints) -> tuple[ScopeEstimate, ...]:
+def scope_estimates(both: GroupRatios, cluster: Ints) -> tuple[ScopeEstimate, ...]:
     """Return an estimate for each scope; ``cluster``: of each group, empty when clusters are compared.
 
     Empty within deployments, whose result covers one scope only.
     """
-    m = len(both.sets)
+    m = len(both.groups)
     if m == 0 or len(both.deployment):
         return ()
     estimates = []
     if (tested := _tested(both)) is not None:
         estimates.append(estimate_of(with_sessions(tested, both.sessions), m))
     if m > 1:
-        between = between_sets(both.log_ratio, both.rounding)
+        between = between_groups(both.log_ratio, both.rounding)
         similar = with_sessions(between, both.sessions)
         estimates.append(estimate_of(similar, m, float(np.hypot(similar.error, between.error * np.sqrt(m)))))
     if len(cluster) and (other_clusters := _other_clusters(both, cluster)) is not None:
@@ -156,18 +156,18 @@ def _no_surer(wide: ScopeEstimate, narrow: ScopeEstimate) -> ScopeEstimate:
     )
 
 
-def cluster_estimates(matched: MatchedSets, both: Pairs) -> tuple[ClusterEstimate, ...]:
+def cluster_estimates(matched: MatchedGroups, both: GroupRatios) -> tuple[ClusterEstimate, ...]:
     """Return the comparison on each cluster, most groups first; empty where all groups are of one."""
     if len(matched.cluster) == 0 or len(both.deployment):
         return ()
-    of_set = matched.cluster[both.sets]
-    present, counts = np.unique(of_set, return_counts=True)
+    of_group = matched.cluster[both.groups]
+    present, counts = np.unique(of_group, return_counts=True)
     if len(present) < 2:
         return ()
     lines = []
     for at in np.argsort(-counts, kind="stable"):
         code = int(present[at])
-        mean = log_mean(pick(both, np.flatnonzero(of_set == code)))
+        mean = log_mean(pick(both, np.flatnonzero(of_group == code)))
         if mean is not None:
             name = matched.table.columns["cluster"].levels[code] if code >= 0 else ""
             ratio = mean.ratio
@@ -175,9 +175,9 @@ def cluster_estimates(matched: MatchedSets, both: Pairs) -> tuple[ClusterEstimat
     return tuple(lines)
 
 
-def trimmed(both: Pairs) -> Estimate | None:
+def trimmed(both: GroupRatios) -> Estimate | None:
     """Return the ratio without the smallest and largest fifth of the groups; None for too few to exclude any."""
-    if len(both.sets) < TRIMMED_MIN or len(both.deployment):
+    if len(both.groups) < TRIMMED_MIN or len(both.deployment):
         return None
     mean = trimmed_mean(both.log_ratio)
     return estimate(mean.mean, mean.error, mean.degrees, float(both.rounding.mean()))

@@ -1,11 +1,11 @@
 """Whether a difference is more than chance, how large it is, and how many runs would tell.
 
 In: run times in seconds, or a table of runs. Out: p values with the smallest that so few runs can reach, effect sizes,
-p values corrected for many comparisons, sets of levels that may be the best, and numbers of runs needed.
+p values corrected for many comparisons, the levels that may be the fastest, and numbers of runs needed.
 
 Sources: Mann and Whitney, Ann. Math. Stat. 18 (1947); N. Cliff, Psych. Bull. 114 (1993); S. Holm, Scand. J. Stat. 6
-(1979); the set of those that may be the best is subset selection after S. S. Gupta, Technometrics 7 (1965); robust z
-after B. Iglewicz and D. C. Hoaglin, How to Detect and Handle Outliers (1993).
+(1979); the levels that may be the fastest are found by subset selection after S. S. Gupta, Technometrics 7 (1965);
+robust z after B. Iglewicz and D. C. Hoaglin, How to Detect and Handle Outliers (1993).
 """
 
 import math
@@ -16,7 +16,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.analysis.comparison.joint import Fit, alone, contradicts, fits
-from assay.analysis.comparison.matched import SETS_MIN, LogMean, MatchedSets, Strata, log_mean, pairs, stratify
+from assay.analysis.comparison.matched import (
+    GROUPS_MIN,
+    LogMean,
+    MatchedGroups,
+    Strata,
+    group_ratios,
+    log_mean,
+    stratify,
+)
 from assay.analysis.statistics import (
     LEVEL,
     Floats,
@@ -88,8 +96,8 @@ def rank_test(baseline: Sequence[float], candidate: Sequence[float]) -> RankTest
 
 
 @dataclass(frozen=True, slots=True)
-class BestSet:
-    """Levels of a factor that may be the fastest: with 95 % confidence the fastest is among them."""
+class FastestLevels:
+    """The levels of a factor that can be the fastest: with 95 % confidence, the fastest level is a candidate."""
 
     group: str
     """The level of the grouping factor, such as the workload."""
@@ -98,15 +106,15 @@ class BestSet:
     factor: str
     scope: InferenceScope
     """Whether the fastest is meant of just these configurations, or of such configurations in general."""
-    front: str
+    fastest: str
     """The level that no other was measured to be faster than; where levels disagree, the one with fewest defeats."""
-    may_be_best: tuple[str, ...]
-    """The front and every level that is compared with it and not shown to be slower than some other."""
+    fastest_candidates: tuple[str, ...]
+    """``fastest``, and every level that is compared with it and not shown to be slower than another level."""
     slower: dict[str, tuple[str, float]]
     """Every other level that is compared, with the one that beats it most clearly and the corrected p, one-sided: that
     it is not the fastest, which says nothing of how it stands to the baseline."""
     never_compared: tuple[str, ...]
-    """Levels that no matched set compares with the front, not even by way of others: nothing is said of them."""
+    """Levels that no matched group compares with ``fastest``, not even through other levels; not judged."""
 
 
 def _one_sided(mean: LogMean | None) -> tuple[float, float]:
@@ -117,14 +125,16 @@ def _one_sided(mean: LogMean | None) -> tuple[float, float]:
     return mean.mean, p / 2 if mean.mean > 0 else 1 - p / 2
 
 
-def best_of(matched: MatchedSets, by: str = "workload", fitted: Sequence[Fit] | None = None) -> list[BestSet]:
-    """Return which levels of the sets' factor may be the fastest, for each level of ``by``.
+def fastest_levels(
+    matched: MatchedGroups, by: str = "workload", fitted: Sequence[Fit] | None = None
+) -> list[FastestLevels]:
+    """Return which levels of the groups' factor may be the fastest, for each level of ``by``.
 
-    ``fitted``: the sets' :func:`~assay.analysis.comparison.joint.fits`. Every level is compared with every other, all
-    matched sets together (one-sided t, ``together.py``), or where these contradict the sets that have both levels, by
-    those sets alone. It drops out when some other is faster at 5 % after Bonferroni's correction over its rivals and
+    ``fitted``: the groups' :func:`~assay.analysis.comparison.joint.fits`. Every level is compared with every other, all
+    matched groups together (one-sided t, ``joint.py``), or where these contradict the groups that have both levels, by
+    those groups alone. It drops out when some other is faster at 5 % after Bonferroni's correction over its rivals and
     over the groups of the answer: with 95 % confidence the fastest level of every group stays, however many levels and
-    groups there are. What holds for these configurations alone is a separate entry where sets are few.
+    groups there are. What holds for these configurations alone is a separate entry where groups are few.
     SpecificationError beyond :data:`LEVELS_MAX` levels.
     """
     table, factor = matched.table, matched.factor
@@ -143,14 +153,14 @@ def best_of(matched: MatchedSets, by: str = "workload", fitted: Sequence[Fit] | 
             for scope, outcome in _outcomes(matched, strata, stratum, fit):
                 won = _tournament([column.levels[code] for code in fit.codes], outcome, fit.blocks.part, groups)
                 found.append(
-                    BestSet(
+                    FastestLevels(
                         group=level.get(by) or "",
                         origin=level.get("origin") or "",
                         lab_scale=level.get("lab_scale"),
                         factor=factor,
                         scope=scope,
-                        front=won.front,
-                        may_be_best=won.may_be_best,
+                        fastest=won.fastest,
+                        fastest_candidates=won.fastest_candidates,
                         slower=won.slower,
                         never_compared=won.never_compared,
                     )
@@ -162,13 +172,15 @@ Outcome = list[list[tuple[float, float]]]
 """For each two levels how much faster the second is than the first (log), and the p of its not being so."""
 
 
-def _outcomes(matched: MatchedSets, strata: Strata, stratum: int, fit: Fit) -> Iterator[tuple[InferenceScope, Outcome]]:
-    """Yield who beats whom, in general and, where there are few sets, of these alone."""
+def _outcomes(
+    matched: MatchedGroups, strata: Strata, stratum: int, fit: Fit
+) -> Iterator[tuple[InferenceScope, Outcome]]:
+    """Yield who beats whom, in general and, where there are few groups, of these alone."""
     several = np.count_nonzero(np.isfinite(fit.logs).sum(axis=1) > 1)
     here = _everywhere(fit)
     if several != 1:
         yield InferenceScope.SIMILAR, here
-    if 0 < several < SETS_MIN:
+    if 0 < several < GROUPS_MIN:
         these = _of_these(matched, strata, stratum, fit)
         known = any(math.isfinite(p) for row in these for _, p in row)
         if known or several == 1:
@@ -187,10 +199,10 @@ def _everywhere(fit: Fit) -> Outcome:
     return outcome
 
 
-def _of_these(matched: MatchedSets, strata: Strata, stratum: int, fit: Fit) -> Outcome:
-    """Return the outcome with the error that runs make within the sets of one stratum, which are few."""
-    rows = np.flatnonzero(strata.of_set[matched.sets.of_row] == stratum)
-    known, of_row = np.unique(matched.sets.of_row[rows], return_inverse=True)
+def _of_these(matched: MatchedGroups, strata: Strata, stratum: int, fit: Fit) -> Outcome:
+    """Return the outcome with the error that runs make within the groups of one stratum, which are few."""
+    rows = np.flatnonzero(strata.of_group[matched.groups.of_row] == stratum)
+    known, of_row = np.unique(matched.groups.of_row[rows], return_inverse=True)
     codes = matched.table.columns[matched.factor].codes[matched.positions[rows]]
     sides = [
         means_by(matched.logs[rows[mine]], of_row[mine], len(known), matched.rounding[rows[mine]])
@@ -199,7 +211,7 @@ def _of_these(matched: MatchedSets, strata: Strata, stratum: int, fit: Fit) -> O
     nowhere = np.zeros(0, dtype=np.int64)
 
     def apart(a: Means, b: Means) -> tuple[float, float]:
-        mean = log_mean(pairs(a, b, nowhere))
+        mean = log_mean(group_ratios(a, b, nowhere))
         gain, p = _one_sided(mean)
         return gain, p if mean is not None and mean.scope is InferenceScope.TESTED else math.nan
 
@@ -208,8 +220,8 @@ def _of_these(matched: MatchedSets, strata: Strata, stratum: int, fit: Fit) -> O
 
 @dataclass(frozen=True, slots=True)
 class _Tournament:
-    front: str
-    may_be_best: tuple[str, ...]
+    fastest: str
+    fastest_candidates: tuple[str, ...]
     slower: dict[str, tuple[str, float]]
     never_compared: tuple[str, ...]
 
@@ -228,13 +240,13 @@ def _tournament(names: list[str], outcome: Outcome, part: Ints, groups: int) -> 
     with np.errstate(invalid="ignore"):
         defeats = np.count_nonzero(gain > 0, axis=1)
     sizes = np.array([np.count_nonzero(part == one) for one in part])
-    front = min(range(count), key=lambda a: (-sizes[a], bool(clearest[a] < ALPHA), defeats[a], a))
-    among = [a for a in range(count) if part[a] == part[front]]
+    fastest = min(range(count), key=lambda a: (-sizes[a], bool(clearest[a] < ALPHA), defeats[a], a))
+    among = [a for a in range(count) if part[a] == part[fastest]]
     slower = {names[a]: (names[int(corrected[a].argmin())], float(clearest[a])) for a in among if clearest[a] < ALPHA}
     if len(among) == 1 and count > 1:
-        return _Tournament(names[front], (), {}, tuple(names))
+        return _Tournament(names[fastest], (), {}, tuple(names))
     others = tuple(name for a, name in enumerate(names) if a not in among)
-    return _Tournament(names[front], tuple(names[a] for a in among if names[a] not in slower), slower, others)
+    return _Tournament(names[fastest], tuple(names[a] for a in among if names[a] not in slower), slower, others)
 
 
 def half_width(durations_s: Sequence[float]) -> float:

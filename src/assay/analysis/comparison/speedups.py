@@ -17,16 +17,16 @@ from assay.analysis.comparison.matched import (
     COUNTED,
     FAILED,
     INVALID,
-    OVER_SETS,
+    OVER_MATCHED_GROUPS,
     WARM,
+    GroupRatios,
     LogMean,
-    MatchedSets,
-    Pairs,
+    MatchedGroups,
     Strata,
     baseline_of,
     combine,
+    group_ratios,
     log_mean,
-    pairs,
     pick,
     side,
     stratify,
@@ -43,14 +43,14 @@ from assay.analysis.statistics import Estimate, InferenceScope, Ints, Means, mea
 from assay.foundation.errors import SpecificationError
 
 
-def _differing(matched: MatchedSets, both: Pairs, levels: tuple[int, int]) -> dict[str, int]:
+def _differing(matched: MatchedGroups, both: GroupRatios, levels: tuple[int, int]) -> dict[str, int]:
     """Return in how many of the groups each ignored factor had more than one level on the two sides."""
     parts = [np.arange(matched.starts[level], matched.starts[level + 1]) for level in levels]
     rows = np.concatenate(parts)
     counts = {}
     for name in matched.ignored:
         codes = matched.table.columns[name].codes[matched.positions[rows]].astype(np.float64)
-        spread = means_by(codes, matched.sets.of_row[rows], matched.sets.count).variance[both.sets]
+        spread = means_by(codes, matched.groups.of_row[rows], matched.groups.count).variance[both.groups]
         counts[name] = int(np.count_nonzero(spread > 0))
     return counts
 
@@ -68,7 +68,7 @@ def _excluded(strata: Strata, stratum: int, levels: tuple[int, int], used: tuple
 
 
 def _of_candidate(
-    matched: MatchedSets,
+    matched: MatchedGroups,
     strata: Strata,
     baseline: int,
     reference: Means,
@@ -77,8 +77,8 @@ def _of_candidate(
 ) -> list[tuple[int, SpeedupResult]]:
     """Return the results of one level, before correction, with the number of their stratum."""
     column = matched.table.columns[matched.factor]
-    every = pairs(reference, side(matched, candidate), matched.deployment)
-    stratum_of = strata.of_set[every.sets]
+    every = group_ratios(reference, side(matched, candidate), matched.deployment)
+    stratum_of = strata.of_group[every.groups]
     order = np.argsort(stratum_of, kind="stable")
     bounds = np.searchsorted(stratum_of[order], np.arange(len(strata.counts) + 1))
     results = []
@@ -86,13 +86,13 @@ def _of_candidate(
         both = pick(every, order[bounds[stratum] : bounds[stratum + 1]])
         level = strata.levels(matched.table, stratum)
         used = int(both.n[0].sum()), int(both.n[1].sum())
-        confounded = confounded_by(matched, both.sets, (baseline, candidate)) if matched.ignored else ()
+        confounded = confounded_by(matched, both.groups, (baseline, candidate)) if matched.ignored else ()
         mean, depends = log_mean(both), dependence_of(matched, both)
         if mean is not None and depends is not None:
             mean = over_levels(mean, both, *depends)
         result = result_of(
             mean,
-            method=OVER_SETS,
+            method=OVER_MATCHED_GROUPS,
             factor=matched.factor,
             baseline=column.levels[baseline],
             candidate=column.levels[candidate],
@@ -100,7 +100,7 @@ def _of_candidate(
             group=(level.get(strata.by) or "") if strata.by else "",
             origin=level.get("origin") or "",
             lab_scale=level.get("lab_scale"),
-            groups=len(both.sets),
+            groups=len(both.groups),
             runs_baseline=used[0],
             runs_candidate=used[1],
             excluded=_excluded(strata, stratum, (baseline, candidate), used),
@@ -116,12 +116,12 @@ def _of_candidate(
     return results
 
 
-def _cluster_of(matched: MatchedSets, both: Pairs) -> Ints:
-    return matched.cluster[both.sets] if len(matched.cluster) else matched.cluster
+def _cluster_of(matched: MatchedGroups, both: GroupRatios) -> Ints:
+    return matched.cluster[both.groups] if len(matched.cluster) else matched.cluster
 
 
 def speedups_of(
-    matched: MatchedSets,
+    matched: MatchedGroups,
     baseline: str | None = None,
     *,
     by: str | None = "workload",
@@ -194,7 +194,7 @@ def _over(parts: Sequence[SpeedupResult]) -> SpeedupResult:
         mean = _mean_of_confounded(used) if confounded else combine([part.log_mean for part in used])
     return result_of(
         mean,
-        method=OVER_SETS,
+        method=OVER_MATCHED_GROUPS,
         factor=example.factor,
         baseline=example.baseline,
         candidate=example.candidate,

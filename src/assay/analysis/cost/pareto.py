@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.cost.rate import Price, Rate
-from assay.analysis.cost.run_cost import HOUR_S, MeanErrors, Times, mean_errors, mean_intervals, pooled_scatter
+from assay.analysis.cost.run_cost import HOUR_S, MeanErrors, Times, mean_errors, mean_intervals, pooled_spread
 from assay.analysis.statistics import Floats, Mask
 
 DRAWS = 2000
@@ -131,7 +131,7 @@ def plane(times: Times, book: Priced, errors: MeanErrors | None = None, *, draws
     count = len(times.n)
     if count == 0 or not bool(np.all(times.n > 0)):
         raise ValueError("every configuration needs a run")
-    sure = mean_errors(times, *pooled_scatter(times)) if errors is None else errors
+    sure = mean_errors(times, *pooled_spread(times)) if errors is None else errors
     draws = min(draws, max(200, _CELLS_MAX // count))
     generator = np.random.default_rng(seed)
     time = drawn_times_s(times, sure, draws, generator)

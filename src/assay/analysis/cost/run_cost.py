@@ -21,7 +21,7 @@ import numpy as np
 from assay.analysis.statistics import LEVEL, Codes, Floats, Ints, Mask, rounding_of
 
 HOUR_S = 3600
-OWN_SCATTER_MIN = 5
+SPREAD_RUNS_MIN = 5
 """Fewer runs than this have the pooled spread of their row (layout), their own in it (docs/adr/0003)."""
 _CENT = Decimal("0.01")
 _DIGITS = Decimal("1e-15")
@@ -52,7 +52,7 @@ class MeanErrors:
     """Whether it is the pooled scatter of its kind, as there are few runs."""
 
 
-def pooled_scatter(times: Times) -> tuple[float, float]:
+def pooled_spread(times: Times) -> tuple[float, float]:
     """Return the variance of a log time around its configuration's mean, from all that repeat.
 
     And its degrees of freedom; NaN and 0 where none does.
@@ -63,15 +63,15 @@ def pooled_scatter(times: Times) -> tuple[float, float]:
     return (squares / degrees, degrees) if degrees else (math.nan, 0.0)
 
 
-def scatter_by(times: Times, kinds: Ints | Codes, wanted: Ints | Codes) -> tuple[Floats, Floats]:
-    """Return :func:`pooled_scatter` of each kind that is wanted; of all where nothing of a kind repeats.
+def spread_by(times: Times, kinds: Ints | Codes, wanted: Ints | Codes) -> tuple[Floats, Floats]:
+    """Return :func:`pooled_spread` of each kind that is wanted; of all where nothing of a kind repeats.
 
     ``kinds``: each configuration's, such as the cluster that it ran on: times of one may scatter more than of another.
     """
-    whole, own = pooled_scatter(times), {}
+    whole, own = pooled_spread(times), {}
     for kind in np.unique(wanted).tolist():
         of_kind = kinds == kind
-        found = pooled_scatter(replace(times, n=times.n[of_kind], log_deviation=times.log_deviation[of_kind]))
+        found = pooled_spread(replace(times, n=times.n[of_kind], log_deviation=times.log_deviation[of_kind]))
         own[kind] = found if found[1] else whole
     pooled = np.array([own[kind] for kind in wanted.tolist()], dtype=np.float64).reshape(-1, 2)
     return pooled[:, 0], pooled[:, 1]
@@ -80,10 +80,10 @@ def scatter_by(times: Times, kinds: Ints | Codes, wanted: Ints | Codes) -> tuple
 def mean_errors(times: Times, variance: float | Floats, degrees: float | Floats) -> MeanErrors:
     """Return how sure each mean is: by the scatter of its own runs or, of few, by the pooled one of its kind.
 
-    Few are less than :data:`OWN_SCATTER_MIN`. So one run never looks surer than two.
+    Few are less than :data:`SPREAD_RUNS_MIN`. So one run never looks surer than two.
     """
     own = times.n - 1.0
-    borrowed = (times.n < OWN_SCATTER_MIN) & (degrees > own)
+    borrowed = (times.n < SPREAD_RUNS_MIN) & (degrees > own)
     scatter = np.where(borrowed, np.sqrt(variance), times.log_deviation)
     return MeanErrors(scatter / np.sqrt(np.maximum(times.n, 1)), np.where(borrowed, degrees, own), borrowed)
 

@@ -1,17 +1,17 @@
 """Separate what a session does to run times from what a level of a factor does to them.
 
-In: when runs started, their campaign, cluster, set and level, and the logarithms of their times. Out: a session unit of
-each run, how unevenly two sides are spread over these units, and how much sessions differ.
+In: when runs started, their campaign, cluster, group and level, and the logarithms of their times. Out: a session unit
+of each run, how unevenly two sides are spread over these units, and how much sessions differ.
 
 A session is a stretch of time on one cluster: runs of one campaign without a pause of :data:`PAUSE_S`. Machines,
 networks and neighbours differ between sessions, so all runs of a session are faster or slower together, and more runs
 of a session do not average that out. Where a session goes back and forth between levels, as the blocks of a plan do,
 its effect cancels in their ratio. Where it runs all of one level and then all of the next, each stretch of one level is
-a unit. Runs whose start is not known have a unit for each side of their set.
+a unit. Runs whose start is not known have a unit for each side of their group.
 
-With ``w`` the share that a unit has of the baseline's runs less that of the candidate's, averaged over sets, the
+With ``w`` the share that a unit has of the baseline's runs less that of the candidate's, averaged over groups, the
 variance of a log ratio from sessions is ``sum(w**2)`` times the variance between sessions. The part of it that the
-scatter of runs or of sets shows already is subtracted (S. R. Searle, G. Casella and C. E. McCulloch, Variance
+scatter of runs or of groups shows already is subtracted (S. R. Searle, G. Casella and C. E. McCulloch, Variance
 Components, 1992).
 
 The variance between sessions is the mean square of session means around the mean of their configuration (one-way nested
@@ -59,40 +59,40 @@ DEFAULT_SPREAD = SessionSpread(0.10**2, 4.0, 0.0, 0)
 
 @dataclass(frozen=True, slots=True)
 class SideSessions:
-    """How the runs of one side are spread over session units: entries of a set, a unit and its share of the runs."""
+    """How the runs of one side are spread over session units: entries of a group, a unit and its share of the runs."""
 
-    sets: Ints
+    groups: Ints
     units: Ints
     shares: Floats
-    own: Floats
-    """Of each set, the share of the sessions' variance that the squared standard error of its mean contains already."""
+    contained: Floats
+    """Share of the sessions' variance that the squared standard error of each group's mean already contains."""
     unordered: Mask
-    """Sets that have a run whose start is not known."""
+    """Groups that have a run whose start is not known."""
     spread: SessionSpread
 
 
 @dataclass(frozen=True, slots=True)
 class Imbalance:
-    """How unevenly the two sides of each set are spread over session units: entries of a set, a unit and a weight."""
+    """How unevenly the two sides of each group are spread over session units; entries of group, unit and weight."""
 
-    sets: Ints
+    groups: Ints
     """Places in the arrays of the pairs, from 0."""
     units: Ints
     weights: Floats
-    own: Floats
+    contained: Floats
     unordered: Mask
     spread: SessionSpread
 
     def picked(self, keep: Ints) -> "Imbalance":
-        """Return the imbalance of some of the sets, numbered anew."""
-        number = np.full(len(self.own), -1, dtype=np.int64)
+        """Return the imbalance of some of the groups, numbered anew."""
+        number = np.full(len(self.contained), -1, dtype=np.int64)
         number[keep] = np.arange(len(keep))
-        stays = number[self.sets] >= 0
+        stays = number[self.groups] >= 0
         return Imbalance(
-            number[self.sets[stays]],
+            number[self.groups[stays]],
             self.units[stays],
             self.weights[stays],
-            self.own[keep],
+            self.contained[keep],
             self.unordered[keep],
             self.spread,
         )
@@ -101,17 +101,17 @@ class Imbalance:
     def _of_mean(self) -> float:
         """The sum of the squares of the mean weight of each unit."""
         _, unit = np.unique(self.units, return_inverse=True)
-        weights = np.bincount(unit, weights=self.weights) / len(self.own)
+        weights = np.bincount(unit, weights=self.weights) / len(self.contained)
         return float((weights * weights).sum())
 
     def beyond_runs(self) -> float:
         """Return the multiple of the sessions' variance that an error from the scatter of runs lacks."""
-        m = len(self.own)
-        return max(0.0, self._of_mean - float(self.own.sum()) / m**2) if m else 0.0
+        m = len(self.contained)
+        return max(0.0, self._of_mean - float(self.contained.sum()) / m**2) if m else 0.0
 
-    def beyond_sets(self) -> float:
-        """Return the multiple of the sessions' variance that an error from the scatter of sets lacks."""
-        m = len(self.own)
+    def beyond_groups(self) -> float:
+        """Return the multiple of the sessions' variance that an error from the scatter of groups lacks."""
+        m = len(self.contained)
         if m < 2:
             return self.beyond_runs()
         of_mean = self._of_mean
@@ -119,35 +119,37 @@ class Imbalance:
         return max(0.0, of_mean - shown)
 
 
-def imbalance(b: SideSessions, c: SideSessions, sets: Ints) -> Imbalance:
-    """Return the imbalance of the sets ``sets`` that have both sides."""
-    place = np.full(len(b.own), -1, dtype=np.int64)
-    place[sets] = np.arange(len(sets))
-    of_set = place[np.concatenate((b.sets, c.sets))]
+def imbalance(b: SideSessions, c: SideSessions, groups: Ints) -> Imbalance:
+    """Return the imbalance of the groups ``groups`` that have both sides."""
+    place = np.full(len(b.contained), -1, dtype=np.int64)
+    place[groups] = np.arange(len(groups))
+    of_group = place[np.concatenate((b.groups, c.groups))]
     units, weights = np.concatenate((b.units, c.units)), np.concatenate((b.shares, -c.shares))
-    both = of_set >= 0
-    of_set, units, weights = of_set[both], units[both], weights[both]
-    return imbalance_of(of_set, units, weights, (b.own + c.own)[sets], (b.unordered | c.unordered)[sets], b.spread)
+    both = of_group >= 0
+    of_group, units, weights = of_group[both], units[both], weights[both]
+    return imbalance_of(
+        of_group, units, weights, (b.contained + c.contained)[groups], (b.unordered | c.unordered)[groups], b.spread
+    )
 
 
 def imbalance_of(
-    of_set: Ints, units: Ints, weights: Floats, own: Floats, unordered: Mask, spread: SessionSpread
+    of_group: Ints, units: Ints, weights: Floats, contained: Floats, unordered: Mask, spread: SessionSpread
 ) -> Imbalance:
-    """Return the imbalance of weights, each of a set and a unit: weights of one unit in one set are added up."""
-    order = np.lexsort((units, of_set))
-    of_set, units, weights = of_set[order], units[order], weights[order]
+    """Return the imbalance of weights, each of a group and a unit: weights of one unit in one group are added up."""
+    order = np.lexsort((units, of_group))
+    of_group, units, weights = of_group[order], units[order], weights[order]
     first = np.ones(len(units), dtype=np.bool_)
-    first[1:] = (of_set[1:] != of_set[:-1]) | (units[1:] != units[:-1])
+    first[1:] = (of_group[1:] != of_group[:-1]) | (units[1:] != units[:-1])
     summed = np.bincount(np.cumsum(first) - 1, weights=weights, minlength=int(first.sum())).astype(np.float64)
     uneven = np.abs(summed) > 1e-12
-    return Imbalance(of_set[first][uneven], units[first][uneven], summed[uneven], own, unordered, spread)
+    return Imbalance(of_group[first][uneven], units[first][uneven], summed[uneven], contained, unordered, spread)
 
 
-def side_sessions(of_set: Ints, units: Ints, count: int, unordered: Mask, spread: SessionSpread) -> SideSessions:
-    """Return how the runs of a side are spread; ``of_set`` and ``units`` are of each run, ``count`` all sets."""
-    n = np.bincount(of_set, minlength=count)
-    order = np.lexsort((units, of_set))
-    ordered_set, ordered_unit = of_set[order], units[order]
+def side_sessions(of_group: Ints, units: Ints, count: int, unordered: Mask, spread: SessionSpread) -> SideSessions:
+    """Return how the runs of a side are spread; ``of_group`` and ``units`` are of each run, ``count`` all groups."""
+    n = np.bincount(of_group, minlength=count)
+    order = np.lexsort((units, of_group))
+    ordered_set, ordered_unit = of_group[order], units[order]
     first = np.ones(len(order), dtype=np.bool_)
     first[1:] = (ordered_set[1:] != ordered_set[:-1]) | (ordered_unit[1:] != ordered_unit[:-1])
     entry = np.cumsum(first) - 1
@@ -155,7 +157,7 @@ def side_sessions(of_set: Ints, units: Ints, count: int, unordered: Mask, spread
     shares = np.bincount(entry, minlength=len(entries)) / np.maximum(n[entries], 1)
     squares = np.bincount(entries, weights=shares * shares, minlength=count)
     own = np.where(n > 1, (1 - squares) / np.maximum(n - 1, 1), 0.0)
-    not_known = np.bincount(of_set[unordered], minlength=count) > 0
+    not_known = np.bincount(of_group[unordered], minlength=count) > 0
     return SideSessions(entries, ordered_unit[first], shares, own, not_known, spread)
 
 
@@ -172,11 +174,11 @@ def session_numbers(started_unix_s: Floats, campaign: Ints, cluster: Ints) -> In
     return session
 
 
-def session_units(session: Ints, started_unix_s: Floats, level: Ints, of_set: Ints) -> Ints:
+def session_units(session: Ints, started_unix_s: Floats, level: Ints, of_group: Ints) -> Ints:
     """Return the session unit of each run.
 
-    It is the session, where that goes back and forth between the levels of the run's set. Otherwise it is the stretch
-    of consecutive runs of one level; where the start is not known, the level within the set.
+    It is the session, where that goes back and forth between the levels of the run's group. Otherwise it is the stretch
+    of consecutive runs of one level; where the start is not known, the level within the group.
     """
     units = np.empty(len(session), dtype=np.int64)
     known = np.flatnonzero(session >= 0)
@@ -184,14 +186,14 @@ def session_units(session: Ints, started_unix_s: Floats, level: Ints, of_set: In
     begins = _begins(session[order], level[order])
     stretch = np.cumsum(begins) - 1
     returns_in_session = _goes_back_and_forth(session[order], level[order], begins)
-    group = np.unique(of_set[known] * (session.max(initial=0) + 1) + session[known], return_inverse=True)[1]
+    group = np.unique(of_group[known] * (session.max(initial=0) + 1) + session[known], return_inverse=True)[1]
     group_of = np.full(len(session), -1, dtype=np.int64)
     group_of[known] = group
     within = known[np.lexsort((started_unix_s[known], group))]
     begins_within = _begins(group_of[within], level[within])
     returns = np.zeros(len(session), dtype=np.bool_)
     returns[within] = _goes_back_and_forth(group_of[within], level[within], begins_within)
-    once = np.zeros(len(session), dtype=np.bool_)  # one run of each level: only the other sets can tell
+    once = np.zeros(len(session), dtype=np.bool_)  # one run of each level: only the other groups can tell
     stretches = np.bincount(group_of[within[begins_within]], minlength=int(group.max(initial=-1)) + 1)
     runs = np.bincount(group, minlength=len(stretches))
     once[known] = (runs == stretches)[group] & ~returns[known]
@@ -201,7 +203,7 @@ def session_units(session: Ints, started_unix_s: Floats, level: Ints, of_set: In
     units[order] = np.where(whole[order], session[order], session.max(initial=0) + 1 + stretch)
     unknown = np.flatnonzero(session < 0)
     levels = int(level.max(initial=0)) + 1
-    units[unknown] = -1 - (of_set[unknown] * levels + level[unknown])
+    units[unknown] = -1 - (of_group[unknown] * levels + level[unknown])
     return units
 
 

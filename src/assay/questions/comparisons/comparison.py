@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.comparison.comparison import compare_sets
-from assay.analysis.comparison.details.run_sets import sets_of
+from assay.analysis.comparison.comparison import compare_groups
+from assay.analysis.comparison.details.run_groups import run_groups_of
 from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.matched import combined_or_named, match
 from assay.analysis.comparison.result import SpeedupResult, with_verdicts
@@ -57,17 +57,17 @@ def comparison_view(
     joined, name = combined_or_named(with_factors(table, names), names[0] if len(names) == 1 else names)
     matched = match(joined, name, spread=spread)
     levels_of_group = _levels_of_group(
-        matched.sets.of_row, joined.columns[name].codes[matched.positions].astype(np.int64)
+        matched.groups.of_row, joined.columns[name].codes[matched.positions].astype(np.int64)
     )
     several = np.flatnonzero(levels_of_group > 1)
-    rows = np.flatnonzero(np.isin(matched.groups.of_row, several))
+    rows = np.flatnonzero(np.isin(matched.table_groups.of_row, several))
     runs = dict(zip(rows.tolist(), repository.runs_at(joined, rows.tolist()), strict=True))
-    groups = sets_of(matched, runs)
+    groups = run_groups_of(matched, runs)
     results = [
         result
         for decision in decisions
         if decision.factor == name
-        for result in compare_sets(groups, name, decision.baseline)
+        for result in compare_groups(groups, name, decision.baseline)
         if _is_of(result, decision)
     ]
     counts = counts_by(joined, name)

@@ -17,7 +17,7 @@ from assay.analysis.comparison.joint import LevelPairs, fits, level_pairs
 from assay.analysis.comparison.matched import baseline_of, combined_or_named, match, stratify
 from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.comparison.sessions import session_warnings
-from assay.analysis.comparison.significance import BestSet, best_of
+from assay.analysis.comparison.significance import FastestLevels, fastest_levels
 from assay.analysis.comparison.speedups import speedups_of
 from assay.analysis.statistics import RunTable
 from assay.analysis.statistics.sessions import SessionSpread
@@ -83,7 +83,7 @@ class SpeedupView:
     group: str | None
     results: tuple[SpeedupResult, ...]
     """Two-sided: each level against the baseline."""
-    best: tuple[BestSet, ...]
+    best: tuple[FastestLevels, ...]
     """One-sided: which levels may be the fastest."""
     level_pairs: tuple[LevelPairs, ...]
     """Each level against each, by workload."""
@@ -113,7 +113,7 @@ def speedups_over(
     strata = stratify(alike, group or "workload")
     fitted = fits(alike, strata)
     results = speedups_of(matched, first, by=group, fitted=None if deployments else fitted)
-    best = best_of(alike, group, fitted) if group else []
+    best = fastest_levels(alike, group, fitted) if group else []
     pairs = level_pairs(alike, strata, fitted, first)
     warnings = (*_confounding(results), *session_warnings([s for s in results if s.log_error is not None]))
     best = [] if any(item.confounded for item in results) else best

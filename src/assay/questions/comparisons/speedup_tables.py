@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from assay.analysis.comparison.joint import LevelPairs
 from assay.analysis.comparison.result import SpeedupResult
-from assay.analysis.comparison.significance import BestSet
+from assay.analysis.comparison.significance import FastestLevels
 from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.statistics import InferenceScope
 from assay.questions.comparisons.result_sentences import name_of
@@ -55,10 +55,10 @@ def tables_of(view: SpeedupView, titled: Callable[[str], str] = _same) -> list[T
 
     Where origins differ, a group's name says which one it is of: measured and simulated runs make separate rows.
     """
-    everything: Sequence[SpeedupResult | LevelPairs | BestSet] = [*view.results, *view.level_pairs, *view.best]
+    everything: Sequence[SpeedupResult | LevelPairs | FastestLevels] = [*view.results, *view.level_pairs, *view.best]
     several = len({(item.origin, item.lab_scale) for item in everything}) > 1
 
-    def named(item: SpeedupResult | LevelPairs | BestSet) -> str:
+    def named(item: SpeedupResult | LevelPairs | FastestLevels) -> str:
         title = name_of(item) if isinstance(item, SpeedupResult) and item.combined else titled(item.group)
         return f"{title} ({origin_badge(item.origin, item.lab_scale)})" if several else title
 
@@ -162,15 +162,15 @@ def _pairs(level_pairs: Sequence[LevelPairs], named: Callable[[LevelPairs], str]
     )
 
 
-def _fastest(best: Sequence[BestSet], named: Callable[[BestSet], str]) -> TextTable:
+def _fastest(best: Sequence[FastestLevels], named: Callable[[FastestLevels], str]) -> TextTable:
     rows = tuple(
         (
             named(item),
             scope_text(item.scope),
-            *(", ".join(names) or NOTHING for names in (item.may_be_best, item.slower, item.never_compared)),
+            *(", ".join(names) or NOTHING for names in (item.fastest_candidates, item.slower, item.never_compared)),
         )
         for item in best
-        if item.slower or item.never_compared or len(item.may_be_best) > 1
+        if item.slower or item.never_compared or len(item.fastest_candidates) > 1
     )
     return TextTable(
         "Fastest candidates (95 %)",

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from assay.analysis.cost.run_cost import scatter_by, times_of
+from assay.analysis.cost.run_cost import spread_by, times_of
 from assay.analysis.outliers.flagging import odd_times
 from assay.analysis.statistics import (
     Floats,
@@ -116,4 +116,4 @@ def scatter_of(
     groups = _grouped(table, counted, names)
     times = times_of(table.values["duration_s"][counted], groups.of_row, groups.count)
     rows = groups_by(table, by).of_row
-    return scatter_by(times, rows[counted][first_rows(groups)], rows[examples])
+    return spread_by(times, rows[counted][first_rows(groups)], rows[examples])

@@ -11,13 +11,13 @@ from decimal import Decimal
 
 import numpy as np
 
-from assay.analysis.comparison.comparison import compare_sets
-from assay.analysis.comparison.details.run_sets import run_sets
-from assay.analysis.comparison.details.summary import LevelSummary, summarise_set
+from assay.analysis.comparison.comparison import compare_groups
+from assay.analysis.comparison.details.run_groups import run_groups
+from assay.analysis.comparison.details.summary import LevelSummary, summarise_group
 from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.cost.parts import Counts, counts_from_facts
 from assay.analysis.cost.prices import LayoutPrice, run_price
-from assay.analysis.cost.run_cost import Times, mean_errors, mean_intervals, scatter_by, times_of
+from assay.analysis.cost.run_cost import Times, mean_errors, mean_intervals, spread_by, times_of
 from assay.analysis.cost.storage import cost_per_performance
 from assay.analysis.cost.tco import CostRatio, Rounding, Runtime, TcoRow, cost_ratio, tco
 from assay.analysis.outliers.flagging import odd_times
@@ -101,7 +101,9 @@ def unflagged(repository: Repository, table: RunTable) -> tuple[list[Run], int]:
 
 def _timed(runs: Sequence[Run]) -> list[_Timed]:
     """Return a summary of each level of each set of runs, with a run of it."""
-    return [(level, one.example) for one in run_sets(runs, LAYOUT_FACTOR) for level in summarise_set(one) if level.n]
+    return [
+        (level, one.example) for one in run_groups(runs, LAYOUT_FACTOR) for level in summarise_group(one) if level.n
+    ]
 
 
 def _work(one: LevelSummary, run: Run) -> tuple[object, ...]:
@@ -126,7 +128,7 @@ def _runtimes(timed: Sequence[_Timed], beside: Sequence[_Timed]) -> dict[tuple[s
         layouts = {level: number for number, level in enumerate(dict.fromkeys(one.level for one in [*like, *of_work]))}
         kinds, wanted = (np.array([layouts[one.level] for one in rows], dtype=np.int64) for rows in (like, of_work))
         times = _times(of_work)
-        low, high = mean_intervals(times, mean_errors(times, *scatter_by(_times(like), kinds, wanted)))
+        low, high = mean_intervals(times, mean_errors(times, *spread_by(_times(like), kinds, wanted)))
         for place, one in enumerate(of_work):
             known, mean_s = bool(np.isfinite(low[place])), float(times.mean_s[place])
             found[name_of(one), one.level] = Runtime(
@@ -258,8 +260,8 @@ def cost_view(
     first = (
         baseline if baseline in layouts else next(level for level in levels_of(runs, LAYOUT_FACTOR) if level in layouts)
     )
-    made = [one for one in comparisons if one.baseline == first] or compare_sets(
-        run_sets(runs, LAYOUT_FACTOR), LAYOUT_FACTOR, first
+    made = [one for one in comparisons if one.baseline == first] or compare_groups(
+        run_groups(runs, LAYOUT_FACTOR), LAYOUT_FACTOR, first
     )
     priced = [one for one in made if one.baseline in bills and one.candidate in bills]
     ratios = cost_ratios(priced, {layout: bill.total for layout, bill in bills.items()}) if prices[first] else ()

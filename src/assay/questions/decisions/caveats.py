@@ -5,7 +5,7 @@ In: a decision and the runs behind it. Out: caveats in the order of :class:`~.va
 
 from collections.abc import Iterator, Sequence
 
-from assay.analysis.comparison.matched import MatchedSets
+from assay.analysis.comparison.matched import MatchedGroups
 from assay.analysis.statistics import ALPHA, InferenceScope, Ints, RunTable, counts_by, smallest_reachable_p
 from assay.model import Origin, RunStatus
 from assay.questions.decisions.costs import RunCosts
@@ -25,7 +25,7 @@ def in_order(caveats: Sequence[Caveat]) -> tuple[Caveat, ...]:
 
 
 def caveats_of(
-    decision: Decision, matched: MatchedSets, counted: Ints, request: DecisionRequest, costs: RunCosts | None
+    decision: Decision, matched: MatchedGroups, counted: Ints, request: DecisionRequest, costs: RunCosts | None
 ) -> tuple[Caveat, ...]:
     """Return the caveats of ``decision``; ``counted``: positions in the table of the runs that it rests on."""
     table = matched.table.taken(counted)

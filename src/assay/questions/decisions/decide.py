@@ -175,7 +175,7 @@ def _decision(
         next_runs=(),
     )
     matched = times.matched
-    of_decision = np.isin(times.strata.of_set[matched.sets.of_row], strata)
+    of_decision = np.isin(times.strata.of_group[matched.groups.of_row], strata)
     of_decision &= np.isin(matched.table.columns[factor].codes[matched.positions], options)
     caveats = caveats_of(decision, matched, matched.positions[of_decision], request, costs)
     sessions = session_warnings(row.time.mean for row in rows if row.time)

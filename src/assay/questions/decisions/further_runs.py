@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.comparison.matched import SETS_MIN
+from assay.analysis.comparison.matched import GROUPS_MIN
 from assay.analysis.comparison.option_estimates import OptionEstimates, PairEstimate
 from assay.analysis.statistics import ABSENT, ALPHA, RUNS_MIN, InferenceScope, Ints, Verdict, satterthwaite
 from assay.model import Origin
@@ -115,7 +115,7 @@ def _open_rows(times: OptionEstimates, decision: Decision, rows: Sequence[Row], 
 
 def _proposal(times: OptionEstimates, row: _Open, margin: float) -> FurtherRuns | None:
     """Return the fewest further runs that settle the row; None where more than the maximum would be needed."""
-    over_groups = row.estimate.mean.scope is not InferenceScope.TESTED and row.estimate.groups >= SETS_MIN
+    over_groups = row.estimate.mean.scope is not InferenceScope.TESTED and row.estimate.groups >= GROUPS_MIN
     if not over_groups and not row.estimate.groups:
         return None
     groups = _half_groups(times, row) if over_groups else row.estimate.matched_groups
@@ -186,7 +186,7 @@ def _pooled_scatter(times: OptionEstimates) -> tuple[float, float] | None:
     """Return the standard deviation of log times of repetitions, and its degrees of freedom; None without any."""
     matched = times.matched
     column = matched.table.columns[matched.factor].codes[matched.positions].astype(np.int64)
-    cells = matched.sets.of_row * (int(column.max(initial=0)) + 1) + column
+    cells = matched.groups.of_row * (int(column.max(initial=0)) + 1) + column
     _, cell, sizes = np.unique(cells, return_inverse=True, return_counts=True)
     degrees = len(cell) - len(sizes)
     if degrees < 1:
@@ -210,8 +210,8 @@ def _half_groups(times: OptionEstimates, row: _Open) -> Ints:
 
 def _groups_with(times: OptionEstimates, stratum: int, code: int) -> Ints:
     matched = times.matched
-    groups = np.unique(matched.sets.of_row[int(matched.starts[code]) : int(matched.starts[code + 1])])
-    of_stratum: Ints = groups[times.strata.of_set[groups] == stratum]
+    groups = np.unique(matched.groups.of_row[int(matched.starts[code]) : int(matched.starts[code + 1])])
+    of_stratum: Ints = groups[times.strata.of_group[groups] == stratum]
     return of_stratum
 
 
@@ -229,6 +229,6 @@ def _duration_s(times: OptionEstimates, row: _Open, further: int, groups: int, *
     durations_s = []
     for code in (row.baseline, row.option):
         rows = slice(int(matched.starts[code]), int(matched.starts[code + 1]))
-        of_stratum = times.strata.of_set[matched.sets.of_row[rows]] == row.stratum
+        of_stratum = times.strata.of_group[matched.groups.of_row[rows]] == row.stratum
         durations_s.append(float(np.exp(matched.logs[rows][of_stratum]).mean()))
     return further * sum(durations_s) / 2 if over_groups else further * groups * sum(durations_s)

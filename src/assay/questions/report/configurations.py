@@ -7,7 +7,7 @@ charts is bounded, so that a report stays short whatever a repository holds.
 from collections.abc import Callable, Sequence
 
 from assay.analysis.comparison.comparison import compare
-from assay.analysis.comparison.matched import match, pairs_with
+from assay.analysis.comparison.matched import comparisons_with, match
 from assay.analysis.run_profile.phases import occupancy
 from assay.analysis.run_profile.profile import Profile, profile
 from assay.analysis.run_profile.tables.stage_tables import stage_sums_table, stages_table
@@ -39,7 +39,7 @@ ObservedOf = Callable[[Run], WholeRun]
 def count_comparisons(table: RunTable, decisions: Sequence[Decision]) -> int:
     """Return how many matched groups the decisions compare with their baselines, for a factor that is a column."""
     return sum(
-        pairs_with(match(runs_of_decision(table, decision), decision.factor), decision.baseline)
+        comparisons_with(match(runs_of_decision(table, decision), decision.factor), decision.baseline)
         for decision in decisions
     )
 

@@ -1,10 +1,10 @@
 """How unevenly the levels of a factor are spread over sessions, for gains that are slopes over configurations.
 
-In: the session of each run of each configuration, and the weight of each configuration in the gain of its set. Out: the
-imbalance of every set (``analysis/statistics/sessions.py``), from which the error of the mean gain is widened.
+In: the session of each run of each configuration, and the weight of each configuration in the gain of its matched
+group. Out: the imbalance of every group (``analysis/statistics/sessions.py``), which widens the error of the mean gain.
 
-The weight of a configuration is spread evenly over its runs. Weights of one session unit in one set are added up, so a
-session that goes back and forth between the levels cancels.
+The weight of a configuration is spread evenly over its runs. Weights of one session unit in one group are added up, so
+a session that goes back and forth between the levels cancels.
 """
 
 from dataclasses import dataclass
@@ -29,54 +29,59 @@ class RunSessions:
 
 
 def sessions_of_slopes(
-    runs: RunSessions, configurations: Ints, of_set: Ints, level: Floats, weights: Floats, sets: Ints
+    runs: RunSessions, configurations: Ints, of_group: Ints, level: Floats, weights: Floats, groups: Ints
 ) -> Imbalance:
-    """Return the imbalance of the sets ``sets``.
+    """Return the imbalance of ``groups``.
 
-    ``configurations`` count; each has a set, a level of the factor, and a weight in the gain of that set.
+    Each of ``configurations`` has a group, a level of the factor, and a weight in the gain of that group.
     """
-    place = np.full(int(runs.configuration.max(initial=-1)) + 1, -1, dtype=np.int64)
-    place[configurations] = np.arange(len(configurations))
-    counted = place[runs.configuration] >= 0
-    at = place[runs.configuration[counted]]
+    index_of = np.full(int(runs.configuration.max(initial=-1)) + 1, -1, dtype=np.int64)
+    index_of[configurations] = np.arange(len(configurations))
+    counted = index_of[runs.configuration] >= 0
+    at = index_of[runs.configuration[counted]]
     session, drawn = runs.session[counted], runs.drawn[counted]
     code = np.unique(level, return_inverse=True)[1].astype(np.int64)
-    units = session_units(session, runs.started_unix_s[counted], code[at], of_set[at])
+    units = session_units(session, runs.started_unix_s[counted], code[at], of_group[at])
     units[drawn] = int(units.max(initial=0)) + 1
     n = np.bincount(at, minlength=len(configurations))
-    number = np.full(int(of_set.max(initial=-1)) + 1, -1, dtype=np.int64)
-    number[sets] = np.arange(len(sets))
-    run_set = number[of_set[at]]
-    inside = run_set >= 0
-    shown = _shown_by_runs(at, units, n, weights)
-    kept = number[of_set] >= 0
-    own = np.bincount(number[of_set[kept]], weights=shown[kept], minlength=len(sets)).astype(np.float64)
+    number = np.full(int(of_group.max(initial=-1)) + 1, -1, dtype=np.int64)
+    number[groups] = np.arange(len(groups))
+    group_of_run = number[of_group[at]]
+    inside = group_of_run >= 0
+    contained = _contained_in_spread(at, units, n, weights)
+    kept = number[of_group] >= 0
     unordered = (session < 0) & ~drawn & inside
     return imbalance_of(
-        run_set[inside],
+        group_of_run[inside],
         units[inside],
         (weights[at] / n[at])[inside],
-        own,
-        np.bincount(run_set[unordered], minlength=len(sets)) > 0,
+        np.bincount(number[of_group[kept]], weights=contained[kept], minlength=len(groups)).astype(np.float64),
+        np.bincount(group_of_run[unordered], minlength=len(groups)) > 0,
         runs.spread,
     )
 
 
-def _shown_by_runs(configuration: Ints, units: Ints, n: Ints, weights: Floats) -> Floats:
-    """Return the share of the sessions' variance that the scatter of each configuration's runs contains already."""
+def _contained_in_spread(configuration: Ints, units: Ints, n: Ints, weights: Floats) -> Floats:
+    """Return the share of the sessions' variance that the spread of each configuration's runs already contains."""
     cells, runs = np.unique(np.stack((configuration, units)), axis=1, return_counts=True)
     squares = np.bincount(cells[0], weights=(runs / n[cells[0]]) ** 2, minlength=len(n))
-    shown: Floats = np.where(n > 1, weights**2 * (1 - squares) / np.maximum(n - 1, 1), 0.0)
-    return shown
+    contained: Floats = np.where(n > 1, weights**2 * (1 - squares) / np.maximum(n - 1, 1), 0.0)
+    return contained
 
 
 def sessions_of_ratios(gains: Imbalance, ratio: Ints, factor: Floats, count: int) -> Imbalance:
-    """Return the imbalance of ratios of gains: of each gain the ratio that it is part of (or -1), and its factor."""
-    inside = ratio[gains.sets] >= 0
-    sets = gains.sets[inside]
+    """Return the imbalance of ratios of gains.
+
+    ``ratio``: the ratio that each gain is part of, or -1; ``factor``: with which factor.
+    """
+    inside = ratio[gains.groups] >= 0
+    groups = gains.groups[inside]
     part = ratio >= 0
-    own = np.bincount(ratio[part], weights=(gains.own * factor**2)[part], minlength=count).astype(np.float64)
-    unordered = np.bincount(ratio[part & gains.unordered], minlength=count) > 0
     return imbalance_of(
-        ratio[sets], gains.units[inside], gains.weights[inside] * factor[sets], own, unordered, gains.spread
+        ratio[groups],
+        gains.units[inside],
+        gains.weights[inside] * factor[groups],
+        np.bincount(ratio[part], weights=(gains.contained * factor**2)[part], minlength=count).astype(np.float64),
+        np.bincount(ratio[part & gains.unordered], minlength=count) > 0,
+        gains.spread,
     )

@@ -1,50 +1,142 @@
-"""What the published studies claim about storage, networks and configuration, tested on the runs at hand.
+"""Claims of the published studies about storage, networks and configuration, tested on runs.
 
-In: configurations with their times, and prices where they are known (``effects.py``). Out: for each claim an answer
-(supported, contradicted, undecided), the numbers behind it, and a sentence. What pays is a matter of cost: such a claim
-needs prices, and the break-even is where the gain in time is the ratio of the prices.
+In: runs with their times, and prices where they are known. Out: for each claim an answer (supported, contradicted,
+undecided) with the numbers behind it. A claim that something pays is about cost: it needs prices, and the break-even is
+where the gain in time equals the ratio of the prices.
+
+A claim is data: what it compares, on which class of workload, under which condition, and which test answers it.
 
 Claims: Kambatla and Chen, LISA'14, and the BSC's report on SSDs and InfiniBand (ALOJA, 2015), sections 5 and 6.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 
+from assay.analysis.comparison.claims.contrasts import (
+    COMPRESSED,
+    CONTAINERS,
+    INFINIBAND,
+    MANY_DISKS,
+    SSD_OR_HDD,
+    Contrast,
+)
 from assay.analysis.comparison.claims.effects import (
-    ClaimEvidence,
     Effects,
-    RateOf,
-    Study,
-    effects,
-    evidence,
+    effects_of,
     layouts_pooled,
     price_ratios,
     ratio_of_gains,
-    study_of,
     with_both_sides,
     within_clusters,
 )
+from assay.analysis.comparison.claims.evidence import ClaimEvidence, evidence
+from assay.analysis.comparison.claims.study import RateOf, Study, study_of
 from assay.analysis.comparison.matched import STRATA, session_spread
-from assay.analysis.statistics import Floats, Mask, RunTable, first_rows, groups_by
-from assay.model import COMPRESSION, LAYOUT_FACTOR
+from assay.analysis.statistics import Mask, RunTable, first_rows, groups_by
+from assay.text import plural
+from assay.workloads.workload import WorkloadClass
 
 SAME = 1.10
 """The margin of equivalence: a gain between 1 / 1.10 and 1.10 makes no practical difference."""
 PAYS = 1.05
-"""Less than 5 % faster is not worth a setting, as far as time goes."""
+"""A setting that makes runs less than 5 % faster does not pay, judged by time."""
 BY_MARGIN = f"by a margin of {SAME - 1:.0%}, two one-sided tests at 5 %"
-NEEDS_PRICES = "Whether it pays hangs on prices: it does where an hour costs less than so many times as much."
+NEEDS_PRICES = "Whether it pays depends on prices: give a price book."
 
 
 class ClaimAnswer(StrEnum):
-    """What the runs say to a claim."""
+    """What the runs answer to a claim."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
     UNDECIDED = "undecided"
+
+
+class ClaimTest(StrEnum):
+    """What must hold for a claim to be supported."""
+
+    GAINS = "gains"
+    """The whole interval of the gain is above 1; contradicted if it is at most 1."""
+    NO_DIFFERENCE = "no difference"
+    """The gain is within the margin of equivalence; contradicted if it is outside."""
+    SMALLER_WITH = "smaller with"
+    """The gain without the condition is more than the margin larger than with it; contradicted if it is not."""
+    ONLY_WITH = "only with"
+    """There is a gain with the condition and none that pays without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One claim of a study."""
+
+    name: str
+    text: str
+    source: str
+    test: ClaimTest
+    contrast: Contrast
+    """What is compared."""
+    workload_class: WorkloadClass | None = None
+    """The class of workloads that the claim is about; None: all workloads."""
+    condition: Contrast | None = None
+    """What the gain is said to depend on."""
+    with_and_without: tuple[str, str] = ("", "")
+    """Names of the condition's two sides."""
+    alike: Contrast | None = None
+    """What must be equal where the two sides of the condition are compared within a cluster."""
+    in_cost: bool = False
+
+
+CLAIMS = (
+    Claim(
+        "ssd-helps-shuffle",
+        "SSDs make shuffle-heavy jobs faster.",
+        "LISA'14, section 4",
+        ClaimTest.GAINS,
+        SSD_OR_HDD,
+        WorkloadClass.SHUFFLE_HEAVY,
+    ),
+    Claim(
+        "ssd-not-for-cpu",
+        "SSDs make no difference of 10 % to CPU-bound jobs.",
+        "LISA'14, section 4; BSC 2015, section 5",
+        ClaimTest.NO_DIFFERENCE,
+        SSD_OR_HDD,
+        WorkloadClass.CPU_BOUND,
+    ),
+    Claim(
+        "compression-hides",
+        "Compressing map output hides the SSD's gain.",
+        "LISA'14, section 4",
+        ClaimTest.SMALLER_WITH,
+        SSD_OR_HDD,
+        WorkloadClass.SHUFFLE_HEAVY,
+        COMPRESSED,
+        ("compressed", "uncompressed"),
+    ),
+    Claim(
+        "containers-need-disks",
+        "More containers pay only with more disks.",
+        "BSC 2015, figures 5 and 6",
+        ClaimTest.ONLY_WITH,
+        CONTAINERS,
+        condition=MANY_DISKS,
+        with_and_without=("several disks", "one disk"),
+        alike=SSD_OR_HDD,
+    ),
+    Claim(
+        "infiniband-needs-ssd",
+        "InfiniBand pays only with SSDs.",
+        "BSC 2015, section 6",
+        ClaimTest.ONLY_WITH,
+        INFINIBAND,
+        condition=SSD_OR_HDD,
+        with_and_without=("SSD", "HDD"),
+        in_cost=True,
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,146 +150,159 @@ class Finding:
     sentence: str
     evidence: tuple[ClaimEvidence, ...]
     how: str = ""
-    """How it is judged, or what it lacks to be."""
+    """How it is judged, or what is missing to judge it."""
+    unknown_runs: int = 0
+    """Runs that the claim excludes because the class of their workload is unknown."""
+    unknown_workloads: tuple[str, ...] = ()
+    """The workloads of these runs."""
 
     @property
     def judged(self) -> str:
-        """How it is judged, as a sentence; empty where there is nothing to add."""
-        return self.how if not self.how or self.how.endswith(".") else f"Judged {self.how}."
+        """How it is judged and what is excluded, as sentences; empty where there is nothing to add."""
+        how = self.how if not self.how or self.how.endswith(".") else f"Judged {self.how}."
+        if not self.unknown_runs:
+            return how
+        of = plural(len(self.unknown_workloads), "workload")
+        return f"{how} {plural(self.unknown_runs, 'run')} of {of} of unknown class excluded.".lstrip()
 
 
-def _decide(supported: bool, contradicted: bool) -> ClaimAnswer:
-    return ClaimAnswer.SUPPORTED if supported else ClaimAnswer.CONTRADICTED if contradicted else ClaimAnswer.UNDECIDED
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    supported: bool
+    contradicted: bool
+    evidence: tuple[ClaimEvidence, ...]
+    how: str = ""
 
 
-def _low(found: ClaimEvidence) -> float:
-    return -np.inf if found.low is None or found.few else found.low
+def judge(claim: Claim, study: Study) -> Finding:
+    """Return what the runs of a study answer to a claim."""
+    among = study.of_class(claim.workload_class)
+    if claim.condition is not None:
+        among &= np.isfinite(study.contrasts[claim.condition])
+    outcome = _TESTS[claim.test](claim, study, among)
+    answer = ClaimAnswer.UNDECIDED
+    if outcome.supported or outcome.contradicted:
+        answer = ClaimAnswer.SUPPORTED if outcome.supported else ClaimAnswer.CONTRADICTED
+    by_class = claim.workload_class is not None
+    finding = Finding(
+        claim.name,
+        claim.text,
+        claim.source,
+        answer,
+        "",
+        outcome.evidence,
+        outcome.how,
+        study.unknown_runs if by_class else 0,
+        study.unknown_workloads if by_class else (),
+    )
+    numbers = "; ".join(map(str, outcome.evidence))
+    return replace(finding, sentence=f"{claim.text} {answer.value.capitalize()}: {numbers}. {finding.judged}".rstrip())
 
 
-def _high(found: ClaimEvidence) -> float:
-    return np.inf if found.high is None or found.few else found.high
+def _gains(claim: Claim, study: Study, among: Mask) -> _Outcome:
+    gain = _pooled_gain(claim, study, among)
+    return _Outcome(_low(gain) > 1, _high(gain) <= 1, (gain,))
 
 
-def _low_90(found: ClaimEvidence) -> float:
-    return -np.inf if found.low_90 is None or found.few else found.low_90
-
-
-def _high_90(found: ClaimEvidence) -> float:
-    return np.inf if found.high_90 is None or found.few else found.high_90
-
-
-def _finding(
-    name: str, claim: str, source: str, answer: ClaimAnswer, *numbers: ClaimEvidence, how: str = ""
-) -> Finding:
-    told = "; ".join(str(one) for one in numbers)
-    found = Finding(name, claim, source, answer, "", numbers, how)
-    return replace(found, sentence=f"{claim} {answer.value.capitalize()}: {told}. {found.judged}".rstrip())
-
-
-def _of_ssd(view: Study, among: Mask) -> ClaimEvidence:
-    """Return the gain of SSDs over hard disks, saying which layouts it pools."""
-    found = effects(view, view.ssd, LAYOUT_FACTOR, among)
-    pooled = layouts_pooled(view, found, view.ssd)
-    return evidence(view, f"gain of SSD over HDD{f' ({pooled})' if pooled else ''}", found)
-
-
-def ssd_helps_shuffle(view: Study) -> Finding:
-    """SSDs against hard disks on shuffle-heavy jobs: supported when the whole interval lies above 1."""
-    gain = _of_ssd(view, view.shuffle_heavy)
-    answer = _decide(_low(gain) > 1, _high(gain) <= 1)
-    return _finding("ssd-helps-shuffle", "SSDs make shuffle-heavy jobs faster.", "LISA'14, section 4", answer, gain)
-
-
-def ssd_not_for_cpu(view: Study) -> Finding:
-    """SSDs against hard disks on CPU-bound jobs: supported when the gain is shown to lie within 10 % of 1."""
-    gain = _of_ssd(view, view.cpu_bound)
+def _no_difference(claim: Claim, study: Study, among: Mask) -> _Outcome:
+    gain = _pooled_gain(claim, study, among)
     same = _low_90(gain) >= 1 / SAME and _high_90(gain) <= SAME
-    answer = _decide(same, _low_90(gain) > SAME or _high_90(gain) < 1 / SAME)
-    claim = "SSDs make no difference of 10 % to CPU-bound jobs."
-    return _finding("ssd-not-for-cpu", claim, "LISA'14, section 4; BSC 2015, section 5", answer, gain, how=BY_MARGIN)
+    return _Outcome(same, _low_90(gain) > SAME or _high_90(gain) < 1 / SAME, (gain,), BY_MARGIN)
 
 
-def compression_hides(view: Study) -> Finding:
-    """The SSD's gain without compression of map output over that with it, on shuffle-heavy jobs.
+def _pooled_gain(claim: Claim, study: Study, among: Mask) -> ClaimEvidence:
+    """Return the gain over all groups; its label names the layouts on both sides."""
+    effects = effects_of(study, claim.contrast, among)
+    pooled = layouts_pooled(study, effects, claim.contrast)
+    return evidence(study, f"gain of {claim.contrast.label}{f' ({pooled})' if pooled else ''}", effects)
 
-    Supported when it is shown to be more than 10 % larger, contradicted when it is shown not to be.
+
+def _smaller_with(claim: Claim, study: Study, among: Mask) -> _Outcome:
+    condition = _condition(claim)
+    split = study.contrasts[condition]
+    columns = [claim.contrast.factor_in(study.table), condition.factor_in(study.table)]
+    effects = effects_of(study, claim.contrast, among)
+    with_name, without_name = claim.with_and_without
+    label = f"gain {without_name} over gain {with_name}"
+    ratio = evidence(study, label, ratio_of_gains(study, effects, split, columns))
+    with_it, without = _both_gains(claim, study, with_both_sides(study, effects, split, columns))
+    return _Outcome(_low_90(ratio) > SAME, _high_90(ratio) < SAME, (ratio, without, with_it), BY_MARGIN)
+
+
+def _only_with(claim: Claim, study: Study, among: Mask) -> _Outcome:
+    """Compare the gains with and without the condition on the workloads that have both, within clusters.
+
+    Clusters that differ, differ in more than the condition.
     """
-    found = effects(view, view.ssd, LAYOUT_FACTOR, view.shuffle_heavy & np.isfinite(view.compressed))
-    apart = ratio_of_gains(view, found, view.compressed, [LAYOUT_FACTOR, COMPRESSION])
-    ratio = evidence(view, "gain without compression over gain with it", apart)
-    found = with_both_sides(view, found, view.compressed, [LAYOUT_FACTOR, COMPRESSION])
-    sides = view.compressed[found.example]
-    without = evidence(view, "gain of SSD, uncompressed", found.where(sides == 0))
-    with_it = evidence(view, "gain of SSD, compressed", found.where(sides == 1))
-    answer = _decide(_low_90(ratio) > SAME, _high_90(ratio) < SAME)
-    claim = "Compressing map output hides the SSD's gain."
-    return _finding("compression-hides", claim, "LISA'14, section 4", answer, ratio, without, with_it, how=BY_MARGIN)
-
-
-def _only(with_it: ClaimEvidence, without: ClaimEvidence, pays: float) -> ClaimAnswer:
+    alike = study.contrasts[claim.alike] if claim.alike else None
+    split = study.contrasts[_condition(claim)]
+    effects = within_clusters(study, effects_of(study, claim.contrast, among), split, alike)
+    priced = effects.in_cost
+    without_prices = claim.in_cost and not len(priced.gain)
+    if claim.in_cost and not without_prices:
+        effects = priced
+    sides = split[effects.example]
+    shared = np.intersect1d(effects.workload[sides == 1], effects.workload[sides == 0])
+    kind = "" if not claim.in_cost else "in time " if without_prices else "in cost "
+    with_it, without = _both_gains(claim, study, effects.where(np.isin(effects.workload, shared)), kind)
+    if without_prices:
+        return _Outcome(False, False, (with_it, without), NEEDS_PRICES)
+    pays = 1.0 if claim.in_cost else PAYS
     supported = _low(with_it) > 1 and _high(without) < pays
     contradicted = _low(without) >= pays or _high(with_it) < pays
-    return _decide(supported, contradicted)
-
-
-def _condition(
-    view: Study, found: Effects, split: Floats, labels: tuple[str, str]
-) -> tuple[ClaimEvidence, ClaimEvidence]:
-    """Return the gains where ``split`` is 1 and where it is 0, on the workloads that both have."""
-    sides = split[found.example]
-    shared = np.intersect1d(found.workload[sides == 1], found.workload[sides == 0])
-    found = found.where(np.isin(found.workload, shared))
-    sides = split[found.example]
-    return (evidence(view, labels[0], found.where(sides == 1)), evidence(view, labels[1], found.where(sides == 0)))
-
-
-def containers_need_disks(view: Study) -> Finding:
-    """Twice the containers with several disks, and with one: supported when only the former makes jobs faster.
-
-    Both are looked at within clusters and for disks of one kind: clusters that differ differ in more than disks.
-    """
-    every = effects(view, view.log2_containers, view.containers, np.isfinite(view.many_disks))
-    found = within_clusters(view, every, view.many_disks, view.ssd)
-    labels = ("gain of twice the containers, several disks", "gain of twice the containers, one disk")
-    many, one = _condition(view, found, view.many_disks, labels)
-    claim = "More containers pay only with more disks."
     how = "in time, within clusters that have both"
-    return _finding(
-        "containers-need-disks", claim, "BSC 2015, figures 5 and 6", _only(many, one, PAYS), many, one, how=how
+    if claim.in_cost:
+        ends = price_ratios(effects)
+        dearer = (
+            f"an hour with {claim.contrast.label} costs {ends[0]:.2f} to {ends[1]:.2f} times as much" if ends else ""
+        )
+        how = f"by cost: {dearer}" if dearer else "by cost"
+        how += "; it pays with neither" if max(_high(with_it), _high(without)) < 1 else ""
+    return _Outcome(supported, contradicted, (with_it, without), how)
+
+
+def _both_gains(claim: Claim, study: Study, effects: Effects, kind: str = "") -> tuple[ClaimEvidence, ClaimEvidence]:
+    """Return the gain with the condition and the gain without it."""
+    sides = study.contrasts[_condition(claim)][effects.example]
+    with_it, without = (
+        evidence(study, f"gain {kind}of {claim.contrast.label}, {name}", effects.where(sides == side))
+        for side, name in zip((1, 0), claim.with_and_without, strict=True)
     )
+    return with_it, without
 
 
-def infiniband_needs_ssd(view: Study) -> Finding:
-    """InfiniBand against Ethernet with SSDs, and with hard disks, of the same clusters: supported when only the former
-    makes runs cheaper.
-    """
-    every = effects(view, view.fast_network, "network", np.isfinite(view.ssd))
-    found = within_clusters(view, every, view.ssd)
-    claim, source = "InfiniBand pays only with SSDs.", "BSC 2015, section 6"
-    priced = found.in_cost
-    if not len(priced.gain):
-        labels = ("gain in time of InfiniBand, SSD", "gain in time of InfiniBand, HDD")
-        ssd, hdd = _condition(view, found, view.ssd, labels)
-        return _finding("infiniband-needs-ssd", claim, source, ClaimAnswer.UNDECIDED, ssd, hdd, how=NEEDS_PRICES)
-    labels = ("gain in cost of InfiniBand, SSD", "gain in cost of InfiniBand, HDD")
-    ssd, hdd = _condition(view, priced, view.ssd, labels)
-    ends = price_ratios(priced)
-    how = f"by cost: an hour with InfiniBand costs {ends[0]:.2f} to {ends[1]:.2f} times as much" if ends else "by cost"
-    how += "; here it pays with neither" if max(_high(ssd), _high(hdd)) < 1 else ""
-    return _finding("infiniband-needs-ssd", claim, source, _only(ssd, hdd, 1.0), ssd, hdd, how=how)
+def _condition(claim: Claim) -> Contrast:
+    if claim.condition is None:
+        raise ValueError(f"claim {claim.name} needs a condition")
+    return claim.condition
 
 
-CLAIMS: tuple[Callable[[Study], Finding], ...] = (
-    ssd_helps_shuffle,
-    ssd_not_for_cpu,
-    compression_hides,
-    containers_need_disks,
-    infiniband_needs_ssd,
-)
+_TESTS: Mapping[ClaimTest, Callable[[Claim, Study, Mask], _Outcome]] = {
+    ClaimTest.GAINS: _gains,
+    ClaimTest.NO_DIFFERENCE: _no_difference,
+    ClaimTest.SMALLER_WITH: _smaller_with,
+    ClaimTest.ONLY_WITH: _only_with,
+}
+
+
+def _low(item: ClaimEvidence) -> float:
+    return -np.inf if item.low is None or item.few else item.low
+
+
+def _high(item: ClaimEvidence) -> float:
+    return np.inf if item.high is None or item.few else item.high
+
+
+def _low_90(item: ClaimEvidence) -> float:
+    return -np.inf if item.low_90 is None or item.few else item.low_90
+
+
+def _high_90(item: ClaimEvidence) -> float:
+    return np.inf if item.high_90 is None or item.few else item.high_90
 
 
 def findings(table: RunTable, rate_of: RateOf | None = None) -> dict[str, list[Finding]]:
-    """Return what the valid runs of each origin (``measured``, or ``measured, lab scale 0.05``) say to every claim.
+    """Return what the valid runs of each origin (``measured``, or ``measured, lab scale 0.05``) answer to every claim.
 
     ``rate_of``: what an hour of each configuration costs.
     """
@@ -206,11 +311,11 @@ def findings(table: RunTable, rate_of: RateOf | None = None) -> dict[str, list[F
     names = [name for name in STRATA if name in table.columns]
     strata = groups_by(table, names)
     spread = session_spread(table)
-    found = {}
+    by_origin = {}
     for stratum, row in enumerate(first_rows(strata)):
         texts = {name: table.columns[name].text(int(row)) for name in names}
         scale = f", lab scale {texts['lab_scale']}" if texts.get("lab_scale") else ""
         part = table if strata.count == 1 else table.taken(strata.of_row == stratum)
-        view = study_of(part, rate_of, spread)
-        found[(texts.get("origin") or "origin not known") + scale] = [claim(view) for claim in CLAIMS]
-    return found
+        study = study_of(part, rate_of, spread)
+        by_origin[(texts.get("origin") or "origin not known") + scale] = [judge(claim, study) for claim in CLAIMS]
+    return by_origin

@@ -1,18 +1,18 @@
 """Which two runs to look at closely when one level of a factor is faster than another, and somebody asks why.
 
 In: a table of runs, a factor, two of its levels, and which rows were observed closely. Out: one row of each level, the
-two equal in every other factor. Of the matched sets (:mod:`assay.analysis.comparison.matched`) the one is taken that
+two equal in every other factor. Of the matched groups (:mod:`assay.analysis.comparison.matched`) the one is taken that
 was observed on both sides, else any; of those the one with most repetitions on its poorer side, then the one whose
-ratio is nearest to the mean of all: a typical set, not the most striking.
+ratio is nearest to the mean of all: a typical group, not the most striking.
 """
 
 import numpy as np
 
-from assay.analysis.comparison.matched import match, pairs, side
+from assay.analysis.comparison.matched import group_ratios, match, side
 from assay.analysis.statistics import ABSENT, Ints, Mask, RunTable, require_factor
 
 _REPETITIONS_MAX = 5
-"""More repetitions than this on both sides make a set no better to look at."""
+"""More repetitions than this on both sides make a group no better to look at."""
 
 
 def example_pair(table: RunTable, factor: str, baseline: str, candidate: str, observed: Mask) -> tuple[int, int] | None:
@@ -24,21 +24,21 @@ def example_pair(table: RunTable, factor: str, baseline: str, candidate: str, ob
     codes = column.code(baseline), column.code(candidate)
     if ABSENT in codes or min(codes) < 0:
         return None
-    found = pairs(side(matched, codes[0]), side(matched, codes[1]), matched.deployment)
-    if not len(found.sets):
+    found = group_ratios(side(matched, codes[0]), side(matched, codes[1]), matched.deployment)
+    if not len(found.groups):
         return None
 
     def rows(code: int) -> tuple[Ints, Ints]:
         span = slice(int(matched.starts[code]), int(matched.starts[code + 1]))
-        return matched.positions[span], matched.sets.of_row[span]
+        return matched.positions[span], matched.groups.of_row[span]
 
     sides = [rows(code) for code in codes]
-    seen = [np.bincount(sets[observed[at]], minlength=matched.sets.count)[found.sets] > 0 for at, sets in sides]
+    seen = [np.bincount(groups[observed[at]], minlength=matched.groups.count)[found.groups] > 0 for at, groups in sides]
     repetitions = np.minimum(np.minimum(*found.n), _REPETITIONS_MAX)
     distance = np.abs(found.log_ratio - found.log_ratio.mean())
-    best = int(found.sets[np.lexsort((distance, -repetitions, ~(seen[0] & seen[1])))[0]])
+    best = int(found.groups[np.lexsort((distance, -repetitions, ~(seen[0] & seen[1])))[0]])
     chosen = []
-    for at, sets in sides:
-        own = at[sets == best]
+    for at, groups in sides:
+        own = at[groups == best]
         chosen.append(int(own[np.argmax(observed[own])]))
     return chosen[0], chosen[1]

@@ -70,7 +70,7 @@ class Side:
     """One side: a run, or all runs of a configuration. ``ratio``: the first side's time / this one's."""
 
     label: str
-    """Its letter and what sets it apart; no two are alike."""
+    """Its letter and what distinguishes it; no two names are equal."""
     run_id: str
     """The run that it was chosen by."""
     typical_run_id: str

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from assay.analysis.comparison.details.run_sets import RunSet
+from assay.analysis.comparison.details.run_groups import RunGroup
 from assay.analysis.run_profile.phases import rank
 from assay.analysis.statistics import geometric_mean, offsets_of
 from assay.model import Origin, Run
@@ -104,12 +104,12 @@ def summarise(runs: Sequence[Run], *, workload: str, context: str, level: str, l
     )
 
 
-def summarise_level(one: RunSet, level: str) -> LevelSummary:
-    """Summarise the runs of one level in a matched set."""
+def summarise_level(one: RunGroup, level: str) -> LevelSummary:
+    """Summarise the runs of one level in a matched group."""
     runs = one.levels.get(level, ())
     return summarise(runs, workload=one.workload, context=one.context, level=level, like=one.example)
 
 
-def summarise_set(one: RunSet) -> list[LevelSummary]:
-    """Summarise every level of a matched set."""
+def summarise_group(one: RunGroup) -> list[LevelSummary]:
+    """Summarise every level of a matched group."""
     return [summarise_level(one, level) for level in one.levels]

@@ -73,14 +73,14 @@ _TAKEN = {
 
 def _remarks(view: PlaneView) -> Iterator[str]:
     """Yield what limits the ranking: few runs, outliers, unknown data sizes."""
-    from assay.analysis.cost.run_cost import OWN_SCATTER_MIN
+    from assay.analysis.cost.run_cost import SPREAD_RUNS_MIN
 
     borrowed = sum(row.borrowed for row in view.rows)
     if borrowed:
         single = sum(row.n == 1 for row in view.rows)
         rows = plural(borrowed, "row has", "rows have")
         yield (
-            f"* {rows} fewer than {OWN_SCATTER_MIN} runs ({single} a single run): their intervals use the pooled "
+            f"* {rows} fewer than {SPREAD_RUNS_MIN} runs ({single} a single run): their intervals use the pooled "
             "spread of all repeated runs of this job."
         )
     if view.flagged:

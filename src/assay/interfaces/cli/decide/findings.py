@@ -52,7 +52,7 @@ def findings(
             click.echo(f"\n  {item.claim} {str(item.answer).upper()} [{item.source}]")
             for evidence in item.evidence:
                 click.echo(f"    {evidence}")
-            if item.how:
+            if item.judged:
                 click.echo(f"    {item.judged}")
         click.echo()
     _tell_flagged(view)

@@ -1,7 +1,7 @@
 """The matched groups of some runs, each with its whole runs.
 
-In: runs and a factor. Out: one :class:`RunSet` for each matched group, with the runs that count by level, the number of
-those that do not, and warnings about caches. Groups and reasons are those of ``matched.py``.
+In: runs and a factor. Out: one :class:`RunGroup` for each matched group, with the runs that count by level, the number
+of those that do not, and warnings about caches. Groups and reasons are those of ``matched.py``.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.comparison.matched import COUNTED, WARM, MatchedSets, match
+from assay.analysis.comparison.matched import COUNTED, WARM, MatchedGroups, match
 from assay.analysis.statistics import ABSENT, FOLLOWING, RESERVED, RunTable, coded, in_order, level_of, table_of
 from assay.analysis.statistics.sessions import SideSessions, side_sessions
 from assay.model import ENGINE_FACTOR, LAYOUT_FACTOR, CodedWarning, Run, WarningCode
@@ -20,7 +20,7 @@ _NEVER_ABSENT = ("data_bytes", "lab_scale")
 
 
 @dataclass(frozen=True, slots=True)
-class RunSet:
+class RunGroup:
     """One matched group: runs that are equal in everything but the factor."""
 
     workload: str
@@ -37,7 +37,7 @@ class RunSet:
     """Any run of the group, also one that does not count: all of them share its settings."""
 
 
-def run_sets(runs: Sequence[Run], factor: str) -> list[RunSet]:
+def run_groups(runs: Sequence[Run], factor: str) -> list[RunGroup]:
     """Return the matched groups for ``factor``, workloads in the order in which they first ran."""
     ordered = sorted((run for run in runs if level_of(run, factor) is not None), key=in_order)
     if not ordered:
@@ -46,14 +46,14 @@ def run_sets(runs: Sequence[Run], factor: str) -> list[RunSet]:
     plain = table_of(ordered)
     levels = coded([level_of(run, factor) for run in ordered])
     table = RunTable(plain.rows, {**plain.columns, name: levels}, plain.values)
-    return sets_of(match(table, name), ordered)
+    return run_groups_of(match(table, name), ordered)
 
 
-def sets_of(matched: MatchedSets, runs: Sequence[Run] | Mapping[int, Run]) -> list[RunSet]:
+def run_groups_of(matched: MatchedGroups, runs: Sequence[Run] | Mapping[int, Run]) -> list[RunGroup]:
     """Return matched groups with their whole runs; ``runs``: by row of the table, those of the wanted groups."""
     rows_of_group: dict[int, list[int]] = {}
     for row in sorted(runs) if isinstance(runs, Mapping) else range(len(runs)):
-        rows_of_group.setdefault(int(matched.groups.of_row[row]), []).append(row)
+        rows_of_group.setdefault(int(matched.table_groups.of_row[row]), []).append(row)
     of_workload: dict[str, list[list[int]]] = {}
     for rows in rows_of_group.values():
         of_workload.setdefault(runs[rows[0]].workload, []).append(rows)
@@ -65,8 +65,8 @@ def sets_of(matched: MatchedSets, runs: Sequence[Run] | Mapping[int, Run]) -> li
 
 
 def _run_set(
-    matched: MatchedSets, runs: Sequence[Run] | Mapping[int, Run], rows: Sequence[int], context: str
-) -> RunSet:
+    matched: MatchedGroups, runs: Sequence[Run] | Mapping[int, Run], rows: Sequence[int], context: str
+) -> RunGroup:
     example = runs[rows[0]]
     column = matched.table.columns[matched.factor]
     levels: dict[str, list[Run]] = {}
@@ -82,7 +82,7 @@ def _run_set(
             left_out.setdefault(level, Counter())[why] += 1
     used = [run for members in levels.values() for run in members]
     warm = sum(count[WARM] for count in left_out.values())
-    return RunSet(
+    return RunGroup(
         workload=example.workload,
         context=context,
         levels={level: tuple(members) for level, members in levels.items()},
@@ -93,7 +93,7 @@ def _run_set(
     )
 
 
-def _sessions(matched: MatchedSets, rows: Sequence[int]) -> dict[str, SideSessions]:
+def _sessions(matched: MatchedGroups, rows: Sequence[int]) -> dict[str, SideSessions]:
     """Return how the runs of each level of one group are spread over sessions."""
     column = matched.table.columns[matched.factor]
     counted = np.flatnonzero(np.isin(matched.positions, rows))
@@ -121,8 +121,8 @@ def _cache_warnings(used: Sequence[Run], dropped: int) -> tuple[CodedWarning, ..
     return tuple(CodedWarning(WarningCode.CACHES, words) for words in warnings)
 
 
-def _contexts(matched: MatchedSets, examples: Sequence[int]) -> list[str]:
-    """Return what sets sets of one workload apart, from a row of each."""
+def _contexts(matched: MatchedGroups, examples: Sequence[int]) -> list[str]:
+    """Return what distinguishes the groups of one workload, from a row of each."""
     table = matched.table
     kinds: list[dict[str, str]] = [{} for _ in examples]
     passed_over = {matched.factor, *FOLLOWING.get(matched.factor, ())}
@@ -137,7 +137,7 @@ def _contexts(matched: MatchedSets, examples: Sequence[int]) -> list[str]:
 
 
 def _telling(kinds: Sequence[dict[str, str]]) -> set[str]:
-    """Return the names of what sets kinds of runs apart, without parameters that follow from the levels of a factor."""
+    """Return the factors that distinguish the groups, without parameters that follow from the levels of a factor."""
     differing = [
         name
         for name in dict.fromkeys(name for kind in kinds for name in kind)

@@ -1,0 +1,81 @@
+"""What a claim compares: two kinds of levels of one factor, as a number for each configuration.
+
+In: a table of configurations. Out: an array over its rows, NaN where a configuration has neither kind. A contrast of
+two kinds is 1 and 0; the number of containers is its base-2 logarithm, so that a gain is one per doubling.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.comparison.factors.compression import UNCOMPRESSED
+from assay.analysis.statistics import LAYOUT_DEVICES, Floats, RunTable
+from assay.model import COMPRESSION, LAYOUT_FACTOR
+from assay.model.clusters.layout_code import HDD, SSD, devices_of_text
+
+_FAST_NETWORK, _SLOW_NETWORK = re.compile(r"IB|infiniband", re.IGNORECASE), re.compile(r"ETH|ethernet", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """One comparison that claims are about."""
+
+    label: str
+    """What is compared with what, as in ``gain of SSD over HDD``."""
+    factors: tuple[str, ...]
+    """The factor whose levels differ; the first that the runs have, where data sources name it differently."""
+    number_of_level: Callable[[str], float]
+    column: str | None = None
+    """The column that holds the levels; None: that of the factor."""
+
+    def factor_in(self, table: RunTable) -> str:
+        """Return the name that the factor has in ``table``."""
+        return next((name for name in self.factors if name in table.columns), self.factors[0])
+
+    def values(self, table: RunTable) -> Floats:
+        """Return the number of each row; NaN where it has neither kind of level."""
+        column = table.columns.get(self.column or self.factor_in(table))
+        if column is None:
+            return np.full(len(table), np.nan)
+        number_of_code = np.array([*map(self.number_of_level, column.levels), np.nan])
+        values: Floats = number_of_code[column.codes]  # an absent code, -1, is the last
+        return values
+
+
+def _is_ssd(devices: str) -> float:
+    kinds = set(devices_of_text(devices))
+    return float(kinds == {SSD}) if len(kinds) == 1 and kinds <= {HDD, SSD} else np.nan
+
+
+def _has_many_disks(devices: str) -> float:
+    counts = devices_of_text(devices)
+    if len(counts) != 1 or not counts.keys() <= {HDD, SSD}:
+        return np.nan
+    (count,) = counts.values()
+    return np.nan if count is None else float(count > 1)
+
+
+def _is_fast_network(level: str) -> float:
+    return 1.0 if _FAST_NETWORK.match(level) else 0.0 if _SLOW_NETWORK.match(level) else np.nan
+
+
+def _log2(level: str) -> float:
+    try:
+        value = float(level)
+    except ValueError:
+        return np.nan
+    return float(np.log2(value)) if 0 < value < np.inf else np.nan
+
+
+SSD_OR_HDD = Contrast("SSD over HDD", (LAYOUT_FACTOR,), _is_ssd, LAYOUT_DEVICES)
+MANY_DISKS = Contrast("several disks over one", (LAYOUT_FACTOR,), _has_many_disks, LAYOUT_DEVICES)
+COMPRESSED = Contrast("compressed map output", (COMPRESSION,), lambda level: float(level != UNCOMPRESSED))
+INFINIBAND = Contrast("InfiniBand", ("network",), _is_fast_network)
+CONTAINERS = Contrast(
+    "twice the containers",
+    ("containers", "mapreduce.tasktracker.map.tasks.maximum", "yarn.nodemanager.resource.memory-mb"),
+    _log2,
+)
+CONTRASTS = (SSD_OR_HDD, MANY_DISKS, COMPRESSED, INFINIBAND, CONTAINERS)

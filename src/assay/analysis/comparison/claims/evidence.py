@@ -1,0 +1,144 @@
+"""The mean gain over workloads with its interval: one number behind the answer to a claim.
+
+In: the log gains of matched groups. Out: their mean, in which every workload counts the same. Intervals are 95 %. A
+test against a margin has the 90 % interval as well, whose two ends are one-sided tests at 5 % each (two one-sided
+tests: D. J. Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.comparison.claims.effects import Effects
+from assay.analysis.comparison.claims.study import Study
+from assay.analysis.comparison.matched import GROUPS_MIN, LogMean, SessionPart, combine, over_groups, with_sessions
+from assay.analysis.statistics import ABSENT, RUNS_MIN, InferenceScope
+from assay.analysis.statistics.random_effects import over_units
+from assay.text import format_interval, format_ratio, joined, plural
+
+OVER_CLUSTERS = "mean over clusters of their means over workloads, Hartung-Knapp interval"
+_ONE_SIDED = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimEvidence:
+    """One number behind an answer."""
+
+    label: str
+    ratio: float | None
+    """A gain (time without / time with), or a ratio of two gains; None without an interval."""
+    low: float | None
+    high: float | None
+    groups: int
+    workloads: tuple[str, ...]
+    low_90: float | None = None
+    high_90: float | None = None
+    """Ends of the 90 % interval, which are compared with a margin; each end is a test at 5 %."""
+    few: bool = False
+    """Whether there are too few matched groups and runs for a conclusion, by the rule of ``assay compare``."""
+    above: tuple[str, ...] = ()
+    """The workloads whose own interval is above 1."""
+    below: tuple[str, ...] = ()
+    clusters: tuple[str, ...] = ()
+    """The clusters of the matched groups."""
+    sessions: SessionPart | None = None
+    """What sessions add to the error; None where they add nothing."""
+
+    def __str__(self) -> str:
+        """Return label, value, interval and matched groups as text."""
+        if self.ratio is None:
+            few = f"{plural(self.groups, 'matched group')}, too few for an interval"
+            return f"{self.label}: {few if self.groups else 'no matched group'}"
+        interval = "no interval" if self.low is None or self.high is None else format_interval(self.low, self.high)
+        basis = plural(self.groups, "matched group")
+        basis += f", {plural(len(self.clusters), 'cluster')}" if len(self.clusters) > 1 else ""
+        text = f"{self.label}: {format_ratio(self.ratio)} ({interval}, {basis})"
+        only = [f"workload {self.workloads[0]}"] if len(self.workloads) == 1 else []
+        only += [f"cluster {self.clusters[0]}"] if len(self.clusters) == 1 else []
+        text += f", on {joined(only)} only" if only else ""
+        if self.above and self.below:
+            text += f", workloads differ: above 1 on {joined(self.above)}; below 1 on {joined(self.below)}"
+        if self.sessions is not None:
+            text += f", allowing for sessions that differ by {np.sqrt(self.sessions.spread.variance):.1%}"
+        return f"{text}, not enough runs to be sure" if self.few else text
+
+
+def evidence(study: Study, label: str, effects: Effects) -> ClaimEvidence:
+    """Return the mean gain over the workloads whose groups or runs repeat.
+
+    Several clusters are a sample of all clusters, because the gain of a factor differs between clusters.
+    """
+    means = _by_workload(effects)
+    if not means:
+        return ClaimEvidence(label, None, None, None, len(effects.gain), ())
+    names = study.table.columns["workload"].levels
+    above: list[str] = []
+    below: list[str] = []
+    for code, (mean_of_workload, _) in means.items():
+        ratio = mean_of_workload.ratio
+        if ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high:
+            (above if ratio.low > 1 else below).append(names[code])
+    groups = sum(number for _, number in means.values())
+    clusters = _clusters_of(study, effects.where(np.isin(effects.workload, list(means))))
+    mean = _over_clusters(study, effects, list(clusters)) if len(clusters) > 1 else None
+    mean = mean or combine([mean_of_workload for mean_of_workload, _ in means.values()])
+    ratio, (low_90, high_90) = mean.ratio, _ends_90(mean)
+    return ClaimEvidence(
+        label,
+        ratio.value,
+        ratio.low,
+        ratio.high,
+        groups,
+        tuple(names[code] for code in means),
+        low_90,
+        high_90,
+        groups < GROUPS_MIN and float(study.runs[effects.members].min()) < RUNS_MIN,
+        tuple(above),
+        tuple(below),
+        tuple(clusters.values()),
+        mean.sessions,
+    )
+
+
+def _by_workload(effects: Effects) -> dict[int, tuple[LogMean, int]]:
+    """Return the mean gain and the number of groups of each workload (code) whose groups or runs repeat."""
+    means = {}
+    for code in np.unique(effects.workload).tolist():
+        part = effects.where(effects.workload == code)
+        mean = with_sessions(over_groups(part.gain, part.error, part.degrees, part.rounding), part.sessions)
+        if np.isfinite(mean.error):
+            means[code] = (mean, len(part.gain))
+    return means
+
+
+def _clusters_of(study: Study, effects: Effects) -> dict[int, str]:
+    """Return the clusters (code and name) of the matched groups; empty where runs have none."""
+    column = study.table.columns.get("cluster")
+    if column is None:
+        return {}
+    return {code: column.levels[code] for code in np.unique(column.codes[effects.example]).tolist() if code != ABSENT}
+
+
+def _over_clusters(study: Study, effects: Effects, clusters: Sequence[int]) -> LogMean | None:
+    """Return the mean over clusters of each cluster's mean over workloads; None unless two clusters have a mean."""
+    cluster = study.table.columns["cluster"].codes[effects.example]
+    parts = [[mean for mean, _ in _by_workload(effects.where(cluster == code)).values()] for code in clusters]
+    means = [combine(part) for part in parts if part]
+    if len(means) < 2:
+        return None
+    over = over_units(np.array([mean.mean for mean in means]), np.array([mean.error**2 for mean in means]))
+    rounding = float(np.mean([mean.rounding for mean in means]))
+    sessions = next((mean.sessions for mean in means if mean.sessions), None)
+    return LogMean(
+        over.mean, over.error, over.degrees, OVER_CLUSTERS, InferenceScope.OTHER_CLUSTERS, rounding, sessions
+    )
+
+
+def _ends_90(mean: LogMean) -> tuple[float, float]:
+    from scipy.special import stdtrit  # imported here: 0.1 s that only claims need
+
+    half = max(float(stdtrit(mean.degrees, _ONE_SIDED)) * mean.error, mean.rounding)
+    return float(np.exp(mean.mean - half)), float(np.exp(mean.mean + half))
