@@ -144,11 +144,11 @@ def test_rows_describe_a_cluster_by_its_hardware(repository: Repository) -> None
 @pytest.mark.parametrize(
     ("body", "why", "where"),
     [
-        ({"rows": [{"workload": "sort"}] * 10_001}, "10,001 entries are more than the maximum of 10,000", "rows"),
-        ({"rows": []}, "at least 1 entry is needed, there is none", "rows"),
-        ({}, "required and missing", "rows"),
+        ({"rows": [{"workload": "sort"}] * 10_001}, "10,001 entries exceed the maximum of 10,000", "rows"),
+        ({"rows": []}, "at least 1 entry is required", "rows"),
+        ({}, "this parameter is required", "rows"),
         ({"rows": [{"workload": "sort"}], "limit": 1}, "unknown field", "limit"),
-        ("workload", "the request's body is not valid JSON, or not an object", None),
+        ("workload", "the request's body is not a valid JSON object", None),
     ],
 )
 def test_a_request_that_is_no_batch_is_refused_in_words(

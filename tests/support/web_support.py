@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from assay.interfaces.web.server.app import create_app
-from assay.interfaces.web.server.connection_limits import Limits
+from assay.interfaces.web.server.connections import ConnectionLimits
 from assay.interfaces.web.server.security import Role, read_tokens
 from assay.interfaces.web.server.server import server
 from assay.model.runs.run import Check, Origin, Phase, RunStatus
@@ -70,14 +70,16 @@ def guarded(root: Path, folder: Path, **options: Any) -> TestClient:
 
 @contextmanager
 def served(
-    app: FastAPI, *, certificate: Path | None = None, key: Path | None = None, limits: Limits | None = None
+    app: FastAPI, *, certificate: Path | None = None, key: Path | None = None, limits: ConnectionLimits | None = None
 ) -> Iterator[str]:
     """Serve ``app`` on a free port of loopback and yield its address."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         level = "critical" if certificate else "error"
-        started, door = server(app, listener, limits or Limits(), certificate=certificate, key=key, log_level=level)
-        thread = threading.Thread(target=started.run, kwargs={"sockets": [door]}, daemon=True)
+        started, limiter = server(
+            app, listener, limits or ConnectionLimits(), certificate=certificate, key=key, log_level=level
+        )
+        thread = threading.Thread(target=started.run, kwargs={"sockets": [limiter]}, daemon=True)
         thread.start()
         for _ in range(1000):
             if started.started:
@@ -89,4 +91,4 @@ def served(
         finally:
             started.should_exit = True
             thread.join(timeout=10)
-            door.close()
+            limiter.close()

@@ -1,4 +1,4 @@
-"""Who keeps connections open and says nothing ends his own: others are answered, logs stay small, guesses are slow."""
+"""Idle and slow connections are ended, other clients are answered, logs stay small, and guessing tokens is slow."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from fastapi import FastAPI, Request
 from fastapi.responses import StreamingResponse
 
 from assay.interfaces.web.server import log
-from assay.interfaces.web.server.connection_limits import Limits, _party
-from assay.interfaces.web.server.log import Counted
-from assay.interfaces.web.server.login_limits import BURST, BURST_OF_ALL, Tries
+from assay.interfaces.web.server.connections import ConnectionLimits, _client_network
+from assay.interfaces.web.server.log import RateLimitedHandler
+from assay.interfaces.web.server.security import BURST, BURST_OF_ALL, LoginLimiter
 from assay.store import Repository
 from builders import make_run
 from web_support import READ, guarded, served
@@ -30,14 +30,14 @@ from web_support import READ, guarded, served
 pytestmark = pytest.mark.slow  # most of it waits for limits of a second or two
 
 DESCRIPTORS = 300
-SHORT = Limits(connections=40, per_address=20, header_s=1.0, idle_s=1.5, body_bytes_per_s=1000.0)
+SHORT = ConnectionLimits(connections=40, per_address=20, header_s=1.0, idle_s=1.5, body_bytes_per_s=1000.0)
 
 
 @contextmanager
 def listening(repository: Path, folder: Path) -> Iterator[tuple[int, int, Path]]:
     """Start ``assay serve`` with few descriptors; yield its port, its process, and its log."""
-    told = folder / "log"
-    with told.open("wb") as stderr:
+    log_file = folder / "log"
+    with log_file.open("wb") as stderr:
         process = subprocess.Popen(
             [sys.executable, "-m", "assay", "serve", "--port", "0", "--repository", str(repository)],
             stdout=subprocess.PIPE,
@@ -47,35 +47,35 @@ def listening(repository: Path, folder: Path) -> Iterator[tuple[int, int, Path]]
         try:
             assert process.stdout is not None
             line = process.stdout.readline().decode()
-            yield int(line.split("127.0.0.1:")[1].split("/")[0]), process.pid, told
+            yield int(line.split("127.0.0.1:")[1].split("/")[0]), process.pid, log_file
         finally:
             process.terminate()
             process.wait(20)
 
 
-def asked(port: int) -> int:
+def status_of_about(port: int) -> int:
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/about", timeout=60) as answer:
         return int(answer.status)
 
 
-def test_half_open_connections_stop_nobody_and_fill_no_log(tmp_path: Path) -> None:
+def test_half_open_connections_block_no_client_and_fill_no_log(tmp_path: Path) -> None:
     Repository.create(tmp_path / "r").publish(make_run(1))
-    with listening(tmp_path / "r", tmp_path) as (port, pid, told), ExitStack() as opened:
-        assert asked(port) == 200
+    with listening(tmp_path / "r", tmp_path) as (port, pid, log_file), ExitStack() as opened:
+        assert status_of_about(port) == 200
         for number in range(2 * DESCRIPTORS):
-            one = opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
+            connection = opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
             if number % 2:
-                one.send(b"GET / HTTP/1.1\r\n")
+                connection.send(b"GET / HTTP/1.1\r\n")
         for _ in range(5):
-            assert asked(port) == 200
+            assert status_of_about(port) == 200
         assert len(list(Path(f"/proc/{pid}/fd").iterdir())) < DESCRIPTORS * 0.8
         time.sleep(1.0)
-        assert told.stat().st_size < 20_000
+        assert log_file.stat().st_size < 20_000
 
 
 def slow_app() -> FastAPI:
     app = FastAPI()
-    app.state.inside, app.state.go_on = 0, False
+    app.state.inside, app.state.released = 0, False
 
     @app.get("/fast")
     async def fast() -> str:
@@ -84,8 +84,8 @@ def slow_app() -> FastAPI:
     @app.get("/slow")
     async def slow() -> str:
         app.state.inside += 1
-        ends = time.monotonic() + (20.0 if app.state.go_on is None else 3.0)
-        while time.monotonic() < ends and not app.state.go_on:  # noqa: ASYNC110
+        ends = time.monotonic() + (20.0 if app.state.released is None else 3.0)
+        while time.monotonic() < ends and not app.state.released:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
         return "slow"
 
@@ -117,92 +117,92 @@ def connected(address: tuple[str, int]) -> Iterator[socket.socket]:
         yield made
 
 
-def ended_after_s(one: socket.socket, drip: bytes = b"") -> float:
+def ended_after_s(connection: socket.socket, drip: bytes = b"") -> float:
     """Return after how long the server ends a connection that sends ``drip`` every tenth of a second, at most 15 s."""
-    one.settimeout(0.1)
-    begun = time.monotonic()
-    while time.monotonic() - begun < 15:
+    connection.settimeout(0.1)
+    began_s = time.monotonic()
+    while time.monotonic() - began_s < 15:
         try:
             if drip:
-                one.send(drip)
-            if not one.recv(1000):
+                connection.send(drip)
+            if not connection.recv(1000):
                 break
         except TimeoutError:
             continue
         except OSError:
             break
-    return time.monotonic() - begun
+    return time.monotonic() - began_s
 
 
 @pytest.mark.parametrize("begin", [b"", b"GET /fast HTTP/1.1\r\nHost: x\r\nA: "])
 @pytest.mark.parametrize("drip", [b"", b"a"])
-def test_a_header_that_does_not_come_is_not_waited_for(address: tuple[str, int], begin: bytes, drip: bytes) -> None:
-    with connected(address) as one:
-        one.sendall(begin)
-        assert 0.4 < ended_after_s(one, drip) < 12
+def test_a_late_header_ends_the_connection(address: tuple[str, int], begin: bytes, drip: bytes) -> None:
+    with connected(address) as connection:
+        connection.sendall(begin)
+        assert 0.4 < ended_after_s(connection, drip) < 12
 
 
-def test_a_second_header_has_its_time_too(address: tuple[str, int]) -> None:
-    with connected(address) as one:
-        one.sendall(b"GET /fast HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert one.recv(1000).startswith(b"HTTP/1.1 200")
-        one.sendall(b"GET /fast HTTP/1.1\r\n")
-        assert 0.4 < ended_after_s(one) < 12
+def test_a_late_second_header_ends_the_connection(address: tuple[str, int]) -> None:
+    with connected(address) as connection:
+        connection.sendall(b"GET /fast HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert connection.recv(1000).startswith(b"HTTP/1.1 200")
+        connection.sendall(b"GET /fast HTTP/1.1\r\n")
+        assert 0.4 < ended_after_s(connection) < 12
 
 
 @pytest.mark.parametrize("drip", [b"", b"a"])
-def test_a_body_that_hardly_comes_is_not_waited_for(address: tuple[str, int], drip: bytes) -> None:
-    with connected(address) as one:
-        one.sendall(b"PUT /body HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nabc")
-        assert 0.4 < ended_after_s(one, drip) < 12
+def test_a_body_below_the_minimum_rate_ends_the_connection(address: tuple[str, int], drip: bytes) -> None:
+    with connected(address) as connection:
+        connection.sendall(b"PUT /body HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nabc")
+        assert 0.4 < ended_after_s(connection, drip) < 12
 
 
-def test_a_body_that_keeps_coming_may_take_its_time(address: tuple[str, int]) -> None:
-    with connected(address) as one:
-        one.sendall(b"PUT /body HTTP/1.1\r\nHost: x\r\nContent-Length: 10000\r\n\r\n")
+def test_a_slow_body_above_the_minimum_rate_is_read(address: tuple[str, int]) -> None:
+    with connected(address) as connection:
+        connection.sendall(b"PUT /body HTTP/1.1\r\nHost: x\r\nContent-Length: 10000\r\n\r\n")
         for _ in range(25):
-            one.sendall(bytes(400))
+            connection.sendall(bytes(400))
             time.sleep(0.12)
-        assert one.recv(1000).startswith(b"HTTP/1.1 200")
+        assert connection.recv(1000).startswith(b"HTTP/1.1 200")
 
 
-def test_an_answer_that_nobody_takes_is_not_kept(address: tuple[str, int]) -> None:
-    with socket.socket() as one:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        one.settimeout(30)
-        one.connect(address)
-        one.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+def test_an_answer_that_the_client_does_not_read_ends_the_connection(address: tuple[str, int]) -> None:
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.settimeout(30)
+        connection.connect(address)
+        connection.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
         time.sleep(3.0)
         got = 0
         try:
-            while chunk := one.recv(1 << 16):
+            while chunk := connection.recv(1 << 16):
                 got += len(chunk)
         except ConnectionError:
             pass
         assert got < 50_000_000
 
 
-def test_a_slow_answer_is_the_server_s_own_time(address: tuple[str, int]) -> None:
-    with connected(address) as one:
-        one.sendall(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert one.recv(1000).startswith(b"HTTP/1.1 200")
+def test_a_slow_answer_does_not_count_as_client_time(address: tuple[str, int]) -> None:
+    with connected(address) as connection:
+        connection.sendall(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert connection.recv(1000).startswith(b"HTTP/1.1 200")
 
 
-def test_when_all_are_being_answered_the_next_one_is_told() -> None:
+def test_a_new_connection_gets_503_while_all_others_are_being_answered() -> None:
     app = slow_app()
-    app.state.go_on = None
-    with served(app, limits=Limits(connections=4, per_address=3)) as url, ExitStack() as opened:
+    app.state.released = None
+    with served(app, limits=ConnectionLimits(connections=4, per_address=3)) as url, ExitStack() as opened:
         host, _, port = url.removeprefix("http://").partition(":")
         there = (host, int(port))
         for _ in range(3):
-            one = opened.enter_context(connected(there))
-            one.sendall(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+            connection = opened.enter_context(connected(there))
+            connection.sendall(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
         while app.state.inside < 3:
             time.sleep(0.05)
         refused = opened.enter_context(connected(there))
         assert refused.recv(1000).startswith(b"HTTP/1.1 503")
-        app.state.go_on = True
-        assert one.recv(1000).startswith(b"HTTP/1.1 200")
+        app.state.released = True
+        assert connection.recv(1000).startswith(b"HTTP/1.1 200")
         again = opened.enter_context(connected(there))
         again.sendall(b"GET /fast HTTP/1.1\r\nHost: x\r\n\r\n")
         assert again.recv(1000).startswith(b"HTTP/1.1 200")
@@ -210,19 +210,19 @@ def test_when_all_are_being_answered_the_next_one_is_told() -> None:
 
 def test_limits_leave_descriptors_for_files() -> None:
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    found = Limits(connections=100_000, per_address=100_000).within_descriptors()
-    assert 4 <= found.connections < most
-    assert found.per_address < found.connections
+    limits = ConnectionLimits(connections=100_000, per_address=100_000).within_descriptors()
+    assert 4 <= limits.connections < most
+    assert limits.per_address < limits.connections
 
 
-def test_an_address_is_a_network_of_ipv6() -> None:
-    assert _party("2001:db8::1") == _party("2001:db8::ffff:1") != _party("2001:db8:0:1::1")
-    assert _party("::ffff:192.0.2.7") == _party("192.0.2.7") != _party("192.0.2.8")
+def test_an_ipv6_client_is_its_64_bit_network() -> None:
+    assert _client_network("2001:db8::1") == _client_network("2001:db8::ffff:1") != _client_network("2001:db8:0:1::1")
+    assert _client_network("::ffff:192.0.2.7") == _client_network("192.0.2.7") != _client_network("192.0.2.8")
 
 
-def test_lines_of_one_kind_are_counted() -> None:
+def test_lines_of_one_kind_are_limited() -> None:
     now, written = [0.0], io.StringIO()
-    handler = Counted(written, lambda: now[0])
+    handler = RateLimitedHandler(written, lambda: now[0])
     logger = logging.Logger("assay.test_lines")
     logger.addHandler(handler)
     for number in range(10_000):
@@ -232,29 +232,29 @@ def test_lines_of_one_kind_are_counted() -> None:
     assert len(written.getvalue()) < (log.LINES_MAX + 1) * (log.LINE_MAX + 1)
     now[0] = log.WINDOW_S
     logger.error("later")
-    assert "9,995 more such lines" in written.getvalue()
+    assert "9,995 more lines like this" in written.getvalue()
     handler.close()
 
 
-def test_the_number_is_told_though_nothing_else_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_count_is_written_without_another_log_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "WINDOW_S", 0.2)
     written = io.StringIO()
-    handler = Counted(written, lambda: time.monotonic() * 1000)
+    handler = RateLimitedHandler(written, lambda: time.monotonic() * 1000)
     logger = logging.Logger("assay.test_timer")
     logger.addHandler(handler)
-    monkeypatch.setattr(handler, "_tell_ended", lambda: None)
+    monkeypatch.setattr(handler, "_close_windows", lambda: None)
     for number in range(7):
         logger.warning("again %d", number)
     monkeypatch.undo()
     deadline = time.monotonic() + 20
-    while "2 more such lines" not in written.getvalue() and time.monotonic() < deadline:
+    while "2 more lines like this" not in written.getvalue() and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert "2 more such lines" in written.getvalue()
+    assert "2 more lines like this" in written.getvalue()
 
 
-def test_errors_of_several_places_are_several_kinds() -> None:
+def test_errors_raised_on_different_lines_are_different_kinds() -> None:
     written = io.StringIO()
-    handler = Counted(written)
+    handler = RateLimitedHandler(written)
     logger = logging.Logger("assay.test_errors")
     logger.addHandler(handler)
     for text in ["x"] * 10 + ["{"] * 10:
@@ -267,39 +267,39 @@ def test_errors_of_several_places_are_several_kinds() -> None:
     assert written.getvalue().count("KeyError") == log.LINES_MAX
 
 
-def test_guessing_tokens_is_slowed_down_for_whoever_guesses() -> None:
+def test_wrong_tokens_slow_down_their_own_address() -> None:
     now = [0.0]
-    tries = Tries(lambda: now[0])
-    tries.right("192.0.2.9", "good")
+    limiter = LoginLimiter(lambda: now[0])
+    limiter.accept("192.0.2.9", "good")
     for _ in range(BURST):
-        assert tries.wait_s("192.0.2.9", "bad") == 0
-        tries.wrong("192.0.2.9")
-    assert tries.wait_s("192.0.2.9", "bad") > 0
-    assert tries.wait_s("192.0.2.9", "good") == 0, "what was right before is listened to"
-    assert tries.wait_s("192.0.2.10", "other") == 0
-    now[0] += tries.wait_s("192.0.2.9", "bad")
-    assert tries.wait_s("192.0.2.9", "bad") == 0
+        assert limiter.wait_s("192.0.2.9", "bad") == 0
+        limiter.reject("192.0.2.9")
+    assert limiter.wait_s("192.0.2.9", "bad") > 0
+    assert limiter.wait_s("192.0.2.9", "good") == 0, "a token accepted before passes"
+    assert limiter.wait_s("192.0.2.10", "other") == 0
+    now[0] += limiter.wait_s("192.0.2.9", "bad")
+    assert limiter.wait_s("192.0.2.9", "bad") == 0
     for number in range(BURST_OF_ALL):
-        tries.wrong(f"2001:db8::{number}")
-    assert tries.wait_s("192.0.2.11", "other") > 0, "from many addresses it is slow as well"
+        limiter.reject(f"2001:db8::{number}")
+    assert limiter.wait_s("192.0.2.11", "other") > 0, "guesses from many addresses are slow too"
 
 
 def test_wrong_tokens_are_refused_after_a_few(tmp_path: Path) -> None:
     Repository.create(tmp_path / "r").publish(make_run(1))
     client = guarded(tmp_path / "r", tmp_path)
     guard = client.app.state.context.guard  # type: ignore[attr-defined]
-    guard.tries, guard.wrong_s = Tries(lambda: 0.0), 0.1
-    begun = time.monotonic()
+    guard.login_limiter, guard.wrong_token_delay_s = LoginLimiter(lambda: 0.0), 0.1
+    began_s = time.monotonic()
     wrong = {"Authorization": "Bearer nonsense"}
     statuses = [client.get("/api/v1/runs", headers=wrong).status_code for _ in range(BURST + 1)]
     assert statuses == [401] * BURST + [429]
-    assert time.monotonic() - begun >= BURST * 0.1
+    assert time.monotonic() - began_s >= BURST * 0.1
     page = client.post("/login", data={"token": READ}, headers={"Origin": "http://assay.example"})
     assert (page.status_code, "try again" in page.text) == (429, True)
     assert client.get("/api/v1/runs", headers={"Authorization": f"Bearer {READ}"}).status_code == 429
 
 
-def test_what_changes_something_is_not_read_without_a_token(tmp_path: Path) -> None:
+def test_the_body_of_a_change_is_not_read_without_a_token(tmp_path: Path) -> None:
     Repository.create(tmp_path / "r").publish(make_run(1))
     client = guarded(tmp_path / "r", tmp_path)
     assert client.post("/api/v1/cost", content=b"{" * 1000).status_code == 401

@@ -106,13 +106,13 @@ def test_searches_wait_for_each_other_and_no_more_than_a_few() -> None:
         go_on.wait(TIMEOUT_S)
         raise SpecificationError("enough")
 
-    first = searches.begin(0, answering)
+    first = searches.start(0, answering)
     assert begun.wait(TIMEOUT_S)
-    others = [searches.begin(number, answering) for number in range(1, WAITING_MAX)]
+    others = [searches.start(number, answering) for number in range(1, WAITING_MAX)]
     assert all("waiting" in other.step for other in others)
-    assert searches.begin(1, answering) is others[0]
+    assert searches.start(1, answering) is others[0]
     with pytest.raises(RepositoryError, match="under way or waiting"):
-        searches.begin("one more", answering)
+        searches.start("one more", answering)
     go_on.set()
     until = time.monotonic() + TIMEOUT_S
     while not all(one.over for one in (first, *others)) and time.monotonic() < until:

@@ -116,9 +116,9 @@ def test_a_bundle_damaged_at_the_server_is_not_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "token", "told"),
     [
-        (("pull",), None, "this server asks for a token"),
-        (("pull",), "nonsense-nonsense-nonsense", "this server asks for a token"),
-        (("push",), READ, "this token has no role upload"),
+        (("pull",), None, "this server needs a token"),
+        (("pull",), "nonsense-nonsense-nonsense", "this server needs a token"),
+        (("push",), READ, "this token lacks the role upload"),
     ],
 )
 def test_who_may_not_is_told_what_to_show(
@@ -201,9 +201,9 @@ def test_nobody_there_is_told_so(tmp_path: Path) -> None:
     [
         ("read short", 0o600, "at least"),
         ("read", 0o600, "ROLES TOKEN"),
-        ("root aaaaaaaaaaaaaaaaaaaaaaaaaaaa", 0o600, "no roles"),
-        ("# nothing", 0o600, "no token in the file"),
-        ("read aaaaaaaaaaaaaaaaaaaaaaaaaaaa", 0o644, "others may read"),
+        ("root aaaaaaaaaaaaaaaaaaaaaaaaaaaa", 0o600, "unknown roles"),
+        ("# nothing", 0o600, "the token file has no token"),
+        ("read aaaaaaaaaaaaaaaaaaaaaaaaaaaa", 0o644, "other users may read"),
     ],
 )
 def test_a_token_file_that_is_not_safe_is_refused(tmp_path: Path, lines: str, mode: int, told: str) -> None:

@@ -79,9 +79,9 @@ def serve(
     """
     from assay.foundation.units import parse_bytes
     from assay.interfaces.web.server.app import create_app
-    from assay.interfaces.web.server.connection_limits import Limits
+    from assay.interfaces.web.server.connections import ConnectionLimits
     from assay.interfaces.web.server.security import is_loopback, read_tokens
-    from assay.interfaces.web.server.server import counted_log, server
+    from assay.interfaces.web.server.server import rate_limited_log, server
     from assay.specs import load_prices
     from assay.store import Repository
     from assay.store.index.index import bundle_names
@@ -112,10 +112,10 @@ def serve(
             click.echo("It holds no runs yet: the page shows three ways to get some.")
         sys.setswitchinterval(_SWITCHED_S)
         threading.Thread(target=_kept_ready, args=(app.state.context.store,), daemon=True).start()
-        limits = Limits(connections, connections_per_address)
-        with counted_log():
-            started, door = server(app, listener, limits, certificate=certificate, key=key)
-            started.run(sockets=[door])
+        limits = ConnectionLimits(connections, connections_per_address)
+        with rate_limited_log():
+            started, limiter = server(app, listener, limits, certificate=certificate, key=key)
+            started.run(sockets=[limiter])
 
 
 def _check_access(
@@ -166,8 +166,8 @@ def _kept_ready(store: Store) -> None:
     """Read the runs while nobody has asked yet, and those that are added; what goes wrong is told to whoever asks."""
     with contextlib.suppress(AssayError):
         store.warm()
-    threading.Thread(target=store.keep_prepared, daemon=True).start()
-    store.keep_up()
+    threading.Thread(target=store.prepare_in_background, daemon=True).start()
+    store.follow_changes()
 
 
 def _listening(host: str, port: int) -> socket.socket:

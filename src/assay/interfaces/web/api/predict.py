@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from assay.analysis.statistics import counts_by
 from assay.foundation.errors import SpecificationError
-from assay.interfaces.web.state.answering import OfPrepared
+from assay.interfaces.web.state.answering import PreparedRoute
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
 from assay.questions.forecasts.configuration_asked import conditions
 from assay.questions.forecasts.coverage_map import CoverageMap, coverage_map
@@ -25,7 +25,9 @@ from assay.questions.forecasts.prediction import Prediction, predicted_by
 from assay.questions.forecasts.prediction_batch import BatchPrediction, batch_predicted
 from assay.store.formats.tables.asked_rows import AskedRow
 
-router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["learned"], route_class=OfPrepared)
+router = APIRouter(
+    prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["learned"], route_class=PreparedRoute
+)
 NEXT_MAX = 100
 BATCH_MAX = 10_000
 """Maximum number of rows in one request."""

@@ -55,7 +55,7 @@ def begun(context: Context, asked: RecommendAsked) -> str:
     """Begin a search, and return its key. Raises SpecificationError for what can't be asked."""
     key = key_of(asked)
     if (known := context.searches.known(key)) is None or known.problem is not None:
-        context.searches.begin(key, prepared(asked, kept_catalogues(context.cluster_folders)))
+        context.searches.start(key, prepared(asked, kept_catalogues(context.cluster_folders)))
     return key
 
 

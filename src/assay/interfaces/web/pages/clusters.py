@@ -11,7 +11,7 @@ from assay.interfaces.charts.history import run_history
 from assay.interfaces.web.api import runs as api_runs
 from assay.interfaces.web.state.answering import page_of, palette
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf
-from assay.interfaces.web.state.page_cache import kept_page
+from assay.interfaces.web.state.page_cache import cached_page
 from assay.questions.runs.clusters import ClusterView, ConfigurationView, cluster_view, configuration_view
 from assay.text import TextTable
 
@@ -55,7 +55,7 @@ def get_configuration(context: ContextOf, run_id: api_runs.RunId) -> Configurati
 
 
 @router.get("/clusters/{name:path}", include_in_schema=False, response_class=HTMLResponse)
-@kept_page
+@cached_page
 def cluster(request: Request, context: ContextOf, name: Name) -> Response:
     """Show a cluster."""
     view = _cluster(context, name)
@@ -88,7 +88,7 @@ def _told(context: Context, view: ClusterView) -> TextTable | None:
 
 
 @router.get("/configurations/{run_id}", include_in_schema=False, response_class=HTMLResponse)
-@kept_page
+@cached_page
 def configuration(request: Request, context: ContextOf, run_id: api_runs.RunId) -> Response:
     """Show the configuration of a run."""
     view = _configuration(context, run_id)

@@ -25,7 +25,7 @@ from assay.interfaces.web.pages.why import observed_pairs
 from assay.interfaces.web.rendering.shown_decisions import ShownDecision, shown_decisions
 from assay.interfaces.web.state.answering import Text, page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
-from assay.interfaces.web.state.page_cache import kept_page
+from assay.interfaces.web.state.page_cache import cached_page
 from assay.questions.comparisons.side_by_side import Of
 from assay.questions.runs.whole_run import WholeRun
 from assay.questions.trust.flags import FlagCount, flag_count_of
@@ -35,7 +35,7 @@ DISK_TRAFFIC = "disk-traffic"
 
 
 @router.get("/compare")
-@kept_page
+@cached_page
 def compare(
     request: Request,
     context: ContextOf,

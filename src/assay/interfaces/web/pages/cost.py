@@ -29,7 +29,7 @@ from assay.interfaces.web.api.models import CostPlane, CostQuestion, CostRow, Fl
 from assay.interfaces.web.pages.cost_asked import CostAsked, asked_from
 from assay.interfaces.web.state.answering import page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
-from assay.interfaces.web.state.page_cache import kept_page
+from assay.interfaces.web.state.page_cache import cached_page
 from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.model.clusters import price
 from assay.questions.costs.job_cost import CostView, name_of
@@ -105,7 +105,7 @@ class PriceField:
 
 
 @router.get("/cost")
-@kept_page
+@cached_page
 def cost(request: Request, context: ContextOf) -> Response:
     """Show what runs cost, and the prices to change."""
     return _page(request, context, request.query_params.multi_items())

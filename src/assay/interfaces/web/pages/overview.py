@@ -26,8 +26,8 @@ from assay.interfaces.web.rendering.runs_address import RunsAddress
 from assay.interfaces.web.rendering.shown_decisions import ShownDecision, shown_decisions, shown_questions
 from assay.interfaces.web.server.security import COOKIE, LOGIN_BYTES_MAX, SESSION_S, Refusal
 from assay.interfaces.web.state.answering import Text, Texts, error_page, page_of, palette
-from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context, tried
-from assay.interfaces.web.state.page_cache import kept_page
+from assay.interfaces.web.state.context import READERS, Context, ContextOf, check_token, get_context
+from assay.interfaces.web.state.page_cache import cached_page
 from assay.questions.comparisons.speedup_tables import most_supported, tables_of
 from assay.questions.decisions.decide import baseline_of_options
 from assay.questions.forecasts.tuning import is_tuning
@@ -81,7 +81,7 @@ def overview(request: Request, context: ContextOf) -> Response:
 
 
 @router.get("/runs", dependencies=READERS)
-@kept_page
+@cached_page
 def runs(
     request: Request,
     context: ContextOf,
@@ -129,7 +129,7 @@ def _choices(context: Context, factor: str, where: Sequence[str]) -> tuple[list[
 
 
 @router.get("/speedup", dependencies=READERS)
-@kept_page
+@cached_page
 def speedup(
     request: Request,
     context: ContextOf,
@@ -191,7 +191,7 @@ def speedup(
 
 
 @router.get("/quality", dependencies=READERS)
-@kept_page
+@cached_page
 def quality(
     request: Request,
     context: ContextOf,
@@ -244,7 +244,7 @@ async def login_with(request: Request) -> Response:
     form = parse_qs((await request.body())[:LOGIN_BYTES_MAX].decode("utf-8", "replace"))
     target = form.get("next", ["/"])[0]
     guard = get_context(request).guard
-    roles = await tried(request, form.get("token", [""])[0])
+    roles = await check_token(request, form.get("token", [""])[0])
     if isinstance(roles, Refusal):
         return error_page(request, roles.status, roles.message, None, roles.hint)
     if not roles:

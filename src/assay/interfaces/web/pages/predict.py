@@ -8,16 +8,16 @@ from fastapi.responses import HTMLResponse, Response
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.charts.combinations import combinations
 from assay.interfaces.web.api import predict as api_predict
-from assay.interfaces.web.state.answering import OfPrepared, Texts, page_of
+from assay.interfaces.web.state.answering import PreparedRoute, Texts, page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
-from assay.interfaces.web.state.page_cache import kept_page
+from assay.interfaces.web.state.page_cache import cached_page
 from assay.questions.forecasts.coverage_map import PLACE
 from assay.questions.forecasts.importance import drawn_together
 from assay.questions.runs.runs import levels_in
 from assay.text import column_title
 
 router = APIRouter(
-    include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS, route_class=OfPrepared
+    include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS, route_class=PreparedRoute
 )
 
 
@@ -26,7 +26,7 @@ def _planned(context: Context) -> bool:
 
 
 @router.get("/predict")
-@partial(kept_page, also=_planned)
+@partial(cached_page, also=_planned)
 def predict(request: Request, context: ContextOf, where: Texts = []) -> Response:  # noqa: B006
     """Show the prediction that is asked for, what matters for its workload, and the map."""
     table = context.store.table()

@@ -1,7 +1,7 @@
-"""The server: routes, what is asked of every request, and how errors are told.
+"""Build the ASGI application: routes, access checks and error responses.
 
-In: a repository, tokens, a price book. Out: an ASGI application. Whatever goes wrong is answered as JSON of one form
-(``message``, ``where``, ``hint``) under ``/api``, and as a page of the same words elsewhere; never with a traceback.
+In: a repository, tokens, a price book. Errors are JSON (``message``, ``where``, ``hint``) under ``/api`` and a page
+with the same text elsewhere; never a traceback.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -54,20 +54,20 @@ from assay.interfaces.web.server.security import (
     Refusal,
     Roles,
 )
-from assay.interfaces.web.state.answering import as_of, error_page, to_login
-from assay.interfaces.web.state.context import Context, DeniedError, bearer_of, tried
+from assay.interfaces.web.state.answering import error_page, iso_time, to_login
+from assay.interfaces.web.state.context import Context, DeniedError, bearer_of, check_token
 from assay.interfaces.web.state.store import Store
 from assay.model import PriceBook
 from assay.store.exchange.transfer import RefusedBundleError
 
 UPLOAD_BYTES_MAX = 8 * 10**9
 BODY_BYTES_MAX = 4_000_000
-"""Of any request but an upload."""
+"""Maximum size of a request's body, except for uploads."""
 COMPRESSED_FROM_BYTES = 1_000
 RUNS_AS_OF = "Assay-Runs-As-Of"
-"""Header of answers that lack what was added since: when their runs were read, in ISO 8601."""
-AS_THEY_ARE = "/api/v1/bundles"
-"""Paths of bundles."""
+"""Header of answers that lack newer runs: when their runs were read, in ISO 8601."""
+UNCOMPRESSED_PATH = "/api/v1/bundles"
+"""Bundles are compressed already, and their content is streamed."""
 _STATUS: tuple[tuple[type[AssayError], int], ...] = (
     (NotFoundError, 404),
     (RefusedBundleError, 422),
@@ -87,10 +87,10 @@ def create_app(
     cluster_folders: Sequence[Path] = (),
     campaigns: bool = False,
 ) -> FastAPI:
-    """Return the application over the repository at ``root``. Raises RepositoryError when there is none.
+    """Return the application for the repository at ``root``. Raises RepositoryError if there is none.
 
-    ``cluster_folders``: where the cluster files lie that plans can be made for; ``campaigns``: whether it starts any.
-    Without ``tokens`` anybody who reaches it may read; whoever starts it listens on loopback then.
+    ``cluster_folders``: folders with the cluster files that plans can use; ``campaigns``: whether the server starts
+    campaigns. Without ``tokens`` every client may read, so the server must listen on loopback only.
     """
     app = FastAPI(
         title="assay",
@@ -98,8 +98,8 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/v1/openapi.json",
-        description="Runs of Hadoop and Spark benchmarks: filtered, compared, priced. Origins are never mixed.",
-        lifespan=_while_serving,
+        description="Filter, compare and price runs of Hadoop and Spark benchmarks. Origins are never mixed.",
+        lifespan=_lifespan,
     )
     context = app.state.context = Context(
         Store(root),
@@ -139,29 +139,26 @@ def create_app(
     )
     for module in routers:
         app.include_router(module.router)
-    app.add_exception_handler(AssayError, _told)
+    app.add_exception_handler(AssayError, _assay_error)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _unexpected)
-    app.add_middleware(Gate)
-    app.add_middleware(Compressed)
+    app.add_middleware(AccessControl)
+    app.add_middleware(Compression)
     return app
 
 
 @asynccontextmanager
-async def _while_serving(app: FastAPI) -> AsyncIterator[None]:
-    """End the simulators and remove temporary files with the server."""
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Stop the simulators and remove temporary files when the server stops."""
     yield
     app.state.context.searches.close()
     app.state.context.simulators.close()
-    app.state.context.store.repository.close()  # the signal that ends the server ends the process without clean-up
+    app.state.context.store.repository.close()  # the signal that stops the server ends the process without clean-up
 
 
-class Compressed:
-    """What goes over the wire small: text compressed for who takes it, and HEAD answered as GET without the content.
-
-    Bundles are compressed already, and what they are made of is streamed: they pass as they are.
-    """
+class Compression:
+    """Compress text for clients that accept it, and answer HEAD as GET without the content."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -169,24 +166,24 @@ class Compressed:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        if scope["type"] != "http" or scope["path"].startswith(AS_THEY_ARE):
+        if scope["type"] != "http" or scope["path"].startswith(UNCOMPRESSED_PATH):
             await self._app(scope, receive, send)
             return
         if scope["method"] != "HEAD":
             await self._compressing(scope, receive, send)
             return
 
-        async def headed(message: Message) -> None:
+        async def send_without_body(message: Message) -> None:
             if message["type"] == "http.response.body":
                 message = {**message, "body": b""}
             await send(message)
 
-        await self._app({**scope, "method": "GET"}, receive, headed)
+        await self._app({**scope, "method": "GET"}, receive, send_without_body)
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
-    """What stands before every route: which requests are let in, and the headers of every answer."""
+class AccessControl:
+    """Check every request, and add the security headers to every answer."""
 
     app: ASGIApp
 
@@ -196,15 +193,15 @@ class Gate:
             await self.app(scope, receive, send)
             return
         request = Request(scope)
-        request.state.behind = as_of(request.app.state.context.store.behind())
+        request.state.outdated_as_of = iso_time(request.app.state.context.store.outdated_as_of())
 
-        async def guarded(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = [(name, value) for name, value in message["headers"]]
                 known = {name.lower() for name, _ in headers}
                 more = {**HEADERS, "Cache-Control": "no-store"}
-                if request.state.behind:
-                    more[RUNS_AS_OF] = request.state.behind
+                if request.state.outdated_as_of:
+                    more[RUNS_AS_OF] = request.state.outdated_as_of
                 headers += [
                     (name.encode(), value.encode())
                     for name, value in more.items()
@@ -215,18 +212,20 @@ class Gate:
 
         refusal = _refusal(request) or await _wrong_token(request)
         if refusal is not None:
-            await _answer(request, refusal.status, refusal.message, None, refusal.hint)(scope, receive, guarded)
+            await _answer(request, refusal.status, refusal.message, None, refusal.hint)(
+                scope, receive, send_with_headers
+            )
             return
-        await self.app(scope, receive, guarded)
+        await self.app(scope, receive, send_with_headers)
 
 
 async def _wrong_token(request: Request) -> Refusal | None:
-    """Return why a request is not answered because of its token; what changes something is not even read without."""
+    """Return why a request is refused because of its token. Without a token the body of a change is not read."""
     guard: Guard = request.app.state.context.guard
     bearer, api = bearer_of(request), request.url.path.startswith("/api/")
     if not guard.tokens:
         return None
-    roles = guard.roles(None, request.cookies.get(COOKIE)) if bearer is None else await tried(request, bearer)
+    roles = guard.roles(None, request.cookies.get(COOKIE)) if bearer is None else await check_token(request, bearer)
     if isinstance(roles, Refusal):
         return roles
     return NO_TOKEN if api and not roles and request.method not in SAFE_METHODS else None
@@ -249,27 +248,27 @@ def _refusal(request: Request) -> Refusal | None:
         most = LOGIN_BYTES_MAX if request.url.path == "/login" else BODY_BYTES_MAX
         large = chunked or not size.isdecimal() or int(size) > most
         if refusal is None and request.method != "PUT" and large:
-            refusal = Refusal(413, "the request is too large", f"at most {most:,} bytes")
+            refusal = Refusal(413, "the request is too large", f"the maximum is {most:,} bytes")
     return refusal
 
 
-def _plain(text: str | None) -> str | None:
-    """Return a text that can be sent: whatever a request brought, such as half of a surrogate pair, is replaced."""
+def _encodable(text: str | None) -> str | None:
+    """Replace what UTF-8 can't encode, for example half of a surrogate pair that came in a request."""
     return None if text is None else text.encode("utf-8", "replace").decode()
 
 
 def _answer(request: Request, status: int, message: str, where: str | None, hint: str | None) -> Response:
-    told = [_plain(text) for text in (message, where, hint)]
+    texts = [_encodable(text) for text in (message, where, hint)]
     root = request.app.state.context.store.repository.root
-    for folder in {f"{root.resolve()}/", f"{root.absolute()}/"}:  # where it lies is no reader's business
-        told = [text and text.replace(folder, "") for text in told]
-    message, where, hint = told[0] or "", told[1], told[2]
+    for folder in {f"{root.resolve()}/", f"{root.absolute()}/"}:  # the path on the server is private
+        texts = [text and text.replace(folder, "") for text in texts]
+    message, where, hint = texts[0] or "", texts[1], texts[2]
     if request.url.path.startswith("/api/"):
         return JSONResponse({"message": message, "where": where, "hint": hint}, status_code=status)
     return error_page(request, status, message, where, hint)
 
 
-async def _told(request: Request, error: Exception) -> Response:
+async def _assay_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, AssayError)
     status = (
         error.status
@@ -283,25 +282,27 @@ async def _told(request: Request, error: Exception) -> Response:
 
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    first = next(iter(error.errors()), {"loc": (), "msg": "it can't be read"})
+    first = next(iter(error.errors()), {"loc": (), "msg": "invalid request"})
     where = ".".join(str(part) for part in first["loc"] if part not in ("query", "path", "body"))
-    return _answer(request, 422, _validation_message(first), where or None, "the API's description has every parameter")
+    return _answer(
+        request, 422, _validation_message(first), where or None, "/api/v1/openapi.json describes every parameter"
+    )
 
 
 def _validation_message(problem: Mapping[str, Any]) -> str:
-    """Return a problem with a request in plain words; pydantic's own words where they are plain already."""
+    """Return a message for an invalid request; pydantic's message where it is plain."""
     limits = problem.get("ctx", {})
     match problem.get("type"):
         case "too_long":
-            return f"{limits['actual_length']:,} entries are more than the maximum of {limits['max_length']:,}"
+            return f"{limits['actual_length']:,} entries exceed the maximum of {limits['max_length']:,}"
         case "too_short":
-            return f"at least {limits['min_length']:,} entry is needed, there is none"
+            return f"at least {limits['min_length']:,} entry is required"
         case "missing":
-            return "required and missing"
+            return "this parameter is required"
         case "extra_forbidden":
             return "unknown field"
         case "json_invalid" | "model_attributes_type":
-            return "the request's body is not valid JSON, or not an object"
+            return "the request's body is not a valid JSON object"
     return str(problem["msg"])
 
 
@@ -313,7 +314,7 @@ async def _http(request: Request, error: Exception) -> Response:
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
-    del error  # the server that runs the application logs it
-    answer = _answer(request, 500, "something went wrong in the server", None, "its log has more; please report it")
-    answer.headers.update(HEADERS)  # it comes from outside the gate
+    del error  # uvicorn logs it
+    answer = _answer(request, 500, "internal error", None, "see the server's log, and please report it")
+    answer.headers.update(HEADERS)  # this answer bypasses AccessControl
     return answer

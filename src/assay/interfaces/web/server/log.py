@@ -1,8 +1,8 @@
-"""The server's log: lines of one kind are counted after the first few, so that nobody outside can fill a disk.
+"""Limit the server's log, so that requests cannot fill the disk.
 
-A kind is the place in the code that says it, and for an error the place where it was raised. Of each kind
-:data:`LINES_MAX` lines are written in :data:`WINDOW_S` seconds, each cut at :data:`LINE_MAX` characters; how many more
-came is told in one line when that time is over.
+Lines from the same logging call count as one kind; for an error, the line that raised it counts too. In
+:data:`WINDOW_S` seconds :data:`LINES_MAX` lines of a kind are written, each cut after :data:`LINE_MAX` characters. One
+line at the end of the window says how many more there were.
 """
 
 import logging
@@ -13,22 +13,26 @@ from dataclasses import dataclass
 from typing import IO
 
 LINES_MAX = 5
+"""Maximum number of lines of one kind per window."""
 WINDOW_S = 60.0
+"""Length of a window, in seconds."""
 LINE_MAX = 6000
+"""Maximum length of a line, in characters."""
 _KINDS_MAX = 1000
+"""Maximum number of kinds in a window; lines of further kinds are dropped."""
 Kind = tuple[object, ...]
 
 
 @dataclass(slots=True)
 class _Window:
     began_s: float
-    lines: int = 0
-    more: int = 0
+    written: int = 0
+    dropped: int = 0
     last: str = ""
 
 
-class Counted(logging.Handler):
-    """Writes to ``stream``. ``clock``: seconds that only grow."""
+class RateLimitedHandler(logging.Handler):
+    """Write a limited number of lines to ``stream``. ``clock``: seconds of a monotonic clock."""
 
     def __init__(self, stream: IO[str], clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -39,46 +43,46 @@ class Counted(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line, or count it."""
-        self._tell_ended()
+        self._close_windows()
         if len(self._windows) >= _KINDS_MAX:
             return
         window = self._windows.setdefault(_kind(record), _Window(self._clock()))
-        if window.lines < LINES_MAX:
-            window.lines += 1
+        if window.written < LINES_MAX:
+            window.written += 1
             self._write(self.format(record))
             return
-        window.more += 1
+        window.dropped += 1
         window.last = record.getMessage()
         if self._timer is None:
-            self._timer = threading.Timer(WINDOW_S, self._later)
+            self._timer = threading.Timer(WINDOW_S, self._on_timer)
             self._timer.daemon = True
             self._timer.start()
 
-    def _later(self) -> None:
+    def _on_timer(self) -> None:
         with self.lock or threading.RLock():
             self._timer = None
-            self._tell_ended()
+            self._close_windows()
 
-    def _tell_ended(self, *, all_of_them: bool = False) -> None:
+    def _close_windows(self, *, early: bool = False) -> None:
         now = self._clock()
         for kind, window in list(self._windows.items()):
-            if all_of_them or now - window.began_s >= WINDOW_S:
+            if early or now - window.began_s >= WINDOW_S:
                 del self._windows[kind]
-                if window.more:
-                    self._write(f"{window.more:,} more such lines in {WINDOW_S:g} s; the last: {window.last}")
+                if window.dropped:
+                    self._write(f"{window.dropped:,} more lines like this in {WINDOW_S:g} s; the last: {window.last}")
 
     def _write(self, text: str) -> None:
         try:
             self._stream.write(text[:LINE_MAX] + "\n")
             self._stream.flush()
         except (OSError, ValueError):
-            return  # nowhere to write is no reason to stop serving
+            return  # a closed or full log must not stop the server
 
     def close(self) -> None:
-        """Tell what was counted."""
+        """Write the counts of all open windows."""
         if self._timer is not None:
             self._timer.cancel()
-        self._tell_ended(all_of_them=True)
+        self._close_windows(early=True)
         super().close()
 
 

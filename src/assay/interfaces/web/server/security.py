@@ -1,31 +1,32 @@
-"""Who may ask what of the server, and what a browser may do with its answers.
+"""Decide which requests the server answers, and what a browser may do with its answers.
 
-- Without tokens the server listens on loopback alone, anybody there may read, and nobody may change anything. The
-  ``Host`` must then be a name of this machine: a foreign name that was made to point here (DNS rebinding) is refused.
-- With tokens every request needs one: as ``Authorization: Bearer``, or as the cookie that the page ``/login`` gives for
-  one. Roles are ``read``, ``upload`` and ``run``; each includes ``read``.
-- What could change something must come from a program or from a page of this very server (``Sec-Fetch-Site`` and
-  ``Origin``): no other site can make a browser do it.
-- Every answer forbids inline scripts, foreign sources, frames and guessing of types.
+- Without tokens the server listens on loopback only. Every local user may read; no user may change anything. The
+  ``Host`` header must name this machine, which blocks DNS rebinding.
+- With tokens every request needs one: as ``Authorization: Bearer``, or as the session cookie that ``/login`` sets.
+  Roles are ``read``, ``upload`` and ``run``; each includes ``read``.
+- A request that can change something must come from a program or from a page of this server (``Sec-Fetch-Site`` and
+  ``Origin``), so that other sites cannot make a browser send it.
+- Every answer forbids inline scripts, foreign sources, frames and content sniffing.
 
-Tokens are kept as SHA-256 and compared in constant time; wrong ones are answered slowly, and not many of them.
+Tokens are stored as SHA-256 and compared in constant time. Wrong tokens are answered slowly, and each address may try
+few of them.
 """
 
 import hashlib
 import hmac
 import secrets
 import time
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from ipaddress import ip_address
 from math import ceil
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 from assay.foundation.errors import SpecificationError
-from assay.interfaces.web.server.login_limits import Tries
 
 COOKIE: Final = "assay_session"
 SESSION_S: Final = 12 * 3600.0
@@ -33,6 +34,16 @@ SESSIONS_MAX: Final = 1000
 TOKEN_LENGTH_MIN: Final = 20
 LOGIN_BYTES_MAX: Final = 10_000
 _FILE_BYTES_MAX = 100_000
+BURST: Final = 5
+"""Wrong tokens that one address may show at once."""
+PER_S: Final = 0.5
+"""Further tokens per second that one address may show."""
+BURST_OF_ALL: Final = 100
+PER_S_OF_ALL: Final = 10.0
+_ADDRESSES_MAX: Final = 10_000
+"""Maximum number of addresses, and of accepted tokens, that the login limiter remembers."""
+K = TypeVar("K")
+V = TypeVar("V")
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -47,7 +58,7 @@ HEADERS: Final = {
 
 
 class Role(StrEnum):
-    """What a token is good for."""
+    """What a token permits."""
 
     READ = "read"
     UPLOAD = "upload"
@@ -59,7 +70,7 @@ Roles = frozenset[Role]
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is not answered: an HTTP status and words."""
+    """Why a request is not answered: an HTTP status, a message and a hint."""
 
     status: int
     message: str
@@ -68,24 +79,68 @@ class Refusal:
 
 NO_TOKEN: Final = Refusal(
     401,
-    "this server asks for a token",
+    "this server needs a token",
     "Authorization: Bearer TOKEN; `assay pull` and `push`: --token-file FILE or ASSAY_TOKEN; in a browser: /login",
 )
 
 
+class LoginLimiter:
+    """Limit how often unknown tokens may be shown: a token bucket per address, and one for all addresses.
+
+    An address without tries left is refused even with a valid token; otherwise guessing would stay fast. A token that
+    was accepted from the same address before always passes, so one client behind a proxy cannot lock out the others.
+    ``clock``: seconds of a monotonic clock.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._spent: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        """By address: tries spent and not yet refilled, and the time of that count."""
+        self._spent_of_all = (0.0, clock())
+        self._accepted: OrderedDict[tuple[str, str], None] = OrderedDict()
+
+    def wait_s(self, address: str, hashed: str) -> float:
+        """Return how long this address must wait before its token (SHA-256) is checked; 0: no wait."""
+        if (address, hashed) in self._accepted:
+            return 0.0
+        of_address = self._unfilled(self._spent.get(address, (0.0, 0.0)), PER_S)
+        of_all = self._unfilled(self._spent_of_all, PER_S_OF_ALL)
+        return max(0.0, (of_address + 1 - BURST) / PER_S, (of_all + 1 - BURST_OF_ALL) / PER_S_OF_ALL)
+
+    def accept(self, address: str, hashed: str) -> None:
+        """Remember that this token was accepted."""
+        _remember(self._accepted, (address, hashed), None)
+
+    def reject(self, address: str) -> None:
+        """Count a wrong token."""
+        now = self._clock()
+        _remember(self._spent, address, (self._unfilled(self._spent.get(address, (0.0, now)), PER_S) + 1, now))
+        self._spent_of_all = (self._unfilled(self._spent_of_all, PER_S_OF_ALL) + 1, now)
+
+    def _unfilled(self, spent: tuple[float, float], per_s: float) -> float:
+        return max(0.0, spent[0] - (self._clock() - spent[1]) * per_s)
+
+
+def _remember(entries: OrderedDict[K, V], key: K, value: V) -> None:
+    entries[key] = value
+    entries.move_to_end(key)
+    if len(entries) > _ADDRESSES_MAX:
+        entries.popitem(last=False)
+
+
 @dataclass(slots=True)
 class Guard:
-    """What the server asks of requests. ``tokens``: SHA-256 (hex) to roles; empty: loopback without tokens."""
+    """The server's access rules. ``tokens``: SHA-256 (hex) to roles; empty: loopback without tokens."""
 
     tokens: Mapping[str, Roles]
     sessions: dict[str, tuple[float, Roles]] = field(default_factory=dict)
-    """SHA-256 of a session's secret to its end (Unix time) and roles."""
-    tries: Tries = field(default_factory=Tries)
-    wrong_s: float = 1.0
-    """How long whoever shows a wrong token waits for the answer."""
+    """By SHA-256 of a session's secret: its end (Unix time) and roles."""
+    login_limiter: LoginLimiter = field(default_factory=LoginLimiter)
+    wrong_token_delay_s: float = 1.0
+    """Delay of the answer to a wrong token, in seconds."""
 
     def roles(self, bearer: str | None, cookie: str | None) -> Roles:
-        """Return what a request may do; nothing when it has to show a token first."""
+        """Return the roles of a request; none if it must show a token first."""
         if not self.tokens:
             return frozenset({Role.READ})
         if bearer is not None:
@@ -96,24 +151,24 @@ class Guard:
         return frozenset()
 
     def roles_of_token(self, token: str) -> Roles:
-        """Return a token's roles; none for a token that is not known."""
-        hashed, found = _hashed(token), frozenset[Role]()
-        for known, roles in self.tokens.items():  # all of them: how long it takes tells nothing
+        """Return a token's roles; none for an unknown token."""
+        hashed, token_roles = _hashed(token), frozenset[Role]()
+        for known, roles in self.tokens.items():  # no early exit: the time must not reveal which token matched
             if hmac.compare_digest(known, hashed):
-                found = roles | {Role.READ}
-        return found
+                token_roles = roles | {Role.READ}
+        return token_roles
 
-    def tried(self, address: str, token: str) -> Roles | Refusal:
-        """Return the roles of a token that somebody at an address shows, none for a wrong one, or why it isn't read."""
+    def check_token(self, address: str, token: str) -> Roles | Refusal:
+        """Return the roles of a token (none for a wrong one), or why this address must wait."""
         hashed = _hashed(token)
-        wait_s = self.tries.wait_s(address, hashed)
+        wait_s = self.login_limiter.wait_s(address, hashed)
         if wait_s > 0:
             return Refusal(429, "too many wrong tokens came from your address", f"try again in {ceil(wait_s)} s")
         roles = self.roles_of_token(token)
         if roles:
-            self.tries.right(address, hashed)
+            self.login_limiter.accept(address, hashed)
         else:
-            self.tries.wrong(address)
+            self.login_limiter.reject(address)
         return roles
 
     def open_session(self, roles: Roles) -> str:
@@ -132,26 +187,26 @@ class Guard:
         self.sessions.pop(_hashed(secret), None)
 
     def refuse_host(self, host: str | None) -> Refusal | None:
-        """Return why the ``Host`` of a request is refused; None when it is not."""
+        """Return why the ``Host`` of a request is refused; None if it is permitted."""
         if self.tokens or (host is not None and is_loopback(_name_of(host))):
             return None
-        return Refusal(421, "this server answers on this machine alone", "open it as localhost or 127.0.0.1")
+        return Refusal(421, "this server answers only on this machine", "open it as localhost or 127.0.0.1")
 
     def refuse_change(
         self, *, bearer: bool, cookie: bool, site: str | None, origin: str | None, host: str | None
     ) -> Refusal | None:
-        """Return why a request that could change something is refused; None when it is not.
+        """Return why a request that can change something is refused; None if it is permitted.
 
-        A browser always says from where it posts; what says nothing and has no cookie is a program.
+        A browser always sends the site that it posts from. A request without that and without a cookie is a program's.
         """
         program = site is None and origin is None and not cookie
-        own_page = site in (None, "same-origin", "none") and origin is not None and _host_of(origin) == host
-        if bearer or program or own_page:
+        same_page = site in (None, "same-origin", "none") and origin is not None and _host_of(origin) == host
+        if bearer or program or same_page:
             return None
         return Refusal(
             403,
             "this request does not come from a page of this server",
-            "a program shows its token: Authorization: Bearer …",
+            "programs send their token: Authorization: Bearer …",
         )
 
 
@@ -174,7 +229,7 @@ def _name_of(host: str) -> str:
 
 
 def is_loopback(name: str) -> bool:
-    """Say whether a host name or address is this machine's own, whatever a name server says."""
+    """Return whether a host name or address is loopback, without asking a name server."""
     if name == "localhost":
         return True
     try:
@@ -184,9 +239,9 @@ def is_loopback(name: str) -> bool:
 
 
 def read_tokens(path: Path) -> dict[str, Roles]:
-    """Return the tokens of a file by their SHA-256: a line each, ``ROLE[,ROLE] TOKEN``; ``#`` begins a comment.
+    """Return the roles in a token file by the tokens' SHA-256. A line is ``ROLE[,ROLE] TOKEN``; ``#`` starts a comment.
 
-    Raises :class:`SpecificationError` when the file can't be read, others may read it, or a line has another form.
+    Raises :class:`SpecificationError` if the file can't be read, other users may read it, or a line is malformed.
     """
     try:
         mode = path.stat().st_mode
@@ -195,28 +250,28 @@ def read_tokens(path: Path) -> dict[str, Roles]:
     except (OSError, UnicodeDecodeError) as error:
         raise SpecificationError(f"the token file can't be read: {error}", where=str(path)) from error
     if mode & 0o077:
-        raise SpecificationError("others may read the token file", where=str(path), hint=f"chmod 600 {path}")
-    found: dict[str, Roles] = {}
+        raise SpecificationError("other users may read the token file", where=str(path), hint=f"chmod 600 {path}")
+    tokens: dict[str, Roles] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.partition("#")[0].split()
         if not words:
             continue
         where = f"{path}:{number}"
         if len(words) != 2:
-            raise SpecificationError("a line is ROLES TOKEN", where=where, hint="such as: read,upload 3kT9…")
+            raise SpecificationError("a line must be ROLES TOKEN", where=where, hint="for example: read,upload 3kT9…")
         try:
             roles = frozenset(Role(name) for name in words[0].split(","))
         except ValueError as error:
             raise SpecificationError(
-                f"{words[0]!r} are no roles", where=where, hint=f"roles: {', '.join(Role)}, joined by commas"
+                f"unknown roles: {words[0]!r}", where=where, hint=f"roles: {', '.join(Role)}, joined by commas"
             ) from error
         if len(words[1]) < TOKEN_LENGTH_MIN:
             raise SpecificationError(
-                f"a token has at least {TOKEN_LENGTH_MIN} characters",
+                f"the token is too short: at least {TOKEN_LENGTH_MIN} characters",
                 where=where,
                 hint="python3 -c 'import secrets; print(secrets.token_urlsafe(32))'",
             )
-        found[_hashed(words[1])] = roles
-    if not found:
-        raise SpecificationError("there is no token in the file", where=str(path), hint="a line is: read TOKEN")
-    return found
+        tokens[_hashed(words[1])] = roles
+    if not tokens:
+        raise SpecificationError("the token file has no token", where=str(path), hint="add a line: read TOKEN")
+    return tokens

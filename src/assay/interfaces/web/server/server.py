@@ -1,4 +1,4 @@
-"""The server itself: an application behind a door, on a socket that listens, until it is told to end."""
+"""Run the application with uvicorn behind a connection limiter and a rate-limited log."""
 
 import logging
 import socket
@@ -10,30 +10,29 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
-from assay.interfaces.web.server.connection_limits import Door, Limits
-from assay.interfaces.web.server.log import Counted
-from assay.interfaces.web.server.timeouts import patient
+from assay.interfaces.web.server.connections import ConnectionLimiter, ConnectionLimits, protocol_for
+from assay.interfaces.web.server.log import RateLimitedHandler
 
 HEADER_BYTES_MAX = 65_536
 KEEP_ALIVE_S = 5
 BACKLOG = 128
-"""Connections that the kernel keeps until they are accepted, and that are accepted in one turn of the loop."""
+"""Maximum number of connections that the kernel queues, and that one turn of the event loop accepts."""
 
 
 def server(
     app: FastAPI,
     listener: socket.socket,
-    limits: Limits,
+    limits: ConnectionLimits,
     *,
     certificate: Path | None = None,
     key: Path | None = None,
     log_level: str = "warning",
-) -> tuple[uvicorn.Server, Door]:
-    """Return the server, to be run with the door as its socket; the door takes the listener's descriptor over."""
-    door = Door(listener, limits.within_descriptors())
+) -> tuple[uvicorn.Server, ConnectionLimiter]:
+    """Return the server and the socket to run it on. The socket takes over the listener's descriptor."""
+    limiter = ConnectionLimiter(listener, limits.within_descriptors())
     config = uvicorn.Config(
         app,
-        http=patient(door),
+        http=protocol_for(limiter),
         ws="none",
         log_level=log_level,
         log_config=None,
@@ -45,13 +44,13 @@ def server(
         timeout_keep_alive=KEEP_ALIVE_S,
         h11_max_incomplete_event_size=HEADER_BYTES_MAX,
     )
-    return uvicorn.Server(config), door
+    return uvicorn.Server(config), limiter
 
 
 @contextmanager
-def counted_log() -> Iterator[None]:
-    """Write what is logged at a warning's level and above to stderr, counted, inside the block."""
-    handler, root = Counted(sys.stderr), logging.getLogger()
+def rate_limited_log() -> Iterator[None]:
+    """Write warnings and errors that are logged inside the block to stderr, a limited number of each kind."""
+    handler, root = RateLimitedHandler(sys.stderr), logging.getLogger()
     root.addHandler(handler)
     try:
         yield

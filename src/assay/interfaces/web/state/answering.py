@@ -1,4 +1,4 @@
-"""What every page shares: answering with one, a colour for each level, and parameters of addresses."""
+"""Build responses for pages: HTML, error pages, colours of levels, and common query parameters."""
 
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
@@ -19,25 +19,25 @@ Texts = Annotated[list[str], Query(max_length=50)]
 Text = Annotated[str | None, Query(max_length=300)]
 
 
-def as_of(unix_s: float | None) -> str | None:
-    """Return a time in ISO 8601, in UTC."""
+def iso_time(unix_s: float | None) -> str | None:
+    """Return a Unix time in ISO 8601, in UTC."""
     return None if unix_s is None else datetime.fromtimestamp(unix_s, UTC).isoformat(timespec="seconds")
 
 
-class OfPrepared(APIRoute):
-    """A route whose answers are of the state that what takes long was prepared for, and say so."""
+class PreparedRoute(APIRoute):
+    """A route that answers from the snapshot with the prepared answers, and reports its time."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler."""
-        answer = super().get_route_handler()
+        handler = super().get_route_handler()
 
-        async def answered(request: Request) -> Response:
+        async def handle(request: Request) -> Response:
             store = get_context(request).store
-            with store.of_prepared():
-                request.state.behind = as_of(store.behind())
-                return await answer(request)
+            with store.prepared_snapshot():
+                request.state.outdated_as_of = iso_time(store.outdated_as_of())
+                return await handler(request)
 
-        return answered
+        return handle
 
 
 def page_of(request: Request, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
@@ -49,7 +49,7 @@ def page_of(request: Request, name: str, *, status: int = 200, **values: Any) ->
         version=context.version,
         roles=get_roles(request),
         guarded=bool(context.guard.tokens),
-        behind=getattr(request.state, "behind", None),
+        outdated_as_of=getattr(request.state, "outdated_as_of", None),
         folder="DIR" if context.guard.tokens else quote(str(context.store.repository.root)),
         **values,
     )
@@ -57,19 +57,19 @@ def page_of(request: Request, name: str, *, status: int = 200, **values: Any) ->
 
 
 def error_page(request: Request, status: int, message: str, where: str | None, hint: str | None) -> Response:
-    """Return an error in words as a page."""
+    """Return an error as a page."""
     answer = page_of(request, "error", status=status, message=message, where=where, hint=hint)
     answer.headers.update(HEADERS)
     return answer
 
 
 def to_login(request: Request) -> Response:
-    """Send somebody without a token to the page that takes one, and back afterwards."""
+    """Redirect to the sign-in page, which returns to this page."""
     target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     return RedirectResponse(f"/login?{urlencode({'next': target})}", status_code=303)
 
 
 def palette(table: RunTable, factor: str) -> dict[str, str]:
-    """Return a colour for each level of a factor: the same on every page, and in every order of the index."""
+    """Return a colour for each level of a factor, the same on every page and for every order of the index."""
     column = table.columns.get(factor)
     return colours_of(column.levels) if column is not None else {}

@@ -1,6 +1,6 @@
-"""What every request handler needs: the store, the guard, the price book, and who is asking.
+"""Provide what request handlers need: the store, the guard, the price book and the sender's roles.
 
-Handlers take these by FastAPI's dependencies; there are no globals.
+Handlers receive them as FastAPI dependencies.
 """
 
 import asyncio
@@ -28,13 +28,13 @@ from assay.store import Repository
 
 API_VERSION = 1
 SIMULATION_S_MAX = 60.0
-"""How long one simulation may take that a page waits for."""
-Kept = TypeVar("Kept")
+"""Maximum duration of a simulation that a page waits for, in seconds."""
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
 class StartedCampaign:
-    """A campaign that this server started: the process that carries it out, and where that writes."""
+    """A campaign that this server started, with its process and log file."""
 
     plan: str
     process: Popen[bytes]
@@ -43,36 +43,36 @@ class StartedCampaign:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One server's own things."""
+    """The shared state of one server."""
 
     store: Store
     guard: Guard
     book: PriceBook | None
     book_text: str
-    """The price book's file as it is, to begin an edit from; empty without one."""
+    """Text of the price book's file, for editing; empty without a book."""
     upload_bytes_max: int
     rendering: Rendering
     cluster_folders: tuple[Path, ...] = ()
-    """Folders whose cluster files plans can be made for."""
+    """Folders with the cluster files that plans can use."""
     campaigns: bool = False
-    """Whether it may start campaigns."""
+    """Whether this server may start campaigns."""
     starting: Lock = field(default_factory=Lock)
     started: list[StartedCampaign] = field(default_factory=list)
-    """The campaigns that it started, under ``starting``."""
+    """The campaigns that this server started; guarded by ``starting``."""
     simulators: SimulatorPool = field(default_factory=lambda: SimulatorPool(timeout_s=SIMULATION_S_MAX))
-    """Kept warm for what-if questions; none is started before the first, and they end with the server."""
+    """Simulators for what-if questions; started at the first question, ended with the server."""
     searches: Searches = field(default_factory=Searches)
-    """Recommendations that were asked for."""
+    """Searches for recommendations."""
     version: str = __version__
 
-    def ask(self, question: Callable[[Repository, RunTable], Kept], where: Sequence[str], name: Hashable) -> Kept:
-        """Return the answer to a question about the runs that match; it is kept under its ``name`` and conditions."""
+    def ask(self, question: Callable[[Repository, RunTable], Answer], where: Sequence[str], name: Hashable) -> Answer:
+        """Return the answer to a question about the matching runs; it is cached under ``name`` and the conditions."""
         repository = self.store.repository
         return self.store.answer((name, tuple(where)), lambda table: question(repository, selected(table, where)))
 
 
 class DeniedError(AssayError):
-    """A request that its sender may not make; ``status`` is HTTP's."""
+    """The sender lacks a role for this request; ``status`` is the HTTP status."""
 
     def __init__(self, status: int, message: str, hint: str) -> None:
         super().__init__(message, hint=hint)
@@ -86,13 +86,13 @@ def get_context(request: Request) -> Context:
 
 
 def bearer_of(request: Request) -> str | None:
-    """Return the token that a program shows."""
+    """Return the bearer token of a request."""
     kind, _, token = request.headers.get("authorization", "").partition(" ")
     return token.strip() if kind.lower() == "bearer" else None
 
 
 def get_roles(request: Request) -> Roles:
-    """Return what the sender may do; looked up once, as a page may be made again when the sender is gone."""
+    """Return the sender's roles. They are looked up once, because a page may be rendered again after the request."""
     if not hasattr(request.state, "roles"):
         request.state.roles = get_context(request).guard.roles(bearer_of(request), request.cookies.get(COOKIE))
     roles: Roles = request.state.roles
@@ -109,41 +109,44 @@ def require(role: Role) -> Callable[[Request], None]:
         if not get_context(request).guard.tokens:
             raise DeniedError(
                 403,
-                f"without tokens this server lets nobody {role}",
-                "start it with --token-file FILE, and show a token of that file",
+                f"this server runs without tokens, and {role!s} needs one",
+                "start it with --token-file FILE, and send a token from that file",
             )
         if roles:
-            raise DeniedError(403, f"this token has no role {role!s}", "ask for another token")
+            raise DeniedError(403, f"this token lacks the role {role!s}", "use a token with that role")
         raise DeniedError(NO_TOKEN.status, NO_TOKEN.message, NO_TOKEN.hint)
 
     return check
 
 
-async def tried(request: Request, token: str) -> Roles | Refusal:
-    """Return the roles of a token that somebody shows, or why it is not looked at; a wrong one takes its time."""
+async def check_token(request: Request, token: str) -> Roles | Refusal:
+    """Return a token's roles, or why it is not checked. A wrong token is answered after a delay."""
     guard = get_context(request).guard
-    found = guard.tried(request.client.host if request.client else "", token)
-    if not found:
-        await asyncio.sleep(guard.wrong_s)
-    return found
+    roles = guard.check_token(request.client.host if request.client else "", token)
+    if not roles:
+        await asyncio.sleep(guard.wrong_token_delay_s)
+    return roles
 
 
 READERS = [Depends(require(Role.READ))]
-"""What handlers depend on that answer whoever may read."""
-Where = Annotated[list[str], Query(max_length=50, description="COLUMN=LEVEL, repeatable; several of one column: any.")]
+"""Dependencies of handlers that need the role ``read``."""
+Where = Annotated[
+    list[str],
+    Query(max_length=50, description="COLUMN=LEVEL, repeatable. Several levels of one column match any of them."),
+]
 ContextOf = Annotated[Context, Depends(get_context)]
 RolesOf = Annotated[Roles, Depends(get_roles)]
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     code: {"model": Problem, "description": text}
     for code, text in {
-        400: "What was asked for does not make sense.",
-        401: "A token is asked for.",
-        403: "The sender may not do that.",
-        404: "There is no such thing.",
-        409: "The repository can't answer that as it is.",
-        421: "This server answers on its own machine alone.",
-        422: "A parameter is wrong.",
+        400: "The request does not make sense.",
+        401: "A token is needed.",
+        403: "The sender lacks a role.",
+        404: "Not found.",
+        409: "The repository can't answer this in its present state.",
+        421: "This server answers only on its own machine.",
+        422: "A parameter is invalid.",
         429: "Too many wrong tokens.",
     }.items()
 }
-"""The answers besides the good one, for the documentation."""
+"""Error responses, for the API description."""

@@ -1,8 +1,8 @@
-"""Pages that are kept as they were sent, as long as the repository stays as it is: for those that show nothing else.
+"""Cache pages as they are sent until the repository changes.
 
-A page's text takes longer to make than what it tells, once that is known. It is kept beside it, for each address and
-whoever may do the same, compressed too. What may be added to any page, that more runs are being read, is put in as it
-is sent.
+Rendering a page takes longer than computing its answers once these are cached. A page is cached by address and by the
+roles of the reader, plain and compressed. Its handler may show only runs, the server's settings and its address. The
+note that newer runs are being read is inserted as the page is sent.
 """
 
 from __future__ import annotations
@@ -17,62 +17,60 @@ from fastapi.responses import Response
 
 from assay.interfaces.web.state.context import Context, get_roles
 
-Page = Callable[..., Response]
-_BEGINS: Final = b'<main id="main">\n'
-_LEVEL: Final = 4
+_MAIN_TAG: Final = b'<main id="main">\n'
+_GZIP_LEVEL: Final = 4
 _VARIANTS_MAX: Final = 4
 
 
-class _KeptPage:
-    """A page without what is only true as it is sent."""
+class CachedPage:
+    """A page without the note that newer runs are being read."""
 
-    def __init__(self, made: Response) -> None:
-        self._status = made.status_code
-        self._headers = {name: text for name, text in made.headers.items() if name != "content-length"}
-        self._plain = bytes(made.body)
-        self._sent: dict[tuple[str | None, bool], bytes] = {}
+    def __init__(self, page: Response) -> None:
+        self._status = page.status_code
+        self._headers = {name: text for name, text in page.headers.items() if name != "content-length"}
+        self._plain = bytes(page.body)
+        self._variants: dict[tuple[str | None, bool], bytes] = {}
 
-    def answer(self, context: Context, behind: str | None, *, compressed: bool) -> Response:
-        """Return the page, with the note that it is of runs as of ``behind`` where that is given."""
+    def response(self, context: Context, outdated_as_of: str | None, *, compressed: bool) -> Response:
+        """Return the page, with a note if its runs, read at ``outdated_as_of``, are not the newest."""
         headers = dict(self._headers)
         if compressed:
             headers |= {"content-encoding": "gzip", "vary": "Accept-Encoding"}
-        content = self._sent.get((behind, compressed))
+        content = self._variants.get((outdated_as_of, compressed))
         if content is None:
             content = self._plain
-            if behind:
-                note = context.rendering.html("behind", behind=behind).encode()
-                content = content.replace(_BEGINS, _BEGINS + note, 1)
+            if outdated_as_of:
+                note = context.rendering.html("outdated", outdated_as_of=outdated_as_of).encode()
+                content = content.replace(_MAIN_TAG, _MAIN_TAG + note, 1)
             if compressed:
-                content = gzip.compress(content, _LEVEL, mtime=0)
-            if len(self._sent) >= _VARIANTS_MAX:
-                self._sent.clear()
-            self._sent[behind, compressed] = content
+                content = gzip.compress(content, _GZIP_LEVEL, mtime=0)
+            if len(self._variants) >= _VARIANTS_MAX:
+                self._variants.clear()
+            self._variants[outdated_as_of, compressed] = content
         return Response(content, self._status, headers)
 
 
-def kept_page(
+def cached_page(
     page: Callable[..., Response], also: Callable[[Context], Hashable] = lambda _: None
 ) -> Callable[..., Response]:
-    """Return a page's handler that makes each page once for a state of the repository.
+    """Return a handler that renders each page once per snapshot of the repository.
 
-    ``page`` takes ``request`` and ``context`` among what it is asked, and may show nothing that is not of the
-    repository's runs, of the server's own settings or of its address; ``also`` tells what else it depends on.
+    ``page`` takes ``request`` and ``context`` by name. ``also`` returns what else the page depends on.
     """
 
     @wraps(page)
-    def answered(*, request: Request, context: Context, **asked: Any) -> Response:
-        def make(_: object) -> _KeptPage:
-            before, request.state.behind = request.state.behind, None
+    def handler(*, request: Request, context: Context, **parameters: Any) -> Response:
+        def render(_: object) -> CachedPage:
+            outdated_as_of, request.state.outdated_as_of = request.state.outdated_as_of, None
             try:
-                return _KeptPage(page(request=request, context=context, **asked))
+                return CachedPage(page(request=request, context=context, **parameters))
             finally:
-                request.state.behind = before
+                request.state.outdated_as_of = outdated_as_of
 
-        url, behind = request.url, request.state.behind
+        url, outdated_as_of = request.url, request.state.outdated_as_of
         key = ("page", url.path, url.query, get_roles(request), also(context))
-        kept = context.store.answer(key, make)
-        takes = "gzip" in request.headers.get("accept-encoding", "")
-        return kept.answer(context, behind, compressed=takes)
+        cached = context.store.answer(key, render)
+        compressed = "gzip" in request.headers.get("accept-encoding", "")
+        return cached.response(context, outdated_as_of, compressed=compressed)
 
-    return answered
+    return handler

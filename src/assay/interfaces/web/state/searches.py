@@ -1,7 +1,7 @@
-"""Searches that take minutes: one at a time, in the background, their answers kept for who asks the same.
+"""Run searches that take minutes in the background, one at a time, and cache their answers.
 
-In: a key, and what answers. Out: how far it is, the answer, or what was wrong. A server keeps few of them, and no more
-than a handful wait; each has its own simulators, which end with it or with the server.
+In: a key and a function. Out: the progress, the answer or the error. The numbers of cached and of waiting searches are
+limited. Each search has its own simulators, which end with it or with the server.
 """
 
 from collections import OrderedDict
@@ -21,9 +21,9 @@ Answering = Callable[[SimulatorPool, Progress | None], Recommendation]
 
 @dataclass(slots=True)
 class Search:
-    """One search. ``answer`` or ``problem`` is there when it is over."""
+    """One search. It is over once ``answer`` or ``problem`` is set."""
 
-    step: str = "waiting for another search to end"
+    step: str = "waiting for another search"
     done: int = 0
     most: int = 0
     answer: Recommendation | None = None
@@ -31,7 +31,7 @@ class Search:
 
     @property
     def over(self) -> bool:
-        """Whether it has ended."""
+        """Whether the search has ended."""
         return self.answer is not None or self.problem is not None
 
 
@@ -39,51 +39,51 @@ class Searches:
     """One server's searches."""
 
     def __init__(self) -> None:
-        self._found: OrderedDict[Hashable, Search] = OrderedDict()
+        self._searches: OrderedDict[Hashable, Search] = OrderedDict()
         self._lock = Lock()
         self._one_at_a_time = Semaphore(1)
         self._pools: set[SimulatorPool] = set()
 
     def known(self, key: Hashable) -> Search | None:
-        """Return a search that was begun; None where it was not, or is forgotten."""
-        return self._found.get(key)
+        """Return a started search; None if it was not started or was dropped from the cache."""
+        return self._searches.get(key)
 
-    def begin(self, key: Hashable, answering: Answering) -> Search:
-        """Begin a search, or return the one that is under way or over. Raises RepositoryError where too many wait."""
+    def start(self, key: Hashable, answering: Answering) -> Search:
+        """Start a search, or return the started one. Raises RepositoryError if too many are waiting."""
         with self._lock:
-            known = self._found.get(key)
+            known = self._searches.get(key)
             if known is not None and known.problem is None:
                 return known
-            if sum(not one.over for one in self._found.values()) >= WAITING_MAX:
+            if sum(not search.over for search in self._searches.values()) >= WAITING_MAX:
                 raise RepositoryError(
-                    f"{WAITING_MAX} searches are under way or waiting already", hint="ask again when one has ended"
+                    f"{WAITING_MAX} searches are already running or waiting", hint="try again when one has ended"
                 )
-            search = self._found[key] = Search()
-            over = [name for name, one in self._found.items() if one.over]
-            for name in over[: max(0, len(self._found) - KEPT_MAX)]:
-                del self._found[name]
+            search = self._searches[key] = Search()
+            over = [name for name, other in self._searches.items() if other.over]
+            for name in over[: max(0, len(self._searches) - KEPT_MAX)]:
+                del self._searches[name]
         Thread(target=self._run, args=(search, answering), daemon=True, name="search").start()
         return search
 
     def close(self) -> None:
-        """End what is under way."""
+        """Stop all searches."""
         with self._lock:
             pools = list(self._pools)
         for pool in pools:
             pool.close()
 
     def _run(self, search: Search, answering: Answering) -> None:
-        def hear(step: str, done: int, most: int) -> None:
+        def report(step: str, done: int, most: int) -> None:
             search.step, search.done, search.most = step, done, most
 
         with self._one_at_a_time, SimulatorPool() as pool:
-            search.step = "looking at the catalogue"
+            search.step = "reading the catalogue"
             self._pools.add(pool)
             try:
-                search.answer = answering(pool, hear)
+                search.answer = answering(pool, report)
             except AssayError as error:
                 search.problem = error
-            except Exception as error:  # a page waits for it: whatever it is, it is told
+            except Exception as error:  # a page is waiting, so report every error
                 search.problem = AssayError(f"the search failed: {type(error).__name__}", hint="please report it")
                 raise
             finally:

@@ -1,14 +1,13 @@
-"""The repository as the server holds it: its table of runs and answers made from it, kept while nothing changes.
+"""Hold a repository's runs in memory, and cache the answers made from them.
 
-Which runs there are is told by the folder of bundles: its time changes whenever one is placed, by whichever process.
-Reads need no lock against writers. Answers are kept under the index that they were made from, a bounded number of them;
-two requests for the same answer at once compute it once.
+A :class:`Snapshot` holds all runs at one time, with the answers made from them; it never changes. The modification time
+of the folder of bundles shows whether there are newer runs, from any process, so reading needs no lock against writers.
 
-When runs were added, whoever asks waits until they are read, as long as they are few. Of many runs, who asks gets
-answers of the state before, all of the same one, until the new one is read beside the requests and what was asked
-lately is made of it too. :meth:`Store.behind` tells that, and every page does. What takes many seconds, such as
-learning from the runs, is prepared beside the requests and seldom; who asks for it is answered of the state that it was
-prepared for, as a whole (:meth:`Store.of_prepared`).
+A request for a small repository waits until newer runs are read. A request for a large one is answered from the current
+snapshot while a background thread reads the next one and makes the recently requested answers from it;
+:meth:`Store.outdated_as_of` says so, and every page shows it. Answers that take many seconds, for example a model
+learned from all runs, are prepared in the background (:attr:`Store.prepare`). All requests for them are answered from
+the snapshot that they were prepared from (:meth:`Store.prepared_snapshot`).
 """
 
 from __future__ import annotations
@@ -17,323 +16,308 @@ import contextlib
 import os
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import partial
+from enum import Enum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from assay.analysis.statistics import RunTable
 from assay.foundation.errors import AssayError, RepositoryError
+from assay.interfaces.web.state.answer_cache import AnswerCache
 from assay.questions.runs.runs import METRICS_LOOKED_AT
 from assay.questions.trust.flags import Flagged, flags
 from assay.store import Repository
 from assay.store.index.tables import DuckDBReader
 
-Kept = TypeVar("Kept")
-KEPT_MAX = 400
+Answer = TypeVar("Answer")
+ANSWERS_MAX = 400
+"""Maximum number of cached answers per snapshot."""
 WAITED_FOR_RUNS_MAX = 20_000
-"""So many runs are read within some tenths of a second: whoever asks waits for them."""
-MADE_AGAIN_S = 3.0
-"""How long answers are made again for a new state before it is shown, without pauses; one that is begun is ended."""
-_LATELY_S = 600.0
-"""Answers that nobody asked for within this time are not made again."""
-TURNS = 2
-"""So many answers are made at a time, one after the other: made all at once, each would take as long as all."""
-TURN_WAITED_S = 0.25
-"""Nobody waits longer for a turn: what takes long holds up nothing."""
-RESTED_TIMES = 9.0
-"""So many times as long as it took, nothing is prepared again."""
-_PREPARED_NICE = 10
-_LOOKED_EVERY_S = 0.5
+"""Maximum number of runs that a request waits for; reading them takes some tenths of a second."""
+REMAKE_S_MAX = 3.0
+"""Maximum time to make answers from a new snapshot before it is shown, in seconds, without pauses."""
+RECENT_S = 600.0
+"""Answers requested longer ago than this are not made again, in seconds."""
+CONCURRENT_ANSWERS_MAX = 2
+"""Maximum concurrent computations of answers. Each would take as long as all of them if all ran at once."""
+SLOT_WAIT_S_MAX = 0.25
+"""Maximum wait for one of these computations to end, in seconds; then the answer is computed anyway."""
+PREPARE_PAUSE_FACTOR = 9.0
+"""Pause after a preparation, as a multiple of the time that it took."""
+_PREPARE_NICENESS = 10
+_POLL_S = 0.5
 _SETTLED_S = 0.2
-"""A folder that changed this short ago may change again within the same tick of its clock."""
-_TRIES = 3
+"""A folder that changed less than this long ago may change again within the same tick of its clock."""
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class Snapshot:
+    """All runs at one time, and the answers made from them."""
+
     flagged: Flagged
     changed_ns: int
+    """Modification time of the folder of bundles."""
     read_at_s: float
+    answers: AnswerCache
 
     @property
     def table(self) -> RunTable:
-        """All runs, with what is odd about them as a column."""
+        """All runs, with a column that flags outliers."""
         return self.flagged.table
 
     @property
-    def state(self) -> tuple[str, int]:
-        """What answers are kept under. A bundle that can't be read changes the folder but not the index."""
+    def version(self) -> tuple[str, int]:
+        """The index and the folder's time. An unreadable bundle changes the folder but not the index."""
         return self.table.source, self.changed_ns
 
 
-@dataclass(slots=True)
-class _Answer:
-    made: Future[Any]
-    make: Callable[[RunTable], Any]
-    asked_at_s: float
-    asked: int = 0
-    took_s: float = 0.0
-    again: bool = True
-    """Whether it is made of the next state too, before anybody asks."""
-    stays: bool = False
-    """Whether it is kept however long nobody asks."""
+class _Purpose(Enum):
+    """What the answers inside a block are computed for."""
+
+    REQUEST = "a request"
+    PREPARED = "a request for prepared answers"
+    PREPARATION = "the preparation"
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """The snapshot that all answers inside a block are made from."""
+
+    store: Store
+    snapshot: Snapshot
+    purpose: _Purpose
+
+
+_SCOPE: ContextVar[_Scope | None] = ContextVar("_SCOPE", default=None)
 
 
 class Store:
-    """One repository, shared by all requests. ``waited_for_max``: of how many runs a change is waited for."""
+    """One repository that all requests share. ``waited_for_max``: maximum number of runs that a request waits for."""
 
-    def __init__(self, root: Path, waited_for_max: int = WAITED_FOR_RUNS_MAX) -> None:
-        self.engine = DuckDBReader()
-        self.repository = Repository.open(root, self.engine.connection)
+    def __init__(self, root: Path, waited_for_max: int = WAITED_FOR_RUNS_MAX, answers_max: int = ANSWERS_MAX) -> None:
+        self.repository = Repository.open(root, DuckDBReader().connection)
         self.waited_for_max = waited_for_max
-        self._held: _Held | None = None
-        self._reading = threading.Lock()
-        self._beside: threading.Thread | None = None
-        self._rests_until_s = 0.0
-        self._answers: OrderedDict[tuple[tuple[str, int], Hashable], _Answer] = OrderedDict()
-        self._lock = threading.Lock()
-        self._turns = threading.Semaphore(TURNS)
         self.prepare: Callable[[], object] = lambda: None
-        """Asks for what is to be prepared."""
-        self._prepared: _Held | None = None
+        """Requests the answers that are prepared in the background."""
+        self._answers_max = answers_max
+        self._current: Snapshot | None = None
+        self._prepared: Snapshot | None = None
+        self._read_lock = threading.Lock()
+        self._refresh_lock = threading.Lock()
+        self._refresh_thread: threading.Thread | None = None
+        self._next_refresh_s = 0.0
+        self._slots = threading.Semaphore(CONCURRENT_ANSWERS_MAX)
 
     def table(self) -> RunTable:
-        """Return all runs as columns; read again only when the repository has changed."""
-        return self._now().table
+        """Return all runs as columns."""
+        return self.snapshot().table
 
     def flagged(self) -> Flagged:
-        """Return all runs with what is odd about each; judged once for each index."""
-        return self._now().flagged
+        """Return all runs with their flags."""
+        return self.snapshot().flagged
 
-    def behind(self) -> float | None:
-        """Return when the runs were read that answers are of, s since 1970; None where none was added since."""
-        making = self._making()
-        held = making.held if making else self._held
-        if held is None or not self._is_kept(held) or held.changed_ns == self.repository.changed_ns():
+    def outdated_as_of(self) -> float | None:
+        """Return when the runs of the answers were read (Unix time) if there are newer runs; None otherwise."""
+        scope = self._scope()
+        snapshot = scope.snapshot if scope else self._current
+        if snapshot is None or not self._is_usable(snapshot) or snapshot.changed_ns == self.repository.changed_ns():
             return None
-        return held.read_at_s
+        return snapshot.read_at_s
 
-    def _making(self) -> _Making | None:
-        """Return what the answer that is asked for is part of."""
-        making = _MAKING.get()
-        return making if making is not None and making.store is self else None
+    def snapshot(self) -> Snapshot:
+        """Return the snapshot to answer from: that of the enclosing answer, otherwise the newest one."""
+        if (scope := self._scope()) is not None:
+            return scope.snapshot
+        snapshot, requested_at_s = self._current, time.time()
+        if snapshot is not None and self._is_current(snapshot):
+            return snapshot
+        if snapshot is not None and self._is_usable(snapshot):
+            self._start_refresh(snapshot)
+            return snapshot
+        with self._read_lock:
+            snapshot = self._current
+            # A read that began after this request serves it, even if the folder has not settled.
+            if snapshot is None or (snapshot.read_at_s < requested_at_s and not self._is_current(snapshot)):
+                self._current = snapshot = self._read(snapshot)
+        return snapshot
 
-    def _now(self) -> _Held:
-        """Return the state to answer from: that of the answer that this thread is making, else the newest one read."""
-        if (making := self._making()) is not None:
-            return making.held
-        held, asked_at_s = self._held, time.time()
-        if held is not None and self._is_current(held):
-            return held
-        if held is not None and self._is_kept(held):
-            self._follow(held)
-            return held
-        with self._reading:
-            held = self._held
-            # One read that began after several had asked is good for all of them, settled or not.
-            if held is None or (held.read_at_s < asked_at_s and not self._is_current(held)):
-                self._held = held = self._read(held)
-        return held
+    def answer(self, key: Hashable, make: Callable[[RunTable], Answer]) -> Answer:
+        """Return ``make(table)``, cached under ``key`` until the repository changes.
 
-    def _read(self, held: _Held | None) -> _Held:
-        """Return the repository's state now; what was made from the same index holds."""
-        changed_ns, now = self.repository.changed_ns(), time.time()
-        if held is not None and self.repository.has_index_of(held.table) and self.repository.covers_all(held.table):
-            return _Held(held.flagged, changed_ns, now)
-        table = self.repository.table(METRICS_LOOKED_AT)
-        same = held is not None and held.table.source == table.source and len(held.table) == len(table)
-        if len(table) > self.waited_for_max:
-            self.repository.cache_row_lookup(table)
-        return _Held(held.flagged if held is not None and same else flags(table), changed_ns, now)
-
-    def _is_kept(self, held: _Held) -> bool:
-        """Say whether answers of a state are given while the next one is read."""
-        return len(held.table) > self.waited_for_max and self.repository.has_index_of(held.table)
-
-    def _follow(self, held: _Held) -> None:
-        """Begin to read what was added, in a thread of its own, unless one does; for half of the time at most."""
-        with self._lock:
-            if self._beside is not None or time.monotonic() < self._rests_until_s:
-                return
-            self._beside = threading.Thread(target=self._read_beside, args=(held,), daemon=True)
-            self._beside.start()
-
-    def _read_beside(self, held: _Held) -> None:
-        began_s, new = time.monotonic(), None
-        try:
-            with contextlib.suppress(AssayError):
-                new = self._read(held)
-                if new.state != held.state:
-                    self._make_again(held, new)
-        finally:
-            ended_s = time.monotonic()
-            with self._lock:
-                self._held = new  # None after an error: whoever asks next reads the runs, and is told
-                self._beside, self._rests_until_s = None, ended_s + (ended_s - began_s)
-
-    def _make_again(self, old: _Held, new: _Held) -> None:
-        """Make what was asked lately of the new state too, so that nobody waits for it.
-
-        What was asked often and takes little comes first. Between two, requests have as much time as the last one took.
+        ``make`` may be called again by another thread after runs were added. It must take everything that depends on
+        the runs from its table or from this store.
         """
-        left_s, lately_s = MADE_AGAIN_S, time.monotonic() - _LATELY_S
-        with self._lock:
-            asked = [(key, one) for (state, key), one in self._answers.items() if state == old.state]
-        for key, one in sorted(asked, key=lambda item: item[1].took_s / item[1].asked):
-            if one.asked_at_s < lately_s or not one.again:
-                continue
-            if left_s <= 0:
-                break
-            began_s = time.monotonic()
-            with contextlib.suppress(AssayError):  # whoever asks is told
-                self._kept(new, key, one.make, one.asked_at_s)
-            took_s = time.monotonic() - began_s
-            left_s -= took_s
-            time.sleep(took_s)
+        for attempts_left in reversed(range(_ATTEMPTS)):
+            snapshot = self.snapshot()
+            try:
+                return self._answer(snapshot, key, make, time.monotonic())
+            except RepositoryError:
+                # Another process may have replaced the index between reading the table and looking up its runs.
+                if not attempts_left or self.table() is snapshot.table:
+                    raise
+        raise AssertionError
+
+    @contextmanager
+    def prepared_snapshot(self) -> Iterator[None]:
+        """Answer inside the block from the last prepared snapshot, or from the newest one if none was prepared."""
+        snapshot = self._prepared
+        usable = snapshot is not None and self._is_usable(snapshot)
+        with self._answering_from(snapshot, _Purpose.PREPARED) if snapshot and usable else nullcontext():
+            yield
 
     def warm(self) -> None:
-        """Read what every first question would wait for: the runs, and the library of distributions."""
-        import scipy.special  # noqa: F401 - a fraction of a second that the first reader would wait
+        """Read the runs and the statistics library before the first request."""
+        import scipy.special  # noqa: F401 - takes a fraction of a second
 
         self.table()
 
-    def keep_up(self) -> None:
-        """Read what is added as it is added, where that is not waited for; never returns."""
+    def follow_changes(self) -> None:
+        """Read newer runs of a large repository as they are added; never returns."""
         while True:
-            time.sleep(_LOOKED_EVERY_S)
-            held = self._held
-            if held is not None and self._is_kept(held):
-                self._now()
+            time.sleep(_POLL_S)
+            snapshot = self._current
+            if snapshot is not None and self._is_usable(snapshot):
+                self.snapshot()
 
-    def keep_prepared(self) -> None:
-        """Prepare what :attr:`prepare` asks for, and again after runs were added; never returns.
-
-        Nothing is prepared of few runs: what is asked of them is made as it is asked for.
-        """
+    def prepare_in_background(self) -> None:
+        """Call :attr:`prepare` for each new snapshot of a large repository, with pauses; never returns."""
         with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _PREPARED_NICE)  # this thread's
-        last = None
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _PREPARE_NICENESS)  # of this thread alone
+        prepared_version = None
         while True:
-            time.sleep(_LOOKED_EVERY_S)
-            held = self._held
-            if held is None or held.state == last or not self._is_kept(held):
+            time.sleep(_POLL_S)
+            snapshot = self._current
+            if snapshot is None or snapshot.version == prepared_version or not self._is_usable(snapshot):
                 continue
-            began_s, last = time.monotonic(), held.state
+            began_s, prepared_version = time.monotonic(), snapshot.version
             with contextlib.suppress(AssayError):
-                self.prepare_now(held)
-            time.sleep(RESTED_TIMES * (time.monotonic() - began_s))
+                self.prepare_for(snapshot)
+            time.sleep(PREPARE_PAUSE_FACTOR * (time.monotonic() - began_s))
 
-    def prepare_now(self, held: _Held) -> None:
-        """Prepare what there is to prepare of a state. Raises :class:`AssayError`."""
-        with self._lock:
-            self._prepared = self._prepared or held  # who asks meanwhile waits for this one
+    def prepare_for(self, snapshot: Snapshot) -> None:
+        """Call :attr:`prepare` for a snapshot. Raises :class:`AssayError`."""
+        self._prepared = self._prepared or snapshot  # requests during the first preparation wait for it
         try:
-            with self._of(held, stays=True):
+            with self._answering_from(snapshot, _Purpose.PREPARATION):
                 self.prepare()
         except BaseException:
             self._prepared = None
             raise
-        with self._lock:
-            self._prepared = held
-            for (state, _), one in self._answers.items():
-                one.stays = one.stays and state == held.state
+        self._prepared = snapshot
 
-    @contextmanager
-    def of_prepared(self) -> Iterator[None]:
-        """Answer what is asked inside the block of the state that was prepared last; of the newest where none was."""
-        held = self._prepared
-        with self._of(held, stays=False) if held is not None and self._is_kept(held) else nullcontext():
-            yield
+    def _scope(self) -> _Scope | None:
+        """Return the scope of the enclosing answer."""
+        scope = _SCOPE.get()
+        return scope if scope is not None and scope.store is self else None
 
-    def _is_current(self, held: _Held) -> bool:
-        settled = held.read_at_s - held.changed_ns / 1e9 > _SETTLED_S
-        current = held.changed_ns == self.repository.changed_ns() and self.repository.has_index_of(held.table)
-        return settled and current
+    def _read(self, before: Snapshot | None) -> Snapshot:
+        """Return the snapshot of the repository now. It shares with ``before`` what has not changed."""
+        changed_ns, read_at_s = self.repository.changed_ns(), time.time()
+        unchanged = before is not None and self._has_index_of(before) and self.repository.covers_all(before.table)
+        if before is not None and unchanged:
+            flagged = before.flagged
+        else:
+            table = self.repository.table(METRICS_LOOKED_AT)
+            if len(table) > self.waited_for_max:
+                self.repository.cache_row_lookup(table)
+            same = before is not None and before.table.source == table.source and len(before.table) == len(table)
+            flagged = before.flagged if before is not None and same else flags(table)
+        same_version = before is not None and before.version == (flagged.table.source, changed_ns)
+        answers = before.answers if before is not None and same_version else AnswerCache(self._answers_max)
+        return Snapshot(flagged, changed_ns, read_at_s, answers)
 
-    def answer(self, key: Hashable, make: Callable[[RunTable], Kept]) -> Kept:
-        """Return ``make(table)``, kept under ``key`` as long as the repository stays as it is.
+    def _has_index_of(self, snapshot: Snapshot) -> bool:
+        return self.repository.has_index_of(snapshot.table)
 
-        ``make`` may be called again, by another thread, when runs were added: it takes whatever depends on the runs
-        from its table or from this store, and nothing from before the call.
+    def _is_usable(self, snapshot: Snapshot) -> bool:
+        """Return whether requests are answered from a snapshot while the next one is read."""
+        return len(snapshot.table) > self.waited_for_max and self._has_index_of(snapshot)
+
+    def _is_current(self, snapshot: Snapshot) -> bool:
+        settled = snapshot.read_at_s - snapshot.changed_ns / 1e9 > _SETTLED_S
+        return settled and snapshot.changed_ns == self.repository.changed_ns() and self._has_index_of(snapshot)
+
+    def _start_refresh(self, snapshot: Snapshot) -> None:
+        """Start to read the next snapshot in the background, for at most half of the time."""
+        with self._refresh_lock:
+            if self._refresh_thread is not None or time.monotonic() < self._next_refresh_s:
+                return
+            self._refresh_thread = threading.Thread(target=self._refresh, args=(snapshot,), daemon=True)
+            self._refresh_thread.start()
+
+    def _refresh(self, snapshot: Snapshot) -> None:
+        began_s, newest = time.monotonic(), None
+        try:
+            with contextlib.suppress(AssayError):
+                newest = self._read(snapshot)
+                if newest.version != snapshot.version:
+                    self._remake_answers(snapshot, newest)
+        finally:
+            ended_s = time.monotonic()
+            with self._refresh_lock:
+                self._current = newest  # None after an error: the next request reads the runs and reports the error
+                self._refresh_thread, self._next_refresh_s = None, ended_s + (ended_s - began_s)
+
+    def _remake_answers(self, old: Snapshot, new: Snapshot) -> None:
+        """Make the recently requested answers from the new snapshot, those first that are fast and requested often.
+
+        Pauses as long as the last answer took leave time for requests.
         """
-        for left in reversed(range(_TRIES)):
-            held = self._now()
-            try:
-                return self._kept(held, key, make, time.monotonic())
-            except RepositoryError:
-                # The index may have been replaced between reading the table and looking up its runs.
-                if not left or self.table() is held.table:
-                    raise
-        raise AssertionError
+        left_s, recent_from_s = REMAKE_S_MAX, time.monotonic() - RECENT_S
+        answers = old.answers.items()
+        for key, answer in sorted(answers, key=lambda item: item[1].took_s / item[1].requests):
+            if answer.requested_at_s < recent_from_s or not answer.remake:
+                continue
+            if left_s <= 0:
+                break
+            began_s = time.monotonic()
+            with contextlib.suppress(AssayError):  # the next request reports it
+                self._answer(new, key, answer.make, answer.requested_at_s)
+            took_s = time.monotonic() - began_s
+            left_s -= took_s
+            time.sleep(took_s)
 
-    def _kept(self, held: _Held, key: Hashable, make: Callable[[RunTable], Kept], asked_at_s: float) -> Kept:
-        place = (held.state, key)
-        with self._lock:
-            known = self._answers.get(place)
-            stays = making.stays if (making := self._making()) else None
-            answer = known or _Answer(Future(), make, asked_at_s, again=stays is None)
-            answer.stays = answer.stays or bool(stays)
-            answer.asked_at_s, answer.asked = max(answer.asked_at_s, asked_at_s), answer.asked + 1
-            self._answers[place] = answer
-            self._answers.move_to_end(place)
-            if len(self._answers) > KEPT_MAX:
-                oldest = (place for place, one in self._answers.items() if not one.stays)
-                del self._answers[next(oldest, place)]
-        if known is None:
+    def _answer(
+        self, snapshot: Snapshot, key: Hashable, make: Callable[[RunTable], Answer], requested_at_s: float
+    ) -> Answer:
+        scope = self._scope()
+        purpose = scope.purpose if scope else _Purpose.REQUEST
+        cached, is_new = snapshot.answers.entry(
+            key, make, requested_at_s, remake=purpose is _Purpose.REQUEST, pinned=purpose is _Purpose.PREPARATION
+        )
+        if is_new:
             began_s = time.monotonic()
             try:
-                with self._turn():
-                    made = self._made(held, partial(make, held.table))
-                answer.took_s = time.monotonic() - began_s
-                answer.made.set_result(made)
+                with self._slot(), self._answering_from(snapshot, purpose):
+                    answer = make(snapshot.table)
+                cached.took_s = time.monotonic() - began_s
+                cached.future.set_result(answer)
             except BaseException as error:
-                answer.made.set_exception(error)
-                with self._lock:
-                    self._answers.pop(place, None)
+                cached.future.set_exception(error)
+                snapshot.answers.remove(key)
                 raise
-        found: Kept = answer.made.result()
-        return found
+        result: Answer = cached.future.result()
+        return result
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Wait for a turn, but for what is part of another answer, which has one."""
-        taken = self._making() is None and self._turns.acquire(timeout=TURN_WAITED_S)
+    def _slot(self) -> Iterator[None]:
+        """Wait for a free slot; a part of another answer uses the slot of that answer."""
+        acquired = self._scope() is None and self._slots.acquire(timeout=SLOT_WAIT_S_MAX)
         try:
             yield
         finally:
-            if taken:
-                self._turns.release()
-
-    def _made(self, held: _Held, make: Callable[[], Kept]) -> Kept:
-        """Return what ``make`` makes; whatever it asks of the store is of the same state."""
-        making = self._making()
-        with self._of(held, stays=making.stays if making else None):
-            return make()
+            if acquired:
+                self._slots.release()
 
     @contextmanager
-    def _of(self, held: _Held, *, stays: bool | None) -> Iterator[None]:
-        """Answer what is asked inside the block of one state. ``stays``: see :class:`_Making`."""
-        token = _MAKING.set(_Making(self, held, stays))
+    def _answering_from(self, snapshot: Snapshot, purpose: _Purpose) -> Iterator[None]:
+        """Make all answers inside the block from one snapshot."""
+        token = _SCOPE.set(_Scope(self, snapshot, purpose))
         try:
             yield
         finally:
-            _MAKING.reset(token)
-
-
-@dataclass(frozen=True, slots=True)
-class _Making:
-    """What an answer is being made of, for all that is asked for it."""
-
-    store: Store
-    held: _Held
-    stays: bool | None
-    """Whether what is kept stays however long nobody asks; None outside of :meth:`Store.of_prepared`."""
-
-
-_MAKING: ContextVar[_Making | None] = ContextVar("_MAKING", default=None)
+            _SCOPE.reset(token)

@@ -1,4 +1,4 @@
-"""What the server keeps between questions never shows: answers are as without it, and new runs are in them at once."""
+"""Cached answers equal uncached ones, and contain new runs at once."""
 
 from __future__ import annotations
 

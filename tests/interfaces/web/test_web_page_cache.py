@@ -1,4 +1,4 @@
-"""Pages that are kept as they were sent are those that would be made; what takes long is asked of as a whole state."""
+"""Cached pages equal rendered ones, and prepared answers come from one snapshot."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from assay.analysis.statistics import RunTable
 from assay.foundation.errors import RepositoryError
 from assay.interfaces.web.rendering.rendering import Rendering
 from assay.interfaces.web.server.security import COOKIE
-from assay.interfaces.web.state import store as store_module
 from assay.interfaces.web.state.store import Store
 from assay.store import Repository
 from builders import make_run
@@ -32,7 +31,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Note every page that is made from its template."""
+    """Record every rendered template."""
     names: list[str] = []
     real = Rendering.html
 
@@ -45,7 +44,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_is_made_once_and_stays_what_it_was(root: Path, made: list[str], page: str) -> None:
+def test_a_page_is_rendered_once_and_stays_the_same(root: Path, made: list[str], page: str) -> None:
     client = client_of(root)
     first = client.get(page)
     once = len(made)
@@ -55,10 +54,10 @@ def test_a_page_is_made_once_and_stays_what_it_was(root: Path, made: list[str], 
     assert again.headers == first.headers
     assert len(made) == once > 0
     client.get(page + "?where=workload%3Dterasort")
-    assert len(made) > once, "another address is another page"
+    assert len(made) > once, "a different address is a different page"
 
 
-def test_a_kept_page_comes_compressed_to_who_takes_it_and_plain_to_others(root: Path) -> None:
+def test_a_cached_page_is_compressed_for_clients_that_accept_it(root: Path) -> None:
     client = client_of(root)
     plain = client.get("/runs", headers={"Accept-Encoding": "identity"})
     with client.stream("GET", "/runs", headers={"Accept-Encoding": "gzip"}) as answer:
@@ -71,7 +70,7 @@ def test_a_kept_page_comes_compressed_to_who_takes_it_and_plain_to_others(root: 
     assert client.head("/runs").status_code == 200
 
 
-def test_a_page_that_was_kept_for_somebody_is_nobody_elses(root: Path, tmp_path: Path) -> None:
+def test_a_cached_page_is_sent_only_to_readers_with_the_same_roles(root: Path, tmp_path: Path) -> None:
     client = guarded(root, tmp_path)
     allowed = client.get("/runs", headers={"Authorization": f"Bearer {READ}"})
     assert allowed.status_code == 200
@@ -81,26 +80,26 @@ def test_a_page_that_was_kept_for_somebody_is_nobody_elses(root: Path, tmp_path:
     assert "Sign out" not in client.get("/runs", headers={"Authorization": "Bearer none"}).text
 
 
-def test_a_page_that_is_made_again_is_for_the_same_roles(root: Path, tmp_path: Path) -> None:
+def test_a_page_that_is_rendered_again_keeps_its_roles(root: Path, tmp_path: Path) -> None:
     client = guarded(root, tmp_path)
     store: Store = client.app.state.context.store  # type: ignore[attr-defined]
     client.post("/login", data={"token": READ}, headers={"Origin": "http://assay.example"})
     first = client.get("/runs").text
     assert "Sign out" in first
-    [kept] = [one for (_, key), one in store._answers.items() if isinstance(key, tuple) and key[0] == "page"]
+    [page] = [answer for key, answer in store.snapshot().answers.items() if isinstance(key, tuple) and key[0] == "page"]
     client.app.state.context.guard.close_session(client.cookies[COOKIE])  # type: ignore[attr-defined]
-    again = kept.make(store.table())
-    assert again.answer(client.app.state.context, None, compressed=False).body.decode() == first  # type: ignore[attr-defined]
+    again = page.make(store.table())
+    assert again.response(client.app.state.context, None, compressed=False).body.decode() == first  # type: ignore[attr-defined]
 
 
-def test_a_page_is_made_anew_when_a_run_was_added(root: Path) -> None:
+def test_a_page_is_rendered_again_after_a_run_was_added(root: Path) -> None:
     client = client_of(root)
     before = client.get("/runs").text
     Repository.open(root).publish(make_run(700))
     assert client.get("/runs").text != before
 
 
-def test_what_takes_long_is_asked_of_as_the_state_that_it_was_prepared_for(root: Path) -> None:
+def test_prepared_answers_come_from_the_snapshot_that_they_were_prepared_from(root: Path) -> None:
     store, made = Store(root, waited_for_max=0), []
 
     def make(table: RunTable) -> int:
@@ -111,36 +110,37 @@ def test_what_takes_long_is_asked_of_as_the_state_that_it_was_prepared_for(root:
         return store.answer("slow", make)
 
     def ask() -> tuple[int, int, bool]:
-        return slow(), store.answer("quick", len), store.behind() is not None
+        return slow(), store.answer("quick", len), store.outdated_as_of() is not None
 
     store.prepare = slow
     runs = len(store.table())
-    store.prepare_now(store._held)  # type: ignore[arg-type]
-    assert _of_prepared(store, ask) == (runs, runs, False)
+    store.prepare_for(store.snapshot())
+    assert _prepared(store, ask) == (runs, runs, False)
     Repository.open(root).publish(make_run(700))
     _follow(store, runs + 1)
-    assert _of_prepared(store, ask) == (runs, runs, True), "all of it, and it is told that more were added"
-    assert made == [runs], "nothing that takes long is made before a state is shown"
+    assert _prepared(store, ask) == (runs, runs, True), (
+        "all answers come from the prepared snapshot, which is reported as outdated"
+    )
+    assert made == [runs], "slow answers are not made before a new snapshot is shown"
     assert store.answer("quick", len) == runs + 1
-    store.prepare_now(store._held)  # type: ignore[arg-type]
-    assert _of_prepared(store, ask) == (runs + 1, runs + 1, False)
+    store.prepare_for(store.snapshot())
+    assert _prepared(store, ask) == (runs + 1, runs + 1, False)
     assert made == [runs, runs + 1]
 
 
-def test_what_was_prepared_is_kept_however_much_is_asked(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_module, "KEPT_MAX", 5)
-    store, made = Store(root, waited_for_max=0), []
+def test_prepared_answers_stay_cached_when_the_cache_is_full(root: Path) -> None:
+    store, made = Store(root, waited_for_max=0, answers_max=5), []
     store.prepare = lambda: store.answer("slow", lambda _: made.append("slow"))
     store.table()
-    store.prepare_now(store._held)  # type: ignore[arg-type]
+    store.prepare_for(store.snapshot())
     for number in range(20):
         store.answer(number, lambda _: None)
-    assert len(store._answers) == 5
-    _of_prepared(store, store.prepare)
+    assert len(store.snapshot().answers) == 5
+    _prepared(store, store.prepare)
     assert made == ["slow"]
 
 
-def test_what_can_not_be_prepared_is_asked_of_the_newest_state(root: Path) -> None:
+def test_after_a_failed_preparation_the_newest_snapshot_answers(root: Path) -> None:
     store = Store(root, waited_for_max=0)
 
     def fails() -> None:
@@ -149,29 +149,29 @@ def test_what_can_not_be_prepared_is_asked_of_the_newest_state(root: Path) -> No
     store.prepare = fails
     runs = len(store.table())
     with pytest.raises(RepositoryError, match="too few"):
-        store.prepare_now(store._held)  # type: ignore[arg-type]
+        store.prepare_for(store.snapshot())
     Repository.open(root).publish(make_run(700))
     _follow(store, runs + 1)
-    assert _of_prepared(store, lambda: store.answer("quick", len)) == runs + 1
+    assert _prepared(store, lambda: store.answer("quick", len)) == runs + 1
 
 
-def test_a_state_whose_runs_are_gone_is_not_asked_of(root: Path) -> None:
+def test_a_prepared_snapshot_without_its_index_is_not_used(root: Path) -> None:
     store = Store(root, waited_for_max=0)
     store.table()
-    store.prepare_now(store._held)  # type: ignore[arg-type]
+    store.prepare_for(store.snapshot())
     for path in store.repository.folders.index.glob("*.parquet"):
         path.unlink()
-    found = _of_prepared(store, lambda: store.repository.ids_at(store.table(), [0]))
-    assert found == Repository.open(root).ids_at(Repository.open(root).table(), [0])
+    ids = _prepared(store, lambda: store.repository.ids_at(store.table(), [0]))
+    assert ids == Repository.open(root).ids_at(Repository.open(root).table(), [0])
 
 
-def _of_prepared(store: Store, ask: Callable[[], Answer]) -> Answer:
-    with store.of_prepared():
+def _prepared(store: Store, ask: Callable[[], Answer]) -> Answer:
+    with store.prepared_snapshot():
         return ask()
 
 
 def _follow(store: Store, runs: int) -> None:
-    """Wait until the store has read so many runs."""
+    """Wait until the store has read this number of runs."""
     ends_s = time.monotonic() + NEXT_S_MAX
     while len(store.table()) != runs and time.monotonic() < ends_s:
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""Of many runs nobody waits for those that are added: answers are of the state before, say so, and then of the new."""
+"""A large repository answers from its current snapshot, and says so, while newer runs are read in the background."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def runs_become(store: Store, runs: int) -> bool:
     return len(store.table()) == runs
 
 
-def test_answers_are_of_the_state_before_until_the_new_one_is_ready(root: Path, gate: threading.Event) -> None:
+def test_answers_come_from_the_current_snapshot_until_the_next_one_is_ready(root: Path, gate: threading.Event) -> None:
     store, made = Store(root, waited_for_max=0), []
 
     def count(table: RunTable) -> tuple[int, int]:
@@ -62,28 +62,30 @@ def test_answers_are_of_the_state_before_until_the_new_one_is_ready(root: Path, 
         return len(table), len(store.flagged().table)
 
     assert store.answer("question", count) == (3, 3)
-    assert store.behind() is None
+    assert store.outdated_as_of() is None
     gate.clear()
     add(root, 3)
     assert store.answer("question", count) == (3, 3)
-    assert (store.behind() or 0) > 0
+    assert (store.outdated_as_of() or 0) > 0
     gate.set()
     assert runs_become(store, 4)
-    assert made == [3, 4], "it was made of the new runs, alone, before anybody saw them"
+    assert made == [3, 4], "the answer was made again before the new snapshot was shown"
     assert store.answer("question", count) == (4, 4)
     assert made == [3, 4]
-    assert store.behind() is None
+    assert store.outdated_as_of() is None
 
 
-def test_few_runs_are_waited_for(root: Path) -> None:
+def test_requests_wait_for_newer_runs_of_a_small_repository(root: Path) -> None:
     store = Store(root)
     assert len(store.table()) == 3
     add(root, 3)
-    assert store.behind() is None
+    assert store.outdated_as_of() is None
     assert len(store.table()) == 4
 
 
-def test_what_goes_wrong_beside_the_requests_is_told_to_who_asks(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_the_background_is_reported_to_the_next_request(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = Store(root, waited_for_max=0)
     store.table()
 
@@ -98,7 +100,7 @@ def test_what_goes_wrong_beside_the_requests_is_told_to_who_asks(root: Path, mon
     assert len(store.table()) == 4
 
 
-def test_pages_and_answers_say_what_they_are_of(root: Path, gate: threading.Event) -> None:
+def test_pages_and_answers_say_when_their_runs_were_read(root: Path, gate: threading.Event) -> None:
     client = client_of(root)
     store: Store = client.app.state.context.store  # type: ignore[attr-defined]
     store.waited_for_max = 0
@@ -112,7 +114,7 @@ def test_pages_and_answers_say_what_they_are_of(root: Path, gate: threading.Even
     assert page.headers["assay-runs-as-of"].endswith("+00:00")
     assert answer.headers["assay-runs-as-of"] == page.headers["assay-runs-as-of"]
     assert answer.json()["of"] == 3
-    assert client.get(f"/api/v1/runs/{make_run(3).run_id}").status_code == 200, "the run itself is there at once"
+    assert client.get(f"/api/v1/runs/{make_run(3).run_id}").status_code == 200, "the run has its page at once"
     gate.set()
     assert runs_become(store, 4)
     page = client.get("/runs")
@@ -162,8 +164,8 @@ def test_ids_are_looked_up_in_memory_as_in_the_index(root: Path) -> None:
     repository, other = Repository.open(root), Repository.open(root)
     source = root.parent / "numbers.txt"
     source.write_text("some")
-    found = [ImportedRun(str(n), f"numbers:{n}", foreign_run(workload="sort", duration_s=n + 1.0)) for n in range(5)]
-    repository.import_runs("numbers", lambda: found, [(source.name, source)])
+    imported = [ImportedRun(str(n), f"numbers:{n}", foreign_run(workload="sort", duration_s=n + 1.0)) for n in range(5)]
+    repository.import_runs("numbers", lambda: imported, [(source.name, source)])
     table = repository.table()
     repository.cache_row_lookup(table)
     add(root, 3)
