@@ -1,4 +1,4 @@
-"""The API of runs beside each other, and of runs that leave as files: ``sides`` and ``export``."""
+"""Serve comparisons of runs side by side, and exports of runs as files."""
 
 import io
 import tempfile

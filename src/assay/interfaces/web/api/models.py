@@ -1,6 +1,6 @@
-"""What the API is asked, and what it answers with where the values of questions are not sent as they are.
+"""Define the API's requests, and its answers where they differ from the values of questions.
 
-Names end in their units; money is in the currency that stands beside it.
+Names end in their units. Money is in the answer's ``currency``.
 """
 
 from typing import Annotated, Any, Literal, get_type_hints
@@ -54,7 +54,7 @@ class Summary(Model):
 
 
 class RunParts(Model):
-    """One run with the names of what lies beside it."""
+    """One run, and the names of its logs, files and series."""
 
     run: Run
     logs: list[str]
@@ -152,7 +152,7 @@ class FlipPrice(Model):
     name: str = Field(validation_alias=AliasPath("price", "name"))
     per: str = Field(validation_alias=AliasPath("price", "per"))
     amount: float = Field(validation_alias=AliasPath("price", "amount"))
-    within_range: bool = Field(description="Whether a flip lies within the prices that are thought possible.")
+    within_range: bool = Field(description="Whether the break-even price is within the range of plausible prices.")
     below: float | None
     below_winner: str | None
     above: float | None

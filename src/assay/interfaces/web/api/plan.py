@@ -2,7 +2,8 @@
 
 A campaign is started only by a server that was started with ``--campaigns``, for a token with the role ``run``, and
 only on a cluster of a file that the server itself has: the text of a cluster says which hosts are reached and which
-programs run there, so nobody brings one along. It is a process of its own (``assay run``), which outlives the server.
+programs run there, so requests cannot bring their own. It runs in a separate process (``assay run``), which outlives
+the server.
 """
 
 import hashlib
@@ -43,7 +44,7 @@ from assay.specs.document import Value
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, tags=["plans"])
 
 RUNS_MAX = 5_000
-"""More runs than this are no plan that anybody carries out, and take long to lay out."""
+"""Maximum number of runs of a plan; larger plans take long to expand."""
 LOG_END_BYTES = 4_000
 LOG_LINES = 12
 Texts = Annotated[list[ShortText], Field(max_length=50)]

@@ -33,7 +33,7 @@ BATCH_MAX = 10_000
 """Maximum number of rows in one request."""
 PREPARED_MAX = 12
 """Workloads."""
-Factors = Annotated[list[str], Query(max_length=4, description="Factors whose combinations are told.")]
+Factors = Annotated[list[str], Query(max_length=4, description="Factors whose combinations are listed.")]
 
 
 def kept_model(context: Context, threads: int = 2) -> Learned:
@@ -55,7 +55,7 @@ def prepare(context: Context) -> None:
 
 @router.get("/predict")
 def get_prediction(context: ContextOf, where: Where) -> Prediction:
-    """Tell how long a configuration will take, with the interval of one run, or that nobody can know."""
+    """Tell how long a configuration will take, with the interval of one run, or that it cannot be predicted."""
     repository = context.store.repository
     return context.store.answer(
         ("prediction", tuple(where)), lambda _: predicted_by(repository, kept_model(context), where)

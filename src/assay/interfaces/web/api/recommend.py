@@ -1,4 +1,4 @@
-"""The API of recommendations: which catalogues there are, a search begun, and how far it is or what it found."""
+"""Serve recommendations: the catalogues, the start of a search, its progress and its answer."""
 
 import hashlib
 from typing import Annotated, Any
@@ -47,7 +47,7 @@ class SearchState(Model):
 
 
 def key_of(asked: RecommendAsked) -> str:
-    """Return what stands for a question."""
+    """Return the key of a question."""
     return hashlib.sha256(repr(asked).encode("utf-8", "replace")).hexdigest()[:16]
 
 
@@ -61,16 +61,16 @@ def begun(context: Context, asked: RecommendAsked) -> str:
 
 def state_of(key: str, search: Search, *, whole: bool = True) -> SearchState:
     """Return a search as the API tells it."""
-    told = json_value(search.answer) if whole and search.answer is not None else None
+    answer = json_value(search.answer) if whole and search.answer is not None else None
     problem = None if search.problem is None else str(search.problem)
     return SearchState(
-        key=key, over=search.over, step=search.step, done=search.done, most=search.most, problem=problem, answer=told
+        key=key, over=search.over, step=search.step, done=search.done, most=search.most, problem=problem, answer=answer
     )
 
 
 @router.get("/recommend/catalogues")
 def get_catalogues(context: ContextOf) -> list[str]:
-    """List the catalogues that are kept here, with prices beside them."""
+    """List the catalogues on this server that have prices."""
     return list(kept_catalogues(context.cluster_folders))
 
 
@@ -88,6 +88,6 @@ def get_search(context: ContextOf, key: str) -> SearchState:
     search = context.searches.known(key)
     if search is None:
         raise NotFoundError(
-            "no such search was begun here, or it is forgotten", hint="POST /api/v1/recommend begins one"
+            "there is no such search on this server, or it was dropped", hint="POST /api/v1/recommend starts one"
         )
     return state_of(key, search)

@@ -57,7 +57,7 @@ def runs(
     columns: Annotated[list[str] | None, Query(max_length=50, description="Columns to show; repeatable.")] = None,
     facets: Annotated[bool, Query(description="Count what further conditions would leave.")] = True,
 ) -> RunPage:
-    """List the runs that match, a page at a time, with the counts beside each further choice."""
+    """List the matching runs, a page at a time, with the number of runs for each further choice."""
     key = ("runs", tuple(where), sort, offset, limit, tuple(columns) if columns is not None else None, facets)
     repository = context.store.repository
     return context.store.answer(
@@ -77,13 +77,13 @@ def find_run(context: Context, run_id: str) -> Run:
 @router.get("/runs/{run_id}")
 def run(context: ContextOf, run_id: RunId) -> RunParts:
     """Show one run: configuration, phases, checks, metrics, environment, and what else there is of it."""
-    found = close_view(context, run_id)
-    series = names_of(found.trace)
-    return RunParts(run=found.run, logs=list(found.logs), files=found.files, series=series, tasks=len(found.tasks))
+    whole = close_view(context, run_id)
+    series = names_of(whole.trace)
+    return RunParts(run=whole.run, logs=list(whole.logs), files=whole.files, series=series, tasks=len(whole.tasks))
 
 
 def close_view(context: Context, run_id: str) -> WholeRun:
-    """Return a run with all that lies beside it, and what that comes to."""
+    """Return a run with its tasks, trace, logs and files, and what follows from them."""
     repository = context.store.repository
     return context.store.answer(("observed", run_id), lambda _: whole_run(repository, find_run(context, run_id)))
 
@@ -97,10 +97,10 @@ def detail(context: ContextOf, run_id: RunId) -> RunDetail:
 @router.get("/runs/{run_id}/limits")
 def limits(context: ContextOf, run_id: RunId) -> Limits:
     """Tell which resource was the limit when and where, and how much faster the run could be at most."""
-    found = limits_of_seen(close_view(context, run_id))
-    if found is None:
-        raise NotFoundError("there are no traces of the run's workers", hint="without them nobody can say")
-    return found
+    run_limits = limits_of_seen(close_view(context, run_id))
+    if run_limits is None:
+        raise NotFoundError("there are no traces of the run's workers", hint="the limits follow from the traces")
+    return run_limits
 
 
 @router.get("/runs/{run_id}/tasks", response_model=list[TaskAttempt])
@@ -121,9 +121,9 @@ def trace(
     windows: Annotated[int, Query(ge=1, le=WINDOWS_MAX, description="Spans of time; four points of each stay.")] = 300,
 ) -> TraceAnswer:
     """Return series of the run's trace: counters as rates, thinned so that every peak stays (M4)."""
-    found = context.store.repository.trace(find_run(context, run_id).run_id)
+    run_trace = context.store.repository.trace(find_run(context, run_id).run_id)
     series = series_of(
-        found, nodes=node, subjects=subject, metrics=metric, start_s=start_s, end_s=end_s, windows=windows
+        run_trace, nodes=node, subjects=subject, metrics=metric, start_s=start_s, end_s=end_s, windows=windows
     )
     return TraceAnswer(series=series, windows=windows)
 
@@ -136,10 +136,10 @@ def logs(context: ContextOf, run_id: RunId) -> list[str]:
 
 def log_of(context: Context, run_id: str, name: str) -> str:
     """Return the id of the run whose log it is. NotFoundError when the run has no such log."""
-    found = find_run(context, run_id).run_id
-    if name not in context.store.repository.logs(found):
+    full_id = find_run(context, run_id).run_id
+    if name not in context.store.repository.logs(full_id):
         raise NotFoundError(f"there is no log {name[:200]!r}", hint="the run's logs list them")
-    return found
+    return full_id
 
 
 @router.get("/runs/{run_id}/logs/{name:path}")

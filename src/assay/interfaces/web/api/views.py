@@ -101,7 +101,7 @@ def speedup_published(
     """Give a publication's own figure: means over whatever mixture of runs there is."""
 
     def make(table: RunTable) -> list[FigureRow]:
-        found = published_figures(selected(table, where), by, baseline, method)
+        figures = published_figures(selected(table, where), by, baseline, method)
         return [
             FigureRow(
                 workload=f.workload,
@@ -112,7 +112,7 @@ def speedup_published(
                 spread=f.spread if math.isfinite(f.spread) else None,
                 configurations=f.configurations,
             )
-            for f in found
+            for f in figures
         ]
 
     return context.store.answer(("figures", method, by, baseline, tuple(where)), make)
@@ -125,7 +125,7 @@ def findings(
     exclude_flagged: Annotated[bool, Query(description="Leave out runs whose times are outliers.")] = False,
 ) -> FindingsView:
     """Tell what the runs say to the field's common claims, by origin."""
-    # what pays is judged by the server's own price book
+    # costs follow the server's price book
     return context.ask(
         lambda repository, table: findings_view(repository, table, context.book, exclude_flagged=exclude_flagged),
         where,
@@ -222,5 +222,5 @@ def list_campaigns(context: ContextOf) -> list[CampaignStatus]:
 
 @router.get("/plans")
 def list_plans(context: ContextOf) -> list[PlanText]:
-    """List the plans that were carried out, as they were, newest first."""
+    """List the plans of past campaigns, newest first."""
     return plans(context.store.repository)

@@ -29,13 +29,13 @@ def kept_pair(context: Context, asked: WhyQuestion) -> ExamplePair | None:
 
 def required_pair(context: Context, asked: WhyQuestion) -> ExamplePair:
     """Return the two runs to look at. Raises NotFoundError when no two match."""
-    found = kept_pair(context, asked)
-    if found is None:
+    pair = kept_pair(context, asked)
+    if pair is None:
         raise NotFoundError(
             f"no run with {asked.candidate} is equal to one with {asked.baseline} in everything else",
             hint="choose two in the list of runs: Compare then says in what they differ",
         )
-    return found
+    return pair
 
 
 @router.get("/why")

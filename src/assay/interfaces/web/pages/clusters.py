@@ -44,13 +44,13 @@ def _configuration(context: Context, run_id: str) -> ConfigurationView:
 
 @router.get("/api/v1/cluster/{name:path}", responses=PROBLEMS, tags=["places"])
 def get_cluster(context: ContextOf, name: Name) -> ClusterView:
-    """Tell of a cluster: hardware, prices by layout, the history of its runs with what is odd."""
+    """Return a cluster: hardware, prices by layout, and the history of its runs with outliers."""
     return _cluster(context, name)
 
 
 @router.get("/api/v1/configuration/{run_id}", responses=PROBLEMS, tags=["places"])
 def get_configuration(context: ContextOf, run_id: api_runs.RunId) -> ConfigurationView:
-    """Tell of the configuration of a run: its mean, price, share of bare devices, and the history of its runs."""
+    """Return the configuration of a run: mean, price, share of the bare devices' bandwidth, and history."""
     return _configuration(context, run_id)
 
 

@@ -1,7 +1,7 @@
 """The page of costs: one workload, its prices in a table to change, and what follows from them. No file is written.
 
 It has two views: what a run costs where time is paid for by the hour, and what a job costs where the hardware is bought
-and used for years (``view=years``). What is asked stands in the address (``cost_asked.py``).
+and used for years (``view=years``). The address holds the question (``cost_asked.py``).
 """
 
 import math
@@ -113,7 +113,7 @@ def cost(request: Request, context: ContextOf) -> Response:
 
 @router.post("/cost")
 async def cost_with_book(request: Request) -> Response:
-    """Show the same under a price book that was pasted, to somebody without scripts."""
+    """Show the costs under a pasted price book, in browsers without scripts."""
     pairs = parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
     return await run_in_threadpool(_page, request, get_context(request), pairs)
 

@@ -1,7 +1,7 @@
 """What the page of costs is asked, from its address or a form; and the short address that asks the same.
 
-Prices that are changed stand in the address by their names (``price.InfiniBand=1.2``), the others do not: a link has a
-few dozen characters, and Back leads to the prices before.
+The address holds only changed prices, by name (``price.InfiniBand=1.2``), so links stay short and Back restores the
+previous prices.
 """
 
 from collections.abc import Iterable

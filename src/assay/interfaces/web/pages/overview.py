@@ -91,7 +91,7 @@ def runs(
     columns: Texts = [],  # noqa: B006
     pick: Texts = [],  # noqa: B006
 ) -> Response:
-    """Show the runs that match, with the counts beside each further choice."""
+    """Show the matching runs, with the number of runs for each further choice."""
     usual = [name for name in COLUMNS_SHOWN if name in context.store.table().columns]
     chosen = columns or usual
     in_order = usual_order(context.store.table())

@@ -36,8 +36,8 @@ What = Annotated[Literal["plan", "cluster"], "which file"]
 
 
 def _fields(text: str) -> dict[str, list[str]]:
-    found = parse_qs(text, keep_blank_values=True)
-    return {name: found[name] for name in FIELDS if name in found}
+    values = parse_qs(text, keep_blank_values=True)
+    return {name: values[name] for name in FIELDS if name in values}
 
 
 @router.get("/plan")

@@ -1,7 +1,7 @@
 """The page of recommendations: a mix of work, limits and a catalogue; a ranked answer, how sure it is, and why.
 
-What is asked stands in the address; sending the form begins the search, which goes on in the server, and the address
-then shows how far it is and what it found. Pasted texts are too long for an address: their searches have a key.
+The address holds the question. Sending the form starts the search on the server, and the address then shows its
+progress and its answer. Pasted texts are too long for an address: their searches have a key.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ WORTHY = 0.005
 
 @router.get("/recommend")
 def recommend(request: Request, context: ContextOf) -> Response:
-    """Show the form, and the search of what the address asks, if it was begun."""
+    """Show the form, and the search for the address's question if it was started."""
     return page_of(request, "recommend", **_values(context, parse_qs(request.url.query)))
 
 
@@ -57,7 +57,7 @@ def _begun(request: Request, context: Context, form: Mapping[str, Sequence[str]]
 
 
 def _query(asked: RecommendAsked) -> str:
-    """Return the address that asks the same, without what is as usual."""
+    """Return the address of the same question, without default values."""
     usual = RecommendAsked(())
     pairs = [("w", text) for text in asked.works]
     for one in fields(RecommendAsked):

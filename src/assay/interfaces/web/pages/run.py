@@ -43,7 +43,7 @@ SHOWN_AT_FIRST = ("cpu", "disk", "net")
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What is looked at of a run over time: groups of panels, one node or all, from when until when."""
+    """The part of a run that its chart shows: groups of panels, one node or all, start and end."""
 
     shown: tuple[str, ...]
     node: str | None
@@ -95,8 +95,8 @@ def _flags(context: Context, close: WholeRun) -> tuple[Anomaly, ...]:
 
 
 def _limit_sections(close: WholeRun) -> tuple[TextTable, ...]:
-    found = limits_of_seen(close)
-    return limit_sections(found) if found else ()
+    limits = limits_of_seen(close)
+    return limit_sections(limits) if limits else ()
 
 
 def _requests(close: WholeRun, colours_of: Mapping[str, str]) -> Spec | None:
@@ -123,7 +123,7 @@ def _over_time(close: WholeRun, span: Span) -> Spec | None:
 
 
 def _lines(close: WholeRun, span: Span) -> list[Lines]:
-    found, windows, there = [], windows_for(close.trace), views_of([close.trace])
+    panels, windows, there = [], windows_for(close.trace), views_of([close.trace])
     for name in sorted(there, key=lambda name: list(GROUPS).index(TRACE_VIEWS[name].group)):
         view = TRACE_VIEWS[name]
         if view.group not in span.shown:
@@ -132,17 +132,17 @@ def _lines(close: WholeRun, span: Span) -> list[Lines]:
         most = busiest(series)
         title = f"{view.title}, the {len(most)} busiest of {len(series)}" if len(most) < len(series) else view.title
         nodes, devices = names_shown(close.trace, view)
-        found.append(Lines(title, most, nodes, devices))
-    return found
+        panels.append(Lines(title, most, nodes, devices))
+    return panels
 
 
 @router.get("/runs/{run_id}/over-time", response_class=JSONResponse)
 def get_over_time(context: ContextOf, run_id: api_runs.RunId, span: SpanOf) -> dict[str, Any]:
     """Send the chart of a span of the run: what zooming asks for."""
-    found = _over_time(api_runs.close_view(context, run_id), span)
-    if found is None:
+    chart = _over_time(api_runs.close_view(context, run_id), span)
+    if chart is None:
         raise NotFoundError("nothing is known of this run over time", hint="it has no phases, tasks or trace")
-    return found
+    return chart
 
 
 @router.get("/runs/{run_id}/logs/{name:path}")
@@ -155,17 +155,17 @@ def log(
     search: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
     """Show a part of a log, by lines, and the lines that have a text."""
-    repository, found = context.store.repository, api_runs.log_of(context, run_id, name)
-    hits = log_hits(repository, found, name, search) if search.strip() else None
-    part = log_lines(repository, found, name, offset_bytes)
-    return page_of(request, "log", run_id=found, part=part, hits=hits, part_bytes=PART_BYTES)
+    repository, full_id = context.store.repository, api_runs.log_of(context, run_id, name)
+    hits = log_hits(repository, full_id, name, search) if search.strip() else None
+    part = log_lines(repository, full_id, name, offset_bytes)
+    return page_of(request, "log", run_id=full_id, part=part, hits=hits, part_bytes=PART_BYTES)
 
 
 @router.get("/runs/{run_id}/log-files/{name:path}")
 def log_file(context: ContextOf, run_id: api_runs.RunId, name: LogName) -> Response:
     """Send a log as a file."""
-    found = api_runs.log_of(context, run_id, name)
+    full_id = api_runs.log_of(context, run_id, name)
     plain = quote(name.replace("/", "-"), safe="")
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{plain}"}
-    chunks = context.store.repository.log_chunks(found, name)
+    chunks = context.store.repository.log_chunks(full_id, name)
     return StreamingResponse(chunks, media_type="text/plain; charset=utf-8", headers=headers)

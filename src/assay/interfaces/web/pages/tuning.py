@@ -1,4 +1,4 @@
-"""A tuning on the web, while it goes on and afterwards: the page, and the same from the API."""
+"""Show a tuning while it runs and afterwards, as a page and from the API."""
 
 import time
 

@@ -1,6 +1,6 @@
 """The page of what-if questions: sliders for disks, network, nodes, containers, data and prices, and what follows.
 
-What is asked stands in the address by the names that ``assay whatif --set`` takes (``?run=…&layout=SS2&nic=25Gbit/s``),
+The address holds the question under the names that ``assay whatif --set`` takes (``?run=…&layout=SS2&nic=25Gbit/s``),
 prices by theirs (``price.NAME``): a link holds the whole state. Nothing is written anywhere.
 """
 

@@ -34,8 +34,8 @@ def why(
     lab_scale: Stratum = "",
 ) -> Response:
     """Go to two configurations that differ in nothing but the factor."""
-    found = required_pair(context, WhyQuestion(by, baseline, candidate, tuple(where), origin, lab_scale))
-    return RedirectResponse("/compare?" + urlencode([("run", run_id) for run_id in found.runs]), status_code=303)
+    pair = required_pair(context, WhyQuestion(by, baseline, candidate, tuple(where), origin, lab_scale))
+    return RedirectResponse("/compare?" + urlencode([("run", run_id) for run_id in pair.runs]), status_code=303)
 
 
 def of_speedups(
@@ -52,7 +52,7 @@ def observed_pairs(
 
     ``workload``: only its own; ``without``: not those of these runs.
     """
-    found = []
+    pairs = []
     for decision in decisions_on(context, ""):
         for result in decision.results:
             if result.time is None or workload not in (None, result.workload):
@@ -63,5 +63,5 @@ def observed_pairs(
                 options = (option_text(decision.factor, level) for level in (result.option, decision.baseline))
                 what = f"{titles.workload_title(result.workload)}: {' against '.join(options)}"
                 badge = titles.origin_badge(decision.origin, decision.lab_scale)
-                found.append((what, badge, f"/why?{urlencode(asked.pairs)}"))
-    return found[:OBSERVED_MAX]
+                pairs.append((what, badge, f"/why?{urlencode(asked.pairs)}"))
+    return pairs[:OBSERVED_MAX]

@@ -46,7 +46,7 @@ class Rendering:
         listed = sorted((item for item in folder.iterdir() if _ending(item.name) in TYPES), key=lambda item: item.name)
         self._assets = {item.name: item.read_bytes() for item in listed} | letters()  # app.css names these
         self._stamp = hashlib.sha256(b"".join(self._assets.values())).hexdigest()[:12]
-        """What stands for the content of the styles and scripts, in their addresses."""
+        """Hash of the styles and scripts, used in their addresses."""
         self._charts = Script()
         self._charts.prepare()
 
@@ -64,7 +64,7 @@ class Rendering:
 
 
 def prose(text: str) -> Markup:
-    """Return a message as HTML: what stands between backticks is code."""
+    """Return a message as HTML, with text between backticks as code."""
     parts = _CODE.split(text)
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts)
@@ -76,7 +76,7 @@ def _ending(name: str) -> str:
 
 
 def _origin_of_claims(key: str) -> str:
-    """Return the origin that findings are told of (``measured, lab scale 0.05``) as it stands beside numbers."""
+    """Return the badge for the origin of findings, for example ``measured, lab scale 0.05``."""
     name, _, scale = key.partition(", lab scale ")
     return titles.origin_badge(name, scale)
 
