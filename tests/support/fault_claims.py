@@ -102,47 +102,41 @@ SERVER = (
     Claim(
         "600 half-open connections to a server with 300 descriptors",
         "others are answered; its log stays below 20 kB",
-        (f"{LIMITS}test_half_open_connections_stop_nobody_and_fill_no_log",),
+        (f"{LIMITS}test_half_open_connections_block_no_client_and_fill_no_log",),
     ),
     Claim(
         "headers that do not come, or drip",
         "the connection is ended at its limit",
-        (
-            f"{LIMITS}test_a_header_that_does_not_come_is_not_waited_for",
-            f"{LIMITS}test_a_second_header_has_its_time_too",
-        ),
+        (f"{LIMITS}test_a_late_header_ends_the_connection", f"{LIMITS}test_a_late_second_header_ends_the_connection"),
     ),
     Claim(
         "bodies that hardly come, answers that nobody takes",
         "the connection is ended; a slow body that keeps coming is taken",
         (
-            f"{LIMITS}test_a_body_that_hardly_comes_is_not_waited_for",
-            f"{LIMITS}test_an_answer_that_nobody_takes_is_not_kept",
-            f"{LIMITS}test_a_body_that_keeps_coming_may_take_its_time",
+            f"{LIMITS}test_a_body_below_the_minimum_rate_ends_the_connection",
+            f"{LIMITS}test_an_answer_that_the_client_does_not_read_ends_the_connection",
+            f"{LIMITS}test_a_slow_body_above_the_minimum_rate_is_read",
         ),
     ),
     Claim(
         "more connections than a client, or all, may have",
         "503 for the next one; descriptors are left for files",
         (
-            f"{LIMITS}test_when_all_are_being_answered_the_next_one_is_told",
+            f"{LIMITS}test_a_new_connection_gets_503_while_all_others_are_being_answered",
             f"{LIMITS}test_limits_leave_descriptors_for_files",
         ),
     ),
     Claim(
         "the same line in the log 10,000 times",
         "a few lines and their number, each bounded",
-        (
-            f"{LIMITS}test_lines_of_one_kind_are_counted",
-            f"{LIMITS}test_the_number_is_told_though_nothing_else_is_logged",
-        ),
+        (f"{LIMITS}test_lines_of_one_kind_are_limited", f"{LIMITS}test_the_count_is_written_without_another_log_line"),
     ),
     Claim(
         "wrong logins and tokens",
         "401, slower each time, then 429; whoever was right before is listened to",
         (
             f"{LIMITS}test_wrong_tokens_are_refused_after_a_few",
-            f"{LIMITS}test_guessing_tokens_is_slowed_down_for_whoever_guesses",
+            f"{LIMITS}test_wrong_tokens_slow_down_their_own_address",
         ),
     ),
 )

@@ -111,7 +111,7 @@ def test_searches_wait_for_each_other_and_no_more_than_a_few() -> None:
     others = [searches.start(number, answering) for number in range(1, WAITING_MAX)]
     assert all("waiting" in other.step for other in others)
     assert searches.start(1, answering) is others[0]
-    with pytest.raises(RepositoryError, match="under way or waiting"):
+    with pytest.raises(RepositoryError, match="running or waiting"):
         searches.start("one more", answering)
     go_on.set()
     until = time.monotonic() + TIMEOUT_S

@@ -112,8 +112,8 @@ def content_of(asked: PlanQuestion) -> dict[str, Value]:
         "cluster": CLUSTER_FILE,
         "parameters": {**asked.parameters},
         "workloads": [
-            {one.name: {"data_per_node" if one.per_node else "data": one.data, **one.options}}
-            for one in asked.workloads
+            {workload.name: {"data_per_node" if workload.per_node else "data": workload.data, **workload.options}}
+            for workload in asked.workloads
         ],
         "factors": {name: [*levels] for name, levels in several.items()},
         "layout": asked.layouts[0] if len(asked.layouts) == 1 else "",
@@ -182,7 +182,9 @@ def start(context: ContextOf, asked: PlanQuestion) -> Started:
     text = cluster_text_of(context, asked)
     checked = plan_of(asked, text)
     folders = context.store.repository.folders
-    running = [one for one in campaigns(context.store.repository, time.time(), LISTED_MAX) if one.running]
+    running = [
+        campaign for campaign in campaigns(context.store.repository, time.time(), LISTED_MAX) if campaign.running
+    ]
     with context.starting:
         last = context.started[-1] if context.started else None
         if running or (last is not None and last.process.poll() is None):
@@ -255,8 +257,8 @@ def asked_in(form: dict[str, list[str]]) -> PlanQuestion:
     pasted = form.get("cluster_text", [""])[0].replace("\r\n", "\n")
     if not values["layouts"]:
         raise SpecificationError("name a layout, such as HD2", where="layouts", hint="several with commas")
-    place = {"cluster_text": pasted} if pasted.strip() else {"cluster": one("cluster")}
-    return PlanQuestion.model_validate({**values, **place})
+    cluster = {"cluster_text": pasted} if pasted.strip() else {"cluster": one("cluster")}
+    return PlanQuestion.model_validate({**values, **cluster})
 
 
 def _listed(text: str) -> list[str]:
@@ -275,13 +277,13 @@ def list_started(context: ContextOf) -> list[StartedStatus]:
     """List the campaigns that this server started since it runs, with the end of what each printed."""
     return [
         StartedStatus(
-            plan=one.plan,
-            pid=one.process.pid,
-            running=one.process.poll() is None,
-            exit_status=one.process.returncode,
-            last_lines=_last_lines(one.log),
+            plan=campaign.plan,
+            pid=campaign.process.pid,
+            running=campaign.process.poll() is None,
+            exit_status=campaign.process.returncode,
+            last_lines=_last_lines(campaign.log),
         )
-        for one in context.started
+        for campaign in context.started
     ]
 
 

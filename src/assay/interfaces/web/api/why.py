@@ -52,10 +52,10 @@ def why(
     return required_pair(context, WhyQuestion(by, baseline, candidate, tuple(where), origin, lab_scale))
 
 
-def reasons_of(context: Context, found: Sides) -> Reasons:
+def reasons_of(context: Context, sides: Sides) -> Reasons:
     """Return what was observed of one run of each side, the one nearest to its median."""
-    seen = [(side.label, close_view(context, side.typical_run_id)) for side in found.sides]
-    return reasons([SideSeen(label, one.run.duration_s, one.detail) for label, one in seen])
+    seen = [(side.label, close_view(context, side.typical_run_id)) for side in sides.sides]
+    return reasons([SideSeen(label, view.run.duration_s, view.detail) for label, view in seen])
 
 
 @router.get("/reasons")

@@ -125,7 +125,7 @@ def _colours(sides: Sequence[Side], of_layouts: Mapping[str, str]) -> dict[str, 
     layouts = [side.layout for side in sides]
     if len(set(layouts)) == len(layouts):
         return {side.label: of_layouts.get(side.layout, PALETTE[-1]) for side in sides}
-    return {side.label: PALETTE[place] for place, side in enumerate(sides)}
+    return {side.label: PALETTE[number] for number, side in enumerate(sides)}
 
 
 def _drawn(

@@ -148,8 +148,8 @@ def _results(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, An
         asked = replace(asked, state=_completed(context, asked.state))
         if context.book is None and asked.book_text is None:
             return {**_NOTHING, "asked": asked}
-        found = _planes(context, asked) if asked.state["view"] == "run" else _years(context, asked)
-        return {**_NOTHING, **found, "asked": asked}
+        results = _planes(context, asked) if asked.state["view"] == "run" else _years(context, asked)
+        return {**_NOTHING, **results, "asked": asked}
     except ValidationError as error:
         problem: AssayError = SpecificationError(str(error.errors()[0]["msg"]), where="the form")
     except AssayError as error:
@@ -381,7 +381,7 @@ def _has(there: Mapping[str, Sequence[str]], factor: str, levels: Sequence[str])
 
 
 def _drawn(view: CostView, colours: dict[str, str]) -> dict[str, Any]:
-    found = {"jobs": cost_bars(view.rows, colours, view.titles)} if view.rows else {}
+    charts = {"jobs": cost_bars(view.rows, colours, view.titles)} if view.rows else {}
     if any(row.cost_per_capacity is not None for row in view.performance):
-        found["storage"] = storage_costs(view.performance, view.baseline, colours)
-    return found
+        charts["storage"] = storage_costs(view.performance, view.baseline, colours)
+    return charts

@@ -58,19 +58,19 @@ def overview(request: Request, context: ContextOf) -> Response:
     """Show what there is, who leads, and what the runs say to common claims."""
     table = context.store.table()
     summary = api_runs.summary(context)
-    found = api_views.findings(context) if len(table) else None
+    claims = api_views.findings(context) if len(table) else None
     listed = campaigns(context.store.repository, time.time(), LISTED_MAX)
     known = {campaign.pid for campaign in listed if campaign.running}
     started = api_plan.list_started(context)
-    starting = [one for one in started if one.running and one.pid not in known]
-    broken = [one for one in started[-1:] if one.exit_status]
+    starting = [campaign for campaign in started if campaign.running and campaign.pid not in known]
+    broken = [campaign for campaign in started[-1:] if campaign.exit_status]
     return page_of(
         request,
         "overview",
         summary=summary,
-        findings=found,
+        findings=claims,
         campaigns=listed,
-        tunings={one.campaign_id for one in listed if is_tuning(context.store.repository, one.campaign_id)},
+        tunings={item.campaign_id for item in listed if is_tuning(context.store.repository, item.campaign_id)},
         questions=shown_questions(context) if len(table) else [],
         colours=palette(table, "layout"),
         costs=api_views.cheapest(context),

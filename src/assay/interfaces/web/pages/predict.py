@@ -31,13 +31,13 @@ def predict(request: Request, context: ContextOf, where: Texts = []) -> Response
     """Show the prediction that is asked for, what matters for its workload, and the map."""
     table = context.store.table()
     asked = [condition for condition in where if condition and not condition.endswith("=")]
-    found = matters = None
+    prediction = matters = None
     refused: SpecificationError | None = None
     if asked:
         try:
-            found = api_predict.get_prediction(context, asked)
-            workload = found.configuration.get("workload", "")
-            if found.expected_s is not None and workload:
+            prediction = api_predict.get_prediction(context, asked)
+            workload = prediction.configuration.get("workload", "")
+            if prediction.expected_s is not None and workload:
                 matters = api_predict.get_reasons(
                     context, [f"workload={workload}"], list(drawn_together(api_predict.kept_model(context)))
                 )
@@ -54,7 +54,7 @@ def predict(request: Request, context: ContextOf, where: Texts = []) -> Response
         choices=choices,
         chosen=chosen,
         rest=", ".join(rest),
-        found=found,
+        found=prediction,
         matters=matters,
         refused=refused,
         planned=_planned(context),

@@ -60,25 +60,25 @@ def _query(asked: RecommendAsked) -> str:
     """Return the address of the same question, without default values."""
     usual = RecommendAsked(())
     pairs = [("w", text) for text in asked.works]
-    for one in fields(RecommendAsked):
-        value = getattr(asked, one.name)
-        if one.name != "works" and value != getattr(usual, one.name):
-            pairs.append((one.name, f"{value:g}" if isinstance(value, float) else str(value)))
+    for option in fields(RecommendAsked):
+        value = getattr(asked, option.name)
+        if option.name != "works" and value != getattr(usual, option.name):
+            pairs.append((option.name, f"{value:g}" if isinstance(value, float) else str(value)))
     return urlencode(pairs)
 
 
 def _asked(form: Mapping[str, Sequence[str]]) -> RecommendAsked:
     """Return what names and values ask. Raises SpecificationError for a number that is none."""
     given: dict[str, Any] = {}
-    for one in fields(RecommendAsked):
-        text = next((value.strip() for value in form.get(one.name, ()) if value.strip()), "")
-        if one.name == "works" or not text:
+    for option in fields(RecommendAsked):
+        text = next((value.strip() for value in form.get(option.name, ()) if value.strip()), "")
+        if option.name == "works" or not text:
             continue
-        number = _NUMBERS.get(one.name)
+        number = _NUMBERS.get(option.name)
         try:
-            given[one.name] = number(text[:40]) if number else text.replace("\r\n", "\n")
+            given[option.name] = number(text[:40]) if number else text.replace("\r\n", "\n")
         except ValueError:
-            raise SpecificationError(f"{text[:40]!r} is no number", where=one.name) from None
+            raise SpecificationError(f"{text[:40]!r} is no number", where=option.name) from None
     works = tuple(text.strip() for text in form.get("w", ())[:_WORKS_MAX] if text.strip())
     return RecommendAsked(works, **given)
 

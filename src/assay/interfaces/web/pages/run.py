@@ -114,7 +114,7 @@ def _over_time(close: WholeRun, span: Span) -> Spec | None:
     lines = _lines(close, span)
     if not (run.phases or shown.placed or lines):
         return None
-    last_s = max([run.duration_s, *(p.end_s for p in run.phases), *(each.task.end_s for each in shown.placed)])
+    last_s = max([run.duration_s, *(p.end_s for p in run.phases), *(drawn.task.end_s for drawn in shown.placed)])
     start_s = span.start_s or 0.0
     end_s = last_s if span.end_s is None or span.end_s <= start_s else span.end_s
     left_out = f" (the first {shown.nodes_shown} of {shown.nodes} nodes)" if shown.nodes_shown < shown.nodes else ""

@@ -93,19 +93,19 @@ def _asked(pairs: Sequence[tuple[str, str]]) -> _Asked:
 
 def _values(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Return what the page shows; what can't be asked is said on it."""
-    found: dict[str, Any] = dict(_NOTHING)
+    values: dict[str, Any] = dict(_NOTHING)
     try:
-        found["places"] = places = api_whatif.get_places(context)
+        values["places"] = places = api_whatif.get_places(context)
         asked = _asked(pairs)
-        place = next((one for one in places if one.run_id.startswith(asked.run_id)), None) if places else None
+        place = next((choice for choice in places if choice.run_id.startswith(asked.run_id)), None) if places else None
         if place is None:
             if asked.run_id and places:
                 raise SpecificationError(f"no run {asked.run_id[:40]!r} can be asked about here", where="run")
-            return found
-        _fill(context, found, asked, place)
+            return values
+        _fill(context, values, asked, place)
     except AssayError as error:
-        found["problem"] = error
-    return found
+        values["problem"] = error
+    return values
 
 
 def _fill(context: Context, found: dict[str, Any], asked: _Asked, place: AskedFrom) -> None:
@@ -149,8 +149,9 @@ def _same(text: str, control: Control) -> bool:
 
 
 def _prices(book: PriceBook, changed: Mapping[str, float]) -> tuple[PriceControl, ...]:
-    own = {name: float(amount) for name, amount in amounts_of(book).items()}
-    most = max(own.values(), default=1.0) or 1.0
+    book_prices = {name: float(amount) for name, amount in amounts_of(book).items()}
+    most = max(book_prices.values(), default=1.0) or 1.0
     return tuple(
-        PriceControl(name, amount, changed.get(name, amount), 4 * amount or most) for name, amount in own.items()
+        PriceControl(name, amount, changed.get(name, amount), 4 * amount or most)
+        for name, amount in book_prices.items()
     )

@@ -67,7 +67,7 @@ def prose(text: str) -> Markup:
     """Return a message as HTML, with text between backticks as code."""
     parts = _CODE.split(text)
     return Markup("").join(
-        Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts)
+        Markup("<code>{}</code>").format(part) if number % 2 else escape(part) for number, part in enumerate(parts)
     )
 
 
