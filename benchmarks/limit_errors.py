@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import to_builtins
 
 from assay.analysis.run_profile.limits import FREED, Limits, limits_of
 from assay.estimation.recommendation.candidates import Candidates, candidates, plan_for
@@ -129,7 +130,10 @@ def seen(asked: SimulationRequest, seed: int) -> Seen | None:
     """Return what is said of a run and what is so; None where nothing can be said."""
     every = [asked, *(replace(asked, **factor) for kinds in (FASTER, FASTEST) for factor in kinds.values())]
     details = ["traces", *["duration"] * (len(every) - 1)]
-    scenarios = [scenario_of(one).with_seed(seed, "drawn", detail) for one, detail in zip(every, details, strict=True)]
+    scenarios = [
+        to_builtins(scenario_of(one).with_seed(seed, "drawn", detail))
+        for one, detail in zip(every, details, strict=True)
+    ]
     for one, scenario in zip(every, scenarios, strict=True):
         scenario["cluster"] = quicker_requests(scenario["cluster"], one.disks)
     results = simulate(scenarios)

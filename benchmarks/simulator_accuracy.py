@@ -26,6 +26,7 @@ from statistics import fmean, median
 from typing import Any
 
 import simulator_published
+from msgspec import to_builtins
 
 from assay.estimation.profiles.learning import ObservedRun, learned_profile
 from assay.estimation.simulator.draws import SCATTER_SIGMA, draws
@@ -280,7 +281,7 @@ def prediction(plan: Plan, profile: CostProfile, without: Without | None = None)
     """Return the time of a plan's one configuration, and the interval that holds nine of ten runs."""
     run = only_run(plan)
     asked = SimulationRequest(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile)
-    trees = [scenario_of(draw.of(asked)).with_seed(draw.seed, "draw") for draw in draws(profile, DRAWS, 1)]
+    trees = [to_builtins(scenario_of(draw.of(asked)).with_seed(draw.seed, "draw")) for draw in draws(profile, DRAWS, 1)]
     if without is not None:
         for tree in trees:
             without(tree)

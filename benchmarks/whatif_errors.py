@@ -13,19 +13,19 @@ Run it with ``python benchmarks/whatif_errors.py``; it prints a Markdown table. 
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import numpy as np
 
 from assay.estimation.simulator.draws import SCATTER_SIGMA, ParameterDraw, draws
 from assay.estimation.simulator.error_model import REST_SIGMA, SIGMAS
 from assay.estimation.simulator.process import SimulationResult, simulate
 from assay.estimation.simulator.scenario import SimulationRequest, scenario_of, shares_of
+from assay.estimation.simulator.scenario_document import ScenarioDocument
 from assay.execution.planning.forecast.inputs import size_of
 from assay.execution.planning.plan_files.changed_plan import altered, only_run
 from assay.execution.planning.plan_files.plan_reader import load_plan
@@ -50,11 +50,11 @@ class Asking:
     """The simulator, that answers what it was asked before without computing it again."""
 
     def __init__(self) -> None:
-        self._known: dict[str, SimulationResult] = {}
+        self._known: dict[bytes, SimulationResult] = {}
 
-    def __call__(self, scenarios: Sequence[Mapping[str, Any]]) -> list[SimulationResult]:
+    def __call__(self, scenarios: Sequence[ScenarioDocument]) -> list[SimulationResult]:
         """Return the results in the scenarios' order."""
-        keys = [json.dumps(one, sort_keys=True) for one in scenarios]
+        keys = [msgspec.json.encode(scenario) for scenario in scenarios]
         new = {key: one for key, one in zip(keys, scenarios, strict=True) if key not in self._known}
         self._known |= dict(zip(new, simulate(list(new.values())), strict=True))
         return [self._known[key] for key in keys]

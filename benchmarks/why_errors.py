@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from limit_errors import CATALOGUE, as_run, drawn_asked, quicker_requests
+from msgspec import to_builtins
 
 from assay.analysis.run_profile.reasons import Reasons, SideSeen, reasons
 from assay.analysis.run_profile.run_detail import run_detail
@@ -60,7 +61,7 @@ def explained(first: SimulationRequest, other: SimulationRequest, cause: str, rn
         longer = math.exp(rng.normal(0, SCATTER))
         slower = replace(asked, cpu=asked.cpu * longer, fixed=asked.fixed * longer)
         scattered = replace(slower, disks=asked.disks / longer, links=asked.links / longer)
-        scenario = scenario_of(scattered).with_seed(int(rng.integers(2**31)), "drawn", "traces")
+        scenario = to_builtins(scenario_of(scattered).with_seed(int(rng.integers(2**31)), "drawn", "traces"))
         scenario["cluster"] = quicker_requests(scenario["cluster"], scattered.disks)
         run, observed = as_run(scattered, simulate([scenario])[0])
         sides.append(SideSeen(label, run.duration_s, run_detail(run, observed.tasks, observed.trace)))

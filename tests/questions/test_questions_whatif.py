@@ -250,7 +250,7 @@ def test_a_labs_profile_on_real_hosts_says_so() -> None:
     size = size_of(run, changed)
     asked = SimulationRequest(changed.cluster, run.configuration, run.workload.name, size, shipped_profile())
     found = scenario_of(asked)
-    assert "cpu_pool" not in found.tree["cluster"]
+    assert found.document.cluster.cpu_pool is None
     assert any("learned in labs" in words for words in found.assumptions)
 
 

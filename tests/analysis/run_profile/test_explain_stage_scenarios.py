@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from assay.estimation.profiles.learning import learned_profile
 from assay.estimation.simulator.process import simulate
 from assay.estimation.simulator.scenario import SimulationRequest, scenario_of
+from assay.estimation.simulator.scenario_document import ScenarioDocument
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.model.plans.plan import Configuration
 from assay.model.plans.workload_profile import CostProfile, StageProfile, Uncertain
@@ -29,7 +29,7 @@ def _profile(*stages: StageProfile) -> CostProfile:
     return replace(learned, workloads={"terasort": replace(one, stages=stages or one.stages)})
 
 
-def _tree(profile: CostProfile, parameters: dict[str, str] | None = None) -> dict[str, Any]:
+def _document(profile: CostProfile, parameters: dict[str, str] | None = None) -> ScenarioDocument:
     plan = load_plan(EXAMPLE)
     given = {"spark.shuffle.compress": "false", "spark.executor.cores": "2", **(parameters or {})}
     configuration = Configuration({}, plan.layouts["All-SSD"], given, engine="spark")
@@ -40,18 +40,20 @@ def _tree(profile: CostProfile, parameters: dict[str, str] | None = None) -> dic
 
 
 def test_executors_are_spread_evenly_and_their_cores_take_tasks() -> None:
-    [nodes] = _tree(_profile())["cluster"]["nodes"]
-    assert nodes["containers"]["cores"] == 2
-    more = _tree(_profile(), {"spark.executor.instances": "3"})["cluster"]["nodes"]
-    assert sorted((len(kind["names"]), kind["containers"]["cores"]) for kind in more) == [(1, 2), (1, 4)]
+    [nodes] = _document(_profile()).cluster.nodes
+    assert nodes.containers.cores == 2
+    more = _document(_profile(), {"spark.executor.instances": "3"}).cluster.nodes
+    assert sorted((len(kind.names), kind.containers.cores) for kind in more) == [(1, 2), (1, 4)]
 
 
 def test_a_shuffle_of_few_partitions_is_written_twice_and_one_of_many_is_sorted() -> None:
-    first = _tree(_profile())["jobs"][0]["stages"][0]
-    assert first["sort"]["buffer_bytes"] == pytest.approx(DATA * 1.2 / 6 / 8)
+    first = _document(_profile()).jobs[0].stages[0]
+    assert first.sort is not None
+    assert first.sort.buffer_bytes == pytest.approx(DATA * 1.2 / 6 / 8)
     ends = _profile().workloads["terasort"].stages
-    many = _tree(_profile(ends[0], replace(ends[1], tasks="300")))["jobs"][0]["stages"][0]
-    assert many["sort"]["buffer_bytes"] > DATA, "it fits into the memory of a task"
+    many = _document(_profile(ends[0], replace(ends[1], tasks="300"))).jobs[0].stages[0]
+    assert many.sort is not None
+    assert many.sort.buffer_bytes > DATA, "it fits into the memory of a task"
 
 
 @needs_simulator
@@ -64,8 +66,8 @@ def test_joins_and_jobs_after_each_other_are_carried_out_in_their_order() -> Non
         StageProfile("maps", 2, (), shuffled=0.01, cpu_s_per_byte=CPU),
         StageProfile("1", 2, (4,), cpu_s_per_byte=CPU),
     )
-    tree = _tree(_profile(*graph))
-    assert [one["bytes"] for one in tree["datasets"]] == [DATA / 2, DATA / 2]
+    tree = _document(_profile(*graph))
+    assert [dataset.bytes for dataset in tree.datasets] == [DATA / 2, DATA / 2]
     [done] = simulate([tree])
     [job] = done.tree["jobs"]
     spans = [(stage["start_s"], stage["end_s"]) for stage in job["stages"]]
@@ -79,6 +81,7 @@ def test_joins_and_jobs_after_each_other_are_carried_out_in_their_order() -> Non
 def test_what_a_task_can_not_hold_is_spilled() -> None:
     ends = _profile().workloads["terasort"].stages
     roomy, tight = (
-        simulate([_tree(_profile(ends[0], replace(ends[1], memory=held)))])[0].tree["counters"] for held in (1.5, 20.0)
+        simulate([_document(_profile(ends[0], replace(ends[1], memory=held)))])[0].tree["counters"]
+        for held in (1.5, 20.0)
     )
     assert tight["intermediate_write_bytes"] > 1.3 * roomy["intermediate_write_bytes"]

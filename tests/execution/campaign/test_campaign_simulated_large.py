@@ -139,5 +139,5 @@ def test_a_smaller_cluster_with_the_same_work_for_each_node_takes_nearly_as_long
     for changed in (asked, replace(asked, disks=0.9), replace(asked, cpu=1.2)):
         whole = scenario_of(changed)
         part = smaller(whole)
-        assert sum(len(kind["names"]) for kind in part.tree["cluster"]["nodes"]) == 200
+        assert part.document.cluster.size == 200
         assert _times(part) == pytest.approx(_times(whole), rel=0.1)

@@ -32,9 +32,9 @@ class ParameterDraw:
     links: float
     fixed: float
 
-    def of(self, asked: SimulationRequest) -> SimulationRequest:
-        """Return ``asked`` with this draw's factors."""
-        return replace(asked, cpu=self.cpu, disks=self.disks, links=self.links, fixed=self.fixed)
+    def of(self, request: SimulationRequest) -> SimulationRequest:
+        """Return ``request`` with this draw's factors."""
+        return replace(request, cpu=self.cpu, disks=self.disks, links=self.links, fixed=self.fixed)
 
 
 def draws(profile: CostProfile, count: int, seed: int) -> Iterator[ParameterDraw]:

@@ -120,46 +120,51 @@ class SimulatedEngine(NoDaemons):
             words = f"{program.main_class} is a program of {program.engine}, which does not run here"
             raise EngineError(words, hint="the simulator takes workloads by their names")
         show(f"{label}: simulating {program.main_class}")
-        asked = self.asked(program.main_class, program.size)
+        request = self.request(program.main_class, program.size)
         began, clock = time.time(), time.monotonic()
-        scenario = scenario_of(asked)
+        scenario = scenario_of(request)
         trees = [scenario.with_seed(program.seed, program.main_class, "traces", self._trace_by)]
         try:
             async with asyncio.timeout(timeout_s):
                 [result] = await run_simulations(trees)
-                middle_s, sigma = await self._spread(program.main_class, asked, result.duration_s)
+                middle_s, sigma = await self._spread(program.main_class, request, result.duration_s)
         except TimeoutError:
             words = f"the simulation did not end within {timeout_s:.0f} s"
             outcome = Outcome(124, words, {}, 0, time.monotonic() - clock, timed_out=True)
             return ProgramResult(outcome, began, logs={f"{label}.log": words.encode()}, sources=self._sources())
-        far = replace(scenario, assumptions=(*beyond(asked)[1], *scenario.assumptions))
+        far = replace(scenario, assumptions=(*beyond(request)[1], *scenario.assumptions))
         return await asyncio.to_thread(self._finished, result, far, began, label, (middle_s, sigma))
 
-    def asked(self, workload: str, size: Size) -> SimulationRequest:
-        """Return what is asked of the simulator."""
+    def request(self, workload: str, size: Size) -> SimulationRequest:
+        """Return what is request of the simulator."""
         configuration = replace(self.configuration, engine=self.facts.name)
         return SimulationRequest(self._cluster, configuration, workload, size, self._profile)
 
-    async def _spread(self, name: str, asked: SimulationRequest, simulated_s: float) -> tuple[float, float]:
+    async def _spread(self, name: str, request: SimulationRequest, simulated_s: float) -> tuple[float, float]:
         """Return the middle of the times that draws give, and the spread of a run's logarithm about it.
 
         Of a large cluster a smaller one is drawn, whose middle is to its first draw, at the middle of all that is
         uncertain, as the large one's is to the time that was simulated.
         """
-        configuration = asked.configuration
+        configuration = request.configuration
         read_result = (
             configuration.engine,
             name,
-            asked.size,
+            request.size,
             sorted(configuration.parameters.items()),
             configuration.network,
         )
         key = " ".join(map(str, read_result))
         if key not in self._spreads:
-            drawn = [(draw.seed, scenario_of(draw.of(asked))) for draw in draws(self._profile, DRAWS, SEED)]
+            drawn = [(draw.seed, scenario_of(draw.of(request))) for draw in draws(self._profile, DRAWS, SEED)]
             results = await run_simulations([smaller(scenario).with_seed(seed, "draw") for seed, scenario in drawn])
             times = [result.duration_s for result in results]
-            parts = (stdev(map(math.log, times)), sigma_of(shares_of(asked, results)), SCATTER_SIGMA, beyond(asked)[0])
+            parts = (
+                stdev(map(math.log, times)),
+                sigma_of(shares_of(request, results)),
+                SCATTER_SIGMA,
+                beyond(request)[0],
+            )
             is_whole = smaller(drawn[0][1]) is drawn[0][1]
             middle_s = median(times) if is_whole else simulated_s * median(times) / times[0]
             self._spreads[key] = middle_s, math.sqrt(sum(part * part for part in parts))
@@ -168,10 +173,10 @@ class SimulatedEngine(NoDaemons):
     def _finished(
         self, result: SimulationResult, scenario: Scenario, began: float, label: str, spread: tuple[float, float]
     ) -> ProgramResult:
-        pool = scenario.tree["cluster"].get("cpu_pool")
-        simulated = read_result(result, pool["cores"] if pool else None)
+        pool = scenario.document.cluster.cpu_pool
+        simulated = read_result(result, pool.cores if pool else None)
         if self._profile.workloads[result.tree["id"]].stages:
-            simulated = staged(simulated, result.tree, scenario.tree)
+            simulated = staged(simulated, result.tree, scenario.document)
         middle_s, sigma = spread
         assumptions = list(dict.fromkeys((*scenario.assumptions, *result.assumptions)))
         counters = {group: dict(counts) for job in simulated.jobs[-1:] for group, counts in job.counters.items()}
@@ -272,6 +277,6 @@ def shipped_simulator(rules: Rules) -> MakeProvider:
     return simulator_of(rules, shipped_profile())
 
 
-def refuse(asked: SimulationRequest) -> None:
-    """Raise SpecificationError where ``asked`` can't be simulated: before the first run of a plan, not amidst it."""
-    simulate([smaller(scenario_of(asked)).with_seed(SEED, "whether it can be")])
+def refuse(request: SimulationRequest) -> None:
+    """Raise SpecificationError where ``request`` can't be simulated: before the first run of a plan, not amidst it."""
+    simulate([smaller(scenario_of(request)).with_seed(SEED, "whether it can be")])

@@ -14,12 +14,12 @@ BEYOND_MIN = 2.0
 """What is less than this many times beyond is as good as learned."""
 
 
-def beyond(asked: SimulationRequest) -> tuple[float, list[str]]:
+def beyond(request: SimulationRequest) -> tuple[float, list[str]]:
     """Return the spread that it adds, and how far each of data and workers lies beyond what was learned."""
-    learned, workload = asked.profile.learned, asked.profile.workloads[asked.workload]
-    workers = asked.configuration.workers or len(asked.cluster.workers)
+    learned, workload = request.profile.learned, request.profile.workloads[request.workload]
+    workers = request.configuration.workers or len(request.cluster.workers)
     spans = (
-        ("data", asked.size.data_bytes, workload.data_bytes_min, workload.data_bytes_max),
+        ("data", request.size.data_bytes, workload.data_bytes_min, workload.data_bytes_max),
         ("workers", workers, learned.workers_min, learned.workers_max),
     )
     sigma, words = 0.0, []

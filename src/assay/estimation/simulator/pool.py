@@ -7,16 +7,17 @@ tables of devices stay warm. The code that makes a pool closes it; a simulator w
 import os
 import selectors
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from queue import SimpleQueue
 from threading import Lock
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import msgspec
 
 from assay.estimation.simulator.process import TIMEOUT_S, SimulationResult, result_of, simulator
+from assay.estimation.simulator.scenario_document import SimulatorInput
 from assay.foundation.errors import AssayError, HostError
 
 _PIECE_BYTES = 1 << 20
@@ -39,7 +40,7 @@ class _SimulatorProcess:
             start_new_session=True,
         )
 
-    def answer(self, scenario: Mapping[str, Any], timeout_s: float) -> SimulationResult:
+    def answer(self, scenario: SimulatorInput, timeout_s: float) -> SimulationResult:
         """Return the result. Raises SpecificationError for what can't be simulated, HostError when it is gone."""
         assert self._process.stdin is not None
         try:
@@ -123,7 +124,7 @@ class SimulatorPool:
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     def simulate_each(
-        self, scenarios: Sequence[Mapping[str, Any]], done: Callable[[int], None] | None = None
+        self, scenarios: Sequence[SimulatorInput], done: Callable[[int], None] | None = None
     ) -> list[Answer]:
         """Return for each scenario its result, or what is wrong with it. ``done`` hears how many are ready."""
         futures = [self._threads.submit(self._simulate_one, scenario) for scenario in scenarios]
@@ -134,7 +135,7 @@ class SimulatorPool:
                 done(len(futures) - len(left))
         return [future.result() for future in futures]
 
-    def simulate(self, scenarios: Sequence[Mapping[str, Any]]) -> list[SimulationResult]:
+    def simulate(self, scenarios: Sequence[SimulatorInput]) -> list[SimulationResult]:
         """Return the results; raises the first that is wrong."""
         answers = self.simulate_each(scenarios)
         wrong = next((answer for answer in answers if isinstance(answer, AssayError)), None)
@@ -142,7 +143,7 @@ class SimulatorPool:
             raise wrong
         return [answer for answer in answers if isinstance(answer, SimulationResult)]
 
-    def _simulate_one(self, scenario: Mapping[str, Any]) -> Answer:
+    def _simulate_one(self, scenario: SimulatorInput) -> Answer:
         process = self._free.get()
         try:
             if process is None or process.ended:

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from assay.estimation.simulator.scenario_document import SimulatorInput
 from assay.foundation.errors import HostError, SpecificationError
 from assay.foundation.installation import installation
 
@@ -47,7 +48,7 @@ def simulator() -> Path:
     return path
 
 
-def simulate(scenarios: Sequence[Mapping[str, Any]], timeout_s: float = TIMEOUT_S) -> list[SimulationResult]:
+def simulate(scenarios: Sequence[SimulatorInput], timeout_s: float = TIMEOUT_S) -> list[SimulationResult]:
     """Return the results of ``scenarios``, in their order.
 
     Raises SpecificationError for what can't be simulated, in the simulator's words, and HostError when it ends.
@@ -65,7 +66,7 @@ def simulate(scenarios: Sequence[Mapping[str, Any]], timeout_s: float = TIMEOUT_
     return _results(scenarios, done.returncode, done.stdout, done.stderr)
 
 
-async def run_simulations(scenarios: Sequence[Mapping[str, Any]]) -> list[SimulationResult]:
+async def run_simulations(scenarios: Sequence[SimulatorInput]) -> list[SimulationResult]:
     """Do as :func:`simulate` does, without a limit: the code that cancels it ends the simulator."""
     process = await asyncio.create_subprocess_exec(
         str(simulator()), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
@@ -80,13 +81,11 @@ async def run_simulations(scenarios: Sequence[Mapping[str, Any]]) -> list[Simula
     return await asyncio.to_thread(_results, scenarios, process.returncode or 0, printed, errors)
 
 
-def _lines(scenarios: Sequence[Mapping[str, Any]]) -> bytes:
+def _lines(scenarios: Sequence[SimulatorInput]) -> bytes:
     return b"".join(msgspec.json.encode(scenario) + b"\n" for scenario in scenarios)
 
 
-def _results(
-    scenarios: Sequence[Mapping[str, Any]], status: int, printed: bytes, errors: bytes
-) -> list[SimulationResult]:
+def _results(scenarios: Sequence[SimulatorInput], status: int, printed: bytes, errors: bytes) -> list[SimulationResult]:
     answers = printed.splitlines()
     if status != 0 or len(answers) != len(scenarios):
         words = errors.decode(errors="replace").strip().splitlines()

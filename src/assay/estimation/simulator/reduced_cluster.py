@@ -1,68 +1,61 @@
-"""A smaller cluster with the same work for each node: what a large scenario is asked for many times.
+"""Shrink a large scenario to fewer nodes with the same work for each node, for repeated simulations.
 
-In: a scenario. Out: the same with fewer nodes, and as many fewer tasks, bytes and files, so that a node has as much to
-do. Its times are nearly those of the whole: what differs is in docs/simulator.md. The interval of a large run is from
-draws of it, as a ratio; the run's own time is always of the whole cluster.
+In: a scenario. Out: the scenario with fewer nodes, and proportionally fewer tasks, bytes and files. Its times are close
+to those of the whole cluster (docs/simulator.md). The interval of a large run is from such scenarios, as a ratio. The
+time of the run is always that of the whole cluster.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+
+from msgspec.structs import replace as struct_replace
 
 from assay.estimation.simulator.scenario import Scenario
+from assay.estimation.simulator.scenario_document import CpuPool, RackUplinks, ScenarioCluster, ScenarioStage
 
 NODES_MAX = 200
-"""A cluster of more nodes is drawn smaller."""
+"""Maximum number of nodes of a shrunk cluster."""
 TASKS_MAX = 20_000
-"""So are more tasks than this, as far as nodes are left."""
+"""Maximum number of tasks, if that leaves :data:`NODES_MIN` nodes."""
 NODES_MIN = 20
 
 
 def smaller(scenario: Scenario) -> Scenario:
-    """Return a scenario of at most some 200 nodes and 20,000 tasks; the same where it is that already."""
-    tree = scenario.tree
-    nodes = sum(len(kind["names"]) for kind in tree["cluster"]["nodes"])
-    tasks = sum(stage["tasks"] for job in tree["jobs"] for stage in job["stages"])
-    times = min(max(nodes / NODES_MAX, tasks / TASKS_MAX), nodes / NODES_MIN)
-    if times <= 1:
+    """Return a scenario of about 200 nodes and 20,000 tasks at most; the same scenario if it is not larger."""
+    document = scenario.document
+    nodes = document.cluster.size
+    tasks = sum(stage.tasks for job in document.jobs for stage in job.stages)
+    divisor = min(max(nodes / NODES_MAX, tasks / TASKS_MAX), nodes / NODES_MIN)
+    if divisor <= 1:
         return scenario
-    cluster = _cluster(tree["cluster"], times)
-    times = nodes / sum(len(kind["names"]) for kind in cluster["nodes"])
-    return replace(
-        scenario,
-        tree={
-            **tree,
-            "cluster": cluster,
-            "jobs": [{**job, "stages": [_stage(stage, times) for stage in job["stages"]]} for job in tree["jobs"]],
-            "datasets": [
-                {**dataset, "bytes": dataset["bytes"] / times, "files": _fewer(dataset["files"], times)}
-                for dataset in tree["datasets"]
-            ],
-        },
-    )
+    cluster = _cluster(document.cluster, divisor)
+    divisor = nodes / cluster.size
+    jobs = [struct_replace(job, stages=[_stage(stage, divisor) for stage in job.stages]) for job in document.jobs]
+    datasets = [
+        struct_replace(dataset, bytes=dataset.bytes / divisor, files=_fewer(dataset.files, divisor))
+        for dataset in document.datasets
+    ]
+    return replace(scenario, document=struct_replace(document, cluster=cluster, jobs=jobs, datasets=datasets))
 
 
-def _fewer(count: int, times: float) -> int:
-    return max(1, round(count / times))
+def _fewer(count: int, divisor: float) -> int:
+    return max(1, round(count / divisor))
 
 
-def _cluster(cluster: Mapping[str, Any], times: float) -> dict[str, Any]:
-    nodes = [{**kind, "names": kind["names"][: _fewer(len(kind["names"]), times)]} for kind in cluster["nodes"]]
-    tree: dict[str, Any] = {**cluster, "nodes": nodes}
-    if "cpu_pool" in cluster:
-        tree["cpu_pool"] = {name: cores / times for name, cores in cluster["cpu_pool"].items()}
-    if "racks" in cluster:
-        # Of fewer racks, less of the traffic crosses uplinks: these are slower by as much.
-        size, uplink = cluster["racks"]["nodes"], cluster["racks"]["uplink_bytes_per_s"]
-        before, after = (
-            1 - 1 / max(1.0, sum(len(kind["names"]) for kind in kinds) / size) for kinds in (cluster["nodes"], nodes)
-        )
-        tree["racks"] = {"nodes": size, "uplink_bytes_per_s": uplink * (after / before if after > 0 else 1.0)}
-    return tree
+def _cluster(cluster: ScenarioCluster, divisor: float) -> ScenarioCluster:
+    nodes = [struct_replace(kind, names=kind.names[: _fewer(len(kind.names), divisor)]) for kind in cluster.nodes]
+    reduced = struct_replace(cluster, nodes=nodes)
+    pool, racks = cluster.cpu_pool, cluster.racks
+    if pool is not None:
+        pool = CpuPool(pool.cores / divisor, pool.background_cores / divisor)
+    if racks is not None:
+        # With fewer racks, less of the traffic crosses uplinks, so these are slowed down by the same factor.
+        before, after = (1 - 1 / max(1.0, size / racks.nodes) for size in (cluster.size, reduced.size))
+        racks = RackUplinks(racks.nodes, racks.uplink_bytes_per_s * (after / before if after > 0 else 1.0))
+    return struct_replace(reduced, cpu_pool=pool, racks=racks)
 
 
-def _stage(stage: Mapping[str, Any], times: float) -> dict[str, Any]:
-    source = stage["input"]
-    if "bytes" in source:
-        source = {**source, "bytes": source["bytes"] / times}
-    return {**stage, "tasks": _fewer(stage["tasks"], times), "input": source}
+def _stage(stage: ScenarioStage, divisor: float) -> ScenarioStage:
+    source = stage.input
+    if source.bytes is not None:
+        source = struct_replace(source, bytes=source.bytes / divisor)
+    return struct_replace(stage, tasks=_fewer(stage.tasks, divisor), input=source)

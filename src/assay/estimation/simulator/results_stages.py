@@ -12,29 +12,30 @@ from typing import Any
 from msgspec.structs import replace as changed
 
 from assay.estimation.simulator.results import SimulatedRun
+from assay.estimation.simulator.scenario_document import ScenarioCluster, ScenarioDocument, ScenarioStage
 from assay.model import Executor, Job, Phase, Stage, Task
 
 _JOB = "0"
 
 
-def staged(run: SimulatedRun, result: Mapping[str, Any], scenario: Mapping[str, Any]) -> SimulatedRun:
+def staged(run: SimulatedRun, result: Mapping[str, Any], scenario: ScenarioDocument) -> SimulatedRun:
     """Return ``found`` as Spark's event log would tell it."""
-    [planned], [ran] = scenario["jobs"], result["jobs"]
-    stage_indices = {stage["name"]: index for index, stage in enumerate(planned["stages"])}
-    shuffles = [stage["output"]["to"] == "shuffle" for stage in planned["stages"]]
+    [planned], [ran] = scenario.jobs, result["jobs"]
+    stage_indices = {stage.name: index for index, stage in enumerate(planned.stages)}
+    shuffles = [stage.output.to == "shuffle" for stage in planned.stages]
     columns = result["task_columns"]
     amounts = zip(
         *(columns[name] for name in ("stage", "index", "attempt", "shuffle_bytes", "output_bytes")), strict=True
     )
     tasks = tuple(_task(task, shuffles[row[0]], *row) for task, row in zip(run.tasks, amounts, strict=True))
-    by_stage: list[list[Task]] = [[] for _ in planned["stages"]]
+    by_stage: list[list[Task]] = [[] for _ in planned.stages]
     spilled = [0] * len(by_stage)
     for task, index, spilled_bytes in zip(tasks, columns["stage"], columns["spilled_bytes"], strict=True):
         by_stage[index].append(task)
         spilled[index] += round(spilled_bytes)
     stages = tuple(
         _stage(stage, index, ran["stages"][index], by_stage[index], spilled[index], stage_indices)
-        for index, stage in enumerate(planned["stages"])
+        for index, stage in enumerate(planned.stages)
     )
     jobs = tuple(_job(job, tasks) for job in run.jobs)
     return replace(
@@ -43,7 +44,7 @@ def staged(run: SimulatedRun, result: Mapping[str, Any], scenario: Mapping[str, 
         tasks=tasks,
         phases=_phases(stages, run.duration_s),
         stages=stages,
-        executors=_executors(tasks, scenario),
+        executors=_executors(tasks, scenario.cluster),
         metrics=_metrics(tasks, stages),
     )
 
@@ -66,19 +67,18 @@ def _task(
 
 
 def _stage(
-    planned: Mapping[str, Any],
+    planned: ScenarioStage,
     stage_index: int,
     ran: Mapping[str, Any],
     tasks: Sequence[Task],
     spilled_bytes: int,
     stage_indices: Mapping[str, int],
 ) -> Stage:
-    spills = planned.get("shuffle")
     return Stage(
         stage_id=stage_index,
         attempt=0,
-        name=str(planned["name"]),
-        parents=tuple(stage_indices[name] for name in planned["input"].get("stages", ())),
+        name=planned.name,
+        parents=tuple(stage_indices[name] for name in planned.input.stages),
         tasks=int(ran["tasks"]),
         start_s=float(ran["start_s"]),
         end_s=float(ran["end_s"]),
@@ -88,7 +88,7 @@ def _stage(
         shuffle_read_bytes=sum(task.local_read_bytes for task in tasks),
         shuffle_write_bytes=sum(task.local_write_bytes for task in tasks),
         # Of a stage that only puts out, what the simulator calls spills are its shuffle files.
-        spilled_bytes=spilled_bytes if spills else 0,
+        spilled_bytes=spilled_bytes if planned.shuffle is not None else 0,
         gc_s=0.0,
         peak_memory_bytes=0,
     )
@@ -106,9 +106,9 @@ def _phases(stages: Sequence[Stage], duration_s: float) -> tuple[Phase, ...]:
     return (Phase("setup", 0.0, first), *phases, Phase("cleanup", last, duration_s))
 
 
-def _executors(tasks: Sequence[Task], scenario: Mapping[str, Any]) -> tuple[Executor, ...]:
+def _executors(tasks: Sequence[Task], cluster: ScenarioCluster) -> tuple[Executor, ...]:
     """Return one for each node: what runs on it together is not told apart."""
-    cores = {name: kind["containers"]["cores"] for kind in scenario["cluster"]["nodes"] for name in kind["names"]}
+    cores = {name: kind.containers.cores or 0 for kind in cluster.nodes for name in kind.names}
     by_node: dict[str, list[Task]] = {}
     for task in tasks:
         by_node.setdefault(task.node, []).append(task)

@@ -10,8 +10,20 @@ spills what does not fit (UnifiedMemoryManager, ExternalSorter), and merges all 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from msgspec.structs import replace as struct_replace
+
+from assay.estimation.simulator.scenario_document import (
+    ScenarioDataset,
+    ScenarioEngine,
+    ScenarioJob,
+    ScenarioStage,
+    StageCpu,
+    StageInput,
+    StageOutput,
+    StageShuffle,
+    StageSort,
+)
 from assay.execution.engines.spark import settings
 from assay.model import (
     BLOCK_BYTES,
@@ -61,15 +73,16 @@ def resident_bytes(parameters: Mapping[str, str]) -> float:
     return settings.container_mb(parameters, settings.MEMORY, settings.OVERHEAD) * MIB
 
 
-def engine_parts(parameters: Mapping[str, str], jobs: int, start_s: float) -> dict[str, Any]:
-    """Return what Spark's scheduler does otherwise than YARN's: no heartbeats between tasks, all executors at once."""
-    return {
-        "am_start_s": start_s * jobs,
-        "task_start_s": 0.0,
-        "node_heartbeat_s": 0.0,
-        "am_heartbeat_s": 0.0,
-        "locality_wait_s": settings.locality_wait_s(parameters),
-    }
+def spark_engine(engine: ScenarioEngine, parameters: Mapping[str, str], jobs: int) -> ScenarioEngine:
+    """Return the costs of Spark's scheduler: no heartbeats between tasks, and all executors from the start."""
+    return struct_replace(
+        engine,
+        am_start_s=engine.am_start_s * jobs,
+        task_start_s=0.0,
+        node_heartbeat_s=0.0,
+        am_heartbeat_s=0.0,
+        locality_wait_s=settings.locality_wait_s(parameters),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +98,8 @@ class StagedJob:
     assumptions: list[str]
 
     @property
-    def jobs(self) -> int:
-        """How many jobs Spark sees."""
+    def spark_jobs(self) -> int:
+        """Number of Spark jobs of the application."""
         return 1 + max(stage.job for stage in self.profile.stages)
 
     @property
@@ -106,7 +119,7 @@ class StagedJob:
         fetched = sum(self.profile.stages[parent].shuffled for parent in stage.parents)
         return (fetched if stage.parents else stage.read) or max(stage.shuffled, stage.written) or 1.0
 
-    def datasets(self) -> list[dict[str, Any]]:
+    def datasets(self) -> list[ScenarioDataset]:
         """Return what is in HDFS before: a part for each stage that reads, or all of it, read again and again."""
         reading = [index for index, stage in enumerate(self.profile.stages) if stage.read and not stage.parents]
         files = self.size.files or self.size.maps or self.size.reduces or 1
@@ -114,68 +127,69 @@ class StagedJob:
             return []
         amounts = {index: self._data * self.profile.stages[index].read for index in reading}
         if self._read_again(reading):
-            return [{"name": "input", "bytes": max(amounts.values()), "files": files}]
-        return [{"name": f"input{index}", "bytes": amounts[index], "files": files} for index in reading]
+            return [ScenarioDataset("input", max(amounts.values()), files)]
+        return [ScenarioDataset(f"input{index}", amounts[index], files) for index in reading]
 
     def _read_again(self, reading: list[int]) -> bool:
         return sum(self.profile.stages[index].read for index in reading) > 1.5 and len(reading) > 1
 
-    def made(self) -> list[dict[str, Any]]:
-        """Return the job."""
+    def scenario_jobs(self) -> list[ScenarioJob]:
+        """Return the application as one job."""
         tasks = [self._count(stage.tasks) for stage in self.profile.stages]
-        jvm_cpu = self.costs.costs.job_cpu_s.value * self.executors / sum(tasks)
-        stages = [self._stage(index, tasks, jvm_cpu) for index in range(len(tasks))]
-        return [{"name": "application", "stages": stages}]
+        jvm_cpu_s = self.costs.costs.job_cpu_s.value * self.executors / sum(tasks)
+        return [ScenarioJob("application", [self._stage(index, tasks, jvm_cpu_s) for index in range(len(tasks))])]
 
-    def _stage(self, index: int, tasks: list[int], jvm_cpu: float) -> dict[str, Any]:
+    def _stage(self, index: int, tasks: list[int], jvm_cpu_s: float) -> ScenarioStage:
         stage, io_cpu = self.profile.stages[index], self.costs.costs.io_cpu_s_per_byte.value
         left, codec_cpu = self._codec()
-        handled, cpu = self._handled(stage), stage.cpu_s_per_byte.value
-        reads = bool(stage.parents or stage.read)
-        costs = {
-            "task_s": jvm_cpu,
-            "read_s_per_byte": (io_cpu + (codec_cpu if stage.parents else 0.0)) if reads else 0.0,
-            "process_s_per_byte": cpu,
-        }
-        tree: dict[str, Any] = {
-            "name": f"stage {index}",
-            "kind": "map" if stage.shuffled else "reduce",
-            "tasks": tasks[index],
-            "input": self._input(index, handled),
-            "cpu": costs,
-            "output": {"to": "none"},
-            "after": [f"stage {n}" for n, earlier in enumerate(self.profile.stages[:index]) if earlier.job < stage.job],
-        }
-        memory = self._memory(stage)
+        handled, memory = self._handled(stage), self._memory(stage)
+        read_cpu = io_cpu if stage.parents or stage.read else 0.0
+        output, sort, shuffle, write_cpu = StageOutput("none"), None, None, 0.0
         if stage.parents:
-            heap = {"heap_bytes": memory, "buffer_share": 1.0, "merge_share": 1.0, "kept_share": 1.0}
-            tree["shuffle"] = {**heap, "memory_limit_share": 1.0, "slow_start": 1.0, "copies": COPIES}
-            tree["shuffle"]["factor"] = ALL_AT_ONCE
+            read_cpu += codec_cpu
+            shuffle = StageShuffle(
+                slow_start=1.0,
+                copies=COPIES,
+                heap_bytes=memory,
+                buffer_share=1.0,
+                merge_share=1.0,
+                memory_limit_share=1.0,
+                factor=ALL_AT_ONCE,
+                kept_share=1.0,
+            )
         if stage.shuffled:
             ratio = stage.shuffled / handled
-            tree["output"] = {"to": "shuffle", "ratio": ratio, "compression": left}
             task_bytes = self._data * stage.shuffled / tasks[index]
             bypasses = ratio >= COMBINED_SHARE and self._partitions(index, tasks) <= BYPASS_MAX
-            buffer = task_bytes / PARTITION_FILES if bypasses else memory
-            tree["sort"] = {"buffer_bytes": max(1.0, buffer), "spill_share": 1.0, "factor": ALL_AT_ONCE}
-            tree["sort"]["metadata_share"] = 0.0
-            costs["write_s_per_byte"] = io_cpu + codec_cpu
+            buffer_bytes = max(1.0, task_bytes / PARTITION_FILES if bypasses else memory)
+            output = StageOutput("shuffle", ratio=ratio, compression=left)
+            sort = StageSort(buffer_bytes, spill_share=1.0, factor=ALL_AT_ONCE, metadata_share=0.0)
+            write_cpu = io_cpu + codec_cpu
         elif stage.written:
             copies = workloads()[self.workload].output_copies(self.size)
-            tree["output"] = {"to": "dfs", "ratio": stage.written / handled, "replication": copies}
-            tree["output"]["remote_cpu_s_per_byte"] = io_cpu
-            costs["write_s_per_byte"] = io_cpu
-        return tree
+            ratio, write_cpu = stage.written / handled, io_cpu
+            output = StageOutput("dfs", ratio=ratio, replication=copies, remote_cpu_s_per_byte=io_cpu)
+        return ScenarioStage(
+            name=f"stage {index}",
+            kind="map" if stage.shuffled else "reduce",
+            tasks=tasks[index],
+            input=self._input(index, handled),
+            cpu=StageCpu(jvm_cpu_s, read_cpu, stage.cpu_s_per_byte.value, write_s_per_byte=write_cpu),
+            output=output,
+            sort=sort,
+            shuffle=shuffle,
+            after=[f"stage {n}" for n, earlier in enumerate(self.profile.stages[:index]) if earlier.job < stage.job],
+        )
 
-    def _input(self, index: int, handled: float) -> dict[str, Any]:
+    def _input(self, index: int, handled: float) -> StageInput:
         stage = self.profile.stages[index]
         if stage.parents:
-            return {"from": "stage", "stages": [f"stage {parent}" for parent in stage.parents]}
+            return StageInput("stage", stages=[f"stage {parent}" for parent in stage.parents])
         if not stage.read:
-            return {"from": "generated", "bytes": self._data * handled}
+            return StageInput("generated", bytes=self._data * handled)
         reading = [n for n, other in enumerate(self.profile.stages) if other.read and not other.parents]
         name = "input" if self._read_again(reading) else f"input{index}"
-        return {"from": "dfs", "dataset": name, "bytes": self._data * stage.read, "located": True}
+        return StageInput("dfs", dataset=name, bytes=self._data * stage.read, located=True)
 
     def _partitions(self, index: int, tasks: list[int]) -> int:
         return max((tasks[n] for n, stage in enumerate(self.profile.stages) if index in stage.parents), default=1)

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from statistics import covariance, fmean, median, stdev, variance
-from typing import Any
 
 from assay.analysis.cost.changed import PricedCluster, why_unpriced
 from assay.analysis.cost.parts import counts_from_facts
@@ -25,6 +24,7 @@ from assay.estimation.simulator.error_model import Z90, Correction, Spread, corr
 from assay.estimation.simulator.extrapolation import beyond
 from assay.estimation.simulator.process import SimulationResult, simulate
 from assay.estimation.simulator.scenario import Scenario, SimulationRequest, scenario_of, shares_of
+from assay.estimation.simulator.scenario_document import ScenarioDocument
 from assay.execution.planning.forecast import device_space
 from assay.execution.planning.forecast.inputs import size_of
 from assay.execution.planning.plan_files.changed_plan import Change, altered, only_run
@@ -127,7 +127,7 @@ class Anchor:
     simulated: tuple[SimulationResult, ...]
 
 
-Ask = Callable[[Sequence[Mapping[str, Any]]], list[SimulationResult]]
+Ask = Callable[[Sequence[ScenarioDocument]], list[SimulationResult]]
 """Simulators: scenarios in, results out in their order."""
 
 
@@ -271,7 +271,7 @@ def _scenario(plan: Plan, profile: CostProfile) -> Scenario:
     return scenario_of(_asked(plan, profile))
 
 
-def _drawn(plan: Plan, profile: CostProfile) -> list[dict[str, Any]]:
+def _drawn(plan: Plan, profile: CostProfile) -> list[ScenarioDocument]:
     asked = _asked(plan, profile)
     return [
         scenario_of(draw.of(asked)).with_seed(draw.seed, f"draw{number}")

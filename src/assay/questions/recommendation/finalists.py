@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from msgspec.structs import replace as struct_replace
 
 from assay.analysis.cost.pareto import Priced, on_front
 from assay.analysis.statistics import Floats, Ints
@@ -69,7 +70,7 @@ def finals(search: Search, progress: Progress | None) -> Finals:
                 scenarios.append(search.scenario(int(row), work, {thing: factor})[1])
             if _requests(search, work) <= REQUESTS_MAX:
                 asked.append((int(row), number, "requests"))
-                scenarios.append({**search.scenario(int(row), work)[1], "fidelity": "requests"})
+                scenarios.append(struct_replace(search.scenario(int(row), work)[1], fidelity="requests"))
     hear = (lambda done: progress("looked at closely", done, len(scenarios))) if progress else None
     told: dict[tuple[int, int, str], float] = {}
     for key, answer in zip(asked, search.pool.simulate_each(scenarios, hear), strict=True):

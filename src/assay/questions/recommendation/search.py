@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from assay.estimation.recommendation.time_bounds import Moved, Powers, fits, lea
 from assay.estimation.simulator.pool import SimulatorPool
 from assay.estimation.simulator.process import SimulationResult
 from assay.estimation.simulator.scenario import CODECS, SimulationRequest, scenario_of, shares_of
+from assay.estimation.simulator.scenario_document import ScenarioDocument
 from assay.execution.planning.forecast.device_space import FULL_SHARE
 from assay.execution.planning.forecast.inputs import size_of
 from assay.execution.planning.plan_files.changed_plan import only_run
@@ -143,7 +143,7 @@ class Search:
 
     def scenario(
         self, row: int, work: Work, draw: Mapping[str, float] | None = None
-    ) -> tuple[SimulationRequest, dict[str, Any]]:
+    ) -> tuple[SimulationRequest, ScenarioDocument]:
         """Return what is asked of one cluster. Raises SpecificationError for what can't be."""
         plan = plan_for(self.found, row, work.entry(self.factor))
         run = only_run(plan)
