@@ -1,8 +1,8 @@
-"""Cancel tasks so that they do end, and finish clean-up though the task that does it is cancelled. Times in seconds.
+"""Cancel tasks reliably, and finish clean-up even when its own task is cancelled. Times are in seconds.
 
 A task can lose a cancellation: ``asyncio.wait_for`` of Python 3.11 drops it when the inner wait ends in the same tick
 (https://github.com/python/cpython/issues/86296), and a library may catch it. So a task is cancelled several times, and
-no wait for it is endless.
+every wait for it is bounded.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 CANCELS_MAX = 3
 PATIENCE_S = 45.0
-"""Time between two cancellations of a task: ending a process on a node takes up to 34 s, and must not be disturbed."""
+"""Time between two cancellations of a task. Ending a process on a node takes up to 34 s and must not be interrupted."""
 
 _log = logging.getLogger(__name__)
 
@@ -38,15 +38,15 @@ async def end_tasks(*tasks: asyncio.Future[Any]) -> bool:
         if task.done() and not task.cancelled():
             task.exception()  # marks it as seen, or asyncio would report it as lost
     for task in running:
-        _log.warning("%s did not end within %.0f s of its cancellation", _place(task), CANCELS_MAX * PATIENCE_S)
+        _log.warning("%s did not end within %.0f s of its cancellation", _waiting_point(task), CANCELS_MAX * PATIENCE_S)
     return not running
 
 
 async def finish(work: Coroutine[Any, Any, T], what: str, timeout_s: float | None) -> T:
-    """Await ``work`` to its end though this task is cancelled meanwhile; the cancellation is raised afterwards.
+    """Await ``work`` to its end, even when this task is cancelled meanwhile; then raise the cancellation.
 
     For clean-up in a ``finally``, where ``asyncio.shield`` would leave it unfinished. After ``timeout_s`` it is
-    cancelled, and HostError says that ``what`` took too long; None where it can't be cancelled, as a thread can't.
+    cancelled, and HostError says that ``what`` took too long. None: no limit, for work that can't be cancelled, such as a thread.
     """
     loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
     deadline_s = None if timeout_s is None else loop.time() + timeout_s
@@ -67,7 +67,7 @@ async def finish(work: Coroutine[Any, Any, T], what: str, timeout_s: float | Non
     return task.result()
 
 
-def _place(task: asyncio.Future[Any]) -> str:
+def _waiting_point(task: asyncio.Future[Any]) -> str:
     """Name a task, and the file and line where it waits."""
     if not isinstance(task, asyncio.Task):
         return repr(task)
@@ -81,7 +81,7 @@ def _place(task: asyncio.Future[Any]) -> str:
 
 
 def run_interruptibly(work: Coroutine[Any, Any, T], say: Callable[[str], None]) -> T:
-    """Run ``work`` to its end; the first Ctrl-C, SIGTERM or SIGHUP cancels it, and it cleans up undisturbed."""
+    """Run ``work`` to its end; the first Ctrl-C, SIGTERM or SIGHUP cancels it, and further signals do not interrupt its clean-up."""
 
     async def main() -> T:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()

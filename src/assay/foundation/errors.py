@@ -1,4 +1,4 @@
-"""The error types: who is at fault, and what to do next.
+"""Define the error types: which part is at fault, and what to do next.
 
 Every error that a user can cause or meet is an :class:`AssayError`; the command line prints it without a traceback.
 ``message`` says what happened and why, ``where`` says where (``file:line`` or ``host: command``), ``hint`` says what to
@@ -17,7 +17,7 @@ def without_password(text: str) -> str:
 
 
 class AssayError(Exception):
-    """Base of every error that is reported to the user in words."""
+    """Base class of the errors that a user can cause or meet."""
 
     exit_code = 1
 
@@ -46,25 +46,25 @@ class HostError(AssayError):
 
 
 class HostTimeoutError(HostError):
-    """A command took longer than it may, and was ended."""
+    """A command exceeded its time limit and was ended."""
 
 
 class CommandError(HostError):
-    """A command ran on a host and ended with another status than 0."""
+    """A command on a host ended with a status other than 0."""
 
 
 class UnfitError(HostError):
-    """A host can't be used as it is: whatever is tried there ends in the same way until somebody mends it."""
+    """A host can't be used in its present state: every attempt there fails the same way until it is repaired."""
 
 
 class LabError(AssayError):
-    """The emulated cluster can't be made, or something in it broke."""
+    """The lab can't be made, or a part of it broke."""
 
     exit_code = 4
 
 
 class LabLostError(LabError):
-    """The emulated cluster has lost what only making it anew brings back."""
+    """The lab has lost a part that only rebuilding the lab restores."""
 
 
 class EngineError(AssayError):
@@ -80,21 +80,21 @@ class RepositoryError(AssayError):
 
 
 class FormatError(AssayError):
-    """A foreign file is not what its format says it should be."""
+    """A foreign file does not follow its format."""
 
     exit_code = 7
 
 
-def did_you_mean(told: str, names: Iterable[str], synonyms: Mapping[str, str] | None = None) -> str:
-    """Return ``did you mean 'SSD'? `` where one of ``names`` is near what was told, or its synonym; else nothing.
+def did_you_mean(text: str, names: Iterable[str], synonyms: Mapping[str, str] | None = None) -> str:
+    """Return ``did you mean 'SSD'? ``, the start of a hint, if ``text`` or its synonym is close to one of ``names``.
 
-    It stands at the beginning of a hint.
+    Return an empty text otherwise.
     """
     import difflib  # imported here: a command that works does not need it
 
     by_folded = {name.casefold(): name for name in names}
-    near = [by_folded[told.casefold()]] if told.casefold() in by_folded else []
-    if synonyms and synonyms.get(told.casefold(), "").casefold() in by_folded:
-        near.append(by_folded[synonyms[told.casefold()].casefold()])
-    near = near or [by_folded[one] for one in difflib.get_close_matches(told.casefold()[:200], by_folded, n=2)]
+    near = [by_folded[text.casefold()]] if text.casefold() in by_folded else []
+    if synonyms and synonyms.get(text.casefold(), "").casefold() in by_folded:
+        near.append(by_folded[synonyms[text.casefold()].casefold()])
+    near = near or [by_folded[match] for match in difflib.get_close_matches(text.casefold()[:200], by_folded, n=2)]
     return f"did you mean {' or '.join(map(repr, near))}? " if near else ""

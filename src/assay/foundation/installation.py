@@ -1,8 +1,8 @@
-"""What this installation of assay is: its version with the commit, and what came along beside the Python.
+"""Describe this installation of assay: its version with the commit, and the parts that are not Python.
 
-A wheel carries the parts that are not Python in the package's folder ``shipped``, where the wheel's build puts them
-(``tools/hatch_build.py``). A source tree has each where it is made or kept. Whoever needs a part asks here, so that no
-other module has to know which of the two it runs from.
+A wheel has these parts in the package's folder ``shipped``, where its build puts them (``tools/hatch_build.py``). A
+source tree has each where it is built or kept. Other modules ask this one, and need not know which of the two they run
+from.
 """
 
 import os
@@ -20,13 +20,13 @@ _GIT_TIMEOUT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """The package's folder, and where its parts are. A part that is not there is None."""
+    """The package's folder and the paths of its parts. A missing part is None."""
 
     package: Path
 
     @property
     def tree(self) -> Path | None:
-        """The source tree that the package runs from; None for an installed wheel."""
+        """The source tree from which the package runs; None for an installed wheel."""
         tree = self.package.parents[1]
         return tree if (tree / "pyproject.toml").is_file() and (tree / "rust").is_dir() else None
 
@@ -77,13 +77,13 @@ class Installation:
 
     @property
     def table_generator(self) -> Path | None:
-        """The program that makes the decision-support workload's tables; a requirement of assay brings it."""
-        found = shutil.which("tpchgen-cli", path=Path(sys.executable).parent) or shutil.which("tpchgen-cli")
-        return Path(found) if found else None
+        """The program that makes the tables of the decision-support workload; one of assay's requirements installs it."""
+        generator = shutil.which("tpchgen-cli", path=Path(sys.executable).parent) or shutil.which("tpchgen-cli")
+        return Path(generator) if generator else None
 
     @property
     def commit(self) -> str | None:
-        """The commit that this is made from, with ``-dirty`` behind it when files were changed; None when unknown."""
+        """The commit of this build, followed by ``-dirty`` when files were changed; None when unknown."""
         written = self.package / "shipped" / "commit"
         if written.is_file():
             return written.read_text().strip() or None
@@ -96,23 +96,23 @@ class Installation:
 
     @property
     def version(self) -> str:
-        """The version, with the commit in brackets where that is known: ``0.2.0 (8f3c2a91b7de)``."""
+        """The version, with the commit in brackets if it is known: ``0.2.0 (8f3c2a91b7de)``."""
         commit = self.commit
         return f"{__version__} ({commit})" if commit else __version__
 
     def _program(self, name: str) -> Path | None:
-        found = self._part(name, f"rust/target/release/{name}")
-        return found if found and os.access(found, os.X_OK) else None
+        program = self._part(name, f"rust/target/release/{name}")
+        return program if program and os.access(program, os.X_OK) else None
 
     def _part(self, in_wheel: str | None, in_tree: str | None) -> Path | None:
-        places = [self.package / "shipped" / in_wheel] if in_wheel else []
+        paths = [self.package / "shipped" / in_wheel] if in_wheel else []
         if in_tree and self.tree:
-            places.append(self.tree / in_tree)
-        return next((place for place in places if place.exists()), None)
+            paths.append(self.tree / in_tree)
+        return next((path for path in paths if path.exists()), None)
 
 
 def cache_directory() -> Path:
-    """Return the folder for what is fetched or made once for a user (``ASSAY_CACHE``, else the XDG cache)."""
+    """Return the folder of a user's downloads and built files (``ASSAY_CACHE``, else the XDG cache)."""
     if explicit := os.environ.get("ASSAY_CACHE"):
         return Path(explicit)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay"

@@ -1,9 +1,9 @@
-"""The one way to write a file that a user named: whole or not at all, and never in the place of something else.
+"""Write a file that a user named: completely or not at all, and without replacing a special file.
 
-- A regular file, also one that a symbolic link leads to, is replaced in one step by a file made beside it; it keeps its
+- A regular file, also behind a symbolic link, is replaced in one step by a file made in the same folder. It keeps its
   mode and its owner, and the link stays a link.
-- Anything that is no regular file (a device, a FIFO, ``/dev/stdout``) stays what it is: the content is made elsewhere
-  and then written into it. A block device is refused, as that would destroy what is on it.
+- Any other file (a device, a FIFO, ``/dev/stdout``) stays what it is: the content is made elsewhere and then written
+  into it. A block device is refused, because writing would destroy its content.
 """
 
 import os
@@ -19,30 +19,30 @@ from pathlib import Path
 from assay.foundation.errors import AssayError
 
 _LINKS_MAX = 40
-"""As many symbolic links as Linux follows (``MAXSYMLINKS``)."""
+"""Maximum number of symbolic links that Linux follows (``MAXSYMLINKS``)."""
 
 
 @contextmanager
 def written(path: Path) -> Iterator[Path]:
     """Yield the path of an empty file to write; when the block ends well, ``path`` has its content.
 
-    Raises :class:`AssayError` for any OSError on the way; ``path`` is as it was then.
+    Raises :class:`AssayError` for any OSError, and leaves ``path`` unchanged.
     """
     try:
-        with _in_place(path) if _is_special(path) else _beside(path) as made:
+        with _in_place(path) if _is_special(path) else _replaced(path) as made:
             yield made
     except OSError as error:
         raise _refused(path, error) from error
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write ``content`` to ``path`` as :func:`written` does."""
+    """Write ``content`` to ``path``, completely or not at all; see :func:`written`."""
     with written(path) as made:
         made.write_bytes(content)
 
 
 def check_output(path: Path) -> None:
-    """Raise :class:`AssayError` when ``path`` plainly can't be written: asked before long work, not after it."""
+    """Raise :class:`AssayError` if ``path`` plainly can't be written. Call it before long work, not after it."""
     folder = Path(os.path.realpath(path)).parent
     try:
         if not _is_special(path) and not os.access(folder, os.W_OK | os.X_OK):
@@ -56,8 +56,8 @@ def _refused(path: Path, error: OSError) -> AssayError:
 
 
 def _is_special(path: Path) -> bool:
-    """Tell whether ``path`` must be written in place. Raises OSError where it must not be written at all."""
-    if _own_descriptor(path) is not None:
+    """Return whether ``path`` must be written in place. Raises OSError if it must not be written at all."""
+    if _process_descriptor(path) is not None:
         return True
     try:
         mode = path.stat().st_mode
@@ -67,21 +67,21 @@ def _is_special(path: Path) -> bool:
         raise OSError("this is a block device, and what is on it would be lost")
     if not stat.S_ISREG(mode):
         return True
-    opened = os.open(path, os.O_WRONLY | os.O_CLOEXEC)  # the kernel's say: permissions, links in others' folders
+    opened = os.open(path, os.O_WRONLY | os.O_CLOEXEC)  # the kernel decides: permissions, links in other users' folders
     try:
         return not os.path.samestat(os.fstat(opened), Path(os.path.realpath(path)).stat())
     except FileNotFoundError:
-        return True  # it has no name any more, as a descriptor of another process may
+        return True  # it has no name any more: a descriptor of another process
     finally:
         os.close(opened)
 
 
-def _own_descriptor(path: Path) -> int | None:
-    """Return the descriptor of this process that ``path`` stands for, as ``/dev/stdout`` does; else None."""
-    own = f"/proc/{os.getpid()}/"
+def _process_descriptor(path: Path) -> int | None:
+    """Return the descriptor of this process that ``path`` names, such as ``/dev/stdout``; None for other paths."""
+    process_folder = f"/proc/{os.getpid()}/"
     for _ in range(_LINKS_MAX):
         folder = os.path.realpath(path.parent)
-        if folder.startswith(own) and folder.endswith("/fd") and path.name.isdecimal():
+        if folder.startswith(process_folder) and folder.endswith("/fd") and path.name.isdecimal():
             return int(path.name)
         path = Path(folder, path.name)
         if not path.is_symlink():
@@ -96,17 +96,17 @@ def _in_place(path: Path) -> Iterator[Path]:
         made = Path(folder, "output")
         made.touch()
         yield made
-        sys.stdout.flush()  # what was printed stands before it
-        own = _own_descriptor(path)
-        opened = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC) if own is None else os.dup(own)
+        sys.stdout.flush()  # earlier output comes first
+        descriptor = _process_descriptor(path)
+        opened = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC) if descriptor is None else os.dup(descriptor)
         with os.fdopen(opened, "wb") as target, made.open("rb") as source:
-            if own is None and stat.S_ISREG(os.fstat(opened).st_mode):
+            if descriptor is None and stat.S_ISREG(os.fstat(opened).st_mode):
                 target.truncate()
             shutil.copyfileobj(source, target, 1 << 20)
 
 
 @contextmanager
-def _beside(path: Path) -> Iterator[Path]:
+def _replaced(path: Path) -> Iterator[Path]:
     real, created = Path(os.path.realpath(path)), False
     if path.is_symlink() and not path.exists():
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666))
@@ -128,7 +128,7 @@ def _beside(path: Path) -> Iterator[Path]:
 
 
 def _finish(made: Path, real: Path) -> None:
-    """Give the new file the mode and owner of the one that it replaces, and flush it to its device."""
+    """Give the new file the mode and owner of the file that it replaces, and flush it to its device."""
     opened = os.open(made, os.O_RDONLY | os.O_CLOEXEC)
     try:
         with suppress(FileNotFoundError):

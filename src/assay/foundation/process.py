@@ -1,7 +1,7 @@
-"""Who owns what on this machine: processes that can be told apart, locks that say who holds them, ending signals.
+"""Identify processes, lock files with the name of the holder, and handle the signals that end a program.
 
 A pid alone is reused; pid and start time (clock ticks since boot, field 22 of ``/proc/PID/stat``, proc(5)) are not.
-Locks are flock(2), which the kernel releases when the holder dies in whatever way.
+Locks are flock(2), which the kernel releases whenever the holder dies.
 """
 
 import errno
@@ -32,22 +32,24 @@ def boot_id() -> str:
 
 
 def scope() -> str:
-    """Return a word for this boot and its process ids: hosts and containers that share a folder have their own."""
+    """Return a text that identifies this boot and PID namespace: it differs between hosts and containers that share a
+    folder.
+    """
     return hashlib.sha256(f"{boot_id()} {Path('/proc/self/ns/pid').readlink()}".encode()).hexdigest()[:12]
 
 
 def start_ticks(pid: int) -> int | None:
-    """Return when process ``pid`` started, in clock ticks since boot; None when it does not run (any more)."""
+    """Return when process ``pid`` started, in clock ticks since boot; None if it does not run."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None
-    fields = stat.rpartition(")")[2].split()  # the command name before it may hold anything
+    fields = stat.rpartition(")")[2].split()  # the command name before it may contain any character
     return None if fields[0] in "ZX" else int(fields[19])
 
 
 def stopped(pid: int) -> bool:
-    """Say whether process ``pid`` is held by SIGSTOP: it is there, and does nothing."""
+    """Return whether SIGSTOP has suspended process ``pid``."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
     except OSError:
@@ -56,7 +58,7 @@ def stopped(pid: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A process. ``since_unix_s`` is the time at which it took what it owns."""
+    """The process that owns something, and when it took it (``since_unix_s``)."""
 
     pid: int
     start_ticks: int
@@ -71,7 +73,7 @@ class Owner:
 
     @property
     def alive(self) -> bool:
-        """Whether that very process still runs."""
+        """Whether this process still runs; a later process with the same pid does not count."""
         return self.boot_id == boot_id() and start_ticks(self.pid) == self.start_ticks
 
     def __str__(self) -> str:
@@ -81,15 +83,15 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """An exclusive flock on a file that also says who holds it."""
+    """An exclusive flock on a file that also names its holder."""
 
     file: IO[str]
 
     @classmethod
     def try_take(cls, path: Path, *, mode: int = 0o600) -> Self | None:
-        """Take the lock on ``path`` (made with ``mode`` when absent) and write this process into it.
+        """Lock ``path`` (created with ``mode`` when absent) and write this process into it.
 
-        None when another holds it. Raises HostError where the file system has no locks.
+        Return None when another process holds the lock. Raises HostError if the file system has no locks.
         """
         file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode), "r+")
         try:
@@ -112,21 +114,21 @@ class Lock:
         return cls(file)
 
     def holds(self, path: Path) -> bool:
-        """Whether ``path`` is still the file that is locked: one that was deleted meanwhile locks nobody out."""
+        """Return whether ``path`` is still the locked file: a deleted file keeps no other process out."""
         try:
             return os.path.samestat(os.fstat(self.file.fileno()), path.stat())
         except FileNotFoundError:
             return False
 
     def release(self) -> None:
-        """Give the lock up; doing it twice is harmless."""
+        """Release the lock; a second call does nothing."""
         if not self.file.closed:
             self.file.truncate(0)
             self.file.close()
 
 
 def lock_holder(path: Path) -> Owner | None:
-    """Return who holds the lock on ``path``; None when nobody does (a holder that died left its name in the file)."""
+    """Return the process that holds the lock on ``path``; None if no living process does."""
     try:
         owner = msgspec.json.decode(path.read_bytes(), type=Owner)
     except (OSError, msgspec.MsgspecError):
@@ -136,7 +138,7 @@ def lock_holder(path: Path) -> Owner | None:
 
 @contextmanager
 def _handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Handle the ending signals with ``handler`` meanwhile; in other threads than the main one do nothing."""
+    """Handle the ending signals with ``handler`` inside the block; outside the main thread do nothing."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -163,9 +165,9 @@ def terminable() -> Iterator[None]:
 
 @contextmanager
 def deferred() -> Iterator[Callable[[], None]]:
-    """Hold Ctrl-C, SIGTERM and SIGHUP back until the end, or until the function that is yielded is called.
+    """Defer Ctrl-C, SIGTERM and SIGHUP to the end of the block, or to the next call of the yielded function.
 
-    Then KeyboardInterrupt is raised, so it never comes while threads are at work. What is held back must be bounded in
+    That call or the end raises KeyboardInterrupt, so it never interrupts work in threads. The block must be bounded in
     time.
     """
     came = threading.Event()

@@ -1,7 +1,7 @@
-"""Quantities as people write them, and back: bytes, rates, durations, money, scales.
+"""Parse and print quantities: bytes, rates, durations, money, scales.
 
-Parsing takes text such as ``"120MB/s"`` and gives a number in the base unit (bytes, bytes/s, bits/s, seconds). Decimal
-prefixes are powers of 1000 and binary prefixes (``Ki``, ``Mi``, ``Gi``, ``Ti``) powers of 1024, as IEC 80000-13 has it.
+Parsers take text such as ``"120MB/s"`` and return a number in the base unit (bytes, bytes/s, bits/s, seconds). Decimal
+prefixes are powers of 1000 and binary prefixes (``Ki``, ``Mi``, ``Gi``, ``Ti``) powers of 1024 (IEC 80000-13).
 A bare number is refused where a unit could be mistaken; zero is zero in any unit. Every parser raises
 :class:`ValueError` with the accepted forms.
 """
@@ -63,7 +63,7 @@ def _parse_prefixed(text: str, pattern: str, what: str, forms: str) -> float:
 
 
 def parse_bytes(text: str) -> int:
-    """Return the whole bytes that ``text`` such as ``"64GB"`` or ``"1.5GiB"`` stands for."""
+    """Return the whole bytes that ``text`` such as ``"64GB"`` or ``"1.5GiB"`` means."""
     return round(_parse_prefixed(text, BYTES_PATTERN, "a size", '"64GB", "128MiB" or "512B"'))
 
 
@@ -88,7 +88,7 @@ def parse_duration(text: str) -> float:
 
 
 def parse_scale(text: str) -> float:
-    """Return the factor that ``"1/20"`` stands for (0.05); it is greater than 0 and at most 1."""
+    """Return the factor of a scale such as ``"1/20"`` (0.05); it is greater than 0 and at most 1."""
     match = re.match(SCALE_PATTERN, text.strip())
     divisor = float(match["divisor"] or 1) if match else 0.0
     if divisor < 1:
@@ -104,7 +104,7 @@ class Money:
     currency: str
 
     def __str__(self) -> str:
-        """Return the amount as people write it: ``$37,561`` or ``100.50 CHF``."""
+        """Return the amount as text: ``$37,561`` or ``100.50 CHF``."""
         sign = next((s for s, code in _CURRENCY_SIGNS.items() if code == self.currency), None)
         whole = self.amount == self.amount.to_integral_value()
         digits = f"{self.amount:,.0f}" if whole else f"{self.amount:,.2f}"
@@ -112,9 +112,9 @@ class Money:
 
 
 def parse_money(text: str, currency: str | None = None) -> Money:
-    """Return the amount that ``"$400"``, ``"€12.50"``, ``"$100k"``, ``"1.5M USD"`` or ``"400 CHF"`` stands for.
+    """Return the amount that ``"$400"``, ``"€12.50"``, ``"$100k"``, ``"1.5M USD"`` or ``"400 CHF"`` means.
 
-    ``currency``: that of an amount without one, such as ``"100k"``; None refuses it.
+    ``currency``: the currency of an amount that names none, such as ``"100k"``; None refuses it.
     """
     match = re.match(MONEY_PATTERN, text.strip())
     if match is not None:
@@ -156,7 +156,7 @@ def format_bit_rate(value: float) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Return a duration as people say it: ``0.8 s``, ``42 s``, ``3 min 05 s``, ``2 h 10 min``."""
+    """Return a duration as text: ``0.8 s``, ``42 s``, ``3 min 05 s``, ``2 h 10 min``."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     whole = round(seconds)
