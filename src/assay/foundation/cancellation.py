@@ -46,7 +46,8 @@ async def finish(work: Coroutine[Any, Any, T], what: str, timeout_s: float | Non
     """Await ``work`` to its end, even when this task is cancelled meanwhile; then raise the cancellation.
 
     For clean-up in a ``finally``, where ``asyncio.shield`` would leave it unfinished. After ``timeout_s`` it is
-    cancelled, and HostError says that ``what`` took too long. None: no limit, for work that can't be cancelled, such as a thread.
+    cancelled, and HostError says that ``what`` took too long. None: no limit, for work that can't be cancelled, such as
+    a thread.
     """
     loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
     deadline_s = None if timeout_s is None else loop.time() + timeout_s
@@ -81,7 +82,7 @@ def _waiting_point(task: asyncio.Future[Any]) -> str:
 
 
 def run_interruptibly(work: Coroutine[Any, Any, T], say: Callable[[str], None]) -> T:
-    """Run ``work`` to its end; the first Ctrl-C, SIGTERM or SIGHUP cancels it, and further signals do not interrupt its clean-up."""
+    """Run ``work`` to its end; the first ending signal cancels it, and later ones do not interrupt its clean-up."""
 
     async def main() -> T:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()

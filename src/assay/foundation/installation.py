@@ -77,7 +77,7 @@ class Installation:
 
     @property
     def table_generator(self) -> Path | None:
-        """The program that makes the tables of the decision-support workload; one of assay's requirements installs it."""
+        """The program that makes the tables of the decision-support workload; a requirement installs it."""
         generator = shutil.which("tpchgen-cli", path=Path(sys.executable).parent) or shutil.which("tpchgen-cli")
         return Path(generator) if generator else None
 

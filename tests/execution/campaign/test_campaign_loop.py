@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from assay.execution.campaign.attempts.run_environment import AttemptContext, CompletedRun
-from assay.execution.campaign.loop import CampaignWork, Loop, LoopResult
+from assay.execution.campaign.loop import CallResult, CampaignWork, RunSequence
 from assay.execution.campaign.prepare import PreparedCampaign, prepare, recover_unpublished
 from assay.execution.campaign.status import status_of
 from assay.execution.campaign.timeline import attempts_of, begins_s, measured_overheads, read_events
@@ -138,13 +138,13 @@ class Scene:
         unreachable: int = 0,
         before_job: Callable[[], None] = lambda: None,
         hands_type: type[FakeHands] = FakeHands,
-    ) -> tuple[FakeHands, LoopResult]:
+    ) -> tuple[FakeHands, CallResult]:
         schedule = self.prepare(stop, only)
         executor = hands_type(schedule.journal.campaign_id, iter(outcomes), unreachable, before_job=before_job)
         work = CampaignWork(self.plan, self.repository, schedule, self.watcher, self._pause, lambda: self.now)
 
-        async def run() -> LoopResult:
-            return await Loop(work, executor).run()
+        async def run() -> CallResult:
+            return await RunSequence(work, executor).run()
 
         with schedule.journal.hold():
             return executor, asyncio.run(run())

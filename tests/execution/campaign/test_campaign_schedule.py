@@ -153,11 +153,11 @@ def test_an_interrupted_campaign_is_reached_after_the_clock_went_back(
 
 def test_a_folder_that_can_not_be_written_is_told_in_words(plan: Plan, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(RepositoryError, match="can't be kept"):
+    with pytest.raises(RepositoryError, match="can't be stored"):
         create_campaign(tmp_path / "file", plan, 1)
     begun = create_campaign(tmp_path, plan, 1)
     (begun.folder / journal.JOURNAL).mkdir()
-    with pytest.raises(RepositoryError, match="can't be kept"):
+    with pytest.raises(RepositoryError, match="can't be stored"):
         begun.write("start")
 
 

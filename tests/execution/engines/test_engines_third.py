@@ -198,7 +198,7 @@ def test_a_campaign_that_can_not_be_kept_ends_and_that_is_no_runs_failure(plan_p
     plan_path.write_text(plan_path.read_text().replace("  - words: {data: 100kB, how: badly, label: no-words}\n", ""))
     repository = Repository.create(tmp_path / "repository")
     breaking = Breaking(repository)
-    with pytest.raises(RepositoryError, match="the campaign can't be kept: Is a directory"):
+    with pytest.raises(RepositoryError, match="the campaign can't be stored: Is a directory"):
         carried_out(plan_path, repository, breaking)
     assert repository.runs() == []
     breaking.journal.rmdir()

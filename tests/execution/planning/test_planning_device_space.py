@@ -172,7 +172,7 @@ def test_what_must_fail_is_refused_before_anything_is_begun_and_a_dry_run_says_s
     """170 GB in two copies are kept on two disks of 240 GB, and the output takes as much."""
     plan = load(tmp_path, PLAN.replace("100GB", "170GB"))
     repository = Repository.create(tmp_path / "repository")
-    with pytest.raises(SpecificationError, match="not fit on its devices: there are 480 GB on ssd1 of 2") as caught:
+    with pytest.raises(SpecificationError, match="not fit on its devices: 480 GB on ssd1 of 2") as caught:
         prepare(plan, repository, again=False)
     assert "take 680 GB, all copies and the largest output included" in str(caught.value)
     assert "docs/campaigns.md, Room" in str(caught.value)

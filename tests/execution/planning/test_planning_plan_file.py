@@ -203,7 +203,7 @@ MISTAKES = [
     (
         "layouts:",
         "until: {half_width: 0%}\nlayouts:",
-        "plan.yaml:12: half_width must be above 0 %: no mean is known exactly",
+        "plan.yaml:12: half_width must be above 0 %: a mean is never exact",
     ),
     (
         "dfs.replication: 3",
@@ -262,7 +262,7 @@ MISTAKES = [
         "plan.yaml:5: unknown key 'reduces'; valid: data, data_per_node, waves, label, files",
     ),
     ("data: 6GB", "data: 6", 'plan.yaml:5: data: \'6\' is not a size; write "64GB", "128MiB" or "512B"'),
-    (", label: small", "", "plan.yaml:7: workload 'terasort' is given twice; tell them apart by a label"),
+    (", label: small", "", "plan.yaml:7: workload 'terasort' is given twice; give each a label"),
     ("label: small", "label: wordcount", "plan.yaml:7: label 'wordcount' is the name of another workload"),
     (
         "terasort.reduces: [3, 6]",

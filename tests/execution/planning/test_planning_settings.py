@@ -383,5 +383,5 @@ def test_an_engine_is_a_factor_and_the_one_that_has_both_is_provided(tmp_path: P
     with pytest.raises(SpecificationError, match=r"unknown engine 'flink'; valid: hadoop, spark"):
         load_plan(tmp_path / "plan.yaml")
     (tmp_path / "plan.yaml").write_text(f"{text}engine: hadoop\nlayout: HD2\nfactors:\n  engine: [hadoop, spark]\n")
-    with pytest.raises(SpecificationError, match="none of hadoop brings them all"):
+    with pytest.raises(SpecificationError, match="none of hadoop includes them all"):
         load_plan(tmp_path / "plan.yaml")

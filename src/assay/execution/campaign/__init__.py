@@ -1,1 +1,1 @@
-"""A plan executed: order, journal, cold caches, retries, resume."""
+"""Execute a plan: order, journal, cold caches, retries, resume."""

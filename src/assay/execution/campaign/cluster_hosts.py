@@ -1,4 +1,4 @@
-"""Where a plan is executed: a lab that is up or is made for it, this machine, or the cluster's own hosts."""
+"""Provide the hosts of a plan: a lab, this machine, or the cluster's hosts."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,8 +11,8 @@ from assay.model import Cluster, LabFacts, Placement
 def hosts_for(cluster: Cluster, progress: Callable[[str], None]) -> Iterator[tuple[Cluster, LabFacts | None]]:
     """Yield the cluster with its hosts' addresses, and the lab's facts (None elsewhere).
 
-    A lab that was put up by hand under the cluster's name is used and left up; otherwise one is made and removed
-    again. What a dead assay left behind is removed first. Raises LabError when a lab can't be made.
+    A running lab with the cluster's name is used and left up; otherwise a lab is made and removed at the end. Labs that
+    a dead assay process left behind are removed first. Raises LabError when a lab can't be made.
     """
     for line in () if cluster.simulated else clear_abandoned():
         progress(line)

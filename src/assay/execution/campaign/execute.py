@@ -1,7 +1,7 @@
-"""Carry a plan out where it says: on a lab that is up or made for it, on this machine, on hosts, or simulated.
+"""Execute a plan on a lab, on this machine, on hosts, or in simulation.
 
-In: a plan, what is left of it, its engine, a watcher. Out: the :class:`CampaignSummary` of the whole call. A lab that
-loses its disks or nodes is made anew, a bounded number of times; only a lab that the campaign made.
+In: a plan, its remaining runs, its engine, a watcher. Out: the :class:`CampaignSummary` of the whole call. A lab that
+the campaign made and that loses its disks or nodes is rebuilt, a bounded number of times.
 """
 
 from assay.execution.campaign.attempts.runner import CampaignSummary, added_up, run_campaign
@@ -15,7 +15,7 @@ from assay.model import Plan
 from assay.store import Repository
 
 LABS_MAX = 4
-"""Maximum number of labs of one call."""
+"""Maximum number of labs that one call makes."""
 
 
 def execute_campaign(
@@ -27,10 +27,10 @@ def execute_campaign(
     *,
     baseline: bool,
 ) -> CampaignSummary:
-    """Make every run that is left, on as many labs as it takes.
+    """Make every remaining run; rebuild the lab when it is lost.
 
-    Raises LabLostError when the last lab that may be made is lost too, LabError when a lab that was put up by hand is
-    broken, KeyboardInterrupt when a signal ended it, and what
+    Raises LabLostError when the last permitted lab is lost too, LabError when a lab that the user made is broken,
+    KeyboardInterrupt when a signal ended the call, and the errors of
     :func:`assay.execution.campaign.attempts.runner.run_campaign` raises.
     """
     parts: list[CampaignSummary] = []
@@ -43,4 +43,4 @@ def execute_campaign(
             return added_up(parts)
         if len(parts) == LABS_MAX:
             raise lost
-        watcher.say(f"the lab is made anew: {lost.message}")
+        watcher.say(f"rebuilding the lab: {lost.message}")

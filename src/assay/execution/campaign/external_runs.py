@@ -1,10 +1,9 @@
-"""Watch hosts while an externally managed job runs, or for a time, and make a run of it: origin measured, workload
-observed.
+"""Observe hosts during an externally started job or for a time, and record a run of origin measured, workload observed.
 
 In: a cluster, open transports, what to wait for. Out: a
 :class:`~assay.execution.campaign.attempts.run_environment.CompletedRun` with the samples of every node, and with jobs,
-tasks and phases where an engine describes them. Nothing is submitted, dropped or changed, and of a command only its
-program's name is kept: arguments may hold secrets.
+tasks and phases where an engine describes them. Nothing is submitted, dropped or changed. Of a command only the
+program's name is stored, because arguments may hold secrets.
 """
 
 import asyncio
@@ -31,14 +30,14 @@ ResultReader = Callable[[ProgramResult], Awaitable[ProgramResult]]
 
 @dataclass(frozen=True, slots=True)
 class ObservationRequest:
-    """What is watched: the words for it, and what ends it: it returns an exit status, None for a time that passed."""
+    """What to observe: a description, and an awaitable that returns an exit status, or None when a time has passed."""
 
     title: str
     work: Callable[[], Awaitable[int | None]]
 
 
 async def unchanged_result(finished: ProgramResult) -> ProgramResult:
-    """Return it as it is: no engine describes its jobs."""
+    """Return the result unchanged: no engine describes the jobs."""
     return finished
 
 
@@ -50,7 +49,7 @@ async def observe(
     engine: str,
     reader: ResultReader = unchanged_result,
 ) -> CompletedRun:
-    """Sample every node until ``watched`` ends; ``reader`` adds what an engine recorded."""
+    """Sample every node until ``watched`` ends; ``reader`` adds the engine's records."""
     began = time.time()
     trace, logs, warnings = Trace(), {}, []
 
@@ -66,9 +65,9 @@ async def observe(
         took_s = time.monotonic() - clock
         await samplers.stop()
     outcome = Outcome(status or 0, "", {}, 0, took_s)
-    finished = await reader(ProgramResult(outcome, began, sources={"duration_s": "wall time of what was watched"}))
+    finished = await reader(ProgramResult(outcome, began, sources={"duration_s": "wall time of the observation"}))
     if not finished.jobs:
-        words = "the trace covers the hosts; nothing tells which jobs ran"
+        words = "the trace covers the hosts; the jobs are unknown"
         warnings.append(CodedWarning(WarningCode.TRACE, words))
     warnings.extend(unseen(cluster))
     directories = {
@@ -81,7 +80,7 @@ async def observe(
         plan=OBSERVED,
         origin=Origin.MEASURED,
         status=RunStatus.FAILED if status else RunStatus.VALID,
-        cause=f"what was watched ended with status {status}" if status else None,
+        cause=f"the observed command ended with status {status}" if status else None,
         failure_class=FailureClass.WORKLOAD if status else None,
         cluster=cluster.name,
         lab_scale=None,

@@ -1,7 +1,7 @@
-"""Whose fault a failed run is, and whether it is tried again: pure rules over what an attempt saw.
+"""Classify a failed run and decide whether to retry it. Pure.
 
-In: the error that ended an attempt, or the client's end and the daemons' state. Out: a :class:`FailureClass`, and how
-long to wait before the next attempt, in seconds.
+In: the error that ended an attempt, or the client's exit and the daemons' state. Out: a :class:`FailureClass`, and the
+wait before the next attempt, in seconds.
 """
 
 from collections import Counter
@@ -12,30 +12,30 @@ from assay.foundation.errors import AssayError, CommandError, HostError, LabErro
 from assay.model import FailureClass, Plan, Run
 
 RETRY_WAITS_S = (5.0, 20.0, 60.0)
-"""Before the first, second, … retry after an infrastructure failure: hosts need a while to come back."""
+"""Waits before the first, second, … retry after an infrastructure failure, in seconds: hosts need time to recover."""
 _CAUSES_MAX = 3
 _DISK_FULL = ("No space left on device", "Disk quota exceeded")
-"""The kernel's words (errno(3): ENOSPC, EDQUOT)."""
+"""The kernel's messages (errno(3): ENOSPC, EDQUOT)."""
 
 
 def disk_is_full(text: str, words: Collection[str] = ()) -> bool:
-    """Say whether an error or a client's output describes a full device; ``words``: the engine's own for that."""
+    """Return whether a text reports a full device; ``words``: the engine's messages for that."""
     return any(part in text for part in (*_DISK_FULL, *words))
 
 
 def class_of_error(error: AssayError, full_disk: Collection[str] = ()) -> FailureClass:
-    """Return the class of the error that kept a job from being run or judged; ``full_disk``: the engine's words."""
+    """Return the class of an error that prevented a job or its checks; ``full_disk``: the engine's messages."""
     if disk_is_full(str(error), full_disk):
         return FailureClass.INFRASTRUCTURE
     causes = (error, error.__cause__)
-    if any(isinstance(cause, CommandError) for cause in causes):  # the host answered: it is the program that failed
+    if any(isinstance(cause, CommandError) for cause in causes):  # the host answered, so the program failed
         return FailureClass.ENGINE
     unreachable = any(isinstance(cause, HostError | LabError) for cause in causes)
     return FailureClass.INFRASTRUCTURE if unreachable else FailureClass.ENGINE
 
 
 def class_of_end(output: str, *, problem: str | None, lost: bool, full_disk: Collection[str] = ()) -> FailureClass:
-    """Return the class of a client that did not end with 0; ``lost``: its host went out of reach."""
+    """Return the class of a client with an exit status other than 0; ``lost``: its host went out of reach."""
     if lost or disk_is_full(output, full_disk):
         return FailureClass.INFRASTRUCTURE
     if problem:
@@ -44,7 +44,7 @@ def class_of_end(output: str, *, problem: str | None, lost: bool, full_disk: Col
 
 
 def of_hosts(seen: Sequence[NodeObservations]) -> list[str]:
-    """Return what was wrong with links and devices while an attempt went on, in words: a failure came of that."""
+    """Return the problems of links and devices during an attempt, as text: they explain a failure."""
     events = [change for node in seen for change in (*node.links.values(), *node.devices, *node.low.values())]
     events += cuts(seen)
     return list(dict.fromkeys(change.words for change in sorted(events, key=lambda change: change.at_unix_s)))[
@@ -53,13 +53,13 @@ def of_hosts(seen: Sequence[NodeObservations]) -> list[str]:
 
 
 def of_memory(seen: Sequence[NodeObservations]) -> list[str]:
-    """Return which processes were ended for lack of memory, in words."""
+    """Return the processes that were killed for lack of memory, as text."""
     return list(dict.fromkeys(change.words for node in seen for change in node.memory))[:_CAUSES_MAX]
 
 
 def spoiling(seen: Sequence[NodeObservations], began_unix_s: float, took_s: float) -> list[str]:
-    """Return what was wrong with links and devices while the job ran: its time says nothing, though its output is
-    right.
+    """Return the problems of links and devices during the job: they make its time invalid, even if its output is
+    correct.
     """
     end_unix_s = began_unix_s + took_s + INTERVAL_S
     events = [change for node in seen for change in (*node.links.values(), *node.devices)]
@@ -68,9 +68,9 @@ def spoiling(seen: Sequence[NodeObservations], began_unix_s: float, took_s: floa
 
 
 def wait_before_retry_s(run: Run, tried: Sequence[FailureClass], plan: Plan) -> float | None:
-    """Return how long to wait before ``run`` is tried again; None when it is given up.
+    """Return how long to wait before the next attempt at ``run``; None when it is given up.
 
-    ``tried``: the classes of this call's failures of it, the last one's included.
+    ``tried``: the failure classes of this call's attempts at it, including the last.
     """
     if run.failure_class is None or len(tried) >= plan.attempts:
         return None
@@ -83,6 +83,6 @@ def wait_before_retry_s(run: Run, tried: Sequence[FailureClass], plan: Plan) -> 
 
 
 def retry_words(plan: Plan) -> str:
-    """Return the plan's rules in words: ``infrastructure 3, engine 2, workload 1, validation 0, at most 3 in all``."""
+    """Return the plan's retry rules: ``infrastructure 3, engine 2, workload 1, validation 0, at most 3 in all``."""
     rules = ", ".join(f"{name} {plan.retries[name]}" for name in FailureClass)
     return rules if plan.attempts > sum(plan.retries.values()) else f"{rules}, at most {plan.attempts - 1} in all"

@@ -1,17 +1,18 @@
-"""A campaign's folder in the repository: which plan, which runs were started, and which process executes it.
+"""A campaign's folder in the repository: its plan, the runs that were started, and the process that executes it.
 
-``campaigns/<id>/`` holds ``campaign.json``, the texts of the plan and its cluster file, ``lock`` (who carries it out),
-``now.json`` (the current step) and ``journal.jsonl``, one JSON object a line with ``at_unix_s`` and ``event``::
+``campaigns/<id>/`` holds ``campaign.json``, the texts of the plan and its cluster file, ``lock`` (the executing
+process), ``now.json`` (the current step) and ``journal.jsonl``, one JSON object a line with ``at_unix_s`` and
+``event``::
 
-    connect a call of `assay run` reaches for the hosts
+    connect a call of `assay run` connects to the hosts
     start   this call: runs planned, done and left, restarts; the process that makes them
     begin   a run, synced to disk before it: its number, title, attempt, time limit, and the expected time for the rest
     step    a step of a run has ended: its name, when it began and how long it took; steps may overlap
     end     the run's status, cause, failure class and duration
     stop    this call is over, and why
 
-What is finished is read from the bundles, which are the truth; the journal tells what was started and cut off, and
-where the time went. A campaign continues when its plan's fingerprint is the same and something of it is left.
+Finished runs are read from the bundles, which are authoritative. The journal records which runs were started or cut
+off, and where the time went. A campaign is resumed when its plan's fingerprint is the same and runs are left.
 """
 
 import json
@@ -43,7 +44,7 @@ class CampaignJournal:
     campaign_id: str
 
     def write(self, event: str, *, synced: bool = True, **values: Any) -> None:
-        """Append one line, on a line of its own even when a writer died in the middle of one; sync it to disk."""
+        """Append one line, on a new line even if an earlier writer died in the middle of one; sync it to disk."""
         line = json.dumps({"at_unix_s": round(time.time(), 3), "event": event, **values}, ensure_ascii=False)
         with _failure_explained(self.folder), (self.folder / JOURNAL).open("ab+") as file:
             size = file.seek(0, os.SEEK_END)
@@ -56,7 +57,7 @@ class CampaignJournal:
                 os.fsync(file.fileno())
 
     def ended(self, index: int, run: Run) -> None:
-        """Note that an attempt at the planned run ``index`` is over, and stored."""
+        """Record that an attempt at the planned run ``index`` has ended and is stored."""
         self.write(
             "end",
             run=index,
@@ -74,20 +75,20 @@ class CampaignJournal:
         try:
             written.write_text(json.dumps({"at_unix_s": round(time.time(), 3), "text": text}, ensure_ascii=False))
             written.replace(self.folder / NOW)
-        except OSError:  # a courtesy to the code that looks: a campaign does not end for it
+        except OSError:  # only for `assay campaign status`: the campaign does not fail for it
             written.unlink(missing_ok=True)
 
     @contextmanager
     def hold(self) -> Iterator[None]:
         """Lock the campaign for this process.
 
-        Raises RepositoryError when somebody else does, HostError where the repository's file system has no locks.
+        Raises RepositoryError when another process holds it, HostError if the repository's file system has no locks.
         """
         with _failure_explained(self.folder):
             lock = Lock.try_take(self.folder / LOCK, mode=0o666)
         if lock is None:
             raise RepositoryError(
-                f"this campaign is under way already ({lock_holder(self.folder / LOCK) or 'by another process'})",
+                f"this campaign is running already ({lock_holder(self.folder / LOCK) or 'by another process'})",
                 where=str(self.folder),
                 hint="wait for it, or end that process; `assay campaign status` shows it",
             )
@@ -101,10 +102,10 @@ class CampaignJournal:
 def find_campaign(
     campaigns: Path, plan: Plan, finished: Sequence[Run], schedule: Schedule, *, again: bool
 ) -> CampaignJournal | None:
-    """Return the campaign to continue with; None when a new one is due. Writes nothing.
+    """Return the campaign to resume; None when a new one is needed. Writes nothing.
 
-    ``campaigns``: the repository's folder of them; ``finished``: its runs. With ``again``, a campaign that is complete
-    is followed by a new one; without, it is returned as it is.
+    ``campaigns``: the repository's folder of them; ``finished``: its runs. With ``again``, None is returned for a
+    complete campaign; without, the campaign itself.
     """
     for _, path, fingerprint in sorted(_known(campaigns), reverse=True):
         if fingerprint != plan.fingerprint:
@@ -116,7 +117,7 @@ def find_campaign(
 
 
 def _known(campaigns: Path) -> Iterator[tuple[int, Path, str]]:
-    """Yield each campaign's number, file and fingerprint; the numbers grow when the clock goes back, as ids do not."""
+    """Yield each campaign's number, file and fingerprint; numbers grow even if the clock is set back, unlike ids."""
     for path in campaigns.glob("*/campaign.json"):
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))
@@ -129,19 +130,19 @@ def _known(campaigns: Path) -> Iterator[tuple[int, Path, str]]:
 
 @contextmanager
 def _failure_explained(folder: Path) -> Iterator[None]:
-    """Say in words, as RepositoryError, that a campaign's folder can't be written."""
+    """Turn an OSError into a RepositoryError that says that the campaign's folder can't be written."""
     try:
         yield
     except OSError as error:
         raise RepositoryError(
-            f"the campaign can't be kept: {error.strerror or error}",
+            f"the campaign can't be stored: {error.strerror or error}",
             where=str(error.filename or folder),
             hint="a campaign writes its runs there: make it writable, or name another with --repository",
         ) from error
 
 
 def create_campaign(campaigns: Path, plan: Plan, runs: int) -> CampaignJournal:
-    """Begin a campaign of this many runs: its folder, with the texts of its plan and cluster."""
+    """Create a campaign of ``runs`` runs: its folder, with the texts of its plan and cluster."""
     campaign_id = new_run_id()
     folder = campaigns / campaign_id
     number = 1 + max((number for number, _, _ in _known(campaigns)), default=0)

@@ -1,8 +1,8 @@
-"""The runs of a campaign, one after another: attempts, retries by the class of their failure, publishing, when to end.
+"""Execute the runs of a campaign in sequence: attempts, retries by failure class, publishing, and when to stop.
 
-In: a :class:`RunExecutor` that makes one attempt at a time, what is left to do, and the code that watches. Out:
-published bundles, the journal's lines, and what was made. Times are in seconds; clock and pause are given, so that
-tests need none.
+In: a :class:`RunExecutor` that makes one attempt at a time, the remaining runs, and a :class:`ProgressObserver`. Out:
+published bundles, the journal's lines and a :class:`CallResult`. Times are in seconds; clock and pause are passed in,
+so that tests need not wait.
 """
 
 import asyncio
@@ -38,39 +38,39 @@ class ProgressObserver(Protocol):
     """Shows a campaign's progress."""
 
     def say(self, text: str) -> None:
-        """Take a line that stays."""
+        """Show a permanent line."""
 
     def step(self, text: str) -> None:
-        """Take a description of the current step; the next call replaces it."""
+        """Show the current step; the next call replaces it."""
 
     def begin(self, number: int, total: int, title: str, left_s: float | None) -> None:
-        """Take that run ``number`` of ``total`` begins, with the expected time for all that is left, if it is known."""
+        """Show that run ``number`` of ``total`` begins, with the expected time for all remaining runs, if known."""
 
     def end(self, run: Run) -> None:
-        """Take a finished run."""
+        """Show a finished run."""
 
 
 class RunExecutor(Protocol):
     """Executes runs on the cluster."""
 
     async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
-        """Make one attempt and return its record, whatever became of it."""
+        """Make one attempt and return its record, also of a failed run."""
 
     async def mend(self) -> None:
-        """Reach the cluster again after a host was out of reach. Raises HostError or EngineError when it can't be."""
+        """Reconnect to the cluster after a host was out of reach. Raises HostError or EngineError if that fails."""
 
     @property
     def baseline(self) -> Baseline | None:
-        """What the devices and links of the cluster can do; it goes into each bundle."""
+        """The measured devices and links of the cluster, stored in each bundle."""
 
     @property
     def fitness(self) -> Fitness | None:
-        """What was found of the hosts before the campaign; it goes into each bundle."""
+        """The host checks before the campaign, stored in each bundle."""
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignWork:
-    """What is to be done, and where it is kept and shown."""
+    """The remaining work of a campaign, and where it is stored and shown."""
 
     plan: Plan
     repository: Repository
@@ -81,24 +81,24 @@ class CampaignWork:
 
 
 @dataclass(slots=True)
-class LoopResult:
-    """What one call has made."""
+class CallResult:
+    """The result of one call of a campaign."""
 
     statuses: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
-    """Attempts that were not valid, by failure class."""
+    """Number of attempts that were not valid, by failure class."""
     runs: int = 0
-    """Planned runs that were started."""
+    """Number of planned runs that were started."""
     stopped: str | None = None
     """Why the call ended with runs left; None when it made all."""
     lab_lost: LabLostError | None = None
-    """What the lab has lost, if that is why."""
+    """What the lab has lost, if that is the reason."""
     hopeless: int = 0
     """Attempts that were stopped because faster runs are known."""
 
 
-class Loop:
-    """One call's way through what is left."""
+class RunSequence:
+    """The remaining runs of a campaign, made by one call."""
 
     def __init__(self, work: CampaignWork, executor: RunExecutor) -> None:
         self._work = work
@@ -113,14 +113,14 @@ class Loop:
         self._there = set(work.schedule.inputs_there)
         self._room_bytes = ROOM_LEAST_BYTES
         self._running: Configuration | None = None
-        """What the daemons run with, as far as the last attempt tells."""
-        self.made = LoopResult()
+        """The configuration of the running daemons, according to the last attempt."""
+        self.made = CallResult()
         self._made_with = carried_files(work.plan)
 
-    async def run(self) -> LoopResult:
-        """Make every run that is left, until all are made or the call is to stop.
+    async def run(self) -> CallResult:
+        """Make every remaining run, until all are made or the call must stop.
 
-        Raises EngineError when several runs in a row are given up: the cluster is broken, and more would not help.
+        Raises EngineError when several runs in a row are given up, as the cluster is broken then.
         """
         schedule, plan = self._work.schedule, self._work.plan
         cluster = plan.cluster.name
@@ -165,22 +165,22 @@ class Loop:
                 raise EngineError(
                     f"{given_up} runs in a row failed, the last because: {last.cause}",
                     where=f"campaign {self._journal.campaign_id}",
-                    hint="mend the cause; the same command goes on from here",
+                    hint="fix the cause; the same command resumes the campaign",
                 )
 
     def _asked_anew(self) -> list[tuple[PlannedRun, int]]:
-        """Ask what is left by the runs that are finished now, but for what this call has started already."""
+        """Ask again which runs are needed, given the finished ones; runs that this call has started stay out."""
         finished = [run for run in self._history if run.campaign_id == self._journal.campaign_id]
         left = self._work.schedule.left_after(self._work.plan, finished)
         before, self._queue = self._queue, [item for item in left if item[0].key not in self._begun]
         needed = {planned.key for planned, _ in self._queue} | self._begun
         for planned, _ in before:
             if planned.key not in needed:
-                self._work.watcher.step(f"known well enough: {planned.title} is not needed")
+                self._work.watcher.step(f"the mean is precise enough: {planned.title} is not needed")
         return self._queue
 
     async def _make(self, planned: PlannedRun, number: int) -> Run:
-        """Try one run until it is valid or given up; return its last attempt."""
+        """Attempt one run until it is valid or given up; return its last attempt."""
         tried: list[FailureClass] = []
         self.made.runs += 1
         while True:
@@ -196,9 +196,9 @@ class Loop:
             number += 1
 
     def _left_s(self) -> float | None:
-        """Return the expected wall time for all that is left.
+        """Return the expected wall time of all remaining runs.
 
-        What a simulation takes is computing time: the simulations of this call tell, and before the first nothing does.
+        A simulation takes computing time, which only this call's earlier simulations can predict.
         """
         work = self._work
         if work.plan.cluster.simulated:
@@ -238,7 +238,7 @@ class Loop:
 
         def noticed(words: str) -> None:
             self._journal.write("trouble", run=planned.index, attempt=number, words=words)
-            work.watcher.step(f"the attempt is ended: {words}")
+            work.watcher.step(f"ending the attempt: {words}")
 
         room = await asyncio.to_thread(reserve, work.repository.folders, self._room_bytes)
         try:
@@ -265,7 +265,7 @@ class Loop:
         return published.run
 
     async def _unless_unpublished(self, making: Coroutine[Any, Any, CompletedRun]) -> CompletedRun:
-        """Await an attempt; it is ended at once when the run before it can't be stored, and that is raised."""
+        """Await an attempt; if the previous run can't be stored, cancel the attempt and raise that error."""
         task = asyncio.create_task(making)
         try:
             before = {self._publishing} if self._publishing else set()
@@ -282,9 +282,9 @@ class Loop:
     async def _publish(
         self, planned: PlannedRun, published: CompletedRun, room: ExitStack, ended: Callable[[str, float, float], None]
     ) -> None:
-        """Store a bundle while the next run is prepared; it is settled before caches are dropped for that one.
+        """Store a bundle while the next run is prepared; this ends before caches are dropped for the next run.
 
-        ``room`` was reserved for it. Raises RepositoryError when it can't be stored, which says where it is kept.
+        ``room`` was reserved for it. Raises RepositoryError, with the bundle's path, when it can't be stored.
         """
         began, clock = self._work.now_unix_s(), time.monotonic()
         attachments = {"baseline.json": self._executor.baseline, "fitness.json": self._executor.fitness}
@@ -300,7 +300,7 @@ class Loop:
             except RepositoryError as error:
                 contents = Contents(published.run, published.tasks, published.trace, published.logs, files)
                 kept = keep(self._journal.campaign_id, contents)
-                hint = f"the run is kept in {kept}, and the same command takes it from there when this is mended"
+                hint = f"the run is kept in {kept}; the same command stores it from there once this is fixed"
                 raise RepositoryError(error.message, where=error.where, hint=hint) from error
             return size_of(bundle)
 
@@ -309,7 +309,7 @@ class Loop:
         self._journal.ended(planned.index, published.run)
 
     async def _settle(self) -> None:
-        """Wait until the run before is stored. Never raises: the attempt that waits is not the one that went wrong."""
+        """Wait until the previous run is stored. Never raises: the waiting attempt did not fail."""
         if self._publishing is not None and not self._publishing.done():
             await asyncio.wait({self._publishing})
 
@@ -319,7 +319,7 @@ class Loop:
         return self._publishing.exception()
 
     async def _mend(self, wait_s: float) -> None:
-        """Wait, and reach the cluster again; after the last wait its error is raised."""
+        """Wait and reconnect to the cluster; after the last wait raise the error."""
         waits = [wait_s, *RETRY_WAITS_S]
         for index, wait in enumerate(waits):
             self._work.watcher.step(f"waiting {format_duration(wait)} for the hosts")

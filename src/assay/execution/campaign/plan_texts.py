@@ -1,4 +1,4 @@
-"""The plans of a repository's campaigns as they were executed.
+"""Read the plans of a repository's campaigns as they were executed.
 
 In: a repository's folder of campaigns. Out: each campaign's plan with its text, newest first. Reads only.
 """
@@ -26,7 +26,7 @@ class PlanText:
 
 
 def plan_texts(campaigns: Path) -> list[PlanText]:
-    """Return the plans, at most :data:`LISTED_MAX`; those that can't be read are left out."""
+    """Return the plans, at most :data:`LISTED_MAX`; unreadable plans are left out."""
     texts = []
     for folder in campaign_folders(campaigns)[::-1][:LISTED_MAX]:
         try:
@@ -39,18 +39,18 @@ def plan_texts(campaigns: Path) -> list[PlanText]:
 
 
 def carried_files(plan: Plan) -> dict[str, bytes]:
-    """Return the files that each bundle of a plan's runs carries: the plan and its cluster, as they are shared."""
+    """Return the files in each bundle of the plan's runs: the plan and its cluster, without private values."""
     texts = {PLAN_FILE: (plan.source, shared_plan), CLUSTER_FILE: (plan.cluster_source, shared_cluster)}
     return {name: shared(text).encode() for name, (text, shared) in texts.items() if text}
 
 
 def plan_text(campaigns: Path, campaign_id: str) -> str:
-    """Return the text of a campaign's plan; empty where none was kept."""
+    """Return the text of a campaign's plan; empty if none was stored."""
     return _text(campaigns / campaign_id / "plan.yaml")
 
 
 def cluster_text(campaigns: Path, campaign_id: str) -> str:
-    """Return the text of the cluster file that a campaign was executed with; empty where none was kept."""
+    """Return the text of a campaign's cluster file; empty if none was stored."""
     return _text(campaigns / campaign_id / CLUSTER_TEXT)
 
 

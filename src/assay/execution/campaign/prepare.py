@@ -1,7 +1,7 @@
-"""What a call of ``assay run`` will do: a plan's schedule, with the campaign in the repository that it continues with.
+"""Prepare a call of ``assay run``: a plan's schedule, and the campaign in the repository that it resumes.
 
-In: a plan, the repository or none, what was asked for on the command line. Out: a :class:`PreparedCampaign`, and the
-same in words. Needs no host, and with ``write=False`` writes nothing.
+In: a plan, the repository or none, the options of the command line. Out: a :class:`PreparedCampaign`, and its text.
+Needs no host, and with ``write=False`` writes nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ class PreparedCampaign(Schedule):
     def journal(self) -> CampaignJournal:
         """The campaign's folder. Raises RepositoryError in a preview of a new one."""
         if self.campaign is None:
-            raise RepositoryError("this campaign is not begun")
+            raise RepositoryError("this campaign has not started")
         return self.campaign
 
 
@@ -51,11 +51,11 @@ def prepare(
     history: Sequence[Run] | None = None,
     next_runs: NextRuns = as_planned,
 ) -> PreparedCampaign:
-    """Return what there is to do for ``plan``: a new campaign, or the rest of one that was started.
+    """Return the schedule of ``plan``: a new campaign, or the rest of one that was started.
 
     ``repository`` may be None in a preview (``write=False``) before there is one. ``history``: the cluster's runs,
-    where the caller has them; else all runs are read. Raises :class:`SpecificationError`, before anything is started,
-    for what can't fit on the devices; a preview has that as a warning.
+    if the caller has them; else all runs are read. Raises :class:`SpecificationError`, before anything is started,
+    for data that can't fit on the devices; a preview has a warning instead.
     """
     prepared = PreparedCampaign(schedule(plan, expand(plan)), stop=stop, next_runs=next_runs)
     prepared = replace(prepared, selection=parse_selection(only, prepared.runs))
@@ -77,14 +77,14 @@ def prepare(
 
 
 def recover_unpublished(repository: Repository, journal: CampaignJournal, say: Callable[[str], None]) -> None:
-    """Store what an earlier call of this campaign could not. Raises RepositoryError when it still can't be."""
+    """Store runs that an earlier call of this campaign could not. Raises RepositoryError if that fails again."""
     for run in take_in(journal.campaign_id, repository.place_copy):
         journal.ended(run.position, run)
-        say(f"run {run.run_id}, which could not be stored before, is stored now")
+        say(f"run {run.run_id}, which an earlier call could not store, is stored now")
 
 
 def plan_lines(plan: Plan, prepared: PreparedCampaign, repository_root: Path) -> list[str]:
-    """Return what a call will do, in words."""
+    """Return a call's schedule as lines of text."""
     configurations = list(dict.fromkeys(run.configuration.key for run in prepared.runs))
     workloads = list(dict.fromkeys(run.workload.key for run in prepared.runs))
     repetitions = max(run.repetition for run in prepared.runs)
@@ -97,7 +97,7 @@ def plan_lines(plan: Plan, prepared: PreparedCampaign, repository_root: Path) ->
     ]
     if prepared.continued:
         ready = f"{prepared.done} of {len(prepared.runs)} runs are done"
-        lines.append(f"going on with campaign {prepared.journal.campaign_id}: {ready}")
+        lines.append(f"resuming campaign {prepared.journal.campaign_id}: {ready}")
     starts = sum(reason is not None for reason in restarts((run for run, _ in prepared.left), plan))
     lines.append(
         f"runs left: {len(prepared.left)}; starts of the daemons: {starts}; retries of a run: {retry_words(plan)}"

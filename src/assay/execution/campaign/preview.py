@@ -1,4 +1,4 @@
-"""What carrying out a plan would do: how many runs it is, and how long they should take. Nothing is written."""
+"""Preview a plan: the number of its runs, and how long they should take. Nothing is written."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ class PreviewRow:
     starts_after_s: float
     expected_s: float
     basis: str
-    """What says how long it takes."""
+    """The source of the expected time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What carrying out a plan would do."""
+    """The runs that executing a plan would make."""
 
     plan: str
     text: str
@@ -44,13 +44,13 @@ class Preview:
     repetitions: int
     runs: int
     done: int
-    """Runs that an unfinished campaign of the very same plan has made."""
+    """Runs that an unfinished campaign of the same plan has made."""
     left: int
     restarts: int
-    """How often the daemons start."""
+    """Number of starts of the daemons."""
     expected_s: float
     guessed: bool
-    """Whether no like run tells how long some of them take."""
+    """Whether some expected times rest on no comparable run."""
     rows: tuple[PreviewRow, ...]
     """The first :data:`LISTED_MAX` of them."""
 
@@ -58,7 +58,7 @@ class Preview:
 def preview(
     plan: Plan, repository: Repository, history_of: Callable[[str], Sequence[Run]], now_unix_s: float
 ) -> Preview:
-    """Return what carrying out the plan would do. ``history_of``: runs that there are of a cluster, by its name."""
+    """Return the preview of a plan. ``history_of``: returns the stored runs of a cluster, by its name."""
     history = history_of(plan.cluster.name)
     schedule = prepare(plan, repository, again=False, write=False, history=history)
     listed = rows(plan, schedule, history, now_unix_s)

@@ -1,7 +1,7 @@
-"""How the campaigns of a repository stand, seen from outside: reads only, while another process may be writing.
+"""Read the status of a repository's campaigns, while another process may be writing.
 
-In: the repository's folder of campaigns. Out: for each campaign who carries it out, what is done, failed and going on,
-and when it should be over; Unix seconds and seconds.
+In: the repository's folder of campaigns. Out: for each campaign the executing process, the runs done, failed and in
+progress, and the expected end; Unix seconds and seconds.
 """
 
 import json
@@ -32,7 +32,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class CampaignStatus:
-    """How one campaign stands."""
+    """The status of one campaign."""
 
     campaign_id: str
     plan: str
@@ -40,24 +40,24 @@ class CampaignStatus:
     started_unix_s: float | None
     running: bool
     pid: int | None
-    """The process that carries it out, when one on this machine does."""
+    """The process that executes it, if it runs on this machine."""
     planned: int
     done: int
     """Planned runs with a valid result."""
     failed: int
     """Planned runs whose last attempt failed or was invalid."""
     run: int | None
-    """Number of the run that continues, from 1."""
+    """Number of the current run, from 1."""
     title: str | None
     since_unix_s: float | None
     """When that run began."""
     phase: str | None
     """The current step."""
     left_s: float | None
-    """Expected for all that this call still makes."""
+    """Expected time for the remaining runs of this call."""
     over_unix_s: float | None
     failures: tuple[Failure, ...]
-    """The last ones, the newest last."""
+    """The last failures, the newest last."""
     stopped: str | None
     """Why the last call ended; None while one runs, and when it was cut off."""
     changed_unix_s: float | None
@@ -70,7 +70,7 @@ def campaign_folders(campaigns: Path) -> list[Path]:
 
 
 def status_of(folder: Path, now_unix_s: float) -> CampaignStatus:
-    """Return how the campaign in ``folder`` stands."""
+    """Return the status of the campaign in ``folder``."""
     described = object_in(folder / "campaign.json")
     holder = lock_holder(folder / LOCK)
     events = read_events(folder)
@@ -106,9 +106,9 @@ def status_of(folder: Path, now_unix_s: float) -> CampaignStatus:
 
 
 def find(campaigns: Path, prefix: str | None, now_unix_s: float) -> list[CampaignStatus]:
-    """Return the campaigns whose ids begin with ``prefix``; without one those that run, or else the newest.
+    """Return the campaigns whose ids begin with ``prefix``; without a prefix the running ones, or else the newest.
 
-    Raises RepositoryError when no id begins so.
+    Raises RepositoryError when no id begins with it.
     """
     folders = campaign_folders(campaigns)
     if prefix is not None:
@@ -125,7 +125,7 @@ def find(campaigns: Path, prefix: str | None, now_unix_s: float) -> list[Campaig
 
 
 def _done(calls: list[dict[str, Any]], attempts: list[Attempt], valid: int) -> int:
-    """Return how many runs are done: those there when the last call began, and those it made."""
+    """Return the number of runs done: those before the last call, and those it made."""
     last_start = next((event for event in reversed(calls) if event["event"] == "start"), None)
     if last_start is None:
         return valid
@@ -151,7 +151,7 @@ def _open(attempt: Attempt) -> bool:
 
 
 def _in_last_call(events: Iterable[dict[str, Any]]) -> bool:
-    """Say whether the last attempt began in the last call; one from before it was cut off. Lines are in order, and
+    """Return whether the last attempt began in the last call; an earlier one was cut off. Lines are in order, and
     several can have the same time.
     """
     names = [event["event"] for event in events if event["event"] in ("start", "stop", "begin")]
@@ -164,7 +164,7 @@ def _phase(folder: Path) -> str | None:
 
 
 def object_in(path: Path) -> dict[str, Any]:
-    """Return the JSON object that a file of a campaign holds; an empty one where it is not there, or no such file."""
+    """Return the JSON object in a file of a campaign; empty if the file is missing or holds none."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,8 +1,8 @@
-"""A campaign's journal read back: its attempts with their steps, and where the wall time went.
+"""Read a campaign's journal: its attempts with their steps, and where the wall time went.
 
 In: a campaign's folder, which may be written to while it is read, and may end in half a line. Out: attempts with times
-in Unix seconds, the share of the wall time that lies inside jobs, and what restarts, the begin of
-a call and all the rest usually take.
+in Unix seconds, the share of the wall time inside jobs, and the usual time of restarts, of a call's start
+and of the rest.
 """
 
 import json
@@ -17,7 +17,7 @@ from assay.execution.planning.forecast.estimate import RESTART_S, Overheads
 
 JOB, RESTART, INPUT = "job", "restart", "input"
 _CAMPAIGNS_READ_MAX = 20
-"""The newest campaigns tell what a restart takes; older ones are not read."""
+"""Number of newest campaigns from which overheads are estimated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +31,15 @@ class AttemptStep:
 
 @dataclass(slots=True)
 class Attempt:
-    """One attempt as the journal tells it; what is not told yet is None."""
+    """One attempt in the journal; unknown values are None."""
 
     run: int
-    """The planned run's place in the campaign, from 0."""
+    """The planned run's index in the campaign, from 0."""
     number: int
     title: str
     began_unix_s: float
     left_s: float | None = None
-    """Expected for this attempt and all after it, when it began."""
+    """Expected time of this attempt and all later ones, when it began."""
     ended_unix_s: float | None = None
     status: str | None = None
     cause: str | None = None
@@ -49,12 +49,12 @@ class Attempt:
     steps: list[AttemptStep] = field(default_factory=list)
 
     def step_s(self, name: str) -> float:
-        """Return how long the steps of that name took."""
+        """Return the total duration of the steps with this name."""
         return sum(step.took_s for step in self.steps if step.name == name)
 
 
 def read_events(folder: Path) -> list[dict[str, Any]]:
-    """Return the journal's lines in their order; damaged and half-written ones are left out."""
+    """Return the journal's lines in order, without damaged and half-written ones."""
     try:
         content = (folder / JOURNAL).read_bytes()
     except OSError:
@@ -71,7 +71,7 @@ def read_events(folder: Path) -> list[dict[str, Any]]:
 
 
 def attempts_of(events: Iterable[dict[str, Any]]) -> list[Attempt]:
-    """Return the attempts that the journal describes, in their order."""
+    """Return the attempts in the journal, in order."""
     attempts: list[Attempt] = []
     for event in events:
         if event["event"] == "begin":
@@ -86,7 +86,7 @@ def attempts_of(events: Iterable[dict[str, Any]]) -> list[Attempt]:
                 )
             )
             continue
-        number = event.get("attempt")  # a run is stored while the next one is prepared
+        number = event.get("attempt")  # a run is stored while the next run is prepared
         attempt = next(
             (
                 candidate
@@ -109,7 +109,7 @@ def attempts_of(events: Iterable[dict[str, Any]]) -> list[Attempt]:
 
 
 def measured_overheads(campaigns: Path, cluster: str) -> Overheads:
-    """Return what restarts and the rest of a run took in a repository's newest campaigns on ``cluster``."""
+    """Return the overheads of restarts and runs in a repository's newest campaigns on ``cluster``."""
     restarts: list[float] = []
     begins: list[float] = []
     extras: dict[str, list[float]] = {}
@@ -139,7 +139,7 @@ def measured_overheads(campaigns: Path, cluster: str) -> Overheads:
 
 
 def begins_s(events: Iterable[dict[str, Any]]) -> list[float]:
-    """Return what each call took from connecting to the begin of its runs."""
+    """Return the time of each call from connecting to its first run."""
     connected_s: float | None = None
     times: list[float] = []
     for event in events:

@@ -1,8 +1,8 @@
-"""What the transports have in common: everything but how a command is opened and a port forwarded.
+"""Implement what local and SSH transports share: all but opening a command and forwarding a port.
 
-In: a :class:`Channel` to a command that was opened by :class:`assay.execution.hosts.local.LocalTransport` or
-:class:`assay.execution.hosts.ssh.SshTransport`. Out: the whole of :class:`assay.execution.hosts.transport.Transport`.
-Times in seconds.
+In: a :class:`Channel` to a command, opened by :class:`assay.execution.hosts.local.LocalTransport` or
+:class:`assay.execution.hosts.ssh.SshTransport`. Out: :class:`assay.execution.hosts.transport.Transport`.
+Times are in seconds.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ TREE_TIMEOUT_S = 900.0
 SPAWN_TIMEOUT_S = 20.0
 START_TIMEOUT_S = 20.0
 KILL_TIMEOUT_S = 12.0
-"""The kill script waits 7 s at most; the rest is for a slow connection."""
+"""Time limit of a kill, in seconds: the script waits at most 7 s, the rest is for a slow connection."""
 REAP_TIMEOUT_S = 2.0
 CONCURRENT_COMMANDS = 6
-"""sshd's MaxSessions is 10 by default: this leaves four for foreground processes and for a kill."""
+"""Maximum number of concurrent commands. sshd's MaxSessions is 10: four are left for foreground processes and kills."""
 _CHUNK_BYTES = 1 << 18
 _STDERR_TAIL_BYTES = 1 << 16
 
@@ -38,10 +38,10 @@ class Channel(Protocol):
     """One command on a node and its three streams. A lost connection is a ConnectionError or an early EOF."""
 
     async def write(self, data: bytes) -> None:
-        """Write to its stdin and wait until the pipe has room."""
+        """Write to stdin and wait until the pipe has room."""
 
     def close_stdin(self) -> None:
-        """Let its stdin reach EOF."""
+        """Close stdin."""
 
     async def read_stdout(self, limit: int) -> bytes:
         """Return at most ``limit`` bytes; empty at the end."""
@@ -53,7 +53,7 @@ class Channel(Protocol):
         """Return at most ``limit`` bytes; empty at the end."""
 
     async def wait(self) -> int:
-        """Return the exit status, negative for a signal. Raises ConnectionError when it will never be known."""
+        """Return the exit status, negative for a signal. Raises ConnectionError when it is lost."""
 
     def abandon(self) -> None:
         """Close this end of everything."""
@@ -89,7 +89,7 @@ class ForegroundProcess:
                 self._pid.set_result(None)
 
     async def started(self, timeout_s: float) -> int | None:
-        """Return the pid as soon as the node has told it; None when it ended, or was lost, without telling."""
+        """Return the pid as soon as the node has reported it; None when the command ended or was lost before."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 return await asyncio.shield(self._pid)
@@ -105,7 +105,7 @@ class ForegroundProcess:
 
     @property
     def stdout(self) -> AsyncIterator[bytes]:
-        """Lines with their line ends as they come."""
+        """Lines as they arrive, with their line ends."""
         return self._lines()
 
     async def _lines(self) -> AsyncIterator[bytes]:
@@ -117,16 +117,16 @@ class ForegroundProcess:
 
     @property
     def stderr_tail(self) -> str:
-        """The last 64 KiB of what it has written to stderr."""
+        """The last 64 KiB of stderr."""
         return self._stderr.decode(errors="replace")
 
     @property
     def exit_status(self) -> int | None:
-        """None until its end was seen."""
+        """The exit status; None until the process has ended."""
         return self._status
 
     def close_stdin(self) -> None:
-        """Let its stdin reach EOF."""
+        """Close stdin."""
         self._channel.close_stdin()
 
     async def wait(self, timeout_s: float) -> int:
@@ -148,7 +148,7 @@ class ForegroundProcess:
         return self._status
 
     async def terminate(self) -> None:
-        """End its process group; raises HostError when something of it is still there afterwards."""
+        """End the process group. Raises HostError when a process of it survives."""
         if self._status is not None:
             return
         try:
@@ -156,9 +156,9 @@ class ForegroundProcess:
                 raise HostError(
                     "could not be ended: it survived SIGKILL, or the node is out of reach", where=self._where
                 )
-            with contextlib.suppress(HostError):  # what left the group may hold its pipes open
+            with contextlib.suppress(HostError):  # a process that left the group may hold the pipes open
                 await self.wait(REAP_TIMEOUT_S)
-        finally:  # also when the code that ends it has no more time for that
+        finally:  # also when the caller's time is over
             self.abandon()
 
     async def communicate(self, stdin: Iterable[bytes]) -> tuple[int, bytes, bytes]:
@@ -170,7 +170,7 @@ class ForegroundProcess:
         return await self._end(), b"".join(output), self._stderr
 
     async def _feed(self, stdin: Iterable[bytes]) -> None:
-        with contextlib.suppress(ConnectionError):  # a command need not read its stdin
+        with contextlib.suppress(ConnectionError):  # a command need not read stdin
             for chunk in stdin:
                 await self._channel.write(chunk)
         self._channel.close_stdin()
@@ -181,18 +181,18 @@ class ForegroundProcess:
                 output.append(chunk)
 
     def abandon(self) -> None:
-        """Close this end: no one listens to the process any more."""
+        """Close this end and ignore the process's further output."""
         self._draining.cancel()
         self._channel.abandon()
 
     def lost(self, error: Exception) -> HostError:
-        """Return the error that says that the connection broke under this command."""
+        """Return the error for a connection that was lost during this command."""
         text = f"the connection was lost ({error}); the command may still run there"
         return HostError(text, where=self._where, hint="check that the node is up and its network works")
 
 
 class BaseTransport:
-    """A transport without its two ends: :meth:`_open` and :meth:`forward`."""
+    """The base of all transports; subclasses add :meth:`_open` and :meth:`forward`."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -205,7 +205,7 @@ class BaseTransport:
         return self._name
 
     async def _open(self, command: Sequence[str]) -> Channel:
-        """Start ``command`` (an ``sh`` vector) as leader of its own session. Raises HostError."""
+        """Start ``command`` (an ``sh`` vector) as the leader of a new session. Raises HostError."""
         raise NotImplementedError
 
     async def _launch(
@@ -219,7 +219,7 @@ class BaseTransport:
         opening = asyncio.create_task(self._open(command))
         try:
             channel = await asyncio.shield(opening)
-        except asyncio.CancelledError:  # the node may have started it by now, so it must be ended there
+        except asyncio.CancelledError:  # the node may have started it, so end it there
             with contextlib.suppress(HostError, TimeoutError):
                 async with asyncio.timeout(START_TIMEOUT_S):
                     channel = await opening
@@ -228,7 +228,7 @@ class BaseTransport:
         return ForegroundProcess(self, argv, channel, token)
 
     async def kill(self, pid: int | None) -> bool:
-        """End process group ``pid`` on the node. Return whether nothing of it is left."""
+        """End process group ``pid`` on the node. Return whether all its processes have ended."""
         if pid is None:
             return True
         killer = None
@@ -303,7 +303,7 @@ class BaseTransport:
         return process
 
     async def close(self) -> None:
-        """Let the foreground processes see EOF; daemons continue."""
+        """Let the foreground processes see EOF; daemons keep running."""
         for process in self._foreground:
             process.close_stdin()
 
@@ -328,7 +328,7 @@ class BaseTransport:
         return int(done.stdout)
 
     async def write_file(self, path: str, data: bytes, mode: int = 0o644) -> None:
-        """Write a file: complete or not at all."""
+        """Write a file, completely or not at all."""
         await self._file_command(f"write {path}", shell.write_command(path, mode), _slices(data), FILE_TIMEOUT_S)
 
     async def read_file(self, path: str) -> bytes:
@@ -336,7 +336,7 @@ class BaseTransport:
         return await self._file_command(f"read {path}", ["cat", "--", path], (), FILE_TIMEOUT_S)
 
     async def put_tree(self, local: Path, remote: str) -> None:
-        """Copy what is in ``local`` into ``remote``, through a temporary tar file on this side."""
+        """Copy the content of ``local`` into ``remote``, through a temporary tar file on this machine."""
         with tempfile.TemporaryFile(prefix="assay-") as archive:
             try:
                 await asyncio.to_thread(_pack, local, archive)

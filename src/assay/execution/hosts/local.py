@@ -1,4 +1,4 @@
-"""The machine that assay runs on, as a node."""
+"""Reach the machine on which assay runs, as a node."""
 
 import asyncio
 from asyncio.subprocess import PIPE, Process
@@ -38,13 +38,13 @@ class _LocalChannel:
         return await self._process.wait()
 
     def abandon(self) -> None:
-        # Closes our ends of the pipes even where a grandchild holds the others open, and kills the process if it is
-        # there still. asyncio has no public name for it.
+        # Closes this end of the pipes even if a grandchild holds the other ends open, and kills the process if it still
+        # runs. asyncio has no public name for it.
         self._process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 class LocalTransport(BaseTransport):
-    """Commands run as children of this process, each in a session of its own."""
+    """Runs commands as children of this process, each in a new session."""
 
     async def _open(self, command: Sequence[str]) -> Channel:
         try:
@@ -56,5 +56,5 @@ class LocalTransport(BaseTransport):
         return _LocalChannel(process)
 
     async def forward(self, host: str, port: int) -> tuple[str, int]:
-        """Return the address itself: this machine reaches it as the node does."""
+        """Return the address itself: this machine reaches it directly."""
         return host, port

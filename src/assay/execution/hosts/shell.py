@@ -1,9 +1,9 @@
-"""The shell that assay needs on a node: small POSIX scripts into which arguments pass as ``"$@"``, never as text.
+"""Build the shell commands that assay runs on nodes: small POSIX scripts that get arguments as ``"$@"``, not as text.
 
-In: argument vectors, environment, paths. Out: argument vectors that start with ``sh``. Each command reports its process
-id on stderr first, behind a random token, so that its process group can be killed; :func:`split_marker` takes it out.
-sshd (do_exec_no_pty in OpenSSH's session.c) and the local transport both make the command a session leader, thus its
-pid is its process group's id too.
+In: argument vectors, environment, paths. Out: argument vectors that start with ``sh``. Each command first writes its
+process id to stderr, after a random token, so that its process group can be killed; :func:`split_marker` removes it.
+sshd (do_exec_no_pty in OpenSSH's session.c) and the local transport both make the command a session leader, so its
+pid is also its process group.
 """
 
 import re
@@ -45,7 +45,7 @@ _PUT = 'mkdir -p -- "$1" && exec tar -C "$1" --no-same-owner -xpf -'
 
 
 def kill_command(pid: int) -> list[str]:
-    """Return the command that ends process group ``pid``; its status is 0 when nothing of it is left."""
+    """Return the command that ends process group ``pid``; its status is 0 when all processes have ended."""
     return ["sh", "-c", _KILL, "sh", str(pid)]
 
 
@@ -65,9 +65,9 @@ def put_command(remote: str) -> list[str]:
 
 
 def wrap(argv: Sequence[str], token: str, env: Mapping[str, str] | None, cwd: str | None) -> list[str]:
-    """Return ``argv`` as a command that reports its pid behind ``token`` on stderr, then becomes the program.
+    """Return ``argv`` as a command that writes its pid after ``token`` to stderr, then becomes the program.
 
-    Raises ValueError for what no process can be given: an empty vector, NUL bytes, names that are not names.
+    Raises ValueError for an empty vector, NUL bytes, and invalid names of environment variables.
     """
     if not argv or not argv[0]:
         raise ValueError("the command is empty")
@@ -86,7 +86,7 @@ def wrap(argv: Sequence[str], token: str, env: Mapping[str, str] | None, cwd: st
 
 
 def split_marker(stderr: bytes, token: str) -> tuple[int | None, bytes]:
-    """Return the pid behind ``token``, None when it has not come yet, and stderr without that line."""
+    """Return the pid after ``token``, None when it has not arrived, and stderr without that line."""
     match = re.search(rb"%s (\d+)\n" % token.encode(), stderr)
     if match is None:
         return None, stderr

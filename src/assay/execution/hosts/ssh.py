@@ -1,7 +1,7 @@
-"""A node that is reached by SSH, with asyncssh, which is imported when the first connection is made.
+"""Reach a node by SSH, with asyncssh, which is imported for the first connection.
 
 In: an :class:`assay.model.clusters.cluster.Address`. Out: an :class:`SshTransport`. One connection per node carries all
-commands; it is checked every 10 s and given up after 30 s without an answer.
+commands; it is checked every 10 s and dropped after 30 s without an answer.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ _T = TypeVar("_T")
 
 
 async def connect_ssh(name: str, address: Address, *, connect_timeout_s: float = 10) -> SshTransport:
-    """Connect to a node with the user's known hosts, SSH agent, keys and SSH configuration, or with the address's own.
+    """Connect to a node with the user's known hosts, SSH agent, keys and SSH configuration, or with those of the
+    address.
 
-    Raises HostError when the host does not answer, refuses, is not known by its key, or does not let the user in.
+    Raises HostError when the host does not answer, refuses the connection or the login, or has an unknown key.
     """
     if address.jump is None:
         return SshTransport(name, await _connected(name, address, connect_timeout_s))
@@ -49,7 +50,7 @@ async def connect_ssh(name: str, address: Address, *, connect_timeout_s: float =
 
 
 def _jump_of(address: Address) -> Address:
-    """Return the address of the host that lies between, entered with the same key."""
+    """Return the address of the jump host, which uses the same key."""
     try:
         jump = parse_host_address(str(address.jump))
     except ValueError as error:
@@ -85,7 +86,7 @@ async def _connected(
 
 
 def _connect_error(name: str, address: Address, timeout_s: float, error: Exception) -> HostError:
-    """Return ``error`` in plain words, with what to do about it."""
+    """Return ``error`` as a HostError with a hint."""
     import asyncssh
 
     target = f"{address.user}@{address.host}" if address.user else address.host
@@ -139,7 +140,7 @@ def _host_key_words(address: Address, by_hand: str) -> tuple[str, str]:
 
 
 async def _translated(awaitable: Awaitable[_T]) -> _T:
-    """Await, with asyncssh's ways to lose a connection made into ConnectionError."""
+    """Await, and turn asyncssh's errors for a lost connection into ConnectionError."""
     import asyncssh
 
     try:
@@ -181,7 +182,7 @@ class _SshChannel:
 
 
 class SshTransport(BaseTransport):
-    """Commands run in sessions of one SSH connection."""
+    """Runs commands in sessions of one SSH connection."""
 
     def __init__(self, name: str, connection: SSHClientConnection, between: SSHClientConnection | None = None) -> None:
         super().__init__(name)
@@ -205,7 +206,7 @@ class SshTransport(BaseTransport):
             raise HostError(text, where=f"{self.name}: ssh", hint="check that the node is up") from error
 
     async def _session(self, line: str) -> SSHClientProcess[bytes]:
-        """Open a session. When there are too many, try for a while: sshd frees one after the client saw it end."""
+        """Open a session. If there are too many, retry for a while: sshd frees a session late."""
         import asyncssh
 
         for _ in range(OPEN_ATTEMPTS - 1):
@@ -234,11 +235,11 @@ class SshTransport(BaseTransport):
         return "127.0.0.1", self._forwards[host, port]
 
     def abandon(self) -> None:
-        """Drop the connection without a word to the other side."""
+        """Drop the connection without notifying the host."""
         self._connection.abort()
 
     async def close(self) -> None:
-        """Close the connection. Daemons continue, foreground processes see EOF."""
+        """Close the connection. Daemons keep running; foreground processes see EOF."""
         await super().close()
         self._connection.close()
         with contextlib.suppress(TimeoutError):

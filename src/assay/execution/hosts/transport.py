@@ -1,8 +1,8 @@
-"""What every way of reaching a node offers: run a command, start one, spawn a daemon, move files, forward a port.
+"""Define the contract of a transport: run a command, start one, spawn a daemon, copy files, forward a port.
 
 In: argument vectors, never shell text; bytes; paths on the node. Out: :class:`CommandResult`, a :class:`RemoteProcess`,
-a pid, bytes. Timeouts are in seconds. Whatever goes wrong is a :class:`assay.foundation.errors.HostError` whose
-``where`` reads ``node: command``. One contract suite holds for every implementation.
+a pid, bytes. Timeouts are in seconds. Every failure is a :class:`assay.foundation.errors.HostError` whose ``where``
+reads ``node: command``. One contract suite tests every implementation.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """How a command ended. ``exit_status`` is negative when a signal ended it: ``-9`` for SIGKILL."""
+    """The result of a command. ``exit_status`` is negative for a signal: ``-9`` for SIGKILL."""
 
     argv: tuple[str, ...]
     exit_status: int
@@ -33,28 +33,28 @@ class RemoteProcess(Protocol):
 
     @property
     def stdout(self) -> AsyncIterator[bytes]:
-        """Lines with their line ends as they come. Raises HostError when the connection is lost."""
+        """Lines as they arrive, with their line ends. Raises HostError when the connection is lost."""
 
     @property
     def stderr_tail(self) -> str:
-        """The last of what it has written to stderr so far."""
+        """The end of stderr so far."""
 
     @property
     def exit_status(self) -> int | None:
-        """None until :meth:`wait` or :meth:`terminate` has seen the end."""
+        """The exit status; None until :meth:`wait` or :meth:`terminate` returned."""
 
     def close_stdin(self) -> None:
-        """Let its stdin reach EOF. Does no harm when it has ended already."""
+        """Close stdin. Does nothing when the process has ended."""
 
     async def wait(self, timeout_s: float) -> int:
-        """Wait for the end and return the exit status. Raises HostError when it has not ended by then."""
+        """Wait for the end and return the exit status. Raises HostError on a timeout."""
 
     async def terminate(self) -> None:
-        """End its whole process group: SIGTERM, and SIGKILL for what is left 2 s later. Returns when it is gone."""
+        """End the process group with SIGTERM, and after 2 s with SIGKILL. Returns when it has ended."""
 
 
 class Transport(Protocol):
-    """One node, and how it is reached. All methods raise HostError when it can't be reached any more."""
+    """A connection to one node. All methods raise HostError when the node is out of reach."""
 
     @property
     def name(self) -> str:
@@ -72,7 +72,7 @@ class Transport(Protocol):
     ) -> CommandResult:
         """Run a command to its end. A timeout or a cancellation kills its process group on the node first.
 
-        A program that is not there ends with status 127, as in a shell. Raises HostError on a timeout, and with
+        A missing program ends with status 127, as in a shell. Raises HostError on a timeout, and with
         ``check`` on a status other than 0, with the end of stderr.
         """
 
@@ -90,28 +90,28 @@ class Transport(Protocol):
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
     ) -> int:
-        """Start a daemon in a session of its own, which outlives the connection, and return its pid at once.
+        """Start a daemon in a new session, which outlives the connection, and return its pid at once.
 
         Its stdin is /dev/null, its output is appended to ``log``, its pid written to ``pid_file``; the directories of
-        both are made. Raises HostError when the program is not there.
+        both are created. Raises HostError when the program is missing.
         """
 
     async def write_file(self, path: str, data: bytes, mode: int = 0o644) -> None:
-        """Write a file: complete or not at all. Its directory is made."""
+        """Write a file, completely or not at all. Its directory is created."""
 
     async def read_file(self, path: str) -> bytes:
         """Return a file's content. Raises HostError when it can't be read."""
 
     async def put_tree(self, local: Path, remote: str) -> None:
-        """Copy what is in the directory ``local`` into the directory ``remote``, which is made."""
+        """Copy the content of directory ``local`` into directory ``remote``, which is created."""
 
     async def forward(self, host: str, port: int) -> tuple[str, int]:
-        """Return a (local address, port) that reaches ``host:port`` as this node sees it."""
+        """Return a (local address, port) that reaches ``host:port`` through this node."""
 
     async def close(self) -> None:
-        """Close the connection. Daemons continue, foreground processes see EOF."""
+        """Close the connection. Daemons keep running; foreground processes see EOF."""
 
     def abandon(self) -> None:
-        """Drop the connection at once, as of a node that does not answer: whatever waits for it fails, and so does all
-        that is asked from now on. Nothing happens where the node is this machine.
+        """Drop the connection at once, for a node that does not answer: pending and later calls fail. Does nothing for
+        this machine.
         """

@@ -1,1 +1,1 @@
-"""From a plan to its runs: order, room, estimates, limits. Pure."""
+"""Turn a plan into runs: order, device space, time estimates, limits. Pure."""

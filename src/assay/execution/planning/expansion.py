@@ -1,4 +1,4 @@
-"""A plan's configurations: every combination of the factors' levels. Pure."""
+"""Expand a plan into configurations: every combination of the factors' levels. Pure."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ from assay.model import (
 from assay.workloads.catalogue import workloads
 
 _OF_ALL = ("data", "data_per_node", "waves")
-"""Options that a factor can vary of any workload."""
+"""Options of every workload that a factor can vary."""
 
 
 def expand(plan: Plan) -> list[Configuration]:
@@ -38,7 +38,7 @@ def expand(plan: Plan) -> list[Configuration]:
 
 
 def _combinations(plan: Plan) -> Iterator[dict[str, str]]:
-    """Yield a level for each factor; with ``only`` those that it names."""
+    """Yield every combination of levels; with ``only``, the combinations that it names."""
     names = [factor.name for factor in plan.factors]
     if plan.only and all(set(names) <= chosen.keys() for chosen in plan.only):
         named = dict.fromkeys(tuple(chosen[name] for name in names) for chosen in plan.only)
@@ -52,7 +52,7 @@ def _combinations(plan: Plan) -> Iterator[dict[str, str]]:
 
 
 def configured(levels: Mapping[str, str], layout: Layout, settings: Mapping[str, str], rules: Rules) -> Configuration:
-    """Return the configuration in which ``settings`` hold, with the engine's words resolved into its parameters."""
+    """Return the configuration with ``settings``, the engine's words resolved into parameters."""
     parameters = {name: value for name, value in settings.items() if name not in (NETWORK_FACTOR, WORKERS_FACTOR)}
     workers = int(settings[WORKERS_FACTOR]) if WORKERS_FACTOR in settings else None
     engine = levels.get(ENGINE_FACTOR, "")
@@ -62,7 +62,7 @@ def configured(levels: Mapping[str, str], layout: Layout, settings: Mapping[str,
 
 
 def _settings(factor: Factor, level: str, plan: Plan) -> dict[str, str]:
-    """Return what a factor's level sets, of what the engine and the cluster have."""
+    """Return the engine and cluster settings of a factor's level."""
     if factor.settings:
         return factor.settings[level]
     elsewhere = (

@@ -1,7 +1,6 @@
-"""A plan's fingerprint: SHA-256 over canonical JSON of everything that decides what is run.
+"""Compute a plan's fingerprint: SHA-256 over canonical JSON of everything that decides which runs are made.
 
-Formatting, comments, file names, prices, time limits, until when to repeat, the way in which hosts are logged in to,
-and where assay keeps its own files there do not count.
+Excluded: formatting, comments, file names, prices, time limits, ``until``, logins of hosts, and assay's folders there.
 """
 
 import hashlib
@@ -30,11 +29,11 @@ _COUNTED_IF_GIVEN = (
     "cpu_speed",
     "simulated",
 )
-"""Keys added after the first fingerprints were stored: a file without them keeps its fingerprint."""
+"""Keys that were added after the first fingerprints were stored: a file without them keeps its fingerprint."""
 
 
 def fingerprinted(plan: Plan) -> Plan:
-    """Return ``plan`` with 64 hexadecimal digits that two plans share if, and only if, they ask for the same runs."""
+    """Return ``plan`` with its fingerprint: 64 hexadecimal digits, equal for plans that ask for the same runs."""
     given = [name for name in _DECIDING_IF_GIVEN if getattr(plan, name)]
     types: dict[int, Any] = {}
     resolved = {name: _plain(getattr(plan, name), types) for name in (*_DECIDING, *given)}
@@ -54,7 +53,7 @@ def _counts(name: str, part: Any) -> bool:
 def _plain(value: Any, types: dict[int, Any]) -> Any:
     """Return ``value`` as JSON's types, with sets sorted.
 
-    ``types`` keeps what was made of node types by their identity: thousands of nodes share one.
+    ``types`` caches the values of node types by identity: thousands of nodes share one.
     """
     if isinstance(value, NodeType):
         if id(value) not in types:

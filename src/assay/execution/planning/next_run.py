@@ -1,8 +1,8 @@
-"""What to run next, given a plan, the runs planned and the finished ones: as planned, or as a tuner decides. Pure.
+"""Decide what to run next from a plan, its planned runs and the finished ones: as planned, or by a tuner. Pure.
 
-A campaign asks its :class:`NextRuns` before each run, with all that it has finished so far. :func:`as_planned` answers
-with what is left of the plan, and with ``until`` drops what is known well enough. Another implementation can
-answer with unplanned runs of configurations that it chooses.
+A campaign asks its :class:`NextRuns` before each run, with all finished runs. :func:`as_planned` returns the rest of
+the plan, and with ``until`` drops combinations whose mean is precise enough. Another implementation can return
+unplanned runs of configurations that it chooses.
 """
 
 from collections import Counter
@@ -15,27 +15,27 @@ from assay.model import Plan, Run, RunStatus
 
 
 class NextRuns(Protocol):
-    """Decides what is run next."""
+    """Decides which runs come next."""
 
     def __call__(self, plan: Plan, planned: Sequence[PlannedRun], finished: Sequence[Run]) -> Sequence[PlannedRun]:
-        """Return what is still to be run, in order and as far as is known now: the first is made next, and then this is
-        asked again. Nothing ends the campaign.
+        """Return the remaining runs in order, as far as they are known now: the campaign makes the first and asks
+        again. An empty answer ends the campaign.
 
-        ``finished``: the campaign's runs, failed ones too. A run that this call gave up stays in its answer, and is
-        passed over.
+        ``finished``: the campaign's runs, including failed ones. A run that this call gave up may stay in the answer;
+        the campaign skips it.
         """
 
 
 def key_of(run: Run) -> tuple[str, str, int]:
-    """Return the planned run's key that a finished run belongs to."""
+    """Return the key of the planned run to which a finished run belongs."""
     return run.workload, " ".join(f"{name}={level}" for name, level in run.levels.items()), run.repetition
 
 
 def as_planned(plan: Plan, planned: Sequence[PlannedRun], finished: Sequence[Run]) -> list[PlannedRun]:
     """Return the planned runs without a valid result.
 
-    With ``until`` a repetition beyond the plan's own is needed only while the interval of the mean, over the valid runs
-    of its workload and configuration, is wider than asked.
+    With ``until``, repetitions beyond the plan's number are needed only while the interval of the mean over the valid
+    runs of the workload and configuration is wider than asked.
     """
     done: set[tuple[str, str, int]] = set()
     durations_s: dict[tuple[str, str], list[float]] = {}

@@ -1,13 +1,12 @@
-"""Return the runs of a plan in the order of their execution. Pure.
+"""Order the runs of a plan. Pure.
 
-Configurations whose daemons run with the same layout and the same daemons' parameters form a group: going from one to
-the other restarts nothing. Every repetition visits each group once and, inside it, each of its configurations once;
-every other repetition goes the opposite way (ABBA), groups and configurations alike, so that a steady drift of the
-machine weighs on all configurations alike, and a block begins with the group that the one before it ended with. The
-first order is drawn from the plan's seed.
+Configurations with the same layout and the same daemon parameters form a group: changing between them restarts nothing.
+Every repetition visits each group once and, inside it, each configuration once. Every second repetition goes in the
+opposite direction (ABBA), so that a steady drift of the machine affects all configurations alike, and a block begins
+with the group that ended the previous block. The first order is drawn from the plan's seed.
 
-So B blocks over G groups start the daemons 1 + B × (G − 1) times, and no order that visits every configuration once in
-each block can do with less: inside a block, each group but the first needs a start.
+So B blocks over G groups start the daemons 1 + B × (G − 1) times. No order that visits every configuration once per
+block needs fewer starts: inside a block, each group but the first needs one.
 """
 
 import random
@@ -20,12 +19,12 @@ from assay.model import WORKLOAD, Configuration, Plan, WorkloadSpec
 from assay.workloads.catalogue import workloads
 
 _REDUCES = "reduces"
-"""The option that counts tasks of the other kind: all other options that waves set count maps."""
+"""The option that counts reduces; all other options that waves set count maps."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """One run to be made. ``block`` numbers the visit of all configurations that it is compared within."""
+    """A planned run. ``block`` numbers the pass over all configurations to which it belongs."""
 
     index: int
     configuration: Configuration
@@ -33,11 +32,11 @@ class PlannedRun:
     repetition: int
     block: int
     at_most_s: float | None = None
-    """A time after which the run is hopeless, to who planned it, and is stopped; None: the plan's limit alone."""
+    """The time after which a search stops the run as hopeless, in seconds; None: only the plan's limit holds."""
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """What tells planned runs of one campaign apart."""
+        """The key that identifies the planned run in its campaign."""
         return (self.workload.key, self.configuration.key, self.repetition)
 
     @property
@@ -47,7 +46,7 @@ class PlannedRun:
 
 
 def grouped(plan: Plan, configurations: Sequence[Configuration]) -> list[Configuration]:
-    """Return the configurations in the order of the first block: groups shuffled, and each group in itself."""
+    """Return the configurations in the order of the first block: groups are shuffled, and so is each group."""
     groups: dict[str, list[Configuration]] = {}
     for configuration in configurations:
         groups.setdefault(plan.rules.deployment_key(configuration, plan.cluster), []).append(configuration)
@@ -62,7 +61,7 @@ def grouped(plan: Plan, configurations: Sequence[Configuration]) -> list[Configu
 def schedule(plan: Plan, configurations: Sequence[Configuration]) -> list[PlannedRun]:
     """Return every run of ``plan`` in order: repetitions × configurations × workloads.
 
-    With ``until`` these are as many repetitions as there may be; see :mod:`assay.execution.planning.next_run`.
+    With ``until``, the repetitions are the maximum number; see :mod:`assay.execution.planning.next_run`.
     """
     first = grouped(plan, configurations)
     runs: list[PlannedRun] = []
@@ -76,9 +75,9 @@ def schedule(plan: Plan, configurations: Sequence[Configuration]) -> list[Planne
 
 
 def restarts(runs: Iterable[PlannedRun], plan: Plan, running: Configuration | None = None) -> list[str | None]:
-    """Return for each run why the daemons (re)start before it, in words; None if they keep running.
+    """Return for each run why the daemons (re)start before it, as text; None if they keep running.
 
-    ``running``: the configuration that the daemons have now. An attached cluster's daemons are never restarted.
+    ``running``: the configuration of the running daemons. An attached cluster's daemons are never restarted.
     """
     reasons: list[str | None] = []
     for run in runs:
@@ -106,7 +105,7 @@ def _why_restart(before: Configuration | None, after: Configuration, plan: Plan)
 
 
 def _concerned(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> bool:
-    """Say whether ``workload`` runs here: a factor that varies another workload's option is run at its first level."""
+    """Return whether ``workload`` runs in this configuration: options of other workloads stay at their first level."""
     for factor in plan.factors:
         varied = workload_option(factor.name, plan.workloads)
         if varied and varied[0] is not workload and configuration.levels[factor.name] != factor.levels[0]:
@@ -115,14 +114,14 @@ def _concerned(plan: Plan, workload: WorkloadSpec, configuration: Configuration)
 
 
 def _asked_for(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> bool:
-    """Say whether ``only`` names the combination, or the plan runs all of them."""
+    """Return whether ``only`` names the combination, or the plan runs all combinations."""
     levels = {**configuration.levels, WORKLOAD: workload.key}
     return not plan.only or any(chosen.items() <= levels.items() for chosen in plan.only)
 
 
 def with_levels(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> WorkloadSpec:
-    """Return ``workload`` as it runs in ``configuration``: the factors that are options of it (``terasort.reduces``) at
-    their levels, its data for the workers in use, and its waves counted in tasks.
+    """Return ``workload`` as it runs in ``configuration``: with the levels of its options (``terasort.reduces``), its
+    data for the workers in use, and its waves as numbers of tasks.
     """
     option_levels: dict[str, str] = {}
     for name, level in configuration.levels.items():
@@ -144,7 +143,7 @@ def with_levels(plan: Plan, workload: WorkloadSpec, configuration: Configuration
 
 
 def _in_waves(plan: Plan, workload: str, waves: int, configuration: Configuration) -> dict[str, str]:
-    """Return the numbers of tasks that take ``waves`` waves on the workers in use."""
+    """Return the numbers of tasks that make ``waves`` waves on the workers in use."""
     workers = configuration.workers or len(plan.cluster.workers)
 
     def tasks(option: str) -> int:

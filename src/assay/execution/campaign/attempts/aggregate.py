@@ -1,4 +1,4 @@
-"""A run's concurrency-gated aggregate: from what the program's streams counted, else from the job history's tasks.
+"""Compute a run's concurrency-gated aggregate, from the program's stream counters, else from the job history's tasks.
 
 Out: metrics in MB/s (10^6 bytes), and the curve behind them as rows of the run's trace: for each second of the run the
 streams that were active, their rate in bytes/s, and 1 when the second counted, else 0.
@@ -18,12 +18,12 @@ def gated_metrics(
     tasks: Iterable[Task], workload: Workload, validation: ValidationResult | None, started_unix_s: float, trace: Trace
 ) -> tuple[dict[str, float], str]:
     """Return the aggregate's metrics with their source, and add its curve to ``trace``; no metrics when the workload
-    has no such figure.
+    has no aggregate.
     """
     measured = validation.streams if validation else ()
     origin_s = started_unix_s if measured else 0.0
     gated = gated_aggregate(measured) if measured else gated_aggregate(transfers(tasks, workload.streamed_bytes))
-    source = "what each stream counted by itself" if measured else _FROM_TASKS
+    source = "counters of each stream" if measured else _FROM_TASKS
     if gated is None:
         return {}, source
     for slot in gated.curve:

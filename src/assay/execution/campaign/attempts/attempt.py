@@ -1,7 +1,7 @@
-"""One attempt at one planned run: configuration, input, cold caches, observation, the job, its checks, and the record.
+"""Make one attempt at a planned run: configuration, input, cold caches, observation, job, checks and record.
 
-Nothing here raises for a job that fails: that is a :class:`Run` with status ``failed`` and its cause. What does raise
-(:class:`AssayError`) concerns the cluster, and the campaign decides.
+A job that fails raises nothing: it gives a :class:`Run` with status ``failed`` and its cause. An :class:`AssayError`
+concerns the cluster, and the campaign decides what to do.
 """
 
 import asyncio
@@ -33,9 +33,9 @@ _ALONE = AttemptContext()
 async def attempt(
     planned: PlannedRun, number: int, run_environment: RunEnvironment, context: AttemptContext = _ALONE
 ) -> CompletedRun:
-    """Execute one attempt and return its record, whatever became of it.
+    """Execute one attempt and return its record, also of a failed run.
 
-    Raises RepositoryError when what was done can't be kept: that is no failure of the run.
+    Raises RepositoryError when the result can't be stored, which is no failure of the run.
     """
     cluster, transports = in_use(planned.configuration, run_environment.cluster, run_environment.transports)
     run_environment = replace(run_environment, cluster=cluster, transports=transports)
@@ -45,7 +45,7 @@ async def attempt(
     state = AttemptState()
     cause: AssayError | None = None
     try:
-        await _Attempt(planned, workload, size, run_environment, context, state).carry_out()
+        await _Attempt(planned, workload, size, run_environment, context, state).execute()
     except RepositoryError:
         raise
     except AssayError as error:
@@ -55,7 +55,7 @@ async def attempt(
     if engine and (not ended_well or state.problem or cause):
         state.logs |= await engine.logs()
     attempted = FinishedAttempt(run_id, number, started, time.monotonic() - clock, cause)
-    # A million attempts take seconds, in which the event loop must continue.
+    # With a million attempts this takes seconds, and the event loop must not block.
     published = await asyncio.to_thread(
         recorded, planned, workload, workload.data_bytes(size), run_environment, context, state, attempted
     )
@@ -65,7 +65,7 @@ async def attempt(
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """The steps of one attempt, each of which adds to what is gathered. Raises AssayError where one can't be done."""
+    """The steps of one attempt; each adds to the attempt's state. A step that fails raises AssayError."""
 
     planned: PlannedRun
     workload: Workload
@@ -74,7 +74,7 @@ class _Attempt:
     context: AttemptContext
     state: AttemptState
 
-    async def carry_out(self) -> None:
+    async def execute(self) -> None:
         needed = self.workload.input(self.size)
         engine = await self._configured()
         async with watching(self.run_environment, engine) as monitor:
@@ -120,7 +120,7 @@ class _Attempt:
 
     @property
     def _limit_s(self) -> float:
-        """The time limit of what is not the timed job."""
+        """The time limit of the steps other than the timed job."""
         return self.run_environment.plan.timeout_s or DEFAULT_TIMEOUT_S
 
     async def _observed_job(self, needed: Input | None, engine: Engine) -> ProgramResult:
@@ -160,14 +160,14 @@ class _Attempt:
         return finished
 
     def _program(self, needed: Input | None, engine: Engine) -> Program:
-        """Return what is timed: the workload's program for the engine, or itself for one that only computes."""
+        """Return what is timed: the workload's program, or the workload itself for an engine that only computes."""
         if engine.facts.real:
             return self.workload.programs(self.size, needed.path if needed else None)[engine.facts.name]
         seed = self.run_environment.plan.seed * 1000 + self.planned.repetition
         return WorkloadProgram(self.workload.name, (), engine=engine.facts.name, size=self.size, seed=seed)
 
     def _keep(self, raw: Mapping[str, bytes]) -> None:
-        """Keep the samplers' files, and the trace that is in them."""
+        """Store the samplers' files and the trace parsed from them."""
         state = self.state
         started = state.finished.started_unix_s if state.finished else 0.0
         for node, content in raw.items():
@@ -179,7 +179,7 @@ class _Attempt:
     ) -> None:
         run_environment, state = self.run_environment, self.state
         if not engine.facts.real:
-            state.validation = ValidationResult(())  # nothing was written that could be examined
+            state.validation = ValidationResult(())  # no output was written
             return
         run_environment.show("validating")
         with state.exclude_time():

@@ -1,8 +1,8 @@
-"""What must be so before a run's job can start: the configuration on the cluster, its input there, its outputs gone.
+"""Prepare a run's job: configure the cluster, make its input, remove old outputs.
 
 In: a :class:`Configuration`, an :class:`Input`. Out: links shaped (lab) or addresses chosen (real hosts), an engine
-that fits, facts of the network for the run's record, and the input's manifest. Rates are in bits/s, in a lab as
-emulated.
+with the configuration, network facts for the run's record, and the input's manifest. Rates are in bits/s; in a lab they
+are the emulated rates.
 """
 
 import asyncio
@@ -21,8 +21,8 @@ from assay.workloads.common.inputs import Input
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredEngine:
-    """An engine that fits a configuration, what was found of the network that it names ({} when it names none), and
-    whether something (re)started.
+    """An engine with a configuration, facts of the named network ({} when none is named), and whether daemons
+    (re)started.
     """
 
     engine: Engine
@@ -33,7 +33,7 @@ class ConfiguredEngine:
 def in_use(
     configuration: Configuration, cluster: Cluster, transports: Mapping[str, Transport]
 ) -> tuple[Cluster, dict[str, Transport]]:
-    """Return the part of the cluster that a run uses: the master, and as many workers as its configuration says."""
+    """Return the part of the cluster that a run uses: the master and the configuration's number of workers."""
     used = cluster.using(configuration.workers)
     return used, {node.name: transports[node.name] for node in used.nodes if node.name in transports}
 
@@ -43,7 +43,7 @@ async def configure(
 ) -> ConfiguredEngine:
     """Bring ``configuration`` onto the cluster, of which it uses ``used``.
 
-    Raises LabError or EngineError when that is impossible. What is as wanted already stays as it is.
+    Settings that already match stay as they are. Raises LabError or EngineError when it is impossible.
     """
     network = configuration.network
     rate = used.link_bits_per_s(network) if network else None
@@ -64,9 +64,9 @@ async def configure(
 async def ensure_input(
     needed: Input, engine: Engine, parameters: Mapping[str, str], *, timeout_s: float, show: Show
 ) -> dict[str, int]:
-    """Make the input unless it is there complete; return what its manifest keeps, and those of what it is made from.
+    """Make the input unless it is complete; return its manifest with the manifests of the inputs it is made from.
 
-    Raises EngineError when the generator fails or writes something else than was asked for.
+    Raises EngineError when the generator fails or its output is not the requested one.
     """
     inherited: dict[str, int] = {}
     if needed.needs:
@@ -88,7 +88,7 @@ async def ensure_input(
 
 
 async def _read_manifest(needed: Input, storage: Storage) -> dict[str, int] | None:
-    """Return the kept counters; {} when none are needed; None when the input was never completed."""
+    """Return the manifest's counters; {} when none are needed; None when the input was never completed."""
     if not needed.counters and needed.exact:
         return {}
     if not await storage.exists(needed.manifest_path):
@@ -97,7 +97,7 @@ async def _read_manifest(needed: Input, storage: Storage) -> dict[str, int] | No
 
 
 async def is_complete(needed: Input, storage: Storage) -> bool:
-    """Say whether an input is there as it was asked for: bytes, files, copies."""
+    """Return whether the input exists with the requested bytes, files and copies."""
     stored = await storage.stored(needed.path)
     return (
         (not needed.exact or stored.length_bytes == needed.data_bytes)

@@ -1,13 +1,11 @@
-"""Whether all that a run is on is well while it continues: daemons, hosts, links, devices, the lab's own parts.
+"""Monitor daemons, hosts, links, devices and the lab while a run executes.
 
-In: what an attempt shares, its engine, and the work to guard. Out: the work's end; or it is ended, with the true cause,
-when it can't end well any more. What was seen next to that (:class:`NodeObservations`) decides later whose fault a
-failure was.
+In: the run's environment, its engine, and the work to guard. Out: the work's result; or the work is cancelled, with the
+cause, once it can't succeed. The :class:`NodeObservations` later decide the class of a failure.
 
-Bound: a daemon, disk or link that is gone is noticed at the second look, a host that says nothing after
-:data:`SILENT_S` + :data:`ANSWER_S`, packets that do not come through between two nodes at the fifth look; all are below
-15 s. Cost: a look on each node and three echo requests to each other node every two seconds, and no request to any
-daemon of assay's own.
+Bounds: a lost daemon, disk or link is detected at the second look, a silent host after :data:`SILENT_S` +
+:data:`ANSWER_S`, packet loss between two nodes at the fifth look; all are below 15 s. Cost: a look on each node and
+three echo requests to each other node every two seconds, and no request to a daemon that assay started.
 """
 
 from __future__ import annotations
@@ -36,23 +34,23 @@ from assay.foundation.errors import AssayError, EngineError, HostError, LabError
 T = TypeVar("T")
 
 SILENT_S = 9.0
-"""After so long without a sign of life a host is asked; on a machine at its limits looks come seconds late."""
+"""Silence, in seconds, after which a host is asked; on an overloaded machine looks come seconds late."""
 ANSWER_S = 4.0
 GONE_S = 3.0
-"""For so long a lab whose node lost its connection is asked whether the node is there."""
+"""Time during which a lab is asked for a node that lost its connection, in seconds."""
 ENGINE_INTERVAL_S = 4.0
 ENGINE_ANSWER_S = 6.0
 STOP_S = 60.0
 """Maximum time for ending the watch of every node; each node has twice its own limit."""
 PAIR_S = 2 * INTERVAL_S
-"""A node whose last look is younger is in reach."""
+"""Maximum age of the last look of a reachable node, in seconds."""
 _POLL_S = 0.5
 _DOWN_LOOKS = 2
 
 
 @asynccontextmanager
 async def watching(run_environment: RunEnvironment, engine: Engine) -> AsyncIterator[HealthMonitor]:
-    """Watch every node until the block ends. Raises HostError where a node can't be watched."""
+    """Watch every node until the block ends. Raises HostError if a node can't be watched."""
     options = watch_options(run_environment, engine)
     names = list(run_environment.transports)
     starting = (NodeWatch.start(run_environment.transports[name], options[name]) for name in names)
@@ -91,7 +89,7 @@ def watch_options(run_environment: RunEnvironment, engine: Engine) -> dict[str, 
 
 
 class HealthMonitor:
-    """The watches of all nodes while they continue."""
+    """The running watches of all nodes."""
 
     def __init__(self, watches: Mapping[str, NodeWatch], engine: Engine, lab: LabHealth | None) -> None:
         self._watches = watches
@@ -102,12 +100,12 @@ class HealthMonitor:
 
     @property
     def seen(self) -> tuple[NodeObservations, ...]:
-        """What was seen of each node."""
+        """The observations of each node."""
         return tuple(watch.seen for watch in self._watches.values())
 
     async def guard(self, work: Awaitable[T], noticed: Callable[[str], None]) -> T:
-        """Await ``work``. When something that it needs is gone, ``noticed`` takes the words, ``work`` is cancelled, and
-        that is raised instead.
+        """Await ``work``. When something that it needs is lost, pass the message to ``noticed``, cancel ``work`` and
+        raise the error.
         """
         task, watch = asyncio.ensure_future(work), asyncio.create_task(self._until_trouble())
         try:
@@ -122,7 +120,7 @@ class HealthMonitor:
             await end_tasks(task, watch)
 
     async def last_look(self) -> None:
-        """Look once more at every node: what has just ended may have ended by what is only to be seen now."""
+        """Look once more at every node: the cause of an end may become visible only afterwards."""
         await asyncio.gather(*(watch.look(INTERVAL_S + ANSWER_S) for watch in self._watches.values()))
 
     async def stop(self) -> None:
@@ -148,7 +146,7 @@ class HealthMonitor:
         return await self._of_engine()
 
     async def _of_lab(self, wait_s: float) -> LabError | None:
-        """Return what the lab has lost, which is asked for so long."""
+        """Return what the lab has lost; ask for ``wait_s`` seconds."""
         until_s = time.monotonic() + wait_s
         while self._lab:
             if words := await asyncio.to_thread(self._lab.health_check):
@@ -159,14 +157,14 @@ class HealthMonitor:
         return None
 
     async def _of_host(self, watch: NodeWatch) -> AssayError | None:
-        """Return that a host is out of reach: no look came for long, and it does not answer when it is asked."""
+        """Return an error if a host is out of reach: its looks have stopped and it does not answer a command."""
         silent_s = time.monotonic() - watch.heard_s
         if watch.lost is None and silent_s < SILENT_S:
             return None
         if await _answers(watch.transport):
-            watch.heard_s = time.monotonic()  # the watch alone is late, or was ended: not the host
+            watch.heard_s = time.monotonic()  # only the watch is late or ended; the host answers
             return None
-        # A node that is gone loses its connection first: its last processes take a moment to end.
+        # A dying node loses its connection first: its last processes take a moment to end.
         if error := await self._of_lab(0.0 if watch.lost is None else GONE_S):
             return error
         watch.transport.abandon()
@@ -175,7 +173,7 @@ class HealthMonitor:
         return HostError(words if watch.lost is None else f"{name} is out of reach: {watch.lost.message}")
 
     def _of_pairs(self) -> HostError | None:
-        """Return that two nodes do not reach each other, though both are in reach from here."""
+        """Return an error if two nodes do not reach each other, though both are reachable from here."""
         now_s = time.monotonic()
         here = {name for name, watch in self._watches.items() if now_s - watch.heard_s < PAIR_S and not watch.lost}
         for watch in self._watches.values():
@@ -185,7 +183,7 @@ class HealthMonitor:
         return None
 
     async def _of_engine(self) -> AssayError | None:
-        """Ask an engine without daemons of assay's own, now and then; what it says twice is true."""
+        """Ask an externally managed engine from time to time; the same problem twice in a row counts."""
         if self._engine.pid_files or time.monotonic() - self._asked_s < ENGINE_INTERVAL_S:
             return None
         try:
@@ -201,7 +199,7 @@ class HealthMonitor:
 
 
 def _of_parts(seen: NodeObservations) -> AssayError | None:
-    """Return that a link is down, or that a device has errors."""
+    """Return an error if a link is down or a device has errors."""
     for name, looks in seen.down.items():
         if looks >= _DOWN_LOOKS:
             return HostError(seen.links[name].words)
@@ -209,18 +207,18 @@ def _of_parts(seen: NodeObservations) -> AssayError | None:
 
 
 def _daemons(seen: NodeObservations) -> list[str]:
-    """Return which daemons of a node died, or have been stopped for two looks."""
+    """Return the daemons of a node that died or were stopped at two looks."""
     dead = [f"{seen.node}: {name} died" for name, state in seen.daemons.items() if state == "dead"]
     return [*dead, *(f"{seen.node}: {name} is stopped (SIGSTOP)" for name in seen.stuck)]
 
 
 async def _answers(transport: Transport) -> bool:
-    """Say whether a command runs there, soon."""
+    """Return whether a command runs there within the time limit."""
     asked = asyncio.create_task(transport.run(["true"], timeout_s=ANSWER_S))
     done, _ = await asyncio.wait({asked}, timeout=ANSWER_S)
     if done:
         return asked.exception() is None
-    # Ending it there takes as long again: no one waits for that.
+    # Ending the command there would take as long again, so its end is not awaited.
     asked.cancel()
     asked.add_done_callback(lambda task: task.cancelled() or task.exception())
     return False

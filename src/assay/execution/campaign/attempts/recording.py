@@ -1,7 +1,7 @@
-"""The record of an attempt: a :class:`Run` with its metrics, warnings, environment, and where each of them came from.
+"""Build the record of an attempt: a :class:`Run` with its metrics, warnings, environment and the source of each.
 
-In: what was planned, and what was gathered. Out: a :class:`CompletedRun`. The code that makes a figure says its source:
-the engine, the workload, the sampler, or the aggregate over streams.
+In: the planned run and the attempt's state. Out: a :class:`CompletedRun`. Each metric names its source: the engine, the
+workload, the sampler, or the aggregate over streams.
 """
 
 import statistics
@@ -31,7 +31,7 @@ _SAMPLED = "sampler on the nodes"
 
 @dataclass(frozen=True, slots=True)
 class FinishedAttempt:
-    """An attempt that is over: what it was, what ended it before its end, and how long it took in all."""
+    """An attempt that has ended: its number, the error that cut it short, and its total wall time."""
 
     run_id: str
     number: int
@@ -64,7 +64,7 @@ def recorded(
         plan=run_environment.plan.name,
         origin=facts.origin,
         status=status,
-        cause=printable(why) if why else why,  # it may quote what a client printed in colours
+        cause=printable(why) if why else why,  # it may quote coloured output of a client
         cluster=run_environment.cluster.name,
         lab_scale=run_environment.cluster.lab.scale if run_environment.cluster.lab else None,
         engine=facts.name,
@@ -108,7 +108,7 @@ def recorded(
 def _metrics(
     workload: Workload, data_bytes: int, state: AttemptState, cluster: Cluster, *, observed: bool
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """Return the run's metrics by name, and the sources that their makers state."""
+    """Return the run's metrics by name, and the source of each."""
     finished, validation = state.finished, state.validation
     if finished is None:
         return {}, {}
@@ -131,7 +131,7 @@ def _metrics(
 
 
 def _sampled(state: AttemptState, cluster: Cluster, end_s: float) -> dict[str, float]:
-    """Return how busy the workers' CPUs were, and what all devices moved, while the job ran."""
+    """Return the workers' CPU utilisation and the bytes of all devices during the job."""
     names = [node.name for node in cluster.workers]
     environment = state.finished.environment if state.finished else {}
     groups = Environment({**environment, "cluster": {"worker_names": names}}).node_groups
@@ -154,9 +154,9 @@ def _warnings(state: AttemptState, metrics: Mapping[str, float]) -> list[CodedWa
 
 
 def warm_words(caches: Sequence[CacheState], cluster: Cluster, data_bytes: int | None) -> str | None:
-    """Return that a run was not shown to be cold, why, and on real hosts whether its data could be in memory.
+    """Return why a run was not shown to be cold, and on real hosts whether its data could be in memory.
 
-    None where it was cold, or no cache was to be made so.
+    None for a cold run, and where no cache had to be dropped.
     """
     entered = len(cluster.entered) == len(cluster.nodes)
     if (is_cold(caches) is True) if caches else entered:
@@ -184,7 +184,7 @@ def _environment(planned: PlannedRun, run_environment: RunEnvironment, state: At
 
 
 def _facts(planned: PlannedRun, run_environment: RunEnvironment) -> EngineFacts:
-    """Return what the run's own engine is: of those that a plan varies, the one that was to run it."""
+    """Return the facts of the engine that this run was planned for; a plan can vary engines."""
     provider = run_environment.provider
     wanted = planned.configuration.engine or provider.facts.name
     if provider.engine and provider.engine.facts.name == wanted:

@@ -1,6 +1,4 @@
-"""The values that the parts of an attempt share: what all runs of a campaign have in common, what one attempt receives,
-what it has gathered so far, and what comes out of it.
-"""
+"""Values that the steps of an attempt share: the campaign's environment, the attempt's context, state and result."""
 
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -35,11 +33,11 @@ class RunEnvironment:
     baseline: Baseline | None
     show: Show
     links: LabLinks | None = None
-    """The lab's; None on other hosts."""
+    """The lab's links; None on other hosts."""
     health: LabHealth | None = None
-    """The same."""
+    """The lab's health; None on other hosts."""
     workloads: Mapping[str, Workload] = field(default_factory=workloads)
-    """By the name that plans use."""
+    """Workloads by their name in plans."""
 
 
 async def _nothing() -> None:
@@ -61,14 +59,14 @@ class AttemptContext:
     settled: Callable[[], Awaitable[None]] = _nothing
     """Awaited before caches are dropped, so that background work of the previous run has finished."""
     ended: Callable[[str, float, float], None] = lambda _name, _began_unix_s, _took_s: None
-    """Takes each step that has ended: its name, when it began, and how long it took."""
+    """Receives each step that has ended: its name, start and duration."""
 
     noticed: Callable[[str], None] = lambda _words: None
-    """Takes why the attempt is ended, when that is seen."""
+    """Receives the reason when the attempt is cut short."""
 
     @contextmanager
     def step(self, name: str) -> Iterator[RunningStep]:
-        """Time the block as a step; it may be given another name meanwhile."""
+        """Time the block as a step; the block may rename it."""
         step, began, clock = RunningStep(name), time.time(), time.monotonic()
         try:
             yield step
@@ -85,14 +83,14 @@ class CompletedRun:
     trace: Trace = field(default_factory=Trace)
     logs: dict[str, bytes] = field(default_factory=dict)
     unfit: UnfitError | None = None
-    """Why no other attempt would end better, where that is so."""
+    """Why a further attempt would fail the same way; None if one may succeed."""
     device_errors: tuple[str, ...] = ()
-    """What the kernel said of devices meanwhile."""
+    """Device errors in the kernel's log during the attempt."""
 
 
 @dataclass(slots=True)
 class AttemptState:
-    """What an attempt has gathered so far, so that a failure keeps what was seen until then."""
+    """The data of an attempt so far, which a failed run keeps."""
 
     caches: tuple[CacheState, ...] = ()
     trace: Trace = field(default_factory=Trace)
@@ -103,20 +101,20 @@ class AttemptState:
     problem: str | None = None
     network: dict[str, Any] = field(default_factory=dict)
     seen: tuple[NodeObservations, ...] = ()
-    """What the watch has seen of each node."""
+    """The watch's observations of each node."""
     excluded_s: float = 0.0
-    """Time spent on deploying, making input and checking output: neither the job's nor assay's own."""
+    """Time spent on deploying, making input and checking output. It counts neither as the job's nor as assay's time."""
 
     @property
     def sound(self) -> bool:
-        """Whether the job ended well, and every check of it passed."""
+        """Whether the job succeeded and all its checks passed."""
         if self.finished is None or self.finished.outcome.exit_status != 0 or self.problem or self.validation is None:
             return False
         return all(check.passed for check in (*self.finished.checks, *self.validation.checks))
 
     @contextmanager
     def exclude_time(self) -> Iterator[None]:
-        """Count the block's time as not assay's own."""
+        """Exclude the block's time from assay's overhead."""
         began = time.monotonic()
         try:
             yield

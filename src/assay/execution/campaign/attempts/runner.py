@@ -1,8 +1,8 @@
-"""A campaign from start to end: connect, measure the baseline, execute what is left of the plan, publish each run.
+"""Run a campaign: connect, measure the baseline, execute the remaining runs, publish each.
 
 In: a plan, a repository, a :class:`ProgressObserver` that shows progress. Out: published bundles and a
-:class:`CampaignSummary`. Whatever ends a campaign (a finished plan, an error, Ctrl-C, SIGTERM), the daemons are
-stopped, and every run that was finished stays. The same call continues where it ended.
+:class:`CampaignSummary`. However a campaign ends (plan finished, error, Ctrl-C, SIGTERM), the daemons are
+stopped and finished runs are kept. The same call resumes the campaign.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from assay.execution.campaign.attempts.attempt import attempt
 from assay.execution.campaign.attempts.run_environment import AttemptContext, CompletedRun, RunEnvironment
 from assay.execution.campaign.attempts.sampling import sampler_options
 from assay.execution.campaign.journal import CampaignJournal
-from assay.execution.campaign.loop import CampaignWork, Loop, ProgressObserver
+from assay.execution.campaign.loop import CampaignWork, ProgressObserver, RunSequence
 from assay.execution.campaign.prepare import PreparedCampaign, recover_unpublished
 from assay.execution.engines.contract import EngineFacts, MakeProvider, Provider
 from assay.execution.hosts import LocalTransport, Transport, connect_ssh
@@ -38,12 +38,12 @@ from assay.store import Repository
 _ANSWER_TIMEOUT_S = 15.0
 _NOW_INTERVAL_S = 1.0
 CLOSE_S = 300.0
-"""Maximum time for stopping the daemons; those left are ended by the next campaign on the cluster."""
+"""Maximum time for stopping the daemons, in seconds; the next campaign on the cluster ends the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignSummary:
-    """What a campaign did in this call."""
+    """The result of one call of a campaign."""
 
     campaign_id: str
     planned: int
@@ -52,23 +52,23 @@ class CampaignSummary:
     already_there: int
     statuses: Mapping[str, int]
     failures: Mapping[str, int]
-    """Attempts of this call that were not valid, by failure class."""
+    """Number of attempts that were not valid, by failure class."""
     stopped: str | None
-    """Why it ended before all was made; None when nothing of what was asked for is left."""
+    """Why it ended with runs left; None when it made all requested runs."""
     lab_lost: LabLostError | None = None
-    """What the lab has lost; the rest can be executed when it has been made anew."""
+    """What the lab has lost; the remaining runs need a new lab."""
     hopeless: int = 0
-    """Attempts that were stopped because faster runs are known, which a search expects."""
+    """Attempts that a search stopped early because faster runs are known."""
 
     @property
     def not_valid(self) -> int:
-        """Attempts of this call that failed or were invalid."""
+        """Number of attempts that failed or were invalid."""
         return self.made - self.statuses.get(RunStatus.VALID, 0)
 
 
 @dataclass(slots=True)
 class _JournalingObserver:
-    """A watcher that also keeps what continues now in the campaign's folder, for other terminals."""
+    """Forwards progress and writes the current step into the campaign's folder, for other terminals."""
 
     watcher: ProgressObserver
     journal: CampaignJournal
@@ -92,7 +92,7 @@ class _JournalingObserver:
 
 
 class _ConnectedCluster:
-    """The cluster that runs are made on: connections, engine and environment; reached anew when a host was lost."""
+    """The cluster of a campaign: connections, engine and environment. It reconnects when a host was lost."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class _ConnectedCluster:
         self.fitness: Fitness | None = None
 
     async def open(self, *, with_baseline: bool) -> None:
-        """Connect, take hold of the cluster, and record what is there."""
+        """Connect, lock the cluster, and record its environment."""
         cluster, watcher = self._cluster, self._watcher
         async with AsyncExitStack() as stack:
             if not cluster.simulated:
@@ -154,12 +154,12 @@ class _ConnectedCluster:
         return published
 
     async def mend(self) -> None:
-        """Do nothing when every host answers; otherwise connect anew.
+        """Reconnect unless every host answers.
 
-        Raises HostError when one stays out of reach, LabLostError when the lab can't be mended at all.
+        Raises HostError when a host stays out of reach, LabLostError when only a new lab would help.
         """
         if self._health and (words := self._health.health_check() or next(iter(self._device_errors), None)):
-            # What an emulated disk has lost stays lost, and no one changes the disk.
+            # An emulated disk that is lost can't be replaced.
             raise LabLostError(words, where=self._cluster.name, hint=f"remove it: assay lab down {self._cluster.name}")
         if self._setting is not None and await _all_answer(self._setting.transports):
             return
@@ -167,12 +167,12 @@ class _ConnectedCluster:
         await self.open(with_baseline=False)
 
     async def close(self) -> None:
-        """End the daemons and connections; what is out of reach is left to the next campaign."""
+        """Stop the daemons and close the connections; the next campaign ends what is out of reach."""
         stack, self._stack, self._setting = self._stack, AsyncExitStack(), None
         try:
             await stack.aclose()
         except HostError as error:
-            self._watcher.say(f"not everything could be ended: {error}")
+            self._watcher.say(f"some processes could not be ended: {error}")
 
 
 async def _all_answer(transports: Mapping[str, Transport]) -> bool:
@@ -192,10 +192,10 @@ async def run_campaign(
     *,
     with_baseline: bool,
 ) -> CampaignSummary:
-    """Make every run that is left on ``cluster`` (the plan's, with addresses where a lab made them), on the engine that
-    ``provide`` gives.
+    """Make every remaining run on ``cluster`` (the plan's cluster, in a lab with addresses), on the engine that
+    ``provide`` returns.
 
-    Raises EngineError when several runs in a row fail: the cluster is broken, and more runs would not help.
+    Raises EngineError when several runs in a row fail, as the cluster is broken then.
     """
     with schedule.journal.hold():
         recover_unpublished(repository, schedule.journal, watcher.say)
@@ -205,7 +205,7 @@ async def run_campaign(
         executor = _ConnectedCluster(plan, cluster, lab, schedule.journal.campaign_id, observer, provide)
         try:
             await executor.open(with_baseline=with_baseline)
-            made = await Loop(CampaignWork(plan, repository, schedule, observer), executor).run()
+            made = await RunSequence(CampaignWork(plan, repository, schedule, observer), executor).run()
         finally:
             await finish(executor.close(), "closing the cluster", 2 * CLOSE_S)
     return CampaignSummary(
@@ -222,7 +222,7 @@ async def run_campaign(
 
 
 def added_up(summaries: Sequence[CampaignSummary]) -> CampaignSummary:
-    """Return what the parts of one call made, each but the last of which lost its lab."""
+    """Return the sum of a call's parts; each part but the last lost its lab."""
     counts = [(Counter(part.statuses), Counter(part.failures)) for part in summaries]
     return replace(
         summaries[-1],
@@ -235,12 +235,12 @@ def added_up(summaries: Sequence[CampaignSummary]) -> CampaignSummary:
 
 
 async def _finish(provider: Provider) -> None:
-    """Stop the daemons even when this task is being cancelled."""
+    """Stop the daemons, even if this task is being cancelled."""
     await finish(provider.close(), "stopping the daemons", CLOSE_S)
 
 
 async def connect(cluster: Cluster, stack: AsyncExitStack) -> dict[str, Transport]:
-    """Return a transport for each node that may be entered, none where there are no hosts; ``stack`` closes them.
+    """Return a transport for each node that may be entered, none for a simulated cluster; ``stack`` closes them.
 
     Raises HostError if a connection fails.
     """
@@ -263,7 +263,7 @@ async def connect(cluster: Cluster, stack: AsyncExitStack) -> dict[str, Transpor
 
 
 async def _fitness(cluster: Cluster, transports: Mapping[str, Transport], watcher: ProgressObserver) -> Fitness | None:
-    """Check real hosts; a lab's and this machine's are what they are."""
+    """Check real hosts. Labs and this machine are not checked."""
     if cluster.placement is not Placement.SSH or cluster.simulated:
         return None
     watcher.step("checking hosts")
@@ -274,7 +274,7 @@ async def _fitness(cluster: Cluster, transports: Mapping[str, Transport], watche
                 f"error on {problem.host}: {problem.criterion} {problem.subject}: {problem.found}".replace(" :", ":")
             )
     counts = f"{readings.count(Grade.ERROR)} errors, {readings.count(Grade.WARNING)} warnings"
-    watcher.say(f"hosts were checked: {counts}; they are kept with each run")
+    watcher.say(f"host checks: {counts}; stored with each run")
     return readings
 
 
@@ -284,13 +284,13 @@ async def _baseline(
     if cluster.placement is Placement.LOCAL or cluster.simulated:
         return None
     if cluster.attached:
-        watcher.say("no baseline is measured: devices and links are somebody else's; `assay baseline` does it if asked")
+        watcher.say("no baseline is measured on an externally managed cluster; `assay baseline` measures one")
         return None
     watcher.step("measuring devices and links")
     try:
         return await measure_baseline(cluster, transports, progress=watcher.step)
     except HostError as error:
-        watcher.say(f"going on without a baseline of devices and links: {error}")
+        watcher.say(f"continuing without a baseline of devices and links: {error}")
         return None
 
 

@@ -1,6 +1,7 @@
-"""What is watched around a job: caches dropped and counted on every node before it, samplers on every node during it.
+"""Drop and count caches on every node before a job, and run samplers on every node during it.
 
-In: transports and what to look at. Out: :class:`CacheState` values, samplers' raw files, and a run's trace from them.
+In: transports and the devices and folders to observe. Out: :class:`CacheState` values, samplers' raw files, and a run's
+trace from them.
 """
 
 import asyncio
@@ -20,13 +21,13 @@ STOP_S = 60.0
 
 
 def sampler_options(node: Node, cgroup: Mapping[str, str] | None) -> SamplerOptions:
-    """Return what the sampler looks at on a node: its described devices, and its control groups in a lab."""
+    """Return the sampler's options for a node: its described devices, and in a lab its control groups."""
     disks = {device.name: device.directory for device in node.type.devices if device.directory}
     return SamplerOptions(disks=disks, cgroup=cgroup)
 
 
 def unseen(cluster: Cluster) -> tuple[CodedWarning, ...]:
-    """Return what of the workers no one could look at, where they may not be entered."""
+    """Return a warning about workers that may not be entered and so were not observed."""
     entered = {node.name for node in cluster.entered}
     names = [node.name for node in cluster.workers if node.name not in entered]
     if not names:
@@ -38,9 +39,9 @@ def unseen(cluster: Cluster) -> tuple[CodedWarning, ...]:
 async def drop_all(
     cluster: Cluster, transports: Mapping[str, Transport], directories: Mapping[str, Sequence[str]]
 ) -> tuple[CacheState, ...]:
-    """Drop every node's page cache, and count what of the data in ``directories`` was and is in it.
+    """Drop every node's page cache, and count the cached bytes of the data in ``directories`` before and after.
 
-    Where some hosts may not be entered nothing is dropped and nothing known: an edge node's cache says nothing of data.
+    If some hosts may not be entered, nothing is dropped: an edge node's cache holds no data.
     """
     if len(cluster.entered) < len(cluster.nodes):
         return ()
@@ -53,14 +54,14 @@ async def drop_all(
 
 @dataclass(slots=True)
 class Samplers:
-    """The samplers of all nodes while they run."""
+    """The running samplers of all nodes."""
 
     running: Mapping[str, Sampler]
     raw: dict[str, bytes] | None = None
-    """What they sent, once they have ended."""
+    """The lines of each node, once the samplers have ended."""
 
     async def stop(self) -> dict[str, bytes]:
-        """End them and return each node's raw samples; the same again when called twice."""
+        """End the samplers and return each node's raw samples; a second call returns the same."""
         if self.raw is None:
             raw = await asyncio.gather(*(sampler.stop() for sampler in self.running.values()))
             self.raw = dict(zip(self.running, raw, strict=True))
@@ -73,7 +74,7 @@ async def sampling(
     options: Mapping[str, SamplerOptions],
     keep: Callable[[Mapping[str, bytes]], None],
 ) -> AsyncIterator[Samplers]:
-    """Run a sampler on every node until the block ends, whatever ends it, and hand what they sent to ``keep``."""
+    """Run a sampler on every node until the block ends in any way, and pass the samples to ``keep``."""
     names = list(transports)
     starting = (Sampler.start(transports[name], options[name]) for name in names)
     results = await asyncio.gather(*starting, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""Whether a run is valid: its output checked by its workload and its layout, and what became of it in the end.
+"""Decide whether a run is valid: check its output by workload and layout, and set its status.
 
 In: a job that ended, the storage, the input's manifest. Out: a :class:`ValidationResult`; then status, cause, failure
 class.
@@ -33,7 +33,7 @@ async def checked_output(
     timeout_s: float,
     show: Show,
 ) -> ProgramResult | None:
-    """Run the program that checks the workload's output; None where it needs none."""
+    """Run the program that checks the workload's output; return None if the workload has none."""
     program = workload.check_program(needed.path if needed else None)
     if program is None:
         return None
@@ -42,7 +42,7 @@ async def checked_output(
 
 
 async def reference_answers(workload: Workload, size: Size, show: Show) -> Answered | None:
-    """Return what the workload's output is compared with; None where it asks for nothing. Not a part of the run."""
+    """Return the answers to compare the output with; None if the workload needs none. Their time is not the run's."""
     asked = workload.reference(size)
     if asked is None:
         return None
@@ -58,7 +58,7 @@ async def judged(
     validation_input: ValidationInput,
     storage: Storage,
 ) -> ValidationResult:
-    """Return what the workload says of its output, with the checks of where the layout wants it; then remove it."""
+    """Return the checks of the output's content and of its placement by the layout; then remove the output."""
     validation = await workload.judge(size, outcome, validation_input)
     paths = [
         *workload.outputs,
@@ -74,10 +74,10 @@ async def judged(
 def status_of(
     state: AttemptState, cause: AssayError | None, limit: TimeLimit, full_disk: Collection[str] = ()
 ) -> tuple[RunStatus, str | None, FailureClass | None]:
-    """Return what became of an attempt, why, and whose fault that was; ``cause`` ended it before it was judged.
+    """Return status, cause and failure class of an attempt; ``cause`` is the error that ended it before its checks.
 
-    ``full_disk``: the engine's words for a full device. What the watch saw of links, devices and memory goes before
-    what programs said: they tell what came of it.
+    ``full_disk``: the engine's messages for a full device. The watch's observations of links, devices and memory take
+    precedence over messages of programs, which report only the consequence.
     """
     status, why, failure_class = _validation_checks(state, cause, limit, full_disk)
     finished = state.finished
@@ -88,7 +88,7 @@ def status_of(
         if not causes:
             return status, why, failure_class
         return RunStatus.INVALID, "; ".join(causes), FailureClass.INFRASTRUCTURE
-    if isinstance(cause, LabError):  # what hosts say of devices came of it
+    if isinstance(cause, LabError):  # device errors of the hosts are the consequence
         return status, why, failure_class
     hosts = [words for words in of_hosts(state.seen) if words not in (why or "")]
     if hosts:
@@ -100,7 +100,7 @@ def status_of(
 def _validation_checks(
     state: AttemptState, cause: AssayError | None, limit: TimeLimit, full_disk: Collection[str]
 ) -> tuple[RunStatus, str | None, FailureClass | None]:
-    """Return the same by what programs, checks and errors say alone."""
+    """Return the same from programs, checks and errors only."""
     if cause or state.finished is None:
         why = str(cause or "the job was not started")
         return RunStatus.FAILED, why, class_of_error(cause, full_disk) if cause else FailureClass.ENGINE
@@ -124,14 +124,14 @@ def _validation_checks(
         if unjudged is None:
             only_engine = set(broken) <= set(state.finished.checks) and state.validation is not None
             return RunStatus.INVALID, why, FailureClass.ENGINE if only_engine else FailureClass.VALIDATION
-        # It is the engine that could not run the check's program: there is nothing to say of the output.
+        # The engine could not run the check's program, so the output is unchecked.
         lost = unjudged.host_lost
         return RunStatus.INVALID, why, class_of_end(unjudged.output, problem=why, lost=lost, full_disk=full_disk)
     return RunStatus.VALID, None, None
 
 
 def _end_of(exit_status: int) -> str:
-    """Return how a client ended that did not end well, in words."""
+    """Return how a failed client ended, as text."""
     if exit_status >= 0:
         return f"ended with {exit_status}"
     try:

@@ -1,4 +1,4 @@
-"""What bounds a campaign's call: which runs, until when, and how long one run may take.
+"""Limit a campaign's call: which runs, until when, and how long one run may take.
 
 In: the texts of ``--only`` and ``--until``, planned runs. Out: filters and limits, in seconds and Unix seconds.
 """
@@ -14,14 +14,14 @@ from assay.foundation.units import format_duration, parse_duration
 from assay.specs.fields import unknown
 
 DEFAULT_TIMEOUT_S = 1800.0
-"""A run's time limit when the plan gives none and no like run is known."""
+"""A run's time limit, in seconds, if the plan gives none and no comparable run is known."""
 _CLOCK = re.compile(r"(?P<hour>\d{1,2}):(?P<minute>\d{2})")
 _RUNS = re.compile(r"(?P<runs>\d{1,6})\s*runs?")
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
-    """How long a run may take, and where that comes from, in words."""
+    """How long a run may take, and the source of this limit as text."""
 
     seconds: float
     why: str
@@ -36,15 +36,15 @@ NO_HISTORY = TimeLimit(DEFAULT_TIMEOUT_S, "the default, no like run is known")
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """When to start no more runs: at a point in time, or after a number of runs."""
+    """When to stop starting runs: at a point in time, or after a number of runs."""
 
     words: str
-    """As it was asked for: ``--until 18:30``."""
+    """The option's text: ``--until 18:30``."""
     at_unix_s: float | None = None
     runs: int | None = None
 
     def reached(self, made: int, now_unix_s: float) -> bool:
-        """Say whether no further run may start after ``made`` runs of this call."""
+        """Return whether no further run may start after ``made`` runs of this call."""
         late = self.at_unix_s is not None and now_unix_s >= self.at_unix_s
         return late or (self.runs is not None and made >= self.runs)
 
@@ -77,13 +77,13 @@ def parse_stop(text: str, now: datetime) -> Stop:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which planned runs a call makes: of any of these workloads, at one of the named levels of each factor named."""
+    """The planned runs that a call makes: of these workloads, at one of the given levels of each given factor."""
 
     workloads: frozenset[str] = frozenset()
     levels: tuple[tuple[str, frozenset[str]], ...] = ()
 
     def takes(self, planned: PlannedRun) -> bool:
-        """Say whether ``planned`` is among them."""
+        """Return whether ``planned`` is selected."""
         if self.workloads and planned.workload.key not in self.workloads:
             return False
         return all(planned.configuration.levels[factor] in chosen for factor, chosen in self.levels)
@@ -92,7 +92,7 @@ class Selection:
 def parse_selection(texts: Sequence[str], runs: Sequence[PlannedRun]) -> Selection:
     """Return what the values of ``--only`` select of ``runs``.
 
-    Raises SpecificationError naming the valid choices when one names a workload, factor or level that there is none of.
+    Raises SpecificationError, with the valid choices, for an unknown workload, factor or level.
     """
     workloads = list(dict.fromkeys(run.workload.key for run in runs))
     factors: dict[str, list[str]] = {}

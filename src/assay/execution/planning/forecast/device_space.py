@@ -1,10 +1,10 @@
-"""Whether a plan fits on its devices: every layout keeps its inputs, and layouts share devices. Pure.
+"""Check whether a plan fits on its devices: every layout keeps its inputs, and layouts share devices. Pure.
 
-In: claims, which are bytes of all copies on all workers after the lab's scale with the directories that they are spread
-over, and a worker's capacities in bytes. Out: how full each device of a worker gets when bytes spread evenly over
-workers and directories, as HDFS and YARN mean to; and what can't fit however they are spread. Inputs stay (docs/adr,
-decision 4), so all of them count. Outputs and intermediate data exist during their run only, so the largest counts.
-The engine states how much uncompressed intermediate data exists at once.
+In: claims (bytes of all copies on all workers after the lab's scale, with their directories) and a worker's capacities
+in bytes. Out: how full each device of a worker gets if bytes spread evenly over workers and directories, as HDFS and
+YARN intend; and which data can't fit however they spread. Inputs stay (docs/adr, decision 4), so all of them count.
+Outputs and intermediate data exist only during their run, so the largest counts. The engine states how much
+uncompressed intermediate data exists at once.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from assay.model import Cluster, Directories, Layout, Placement, Plan
 from assay.workloads.catalogue import workloads
 
 FULL_SHARE = 0.98
-"""Maximum fill of a device. HDFS checksums add 0.8 %, and NodeManagers reject a disk that is 99 % full."""
+"""Maximum fill of a device, as a share. HDFS checksums add 0.8 %, and NodeManagers reject a disk that is 99 % full."""
 _LISTED_MAX = 4
 
 
@@ -29,13 +29,13 @@ class Part:
     bytes: float
 
     def on(self, device: str) -> float:
-        """Return those on ``device``, of all workers together."""
+        """Return the bytes on ``device``, summed over all workers."""
         return self.bytes * self.directories.get(device, 0) / sum(self.directories.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What one thing takes on the first ``workers`` workers."""
+    """The space that one data set takes on the first ``workers`` workers."""
 
     what: str
     file_system: str
@@ -44,14 +44,14 @@ class Claim:
     intermediate: Part | None = None
 
     def on(self, device: str) -> float:
-        """Return the bytes on ``device`` of one worker in use."""
+        """Return the bytes on ``device`` of one used worker."""
         parts = (*self.hdfs, *([self.intermediate] if self.intermediate else []))
         return sum(part.on(device) for part in parts) / self.workers
 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A device of a worker with the bytes that it must hold: stored data by file system, largest temporary data."""
+    """A device of a worker and the bytes on it: stored data by file system, and the largest temporary data."""
 
     device: str
     capacity_bytes: float
@@ -61,13 +61,13 @@ class Filled:
 
     @property
     def needed_bytes(self) -> float:
-        """Return what must be there at the worst moment."""
+        """Return the bytes needed at the worst moment."""
         return sum(self.kept_bytes.values()) + self.passing_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """HDFS data, all replicas included, that must fit on these devices of this number of workers and does not."""
+    """HDFS data, with all replicas, that do not fit on the only devices that may hold them."""
 
     devices: tuple[str, ...]
     workers: int
@@ -77,14 +77,14 @@ class Shortage:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a plan's runs need room for: what stays, and what is there during one run each."""
+    """The space that a plan's runs need: for data that stay, and for data during each run."""
 
     kept: tuple[Claim, ...]
     passing: tuple[Claim, ...]
 
 
 def filled(claims: Claims, capacities: Mapping[str, float]) -> list[Filled]:
-    """Return how full the devices of a worker get that is in use by all of ``claims``, as the first one is."""
+    """Return how full the devices of a worker get that all of ``claims`` use, such as the first worker."""
     devices_filled: list[Filled] = []
     for device, capacity_bytes in capacities.items():
         kept: dict[str, float] = {}
@@ -99,10 +99,10 @@ def filled(claims: Claims, capacities: Mapping[str, float]) -> list[Filled]:
 
 
 def shortage(claims: Claims, capacities: Mapping[str, float]) -> Shortage | None:
-    """Return what can't fit however HDFS spreads it; None where it might. Intermediate data is left out of account.
+    """Return the data that can't fit however HDFS spreads them; None if they may fit. Intermediate data do not count.
 
-    For each set of devices on the first workers: all data that can only be stored there must fit (Hall's condition).
-    Data that does not fit even alone is left out: its first run fails at once, not after hours.
+    For each set of devices on the first workers, all data that can only be stored there must fit (Hall's condition).
+    Data that do not fit even alone are skipped: their first run fails at once, not after hours.
     """
     parts = [(claim, part) for claim in (*claims.kept, *claims.passing) for part in claim.hdfs if part.bytes > 0]
     targets = dict.fromkeys((frozenset(part.directories), claim.workers) for claim, part in parts)
@@ -126,7 +126,7 @@ def _inside(claim: Claim, devices: frozenset[str], workers: int) -> float:
 
 
 def claims_of(plan: Plan, runs: Iterable[PlannedRun]) -> Claims:
-    """Return what ``runs`` need room for; an input that several of them use counts once."""
+    """Return the space that ``runs`` need; an input that several runs use counts once."""
     kept: dict[tuple[str, str], Claim] = {}
     passing: dict[tuple[str, str], Claim] = {}
     for run in {run.key[:2]: run for run in runs}.values():
@@ -150,14 +150,14 @@ def _kept_claims(run: PlannedRun, plan: Plan) -> Iterator[tuple[tuple[str, str],
 
 
 def _passing_claims(run: PlannedRun, plan: Plan) -> Iterator[Claim]:
-    """Yield the space that the run needs during its execution, and that sorting its input needs."""
+    """Yield the space that the run needs during its execution, and the space for sorting its input."""
     layout, workers = run.configuration.layout, _workers(run, plan)
     where = plan.rules.file_system(run.configuration, plan.cluster)
     size, stays = size_of(run, plan), kept_by(run, plan)
     workload = workloads()[run.workload.name]
     rules = plan.rules_of(run.configuration)
     data_bytes, flow, moved = workload.data_bytes(size), workload.flow, workload.moved(size, rules.name)
-    # An iteration's output is deleted when the next one's is written.
+    # An iteration's output is deleted when the next output is written.
     output = min(moved.written, 2 * flow.written)
     if stays and not stays[-1].made_before:
         output = 0
@@ -168,7 +168,7 @@ def _passing_claims(run: PlannedRun, plan: Plan) -> Iterator[Claim]:
     for kept_output in stays:
         if kept_output.is_sorted:
             what = f"making the input of {run.workload.key}"
-            # Hadoop sorts it, or whichever engine is provided.
+            # Hadoop sorts it if the provider includes Hadoop.
             sorting = plan.rules.intermediate_bytes(kept_output.data_bytes, kept_output.data_bytes)
             yield Claim(what, where, workers, (), Part(_counts(layout.intermediate), sorting))
 
@@ -182,16 +182,16 @@ def _counts(directories: Iterable[Directories]) -> dict[str, int]:
 
 
 def _hdfs(layout: Layout, plan: Plan, data_bytes: float, copies: int) -> tuple[Part, ...]:
-    """Return where storage puts the copies."""
+    """Return the directories that store the copies."""
     shares = plan.rules.spread(layout, plan.cluster.workers[0].type, copies)
     return tuple(Part(_counts(directories), data_bytes * count) for directories, count in shares)
 
 
 def refusal(plan: Plan, left: Iterable[PlannedRun]) -> str | None:
-    """Return why a call that makes all of ``left`` must run out of room; None when it need not.
+    """Return why a call that makes all of ``left`` must run out of space; None if it need not.
 
-    On this machine alone nothing holds a device to its description, so nothing is certain there. What a single run
-    writes counts only where runs are repeated: by then every input is there.
+    On a local cluster devices may be larger than described, so nothing is refused. The output of a run counts only if
+    runs are repeated, because every input exists by then.
     """
     runs = list(left)
     if plan.cluster.placement is Placement.LOCAL:
@@ -203,21 +203,21 @@ def refusal(plan: Plan, left: Iterable[PlannedRun]) -> str | None:
     if missing is None:
         return None
     return (
-        f"the plan does not fit on its devices: there are {format_bytes(missing.capacity_bytes)} on "
+        f"the plan does not fit on its devices: {format_bytes(missing.capacity_bytes)} on "
         f"{_listed(missing.devices)} of {missing.workers} workers{_at_scale(plan.cluster)}, and the inputs that its "
         f"layouts keep there take {format_bytes(missing.needed_bytes)}, all copies and the largest output included"
     )
 
 
 def warnings(plan: Plan, runs: Iterable[PlannedRun]) -> list[str]:
-    """Return for each device that gets full, in words, by how much and from what."""
+    """Return a warning for each device that gets full: by how much and with which data."""
     nearly_full = filled(claims_of(plan, runs), _capacities(plan.cluster, largest=False))
     alike: dict[str, list[str]] = {}
     for device in nearly_full:
         if device.needed_bytes > device.capacity_bytes * FULL_SHARE:
             alike.setdefault(_needs(device, plan.cluster), []).append(device.device)
     lines = [f"no room: {_listed(devices)} of a worker {words}" for words, devices in alike.items()]
-    return [*lines, f"what helps: {remedy(plan.cluster)}"] if lines else []
+    return [*lines, f"remedies: {remedy(plan.cluster)}"] if lines else []
 
 
 def remedy(cluster: Cluster) -> str:
@@ -225,7 +225,7 @@ def remedy(cluster: Cluster) -> str:
     if cluster.placement is Placement.LAB:
         return (
             "less data, fewer copies (dfs.replication), more capacity in the cluster file; or a call for each layout, "
-            "with --only layout=NAME: a lab that is made for a call begins empty"
+            "with --only layout=NAME: a lab made for a call starts empty"
         )
     return (
         "less data, fewer copies (dfs.replication), or fewer layouts that share a device; inputs stay on the hosts, "
@@ -256,7 +256,7 @@ def _listed(devices: Sequence[str]) -> str:
 
 
 def _capacities(cluster: Cluster, *, largest: bool) -> dict[str, float]:
-    """Return device name to capacity after the lab's scale: the smallest, or largest, of any worker."""
+    """Return each device's capacity after the lab's scale: the smallest, or largest, of any worker."""
     capacities: dict[str, float] = {}
     for node in cluster.workers:
         for device in node.type.devices:

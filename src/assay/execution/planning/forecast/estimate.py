@@ -1,10 +1,10 @@
-"""How long a run is expected to take, and may take: from runs already made, or a guess when there are none.
+"""Estimate how long a run takes, and limit it: from earlier runs, or from device bandwidth if there are none.
 
-Like runs share everything that decides a run's time: cluster and scale, workload with its options and bytes, layout,
-every level and every engine parameter. Without one, runs of the same workload on the same layout are taken, their time
-beyond a job's start in proportion to their bytes; without those, the devices' bandwidth: a fixed start-up, plus the
-bytes that must cross the devices of the layout at their nominal rate, halved because Hadoop on disks reaches about half
-of it (LISA'14 saw 0.5 to 0.6). Inputs that the run finds missing are guessed from the devices' bandwidth always.
+Comparable runs share everything that decides a run's time: cluster and scale, workload with its options and bytes,
+layout, every level and every engine parameter. Without a comparable run, runs of the same workload on the same layout
+serve, their time after the job's start in proportion to their bytes. Without those, the estimate is a fixed start-up
+time plus the bytes that cross the layout's devices at half their nominal rate, because Hadoop on disks reaches about
+half of it (LISA'14 saw 0.5 to 0.6). The time to make missing inputs is always estimated from device bandwidth.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -19,21 +19,21 @@ from assay.model import Configuration, Origin, Placement, Plan, Run, RunStatus
 from assay.workloads.catalogue import workloads
 
 JOB_START_S = 12.0
-"""Smallest job on a small cluster: client, ApplicationMaster and one wave of tasks."""
+"""Time of the smallest job on a small cluster: client, ApplicationMaster and one wave of tasks."""
 RUN_EXTRA_S = 4.0
-"""Caches, the look at the output, and publishing of one run. A program that checks the output takes a job's start."""
+"""Time of caches, output checks and publishing of one run. A program that checks the output takes a job's start."""
 RESTART_S = 15.0
 CONNECT_S = 3.0
-"""Reaching the hosts, their environment, and the engine's files, where these are there already."""
+"""Time to connect, record the environment, and find the engine's files on the hosts."""
 HOST_CHECKS_S = 3.0
 INSTALL_S = 8.0
-"""Bringing the engine's files to hosts of which none has them."""
+"""Time to copy the engine's files to hosts that lack them."""
 BASELINE_S = 20.0
-"""Devices and links, measured before the first run."""
+"""Time to measure devices and links before the first run."""
 LAB_S = 10.0
-"""Making a lab and removing it."""
+"""Time to make a lab and remove it."""
 STOP_S = 5.0
-"""Stopping the daemons after the last run."""
+"""Time to stop the daemons after the last run."""
 TIMEOUT_FACTOR = 4.0
 TIMEOUT_LEAST_S = 300.0
 _REACHED_SHARE = 0.5
@@ -41,16 +41,16 @@ _REACHED_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Overheads:
-    """Time of a campaign outside its jobs, in seconds: measured in earlier campaigns if there are any."""
+    """Time of a campaign outside its jobs, in seconds, measured in earlier campaigns if there are any."""
 
     restart_s: float = RESTART_S
     extra_s: Mapping[str, float] = field(default_factory=dict)
-    """By workload: all that is neither the job nor a restart."""
+    """Time of a run outside its job and restarts, by workload."""
     begin_s: float | None = None
-    """From connecting to the first run; None where no campaign on the cluster has told it."""
+    """Time from connecting to the first run; None if no campaign on the cluster has measured it."""
 
     def around_job_s(self, planned: PlannedRun) -> float:
-        """Return what a run of this workload takes in addition to the job: caches, checks, record."""
+        """Return the time of a run of this workload outside its job: caches, checks, record."""
         workload = workloads()[planned.workload.name]
         check_s = JOB_START_S if workload.check_program(None) else 0.0
         return self.extra_s.get(planned.workload.key, RUN_EXTRA_S + check_s)
@@ -58,7 +58,7 @@ class Overheads:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """A job's expected wall time in seconds, and what says so."""
+    """A job's expected wall time in seconds, and the source of the estimate."""
 
     duration_s: float
     basis: str
@@ -68,7 +68,7 @@ MEASURED_NOWHERE = Overheads()
 
 
 def around_s(plan: Plan, overheads: Overheads = MEASURED_NOWHERE) -> float:
-    """Return what a call takes before its first run and after its last one; nothing where all is computed."""
+    """Return the time of a call before its first run and after its last one; 0 for a simulation."""
     cluster = plan.cluster
     if cluster.simulated:
         return 0.0
@@ -87,7 +87,7 @@ def around_s(plan: Plan, overheads: Overheads = MEASURED_NOWHERE) -> float:
 def _on_same_cluster(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> list[Run]:
     """Return the valid runs of the same engine, workload and layout on the plan's cluster at its scale.
 
-    None for a plan that is simulated: how long computing takes, no run's duration says.
+    None for a simulated plan: durations of its runs say nothing about computing time.
     """
     if plan.cluster.simulated:
         return []
@@ -108,7 +108,7 @@ def _bytes(planned: PlannedRun, plan: Plan) -> int:
 
 
 def like_runs(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> list[Run]:
-    """Return the valid runs that share everything with ``planned`` that decides its time."""
+    """Return the comparable valid runs: they share everything that decides the time of ``planned``."""
     data_bytes = _bytes(planned, plan)
     options = {"program": planned.workload.name, **planned.workload.parameters}
     levels, parameters = planned.configuration.levels, planned.configuration.parameters
@@ -124,7 +124,7 @@ def like_runs(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> list[R
 
 
 def expected(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> Expected:
-    """Return how long the job of ``planned`` should take."""
+    """Return the expected time of the job of ``planned``."""
     like = like_runs(planned, plan, history)
     if like:
         return Expected(median(run.duration_s for run in like), f"{len(like)} like run{'s' * (len(like) > 1)}")
@@ -140,7 +140,7 @@ def expected(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> Expecte
 
 
 def _guess_s(planned: PlannedRun, plan: Plan) -> float:
-    """Return a job's start, and the time in which the devices move what the workload says that it moves."""
+    """Return a job's start-up time plus the time in which the devices move the workload's bytes."""
     workload, size = workloads()[planned.workload.name], size_of(planned, plan)
     data_bytes = planned.workload.data_bytes * plan.cluster.scale
     moved = workload.moved(size, planned.configuration.engine or plan.engine)
@@ -149,7 +149,7 @@ def _guess_s(planned: PlannedRun, plan: Plan) -> float:
 
 
 def _devices_s(planned: PlannedRun, plan: Plan, read_bytes: float, written_bytes: float) -> float:
-    """Return how long the devices of the run's layout take to move the bytes of all workers."""
+    """Return the time in which the devices of the run's layout move the bytes of all workers."""
     worker = plan.cluster.workers[0].type
     used = [device for device in worker.devices if device.name in planned.configuration.layout.devices()]
     share = plan.cluster.scale * (planned.configuration.workers or len(plan.cluster.workers)) * _REACHED_SHARE
@@ -159,21 +159,21 @@ def _devices_s(planned: PlannedRun, plan: Plan, read_bytes: float, written_bytes
 
 
 def inputs_s(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key]) -> list[float]:
-    """Return for each run, in order, how long the making of the inputs should take that are not there by then."""
+    """Return for each run, in order, the expected time to make the inputs that are missing by then."""
     listed = list(runs)
     made = newly_made(listed, plan, there)
     return [sum(_making_s(input_, run, plan) for input_ in new) for run, new in zip(listed, made, strict=True)]
 
 
 def _making_s(kept: CachedDataset, planned: PlannedRun, plan: Plan) -> float:
-    """Return how long the making of one input should take: written, and where it is sorted first read and shuffled."""
+    """Return the expected time to make one input: writing, and for a sorted one also reading and shuffling."""
     read, shuffled = (2, 1) if kept.is_sorted else (0, 0)
     written = kept.data_bytes * (shuffled + kept.copies)
     return JOB_START_S + _devices_s(planned, plan, kept.data_bytes * read, written)
 
 
 def inputs_there(runs: Iterable[PlannedRun], plan: Plan, history: Sequence[Run]) -> frozenset[Key]:
-    """Return the inputs that like runs have left on the plan's hosts; none in a lab, whose disks end with it."""
+    """Return the inputs that earlier runs have left on the plan's hosts; none in a lab, whose disks end with it."""
     if plan.cluster.placement is Placement.LAB:
         return frozenset()
     distinct = {run.key[:2]: run for run in runs}.values()
@@ -183,7 +183,7 @@ def inputs_there(runs: Iterable[PlannedRun], plan: Plan, history: Sequence[Run])
 def expected_s(
     planned: PlannedRun, plan: Plan, history: Sequence[Run], overheads: Overheads = MEASURED_NOWHERE
 ) -> float:
-    """Return the expected wall time of one run, its overhead included, in seconds; a restart is not."""
+    """Return the expected wall time of one run in seconds, with its overhead and without a restart."""
     return expected(planned, plan, history).duration_s + overheads.around_job_s(planned)
 
 
@@ -195,8 +195,8 @@ def remaining_s(
     there: Collection[Key] = (),
     running: Configuration | None = None,
 ) -> float:
-    """Return the expected time for all of ``left``: restarts between groups of configurations are included, and the
-    making of inputs that are not ``there``. ``running``: the configuration that the daemons have now.
+    """Return the expected time for all of ``left``, with restarts between groups of configurations and the inputs that
+    are not ``there``. ``running``: the configuration of the running daemons.
     """
     starts = sum(reason is not None for reason in restarts(left, plan, running))
     one_s: dict[tuple[str, str], float] = {}
@@ -208,8 +208,8 @@ def remaining_s(
 
 
 def time_limit(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> TimeLimit:
-    """Return how long a run may take: what the plan says, else a generous multiple of what like runs took; less where
-    it would be hopeless by then.
+    """Return a run's time limit: the plan's, else a generous multiple of the time of comparable runs; less if the run
+    is hopeless earlier.
     """
     limit = _time_limit(planned, plan, history)
     if planned.at_most_s is None or planned.at_most_s >= limit.seconds:
@@ -226,5 +226,5 @@ def _time_limit(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> Time
     longest_s = max(run.duration_s for run in like)
     of = f"the longest of {len(like)} like run{'s' * (len(like) > 1)} ({format_duration(longest_s)})"
     if TIMEOUT_FACTOR * longest_s <= TIMEOUT_LEAST_S:
-        return TimeLimit(TIMEOUT_LEAST_S, f"the least there is, {TIMEOUT_FACTOR:.0f} × {of} is less")
+        return TimeLimit(TIMEOUT_LEAST_S, f"the minimum; {TIMEOUT_FACTOR:.0f} × {of} is less")
     return TimeLimit(TIMEOUT_FACTOR * longest_s, f"{TIMEOUT_FACTOR:.0f} × {of}")

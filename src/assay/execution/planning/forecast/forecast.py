@@ -1,4 +1,4 @@
-"""What a call would do, before it does anything: the runs that are left, their times and limits, what to be warned of.
+"""Forecast a call: the remaining runs, their times and limits, and warnings.
 
 In: a plan, its runs in order, runs already made. Out: a :class:`Schedule`, and the same as rows. Pure; seconds.
 """
@@ -27,7 +27,7 @@ from assay.model import Placement, Plan, Run, RunStatus
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """What a call will do: every planned run, and those that are left with their attempt's number."""
+    """The schedule of a call: every planned run, and the remaining runs with the number of their next attempt."""
 
     runs: Sequence[PlannedRun]
     campaign_id: str | None = None
@@ -40,13 +40,13 @@ class Schedule:
     selection: Selection = field(default_factory=Selection)
     stop: Stop | None = None
     inputs_there: frozenset[Key] = frozenset()
-    """Inputs that need not be made, as far as runs tell."""
+    """Inputs that exist already, according to earlier runs."""
     warnings: tuple[str, ...] = ()
-    """What the user should know before it begins, in words."""
+    """Warnings to show before the call begins."""
     next_runs: NextRuns = as_planned
 
     def left_after(self, plan: Plan, finished: Sequence[Run]) -> list[tuple[PlannedRun, int]]:
-        """Return what is left once the campaign has ``finished`` these runs, each with its next attempt's number.
+        """Return the runs that are left after the ``finished`` ones, each with the number of its next attempt.
 
         The caller bounds the attempts of one call: a user who starts the campaign again has fixed something.
         """
@@ -59,8 +59,8 @@ S = TypeVar("S", bound=Schedule)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One run of a schedule. ``starts_after_s`` and ``expected_s`` count what comes before it to the run: a restart,
-    and the making of its input.
+    """One run of a schedule. ``starts_after_s`` and ``expected_s`` include a restart before the run and the making
+    of its input.
     """
 
     planned: PlannedRun
@@ -74,7 +74,7 @@ class Row:
     if_needed: bool
     """Made only when the repetitions before it leave the mean too uncertain."""
     input_s: float = 0.0
-    """What of ``expected_s`` goes into making inputs: always a guess."""
+    """The part of ``expected_s`` for making inputs, a rough estimate."""
 
 
 def renewed(plan: Plan, todo: S, history: Sequence[Run]) -> S:
@@ -85,17 +85,15 @@ def renewed(plan: Plan, todo: S, history: Sequence[Run]) -> S:
     expected_s = remaining_s([planned for planned, _ in left], plan, history, todo.overheads, made)
     expected_s += around_s(plan, todo.overheads) if left else 0.0
     planned = {run.key for run in todo.runs}
-    done = (
-        len(there & planned) if todo.next_runs is as_planned else len(there)
-    )  # unplanned runs are not known beforehand
+    done = len(there & planned) if todo.next_runs is as_planned else len(there)  # unplanned runs are unknown in advance
     return replace(todo, left=left, done=done, expected_s=expected_s, inputs_there=made)
 
 
 def with_warnings(plan: Plan, todo: S, history: Sequence[Run], *, refuse: bool) -> S:
-    """Return ``todo`` with what the user should know: of the engine's parameters, and of devices that get full by the
-    runs that are left, on hosts that stay by those that are done as well.
+    """Return ``todo`` with warnings about the engine's parameters and about devices that get full: by the remaining
+    runs, and on permanent hosts also by the finished ones.
 
-    With ``refuse``, raises :class:`SpecificationError` where a call that makes all that is left can't but fail.
+    With ``refuse``, raises :class:`SpecificationError` if a call that makes all remaining runs must fail.
     """
     texts = [plan.rules_of(run.configuration).warnings(run.configuration.parameters, plan.cluster) for run in todo.runs]
     lines = list(dict.fromkeys(line for lines in texts for line in lines))
@@ -115,12 +113,12 @@ def _of_campaign(todo: Schedule, history: Sequence[Run]) -> list[Run]:
 
 
 def _done(todo: Schedule, history: Sequence[Run]) -> set[tuple[str, str, int]]:
-    """Return the keys of the planned runs that the campaign has a valid result of."""
+    """Return the keys of the planned runs with a valid result in the campaign."""
     return {key_of(run) for run in _of_campaign(todo, history) if run.status is RunStatus.VALID}
 
 
 def rows(plan: Plan, todo: Schedule, history: Sequence[Run], now_unix_s: float) -> list[Row]:
-    """Return the runs that this call should make, in order: up to where it is to stop, as far as one can tell."""
+    """Return the runs that this call is expected to make, in order, up to its stop."""
     rows_: list[Row] = []
     after_s = around_s(plan, todo.overheads)
     known: dict[tuple[str, str], tuple[float, str, TimeLimit]] = {}

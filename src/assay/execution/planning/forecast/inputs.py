@@ -2,7 +2,7 @@
 
 In: a planned run. Out: each data set below ``/assay/input`` after the run, in bytes of one replica at the lab's scale.
 Two runs share a data set in the same folder of the same file system. The output of a write test that the read test uses
-is such a data set, too; the run writes it itself.
+is a data set too, which the run itself writes.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -27,9 +27,9 @@ class CachedDataset:
     data_bytes: int
     copies: int
     made_before: bool
-    """Whether it is made for the run; if not, the run itself writes it."""
+    """Whether it is made for the run; False: the run itself writes it."""
     is_sorted: bool = False
-    """Whether it is made by sorting another input, over intermediate data."""
+    """Whether it is made by sorting another input, which needs intermediate data."""
 
 
 def size_of(planned: PlannedRun, plan: Plan) -> Size:
@@ -73,8 +73,8 @@ def _folder(path: str) -> str:
 
 
 def newly_made(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key]) -> list[list[CachedDataset]]:
-    """Return for each run, in order, the inputs that are made for it: those that are not ``there``, and that no run
-    before it has made or left.
+    """Return for each run, in order, the inputs to make for it: those that are neither ``there`` nor made or left by an
+    earlier run.
     """
     known, seen = set(there), set[tuple[str, str]]()
     made: list[list[CachedDataset]] = []

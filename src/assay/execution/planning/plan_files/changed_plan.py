@@ -1,9 +1,9 @@
-"""One configuration of a plan, with some things set otherwise: what a what-if question is about. Pure.
+"""Change one configuration of a plan, for a what-if question. Pure.
 
-In: a plan, the levels of one of its configurations, a workload, and settings ``NAME=VALUE``. Out: the plan of that one
-configuration as it would be, checked as any plan is. What can be set:
+In: a plan, the levels of one of its configurations, a workload, and settings ``NAME=VALUE``. Out: the checked plan of
+that configuration with the changes. You can set:
 
-- what a plan can set: ``layout``, ``network``, ``containers``, ``compression``, engine parameters, ``data``, and the
+- of the plan: ``layout``, ``network``, ``containers``, ``compression``, engine parameters, ``data``, and the
   workload's own options (``reduces``, ``terasort.reduces``);
 - of the described cluster: ``workers.count`` (or ``workers``), ``nic``, ``racks.nodes``, ``racks.uplink``, and of a
   node type ``TYPE.cores``, ``TYPE.memory``, ``TYPE.nic``, ``TYPE.cpu.speed`` and ``TYPE.devices.GROUP.KEY`` (``count``,
@@ -40,7 +40,7 @@ from assay.specs.document import Value
 from assay.specs.fields import unknown
 
 Change = tuple[str, str]
-"""A name and its value, as ``--set NAME=VALUE`` has them."""
+"""A name and its value from ``--set NAME=VALUE``."""
 WORKERS_COUNT = "workers.count"
 CLUSTER_WORDS = (WORKERS_COUNT, "nic", "racks.nodes", "racks.uplink")
 _WHOLE_MAX = 100_000
@@ -51,7 +51,7 @@ _OF_CLUSTER = f"{', '.join(CLUSTER_WORDS)}, worker.cores, worker.memory, worker.
 
 
 def parse_changes(texts: Sequence[str], where: str = "--set") -> tuple[Change, ...]:
-    """Return ``NAME=VALUE`` texts as pairs. Raises SpecificationError for what has another form, or is set twice."""
+    """Return ``NAME=VALUE`` texts as pairs. Raises SpecificationError for another form, or a name set twice."""
     changes: dict[str, str] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -75,7 +75,7 @@ def parse_question(texts: Sequence[str], where: str = "--set") -> tuple[Change, 
 def altered(plan: Plan, levels: Mapping[str, str], workload: str, changes: Sequence[Change] = ()) -> Plan:
     """Return the plan of one configuration and one workload, once, with ``changes``.
 
-    Raises SpecificationError, in words, for what can't be set or can't be.
+    Raises SpecificationError for an unknown setting or an invalid value.
     """
     spec = next((entry for entry in plan.workloads if entry.key == workload), None)
     if spec is None:
@@ -124,7 +124,7 @@ def _options(content: dict[str, Value]) -> dict[str, Any]:
 
 
 def _fixed(plan: Plan, levels: Mapping[str, str], spec: WorkloadSpec) -> dict[str, Value]:
-    """Return the content of a plan in which every factor has become what it is at its level."""
+    """Return the plan's content with every factor replaced by the settings of its level."""
     content = content_of(replace(plan, workloads=(spec,), repetitions=1, until=None, factors=(), only=()))
     content.pop("until", None)
     parameters = dict(_parameters(content))
@@ -140,7 +140,7 @@ def _fixed(plan: Plan, levels: Mapping[str, str], spec: WorkloadSpec) -> dict[st
             parameters[factor.name] = level
         elif varied[0] is spec:
             _set_option(_options(content), varied[1], level)
-    for name in levels.keys() - {factor.name for factor in plan.factors}:  # of runs that no factor asked for
+    for name in levels.keys() - {factor.name for factor in plan.factors}:  # not factors of the plan
         _set(content, name, levels[name], spec)
     return content
 
@@ -172,7 +172,7 @@ def _is_of_cluster(name: str, cluster: Cluster) -> bool:
 
 
 def _type_names(cluster: Cluster) -> set[str]:
-    """Return the node types' names, and ``worker`` and ``master`` for those of the role."""
+    """Return the names of node types, and the roles ``worker`` and ``master``."""
     return {node.type.name for node in cluster.nodes} | {str(role) for role in Role}
 
 
@@ -208,7 +208,7 @@ def _positive(parse: Callable[[str], float], text: str) -> float:
 
 
 def _with_workers(cluster: Cluster, count: int) -> Cluster:
-    """Return the cluster with ``count`` workers: the first ones, or more of the last one's kind."""
+    """Return the cluster with ``count`` workers: the first ones, or additional copies of the last worker."""
     workers = cluster.workers
     if count <= len(workers):
         return cluster.using(count)

@@ -1,7 +1,7 @@
-"""Catalogue files: the hardware that there is to choose from, as YAML.
+"""Read catalogue files: the hardware to choose from, as YAML.
 
 In: a file. Out: a :class:`~assay.model.clusters.hardware.HardwareCatalogue`, or SpecificationError with file, line and
-what is valid. A choice is written as one value, as a list, or, of counts, as a range: ``4-40``, ``4-40 by 4``.
+valid values. A choice is one value, a list, or for counts a range: ``4-40``, ``4-40 by 4``.
 """
 
 import math
@@ -27,7 +27,7 @@ from assay.specs.layouts import is_layout_code, resolve_layout
 from assay.specs.section import Section, parse
 
 CANDIDATES_MAX = 2_000_000
-"""Maximum number of clusters that the choices of a catalogue may combine to."""
+"""Maximum number of clusters in a catalogue."""
 COUNT_MAX = 10_000
 _LONGEST = 40
 _RANGE = re.compile(r"([0-9]{1,5})\s*(?:-|to)\s*([0-9]{1,5})(?:\s+by\s+([1-9][0-9]{0,4}))?")
@@ -59,14 +59,14 @@ def _counts(text: str) -> list[int]:
 def _sizes(text: str) -> list[int]:
     size = parse_bytes(text) if len(text) <= _LONGEST else 0
     if not 0 < size < 2**60:
-        raise ValueError(f"{text[:20]!r} is not a size that a machine has")
+        raise ValueError(f"{text[:20]!r} is not a plausible memory size")
     return [size]
 
 
 def _positive_counts(value: object) -> tuple[int, ...]:
     counts = _several(value, _counts, "count")
     if counts[0] < 1:
-        raise ValueError("it must be 1 at least")
+        raise ValueError("it must be at least 1")
     return counts
 
 
@@ -89,23 +89,23 @@ Sizes: TypeAlias = Annotated[tuple[int, ...], Form(lambda value: _several(value,
 
 
 class DeviceChoice(DeviceKeys):
-    """A kind of disk, and how many of it one worker may have."""
+    """A kind of disk, and how many a worker may have."""
 
     count: CountsOrNone = (1,)
     """How many: 2, [0, 2], 0-12 or 0-12 by 4; 1 when absent."""
 
 
 class ProcessorSection(Section):
-    """A processor, and how fast one of its cores is relative to the processor that a profile was learned on."""
+    """A processor, and the speed of its core relative to the processor on which a profile was learned."""
 
     model: Text | None = None
     """The processor's name."""
     speed: Speed = 1.0
-    """The speed; 1 when absent."""
+    """The relative speed of a core; 1 when absent."""
     low: Speed | None = None
-    """The lowest speed thought possible, nine times of ten; as ``speed`` when absent."""
+    """The lower end of the 90 % interval of the speed; ``speed`` when absent."""
     high: Speed | None = None
-    """The highest."""
+    """The upper end of the interval."""
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -126,34 +126,34 @@ class WorkerChoice(Section):
     memory: Sizes
     """Main memory: one size, or a list of them."""
     networks: dict[Label, BitRate] = Field(min_length=1)
-    """Networks to choose from: the name that the price book knows, and a link's rate."""
+    """Networks to choose from: the name in the price book, and a link's rate."""
     devices: dict[HostName, DeviceChoice] = Field(min_length=1)
     """Disks by name."""
     containers: Counts | None = None
-    """Containers at once on a worker; one a core, as far as the memory goes, when absent."""
+    """Concurrent containers of a worker; one per core, as far as the memory suffices, when absent."""
     layouts: dict[Label, LayoutSection] = Field(default_factory=dict)
-    """Where data may lie, by name; every usual way for the devices when absent."""
+    """Layouts by name; every usual layout of the devices when absent."""
 
 
 class HardwareFile(Section):
-    """What there is to choose from."""
+    """The hardware to choose from."""
 
     catalogue: Name
     """The catalogue's name."""
     source: Text
-    """Where it is from."""
+    """The source of its data."""
     masters: Count = 1
     """Nodes that run no tasks."""
     parameters: dict[ParameterName, Scalar] = Field(default_factory=dict)
-    """The engine's parameters, the same for every choice."""
+    """Engine parameters, the same for every choice."""
     compression: list[Text] = Field(default_factory=list)
-    """Codecs of map output to choose from; as the parameters say when absent."""
+    """Codecs of map output to choose from; the parameters decide when absent."""
     workers: dict[HostName, WorkerChoice] = Field(min_length=1)
-    """Kinds of worker by name, as the price book's node_type has it."""
+    """Kinds of worker by name, which is the price book's node_type."""
 
 
 def numbered(option: DeviceOption, count: int) -> list[Device]:
-    """Return ``count`` devices of one kind, named as in a cluster file."""
+    """Return ``count`` devices of one kind, with the names of a cluster file."""
     return [replace(option.device, name=f"{option.group}{number}") for number in range(1, count + 1)]
 
 
@@ -163,7 +163,7 @@ def _most(option: WorkerOption) -> int:
 
 
 def choices_of(catalogue: HardwareCatalogue) -> int:
-    """Return an upper bound of the number of clusters that the choices combine to, without making them."""
+    """Return an upper bound of the catalogue's number of clusters, without building them."""
     codecs = len(catalogue.compressions) or 1
     return sum(
         len(worker.counts)
@@ -243,7 +243,7 @@ def _fields(option: WorkerOption) -> dict[str, Any]:
 
 
 def _layouts(option: WorkerOption, section: WorkerChoice, problems: Problems) -> list[Layout]:
-    """Return the layouts that are written out, each on as many devices as there can be at most."""
+    """Return the file's layouts, each on the maximum number of devices."""
     every = [numbered_device for device in option.devices for numbered_device in numbered(device, device.counts[-1])]
     most = NodeType(option.name, option.cores, option.memories_bytes[0], tuple(every), Nic(1.0))
     layouts = []

@@ -1,4 +1,4 @@
-"""The form of a plan file: its keys, their units and defaults, as the JSON Schema shows them."""
+"""Define the form of a plan file: its keys, their units and defaults, as in the JSON Schema."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -66,7 +66,7 @@ DirectoryCounts: TypeAlias = Annotated[dict[str, int], Form(_parse_directories, 
 
 
 def _parse_levels(value: object) -> Levels:
-    """Return levels as a list, or those of a joined factor: level to what it sets."""
+    """Return levels as a list, or for a joined factor the settings of each level."""
     if isinstance(value, list):
         if not value:
             raise ValueError("at least one entry is needed")
@@ -78,7 +78,7 @@ def _parse_levels(value: object) -> Levels:
     for level, settings in value.items():
         LABEL.parse(level)
         if not isinstance(settings, dict) or not settings:
-            raise ValueError(f"level {level!r} needs what it sets, such as {{dfs.blocksize: 64MiB}}")
+            raise ValueError(f"level {level!r} needs settings, such as {{dfs.blocksize: 64MiB}}")
         for setting in settings.values():
             text_of(setting)
     return value
@@ -99,30 +99,30 @@ _LEVELS_SCHEMA: dict[str, Any] = {
 
 
 class LayoutSection(Section):
-    """Which devices hold what: a list of device names, or device names with their numbers of directories."""
+    """The devices of each kind of data: a list of device names, or device names with numbers of directories."""
 
     hdfs: DirectoryCounts
     """Devices for HDFS blocks."""
     intermediate: DirectoryCounts
     """Devices for intermediate data: spills and shuffle."""
     policy: Annotated[str, choice("storage policy", StoragePolicy)] | None = None
-    """HDFS's storage policy for assay's data; HDFS is then told what kinds its devices are."""
+    """HDFS's storage policy for assay's data; the DataNodes' directories then get storage types."""
 
 
 class UntilSection(Section):
-    """Repeat until the mean is known well enough."""
+    """Repeat until the mean is precise enough."""
 
     half_width: Percentage
     """Half the width of the mean's 95 % interval, as a share of the mean."""
     at_most: Count = 20
-    """Repetitions after which it is given up."""
+    """Maximum number of repetitions."""
 
 
 class RetriesSection(Section):
-    """How often a run is tried again in one call, by the class of its failure."""
+    """Retries of a run in one call, by failure class."""
 
     infrastructure: Retries | None = None
-    """After a host out of reach, a full disk, a lab that is gone."""
+    """After an unreachable host, a full disk, a lost lab."""
     engine: Retries | None = None
     """After daemons that died or did not start."""
     workload: Retries | None = None
@@ -139,17 +139,17 @@ class PlanFile(Section):
     cluster: Text
     """The cluster file; a relative path starts at the plan file."""
     engine: str
-    """What runs the workloads, where it is not a factor."""
+    """The engine that runs the workloads, if it is not a factor."""
     parameters: dict[ParameterName, Scalar] = Field(default_factory=dict)
-    """Engine parameters for all runs, and network, workers, containers and compression where they are not varied."""
+    """Engine parameters of all runs, and network, workers, containers and compression if they are not varied."""
     workloads: list[Any]
-    """What is run, in this order."""
+    """The workloads, in this order."""
     factors: dict[FactorName, Annotated[Levels, Form(_parse_levels, _LEVELS_SCHEMA)]] = Field(default_factory=dict)
-    """What is varied, with its levels: layout, engine, network, workers, containers, compression, an engine parameter,
-    WORKLOAD.option, or a name of your own, whose levels say what they set.
+    """Factors with their levels: layout, engine, network, workers, containers, compression, an engine parameter,
+    WORKLOAD.option, or a name that you choose, whose levels contain settings.
     """
     only: list[dict[str, Scalar]] = Field(default_factory=list)
-    """Of all combinations, those that are run, where not every one is: a list of factors' levels each, and workload."""
+    """Combinations to run, if not all: each gives levels of factors, and a workload."""
     layouts: dict[Label, LayoutSection] = Field(default_factory=dict)
     """Named layouts, in addition to the layout codes."""
     layout: Text | None = None
@@ -157,19 +157,19 @@ class PlanFile(Section):
     repetitions: Count = 3
     """How often each combination is run."""
     until: UntilSection | None = None
-    """Repeat further, each combination until its mean time is known well enough."""
+    """Repeat each combination further until its mean time is precise enough."""
     seed: Seed = 1
-    """Decides the order in which runs are interleaved."""
+    """Seed of the order in which runs are interleaved."""
     timeout: Duration | None = None
-    """A run that takes longer is stopped and counts as failed; without it, what like runs took decides."""
+    """Time limit of a run, which then counts as failed; without it, comparable runs decide."""
     attempts: Count | None = None
-    """How often a run is tried at most in one call before it is given up."""
+    """Maximum number of attempts at a run in one call."""
     retries: RetriesSection = Field(default_factory=RetriesSection)
-    """How often a run is tried again in one call, by the class of its failure."""
+    """Retries of a run in one call, by failure class."""
 
 
 def plan_file(engines: Iterable[str]) -> type[PlanFile]:
-    """Return the form of plan files with these engines, the usual one first, and all workloads that are declared."""
+    """Return the form of plan files with these engines, the default first, and all declared workloads."""
     return _plan_file(tuple(engines), tuple(workloads().values()))
 
 
@@ -178,11 +178,11 @@ def _plan_file(engines: tuple[str, ...], _declared: tuple[Workload, ...]) -> typ
     named: dict[str, Any] = {
         "engine": (
             Annotated[str, choice("engine", engines)],
-            Field(default=engines[0], description="What runs the workloads, where it is not a factor."),
+            Field(default=engines[0], description="The engine that runs the workloads, if it is not a factor."),
         ),
         "workloads": (
             GenericAlias(list, (workload_entry(),)),
-            Field(min_length=1, description="What is run, in this order."),
+            Field(min_length=1, description="The workloads, in this order."),
         ),
     }
     return create_model("PlanFile", __base__=PlanFile, __doc__=PlanFile.__doc__, **named)

@@ -1,9 +1,8 @@
-"""Plans: read from files, put together in memory, changed; always checked by what engines and workloads say.
+"""Read and check plans, from files or from content in memory, by the rules of engines and workloads.
 
-In: a file, or a plan's content as texts with its cluster. Out: a :class:`Plan`, or :class:`SpecificationError` that
-names file, line and the valid choices. A plan in memory is written as YAML too
-(:mod:`assay.execution.planning.plan_files.plan_text`), which its errors and its campaign's folder show; nothing is read
-back from that.
+In: a file, or a plan's content as texts with its cluster. Out: a :class:`Plan`, or :class:`SpecificationError` with
+file, line and the valid choices. A plan in memory is written as YAML too
+(:mod:`assay.execution.planning.plan_files.plan_text`), for errors and the campaign's folder; it is not read back.
 """
 
 import math
@@ -42,14 +41,14 @@ from assay.workloads.catalogue import workloads as declared
 
 CONFIGURATIONS_MAX = 10_000
 _RESERVED_FACTORS = (LAYOUT_FACTOR, ENGINE_FACTOR)
-"""Factors that choose something else than a setting."""
+"""Factors that are no settings."""
 _ENGINES: Location = ("factors", ENGINE_FACTOR)
 
 
 def load_plan(path: str | Path, engines: Mapping[str, Rules] | None = None) -> Plan:
     """Return the plan at ``path`` with its cluster; raise :class:`SpecificationError` naming file and line.
 
-    ``engines``: the rules of those that there are, by name, the usual one first; None: assay's.
+    ``engines``: the rules of the known engines by name, the default first; None: assay's engines.
     """
     document, known = read_document(path), engines or all_rules()
     file = parse(plan_file(known), document)
@@ -61,16 +60,16 @@ def load_plan(path: str | Path, engines: Mapping[str, Rules] | None = None) -> P
 def made_plan(
     content: Mapping[str, Value], cluster: Cluster, cluster_source: str, engines: Mapping[str, Rules] | None = None
 ) -> Plan:
-    """Return the plan of a file with this content, whatever file its key ``cluster`` names.
+    """Return the plan with this content on ``cluster``; its key ``cluster`` is ignored.
 
-    Raises :class:`SpecificationError` with the line of ``plan.yaml``, were the plan written there.
+    Raises :class:`SpecificationError` with the line in the ``plan.yaml`` that the content would be.
     """
     document, known = written(content), engines or all_rules()
     return _plan(parse(plan_file(known), document), document, Problems(document), known, cluster, cluster_source)
 
 
 def plan_of_texts(content: Mapping[str, Value], cluster_text: str) -> Plan:
-    """Return the plan of a file with this content on the cluster that a text describes; nothing is opened.
+    """Return the plan with this content on the cluster that a text describes; no file is opened.
 
     Raises :class:`SpecificationError` with the line of ``plan.yaml`` or ``cluster.yaml``.
     """
@@ -79,10 +78,9 @@ def plan_of_texts(content: Mapping[str, Value], cluster_text: str) -> Plan:
 
 
 def checked(plan: Plan) -> Plan:
-    """Return a plan that was changed in memory (``dataclasses.replace``), with the text and the fingerprint that it has
-    now.
+    """Return a plan that was changed in memory (``dataclasses.replace``), checked, with its new text and fingerprint.
 
-    Raises :class:`SpecificationError` for what can't be, as of a file; see :func:`made_plan`.
+    Raises :class:`SpecificationError` like :func:`made_plan`.
     """
     return made_plan(
         content_of(plan), plan.cluster, plan.cluster_source, {plan.engine: plan.rules, **plan.varied_engines}
@@ -133,7 +131,7 @@ def _plan(
 
 
 def _engines(file: PlanFile, engines: Mapping[str, Rules], problems: Problems) -> tuple[Rules, dict[str, Rules]]:
-    """Return the rules of the engine that is provided, and those of the engines that a factor varies."""
+    """Return the rules of the provided engine, and of the engines that a factor varies."""
     levels = list(file.factors.get(ENGINE_FACTOR, []))
     for index, level in enumerate(levels):
         if level not in engines:
@@ -142,7 +140,7 @@ def _engines(file: PlanFile, engines: Mapping[str, Rules], problems: Problems) -
     named = [file.engine] if "engine" in file.model_fields_set or not varied else list(engines)
     able = [name for name in named if varied.keys() <= {name, *engines[name].includes}]
     if not able:
-        words = f"{' and '.join(varied)} can't be varied in one plan: none of {', '.join(named)} brings them all"
+        words = f"{' and '.join(varied)} can't be varied in one plan: none of {', '.join(named)} includes them all"
         problems.add(_ENGINES, words)
     return engines[(able or named)[0]], varied
 
@@ -150,7 +148,7 @@ def _engines(file: PlanFile, engines: Mapping[str, Rules], problems: Problems) -
 def _only(
     file: PlanFile, workloads: Sequence[WorkloadSpec], factors: Sequence[Factor], problems: Problems
 ) -> tuple[dict[str, str], ...]:
-    """Return the combinations that are run; note those that there are none of."""
+    """Return the combinations of ``only``; report those that do not exist."""
     known = {
         WORKLOAD: [workload.key for workload in workloads],
         **{factor.name: list(factor.levels) for factor in factors},
@@ -171,12 +169,12 @@ def _until(file: PlanFile, problems: Problems) -> Until | None:
         message = f"at_most is {file.until.at_most}, less than the {file.repetitions} repetitions"
         problems.add(("until", "at_most"), message)
     if file.until.half_width <= 0:
-        problems.add(("until", "half_width"), "half_width must be above 0 %: no mean is known exactly")
+        problems.add(("until", "half_width"), "half_width must be above 0 %: a mean is never exact")
     return Until(float(file.until.half_width), file.until.at_most)
 
 
 def _retries(file: PlanFile) -> tuple[dict[FailureClass, int], int]:
-    """Return the retries of each class and the attempts in all: ``attempts`` alone holds for every class."""
+    """Return the retries of each class, and the total attempts, which alone hold for each class."""
     otherwise = RETRIES if file.attempts is None else dict.fromkeys(FailureClass, file.attempts - 1)
     given = {name: getattr(file.retries, name.value) for name in FailureClass}
     retries = {name: otherwise[name] if value is None else value for name, value in given.items()}
@@ -190,7 +188,7 @@ def _load_cluster(file: PlanFile, folder: Path, problems: Problems) -> tuple[Clu
         document = read_document(path)  # once: it may be a FIFO
         return cluster_of(document, path.parent), document.text
     except SpecificationError as error:
-        if error.where != str(path):  # something in the cluster file; otherwise the path is wrong, and this file is
+        if error.where != str(path):  # a mistake in the cluster file; otherwise the path in this file is wrong
             raise
         problems.add(("cluster",), f"cluster: {path}: {error.message}")
         problems.raise_if_any()
@@ -202,7 +200,7 @@ def _workloads(file: PlanFile, engines: Sequence[str], workers: int, problems: P
     seen: set[str] = set()
     for index, workload in enumerate(workloads):
         if workload.key in seen:
-            problems.add(("workloads", index), f"workload {workload.key!r} is given twice; tell them apart by a label")
+            problems.add(("workloads", index), f"workload {workload.key!r} is given twice; give each a label")
         elif workload.label in declared() and workload.label != workload.name:
             problems.add(("workloads", index), f"label {workload.label!r} is the name of another workload")
         able = declared()[workload.name].engines
@@ -269,7 +267,7 @@ def _check_levels(factor: Factor, workloads: tuple[WorkloadSpec, ...], rules: Ru
 
 
 def _layouts(file: PlanFile, cluster: Cluster, rules: Rules, problems: Problems) -> dict[str, Layout]:
-    """Return the layouts that the plan's runs use; check also those that it only defines."""
+    """Return the layouts that the plan's runs use; also check layouts that are defined but not used."""
     node_type = cluster.workers[0].type
     layouts: dict[str, Layout] = {}
     for name, section in file.layouts.items():
@@ -299,7 +297,7 @@ def _layouts(file: PlanFile, cluster: Cluster, rules: Rules, problems: Problems)
 
 
 def _layout_names(file: PlanFile, choices: list[str], problems: Problems) -> dict[str, Location]:
-    """Return the names of the layouts that the plan uses, with their places."""
+    """Return the names of the layouts that the plan uses, with their locations in the file."""
     levels = list(file.factors.get(LAYOUT_FACTOR, []))
     names: dict[str, Location] = {level: ("factors", LAYOUT_FACTOR, index) for index, level in enumerate(levels)}
     if file.layout is not None:

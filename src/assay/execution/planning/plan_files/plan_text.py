@@ -1,4 +1,4 @@
-"""A plan as YAML: its content as texts, and the text with the line of each value. Pure.
+"""Write a plan as YAML: its content as texts, and the text with the line of each value. Pure.
 
 Each top-level key starts a line, with the entries of its list or mapping below it. Deeper values are on one line.
 """
@@ -19,7 +19,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/%+-]*")
 
 
 def content_of(plan: Plan) -> dict[str, Value]:
-    """Return the keys and values of a file that is this plan; everything that has a default is stated."""
+    """Return the keys and values of the plan's file, defaults included."""
     layouts = {name: _layout(layout) for name, layout in plan.layouts.items() if not is_layout_code(name)}
     content: dict[str, Value] = {
         "plan": plan.name,
@@ -63,9 +63,9 @@ def _layout(layout: Layout) -> Value:
 
 
 def written(content: Mapping[str, Value], path: str = PLAN_FILE) -> Document:
-    """Return ``content`` as the document of a file that would be called ``path``.
+    """Return ``content`` as a document with the file name ``path``.
 
-    Raises :class:`SpecificationError` for characters that no file may have.
+    Raises :class:`SpecificationError` for characters that YAML does not allow.
     """
     writer = _Writer(path)
     for key, value in content.items():
@@ -80,7 +80,7 @@ class _Writer:
     lines: dict[Location, int] = field(default_factory=dict)
 
     def key(self, key: str, value: Value) -> None:
-        """Write one of the file's own keys."""
+        """Write a top-level key."""
         if isinstance(value, str) or not value:
             self.line(f"{_scalar(key)}: {_inline(value)}", (key,), value)
             self.refuse(key)
@@ -102,7 +102,7 @@ class _Writer:
         self.note(at, value)
 
     def note(self, at: Location, value: Value) -> None:
-        """Note the place of a value and of all that is in it. Raises SpecificationError for what is no text."""
+        """Record the location of a value and of all values in it. Raises SpecificationError for invalid characters."""
         self.lines[at] = len(self.text)
         self.refuse(*([value] if isinstance(value, str) else value if isinstance(value, dict) else []))
         if isinstance(value, dict):
@@ -113,14 +113,14 @@ class _Writer:
                 self.note((*at, index), item)
 
     def refuse(self, *texts: str) -> None:
-        """Raise SpecificationError for a character on the last line that no file may have."""
+        """Raise SpecificationError for a character on the last line that YAML does not allow."""
         if odd := next((character for text in texts for character in text if not _is_text(character)), None):
             where = f"{self.path}:{len(self.text)}"
             raise SpecificationError(f"character U+{ord(odd):04X} is not text", where=where)
 
 
 def _is_text(character: str) -> bool:
-    """Say whether a YAML file can have this character, as the reader of specification files sees it."""
+    """Return whether the YAML reader accepts this character."""
     return character in "\n\t" or not (unicodedata.category(character) in {"Cc", "Cs"} or character in "\ufffe\uffff")
 
 

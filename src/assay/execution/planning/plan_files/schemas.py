@@ -1,4 +1,4 @@
-"""JSON Schemas of the specification files, generated from the models that load them."""
+"""Generate the JSON Schemas of the specification files from the models that load them."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from assay.specs.section import Section, schema_of
 
 
 def json_schema(kind: str) -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of one of the kinds of files below."""
+    """Return the JSON Schema (draft 2020-12) of a kind of file."""
     models: dict[str, type[Section]] = {
         "cluster": ClusterFile,
         "plan": plan_file(all_rules()),

@@ -1,8 +1,8 @@
-"""Read what a plan sets in addition to the layout: engine parameters, and short names for groups of parameters.
+"""Check a plan's settings: engine parameters, and words that stand for groups of parameters.
 
-``network`` and ``workers`` choose a part of the cluster; the engine's words (``containers``, ``compression``) become
-parameters by its :class:`~assay.model.plans.rules.Rules`. All of them, and any engine parameters, can be a factor each,
-be joined under one factor's level, or hold for all runs. In: text as written. Out: mistakes with their places.
+``network`` and ``workers`` choose a part of the cluster. The engine's words (``containers``, ``compression``) become
+parameters by its :class:`~assay.model.plans.rules.Rules`. Each setting can be a factor, be joined with others under a
+factor's level, or hold for all runs. In: text as written. Out: mistakes with their locations.
 """
 
 import re
@@ -15,16 +15,16 @@ from assay.specs.document import Location, Problems
 from assay.specs.fields import DOTTED, unknown
 
 ValueLocation = tuple[Location, str, str]
-"""Where something is set, its name, and its value as text."""
+"""The location of a setting, its name, and its value as text."""
 
 
 def words_of(rules: Rules) -> tuple[str, ...]:
-    """Return the words that a plan for this engine can set."""
+    """Return the words that a plan of this engine can set."""
     return (NETWORK_FACTOR, WORKERS_FACTOR, *rules.words)
 
 
 def value_locations(parameters: Mapping[str, str], factors: Sequence[Factor]) -> list[ValueLocation]:
-    """Return everything that a plan sets, in the file's order, with its place; layouts and workloads' options too."""
+    """Return all settings of a plan with their locations, in file order, layouts and workload options included."""
     locations: list[ValueLocation] = [(("parameters", name), name, value) for name, value in parameters.items()]
     for factor in factors:
         at: Location = ("factors", factor.name)
@@ -36,7 +36,7 @@ def value_locations(parameters: Mapping[str, str], factors: Sequence[Factor]) ->
 
 
 def completed(given: Mapping[str, str], factors: Sequence[Factor], cluster: Cluster, rules: Rules) -> dict[str, str]:
-    """Return the parameters of all runs, with what the engine adds to them by the fewest workers that any run uses."""
+    """Return the parameters of all runs, with the engine's additions for the fewest workers of any run."""
     numbers = [value for _, name, value in value_locations(given, factors) if name == WORKERS_FACTOR]
     workers = min(
         [len(cluster.workers), *(int(number) for number in numbers if re.fullmatch("[1-9][0-9]{0,8}", number))]
@@ -47,7 +47,7 @@ def completed(given: Mapping[str, str], factors: Sequence[Factor], cluster: Clus
 def check_settings(
     parameters: Mapping[str, str], factors: Sequence[Factor], cluster: Cluster, rules: Rules, problems: Problems
 ) -> None:
-    """Note unknown names, values that can't be, and what is set twice."""
+    """Report unknown names, invalid values, and settings that are given twice."""
     given = value_locations(parameters, factors)
     names = {name for _, name, _ in given}
     for at, name, value in given:
@@ -76,7 +76,7 @@ def _check_once(factors: Sequence[Factor], problems: Problems) -> None:
 
 
 def _mistake(name: str, value: str, cluster: Cluster) -> str | None:
-    """Return what is wrong with the choice of a part of the cluster; None for what is right, and for other names."""
+    """Return the mistake in a choice of a part of the cluster; None for a valid choice, and for other names."""
     if name == NETWORK_FACTOR:
         return _network_mistake(value, cluster)
     most = len(cluster.workers)
@@ -102,7 +102,7 @@ def _network_mistake(value: str, cluster: Cluster) -> str | None:
 
 
 def check_configurations(plan: Plan, configurations: Sequence[Configuration], problems: Problems) -> None:
-    """Note what would fail, or wait for ever, once the engine has all of a configuration's parameters."""
+    """Report configurations that would fail or wait forever with all their parameters."""
     given = value_locations(plan.parameters, plan.factors)
     written = [name for _, name, _ in given]
     _check_restarts(plan, configurations, problems)
@@ -115,7 +115,7 @@ def check_configurations(plan: Plan, configurations: Sequence[Configuration], pr
 
 
 def _check_restarts(plan: Plan, configurations: Sequence[Configuration], problems: Problems) -> None:
-    """Report a factor that needs a restart of daemons on an attached cluster; the policy of a folder needs none."""
+    """Report a factor that needs a restart of daemons on an attached cluster; a folder's storage policy needs none."""
     if plan.cluster.attached is None:
         return
     keys: dict[str, dict[str, Configuration]] = {}
@@ -136,7 +136,7 @@ def _check_restarts(plan: Plan, configurations: Sequence[Configuration], problem
 def _location_of(
     names: Sequence[str], configuration: Configuration, given: Sequence[ValueLocation], rules: Rules
 ) -> Location:
-    """Return where the first of ``names`` is set for this configuration; what a word sets is where the word is."""
+    """Return where the first of ``names`` is set for this configuration; parameters of a word are at the word."""
     for name in names:
         asked = [name, *(word for word, targets in rules.words.items() if name in targets)]
         here = [location for location in given if location[1] in asked and _holds(location, configuration)]

@@ -1,4 +1,4 @@
-"""The workloads that a plan can name, and the options that each takes, as a plan file has them."""
+"""Define a plan file's workloads and their options."""
 
 from typing import Annotated, Any, Self
 
@@ -12,18 +12,18 @@ from assay.workloads.workload import Option, Workload
 
 
 class WorkloadOptions(Section):
-    """What every workload takes."""
+    """Options of every workload."""
 
     model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["data"]}, {"required": ["data_per_node"]}]})
 
     data: Size | None = None
     """Bytes to process at full scale; a lab multiplies them by its scale."""
     data_per_node: Size | None = None
-    """The same for each worker in use, in place of data: the whole grows with the workers."""
+    """Bytes for each used worker, instead of data: the total grows with the number of workers."""
     waves: Positive | None = None
-    """As many tasks as the workers in use run at once, times this: files, reduces or maps, whichever it has."""
+    """Waves of tasks: sets files, reduces or maps to this times the concurrent tasks of the used workers."""
     label: Label | None = None
-    """Name in results instead of the workload's own, needed when a plan has one workload twice."""
+    """Name in results instead of the workload's name, needed when a plan has a workload twice."""
 
     @model_validator(mode="after")
     def _data_once(self) -> Self:
