@@ -163,7 +163,7 @@ def test_a_folder_that_can_not_be_written_is_told_in_words(plan: Plan, tmp_path:
 
 def test_only_one_process_carries_out_a_campaign(plan: Plan, tmp_path: Path) -> None:
     journal = create_campaign(tmp_path, plan, 1)
-    with journal.hold(), pytest.raises(RepositoryError, match="under way"), journal.hold():
+    with journal.hold(), pytest.raises(RepositoryError, match="running already"), journal.hold():
         pass
     with journal.hold():
         journal.write("begin", run=0)

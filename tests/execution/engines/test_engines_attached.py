@@ -146,7 +146,7 @@ async def test_a_program_that_fails_is_an_outcome(theirs: tuple[Theirs, int], tm
     [
         ({"safe_mode": "Safe mode is ON."}, {}, "in safe mode"),
         ({"state": "standby"}, {}, "no NameNode is active"),
-        ({"quota": {"spaceQuota": 10, "spaceConsumed": 10}}, {}, "the quota of room is used up"),
+        ({"quota": {"spaceQuota": 10, "spaceConsumed": 10}}, {}, "the quota of space is used up"),
         ({"quota": {"quota": 4}}, {}, "the quota of files is used up"),
         ({}, {"queue": "nigths"}, "did you mean 'nights'"),
         ({}, {"hadoop.security.authentication": "kerberos"}, "secured by Kerberos, and there is no (ticket|klist)"),
@@ -238,7 +238,7 @@ async def test_what_needs_a_restart_or_more_nodes_is_refused(theirs: tuple[Their
     try:
         with pytest.raises(EngineError, match=r"yarn.nodemanager.resource: no job can carry it"):
             await opened(provider, yarn_nodemanager_resource="1")
-        with pytest.raises(EngineError, match="4 copies are asked for, and 3 DataNodes live"):
+        with pytest.raises(EngineError, match="4 copies are requested, but 3 DataNodes are live"):
             await provider.provide(configuration(dfs_replication="4"), lambda _: None)
     finally:
         await provider.close()

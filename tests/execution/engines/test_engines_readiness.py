@@ -76,7 +76,7 @@ async def test_hdfs_that_was_made_in_other_directories_is_told_with_both_and_wha
     await require_ready(before, HOSTS, folders(before))
     words = await asked(moved(tmp_path, "new"))
     assert f"the HDFS of layout {before.layout.name} was made in {tmp_path}/old/hdd1" in words
-    assert f"is now to lie in {tmp_path}/new/hdd1" in words
+    assert f"but is now expected in {tmp_path}/new/hdd1" in words
     assert f"remove {before.directory}" in words
     shutil.rmtree(before.directory)  # as the hint says
     await require_ready(moved(tmp_path, "new"), HOSTS, folders(moved(tmp_path, "new")))

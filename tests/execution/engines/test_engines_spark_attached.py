@@ -149,7 +149,7 @@ async def test_what_stands_in_the_way_is_said(theirs: tuple[Theirs, int], tmp_pa
     _, port = theirs
     with pytest.raises(EngineError, match=r"Spark 3\.5\.1 runs there, and assay's own .* for Spark 4\.3\.0"):
         await attached(tmp_path, port, version="3.5.1").open(lambda _: None)
-    with pytest.raises(EngineError, match="it says no version"):
+    with pytest.raises(EngineError, match="it prints no version"):
         await attached(tmp_path, port, version="of nothing").open(lambda _: None)
     with pytest.raises(EngineError, match="Spark's master is None, not ALIVE"):
         await attached(tmp_path, port, master="spark://127.0.0.1:7077").open(lambda _: None)

@@ -189,14 +189,14 @@ def test_a_dry_run_prints_warnings_as_text_and_as_json(tmp_path: Path) -> None:
     arguments = ["run", str(tmp_path / "plan.yaml"), "--dry-run", "--repository", str(tmp_path / "none")]
     assert "warning: no room: ssd1 of a worker would have to hold 350 GB" in CliRunner().invoke(assay, arguments).output
     shown = json.loads(CliRunner().invoke(assay, [*arguments, "--json"]).output)
-    assert [words.split()[0] for words in shown["warnings"]] == ["the", "no", "what"]
+    assert [words.split()[0] for words in shown["warnings"]] == ["the", "no", "remedies:"]
     assert "YARN gets 1.61 GB of its 16 GB" in shown["warnings"][0]
     assert [run["input_s"] > 0 for run in shown["runs"]] == [True, True]
 
 
 def test_a_lab_is_held_against_its_scale_and_this_machine_is_never_refused(tmp_path: Path) -> None:
     plan = load(tmp_path, PLAN.replace("100GB", "170GB"), lab())
-    assert "there are 24 GB on ssd1 of 2 workers at the lab's scale" in (refusal(plan, runs_of(plan)) or "")
+    assert "24 GB on ssd1 of 2 workers at the lab's scale" in (refusal(plan, runs_of(plan)) or "")
     assert "--only layout=NAME" in warnings(plan, runs_of(plan))[-1]
     local = (
         lab()

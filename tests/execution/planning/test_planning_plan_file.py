@@ -208,7 +208,7 @@ MISTAKES = [
     (
         "dfs.replication: 3",
         "dfs.replication: 4",
-        "plan.yaml:3: dfs.replication: 4 copies need as many workers, and the cluster has 3",
+        "plan.yaml:3: dfs.replication: 4 copies need 4 workers, but the cluster has 3",
     ),
     (
         "dfs.replication: 3",
@@ -218,7 +218,7 @@ MISTAKES = [
     (
         "[32MiB, 128MiB]",
         "[32MiB,\n   100kB]",
-        "plan.yaml:11: dfs.blocksize: 100kB is no block size: HDFS takes multiples of 512 bytes from 1 MiB on",
+        "plan.yaml:11: dfs.blocksize: 100kB is no block size: HDFS accepts multiples of 512 bytes, at least 1 MiB",
     ),
     ("[HD2, SS2, split]", "HD2", "plan.yaml:9: layout: a list is expected here, such as [a, b]"),
     (

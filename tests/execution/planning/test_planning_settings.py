@@ -251,7 +251,7 @@ MISTAKES = [
     (
         "network: [ETH, 40Gbit/s]",
         "s: {a: {}}",
-        "plan.yaml:7: s: level 'a' needs what it sets, such as {dfs.blocksize: 64MiB}",
+        "plan.yaml:7: s: level 'a' needs settings, such as {dfs.blocksize: 64MiB}",
     ),
     (
         "network: [ETH, 40Gbit/s]",
@@ -266,7 +266,7 @@ MISTAKES = [
     (
         "network: [ETH, 40Gbit/s]",
         "s:\n    a: {workers: 1}\n    b: {workers: 1, dfs.replication: 2}",
-        "plan.yaml:9: dfs.replication: 2 copies need as many workers, and 1 are used (layout=HY2 s=b)",
+        "plan.yaml:9: dfs.replication: 2 copies need 2 workers, but 1 are used (layout=HY2 s=b)",
     ),
     (
         "network: [ETH, 40Gbit/s]",

@@ -1,1 +1,1 @@
-"""Engines: what runs jobs on hosts."""
+"""Provide the engines that run jobs on hosts."""

@@ -1,7 +1,7 @@
-"""Map the name of an engine to its rules and to the ways to provide it: deployed, attached, or simulated.
+"""Map the name of an engine to its rules and its providers: deployed, attached, or simulated.
 
-The simulator is above this package, so the caller passes it.
-Modules that talk to hosts are imported when an engine is provided, so looking up rules is cheap.
+The simulator belongs to a package above this one, so the caller passes it. Modules that talk to hosts are imported when
+an engine is provided, so looking up rules is cheap.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def engine_kind(name: str, simulator: Callable[[Rules], MakeProvider] | None = None) -> EngineKind:
-    """Return the engine that plans call ``name``. ``simulator``: returns the provider of a simulated engine.
+    """Return the engine with the plan name ``name``. ``simulator``: returns the provider of a simulated engine.
 
-    Raises SpecificationError, with the known names, if there is none.
+    Raises SpecificationError, with the known names, for an unknown name.
     """
     rules = all_rules()
     if name not in rules:

@@ -1,14 +1,13 @@
-"""What an engine is to the rest of the house: rules for plans, a way to be there, programs to run, and its storage.
+"""Define the contract of an engine: rules for plans, a provider, a running engine, and its storage.
 
-An engine has four faces, and nothing outside ``engines/`` knows more of it:
+Code outside ``engines/`` uses these four interfaces only:
 
-* :class:`Rules` (in :mod:`assay.model.plans.rules`, so that plan files are checked by them too): pure, for planning.
-* :class:`Provider`: how there comes to be a running engine on a cluster: *deployed* by assay, or *attached* to what
-  exists.
-* :class:`Engine`: running; runs programs, and describes what they did in the words of :mod:`assay.model.runs.run`.
-* :class:`Storage`: the distributed file system next to it.
+* :class:`Rules` (in :mod:`assay.model.plans.rules`, which also check plan files): pure, for planning.
+* :class:`Provider`: provides a running engine on a cluster: *deployed* by assay, or *attached* to an existing one.
+* :class:`Engine`: runs programs, and reports their jobs and tasks as values of :mod:`assay.model.runs.run`.
+* :class:`Storage`: its distributed file system.
 
-One suite, ``tests/engines/contract``, holds for all of them; what an engine can't do is marked there, in the open.
+One suite, ``tests/execution/engines/contract``, tests all of them and lists what an engine can't do.
 Times are in seconds, sizes in bytes; all errors are :class:`~assay.foundation.errors.AssayError`.
 """
 
@@ -39,7 +38,7 @@ from assay.model import (
 )
 from assay.workloads.workload import FileSystem
 
-if TYPE_CHECKING:  # rules are asked for at plan time, which needs no way to reach hosts
+if TYPE_CHECKING:  # rules are used at plan time, which needs no transports
     from assay.execution.hosts.transport import Transport
 
 __all__ = [
@@ -59,45 +58,45 @@ __all__ = [
 ]
 
 Show = Callable[[str], None]
-"""Takes a description of the current step; the next call replaces it."""
+"""Receives the current step as text; the next call replaces it."""
 
 
 class ProviderKind(StrEnum):
-    """How there comes to be a running engine."""
+    """The way to provide a running engine."""
 
     DEPLOYED = "deployed"
     """assay installs it, configures it for each layout, restarts, stops and removes it."""
     ATTACHED = "attached"
     """An existing, externally managed cluster: only per-job settings vary; daemons are never restarted."""
     SIMULATED = "simulated"
-    """There are no hosts: what a workload would take on the described cluster is computed, and nothing is written."""
+    """No hosts: the times of a workload on the described cluster are computed, and nothing is written."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineFacts:
-    """What a run must remember of its engine."""
+    """Facts of an engine that each run records."""
 
     name: str
     version: str
     origin: Origin = Origin.MEASURED
-    """Where its times come from."""
+    """The origin of its times."""
     jobs: str | None = None
-    """Where assay's own programs are on every host; None where there are none."""
+    """The folder of assay's programs on every host; None if there are none."""
     java: str | None = None
-    """The Java program that it runs by; None for an engine without."""
+    """The Java program that runs it; None for an engine without Java."""
     java_options: str = ""
-    """Options that every JVM needs on that Java."""
+    """Options that every JVM needs with this Java."""
     ports: Mapping[str, int] = field(default_factory=dict)
     full_disk: tuple[str, ...] = ()
-    """Parts of what it says of a full device, next to what the kernel says."""
+    """Parts of its messages about a full device, in addition to the kernel's."""
 
     @property
     def real(self) -> bool:
-        """Whether programs really run: on hosts that can be observed, with an input to read and output to judge."""
+        """Whether programs really run: on hosts that can be observed, with input and output."""
         return self.origin is Origin.MEASURED
 
     def record(self) -> dict[str, Any]:
-        """Return the facts as they are in a run's environment; a run says its origin itself."""
+        """Return the facts for a run's environment, without the origin, which the run itself records."""
         return {
             "name": self.name,
             "version": self.version,
@@ -110,154 +109,152 @@ class EngineFacts:
 
 @dataclass(frozen=True, slots=True)
 class ProgramResult:
-    """A program that ended: its outcome, and what its jobs did, with all times in seconds from its start."""
+    """The result of a program: its outcome, jobs and tasks, with all times in seconds from its start."""
 
     outcome: Outcome
     started_unix_s: float
     jobs: tuple[Job, ...] = ()
-    """In the order of their submission. Empty where nothing tells them."""
+    """Jobs in the order of submission; empty if they are unknown."""
     tasks: tuple[Task, ...] = ()
-    """The task attempts of all jobs, each with its job's id and its node as the engine calls it."""
+    """The task attempts of all jobs, each with its job's id and the engine's name of its node."""
     phases: tuple[Phase, ...] = ()
-    """Of the last job, which is the one that does the work."""
+    """Phases of the last job, which does the main work."""
     trace: Trace = field(default_factory=Trace)
-    """What the engine observed by itself where no sampler could; empty when samplers see all that there is."""
+    """The engine's observations where no sampler could run; empty where samplers cover everything."""
     logs: Mapping[str, bytes] = field(default_factory=dict)
-    """Raw files for the bundle, what the client printed among them: name to content."""
+    """Raw files for the bundle, including the client's output: name to content."""
     sources: Mapping[str, str] = field(default_factory=dict)
-    """Where ``duration_s``, ``phases``, ``tasks`` and the engine's ``metrics`` come from, in words."""
+    """The sources of ``duration_s``, ``phases``, ``tasks`` and the engine's ``metrics``, as text."""
     checks: tuple[Check, ...] = ()
-    """Whether what the engine tells is all that there is to tell; one that did not pass makes a run invalid."""
+    """Checks that the engine's record is complete; a failed check makes the run invalid."""
     problem: str | None = None
-    """What of the engine was lost while the program ran, by its own record: the run is of no use then."""
+    """Parts of the engine that were lost during the program, by its record: the run is invalid then."""
     pause: str | None = None
-    """That assay did not run while the program did, which its own clock shows, in words; the run is invalid then."""
+    """A message that assay was paused during the program, by its clock; the run is invalid then."""
     metrics: Mapping[str, float] = field(default_factory=dict)
-    """What the engine counted over the whole program, by the names of metrics."""
+    """The engine's counters over the whole program, by metric name."""
     stages: tuple[Stage, ...] = ()
     executors: tuple[Executor, ...] = ()
-    """Both of an engine that has them."""
+    """Stages and executors, of an engine that has them."""
     warnings: tuple[CodedWarning, ...] = ()
-    """What is to be known of the run that the engine alone can see, such as what others ran next to it."""
+    """Warnings that only the engine can give, such as other users' load during the run."""
     environment: Mapping[str, Any] = field(default_factory=dict)
-    """What else the run's environment is to hold of how it came about."""
+    """Additional facts for the run's environment."""
 
 
 class Storage(FileSystem, Protocol):
-    """The file system that the engine's programs read and write: what workloads may look at, and what changes it.
+    """The file system that the engine's programs read and write.
 
-    Each method raises EngineError where the storage does not answer, and :meth:`read` where there is no such file.
+    Each method raises EngineError if the storage does not answer; :meth:`read` also for a missing file.
     """
 
     async def write(self, path: str, content: bytes) -> None:
         """Create or replace a small file, with the folders above it."""
 
     async def delete(self, path: str) -> None:
-        """Remove a file or folder with all that it holds; nothing happens when there is none."""
+        """Remove a file, or a folder with its content; do nothing if it does not exist."""
 
     async def placements(self, layout: Layout, paths: Sequence[str]) -> tuple[Check, ...]:
-        """Return the checks that what is below ``paths`` is on the kinds of device that ``layout`` wants.
+        """Return the checks that the files below ``paths`` are on the kinds of device that ``layout`` requires.
 
-        None where the layout leaves that to the storage, or the storage has no say in it.
+        Empty if the layout leaves placement to the storage, or the storage does not control it.
         """
 
 
 class Engine(Protocol):
-    """An engine that runs, or should: one configuration's, until the provider provides another."""
+    """The engine of one configuration, running or failed, until the provider provides another."""
 
     @property
     def facts(self) -> EngineFacts:
-        """What it is."""
+        """Static facts of the engine."""
 
     @property
     def storage(self) -> Storage:
-        """Where its programs read and write."""
+        """The storage of its programs."""
 
     @property
     def addresses(self) -> Mapping[str, str]:
-        """Node name to the address by which the engine's own traffic reaches it."""
+        """Node name to the address that the engine's traffic uses."""
 
     @property
     def data_directories(self) -> Mapping[str, Sequence[str]]:
-        """Node name to the folders there in which the engine keeps stored and intermediate data: what must be cold."""
+        """Node name to its folders with stored and intermediate data, which must be cold before a run."""
 
     @property
     def pid_files(self) -> Mapping[str, Mapping[str, str]]:
-        """Node name to the pid files there, by name, of the daemons that must live while a program runs.
+        """Node name to the pid files, by name, of the daemons that must live while a program runs.
 
-        Empty where they are externally managed or there are none: then :meth:`health_check` is asked instead.
+        Empty if the daemons are externally managed or absent: then :meth:`health_check` is called instead.
         """
 
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
-        """Return every parameter that is in force for a program with ``parameters``: defaults, the plan's, and what the
-        cluster fixes.
-        """
+        """Return all effective parameters of a program with ``parameters``: defaults, the plan's, and the cluster's."""
 
     async def run(
         self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
     ) -> ProgramResult:
-        """Run a program to its end, showing how far it is, and return what it and its jobs did.
+        """Run a program to its end, show its progress, and return its result with its jobs.
 
-        A program that fails is an outcome, no exception: its own exit status, 124 where it did not end within
-        ``timeout_s`` and was ended with its jobs (``timed_out``), 255 where its host went out of reach (``host_lost``).
-        Raises EngineError where it can't even be started, as without the file that it is in, or when it is another
-        engine's. An engine that is not ``real`` takes a :class:`WorkloadProgram` instead, and its times are not those
-        of the clock. ``label`` names its log: ``{label}.log`` is what it printed. Cancelling ends the program.
+        A failed program is an outcome, not an exception: its exit status, 124 if it exceeded ``timeout_s`` and was
+        ended with its jobs (``timed_out``), 255 if its host went out of reach (``host_lost``). Raises EngineError if it
+        can't be started, because a file is missing or it is another engine's. An engine that is not ``real`` takes a
+        :class:`WorkloadProgram` instead, and its times are not clock times. Its output becomes ``{label}.log``.
+        Cancelling ends the program.
         """
 
     async def check(
         self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
     ) -> ProgramResult:
-        """Run a program of which only what it writes counts, not its time or its tasks: in the quickest way there is.
+        """Run a program whose time and tasks do not matter, only its output, in the fastest way.
 
-        ``reads_bytes``: about how much it reads, by which the engine chooses the way. Otherwise as :meth:`run`, with
+        ``reads_bytes``: about how much it reads, by which the engine chooses the way. Otherwise like :meth:`run`, with
         the label ``check``.
         """
 
     async def health_check(self) -> str | None:
-        """Return what is wrong with it, in words; None when it could run a program now."""
+        """Return the problem of the engine as text; None if it can run a program now."""
 
     async def logs(self) -> dict[str, bytes]:
-        """Return the last lines of its daemons' logs, for the bundle of a run that went wrong. Never raises."""
+        """Return the last lines of its daemons' logs, for the bundle of a failed run. Never raises."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProvidedEngine:
-    """An engine that fits a configuration, and whether something was (re)started for that."""
+    """An engine with a configuration, and whether daemons were (re)started for it."""
 
     engine: Engine
     restarted: bool
 
 
 class Provider(Protocol):
-    """Takes hold of a cluster, provides an engine for each configuration in turn, and lets go: in this order."""
+    """Locks a cluster, provides an engine for each configuration in turn, and releases the cluster, in this order."""
 
     @property
     def facts(self) -> EngineFacts:
-        """What will run. Raises EngineError before :meth:`open`."""
+        """Facts of the engine. Raises EngineError before :meth:`open`."""
 
     @property
     def engine(self) -> Engine | None:
-        """The engine that was provided last, be it in trouble; None before the first :meth:`provide`."""
+        """The engine that was provided last, even if it has failed; None before the first :meth:`provide`."""
 
     async def open(self, show: Show) -> None:
-        """Take hold of the cluster, and bring what is needed to its hosts; what an interrupted assay left is ended.
+        """Lock the cluster, copy the needed files to its hosts, and end processes that an interrupted assay left.
 
-        Raises EngineError when another assay uses the cluster, or it can't run this engine; nothing is held then.
+        Raises EngineError if another assay process uses the cluster or it can't run this engine; it is unlocked then.
         """
 
     async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
-        """Make the engine run with ``configuration``. What runs already is left alone where it fits and is in order.
+        """Make the engine run with ``configuration``. Healthy daemons that already match it are not restarted.
 
-        Raises EngineError where that can't be, with the daemon, its host and its last words.
+        Raises EngineError if that fails, with the daemon, its host and its last log lines.
         """
 
     async def close(self) -> None:
-        """End what was started and let go of the cluster. Does no harm when called twice, or before :meth:`open`."""
+        """Stop the started daemons and release the cluster. Does nothing when called twice, or before :meth:`open`."""
 
 
 MakeProvider = Callable[[Cluster, Mapping[str, "Transport"]], Provider]
-"""Makes the provider of an engine on a cluster, whose hosts are reached by the transports; nothing is done yet."""
+"""Makes the provider of an engine on a cluster with these transports, without any action on hosts."""
 
 
 _WORDS = {
@@ -269,15 +266,15 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class EngineKind:
-    """One engine as the catalogue has it: its rules, and the ways to come by one that runs."""
+    """An engine in the catalogue: its rules and its providers."""
 
     rules: Rules
     providers: Mapping[ProviderKind, MakeProvider]
 
     def provider_of(self, cluster: Cluster) -> MakeProvider:
-        """Return the way in which ``cluster`` is to have this engine.
+        """Return the provider factory for ``cluster``.
 
-        Raises SpecificationError, in words, where this engine can't be provided in that way.
+        Raises SpecificationError if this engine can't be provided in the way that the cluster file asks for.
         """
         kind = ProviderKind.ATTACHED if cluster.attached else ProviderKind.DEPLOYED
         if cluster.simulated:
@@ -287,6 +284,6 @@ class EngineKind:
             raise SpecificationError(
                 f"provider: assay can't {words} {self.rules.name} yet",
                 where=f"cluster {cluster.name}",
-                hint=f"possible: {', '.join(self.providers)}; what is deployed, assay installs, starts and ends itself",
+                hint=f"possible: {', '.join(self.providers)}; assay installs, starts and stops a deployed engine",
             )
         return self.providers[kind]

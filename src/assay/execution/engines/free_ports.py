@@ -4,7 +4,7 @@ import socket
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ``count`` distinct ports that no program on this machine uses now."""
+    """Return ``count`` distinct ports that are free now."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for listener in sockets:

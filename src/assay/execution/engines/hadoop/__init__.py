@@ -1,1 +1,1 @@
-"""Hadoop: distribution, configuration files, daemons, job submission."""
+"""Provide Hadoop: distribution, configuration files, daemons, job submission."""

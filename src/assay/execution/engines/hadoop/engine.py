@@ -1,4 +1,4 @@
-"""Hadoop that runs: programs started by a client on the master, and what their jobs' histories tell afterwards."""
+"""Run programs on Hadoop with a client on the master, and read their jobs' histories."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,23 +17,23 @@ from assay.model import Program
 _CLIENT_JAVA_OPTIONS = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 _APPLICATION_CLI = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
 _CHECKS_AT_THE_CLIENT = ("org.apache.hadoop.examples.terasort.TeraValidate",)
-"""Checks that Hadoop's local runner does as well as a job: their report is a file, and the client's heap is enough."""
+"""Checks that run in Hadoop's local runner as well as on the cluster: they fit into the client's heap."""
 _AT_THE_CLIENT = {
     "mapreduce.framework.name": "local",
     "mapreduce.local.map.tasks.maximum": "4",
-    # Four maps share the client's heap of 256 MB; what a check sorts is small.
+    # Four maps share the client's heap of 256 MB; a check sorts little.
     "mapreduce.task.io.sort.mb": "8",
 }
 _AT_THE_CLIENT_BYTES = 1 << 30
 _AT_THE_CLIENT_S = 8.0
-"""With so little to read, and so short a way, a check in its client is over before a job on the cluster has started."""
+"""Up to this many bytes, a check in the client ends before a job on the cluster would have started."""
 _HISTORIES = ("/assay/history/intermediate", "/assay/history/done")
 
 
 class HadoopEngine(ClientEngine[Hdfs]):
     """The daemons of one deployment, and the client that runs programs on them.
 
-    ``link_bits_per_s``: the rate of the master's link now, as emulated; it changes without a restart.
+    ``link_bits_per_s``: the present emulated rate of the master's link; it changes without a restart.
     """
 
     rules = HadoopRules()
@@ -46,13 +46,13 @@ class HadoopEngine(ClientEngine[Hdfs]):
 
     @property
     def addresses(self) -> Mapping[str, str]:
-        """The names by which daemons reach each other."""
+        """The names with which daemons reach each other."""
         deployment = self.daemons.deployment
         return {node.name: deployment.host(node) for node in deployment.cluster.nodes}
 
     @property
     def data_directories(self) -> Mapping[str, Sequence[str]]:
-        """HDFS's and the NodeManagers' directories; none on a node that is no worker."""
+        """HDFS's and the NodeManagers' directories; none on the master."""
         deployment = self.daemons.deployment
         return {
             node.name: [*deployment.hdfs_directories(node), *deployment.intermediate_directories(node)]
@@ -61,7 +61,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
 
     @property
     def pid_files(self) -> Mapping[str, Mapping[str, str]]:
-        """Those of all daemons of the deployment."""
+        """The pid files of all daemons of the deployment."""
         return self.daemons.pid_files()
 
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
@@ -84,7 +84,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
     async def check(
         self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
     ) -> ProgramResult:
-        """Run a check inside its client's JVM where there is little to read over a quick link, else on the cluster."""
+        """Run a check in its client's JVM if it reads little over a fast link, else on the cluster."""
         if program.main_class in _CHECKS_AT_THE_CLIENT and soon_at_the_client(reads_bytes, self.link_bits_per_s):
             program = replace(program, options={**program.options, **_AT_THE_CLIENT})
         return await self.run(program, parameters, timeout_s=timeout_s, label="check", show=show)
@@ -108,7 +108,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
         await self.end_applications()
 
     async def progress(self) -> str | None:
-        """Return where the running job is, as the ResourceManager and its ApplicationMaster say; None without one."""
+        """Return the running job's progress from its ApplicationMaster; None without a job."""
         try:
             answer = await self.daemons.resourcemanager.get("/ws/v1/cluster/apps?states=ACCEPTED,RUNNING")
             apps = (answer.get("apps") or {}).get("app") or []
@@ -117,7 +117,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
             return None
 
     async def end_applications(self) -> None:
-        """End what the ResourceManager still runs; a master that is gone has nothing running."""
+        """End all running applications; a dead ResourceManager runs none."""
         try:
             answer = await self.daemons.resourcemanager.get("/ws/v1/cluster/apps?states=ACCEPTED,RUNNING")
             running = [app["id"] for app in (answer.get("apps") or {}).get("app") or []]
@@ -129,5 +129,5 @@ class HadoopEngine(ClientEngine[Hdfs]):
 
 
 def soon_at_the_client(reads_bytes: int, link_bits_per_s: float) -> bool:
-    """Say whether the master reads so much faster by itself than a job on the cluster would: not over a slow link."""
+    """Return whether the master reads this amount faster than a job on the cluster would; false over a slow link."""
     return reads_bytes <= min(_AT_THE_CLIENT_BYTES, link_bits_per_s / 8 * _AT_THE_CLIENT_S)

@@ -1,4 +1,4 @@
-"""HDFS through WebHDFS: what is there, with how many replicas, read, write and delete. No JVM is started for it."""
+"""Access HDFS through WebHDFS, without starting a JVM: list files and replicas, read, write, delete."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from assay.foundation.errors import EngineError
 from assay.model import Check, Layout, StoragePolicy, Stored
 
 ROOT = "/assay"
-"""Everything that assay keeps in HDFS is below it, as it names it itself."""
+"""The root of all files of assay in HDFS; an attached cluster maps it to another folder."""
 _LISTED_MAX = 4
 
 
@@ -33,10 +33,10 @@ class Hdfs:
     namenode: Endpoint
     user: str
     root: str = ROOT
-    """Where what assay names below :data:`ROOT` really lies."""
+    """The real folder of :data:`ROOT`."""
 
     def _url(self, path: str, operation: str, **options: str) -> str:
-        # Of a secured cluster the ticket says who asks.
+        # On a secured cluster the ticket names the user.
         user = {} if self.namenode.access.secured else {"user.name": self.user}
         query = urlencode({"op": operation, **user, **options})
         ours = path == ROOT or path.startswith(f"{ROOT}/")
@@ -54,11 +54,11 @@ class Hdfs:
             raise
 
     async def exists(self, path: str) -> bool:
-        """Say whether there is a file or folder at ``path``."""
+        """Return whether a file or folder exists at ``path``."""
         return await self._unless_absent(path, "GETFILESTATUS") is not None
 
     async def entries(self, path: str) -> list[FileStatus]:
-        """Return the entries of a folder; none when it does not exist."""
+        """Return the entries of a folder; none if it does not exist."""
         answer = await self._unless_absent(path, "LISTSTATUS")
         if answer is None:
             return []
@@ -72,7 +72,7 @@ class Hdfs:
         ]
 
     async def files(self, path: str) -> list[FileStatus]:
-        """Return every file below ``path``, but markers and hidden ones (names that start with ``_`` or ``.``)."""
+        """Return every file below ``path``, without markers and hidden files (names that start with ``_`` or ``.``)."""
         statuses: list[FileStatus] = []
         for entry in await self.entries(path):
             name = entry.path.rsplit("/", 1)[-1]
@@ -83,11 +83,11 @@ class Hdfs:
         return statuses
 
     async def paths(self, path: str) -> list[str]:
-        """Return the paths of the files below ``path``, markers left out."""
+        """Return the paths of the files below ``path``, without markers."""
         return [file.path for file in await self.files(path)]
 
     async def stored(self, path: str) -> Stored:
-        """Return what is below ``path``, with the bytes of every block replica that the NameNode knows of."""
+        """Return the data below ``path``, with the bytes of all block replicas known to the NameNode."""
         files = await self.files(path)
         answers = await asyncio.gather(*(self._get(file.path, "GETFILEBLOCKLOCATIONS") for file in files))
         blocks = [block for answer in answers for block in answer.get("BlockLocations", {}).get("BlockLocation", [])]
@@ -98,41 +98,41 @@ class Hdfs:
         )
 
     async def placements(self, layout: Layout, paths: Sequence[str]) -> tuple[Check, ...]:
-        """Return the check of the layout's storage policy over all blocks below ``paths``; none where it has none."""
+        """Return the check of the layout's storage policy over all blocks below ``paths``; none without a policy."""
         if layout.policy is None:
             return ()
         counts = sum([await self._storage_types(path) for path in paths], Counter[tuple[str, ...]]())
         return (placed(layout.policy, counts),)
 
     async def _storage_types(self, path: str) -> Counter[tuple[str, ...]]:
-        """Return how many blocks below ``path`` have their replicas on which types of storage, each sorted."""
+        """Return the number of blocks below ``path`` by the sorted storage types of their replicas."""
         files = [file for file in await self.files(path) if file.length_bytes]
         answers = await asyncio.gather(*(self._get(file.path, "GETFILEBLOCKLOCATIONS") for file in files))
         blocks = [block for answer in answers for block in answer.get("BlockLocations", {}).get("BlockLocation", [])]
         return Counter(tuple(sorted(block.get("storageTypes", ()))) for block in blocks)
 
     async def make(self, path: str) -> None:
-        """Make a folder, with those above it."""
+        """Create a folder and its parents."""
         await self.namenode.request("PUT", self._url(path, "MKDIRS"))
 
     async def summary(self, path: str) -> dict[str, Any]:
-        """Return what is below a folder and its quotas: WebHDFS's ContentSummary."""
+        """Return a folder's totals and quotas: WebHDFS's ContentSummary."""
         answer = await self._get(path, "GETCONTENTSUMMARY")
         return dict(answer.get("ContentSummary", {}))
 
     async def set_policy(self, path: str, policy: str) -> None:
-        """Make HDFS place what is written below ``path``, a folder made if need be, by the storage policy ``policy``.
+        """Set the storage policy of the folder ``path``, which is created if needed.
 
-        Raises EngineError when it does not.
+        Raises EngineError if HDFS refuses it.
         """
         await self.make(path)
         await self.namenode.request("PUT", self._url(path, "SETSTORAGEPOLICY", storagepolicy=policy))
         answer = await self._get(path, "GETSTORAGEPOLICY")
         if answer.get("BlockStoragePolicy", {}).get("name") != policy:
-            raise EngineError(f"HDFS did not take the storage policy {policy}: {answer}", where=path)
+            raise EngineError(f"HDFS refused the storage policy {policy}: {answer}", where=path)
 
     async def read(self, path: str) -> bytes:
-        """Return a file's content; meant for small ones. Raises EngineError when it can't be read."""
+        """Return the content of a small file. Raises EngineError if it can't be read."""
         answer = await self._get(path, "OPEN", noredirect="true")
         return await self._at_datanode(answer["Location"]).request("GET", _path_of(answer["Location"]))
 
@@ -143,7 +143,7 @@ class Hdfs:
         await self._at_datanode(location).request("PUT", _path_of(location), content)
 
     async def delete(self, path: str) -> None:
-        """Remove a file or folder with all that it holds; nothing happens when there is none."""
+        """Remove a file, or a folder with its content; do nothing if it does not exist."""
         await self.namenode.request("DELETE", self._url(path, "DELETE", recursive="true", skiptrash="true"))
 
     def _at_datanode(self, location: str) -> Endpoint:
@@ -152,9 +152,9 @@ class Hdfs:
 
 
 def placed(policy: StoragePolicy, counts: Mapping[tuple[str, ...], int]) -> Check:
-    """Return the check that blocks lie where ``policy`` wants them; ``found`` counts blocks by their storage types.
+    """Return the check that blocks are where ``policy`` requires; ``counts``: number of blocks by storage types.
 
-    A block that LAZY_PERSIST still has in memory is where it should be.
+    A block that LAZY_PERSIST still holds in memory passes.
     """
     astray: Counter[tuple[str, ...]] = Counter()
     for types, blocks in counts.items():
@@ -164,11 +164,11 @@ def placed(policy: StoragePolicy, counts: Mapping[tuple[str, ...], int]) -> Chec
     everywhere = sorted(counts.items(), key=lambda item: -item[1])
     listed = ", ".join(f"{blocks} on {'+'.join(types) or 'none'}" for types, blocks in everywhere[:_LISTED_MAX])
     if not astray:
-        return Check("storage policy", True, f"{policy}: blocks lie {listed or 'nowhere: there are none'}")
+        return Check("storage policy", True, f"{policy}: blocks are {listed or 'missing: there are none'}")
     return Check(
         "storage policy",
         False,
-        f"{sum(astray.values())} of {sum(counts.values())} blocks do not lie as {policy} says: {listed}",
+        f"{sum(astray.values())} of {sum(counts.values())} blocks are not where {policy} requires: {listed}",
     )
 
 

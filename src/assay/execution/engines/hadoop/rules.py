@@ -1,7 +1,7 @@
-"""Hadoop at plan time: words to parameters, mistakes, what a job carries, what makes a deployment and a file system.
+"""Hadoop's rules at plan time: words and parameters, mistakes, per-job parameters, deployments and file systems.
 
-Pure: parameters as text in, text and counts out. The arithmetic of containers is YARN's; replication and block size are
-HDFS's.
+Pure: parameters as text in, text and counts out. The arithmetic of containers follows YARN; that of replication and
+block size follows HDFS.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -36,7 +36,7 @@ from assay.specs.fields import COUNT, unknown
 REPLICATION = "dfs.replication"
 BLOCK_SIZE = "dfs.blocksize"
 REPLICATION_DEFAULT = 3
-"""Hadoop's own (hdfs-default.xml); a cluster of fewer workers gets as many copies as it can hold."""
+"""Hadoop's default number of copies (hdfs-default.xml); a cluster with fewer workers gets one copy per worker."""
 BLOCK_MIN_BYTES = 2**20
 """The NameNode refuses shorter blocks (dfs.namenode.fs-limits.min-block-size)."""
 _CODEC = "org.apache.hadoop.io.compress"
@@ -46,7 +46,7 @@ CODECS: Final[Mapping[str, str | None]] = {
     "gzip": f"{_CODEC}.GzipCodec",
     "bzip2": f"{_CODEC}.BZip2Codec",
 }
-"""Those that work without native libraries: Hadoop's own Java code, and snappy-java, which comes with it."""
+"""Codecs that work without native libraries: Hadoop's Java code, and snappy-java, which Hadoop includes."""
 _MEMORY: Final = {"map": containers.MAP_MEMORY, "reduce": containers.REDUCE_MEMORY}
 
 
@@ -59,7 +59,7 @@ class HadoopRules:
 
     @property
     def defaults(self) -> tuple[Default, ...]:
-        """What assay sets by itself."""
+        """Parameters that assay sets where a plan is silent."""
         return DEFAULTS
 
     @property
@@ -89,7 +89,7 @@ class HadoopRules:
         return {REPLICATION: str(min(REPLICATION_DEFAULT, workers)), **settings}
 
     def setting_mistake(self, name: str, value: str, cluster: Cluster) -> str | None:
-        """Look at copies, block size, containers and codecs; all others pass through as they are."""
+        """Check copies, block size, containers and codecs; other parameters pass unchecked."""
         if name == REPLICATION:
             return _replication_mistake(value, len(cluster.workers))
         if name == BLOCK_SIZE:
@@ -110,16 +110,16 @@ class HadoopRules:
         yield from _not_ours(cluster, written, self)
         copies = parameters.get(REPLICATION, "1")
         if int(copies) > workers:
-            words = f"{REPLICATION}: {copies} copies need as many workers, and {workers} are used"
+            words = f"{REPLICATION}: {copies} copies need {copies} workers, but {workers} are used"
             yield Mistake((REPLICATION,), words)
         if cluster.attached:
-            return  # what a container gets where the plan is silent, somebody else has set
+            return  # the cluster's operator has set the containers' memory where the plan is silent
         yield from _overfull(parameters, cluster, written)
         for names, words in containers.mistakes(parameters, workers):
             yield Mistake(names, words)
 
     def warnings(self, parameters: Mapping[str, str], cluster: Cluster) -> tuple[str, ...]:
-        """Tell where real hosts would run with the few small containers that suit a lab's nodes."""
+        """Warn if real hosts would run with the few small containers that suit a lab's nodes."""
         if containers.NODE_MEMORY in parameters or cluster.placement is not Placement.SSH or cluster.attached:
             return ()
         given, has = containers.node_memory_mb({}) * 2**20, cluster.workers[0].type.memory_bytes
@@ -129,11 +129,11 @@ class HadoopRules:
         )
 
     def carried_by_job(self, name: str) -> bool:
-        """Say so of MapReduce's own parameters, and of HDFS's that its clients read."""
+        """Return whether it is a parameter of MapReduce jobs or of HDFS clients."""
         return is_job_parameter(name)
 
     def deployment_key(self, configuration: Configuration, cluster: Cluster) -> str:
-        """Layout, daemons' parameters, workers in use, and the addresses of a network that has its own."""
+        """Return layout, daemon parameters, workers in use, and a network with addresses."""
         return daemon_state(
             configuration.layout,
             configuration.parameters,
@@ -142,23 +142,23 @@ class HadoopRules:
         )
 
     def file_system(self, configuration: Configuration, cluster: Cluster) -> str:
-        """Name the HDFS: that of the layout, its policy, and fewer workers than all."""
+        """Return the name of the HDFS: by layout, policy, and number of workers if not all."""
         return file_system(configuration.layout, _fewer(configuration, cluster))
 
     def layout_mistake(self, layout: Layout, node_type: NodeType) -> str | None:
-        """Hold the layout's storage policy against the kinds of its devices."""
+        """Check the layout's storage policy against the kinds of its devices."""
         return policy_mistake(layout, node_type)
 
     def spread(self, layout: Layout, node_type: NodeType, copies: int) -> Spread:
-        """Spread them as HDFS does, by the layout's policy."""
+        """Spread copies as HDFS does, by the layout's policy."""
         return spread(layout, node_type, copies)
 
     def tasks_of_a_wave(self, parameters: Mapping[str, str], kind: str, workers: int) -> int:
-        """Count containers next to the ApplicationMaster's."""
+        """Return the number of containers besides the ApplicationMaster's."""
         return containers.tasks_of_a_wave(parameters, _MEMORY[kind], workers)
 
     def intermediate_bytes(self, one_pass_bytes: float, whole_bytes: float) -> float:  # noqa: ARG002
-        """Count a job's map output, which is there until the job ends, and next to it what reduces have fetched."""
+        """Return a job's map output, which stays until the job ends, plus the data that reduces have fetched."""
         return 2 * one_pass_bytes
 
     def copies(self, parameters: Mapping[str, str]) -> int:
@@ -167,13 +167,13 @@ class HadoopRules:
 
 
 def _not_ours(cluster: Cluster, written: Collection[str], rules: HadoopRules) -> Iterator[Mistake]:
-    """Yield what a plan sets and no job can carry, where the daemons are externally managed."""
+    """Yield the plan's settings that no job can carry, if the daemons are externally managed."""
     for name in written if cluster.attached else ():
         targets = rules.words.get(name, (name,))
         if name in rules.words and name != CONTAINERS:
             continue
         if not all(map(is_job_parameter, targets)) and ("." in name or name == CONTAINERS):
-            words = f"{name} belongs to daemons, which are somebody else's here: no job can carry it"
+            words = f"{name} belongs to daemons, which are externally managed here: no job can carry it"
             yield Mistake((name,), words)
 
 
@@ -189,7 +189,7 @@ def _replication_mistake(text: str, workers: int) -> str | None:
     if not text.isdecimal() or len(text) > 9 or int(text) < 1:
         return f"{text[:20]!r} is not a number of copies: write 1, 2, 3, …"
     if int(text) > workers:
-        return f"{text} copies need as many workers, and the cluster has {workers}"
+        return f"{text} copies need {text} workers, but the cluster has {workers}"
     return None
 
 
@@ -199,7 +199,7 @@ def _block_mistake(text: str) -> str | None:
     except ValueError as error:
         return str(error)
     if length < BLOCK_MIN_BYTES or length % 512:
-        return f"{text} is no block size: HDFS takes multiples of 512 bytes from 1 MiB on"
+        return f"{text} is no block size: HDFS accepts multiples of 512 bytes, at least 1 MiB"
     return None
 
 
@@ -212,9 +212,9 @@ def _count_mistake(text: str) -> str | None:
 
 
 def _overfull(parameters: Mapping[str, str], cluster: Cluster, written: Collection[str]) -> Iterator[Mistake]:
-    """Yield that the containers of a node get more memory than it has, whatever says how much they get.
+    """Yield a mistake if a node's containers get more memory than the node has.
 
-    What assay sets by itself is made for a lab's nodes, so it is compared with the machines of other clusters only.
+    assay's defaults suit a lab's nodes, so they are compared only with the nodes of other clusters.
     """
     if cluster.lab is not None and containers.NODE_MEMORY not in parameters:
         return

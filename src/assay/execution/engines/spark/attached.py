@@ -217,7 +217,7 @@ class AttachedSpark(SparkProvider[AttachedHadoop, SparkInstallation]):
     """Uses an existing Spark on an existing Hadoop, and leaves both unchanged."""
 
     def __init__(self, cluster: Cluster, transports: Mapping[str, Transport]) -> None:
-        assert cluster.attached is not None, "the catalogue provides it for attached clusters alone"
+        assert cluster.attached is not None, "the catalogue provides it only for attached clusters"
         super().__init__(cluster, transports, AttachedHadoop(cluster, transports))
         self._client = cluster.attached.spark or USUAL
 
@@ -264,7 +264,7 @@ async def _version(edge: Transport, client: SparkClient) -> str:
     printed = (done.stdout + done.stderr).decode(errors="replace")
     match = _VERSION.search(printed)
     if match is None:
-        raise EngineError(f"it says no version: {printed[:80]!r}", where=where)
+        raise EngineError(f"it prints no version: {printed[:80]!r}", where=where)
     return match[1]
 
 

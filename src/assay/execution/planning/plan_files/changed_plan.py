@@ -87,7 +87,7 @@ def altered(plan: Plan, levels: Mapping[str, str], workload: str, changes: Seque
     content = _fixed(plan, levels, spec)
     for name, value in changes:
         if not _is_of_cluster(name, plan.cluster):
-            _set(content, name, value, spec)
+            _set(content, name, value, spec, plan)
         elif name == "nic":
             _parameters(content).pop(NETWORK_FACTOR, None)
         elif name == WORKERS_COUNT:
@@ -141,7 +141,7 @@ def _fixed(plan: Plan, levels: Mapping[str, str], spec: WorkloadSpec) -> dict[st
         elif varied[0] is spec:
             _set_option(_options(content), varied[1], level)
     for name in levels.keys() - {factor.name for factor in plan.factors}:  # not factors of the plan
-        _set(content, name, levels[name], spec)
+        _set(content, name, levels[name], spec, plan)
     return content
 
 
@@ -152,7 +152,7 @@ def _set_option(options: dict[str, Any], name: str, value: str) -> None:
     options[name] = value
 
 
-def _set(content: dict[str, Value], name: str, value: str, spec: WorkloadSpec) -> None:
+def _set(content: dict[str, Value], name: str, value: str, spec: WorkloadSpec, plan: Plan) -> None:
     key, _, option = name.partition(".")
     option_key = option if key in (spec.key, spec.name) else name
     if option_key in varied_options(spec.name):
@@ -162,8 +162,8 @@ def _set(content: dict[str, Value], name: str, value: str, spec: WorkloadSpec) -
     else:
         parameters = _parameters(content)
         parameters[name] = value
-        if name == "containers":  # what a plan wrote out gives way to the word that stands for it
-            for target in ("yarn.nodemanager.resource.memory-mb", "yarn.nodemanager.resource.cpu-vcores"):
+        for rules in (plan.rules, *plan.varied_engines.values()):
+            for target in rules.words.get(name, ()):  # a word replaces the parameters that it stands for
                 parameters.pop(target, None)
 
 

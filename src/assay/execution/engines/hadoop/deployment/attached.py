@@ -1,9 +1,9 @@
-"""Hadoop that exists and is externally managed: entered by its own client from an edge node, and left as it was.
+"""Use an externally managed Hadoop through its client on an edge node, and leave it unchanged.
 
 In: a cluster with an :class:`~assay.model.clusters.cluster.Attachment`. Out: an :class:`AttachedEngine`. Jobs go into
-one queue, data below one HDFS folder of the user's; no daemon is started, stopped or configured. What can be varied is
-what a job carries, and the storage policy of that folder. What others run meanwhile is counted during each run, and
-told.
+one queue, data below one HDFS folder of the user; no daemon is started, stopped or configured. Only per-job parameters
+and the storage policy of that folder can vary. Each run counts the containers and bytes of other users and warns about
+them.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ from assay.store.formats.hadoop.configuration import parameters as telling
 QUEUE = "mapreduce.job.queuename"
 TAGS = "mapreduce.job.tags"
 BACK_TIMEOUT_S, BACK_INTERVAL_S = 900.0, 3.0
-"""Maximum wait for externally managed daemons: a large NameNode is in safe mode for minutes."""
+"""Maximum wait for externally managed daemons, in seconds: a large NameNode is in safe mode for minutes."""
 DISTURBED_SHARE = 0.05
-"""Containers of others, as a share of all that ran on average, from which on a run says that it was disturbed."""
+"""Share of other users' containers, on average, from which a run warns that it was disturbed."""
 _APPLICATION_CLI = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
 _ROOT_IN_OPTIONS = re.compile(rf"(^|[=,]){ROOT}(?=/|$)")
 
 
 @dataclass(slots=True)
 class _ForeignContainers:
-    """What was seen of other tenants while a program ran: containers at each look, theirs and ours."""
+    """Containers of other users and of this run, counted at each look during a program."""
 
     theirs: list[int] = field(default_factory=list)
     ours: list[int] = field(default_factory=list)
@@ -67,7 +67,7 @@ class _ForeignContainers:
         self.ours.append(sum(max(count, 0) for count, ours in running if ours))
 
     def summary(self) -> tuple[dict[str, float], tuple[CodedWarning, ...]]:
-        """Return it as metrics, with a warning where it was more than a little."""
+        """Return the counts as metrics, with a warning if other users ran more than a few."""
         if not self.theirs:
             return {}, ()
         theirs, ours = statistics.fmean(self.theirs), statistics.fmean(self.ours)
@@ -82,7 +82,7 @@ class _ForeignContainers:
 
 
 class AttachedEngine(ClientEngine[Hdfs]):
-    """Somebody else's daemons, and the client on the edge node that submits to them."""
+    """Externally managed daemons, and the client on the edge node that submits to them."""
 
     rules = HadoopRules()
 
@@ -98,12 +98,12 @@ class AttachedEngine(ClientEngine[Hdfs]):
 
     @property
     def addresses(self) -> Mapping[str, str]:
-        """The names that hosts have for themselves, under which daemons register."""
+        """The hosts' own names, under which daemons register."""
         return self.entered.names
 
     @property
     def data_directories(self) -> Mapping[str, Sequence[str]]:
-        """What the client's configuration says of the workers' folders; none where it says nothing."""
+        """The workers' folders in the client's configuration; none if it names none."""
         site = self.entered.site
         values = [site.get(name) for name in ("dfs.datanode.data.dir", "yarn.nodemanager.local-dirs")]
         folders = [
@@ -113,13 +113,13 @@ class AttachedEngine(ClientEngine[Hdfs]):
         return {node.name: folders if node.name in workers else [] for node in self.cluster.nodes}
 
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
-        """Return what the client's configuration says of what matters for speed, and what the job carries."""
+        """Return the performance parameters in the client's configuration, and the job's."""
         site = self.entered.site
         set_there = telling(Property(name, site.get(name), ()) for name in site.settings)
         return {**set_there, **normalised(parameters), QUEUE: self.entered.attachment.queue}
 
     async def health_check(self) -> str | None:
-        """Return which master does not answer, or that nothing can be written; the active one is looked for anew."""
+        """Return which master does not answer, or that HDFS is in safe mode; looks for the active masters again."""
         try:
             await self.entered.site.access.enter(self.master)
             await self._find_active()
@@ -128,7 +128,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
             return error.message
 
     async def _find_active(self) -> None:
-        """Go on with the masters that serve now. Raises EngineError where none does."""
+        """Switch to the active masters. Raises EngineError if there is none."""
         namenode = await active_namenode(self.master, self.entered.site)
         self._storage = replace(self._storage, namenode=namenode)
         self._resourcemanager = await active_resourcemanager(self.master, self.entered.site)
@@ -136,7 +136,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
     async def carry(
         self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
     ) -> ProgramResult:
-        """Submit a program by the client on the edge node, and fetch its jobs' histories."""
+        """Submit a program with the client on the edge node, and fetch its jobs' histories."""
         entered, attachment = self.entered, self.entered.attachment
         entered.jobs.require_for(program)
         carried = {name: value for name, value in parameters.items() if is_job_parameter(name)}
@@ -166,10 +166,9 @@ class AttachedEngine(ClientEngine[Hdfs]):
         copies: int,
         env: Mapping[str, str] | None = None,
     ) -> ProgramResult:
-        """Run a client on the edge node, and add what ``add_histories`` knows of its jobs and what was seen of others
-        meanwhile.
+        """Run a client on the edge node, and add its jobs' histories and the observed load of other users.
 
-        What still runs of a client that failed is ended.
+        If the client fails, its remaining jobs are ended.
         """
         entered = self.entered
         self._others = _ForeignContainers()
@@ -177,20 +176,20 @@ class AttachedEngine(ClientEngine[Hdfs]):
         ended = await self.client(
             command, timeout_s, label, cwd=entered.home, env={**entered.environment, **(env or {})}
         )
-        with contextlib.suppress(EngineError, HostError):  # the client followed a failover by itself: so do we
+        with contextlib.suppress(EngineError, HostError):  # the client may have followed a failover
             await self._find_active()
         if ended.outcome.exit_status != 0:
             await self._end_applications()
         ended = await with_history(ended)
         metrics, warnings = self._others.summary()
-        sources = {**ended.sources, **dict.fromkeys(metrics, "ResourceManager, asked each second")}
+        sources = {**ended.sources, **dict.fromkeys(metrics, "ResourceManager, asked every second")}
         warned = (*ended.warnings, *warnings)
         ended = replace(ended, metrics={**ended.metrics, **metrics}, warnings=warned, sources=sources)
         after = await published.look(self.storage.namenode, self._resourcemanager)
         return published.add_daemon_metrics(ended, before, after, copies)
 
     def placed(self, text: str) -> str:
-        """Return an argument with assay's root in HDFS replaced by the folder that is ours."""
+        """Return an argument with assay's root in HDFS replaced by the user's folder."""
         return _ROOT_IN_OPTIONS.sub(rf"\g<1>{self.storage.root}", text)
 
     async def _apps(self) -> list[dict[str, Any]]:
@@ -198,7 +197,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
         return list((answer.get("apps") or {}).get("app") or [])
 
     async def progress(self) -> str | None:
-        """Say where our job is, as its ApplicationMaster does."""
+        """Return the progress of our job from its ApplicationMaster."""
         try:
             ours = await self.running()
             return await progress(self._resourcemanager, ours[-1]) if ours else None
@@ -206,11 +205,11 @@ class AttachedEngine(ClientEngine[Hdfs]):
             return None
 
     async def running(self) -> list[dict[str, Any]]:
-        """Look at what YARN runs, count what is others', and return what is ours; none where it can't be reported."""
+        """Return our applications on YARN, and count those of other users; empty if YARN does not answer."""
         try:
             apps = await self._apps()
         except (EngineError, HostError):
-            with contextlib.suppress(EngineError, HostError):  # of a pair, the other one may serve now
+            with contextlib.suppress(EngineError, HostError):  # the other ResourceManager of a pair may be active now
                 self._resourcemanager = await active_resourcemanager(self.master, self.entered.site)
             return []
         self._others.see(apps, self.tag)
@@ -221,7 +220,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
         await self._end_applications()
 
     async def _end_applications(self) -> None:
-        """End what is ours and still runs; never what is not."""
+        """End our running applications, never those of other users."""
         try:
             ours = [app["id"] for app in await self._apps() if self.tag in str(app.get("applicationTags", ""))]
             if ours:
@@ -242,7 +241,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
 
 @dataclass(frozen=True, slots=True)
 class AttachedCluster:
-    """What was found when the cluster was entered."""
+    """Facts of the cluster from when it was entered."""
 
     attachment: Attachment
     edge: Transport
@@ -256,23 +255,23 @@ class AttachedCluster:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the client needs to find the jars that it lacks, and the ticket."""
+        """The client's environment variables: additional jars, and the ticket."""
         jars = [*self.attachment.jars, *([self.jobs.path] if self.jobs.path else [])]
         return {**({"HADOOP_CLASSPATH": ":".join(jars)} if jars else {}), **self.site.access.environment}
 
     def hdfs(self, folder: str) -> Hdfs:
-        """Return the file system, in which all that assay names is below ``folder``."""
+        """Return the file system, with assay's root mapped to ``folder``."""
         return Hdfs(self.namenode, self.site.user, folder)
 
 
 async def safe_mode(namenode: Endpoint) -> str | None:
-    """Return that a NameNode is in safe mode, in its words; None where it is not."""
+    """Return the NameNode's message about safe mode; None if it is not in safe mode."""
     words = (await namenode.bean("Hadoop:service=NameNode,name=NameNodeInfo")).get("Safemode")
     return f"HDFS is in safe mode, nothing can be written: {str(words).splitlines()[0]}" if words else None
 
 
 class AttachedHadoop(HeldProvider[AttachedEngine]):
-    """Uses an externally managed Hadoop, asks what there is, and leaves it as it was."""
+    """Uses an externally managed Hadoop and leaves it unchanged."""
 
     rules = HadoopRules()
 
@@ -283,13 +282,13 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
 
     @property
     def entered(self) -> AttachedCluster:
-        """What was found when the cluster was entered."""
+        """Facts of the cluster from when it was entered."""
         return self._entered
 
     @property
     def _attachment(self) -> Attachment:
         attachment = self.cluster.attached
-        assert attachment is not None, "the catalogue provides it for attached clusters alone"
+        assert attachment is not None, "the catalogue provides it only for attached clusters"
         return attachment
 
     @property
@@ -298,7 +297,7 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
         return self.transports[self._attachment.edge]
 
     async def install(self, show: Show) -> EngineFacts:
-        """Ask for client, masters, queue, folder, quota and room. Nothing is changed but a folder of our own."""
+        """Check client, masters, queue, folder, quota and space. Changes nothing but the user's folder."""
         edge, attachment = self.holder, self._attachment
         show("asking the running Hadoop")
         await edge.run(["mkdir", "-p", self.cluster.home], timeout_s=COMMAND_TIMEOUT_S)
@@ -307,7 +306,7 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
         namenode = await active_namenode(edge, site)
         resourcemanager = await active_resourcemanager(edge, site)
         if words := await safe_mode(namenode):
-            raise EngineError(words, where=site.where, hint="wait until it has left it; its owner can see why")
+            raise EngineError(words, where=site.where, hint="wait until it leaves safe mode")
         await _check_queue(resourcemanager, attachment.queue, site)
         jobs = await own_jobs.ship({edge.name: edge}, self.cluster.home, show)
         facts = EngineFacts(self.rules.name, version, jobs=jobs.path)
@@ -324,7 +323,7 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
         return facts
 
     async def _site(self) -> ClientConfiguration:
-        """Return the client's configuration, with the ticket that it asks for at hand."""
+        """Return the client's configuration, after making sure of a Kerberos ticket if it needs one."""
         edge, attachment = self.holder, self._attachment
         site = await read_site(edge, attachment.configuration)
         site.check()
@@ -336,7 +335,7 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
         return replace(site, access=way, user=user or site.user)
 
     async def open(self, show: Show) -> None:
-        """Take hold of the edge node, and :meth:`install`; a ticket that assay made goes where that fails."""
+        """Lock the edge node, and :meth:`install`; if that fails, destroy a ticket that assay made."""
         try:
             await super().open(show)
         except BaseException:
@@ -344,13 +343,13 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
             raise
 
     async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
-        """Use what runs there; where it has gone since the run before, wait until its owner has it back."""
+        """Use the running daemons; if they are gone since the previous run, wait for their operator."""
         if self._engine:
             await _until_back(self._engine, show)
         return await super().provide(configuration, show)
 
     async def close(self) -> None:
-        """Let go; the daemons stay as they are, and a ticket that assay made goes."""
+        """Unlock the edge node and destroy a ticket that assay made; the daemons keep running."""
         try:
             await super().close()
         finally:
@@ -361,27 +360,27 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
             await self._access.leave(self.holder)
 
     async def engine_for(self, configuration: Configuration) -> AttachedEngine:
-        """Return the engine as it exists. Raises EngineError for what only a restart could bring about."""
+        """Return the existing engine. Raises EngineError for settings that need a restart of daemons."""
         entered = self._entered
         refused = [name for name in configuration.parameters if not is_job_parameter(name)]
         if refused:
             raise EngineError(
-                f"{', '.join(refused)}: no job can carry it, it belongs to daemons that are somebody else's",
+                f"{', '.join(refused)}: no job can carry it, it belongs to externally managed daemons",
                 where=entered.site.where,
-                hint="leave it out of the plan, or deploy a Hadoop of your own",
+                hint="leave it out of the plan, or let assay deploy a Hadoop",
             )
         await entered.site.access.enter(entered.edge)
         namenode = await active_namenode(entered.edge, entered.site)
         copies = int(configuration.parameters.get(REPLICATION, "1"))
         live = int((await namenode.bean("Hadoop:service=NameNode,name=FSNamesystemState")).get("NumLiveDataNodes", 0))
         if copies > live:
-            raise EngineError(f"{copies} copies are asked for, and {live} DataNodes live", where=entered.site.where)
+            raise EngineError(f"{copies} copies are requested, but {live} DataNodes are live", where=entered.site.where)
         self._entered = entered = replace(entered, namenode=namenode)
         folder = f"{entered.attachment.directory}/{self.rules.file_system(configuration, self.cluster)}"
         return AttachedEngine(entered, folder, self.cluster, self.transports)
 
     async def start(self, engine: AttachedEngine, configuration: Configuration, show: Show) -> None:
-        """Tell HDFS the storage policy of the folder that is ours, where the layout has one."""
+        """Set the storage policy of the user's folder, if the layout has one."""
         show("using the Hadoop that runs there")
         await engine.storage.make(ROOT)
         if configuration.layout.policy:
@@ -389,12 +388,12 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
 
 
 async def _until_back(engine: AttachedEngine, show: Show) -> None:
-    """Wait while masters do not serve or HDFS is in safe mode, so long at most; a ticket that is wrong stays wrong."""
+    """Wait, within a limit, for active masters and the end of safe mode; an invalid ticket fails at once."""
     deadline = time.monotonic() + BACK_TIMEOUT_S
     while (words := await engine.health_check()) and time.monotonic() < deadline:
         with contextlib.suppress(HostError):
             await engine.entered.site.access.enter(engine.master)
-        show(f"waiting for the Hadoop that is somebody else's: {words}")
+        show(f"waiting for the externally managed Hadoop: {words}")
         await asyncio.sleep(BACK_INTERVAL_S)
 
 
@@ -408,13 +407,13 @@ async def _version(edge: Transport, attachment: Attachment) -> str:
         raise EngineError(words, where=f"{edge.name}: {attachment.hadoop}", hint=hint) from error
     match = re.search(r"^Hadoop (\S+)", done.stdout.decode(errors="replace"), re.MULTILINE)
     if match is None:
-        words = f"it says no version: {done.stdout[:80].decode(errors='replace')!r}"
+        words = f"it prints no version: {done.stdout[:80].decode(errors='replace')!r}"
         raise EngineError(words, where=f"{edge.name}: {attachment.hadoop} version")
     return match[1]
 
 
 async def _check_queue(resourcemanager: Endpoint, queue: str, site: ClientConfiguration) -> None:
-    """Raise EngineError, naming those that there are, when there is no such queue."""
+    """Raise EngineError, with the existing queues, if this queue does not exist."""
     answer = await resourcemanager.get("/ws/v1/cluster/scheduler")
     names: list[str] = []
 
@@ -437,9 +436,9 @@ async def _check_queue(resourcemanager: Endpoint, queue: str, site: ClientConfig
 
 
 async def _room(hdfs: Hdfs, namenode: Endpoint) -> str:
-    """Return what there is of room and quota, in words. Raises EngineError where a quota is used up."""
+    """Return the free space and quota as text. Raises EngineError if a quota is used up."""
     system = await namenode.bean("Hadoop:service=NameNode,name=FSNamesystem")
-    words = [f"HDFS has {format_bytes(int(system.get('CapacityRemaining', 0)))} of room"]
+    words = [f"HDFS has {format_bytes(int(system.get('CapacityRemaining', 0)))} of free space"]
     summary = await hdfs.summary(ROOT)
     used, quota = int(summary.get("spaceConsumed", 0)), int(summary.get("spaceQuota", -1))
     files, most = (
@@ -449,6 +448,6 @@ async def _room(hdfs: Hdfs, namenode: Endpoint) -> str:
     if quota > 0:
         words.append(f"{format_bytes(quota - used)} of the folder's quota of {format_bytes(quota)} is left")
     if (quota > 0 and used >= quota) or (int(most) > 0 and files >= int(most)):
-        kind = "room" if quota > 0 and used >= quota else "files"
+        kind = "space" if quota > 0 and used >= quota else "files"
         raise EngineError(f"the quota of {kind} is used up", where=hdfs.root, hint="delete, or ask for more")
     return "; ".join(words) + f" (asked {time.strftime('%H:%M')})"

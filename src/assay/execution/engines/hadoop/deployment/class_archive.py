@@ -1,11 +1,12 @@
-"""An archive of the daemons' classes, so that a restart spends its time on starting and not on parsing jars.
+"""Make a class-data-sharing archive of the daemons' classes, so that they restart faster.
 
 A restart in a lab is bound by the CPU: some ten JVMs parse and verify about 8,000 classes each. Java's class data
-sharing (JEP 310) maps them from a file instead. The first daemons that start on this machine write down what they load;
-one archive for all five is made of that, once for each Hadoop and Java, in assay's cache directory. Jobs' JVMs and
-clients never use it: what is measured starts as it does anywhere.
+sharing (JEP 310) maps them from a file instead. The first daemons on this machine record the classes that they load.
+assay makes one archive for all five kinds of daemon from that, once for each Hadoop and Java, in its cache directory.
+JVMs of jobs and clients never use it, so measured programs start as anywhere else.
 
-In: a distribution, a Java. Out: Java options, and a file of some 100 MB. Without the archive all works as before.
+In: a distribution, a Java. Out: Java options, and a file of some 100 MB. Without the archive the daemons only start
+more slowly.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ _VERSION_TIMEOUT_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class ClassArchive:
-    """The archive of one Hadoop and one Java on this machine, there or not."""
+    """The archive of one Hadoop and one Java on this machine; it may not exist yet."""
 
     folder: Path
     java: str
     jars: str
-    """The part of the class path that is archived; Java wants it first and unchanged."""
+    """The archived part of the class path; Java requires it first and unchanged."""
     others: str
 
     @classmethod
     async def of(cls, distribution: Distribution, java: str) -> ClassArchive | None:
-        """Return the archive's place; None when Java does not tell its version."""
+        """Return the archive of a distribution and Java; None if Java prints no version."""
         try:
             process = await asyncio.create_subprocess_exec(
                 java, "-version", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
@@ -55,31 +56,31 @@ class ClassArchive:
 
     @property
     def path(self) -> Path:
-        """The archive."""
+        """The archive's file."""
         return self.folder / "daemons.jsa"
 
     @property
     def there(self) -> bool:
-        """Whether it has been made."""
+        """Whether the archive exists."""
         return self.path.exists()
 
     @property
     def wanted(self) -> bool:
-        """Whether it is still to be made: it is tried once."""
+        """Whether the archive still has to be made; assay tries once."""
         return not (self.there or (self.folder / "failed").exists())
 
     def class_path(self, configuration_directory: str) -> str:
-        """Return the daemons' class path: the same as ever but for its order, which the archive fixes."""
+        """Return the daemons' class path in the order that the archive requires."""
         return ":".join(part for part in (self.jars, self.others, configuration_directory) if part)
 
     def options(self, configuration_directory: str) -> list[str]:
-        """Return the options with which a daemon uses the archive; a Java that can't continues without a word."""
-        # A jar has a log4j.properties of its own, and the configuration comes after the jars here.
+        """Return the options with which a daemon uses the archive; a Java that can't use it ignores them."""
+        # A jar contains a log4j.properties, and the configuration comes after the jars here.
         log4j = f"-Dlog4j.configuration=file:{configuration_directory}/log4j.properties"
         return ["-Xshare:auto", f"-XX:SharedArchiveFile={self.path}", "-Xlog:cds=off", "-Xlog:class+path=off", log4j]
 
     def recording(self, daemon: str) -> list[str]:
-        """Return the options with which a daemon writes down the classes that it loads."""
+        """Return the options with which a daemon records the classes that it loads."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError:
@@ -87,9 +88,9 @@ class ClassArchive:
         return ["-Xshare:off", f"-XX:DumpLoadedClassList={self.folder}/{daemon}.classes"]
 
     async def make(self, progress: Callable[[str], None]) -> bool:
-        """Make the archive of what the running daemons have written down; say whether it is there now.
+        """Make the archive from the classes that the running daemons have recorded; return whether it exists now.
 
-        It is written aside and renamed into place. What goes wrong is in ``failed`` next to it, and is not retried.
+        It is written to a temporary file and renamed. An error is written to ``failed`` in its folder and not retried.
         """
         lists = sorted(self.folder.glob("*.classes"))
         if not lists or self.there:
@@ -120,7 +121,7 @@ class ClassArchive:
 
 
 def _merged(lists: list[Path]) -> str:
-    """Return every class once; a line that is still being written is left out."""
+    """Return every class once; unfinished lines are left out."""
     lines: dict[str, None] = {}
     for path in lists:
         text = path.read_text(errors="replace")

@@ -1,7 +1,7 @@
-"""The daemons of one deployment: started in parallel, health-checked, stopped in parallel, their logs kept.
+"""Start, health-check and stop the daemons of one deployment in parallel, and collect their logs.
 
-Every JVM carries ``-Dassay.deployment=MARKER``, so that what an interrupted assay left behind is found and ended by the
-next one, and nothing else is ever touched.
+Every JVM carries ``-Dassay.deployment=MARKER``, so that the next assay call can end what an interrupted one left, and
+nothing else.
 """
 
 import asyncio
@@ -36,8 +36,8 @@ WORKER_DAEMONS = {
 }
 START_TIMEOUT_S = 120.0
 STOP_GRACE_S = 3.0
-# $1: folder of the pid files, then daemons. A zombie is dead too: in containers often no one reaps it. One that was
-# stopped answers no one.
+# $1: folder of the pid files, then daemons. A zombie is dead too: in containers often no process reaps it. A stopped
+# daemon answers no request.
 _DEAD = """
 cd "$1" && shift && for name; do
   pid=$(cat "$name.pid" 2>/dev/null)
@@ -50,7 +50,7 @@ _COMMAND_TIMEOUT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class ClusterHealth:
-    """Live workers as the masters see them, and whether HDFS is out of safe mode."""
+    """Live workers according to the masters, and whether HDFS is out of safe mode."""
 
     live_datanodes: int
     live_nodemanagers: int
@@ -95,8 +95,8 @@ class Daemons:
         return f"{self.home}/conf"
 
     def command(self, main_class: str, *arguments: str, java_options: str | None = None) -> list[str]:
-        """Return the command line that runs ``main_class`` with this deployment's configuration, as a daemon does or
-        with other ``java_options``.
+        """Return the command line that runs ``main_class`` with this deployment's configuration, with the daemons' Java
+        options or ``java_options``.
         """
         deployment = self.deployment
         java_flags = deployment.daemon_java_options if java_options is None else java_options
@@ -104,7 +104,7 @@ class Daemons:
             *java_flags.split(),
             *deployment.java_options.split(),
             f"-Dassay.deployment={deployment.marker}",
-            # Jetty and the JVM's own counters would stay in /tmp when a daemon is killed.
+            # A killed daemon would leave files of Jetty and of the JVM's counters in /tmp.
             f"-Djava.io.tmpdir={deployment.java_scratch}",
             "-XX:-UsePerfData",
         ]
@@ -112,7 +112,7 @@ class Daemons:
         return [deployment.java, *options, "-cp", path, main_class, *arguments]
 
     def _daemon_command(self, main_class: str, node: Node) -> list[str]:
-        """Return a daemon's command line; with the class archive when there is one, else with what it is made from."""
+        """Return a daemon's command line: with the class archive if it exists, else recording classes."""
         command, classes = self._with_classes(self.command(main_class)), self._classes
         if classes is None or classes.there:
             return command
@@ -121,7 +121,7 @@ class Daemons:
         return command
 
     def _with_classes(self, command: list[str]) -> list[str]:
-        """Return a command line that uses the class archive when there is one."""
+        """Return a command line that uses the class archive if it exists."""
         if self._classes is None or not self._classes.there:
             return command
         command[command.index("-cp") + 1] = self._classes.class_path(self.configuration_directory())
@@ -130,8 +130,8 @@ class Daemons:
     async def start(self, progress: Callable[[str], None]) -> None:
         """Write the configuration, format HDFS when it is new, start every daemon and wait until all are live.
 
-        Raises UnfitError where they can't be started, EngineError naming the daemon, its host and its last words when
-        one dies or the wait is over.
+        Raises UnfitError if they can't be started, EngineError with the daemon, its host and its last log lines if one
+        dies or the wait is over.
         """
         cluster = self.deployment.cluster
         scratch = ["rm", "-rf", self.deployment.java_scratch]
@@ -153,7 +153,7 @@ class Daemons:
         await note_places(self.deployment, self._master)
 
     def _folders(self, node: Node) -> list[str]:
-        """Return the folders that daemons write in on a node."""
+        """Return the folders in which daemons write on a node."""
         deployment = self.deployment
         folders = [
             f"{self.home}/logs",
@@ -170,9 +170,9 @@ class Daemons:
         return folders
 
     async def _prepare(self, node: Node) -> None:
-        """Give the folders, which are there, their modes and the configuration."""
+        """Set the modes of the existing folders and write the configuration."""
         transport, deployment = self.transports[node.name], self.deployment
-        # DataNodes refuse a directory that others may write.
+        # DataNodes refuse a directory that other users may write.
         if Role.WORKER in node.roles:
             directories = [*deployment.hdfs_directories(node), *deployment.memory_directories(node)]
             await transport.run(["chmod", "700", *directories], timeout_s=_COMMAND_TIMEOUT_S)
@@ -235,7 +235,7 @@ class Daemons:
             await asyncio.sleep(_POLL_S)
 
     async def history_server_again(self) -> bool:
-        """Start a history server again that ended because the NameNode was still starting: it does not ask twice."""
+        """Restart a history server that ended because the NameNode was still starting: it does not retry."""
         master = self.deployment.cluster.master
         alone = await self.dead() == [f"{master.name}: {_HISTORY}"]
         if not alone or _TOO_EARLY not in await self.last_words(master.name, _HISTORY):
@@ -244,7 +244,7 @@ class Daemons:
         return True
 
     async def health(self) -> ClusterHealth | None:
-        """Return what the masters see; None while one of them does not answer."""
+        """Return the masters' report; None while one of them does not answer."""
         try:
             answers: tuple[dict[str, Any], ...] = await asyncio.gather(
                 self.namenode.bean("Hadoop:service=NameNode,name=FSNamesystemState"),
@@ -275,15 +275,15 @@ class Daemons:
         return files
 
     def pid_file(self, daemon: str) -> str:
-        """Return where a daemon's process id is on its node."""
+        """Return the path of a daemon's pid file on its node."""
         return f"{self.home}/{daemon}.pid"
 
     async def dead(self) -> list[str]:
-        """Return ``node: daemon`` for every daemon that should run and does not."""
+        """Return ``node: daemon`` for every daemon that should run but does not."""
         return await self.dead_of(self.daemon_names())
 
     async def dead_of(self, wanted: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
-        """Return ``node: daemon`` for each daemon that was spawned on a node (by its name) and does not run."""
+        """Return ``node: daemon`` for each of the given daemons (by node) that does not run."""
 
         async def on(node: str, names: Sequence[str]) -> list[str]:
             answer = await self.transports[node].run(
@@ -294,7 +294,7 @@ class Daemons:
         return [name for names in await asyncio.gather(*(on(*daemon) for daemon in wanted)) for name in names]
 
     async def raise_for_dead(self) -> None:
-        """Raise EngineError with the last words of the first daemon that has died; return when all live."""
+        """Raise EngineError with the last log line of the first dead daemon; return if all live."""
         dead = await self.dead()
         if dead:
             node, daemon = dead[0].split(": ")
@@ -304,7 +304,7 @@ class Daemons:
             )
 
     async def last_words(self, node: str, daemon: str) -> str:
-        """Return the line of a daemon's log that says why it ended, as far as one can tell."""
+        """Return the line of a daemon's log that most likely explains its end."""
         try:
             log = await self.transports[node].run(["tail", "-n", "200", self._log(daemon)], timeout_s=20, check=False)
         except HostError as error:
@@ -315,11 +315,11 @@ class Daemons:
         return (causes or telling or lines or ["its log is empty"])[-1].strip()[:300]
 
     async def logs(self) -> dict[str, bytes]:
-        """Return ``node-daemon.log`` to its last 400 lines, for the bundle of a run that went wrong."""
+        """Return ``node-daemon.log`` to its last 400 lines, for the bundle of a failed run."""
         return await self.last_lines([(node, name) for node, names in self.daemon_names() for name in names])
 
     async def last_lines(self, wanted: Sequence[tuple[str, str]]) -> dict[str, bytes]:
-        """Return the same of these daemons alone, each by its node and name."""
+        """Return the same for these daemons only, each by its node and name."""
 
         async def lines(node: str, daemon: str) -> tuple[str, bytes]:
             try:
@@ -335,7 +335,7 @@ class Daemons:
     async def stop(self) -> None:
         """End every process of this deployment on every node.
 
-        NameNode and DataNodes keep what is on disk: they are asked first, and killed after a grace. The others keep
+        NameNode and DataNodes hold data on disk: they get SIGTERM, and SIGKILL after a grace period. The others hold
         nothing that the next start reads, and are killed at once.
         """
         await asyncio.gather(*(self._processes(node, "stop") for node in self.deployment.cluster.nodes))
@@ -348,7 +348,7 @@ class Daemons:
 
 
 def healthy(health: ClusterHealth | None, workers: int) -> bool:
-    """Say whether every worker is live and HDFS takes writes."""
+    """Return whether every worker is live and HDFS accepts writes."""
     return (
         health is not None
         and health.live_datanodes == workers
@@ -358,7 +358,7 @@ def healthy(health: ClusterHealth | None, workers: int) -> bool:
 
 
 def in_words(health: ClusterHealth | None, workers: int) -> str:
-    """Return what the masters see, as it is reported."""
+    """Return the masters' report as text."""
     if health is None:
         return "a master daemon does not answer"
     safe = ", HDFS in safe mode" if health.safe_mode else ""
@@ -368,7 +368,7 @@ def in_words(health: ClusterHealth | None, workers: int) -> str:
 
 def _advice(words: str) -> str:
     if "already in use" in words or "BindException" in words:
-        return "another program holds this port on that node: end it, or use other hosts"
+        return "another program uses this port on that node: end it, or use other hosts"
     if "No space left" in words:
         return "the device is full: free space or use a larger one"
     if "UnsupportedClassVersionError" in words:

@@ -1,8 +1,8 @@
-"""Hadoop that assay deploys: the cluster taken hold of, Hadoop installed, daemons started for each layout, all ended.
+"""Deploy Hadoop: lock the cluster, install Hadoop, start daemons for each layout, and stop everything.
 
 In: a cluster and transports to its hosts. Out: a :class:`~assay.execution.engines.hadoop.engine.HadoopEngine` for one
-configuration after another. Data stay on hosts for the next campaign, and go with a lab; on this machine they are
-removed at the end.
+configuration after another. Data stay on real hosts for the next campaign; a lab's data end with the lab; on this
+machine they are removed at the end.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from assay.foundation.errors import EngineError, HostError
 from assay.model import Configuration, Layout, Placement, StoragePolicy
 
 FULL_DISK = ("could only be written to 0 of", "Could not find any valid local directory", "DiskOutOfSpaceException")
-"""What HDFS and Hadoop's disk checker say of full devices."""
+"""Messages of HDFS and Hadoop's disk checker about full devices."""
 JAVA_MINIMUM = 11
 JAVA_MAXIMUM = 23
 """From Java 24 on, Hadoop 3.4's use of Subject.getSubject fails: the security manager is gone."""
@@ -36,7 +36,7 @@ JAVA_MAXIMUM = 23
 
 @dataclass(frozen=True, slots=True)
 class _InstalledHadoop:
-    """What is on every host."""
+    """The installation on every host."""
 
     ports: Ports
     jobs: JobsJar
@@ -46,15 +46,15 @@ class _InstalledHadoop:
 
 
 class DeployedHadoop(HeldProvider[HadoopEngine]):
-    """One Hadoop on one cluster, used by one assay at a time."""
+    """One Hadoop on one cluster, used by one assay process at a time."""
 
     rules = HadoopRules()
     _installed: _InstalledHadoop
 
     async def install(self, show: Show) -> EngineFacts:
-        """Install Hadoop where it is missing and end what an interrupted assay left there.
+        """Install Hadoop where it is missing, and end processes that an interrupted assay left.
 
-        Raises EngineError when Java is missing or unfit, or the installation fails.
+        Raises EngineError if Java is missing or unsuitable, or the installation fails.
         """
         cluster, transports = self.cluster, self.transports
         distribution = await asyncio.to_thread(require, cluster.hadoop_home, show)
@@ -107,7 +107,7 @@ class DeployedHadoop(HeldProvider[HadoopEngine]):
     async def engine_for(self, configuration: Configuration) -> HadoopEngine:
         """Return the daemons with the layout, workers, network and daemons' parameters of ``configuration``.
 
-        With fewer workers, HDFS is one of its own; with a network that has addresses, daemons use those.
+        Fewer workers have a separate HDFS; on a network with addresses, daemons use those.
         """
         installed, facts = self._installed, self.facts
         deployment = self._deployment(configuration, facts)
@@ -117,7 +117,7 @@ class DeployedHadoop(HeldProvider[HadoopEngine]):
         return HadoopEngine(facts, daemons, installed.jobs, self.cluster.link_bits_per_s(configuration.network))
 
     async def start(self, engine: HadoopEngine, configuration: Configuration, show: Show) -> None:
-        """Start them, and tell HDFS the layout's policy."""
+        """Start the daemons, and set the layout's storage policy in HDFS."""
         await engine.daemons.start(show)
         classes = self._installed.classes
         if classes and classes.wanted:
@@ -126,15 +126,15 @@ class DeployedHadoop(HeldProvider[HadoopEngine]):
             await engine.storage.set_policy(ROOT, configuration.layout.policy)
 
     async def kept(self, engine: HadoopEngine, configuration: Configuration) -> None:
-        """Note the link's rate, which changes without a restart."""
+        """Record the link's rate, which changes without a restart."""
         engine.link_bits_per_s = self.cluster.link_bits_per_s(configuration.network)
 
     async def stop(self, engine: HadoopEngine) -> None:
-        """End its daemons."""
+        """Stop its daemons."""
         await engine.daemons.stop()
 
     async def leave(self, engine: HadoopEngine) -> None:
-        """End them for good; on this machine data are removed."""
+        """Stop its daemons for good; on this machine remove the data."""
         await self.stop(engine)
         await let_go(engine.daemons.deployment, self.transports)
         if self.cluster.placement is Placement.LOCAL:

@@ -1,8 +1,8 @@
-"""Which Hadoop is used, and where it comes from.
+"""Find or assemble the Hadoop distribution.
 
 In order: the cluster file's ``hadoop_home``, the environment's ``HADOOP_HOME``, and else a distribution assembled from
-Maven Central and kept under the user's cache directory: by Maven from the POM in ``java/hadoop-distribution`` or, where
-Maven is not installed, from the list of its jars that a wheel brings along
+Maven Central and stored under the user's cache directory: by Maven from the POM in ``java/hadoop-distribution`` or,
+where Maven is not installed, from the list of its jars in a wheel
 (:mod:`assay.execution.engines.hadoop.deployment.jars`). One version is supported by assembly
 (:data:`ASSEMBLED_VERSION`): the newest whose daemons and examples are both published there.
 """
@@ -20,7 +20,7 @@ from assay.foundation.installation import cache_directory, installation
 
 ASSEMBLED_VERSION = "3.4.2"
 _WEBAPPS = ("hdfs", "datanode", "secondary", "static")
-# What a complete distribution must hold: file-name prefix to what it is for.
+# The jars of a complete distribution: file-name prefix to its purpose.
 _REQUIRED = {
     "hadoop-common-": "the common library",
     "hadoop-hdfs-": "NameNode and DataNode",
@@ -45,9 +45,9 @@ class Distribution:
 
 
 def find(hadoop_home: str | None = None) -> Distribution | None:
-    """Return the distribution that will be used, or None when none is there yet.
+    """Return the distribution to use; None if none exists yet.
 
-    Raises EngineError when an explicitly named one is not a complete Hadoop.
+    Raises EngineError if an explicitly named distribution is incomplete.
     """
     named = hadoop_home or os.environ.get("HADOOP_HOME")
     if named:
@@ -57,7 +57,7 @@ def find(hadoop_home: str | None = None) -> Distribution | None:
 
 
 def require(hadoop_home: str | None, progress: Callable[[str], None]) -> Distribution:
-    """Return the distribution, assembling it first when there is none."""
+    """Return the distribution; assemble it first if there is none."""
     return find(hadoop_home) or assemble(progress)
 
 
@@ -79,9 +79,9 @@ def _read_installed(home: Path) -> Distribution:
 
 
 def assemble(progress: Callable[[str], None]) -> Distribution:
-    """Bring Hadoop's jars into the cache directory, written aside and renamed into place.
+    """Fetch Hadoop's jars into a temporary folder, and rename it into the cache directory.
 
-    Raises EngineError with what to do when there is neither Maven nor a list of jars, or when fetching fails.
+    Raises EngineError, with a hint, if there is neither Maven nor a list of jars, or if fetching fails.
     """
     target = cache_directory() / f"hadoop-{ASSEMBLED_VERSION}"
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -103,7 +103,7 @@ def assemble(progress: Callable[[str], None]) -> Distribution:
 
 
 def _bring_jars(lib: Path, scratch: Path, progress: Callable[[str], None]) -> None:
-    """Maven comes first: it knows its user's proxies and passwords."""
+    """Fetch the jars with Maven, which knows the user's proxies and passwords, else from the list."""
     folders = installation()
     if folders.hadoop_jars and not maven.installed():
         jars.fetch(
@@ -111,7 +111,7 @@ def _bring_jars(lib: Path, scratch: Path, progress: Callable[[str], None]) -> No
         )
         return
     if folders.hadoop_pom is None:
-        raise EngineError("what Hadoop is assembled from did not come with assay", hint="install assay from a wheel")
+        raise EngineError("this installation of assay lacks Hadoop's list of jars", hint="install assay from a wheel")
     pom = scratch / "pom.xml"
     pom.write_bytes(folders.hadoop_pom.read_bytes())
     maven.package(pom, "Hadoop's distribution", {"assay.lib": str(lib)})

@@ -1,9 +1,8 @@
-"""Hadoop's jars without Maven: each fetched by its place in a Maven repository, and checked against a checksum.
+"""Fetch Hadoop's jars from a Maven repository without Maven, and verify their checksums.
 
-In: the list that a wheel brings along, one line for each jar, ``SHA-256  bytes  path in the repository``; and the
-repository's address, which is the user's to name: the environment's ``MAVEN_REPOSITORY``, else what Maven's settings in
-``~/.m2/settings.xml`` have as a mirror of Maven Central or as the repository ``central``. assay itself names no host.
-Out: a folder of jars, every byte of which is what the list says, whatever served it.
+In: the list in a wheel, one line for each jar, ``SHA-256  bytes  path in the repository``; and the repository's
+address, which the user sets: the environment's ``MAVEN_REPOSITORY``, else the mirror of Maven Central or the repository
+``central`` in Maven's settings, ``~/.m2/settings.xml``. assay itself names no host. Out: a folder of verified jars.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _HINT = (
 
 @dataclass(frozen=True, slots=True)
 class Jar:
-    """One jar: where it is in a Maven repository, and what its content is."""
+    """One jar: its path in a Maven repository, size and checksum."""
 
     path: str
     size_bytes: int
@@ -49,25 +48,25 @@ class Jar:
 
     @property
     def name(self) -> str:
-        """The file's name, which tells artifact and version."""
+        """The file's name, with artifact and version."""
         return PurePosixPath(self.path).name
 
 
 def read_list(text: str) -> tuple[Jar, ...]:
-    """Return the jars of a list; raise EngineError for a line that is none."""
+    """Return the jars of a list; raise EngineError for an invalid line."""
     jars = []
     for number, line in enumerate(text.splitlines(), 1):
         match = _LINE.fullmatch(line)
         if match is None or ".." in match[3]:
-            raise EngineError(f"line {number} is not a jar's: {line!r}", where="the list of Hadoop's jars")
+            raise EngineError(f"line {number} describes no jar: {line!r}", where="the list of Hadoop's jars")
         jars.append(Jar(match[3], int(match[2]), match[1]))
     return tuple(jars)
 
 
 def repository(environment: Mapping[str, str], home: Path) -> str:
-    """Return the address of the Maven repository that the user's settings name.
+    """Return the address of the Maven repository in the user's settings.
 
-    Raises EngineError with what to do when they name none, or one that is no address.
+    Raises EngineError, with a hint, if they name none or an invalid address.
     """
     settings = home / ".m2" / "settings.xml"
     address = environment.get(VARIABLE) or _in_settings(settings, environment)
@@ -79,12 +78,12 @@ def repository(environment: Mapping[str, str], home: Path) -> str:
 
 
 def _shown(address: str) -> str:
-    """Return an address without the password that may be in it."""
+    """Return an address without its password."""
     return re.sub(r"//.*@", "//", address)
 
 
 def _in_settings(path: Path, environment: Mapping[str, str]) -> str | None:
-    """Return the mirror of Maven Central, else the repository of that name in a profile; None when there is neither."""
+    """Return the mirror of Maven Central, else the repository ``central`` of a profile; None if there is neither."""
     if not path.is_file():
         return None
     try:
@@ -99,7 +98,7 @@ def _in_settings(path: Path, environment: Mapping[str, str]) -> str | None:
 
 
 def _words(element: ElementTree.Element) -> dict[str, str]:
-    """Return an element's children by name, whatever namespace the file declares."""
+    """Return an element's children by name, without namespaces."""
     return {child.tag.rpartition("}")[2]: (child.text or "").strip() for child in element}
 
 
@@ -113,10 +112,10 @@ def _filled(text: str, environment: Mapping[str, str]) -> str:
 
 
 def fetch(jars: Sequence[Jar], address: str, folder: Path, progress: Callable[[str], None]) -> None:
-    """Put every jar into ``folder``, several at once.
+    """Fetch every jar into ``folder``, several at once.
 
-    Raises EngineError when one is not there, does not come in three tries, or is not what the list says; the others are
-    given up then.
+    Raises EngineError if a jar is missing, fails three times, or does not match the list; the others are cancelled
+    then.
     """
     folder.mkdir(parents=True)
     total_mb = sum(jar.size_bytes for jar in jars) / 1e6
@@ -130,7 +129,7 @@ def fetch(jars: Sequence[Jar], address: str, folder: Path, progress: Callable[[s
         finally:
             for task in coming:
                 task.cancel()
-    progress(f"{len(jars)} jars are as their checksums say")
+    progress(f"verified the checksums of {len(jars)} jars")
 
 
 Source = Callable[[Jar], Iterator[bytes]]
@@ -138,12 +137,12 @@ Source = Callable[[Jar], Iterator[bytes]]
 
 @contextmanager
 def _source(address: str) -> Iterator[Source]:
-    """Give what yields a jar's content piece by piece, from a folder or from a server."""
+    """Return a function that yields a jar's content in pieces, from a folder or a server."""
     parts = urlsplit(address)
     if parts.scheme == "file":
         yield lambda jar: _from_folder(Path(unquote(parts.path)) / jar.path)
         return
-    import httpx  # imported here: nothing else of the engine needs it
+    import httpx  # imported here: no other part of the engine needs it
 
     with httpx.Client(follow_redirects=True, timeout=_TIMEOUT_S) as client:
         yield lambda jar: _from_server(client, f"{address}/{jar.path}")
@@ -159,7 +158,7 @@ def _from_folder(path: Path) -> Iterator[bytes]:
 
 
 def _from_server(client: httpx.Client, url: str) -> Iterator[bytes]:
-    """Yield a file's content; raise EngineError for an answer that another try would not change."""
+    """Yield a file's content; raise EngineError for an answer that a retry would not change."""
     with client.stream("GET", url) as answer:
         if answer.status_code < 500 and answer.is_error and answer.status_code != 429:
             raise EngineError(
@@ -182,7 +181,7 @@ def _fetch_one(jar: Jar, source: Source, folder: Path) -> None:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             if not left:
                 raise EngineError(
-                    f"it did not come: {_shown(str(error)) or type(error).__name__}", where=jar.path, hint=_HINT
+                    f"the transfer failed: {_shown(str(error)) or type(error).__name__}", where=jar.path, hint=_HINT
                 ) from error
             time.sleep(_PAUSE_S)
     if problem != jar.sha256:
@@ -195,7 +194,7 @@ def _fetch_one(jar: Jar, source: Source, folder: Path) -> None:
 
 
 def _write(jar: Jar, pieces: Iterator[bytes], file: BinaryIO) -> str:
-    """Write no more than the jar's size, and return the checksum of what came."""
+    """Write at most the jar's size, and return the checksum of the received bytes."""
     digest, size = hashlib.sha256(), 0
     for piece in pieces:
         digest.update(piece)

@@ -1,8 +1,8 @@
-"""What daemons publish of themselves by JMX: asked where their hosts may not be entered, and for what others do there.
+"""Read the daemons' JMX metrics, where hosts may not be entered, and to detect load of other users.
 
-In: the NameNode, which names its DataNodes, and the ResourceManager, which names its NodeManagers. Out: bytes that all
-of them moved, counted since they started, and how busy their hosts' CPUs are; between two such looks, metrics of a run.
-Beans: DataNodeActivity and ShuffleMetrics (Apache Hadoop, "Metrics"), OperatingSystem (java.lang.management).
+In: the NameNode, which lists its DataNodes, and the ResourceManager, which lists its NodeManagers. Out: bytes that all
+of them moved since their start, and the CPU utilisation of their hosts; the difference of two readings gives metrics of
+a run. Beans: DataNodeActivity and ShuffleMetrics (Apache Hadoop, "Metrics"), OperatingSystem (java.lang.management).
 """
 
 import asyncio
@@ -23,7 +23,7 @@ LOOK_TIMEOUT_S = 15.0
 SOURCE = "daemons' JMX, before and after the program"
 OTHERS_SHARE = 0.05
 OTHERS_BYTES_MIN = 64 * 2**20
-"""Less than this is checksums, job files and histories of our own, and is not called others'."""
+"""Bytes that count as our own checksums, job files and histories; only more is attributed to other users."""
 _ACTIVITY = "Hadoop:service=DataNode,name=DataNodeActivity*"
 _SHUFFLE = "Hadoop:service=NodeManager,name=ShuffleMetrics"
 _SYSTEM = "java.lang:type=OperatingSystem"
@@ -31,18 +31,18 @@ _SYSTEM = "java.lang:type=OperatingSystem"
 
 @dataclass(frozen=True, slots=True)
 class DaemonMetrics:
-    """What daemons said at one time; each mapping by host."""
+    """The daemons' metrics at one time; each mapping is by host."""
 
     read_bytes: Mapping[str, float]
     written_bytes: Mapping[str, float]
     shuffled_bytes: Mapping[str, float]
     busy: Mapping[str, float]
-    """Share of the host's CPU in the last moments."""
+    """Recent utilisation of the host's CPU, as a share."""
     silent: tuple[str, ...] = ()
 
 
 async def look(namenode: Endpoint, resourcemanager: Endpoint) -> DaemonMetrics | None:
-    """Ask every live daemon of the workers. None where not even the masters name them in time."""
+    """Ask every live daemon of the workers. None if the masters do not list them in time."""
     turns = asyncio.Semaphore(AT_ONCE)
     add_daemon_metrics: dict[str, dict[str, float]] = {name: {} for name in ("read", "written", "shuffled", "busy")}
     silent: list[str] = []
@@ -86,7 +86,7 @@ async def look(namenode: Endpoint, resourcemanager: Endpoint) -> DaemonMetrics |
 
 
 def _datanodes(info: Mapping[str, Any], namenode: Endpoint) -> dict[str, Endpoint]:
-    """Return host to its DataNode's HTTP, by the names that the NameNode has for them."""
+    """Return each host's DataNode endpoint, by the NameNode's names."""
     try:
         live: dict[str, dict[str, Any]] = json.loads(info.get("LiveNodes") or "{}")
     except ValueError:
@@ -113,13 +113,13 @@ def _managers(nodes: Mapping[str, Any], resourcemanager: Endpoint) -> dict[str, 
 def add_daemon_metrics(
     ended: ProgramResult, before: DaemonMetrics | None, after: DaemonMetrics | None, copies: int
 ) -> ProgramResult:
-    """Return what ended with what all daemons moved meanwhile, and what of it was others', as far as can be reported.
+    """Return the result with the bytes that all daemons moved during the program, and the bytes of other users.
 
-    A daemon that started anew in between counts from nothing, and is left out. What our jobs wrote is their counters
-    times ``copies``; where a history is missing, nothing is said of others. Daemons renew what they publish every 10 s.
+    A daemon that restarted in between is left out. Our jobs' bytes are their counters times ``copies``; without a job's
+    history, other users' bytes are unknown. Daemons update their metrics every 10 s.
     """
     if before is None or after is None:
-        words = "what all daemons moved was not observed: their JMX did not answer in time"
+        words = "the bytes of all daemons were not observed: their JMX did not answer in time"
         return replace(ended, warnings=(*ended.warnings, CodedWarning(WarningCode.TRACE, words)))
     metrics = {
         f"all_hdfs_{name}_bytes": moved
@@ -149,7 +149,7 @@ def add_daemon_metrics(
 
 
 def _grown(before: Mapping[str, float], after: Mapping[str, float]) -> float | None:
-    """Return by how much counters grew, over the hosts that told both times and did not start anew."""
+    """Return by how much counters grew, over the hosts that answered twice and did not restart."""
     grown = [after[host] - value for host, value in before.items() if after.get(host, -1) >= value]
     return sum(grown) if grown else None
 

@@ -1,6 +1,6 @@
-"""Running Maven: what assay's POMs are for is built by it, from the repository that its own settings name.
+"""Run Maven on assay's POMs, with the repository of the user's Maven settings.
 
-In: a POM and properties. Out: nothing but what Maven writes; an EngineError with Maven's own telling lines otherwise.
+In: a POM and properties. Out: the files that Maven writes; on failure an EngineError with Maven's error lines.
 """
 
 import shutil
@@ -15,18 +15,18 @@ _ERROR_LINES_MAX = 3
 
 
 def installed() -> bool:
-    """Whether there is a Maven on the PATH."""
+    """Return whether Maven is on the PATH."""
     return shutil.which("mvn") is not None
 
 
 def package(pom: Path, what: str, properties: Mapping[str, str]) -> None:
     """Run ``mvn package`` on ``pom``; ``what`` names its product in errors.
 
-    Raises EngineError without Maven, when it does not end in time, and when it fails.
+    Raises EngineError if Maven is missing, fails or exceeds its time limit.
     """
     if not installed():
         raise EngineError(
-            f"Maven (mvn) is not installed, and {what} is built by it", hint="install Maven (apt-get install maven)"
+            f"Maven (mvn) is not installed, and it builds {what}", hint="install Maven (apt-get install maven)"
         )
     defines = [f"-D{name}={value}" for name, value in properties.items()]
     command = ["mvn", "-B", "-q", "-f", str(pom), "package", *defines]

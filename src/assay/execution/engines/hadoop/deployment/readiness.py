@@ -1,8 +1,8 @@
-"""Whether a deployment's daemons can be started at all: asked of every node before the first is.
+"""Check on every node whether a deployment's daemons can start, before starting the first.
 
-In: a deployment and transports. Out: nothing, or an :class:`UnfitError` that names every host and what to do there: a
-wait of minutes for daemons that can't come up says less. What is asked: room and write permission of each folder that
-daemons use, memory against what containers may take, clocks, and whether HDFS lies where the cluster file says.
+In: a deployment and transports. Out: nothing, or an :class:`UnfitError` that names every host and what to do there.
+Checked: space and write permission of each folder that daemons use, memory against the containers' limit, clocks, and
+whether HDFS is in the directories of the cluster file.
 """
 
 import asyncio
@@ -20,11 +20,11 @@ from assay.foundation.units import format_bytes, format_duration
 from assay.model import Node, Placement, Role
 
 ROOM_BYTES = 16 << 20
-"""For configuration, logs and metadata; data are the plan's business."""
+"""Free space for configuration, logs and metadata, in bytes; space for data is checked with the plan."""
 CLOCK_MAX_S = 60.0
-"""Hadoop's tokens and Kerberos bear some minutes; times of different hosts that are compared bear less."""
+"""Maximum clock difference, in seconds. Hadoop's tokens and Kerberos tolerate minutes; comparing times needs less."""
 DAEMON_BYTES = 128 << 20
-"""What a daemon needs at the very least to come up."""
+"""Minimum memory of a daemon, in bytes."""
 CONTAINERS_MEMORY = "yarn.nodemanager.resource.memory-mb"
 _TIMEOUT_S = 60.0
 
@@ -34,13 +34,13 @@ class _NodeAnswer:
     node: Node
     content: Mapping[str, Any]
     ahead_s: float
-    """By how much its clock is ahead of ours."""
+    """By how much its clock is ahead of this machine's, in seconds."""
 
 
 async def require_ready(
     deployment: Deployment, transports: Mapping[str, Transport], folders: Mapping[str, Sequence[str]]
 ) -> None:
-    """Raise UnfitError where daemons that use ``folders`` (by node) can't run; the folders are made."""
+    """Raise UnfitError if daemons that use ``folders`` (by node) can't run; creates the folders."""
     nodes = deployment.cluster.nodes
     answers = await asyncio.gather(
         *(_ask(deployment, node, transports[node.name], folders[node.name]) for node in nodes)
@@ -62,7 +62,7 @@ async def _ask(deployment: Deployment, node: Node, transport: Transport, folders
     done = await transport.run(["python3", "-c", source, json.dumps(options)], timeout_s=_TIMEOUT_S)
     answer = json.loads(done.stdout)
     now = time.time()
-    # The node read its clock somewhere between our two readings.
+    # The node read its clock between our two readings.
     early, late = answer["unix_s"] - now, answer["unix_s"] - began
     return _NodeAnswer(node, answer, 0.0 if early <= 0 <= late else min(early, late, key=abs))
 
@@ -72,7 +72,7 @@ def _works(node: Node) -> bool:
 
 
 def _troubles(deployment: Deployment, answer: _NodeAnswer) -> list[tuple[str, str]]:
-    """Return what is wrong with a node by itself, and what to do about it."""
+    """Return the problems of one node, and what to do."""
     name, answers = answer.node.name, answer.content
     problems = [(f"{name}: {words}", f"on {name}: {hint}") for words, hint in answers["troubles"]]
     if abs(answer.ahead_s) > CLOCK_MAX_S:
@@ -84,7 +84,7 @@ def _troubles(deployment: Deployment, answer: _NodeAnswer) -> list[tuple[str, st
         words = f"{name}: {format_bytes(answers['available_bytes'])} of memory are available for {daemons} daemons"
         problems.append((words, f"on {name}: end what else runs there"))
     containers_bytes = int(deployment.parameters.get(CONTAINERS_MEMORY, "0")) << 20 if _works(answer.node) else 0
-    # A lab's nodes have limits of their own, and promise more than the machine has on purpose.
+    # A lab's nodes have separate limits, and may together exceed the machine's memory on purpose.
     if deployment.cluster.placement is not Placement.LAB and containers_bytes > answers["memory_bytes"]:
         has = format_bytes(answers["memory_bytes"])
         words = f"{name}: containers may take {format_bytes(containers_bytes)}, and it has {has} of memory"
@@ -102,13 +102,13 @@ def _foreign(deployment: Deployment, answers: Sequence[_NodeAnswer]) -> list[tup
         for directory, cluster in answer.content["clusters"].items():
             if cluster != image:
                 clusters[f"{answer.node.name}: {directory} belongs to another HDFS ({cluster}, not {image})"] = (
-                    f"remove that directory on {answer.node.name} if nobody needs it, or name another home"
+                    f"remove that directory on {answer.node.name} if it is not needed, or name another home"
                 )
     return list(clusters.items())
 
 
 def _elsewhere(deployment: Deployment, before: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """Return that HDFS was made in directories that the cluster file no longer names: blocks are there."""
+    """Return a problem if HDFS was made in directories that the cluster file no longer names: they hold blocks."""
     problems = []
     for node in deployment.cluster.workers:
         now = deployment.hdfs_directories(node)
@@ -116,10 +116,10 @@ def _elsewhere(deployment: Deployment, before: Mapping[str, Sequence[str]]) -> l
         if lost:
             words = (
                 f"{node.name}: the HDFS of layout {deployment.layout.name} was made in {', '.join(lost)}, "
-                f"and is now to lie in {', '.join(now)}"
+                f"but is now expected in {', '.join(now)}"
             )
             hint = (
-                f"put the directories back; or begin anew (input is made again): remove {deployment.directory} on "
+                f"put the directories back; or start over (input is made again): remove {deployment.directory} on "
                 f"{deployment.cluster.master.name}, or name another home"
             )
             problems.append((words, hint))
@@ -131,7 +131,7 @@ def _record(deployment: Deployment) -> str:
 
 
 async def _places_before(deployment: Deployment, master: Transport) -> dict[str, list[str]]:
-    """Return where HDFS's directories were when it last came up; nothing where it never did."""
+    """Return HDFS's directories at its last start; empty if it never started."""
     result = await master.run(
         ["test", "-e", f"{deployment.image_directory}/current/VERSION"], timeout_s=20, check=False
     )
@@ -139,11 +139,11 @@ async def _places_before(deployment: Deployment, master: Transport) -> dict[str,
         return {}
     try:
         return dict(json.loads(await master.read_file(_record(deployment))))
-    except (HostError, ValueError):  # made by an assay that kept none
+    except (HostError, ValueError):  # made by an older version, which recorded none
         return {}
 
 
 async def note_places(deployment: Deployment, master: Transport) -> None:
-    """Keep where HDFS's directories are, now that it has come up there."""
+    """Record HDFS's directories after a successful start."""
     directories = {node.name: deployment.hdfs_directories(node) for node in deployment.cluster.workers}
     await master.write_file(_record(deployment), json.dumps(directories).encode())

@@ -1,11 +1,10 @@
-"""How a secured cluster is entered: by a ticket of Kerberos on the edge node, and by HTTPS with the code that vouches
-for it.
+"""Access a secured cluster: with a Kerberos ticket on the edge node, and by HTTPS with its certificate authorities.
 
-In: what the cluster file says of the login. Out: an :class:`HttpAccess`, which asks daemons by the edge node's own curl
-(``--negotiate``, ``--cacert``), so that tickets, keys and authorities stay on the node that has them, and assay's
-machine needs neither a Kerberos library nor a way to the KDC. A keytab is turned into a ticket cache of assay's own
-below ``home``, which goes when the campaign ends. Addresses, which may hold delegation tokens, travel by stdin: they
-are in no command line, and in no error.
+In: the login of the cluster file. Out: an :class:`HttpAccess`, which asks daemons with the edge node's curl
+(``--negotiate``, ``--cacert``), so that tickets, keys and authorities stay on that node, and assay's machine needs
+neither a Kerberos library nor a route to the KDC. A keytab gives a separate ticket cache below ``home``, which is
+destroyed when the campaign ends. Addresses, which may hold delegation tokens, are passed by stdin, so they appear in no
+command line and in no error.
 """
 
 import re
@@ -24,7 +23,8 @@ _REFUSED = 7
 _UNTRUSTED = (35, 51, 60, 77)
 """curl(1): the handshake failed, the certificate is for another name, it is not trusted, the CA file can't be read."""
 _CACHE = "ticket"
-# The address is the first line of stdin, what is sent follows; $1 says whether there is any. The file is the user's.
+# The address is the first line of stdin, the request body follows; $1 says whether there is one. The file is the
+# user's.
 _ASK = """
 IFS= read -r url
 sends=$1; shift
@@ -42,18 +42,18 @@ fi
 
 @dataclass(frozen=True, slots=True)
 class HttpAccess:
-    """How daemons' HTTP is asked. Without Kerberos and HTTPS nothing of this is used."""
+    """Access to the daemons' HTTP. Unused without Kerberos and HTTPS."""
 
     secured: bool = False
     """Whether a ticket is needed (SPNEGO)."""
     authorities: str | None = None
-    """The file on the edge node with the authorities that sign the daemons' certificates; None: those of its system."""
+    """The file on the edge node with the authorities of the daemons' certificates; None: the system's authorities."""
     login: KerberosLogin = field(default_factory=KerberosLogin)
     home: str = ""
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the client, curl and klist need to find the ticket."""
+        """Environment variables with which the client, curl and klist find the ticket."""
         if not self.secured:
             return {}
         if self.login.keytab:
@@ -61,9 +61,9 @@ class HttpAccess:
         return {"KRB5CCNAME": self.login.cache} if self.login.cache else {}
 
     async def enter(self, edge: Transport) -> str | None:
-        """Make sure of a ticket that is good, and return its user; None without Kerberos.
+        """Make sure of a valid ticket, and return its user; None without Kerberos.
 
-        With a keytab a new one is asked for each time. Raises EngineError, saying what is wrong with it.
+        A keytab gives a new ticket each time. Raises EngineError if the ticket is missing or invalid.
         """
         if not self.secured:
             return None
@@ -106,14 +106,14 @@ class HttpAccess:
         return EngineError(words, where=f"{edge.name}: klist", hint=hint)
 
     async def leave(self, edge: Transport) -> None:
-        """Destroy the ticket that a keytab gave."""
+        """Destroy the ticket from the keytab."""
         if self.secured and self.login.keytab:
             await _quiet(edge, ["kdestroy", "-q"], self.environment)
 
     async def ask(self, edge: Transport, method: str, url: str, body: bytes | None, where: str) -> tuple[int, bytes]:
-        """Return status and content of a daemon's answer. Raises EngineError where there is none."""
+        """Return status and content of a daemon's answer. Raises EngineError if there is none."""
         if re.search(r'["\\\s]', url):
-            raise EngineError("an address holds what no address may", where=where)
+            raise EngineError("the address contains invalid characters", where=where)
         options = ["-q", "--silent", "--show-error", "--globoff", "--noproxy", "*", "--max-time", f"{ASK_TIMEOUT_S:g}"]
         options += ["--negotiate", "--user", ":"] if self.secured else []
         options += ["--cacert", self.authorities] if self.authorities and url.startswith("https") else []
@@ -128,14 +128,14 @@ class HttpAccess:
         if int(status) == _UNAUTHORISED and self.secured:
             await self.enter(edge)
             raise EngineError(
-                "HTTP 401: the daemon does not take the ticket",
+                "HTTP 401: the daemon does not accept the ticket",
                 where=where,
-                hint=f"`curl --negotiate -u : ADDRESS` must work on {edge.name}, by the ticket that klist shows there",
+                hint=f"`curl --negotiate -u : ADDRESS` must work on {edge.name}, with the ticket of `klist`",
             )
         return int(status), answer
 
     def _unasked(self, edge: Transport, status: int, words: str, where: str) -> EngineError:
-        """Return in words why curl got no answer."""
+        """Return an error that says why curl got no answer."""
         if status == _EXIT_NO_COMMAND:
             need = "Kerberos" if self.secured else "HTTPS"
             return EngineError(
@@ -148,12 +148,12 @@ class HttpAccess:
 
 
 def of(*, secured: bool, authorities: str | None, login: KerberosLogin | None, home: str) -> HttpAccess:
-    """Return the access that a cluster file asks for."""
+    """Return the access for a cluster file's login."""
     return replace(HttpAccess(secured, authorities, home=home), login=login or KerberosLogin())
 
 
 async def _quiet(edge: Transport, command: list[str], env: Mapping[str, str]) -> tuple[int, str] | None:
-    """Return a command's status and what it said, in English; None where there is no such program."""
+    """Return a command's status and output, in English; None if the program is missing."""
     try:
         done = await edge.run(command, timeout_s=_COMMAND_TIMEOUT_S, check=False, env={**env, "LC_ALL": "C"})
     except HostError as error:
@@ -164,4 +164,4 @@ async def _quiet(edge: Transport, command: list[str], env: Mapping[str, str]) ->
 
 
 def _line(text: str) -> str:
-    return next((line.strip() for line in text.splitlines() if line.strip()), "it says nothing")[:200]
+    return next((line.strip() for line in text.splitlines() if line.strip()), "no output")[:200]

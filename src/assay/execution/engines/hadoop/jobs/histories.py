@@ -1,4 +1,4 @@
-"""What jobs on YARN tell: how far one is while it runs, and what its history says afterwards.
+"""Read the progress of running jobs on YARN, and the histories of ended ones.
 
 In: the ResourceManager's REST, the folders of HDFS with histories. Out: progress in words; a
 :class:`~assay.execution.engines.contract.ProgramResult` with jobs, tasks and phases, all times in seconds from the
@@ -24,12 +24,12 @@ _WAIT_AFTER_FAILURE_S = 3.0
 
 
 def job_ids(output: str) -> list[str]:
-    """Return the jobs that a client says it runs, in their order."""
+    """Return the ids of the jobs in a client's output, in order."""
     return list(dict.fromkeys(re.findall(r"Running job: (job_\d+_\d+)", output)))
 
 
 async def progress(resourcemanager: Endpoint, app: Mapping[str, Any]) -> str:
-    """Return where an application is, as its ApplicationMaster says. Raises EngineError where it does not."""
+    """Return an application's progress from its ApplicationMaster. Raises EngineError if it does not answer."""
     path = f"/proxy/{app['id']}/ws/v1/mapreduce/jobs"
     jobs = (await resourcemanager.get(path)).get("jobs") or {}
     job = (jobs.get("job") or [{}])[0]
@@ -39,13 +39,13 @@ async def progress(resourcemanager: Endpoint, app: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JobHistories:
-    """Where the histories of jobs lie."""
+    """The folders of job histories."""
 
     storage: Hdfs
     folders: Sequence[str]
 
     async def add_histories(self, ended: ProgramResult, jobs: Sequence[str]) -> ProgramResult:
-        """Return what ended with what the histories of ``jobs`` tell."""
+        """Return the result with the histories of ``jobs``."""
         wait_s = _WAIT_S if ended.outcome.exit_status == 0 else _WAIT_AFTER_FAILURE_S
         histories: list[JobHistory] = []
         logs: dict[str, bytes] = {}
@@ -58,7 +58,7 @@ class JobHistories:
         return _with(ended, histories, logs)
 
     async def _files(self, job_id: str, wait_s: float) -> dict[str, bytes]:
-        """Return a job's ``.jhist`` and ``_conf.xml``, wherever the history server has them by now."""
+        """Return a job's ``.jhist`` and ``_conf.xml``, from either folder of the history server."""
         deadline = time.monotonic() + wait_s
         while time.monotonic() < deadline:
             for root in self.folders:
@@ -69,19 +69,19 @@ class JobHistories:
                         contents = await asyncio.gather(*(self._read(path) for path in wanted))
                         endings = (".jhist" if path.endswith(".jhist") else "_conf.xml" for path in wanted)
                         return dict(zip((f"{job_id}{ending}" for ending in endings), contents, strict=True))
-                except (EngineError, HostError):  # the file is just being moved, may not be read, or HDFS is gone
+                except (EngineError, HostError):  # the file is being moved, is not readable, or HDFS is gone
                     continue
             await asyncio.sleep(0.2)
         return {}
 
     async def _read(self, path: str) -> bytes:
-        """Return a file's content; of a configuration without what no bundle may hold."""
+        """Return a file's content; secrets are removed from a configuration."""
         content = await self.storage.read(path)
         return without_secrets(content) if path.endswith("_conf.xml") else content
 
 
 def _with(ended: ProgramResult, histories: Sequence[JobHistory], logs: Mapping[str, bytes]) -> ProgramResult:
-    """Return what ended with what histories tell, in the words that all engines share."""
+    """Return the result with jobs, tasks and phases from the histories, as values that all engines share."""
     if not histories:
         return replace(ended, logs={**ended.logs, **logs})
     started_unix_s, last = ended.started_unix_s, histories[-1]

@@ -1,9 +1,8 @@
-"""The jobs that stock Hadoop lacks: one jar, on every host's class path.
+"""Provide the jobs that stock Hadoop lacks: one jar, on every host's class path.
 
-An installed wheel brings the jar along. In a source tree it is built from ``java/jobs`` and kept under the user's cache
-directory in a folder that is named by the sources' checksum, so that changed sources are built anew and an old jar is
-never taken for a new one. On hosts it is named by its own checksum. It holds assay's classes alone, and runs on
-whichever Hadoop 3 the cluster has.
+An installed wheel contains the jar. In a source tree it is built from ``java/jobs`` and stored under the user's cache
+directory, in a folder named by the sources' checksum, so that changed sources are rebuilt. On hosts it is named by the
+jar's checksum. It contains only assay's classes, and runs on any Hadoop 3.
 """
 
 import asyncio
@@ -26,17 +25,17 @@ _NAME_CHARS = 12
 
 @dataclass(frozen=True, slots=True)
 class JobsJar:
-    """The jar's path on every host, or why there is none."""
+    """The jar's path on every host, or why it is missing."""
 
     path: str | None
     problem: EngineError | None = None
 
     def behind(self, classpath: str) -> str:
-        """Return ``classpath`` with the jar at its end, when there is one."""
+        """Return ``classpath`` with the jar at its end, if there is one."""
         return f"{classpath}:{self.path}" if self.path else classpath
 
     def require_for(self, program: Program) -> None:
-        """Raise the EngineError that tells why the jar is missing, when ``program`` is in it."""
+        """Raise the EngineError that explains the missing jar, if ``program`` is in it."""
         if self.problem and program.main_class.startswith(JOBS_PACKAGE):
             raise self.problem
 
@@ -44,7 +43,7 @@ class JobsJar:
 def _sources() -> Path:
     folder = installation().jobs_sources
     if folder is None:
-        raise EngineError("assay's own jobs did not come with it", hint="install assay from a wheel or a source tree")
+        raise EngineError("this installation lacks assay's jobs", hint="install assay from a wheel or a source tree")
     return folder
 
 
@@ -53,7 +52,7 @@ def _source_files(folder: Path) -> list[Path]:
 
 
 def fingerprint() -> str:
-    """Return a short name of the sources' content."""
+    """Return a short checksum of the sources."""
     folder = _sources()
     digest = hashlib.sha256()
     for path in _source_files(folder):
@@ -63,7 +62,7 @@ def fingerprint() -> str:
 
 
 def find() -> Path | None:
-    """Return the jar that came along, else the one of these sources; None when that was not built yet."""
+    """Return the wheel's jar, else the jar built from these sources; None if it is not built yet."""
     if brought := installation().jobs_jar:
         return brought
     jar = cache_directory() / f"jobs-{fingerprint()}" / _JAR
@@ -71,18 +70,18 @@ def find() -> Path | None:
 
 
 def require(progress: Callable[[str], None]) -> Path:
-    """Return the jar, building it first when there is none. Raises EngineError when it can't be built."""
+    """Return the jar; build it first if there is none. Raises EngineError if it can't be built."""
     return find() or build(progress)
 
 
 def build(progress: Callable[[str], None]) -> Path:
-    """Build the jar aside and rename it into place, leaving the sources' folder as it is.
+    """Build the jar in a temporary folder and rename it into place; the sources' folder stays unchanged.
 
-    Raises EngineError without a Java compiler or Maven, or when Maven fails.
+    Raises EngineError if a Java compiler or Maven is missing, or Maven fails.
     """
     if shutil.which("javac") is None:
         raise EngineError(
-            "there is no Java compiler (javac), and assay's own jobs are built by it",
+            "there is no Java compiler (javac), which builds assay's own jobs",
             hint="install a JDK of Java 11 or newer; stock Hadoop's programs run without",
         )
     target = cache_directory() / f"jobs-{fingerprint()}" / _JAR
@@ -99,14 +98,14 @@ def build(progress: Callable[[str], None]) -> Path:
 
 
 async def ship(transports: Mapping[str, Transport], home: str, progress: Callable[[str], None]) -> JobsJar:
-    """Put the jar below ``home`` on every host, built first where that is needed and possible.
+    """Copy the jar below ``home`` on every host; build it first if needed and possible.
 
-    A jar that can't be built is no error here: stock programs do without it.
+    A jar that can't be built is no error here: stock programs do not need it.
     """
     try:
         jar = await asyncio.to_thread(require, progress)
     except EngineError as error:
-        progress(f"going on without assay's own jobs: {error.message}")
+        progress(f"continuing without assay's own jobs: {error.message}")
         return JobsJar(None, error)
     content = await asyncio.to_thread(jar.read_bytes)
     path = f"{home}/jobs-{hashlib.sha256(content).hexdigest()[:_NAME_CHARS]}.jar"

@@ -1,7 +1,7 @@
-"""Which jobs of a running Hadoop fell into a time that was watched, and what their histories tell.
+"""Find the jobs that a running Hadoop executed during an observation, and read their histories.
 
-In: an attached cluster, and what was watched. Out: the same with jobs, tasks and phases of those histories that the
-user may read; of the others it is said that they ran. REST as in "ResourceManager REST API's", Cluster Applications.
+In: an attached cluster and an observation's result. Out: the same with jobs, tasks and phases from the histories that
+the user may read; the others are only counted. REST as in "ResourceManager REST API's", Cluster Applications.
 """
 
 import time
@@ -20,7 +20,7 @@ from assay.model import Cluster, CodedWarning, WarningCode
 async def history_reader(
     cluster: Cluster, transports: Mapping[str, Transport], show: Show
 ) -> Callable[[ProgramResult], Awaitable[ProgramResult]]:
-    """Return what adds to a finished watch the jobs that fell into it. Raises EngineError where no Hadoop answers."""
+    """Return a function that adds the executed jobs to an observation. Raises EngineError if Hadoop does not answer."""
     assert cluster.attached is not None
     edge = transports[cluster.attached.edge]
     site = await read_site(edge, cluster.attached.configuration)

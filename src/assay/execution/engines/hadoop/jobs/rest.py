@@ -1,4 +1,4 @@
-"""JSON over HTTP to a daemon, reached through the transport of a node; nothing else needs a route to the cluster.
+"""Ask a daemon for JSON over HTTP through the transport of a node, so that this machine needs no route to the cluster.
 
 A secured daemon, and one behind HTTPS, is asked from that node itself:
 :mod:`assay.execution.engines.hadoop.jobs.access`.
@@ -22,7 +22,7 @@ _ERROR = 400
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A daemon's HTTP address as the node behind ``transport`` sees it."""
+    """A daemon's HTTP address, as seen from the node of ``transport``."""
 
     transport: Transport
     host: str
@@ -33,8 +33,7 @@ class Endpoint:
     async def request(self, method: str, path: str, body: bytes | None = None) -> bytes:
         """Return the answer's body.
 
-        Raises EngineError when nothing listens, the answer is late, or its status is 400 or more (with the reason that
-        Hadoop gives).
+        Raises EngineError if nothing listens, the answer is late, or its status is 400 or more (with Hadoop's reason).
         """
         where = f"{self.host}:{self.port}{path.split('?')[0]}"
         if self.tls or self.access.secured:
@@ -53,7 +52,7 @@ class Endpoint:
             try:
                 with opener.open(request, timeout=ASK_TIMEOUT_S) as answer:
                     content: bytes = answer.read()
-            except urllib.error.HTTPError as error:  # its body comes through the event loop too: read it here
+            except urllib.error.HTTPError as error:  # its body needs the event loop too: read it here
                 raise EngineError(f"HTTP {error.code}: {_reason(error.read())}", where=where) from error
             return content
 
@@ -63,7 +62,7 @@ class Endpoint:
             raise EngineError(f"no answer: {error}", where=where) from error
 
     async def get(self, path: str) -> dict[str, Any]:
-        """Return the JSON object at ``path``; raises EngineError when it is none."""
+        """Return the JSON object at ``path``. Raises EngineError for another answer."""
         content = await self.request("GET", path)
         try:
             value = json.loads(content)

@@ -1,1 +1,1 @@
-"""Programs that run on the nodes with whatever Python 3 is there; they import nothing but the standard library."""
+"""Scripts that run on nodes with Python 3.6 or newer and only the standard library."""

@@ -1,9 +1,9 @@
 """Find or stop the JVMs of one deployment on this node: those whose command carries its marker.
 
-Usage: ``processes.py list|stop MARKER GRACE_S``. Prints a JSON list of ``{"pid": n, "main": class}``: what was found
-(list), or what had to be killed because it did not end within GRACE_S seconds after SIGTERM (stop). Daemons that keep
-data on disk get SIGTERM; all others are killed at once, as nothing of theirs is read again. Only processes with the
-marker as a whole argument (``-Dassay.deployment=MARKER``) are touched.
+Usage: ``processes.py list|stop MARKER GRACE_S``. Prints a JSON list of ``{"pid": n, "main": class}``: the running
+processes (list), or those that had to be killed because they did not end within GRACE_S seconds after SIGTERM (stop).
+Daemons that hold data on disk get SIGTERM; all others are killed at once, because their data are not read again. Only
+processes with the marker as a whole argument (``-Dassay.deployment=MARKER``) are touched.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import List, Tuple
 
 Processes = List[Tuple[int, str]]
 KEEPERS = ("NameNode", "DataNode")
-"""Main classes of those that keep data on disk."""
+"""Main classes of daemons that hold data on disk."""
 
 
 def find(marker: str) -> Processes:
@@ -37,7 +37,7 @@ def find(marker: str) -> Processes:
 
 
 def send(processes: Processes, number: int) -> None:
-    """Send a signal to each; one that is gone already is fine."""
+    """Send a signal to each process; processes that have ended are ignored."""
     for pid, _ in processes:
         try:
             os.kill(pid, number)

@@ -1,10 +1,10 @@
-"""Can daemons be started on this node? Folders are made and tried, memory and clock examined; nothing else is changed.
+"""Check whether daemons can start on this node: create and test folders, read memory and clock, change nothing else.
 
-In, as JSON in argv[1]: ``folders``: those that daemons write in; ``room_bytes``: what each must have free; ``own``:
-those of them whose mode daemons insist on, so that they must belong to the user; ``metadata``: HDFS's directories here,
-the NameNode's among them. Out: a JSON object with ``troubles`` (a list of [words, what to do]), ``memory_bytes`` and
-``available_bytes`` of memory, ``unix_s``, and ``clusters`` (of ``metadata``, each directory that holds an HDFS already
-to its id). Source of VERSION: Hadoop's HdfsUserGuide and hdfs/server/common/Storage.java.
+In, as JSON in argv[1]: ``folders``: the folders in which daemons write; ``room_bytes``: free space that each needs;
+``own``: folders whose mode daemons require, so that they must belong to the user; ``metadata``: HDFS's directories
+here, the NameNode's among them. Out: a JSON object with ``troubles`` (a list of [words, what to do]), ``memory_bytes``
+and ``available_bytes`` of memory, ``unix_s``, and ``clusters`` (of ``metadata``, each directory that holds an HDFS, to
+its id). Source of VERSION: Hadoop's HdfsUserGuide and hdfs/server/common/Storage.java.
 """
 
 import errno
@@ -18,7 +18,7 @@ from typing import Dict, List, Optional
 
 
 def user_name(number: int) -> str:
-    """Return a user's name, or the number where there is none."""
+    """Return a user's name, or the number if there is no name."""
     try:
         return pwd.getpwuid(number).pw_name
     except KeyError:
@@ -26,7 +26,7 @@ def user_name(number: int) -> str:
 
 
 def trouble_with(folder: str, room_bytes: int, owned: bool) -> Optional[List[str]]:
-    """Return why a folder can't be used and what to do; None where it can."""
+    """Return why a folder can't be used and what to do; None if it can be used."""
     me = user_name(os.geteuid())
     probe = os.path.join(folder, ".assay-%d" % os.getpid())
     try:
@@ -43,9 +43,9 @@ def trouble_with(folder: str, room_bytes: int, owned: bool) -> Optional[List[str
         if error.errno == errno.EROFS:
             return [
                 folder + " is mounted read-only",
-                "look at the kernel's log (dmesg), mend the file system, remount it",
+                "read the kernel's log (dmesg), repair the file system, remount it",
             ]
-        return ["%s can't be written: %s" % (folder, error.strerror), "mend it, or name another directory"]
+        return ["%s can't be written: %s" % (folder, error.strerror), "repair it, or name another directory"]
     finally:
         try:
             os.unlink(probe)
@@ -68,17 +68,17 @@ def trouble_with(folder: str, room_bytes: int, owned: bool) -> Optional[List[str
 
 
 def memory() -> Dict[str, int]:
-    """Return the bytes of memory in all and of that what is available."""
+    """Return the bytes of total and available memory."""
     with open("/proc/meminfo") as file:
         kib = dict(re.findall("^(\\w+): +([0-9]+)", file.read(), re.M))
     total_bytes = int(kib["MemTotal"]) * 1024
-    # Kernels before 3.14 do not say what is available.
+    # Kernels before 3.14 do not report available memory.
     available_bytes = int(kib["MemAvailable"]) * 1024 if "MemAvailable" in kib else total_bytes
     return {"memory_bytes": total_bytes, "available_bytes": available_bytes}
 
 
 def cluster_in(directory: str) -> Optional[str]:
-    """Return the id of the HDFS that a directory belongs to; None where it holds none."""
+    """Return the id of the HDFS in a directory; None if it holds none."""
     try:
         with open(os.path.join(directory, "current", "VERSION")) as file:
             match = re.search("^clusterID=(\\S+)", file.read(), re.M)
@@ -88,7 +88,7 @@ def cluster_in(directory: str) -> Optional[str]:
 
 
 def main() -> None:
-    """Print what was found."""
+    """Print the results."""
     options = json.loads(sys.argv[1])
     owned = set(options["own"])
     tried = [trouble_with(folder, options["room_bytes"], folder in owned) for folder in options["folders"]]
