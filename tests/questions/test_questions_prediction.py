@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from assay.foundation.errors import SpecificationError
-from assay.interfaces.cli.decide.findings import anomalies
+from assay.interfaces.cli.explain.anomalies import anomalies
 from assay.interfaces.cli.explain.explain import explain
 from assay.interfaces.cli.forecast.predict import predict
 from assay.questions.forecasts.model_cache import learned
@@ -84,7 +84,7 @@ def test_the_command_says_the_time_the_interval_and_what_is_near(repository: Rep
 def test_what_matters_is_said_as_a_table_and_as_json(repository: Repository) -> None:
     arguments = ["--where", "workload=terasort", "--repository", str(repository.root)]
     told = CliRunner().invoke(explain, [*arguments, "--by", "disk,net"], catch_exceptions=False).output
-    assert "Time against the usual one" in told
+    assert "Time / typical time" in told
     assert "Configurations measured" in told
     found = json.loads(CliRunner().invoke(explain, [*arguments, "--json"], catch_exceptions=False).output)
     assert found["explained"]["factors"][0]["share"]["value"] > 0.2

@@ -175,7 +175,7 @@ def differences(then: Any, now: Any, at: str = "") -> Iterator[str]:
 @pytest.mark.parametrize("name", REPOSITORIES)
 def test_an_old_repository_is_whole(old: Path, name: str) -> None:
     result = CliRunner().invoke(assay, ["verify", "--repository", str(old / name)])
-    assert (result.exit_code, result.output) == (0, "Every bundle is as it was written.\n")
+    assert (result.exit_code, result.output) == (0, "Every bundle is intact.\n")
 
 
 @pytest.mark.parametrize("question", [*known()])

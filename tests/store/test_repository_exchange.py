@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.foundation.errors import RepositoryError
-from assay.interfaces.cli.data.exchange import export, pull, push
+from assay.interfaces.cli.data.exchange import pull, push
+from assay.interfaces.cli.data.export import export
 from assay.interfaces.cli.main import assay
 from assay.model.runs.imported import ImportedRun
 from assay.model.runs.run_columns import columns_of_runs

@@ -80,4 +80,5 @@ def test_the_examples_measured_runs_repeat_no_line_of_the_verdicts(tmp_path: Pat
     output("import", *sorted((ROOT / "examples").glob("*/measured/**/*.csv")), "--repository", tmp_path / "r")
     lines = output("compare", "--repository", tmp_path / "r").splitlines()
     notes = [line for line in lines if line.startswith(("warning", "caveat"))]
+    assert notes
     assert len(notes) == len(set(notes))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.interfaces.cli.measure.run_text import phase_bars
+from assay.interfaces.cli.explain.run_text import phase_bars
 from assay.model.runs.run import CacheState, Check, Origin, Phase, Run, RunStatus, Task
 from assay.questions.runs.whole_run import whole_run, with_figures
 from assay.store import Repository
@@ -324,7 +324,7 @@ def test_a_long_environment_is_cut_short(tmp_path: Path) -> None:
 
 def test_verify_is_content_with_what_is_intact(stored: Path) -> None:
     result = assay("verify", "--repository", stored)
-    assert (result.returncode, result.stdout) == (0, "Every bundle is as it was written.\n")
+    assert (result.returncode, result.stdout) == (0, "Every bundle is intact.\n")
     assert json.loads(assay("verify", "--json", "--repository", stored).stdout) == []
 
 

@@ -12,9 +12,11 @@ from click.testing import CliRunner, Result
 from assay.foundation.errors import AssayError
 from assay.interfaces.cli.data.imports import import_results
 from assay.interfaces.cli.decide.compare import compare
-from assay.interfaces.cli.decide.findings import anomalies, findings
+from assay.interfaces.cli.decide.findings import findings
 from assay.interfaces.cli.decide.report import report
-from assay.interfaces.cli.decide.speedup import changes, speedup
+from assay.interfaces.cli.decide.speedup import speedup
+from assay.interfaces.cli.explain.anomalies import anomalies
+from assay.interfaces.cli.explain.changes import changes
 from assay.interfaces.cli.explain.runs import runs
 from assay.store import Repository
 from builders import make_run
@@ -175,7 +177,7 @@ def test_a_change_in_a_history_is_dated_and_sized(tmp_path: Path) -> None:
     assert invoke(import_results, "table", str(table), *words, *repository).exit_code == 0
     shown = invoke(changes, *repository)
     assert "2026-03-13" in shown.output
-    assert "1 changes in 1 configurations" in shown.output
+    assert "1 change in 1 configuration" in shown.output
     (history,) = json.loads(invoke(changes, "--json", *repository).output)
     assert history["changes"][0]["ratio"]["value"] == pytest.approx(151 / 101, rel=0.01)
 

@@ -15,6 +15,8 @@ from assay.interfaces.cli.terminal import unescaped
 from assay.text.control_characters import printable
 
 DEFAULT_REPOSITORY = "repository"
+ROWS_SHOWN = 10
+"""Maximum number of rows of a long table without ``--all``."""
 _FIGURE_MAX = 30
 _GAP = 2
 _INDENT = "    "
@@ -56,6 +58,11 @@ def where_option(command: F) -> F:
     return click.option(
         "--where", multiple=True, metavar="COLUMN=LEVEL", help="Only runs with this level; repeatable."
     )(command)
+
+
+def all_option(command: F) -> F:
+    """Add ``--all``, passed on as ``every: bool``."""
+    return click.option("--all", "every", is_flag=True, help="Print every row.")(command)
 
 
 def say(words: str) -> None:
@@ -101,6 +108,15 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, title:
     for row in rows:
         table.add_row(*map(printable, row))
     Console(file=unescaped(sys.stdout), soft_wrap=False, markup=False, highlight=False).print(table)
+
+
+def print_rows(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], *, limit: int | None, title: str | None = None
+) -> None:
+    """Print the first ``limit`` rows as a table, then the number of rows left out. None: print every row."""
+    print_table(headers, rows[:limit], title=title)
+    if limit is not None and len(rows) > limit:
+        click.echo(f"… {len(rows) - limit:,} more (--all)")
 
 
 def _is_figure(cell: str) -> bool:

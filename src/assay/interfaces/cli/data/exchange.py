@@ -2,99 +2,18 @@
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import NoReturn
 
 import click
 
 from assay.foundation.errors import RepositoryError, SpecificationError
-from assay.foundation.output import written
+from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, repository_option
 from assay.interfaces.cli.terminal import unescaped
-from assay.model import Run
 from assay.store import Repository
-from assay.store.exchange.exchange import (
-    Copied,
-    copy_bundles,
-    write_csv,
-    write_json_lines,
-    write_otava,
-    write_parquet,
-    write_perfkit,
-)
-from assay.text import workload_named
-
-_WRITERS: dict[str, Callable[[Sequence[Run], IO[str]], None]] = {
-    "csv": write_csv,
-    "jsonl": write_json_lines,
-    "perfkit": write_perfkit,
-    "otava": write_otava,
-}
-
-
-@click.command()
-@click.argument("form", type=click.Choice([*_WRITERS, "parquet"]), required=False)
-@click.option(
-    "--dataset",
-    metavar="DIR|hdfs://…",
-    help="Instead of FORM: add what is new to a dataset of runs, task attempts and traces, for Spark and others.",
-)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write; else to the terminal."
-)
-@click.option("--workload", help="Only runs of this workload.")
-@click.option("--layout", help="Only runs on this layout.")
-@repository_option
-def export(
-    form: str | None,
-    dataset: str | None,
-    output: Path | None,
-    workload: str | None,
-    layout: str | None,
-    repository: Path,
-) -> None:
-    """Write runs as CSV, Parquet, JSON lines, PerfKitBenchmarker's samples or Apache Otava's CSV; or a dataset."""
-    opened = Repository.open(repository)
-    if dataset is not None:
-        if form or output or workload or layout:
-            raise SpecificationError("a dataset takes all runs, and nothing else is named", where="--dataset")
-        _export_dataset(opened, dataset)
-        return
-    if form is None:
-        raise SpecificationError(
-            "it is not said what to write", hint=f"name one of {', '.join([*_WRITERS, 'parquet'])}, or --dataset"
-        )
-    if workload:
-        names = opened.table().columns.get("workload")
-        workload = workload_named(workload, names.levels if names else ())
-    found = opened.runs(workload=workload, layout=layout)
-    if not found:
-        raise RepositoryError("there is no such run", where=str(repository), hint="`assay runs` lists them")
-    if output is None:
-        if form == "parquet":
-            raise SpecificationError("Parquet is no text", hint="name a file with -o")
-        _WRITERS[form](found, sys.stdout if sys.stdout.isatty() else unescaped(sys.stdout))
-        return
-    with written(output) as made:
-        if form == "parquet":
-            write_parquet(found, made)
-        else:
-            with made.open("w", encoding="utf-8", newline="") as file:
-                _WRITERS[form](found, file)
-    click.echo(f"wrote {output} from {len(found)} runs", err=True)
-
-
-def _export_dataset(opened: Repository, address: str) -> None:
-    from assay.execution.engines.spark.datasets import store_at
-    from assay.store.index.dataset import export_dataset
-
-    done = export_dataset(opened, store_at(address, lambda line: click.echo(line, err=True)))
-    click.echo(
-        f"{address}: {done.bundles} bundles added with {done.runs} runs, {done.tasks} task attempts and "
-        f"{done.samples} samples of traces; {done.already_there} bundles were there already",
-        err=True,
-    )
+from assay.store.exchange.exchange import Copied, copy_bundles
 
 
 def _token_option(command: Callable[..., None]) -> Callable[..., None]:
@@ -105,7 +24,7 @@ def _token_option(command: Callable[..., None]) -> Callable[..., None]:
     )(command)
 
 
-@click.command()
+@click.command(cls=AssayCommand)
 @click.argument("source", metavar="DIR|FILE|URL")
 @_token_option
 @json_option
@@ -130,7 +49,7 @@ def pull(source: str, token_file: Path | None, as_json: bool, repository: Path) 
     _show(lambda progress: copy_bundles(opened, target, progress), as_json)
 
 
-@click.command()
+@click.command(cls=AssayCommand)
 @click.argument("target", metavar="DIR|URL")
 @click.option("--create", is_flag=True, help="Make the folder TARGET a repository when it is none yet.")
 @_token_option

@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from assay.foundation.errors import FormatError, SpecificationError
+from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option
 from assay.interfaces.cli.terminal import unescaped
 from assay.model import Origin, SkippedItem
@@ -24,7 +25,7 @@ from assay.store.index.tables import rows_of_table
 _LEFT_SHOWN = 20
 
 
-@click.command(name="import")
+@click.command(name="import", cls=AssayCommand)
 @click.argument("words", nargs=-1, metavar="[FORMAT] PATH…")
 @click.option("--map", "mapping", multiple=True, metavar="COLUMN=FIELD", help="For tables: what a column holds.")
 @click.option("--set", "defaults", multiple=True, metavar="FIELD=VALUE", help="For tables: a field of every row.")

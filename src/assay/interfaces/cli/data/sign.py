@@ -5,13 +5,14 @@ from pathlib import Path
 import click
 
 from assay.foundation.errors import RepositoryError
+from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, repository_option
 from assay.store import Repository
 from assay.store.bundles.signatures import sign as sign_bundle
 from assay.store.index.index import bundle_names
 
 
-@click.command()
+@click.command(cls=AssayCommand)
 @click.argument("bundles", nargs=-1, metavar="[RUN…]")
 @click.option(
     "--key",

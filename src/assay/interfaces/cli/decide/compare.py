@@ -8,8 +8,17 @@ import click
 
 from assay.analysis.comparison.details.summary import LevelSummary
 from assay.analysis.comparison.result import SpeedupResult
-from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option, where_option
-from assay.interfaces.cli.decide.decide import ROWS_SHOWN, print_decisions
+from assay.interfaces.cli.command_classes import AssayCommand
+from assay.interfaces.cli.common import (
+    ROWS_SHOWN,
+    all_option,
+    json_option,
+    print_json,
+    print_table,
+    repository_option,
+    where_option,
+)
+from assay.interfaces.cli.decide.decide import print_decisions
 from assay.interfaces.cli.reading import read_flagged
 from assay.model import WarningCode
 from assay.questions.comparisons.result_sentences import exclusions_text, name_of
@@ -85,14 +94,14 @@ def _print_notes(results: Sequence[SpeedupResult]) -> None:
         click.echo(f"warning{where}: {text}")
 
 
-@click.command("compare")
+@click.command("compare", cls=AssayCommand)
 @click.argument("workload_name", metavar="[WORKLOAD]", required=False)
 @click.option(
     "--by", "factor", default="layout", show_default=True, help="layout, an engine parameter, WORKLOAD.option."
 )
 @click.option("--baseline", help="Option to compare with. Default: that of the decision, such as hard disks.")
 @click.option("--workload", help="Only this workload.", hidden=True)
-@click.option("--all", "every", is_flag=True, help="Print every row.")
+@all_option
 @where_option
 @repository_option
 @json_option

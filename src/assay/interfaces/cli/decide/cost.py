@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option, where_option
 from assay.interfaces.cli.reading import read_flagged
 from assay.questions.costs.cost_effectiveness import FlipRow, PlaneOptions, PlaneRow, PlaneView, cost_planes
@@ -144,7 +145,7 @@ def _print(view: PlaneView) -> None:
         click.echo(f"left out: {label}: {why}")
 
 
-@click.command("cost")
+@click.command("cost", cls=AssayCommand)
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Price book (YAML).")
 @click.option("--by", help="Factors that make a row, with commas; layout, network and cluster when left out.")
 @click.option("--workload", help="Only this workload.")

@@ -6,7 +6,17 @@ from pathlib import Path
 import click
 
 from assay.analysis.comparison.verdict_text import scope_text
-from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option, where_option
+from assay.interfaces.cli.command_classes import AssayCommand
+from assay.interfaces.cli.common import (
+    ROWS_SHOWN,
+    all_option,
+    json_option,
+    print_json,
+    print_rows,
+    print_table,
+    repository_option,
+    where_option,
+)
 from assay.interfaces.cli.reading import read_flagged
 from assay.model import PriceBook
 from assay.questions.decisions.curve import Curve, curve_of
@@ -26,9 +36,6 @@ from assay.questions.decisions.values import Decision, WorkloadResult
 from assay.questions.json_values import json_value
 from assay.text import NOTHING, column_title, interval, origin_badge, ratio, workload_title
 
-ROWS_SHOWN = 10
-"""Maximum rows of a table without ``--all``."""
-
 
 def print_decision(decision: Decision, *, rows: int | None, printed: set[str]) -> None:
     """Print the answer, one row for each workload and option, and the caveats that are not in ``printed`` yet."""
@@ -40,15 +47,10 @@ def print_decision(decision: Decision, *, rows: int | None, printed: set[str]) -
         _print_curve(decision, curve)
     click.echo()
     results = sorted(decision.results, key=lambda result: result.time is None)
-    shown = results if rows is None else results[:rows]
     priced = any(result.cost for result in results)
     headers = ["Workload", "Option", "Verdict", f"Speedup vs {decision.baseline}", "95 % interval", "Runs", "Scope"]
-    print_table(
-        [*headers, *(["Cost ratio", "95 % interval"] if priced else [])],
-        [_cells(decision, result, priced=priced) for result in shown],
-    )
-    if len(shown) < len(results):
-        click.echo(f"… {len(results) - len(shown)} more (--all)")
+    headers += ["Cost ratio", "95 % interval"] if priced else []
+    print_rows(headers, [_cells(decision, result, priced=priced) for result in results], limit=rows)
     click.echo()
     for caveat in decision.caveats:
         if caveat.text not in printed:
@@ -105,14 +107,14 @@ def print_decisions(decisions: Sequence[Decision], *, rows: int | None = ROWS_SH
         print_decision(decision, rows=rows, printed=printed)
 
 
-@click.command("decide")
+@click.command("decide", cls=AssayCommand)
 @click.argument("factor", metavar="[QUESTION]", required=False)
 @click.option("--baseline", help="Option to compare with. Default: hard disks, the smallest number, or the most run.")
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): adds costs.")
 @click.option(
     "--ignore", multiple=True, metavar="FACTOR", help="Let this factor differ within matched groups; repeatable."
 )
-@click.option("--all", "every", is_flag=True, help="Print every row.")
+@all_option
 @where_option
 @json_option
 @repository_option
@@ -130,12 +132,6 @@ def decide(
 
     Without QUESTION, list the answers to the six questions of a buyer: storage, network, disks, nodes, containers and
     cheapest. QUESTION is one of them, or any factor of the runs; several joined by commas are compared as one.
-
-    \b
-    Examples:
-      assay decide
-      assay decide storage --prices prices.yaml
-      assay decide network --where workload=terasort --prices prices.yaml
     """
     from assay.questions.decisions.answers import answer_question, answer_questions
     from assay.questions.decisions.ask import decisions_of

@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option, where_option
+from assay.interfaces.cli.command_classes import AssayCommand
+from assay.interfaces.cli.common import json_option, print_json, repository_option, where_option
 from assay.interfaces.cli.reading import read_flagged
 from assay.questions.json_values import json_value
-from assay.text import NOTHING, run_id_text, runs_flagged, seconds
+from assay.text import runs_flagged
 
 if TYPE_CHECKING:
-    from assay.analysis.statistics import RunTable
     from assay.questions.comparisons.findings import FindingsView
-    from assay.questions.trust.flags import Flagged
-    from assay.store import Repository
 
 
-@click.command()
+@click.command(cls=AssayCommand)
 @click.option(
     "--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): what pays is judged by it."
 )
@@ -62,58 +60,3 @@ def _tell_flagged(view: FindingsView, *, to_stderr: bool = False) -> None:
     if view.flagged:
         how = "they count; --exclude-flagged leaves them out" if view.flagged_count else "left out"
         click.echo(f"{runs_flagged(view.flagged)}: {how}.", err=to_stderr)
-
-
-@click.command()
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many to list.")
-@click.option("--second-opinion", is_flag=True, help="Ask what other configurations let expect, too.")
-@where_option
-@json_option
-@repository_option
-def anomalies(limit: int, second_opinion: bool, where: tuple[str, ...], as_json: bool, repository: Path) -> None:
-    """Runs that are odd for their configuration: too fast, too slow, too few bytes, or work not done."""
-    from assay.questions.runs.run_quality import odd_runs
-
-    opened, flagged, table = read_flagged(repository, where)
-    if second_opinion:
-        _two_opinions(opened, flagged, table, limit, as_json=as_json)
-        return
-    found = odd_runs(opened, flagged, table, None if as_json else limit)
-    if as_json:
-        print_json(json_value(found.anomalies))
-        return
-    cells = [
-        (run_id_text(odd.run_id), odd.workload or NOTHING, odd.layout or NOTHING, odd.kind, odd.reason)
-        for odd in found.anomalies
-    ]
-    print_table(("Run", "Workload", "Layout", "What", "Why"), cells)
-    shown = f"; the first {limit} are shown" if found.total > limit else ""
-    click.echo(
-        f"{found.total} anomalies among {found.looked_at} valid runs{shown}. They count in every command; "
-        "--exclude-flagged leaves their times out of costs and claims."
-    )
-
-
-def _two_opinions(repository: Repository, flagged: Flagged, table: RunTable, limit: int, *, as_json: bool) -> None:
-    from assay.questions.trust.second_opinion import two_opinions
-
-    found = two_opinions(repository, flagged, table)
-    if as_json:
-        print_json(json_value(found))
-        return
-    cells = [
-        (
-            run_id_text(odd.run_id),
-            odd.workload or NOTHING,
-            odd.layout or NOTHING,
-            odd.kind,
-            odd.said_by,
-            seconds(odd.predicted_s),
-            odd.reason,
-        )
-        for odd in found.odd[:limit]
-    ]
-    print_table(("Run", "Workload", "Layout", "What", "Said by", "Predicted (s)", "Why"), cells)
-    shown = f"; the first {limit} are shown" if len(found.odd) > limit else ""
-    said = ", ".join(f"{number} by {who}" for who, number in found.said_by.items())
-    click.echo(f"{len(found.odd)} odd runs among {found.looked_at} valid ones, said {said}{shown}.")

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from assay.analysis.cost.storage import Setup
+from assay.interfaces.cli.command_classes import AssayGroup
 from assay.interfaces.cli.common import json_option, print_json, print_table
 from assay.questions.json_values import json_value
 from assay.questions.runs.storage import StorageView, storage_view
@@ -14,7 +15,7 @@ from assay.text import NOTHING, money, rate, ratio
 BOOK = click.argument("book", type=click.Path(path_type=Path, dir_okay=False))
 
 
-@click.group("prices")
+@click.group("prices", cls=AssayGroup)
 def prices() -> None:
     """Price books: storage by capacity and performance, and ALOJA's clusters as a price book."""
 

@@ -10,6 +10,7 @@ import click
 
 from assay.foundation.errors import SpecificationError
 from assay.foundation.output import check_output
+from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, repository_option
 from assay.interfaces.cli.reading import read_flagged
 
@@ -50,7 +51,7 @@ def _packed(
     )
 
 
-@click.command("report")
+@click.command("report", cls=AssayCommand)
 @click.option(
     "-o",
     "--output",

@@ -1,9 +1,8 @@
-"""``assay speedup`` and ``changes``: the decision on a factor with its details, and change points over time."""
+"""``assay speedup``: the decision on a factor, then each level over all matched groups."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -13,9 +12,19 @@ from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.statistics import RunTable, counts_by
 from assay.foundation.errors import SpecificationError
-from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option, where_option
-from assay.interfaces.cli.decide.decide import ROWS_SHOWN, print_decisions
-from assay.interfaces.cli.reading import read_flagged, read_table
+from assay.interfaces.cli.command_classes import AssayCommand
+from assay.interfaces.cli.common import (
+    ROWS_SHOWN,
+    all_option,
+    json_option,
+    print_json,
+    print_rows,
+    print_table,
+    repository_option,
+    where_option,
+)
+from assay.interfaces.cli.decide.decide import print_decisions
+from assay.interfaces.cli.reading import read_flagged
 from assay.questions.comparisons.result_sentences import name_of
 from assay.questions.decisions.sentences import answer_of
 from assay.questions.decisions.values import Decision, DecisionRequest
@@ -26,11 +35,9 @@ from assay.text import NOTHING, interval, origin_badge, plural, ratio
 
 _NAMED_MAX = 6
 METHODS = ("matched", "aloja", "lisa14")
-_SHOWN_MIN = 0.005
-"""Smaller correlations would be printed as 0.00, so they are not printed."""
 
 
-@click.command()
+@click.command(cls=AssayCommand)
 @click.option("--by", "factors", required=True, help="The factor to compare, or several, joined by commas.")
 @click.option("--baseline", help="Level to compare with; left out: that on hard disks, or the one that ran first.")
 @click.option(
@@ -49,7 +56,7 @@ _SHOWN_MIN = 0.005
 )
 @click.option("--dataset", metavar="DIR|hdfs://…", help="Ask a dataset (`assay export --dataset`) by --on.")
 @click.option("--on", metavar="SPARK", help="The Spark that picks a dataset's runs: local, yarn, spark://HOST:PORT.")
-@click.option("--all", "every", is_flag=True, help="Print every row.")
+@all_option
 @where_option
 @json_option
 @repository_option
@@ -96,28 +103,23 @@ def speedup(
         return
     for name in dict.fromkeys(name for item in view.results for name in item.confounded):
         click.echo(f"Confounded by {name}: it differs between the two sides, so nothing is concluded.")
+    limit = None if every else ROWS_SHOWN
     if decisions:
-        print_decisions(decisions, rows=None if every else ROWS_SHOWN)
+        print_decisions(decisions, rows=limit)
         click.echo("\nDetails: each option with its own matched groups")
     rows = [_cells(item) for item in view.results if item.ratio is not None]
     title = group.capitalize() if by else "Over"
-    _print_rows(
+    print_rows(
         (title, "Compared", "Speedup", "95 % interval", "Verdict", "Scope", "Groups", "Runs", "Origin"),
         rows,
-        every=every,
+        limit=limit,
     )
     _print_counts(view.results, table)
     for detail in tables_of(view):
         click.echo(f"\n{detail.title}\n{detail.note}")
-        _print_rows([header.lstrip("#") for header in detail.headers], detail.rows, every=every)
+        print_rows([header.lstrip("#") for header in detail.headers], detail.rows, limit=limit)
     for warning in view.warnings:
         click.echo(f"warning: {warning}")
-
-
-def _print_rows(headers: Sequence[str], rows: Sequence[Sequence[str]], *, every: bool) -> None:
-    print_table(headers, rows if every else rows[:ROWS_SHOWN])
-    if not every and len(rows) > ROWS_SHOWN:
-        click.echo(f"… {len(rows) - ROWS_SHOWN} more (--all)")
 
 
 def _dataset_table(dataset: str | None, on: str | None, where: Sequence[str]) -> RunTable:
@@ -188,52 +190,3 @@ def _published(table: RunTable, names: Sequence[str], baseline: str | None, meth
         f"As {method} defines it, {unit}, normalised to {baseline or 'the average'}. Levels whose runs were "
         "made with different configurations are compared as mixtures: see --method matched."
     )
-
-
-@click.command()
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many to list.")
-@where_option
-@json_option
-@repository_option
-def changes(limit: int, where: tuple[str, ...], as_json: bool, repository: Path) -> None:
-    """When configurations became faster or slower: change points in the history of their repetitions."""
-    from assay.analysis.changes import RUNS_MIN
-    from assay.questions.trust.changes import changes_of
-
-    _, table = read_table(repository, where)
-    found = changes_of(table)
-    if as_json:
-        print_json(json_value(found.histories))
-        return
-    cells = [
-        (
-            ", ".join(item.configuration.values()),
-            str(item.runs),
-            _day(change.first_after_unix_s),
-            f"{change.ratio.value:.2f}×",
-            interval(change.ratio.low, change.ratio.high),
-            f"{change.p:.3f}",
-        )
-        for item in found.histories
-        for change in item.changes
-    ]
-    if cells:
-        print_table(("Configuration", "Runs", "From (UTC)", "Time", "95 % interval", "p"), cells[:limit])
-    more = f"; the first {limit} are shown" if len(cells) > limit else ""
-    click.echo(
-        f"{len(cells)} changes in {found.searched} configurations with at least {RUNS_MIN} valid runs{more}. "
-        "Time: after / before, above 1 is slower."
-    )
-    if found.correlation >= _SHOWN_MIN:
-        click.echo(f"Allowed for: neighbouring runs correlate by up to {found.correlation:.2f}.")
-    if found.wander >= _SHOWN_MIN:
-        click.echo(
-            f"Allowed for: levels wander by up to {found.wander:.2f} standard deviations of a run, from run to run, as "
-            "in sessions or on a machine that drifts."
-        )
-    if found.runs_without_start:
-        click.echo(f"{found.runs_without_start} valid runs are left out: nothing tells when they started.")
-
-
-def _day(unix_s: float) -> str:
-    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M")

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from assay.analysis.cost.tco import Rounding
+from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option, where_option
 from assay.interfaces.cli.decide.decide import print_decisions
 from assay.interfaces.cli.reading import read_flagged
@@ -96,7 +97,7 @@ def _print_performance(view: CostView) -> None:
     print_table(headers, rows, title=f"Cost per performance and per capacity, against {view.baseline}")
 
 
-@click.command("tco")
+@click.command("tco", cls=AssayCommand)
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Price book (YAML).")
 @click.option(
     "--years",

@@ -1,4 +1,4 @@
-"""``assay explain``: what matters for a workload's time, factor by factor and in pairs."""
+"""``assay explain``: which factors, alone and in pairs, explain the run times of a workload."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option
+from assay.interfaces.cli.command_classes import AssayCommand
+from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option, where_option
 from assay.questions.json_values import json_value
 from assay.text import column_title, format_ratio, level_text, seconds
 
@@ -15,43 +16,47 @@ if TYPE_CHECKING:
     from assay.analysis.statistics import Estimate
     from assay.questions.forecasts.importance import WhatMatters
 
-_SHOWN = 6
+_LEVELS_SHOWN = 6
+"""Maximum number of levels of a factor in its row."""
 
 
-@click.command()
-@click.option("--where", multiple=True, metavar="COLUMN=LEVEL", help="Only runs with this level; repeatable.")
-@click.option("--by", metavar="FACTORS", help="Also the expected time of each combination of these, joined by commas.")
+@click.command(cls=AssayCommand)
+@where_option
+@click.option("--by", metavar="FACTORS", help="Also print the expected time of each combination of these factors.")
 @json_option
 @repository_option
 def explain(where: tuple[str, ...], by: str | None, as_json: bool, repository: Path) -> None:
-    """What matters: how much of the times' variation each factor makes, alone and with another."""
+    """Show how much of the variance of run times each factor explains, alone and with another factor.
+
+    Separate several factors after --by with commas.
+    """
     from assay.questions.forecasts.importance import what_matters
     from assay.store import Repository
 
-    found = what_matters(Repository.open(repository), where, tuple(filter(None, (by or "").split(","))))
+    answer = what_matters(Repository.open(repository), where, tuple(filter(None, (by or "").split(","))))
     if as_json:
-        print_json(json_value(found))
+        print_json(json_value(answer))
         return
-    for notice in found.notices:
+    for notice in answer.notices:
         click.echo(f"note: {notice}")
-    _say(found)
+    _print(answer)
 
 
-def _say(found: WhatMatters) -> None:
-    told = found.explained
+def _print(answer: WhatMatters) -> None:
+    explained = answer.explained
     cells = [
         (
             column_title(effect.factor),
             *_share(effect.share),
             ", ".join(
                 f"{level_text(effect.factor, level.level)} {format_ratio(level.ratio)}×"
-                for level in effect.levels[:_SHOWN]
+                for level in effect.levels[:_LEVELS_SHOWN]
             )
-            + (" …" if len(effect.levels) > _SHOWN or effect.more_levels else ""),
+            + (" …" if len(effect.levels) > _LEVELS_SHOWN or effect.more_levels else ""),
         )
-        for effect in told.factors
+        for effect in explained.factors
     ]
-    print_table(("Factor", "Share", "95 % interval", "Time against the usual one"), cells)
+    print_table(("Factor", "Share", "95 % interval", "Time / typical time"), cells)
     click.echo()
     cells = [
         (
@@ -59,29 +64,29 @@ def _say(found: WhatMatters) -> None:
             *_share(pair.share),
             f"{pair.measured_cells} of {pair.cells}",
         )
-        for pair in told.pairs
+        for pair in explained.pairs
     ]
     if cells:
-        print_table(("Together", "Share", "95 % interval", "Pairs measured"), cells)
+        print_table(("Pair", "Share", "95 % interval", "Combinations measured"), cells)
     click.echo(
-        f"Shares of the variance of log times that the model tells for {told.configurations:,} configurations "
-        f"({told.runs:,} valid runs), predicted; {told.rest:.0%} is of three and more together, or scatter. "
-        f"The usual time is {seconds(told.usual_s)} s."
+        f"Share: predicted part of the variance of log times, by a model of {explained.configurations:,} "
+        f"configurations ({explained.runs:,} valid runs). The remaining {explained.rest:.0%} is random variation or "
+        f"involves three or more factors. The typical time is {seconds(explained.usual_s)} s."
     )
-    named = {condition.partition("=")[0] for condition in found.where}
-    if alike := [column_title(name) for name in told.alike if name not in named]:
-        click.echo(f"Of these nothing can be said, as they never varied here: {', '.join(alike)}.")
-    if found.cells:
+    fixed = {condition.partition("=")[0] for condition in answer.where}
+    if constant := [column_title(name) for name in explained.alike if name not in fixed]:
+        click.echo(f"Not assessed, because these runs have only one level of it: {', '.join(constant)}.")
+    if answer.cells:
         click.echo()
         rows = [
             (
-                *(level_text(name, level) for name, level in zip(found.by, cell.levels, strict=True)),
+                *(level_text(name, level) for name, level in zip(answer.by, cell.levels, strict=True)),
                 seconds(cell.expected_s),
-                str(cell.configurations) if cell.configurations else "none: a guess",
+                str(cell.configurations) if cell.configurations else "none: extrapolated",
             )
-            for cell in found.cells
+            for cell in answer.cells
         ]
-        print_table((*map(column_title, found.by), "Expected (s)", "Configurations measured"), rows)
+        print_table((*map(column_title, answer.by), "Expected (s)", "Configurations measured"), rows)
 
 
 def _share(share: Estimate) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option, say
 from assay.model import harmless_cell
 from assay.questions.json_values import json_value
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 BAD_ROWS_SHOWN = 20
 
 
-@click.command()
+@click.command(cls=AssayCommand)
 @click.option(
     "--where",
     multiple=True,

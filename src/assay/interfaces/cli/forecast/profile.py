@@ -1,41 +1,54 @@
-"""``assay profile``: what each workload does with data and CPU, against one of them."""
+"""``assay profile``: the data flow and CPU use of each workload, relative to a reference workload."""
 
 from pathlib import Path
 
 import click
 
 from assay.analysis.run_profile.profile import REFERENCE, Profile, ProfileRow
-from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option
+from assay.interfaces.cli.command_classes import AssayCommand
+from assay.interfaces.cli.common import (
+    ROWS_SHOWN,
+    all_option,
+    json_option,
+    print_json,
+    print_rows,
+    repository_option,
+    where_option,
+)
 from assay.interfaces.cli.reading import read_table
 from assay.questions.json_values import json_value
-from assay.questions.runs.runs import selected
 from assay.questions.runs.whole_run import workload_profile
 from assay.text import NOTHING, share, size
 
 
-@click.command("profile")
-@click.option("--reference", default=REFERENCE, show_default=True, help="Workload that the others are compared with.")
-@click.option("--layout", help="Only runs on this layout.")
+@click.command("profile", cls=AssayCommand)
+@click.option("--reference", default=REFERENCE, show_default=True, help="Workload to compare the others with.")
+@click.option("--layout", help="Only runs on this layout.", hidden=True)
+@where_option
+@all_option
 @json_option
 @repository_option
-def profile_command(reference: str, layout: str | None, as_json: bool, repository: Path) -> None:
-    """Compare what workloads read, shuffle, write and compute, as LISA'14 does in its table 3.
+def profile_command(
+    reference: str, layout: str | None, where: tuple[str, ...], every: bool, as_json: bool, repository: Path
+) -> None:
+    """Compare what workloads read, shuffle, write and compute, as table 3 of the LISA'14 paper does.
 
-    Medians of the valid runs on each configuration, and their ratios to the reference workload's.
+    The tables show medians over the valid runs of each configuration, and ratios to the reference workload.
     """
-    store, table = read_table(repository)
-    chosen = selected(table, [f"layout={layout}"] if layout else [], "--layout")
-    found = workload_profile(store, chosen, reference)
+    store, table = read_table(repository, [*([f"layout={layout}"] if layout else []), *where])
+    answer = workload_profile(store, table, reference)
+    limit = None if every else ROWS_SHOWN
     if as_json:
-        print_json(json_value(found))
+        print_json(json_value(answer))
         return
-    if found.has_ratios:
+    if answer.has_ratios:
         headers = ("workload", "configuration", "runs", "input", "shuffle", "output", "CPU")
-        print_table(headers, [_ratios(row) for row in found.rows], title=f"against {reference} (1 = as much)")
+        title = f"ratio to {reference}"
+        print_rows(headers, [_ratios(row) for row in answer.rows], limit=limit, title=title)
         click.echo()
     headers = ("workload", "configuration", "input", "shuffle", "output", "copies incl.", "CPU busy")
-    print_table(headers, [_amounts(row) for row in found.rows], title="medians")
-    for line in _notes(found):
+    print_rows(headers, [_amounts(row) for row in answer.rows], limit=limit, title="medians")
+    for line in _notes(answer):
         click.echo(line)
 
 
@@ -58,11 +71,11 @@ def _amounts(row: ProfileRow) -> tuple[str, ...]:
     return (row.workload, _configuration(row), *map(size, amounts), share(row.cpu_busy_share))
 
 
-def _notes(found: Profile) -> list[str]:
+def _notes(answer: Profile) -> list[str]:
     notes = []
-    if not found.has_ratios:
-        workloads = ", ".join(dict.fromkeys(row.workload for row in found.rows))
-        notes.append(f"There are no valid runs of {found.reference} to compare with; --reference takes {workloads}.")
-    if any(row.lab_scale is not None for row in found.rows):
-        notes.append("A lab's nodes share one machine, and CPU busy is that machine's.")
+    if not answer.has_ratios:
+        workloads = ", ".join(dict.fromkeys(row.workload for row in answer.rows))
+        notes.append(f"There are no valid runs of {answer.reference}. Choose another --reference: {workloads}.")
+    if any(row.lab_scale is not None for row in answer.rows):
+        notes.append("The nodes of a lab share one machine: CPU busy is the value of that machine.")
     return notes

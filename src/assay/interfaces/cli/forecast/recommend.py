@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_table
 from assay.interfaces.cli.terminal import send_control
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from assay.questions.recommendation.search import Limits, Progress
 
 
-@click.command()
+@click.command(cls=AssayCommand)
 @click.option(
     "--workload",
     "mix",
@@ -91,7 +92,7 @@ def recommend(
     """
     from assay.estimation.simulator.pool import SimulatorPool
     from assay.execution.planning.plan_files.hardware_file import load_catalogue
-    from assay.interfaces.cli.forecast.profiles import profile_from
+    from assay.interfaces.cli.forecast.learn import profile_from
     from assay.questions.costs.mix import parse_mix
     from assay.questions.json_values import json_value
     from assay.questions.recommendation.recommend import RecommendQuestion

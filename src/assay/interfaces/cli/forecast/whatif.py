@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option
 
 if TYPE_CHECKING:
     from assay.questions.forecasts.whatif import WhatIf
 
 
-@click.command()
+@click.command(cls=AssayCommand)
 @click.argument("target", required=False, default="")
 @click.option(
     "--set",
@@ -57,7 +58,7 @@ def whatif(
     interval that holds nine of ten runs, and its assumptions stand below it.
     """
     from assay.execution.planning.plan_files.changed_plan import parse_question
-    from assay.interfaces.cli.forecast.profiles import profile_from
+    from assay.interfaces.cli.forecast.learn import profile_from
     from assay.questions.forecasts.whatif import WhatIfQuestion, what_if
     from assay.questions.json_values import json_value
     from assay.specs.document import read_document

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.foundation.units import format_byte_rate
+from assay.interfaces.cli.command_classes import AssayGroup
 from assay.interfaces.cli.common import json_option, print_json
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _UNITS = {
 """What is not here is a plain number."""
 
 
-@click.group()
+@click.group(cls=AssayGroup)
 def device() -> None:
     """Put a disk of your own into the lab: from fio's report of it to its numbers."""
 

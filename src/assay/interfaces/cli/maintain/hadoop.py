@@ -5,10 +5,11 @@ import click
 from assay.execution.engines.hadoop.deployment import distribution
 from assay.execution.engines.hadoop.jobs import jobs
 from assay.foundation.errors import EngineError
+from assay.interfaces.cli.command_classes import AssayGroup
 from assay.interfaces.cli.common import json_option, print_json
 
 
-@click.group()
+@click.group(cls=AssayGroup)
 def hadoop() -> None:
     """Fetch the Hadoop distribution, or show which one is used."""
 

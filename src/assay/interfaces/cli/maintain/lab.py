@@ -11,6 +11,7 @@ from assay.execution.lab.probe import Capability, probe
 from assay.foundation.errors import LabError
 from assay.foundation.process import terminable
 from assay.foundation.units import format_bit_rate, format_bytes
+from assay.interfaces.cli.command_classes import AssayGroup
 from assay.interfaces.cli.common import json_option, print_json, print_table, say
 
 
@@ -26,7 +27,7 @@ def _clear_abandoned() -> None:
         say(words)
 
 
-@click.group()
+@click.group(cls=AssayGroup)
 def lab() -> None:
     """Make, show and remove the emulated cluster."""
 

@@ -2,10 +2,11 @@
 
 import click
 
+from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import print_json
 
 
-@click.command()
+@click.command(cls=AssayCommand)
 @click.argument("kind", type=click.Choice(["cluster", "plan", "prices", "profile", "catalogue"]))
 def schema(kind: str) -> None:
     """Print the JSON Schema of a cluster, plan, prices, profile or catalogue file."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.foundation.errors import AssayError, SpecificationError
+from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import repository_option
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _SWITCHED_S = 0.0005
 beside them."""
 
 
-@click.command()
+@click.command(cls=AssayCommand)
 @repository_option
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="Address to listen on; any but loopback needs tokens."

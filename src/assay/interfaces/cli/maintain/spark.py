@@ -4,10 +4,11 @@ import click
 
 from assay.execution.engines.spark import distribution
 from assay.foundation.errors import EngineError
+from assay.interfaces.cli.command_classes import AssayGroup
 from assay.interfaces.cli.common import json_option, print_json
 
 
-@click.group()
+@click.group(cls=AssayGroup)
 def spark() -> None:
     """Fetch Spark, or show which one is used."""
 

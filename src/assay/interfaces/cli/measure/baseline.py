@@ -9,12 +9,13 @@ from typing import Any
 
 import click
 
+from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_table, say
 from assay.model import DEVIATION_MAX, Baseline, Cluster, CoreSpeed, Measurement
 from assay.text import metric_text
 
 
-@click.command()
+@click.command(cls=AssayCommand)
 @click.argument("cluster", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @json_option
 def baseline(cluster: Path, as_json: bool) -> None:

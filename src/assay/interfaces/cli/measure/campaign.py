@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.foundation.units import format_duration
+from assay.interfaces.cli.command_classes import AssayGroup
 from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option
 from assay.interfaces.cli.terminal import send_control
 from assay.store import Repository
@@ -23,7 +24,7 @@ _WATCH_INTERVAL_S = 2.0
 _CLEAR = "\x1b[H\x1b[2J"
 
 
-@click.group(invoke_without_command=True)
+@click.group(invoke_without_command=True, cls=AssayGroup)
 @json_option
 @repository_option
 @click.pass_context

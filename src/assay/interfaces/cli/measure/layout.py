@@ -9,6 +9,7 @@ import click
 
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import format_byte_rate, format_bytes, parse_bytes
+from assay.interfaces.cli.command_classes import AssayGroup
 from assay.interfaces.cli.common import json_option, print_json, print_table
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ DIRECTORIES_MAX = 16
 DIFFERENCE = 0.10
 
 
-@click.group()
+@click.group(cls=AssayGroup)
 def layout() -> None:
     """Plan which devices hold what, in how many directories."""
 

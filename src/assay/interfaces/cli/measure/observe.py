@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.foundation.errors import SpecificationError
+from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import repository_option, say
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from assay.model import Cluster
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command(context_settings={"ignore_unknown_options": True}, cls=AssayCommand)
 @click.argument("cluster", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @click.option("--for", "duration", metavar="DURATION", help="Watch for so long (such as 10min) instead of a command.")

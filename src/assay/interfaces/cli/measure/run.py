@@ -14,6 +14,7 @@ import click
 
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import format_duration
+from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from assay.model import CostProfile, Plan
 
 
-@click.command()
+@click.command(cls=AssayCommand)
 @click.argument("plan", type=click.Path(path_type=Path))
 @repository_option
 @json_option
@@ -79,7 +80,7 @@ def run(
     """Carry out PLAN, or go on where an earlier call was interrupted; finished runs are never repeated."""
     from assay.execution.planning.forecast.call_limits import parse_stop
     from assay.execution.planning.plan_files.plan_reader import load_plan
-    from assay.interfaces.cli.forecast.profiles import profile_from
+    from assay.interfaces.cli.forecast.learn import profile_from
 
     read = load_plan(plan)
     stop = parse_stop(until, datetime.now().astimezone()) if until else None

@@ -12,6 +12,7 @@ import click
 
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import format_duration
+from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _BUDGET = re.compile(r"(\d{1,5})\s*runs?")
 SHOWN = 10
 
 
-@click.command()
+@click.command(cls=AssayCommand)
 @click.argument("plan", type=click.Path(path_type=Path))
 @click.option(
     "--over",
@@ -124,7 +125,7 @@ def _budget(text: str) -> int:
 
 
 def _costs(file: Path | None) -> CostProfile:
-    from assay.interfaces.cli.forecast.profiles import profile_from
+    from assay.interfaces.cli.forecast.learn import profile_from
 
     return profile_from([file] if file else [], None, ())
 

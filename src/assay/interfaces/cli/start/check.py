@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_table, say
 
 if TYPE_CHECKING:
     from assay.model import Criterion, Fitness, Grade
 
 
-@click.command()
+@click.command(cls=AssayCommand)
 @click.argument("cluster", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @json_option
 @click.option("--all", "everything", is_flag=True, help="Show what is fit as well, and what could not be known.")

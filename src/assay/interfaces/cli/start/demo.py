@@ -9,10 +9,11 @@ import click
 
 from assay.foundation.errors import AssayError, HostError
 from assay.foundation.output import check_output
+from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import repository_option
 
 
-@click.command()
+@click.command(cls=AssayCommand)
 @repository_option
 @click.option(
     "-o",

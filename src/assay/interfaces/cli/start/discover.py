@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.foundation.errors import HostError, SpecificationError
+from assay.interfaces.cli.command_classes import AssayCommand
 
 if TYPE_CHECKING:
     from assay.execution.observation.survey import SurveyedHosts
@@ -34,7 +35,7 @@ class _Login:
     jump: str | None
 
 
-@click.command()
+@click.command(cls=AssayCommand)
 @click.argument("hosts", nargs=-1, metavar="HOST…")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The file to write; else stdout.")
 @click.option("--from-hadoop", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="CONF_DIR")

@@ -8,6 +8,7 @@ import click
 
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.foundation.installation import installation
+from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json
 
 
@@ -19,7 +20,7 @@ def example_folder() -> Path:
     return folder
 
 
-@click.command()
+@click.command(cls=AssayCommand)
 @click.argument("folder", required=False, type=click.Path(path_type=Path, file_okay=False))
 @json_option
 def examples(folder: Path | None, as_json: bool) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.foundation.errors import SpecificationError
+from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def profile_from(files: Sequence[Path], learn_from: Path | None, where: Sequence
     return learned_from(learn_from, where) if learn_from is not None else shipped_profile()
 
 
-@click.command()
+@click.command(cls=AssayCommand)
 @click.option("--where", multiple=True, metavar="COLUMN=LEVEL", help="Only from runs that match; repeatable.")
 @click.option("--name", help="The profile's name; the repository's folder's when left out.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write it as a profile file.")

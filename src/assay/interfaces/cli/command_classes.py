@@ -1,0 +1,73 @@
+"""Define the click classes of commands: each help page ends with examples."""
+
+import importlib
+
+import click
+
+from assay.foundation.errors import did_you_mean
+from assay.interfaces.cli.commands import COMMANDS, GROUPS
+
+
+class _WithExamples(click.Command):
+    """A command whose help ends with the examples that the table of commands lists for it."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples of the command; a subcommand has those of its group that call it."""
+        parent = ctx.parent
+        named = parent if parent is not None and parent.parent is not None else ctx
+        entry = COMMANDS.get(named.info_name or "")
+        words = "assay" + "".join(f" {context.info_name}" for context in dict.fromkeys((named, ctx)))
+        examples = [line for line in entry.examples if f"{line} ".startswith(f"{words} ")] if entry else []
+        if examples:
+            with formatter.section("Examples"):
+                for line in examples:
+                    formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+
+
+class AssayCommand(_WithExamples):
+    """A command of assay."""
+
+
+class AssayGroup(_WithExamples, click.Group):
+    """A command of assay with subcommands."""
+
+    command_class = AssayCommand
+
+
+class LazyGroup(click.Group):
+    """The program: imports a command when it is called, and lists the commands by group."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the command names in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import and return the command, or None for an unknown name."""
+        if cmd_name not in COMMANDS:
+            return None
+        entry = COMMANDS[cmd_name]
+        module = importlib.import_module(f"assay.interfaces.cli.{entry.module}")
+        command: click.Command = getattr(module, entry.attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; for an unknown name, the error suggests similar names."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = did_you_mean(args[0], COMMANDS)
+            raise click.UsageError(f"No such command {args[0]!r}. {near[:1].upper()}{near[1:]}".strip(), ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write one section for each group of commands, without importing them."""
+        width = max(map(len, COMMANDS))
+        for title, entries in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), entry.summary) for name, entry in entries.items()])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the first steps."""
+        with formatter.section("Examples"):
+            for line in ("assay demo", "assay decide storage --help"):
+                formatter.write(f"{'':>{formatter.current_indent}}{line}\n")

@@ -1,0 +1,86 @@
+"""``assay anomalies``: runs whose time or traffic differs from comparable runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.interfaces.cli.command_classes import AssayCommand
+from assay.interfaces.cli.common import (
+    ROWS_SHOWN,
+    all_option,
+    json_option,
+    print_json,
+    print_rows,
+    repository_option,
+    where_option,
+)
+from assay.interfaces.cli.reading import read_flagged
+from assay.questions.json_values import json_value
+from assay.text import NOTHING, plural, run_id_text, seconds
+
+if TYPE_CHECKING:
+    from assay.analysis.statistics import RunTable
+    from assay.questions.trust.flags import Flagged
+    from assay.store import Repository
+
+
+@click.command(cls=AssayCommand)
+@click.option("--second-opinion", is_flag=True, help="Also compare each run with a prediction from other settings.")
+@click.option("--limit", type=click.IntRange(min=1), hidden=True)
+@all_option
+@where_option
+@json_option
+@repository_option
+def anomalies(
+    second_opinion: bool, limit: int | None, every: bool, where: tuple[str, ...], as_json: bool, repository: Path
+) -> None:
+    """List outliers: runs that are too fast, too slow, read or wrote too little, or did not do their work."""
+    from assay.questions.runs.run_quality import odd_runs
+
+    opened, flagged, table = read_flagged(repository, where)
+    rows = None if every else limit or ROWS_SHOWN
+    if second_opinion:
+        _print_two_opinions(opened, flagged, table, rows, as_json=as_json)
+        return
+    outliers = odd_runs(opened, flagged, table, None)
+    if as_json:
+        print_json(json_value(outliers.anomalies))
+        return
+    cells = [
+        (run_id_text(run.run_id), run.workload or NOTHING, run.layout or NOTHING, run.kind, run.reason)
+        for run in outliers.anomalies
+    ]
+    print_rows(("Run", "Workload", "Layout", "Kind", "Reason"), cells, limit=rows)
+    click.echo(
+        f"{plural(outliers.total, 'outlier')} among {outliers.looked_at:,} valid runs. Every command counts them; "
+        "--exclude-flagged leaves their times out of costs and claims."
+    )
+
+
+def _print_two_opinions(
+    repository: Repository, flagged: Flagged, table: RunTable, rows: int | None, *, as_json: bool
+) -> None:
+    from assay.questions.trust.second_opinion import two_opinions
+
+    opinions = two_opinions(repository, flagged, table)
+    if as_json:
+        print_json(json_value(opinions))
+        return
+    cells = [
+        (
+            run_id_text(run.run_id),
+            run.workload or NOTHING,
+            run.layout or NOTHING,
+            run.kind,
+            run.said_by,
+            seconds(run.predicted_s),
+            run.reason,
+        )
+        for run in opinions.odd
+    ]
+    print_rows(("Run", "Workload", "Layout", "Kind", "Flagged by", "Predicted (s)", "Reason"), cells, limit=rows)
+    counts = ", ".join(f"{number} flagged by {source}" for source, number in opinions.said_by.items())
+    click.echo(f"{plural(len(opinions.odd), 'outlier')} among {opinions.looked_at:,} valid runs: {counts}.")

@@ -1,0 +1,56 @@
+"""``assay show``: one run as text."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from assay.interfaces.cli.command_classes import AssayCommand
+from assay.interfaces.cli.common import json_option, print_json, repository_option
+from assay.interfaces.cli.explain.run_text import part_lines, run_lines
+from assay.questions.json_values import json_value
+from assay.questions.runs.whole_run import WholeRun, whole_run
+from assay.questions.trust.flags import flags_in, flags_of_run
+from assay.store import Repository
+
+
+@click.command(cls=AssayCommand)
+@click.argument("run")
+@click.option("--phases", is_flag=True, help="Show only the phases of every job, and which phases overlapped.")
+@click.option("--tasks", "attempts", is_flag=True, help="Show only the list of task attempts.")
+@click.option("--counters", is_flag=True, help="Show only the counters of the jobs, by group.")
+@click.option("--log", "log_name", metavar="NAME", help="Print one of the run's logs instead.")
+@json_option
+@repository_option
+def show(
+    run: str, phases: bool, attempts: bool, counters: bool, log_name: str | None, as_json: bool, repository: Path
+) -> None:
+    """Show one run: phases, tasks, disks, nodes, checks, metrics. RUN is the beginning of a run id.
+
+    --json prints everything, with task attempts and counters.
+    """
+    opened = Repository.open(repository)
+    chosen = opened.run(run)
+    if log_name is not None:
+        click.echo(opened.log(chosen.run_id, log_name), nl=False)
+        return
+    whole = whole_run(opened, chosen)
+    flags = () if phases or attempts or counters else flags_of_run(opened, flags_in(opened), chosen)
+    if as_json:
+        print_json(_as_json(whole) | {"anomalies": json_value(flags)})
+        return
+    parts = part_lines(whole.run, whole.detail, whole.tasks, phases=phases, attempts=attempts, counters=counters)
+    for line in parts if phases or attempts or counters else run_lines(whole.run, whole.detail, whole.files, flags):
+        click.echo(line)
+
+
+def _as_json(whole: WholeRun) -> dict[str, Any]:
+    files = [{"name": name, "size_bytes": size} for name, size in whole.files.items()]
+    values: dict[str, Any] = msgspec.to_builtins(whole.run)
+    return values | {
+        "logs": list(whole.logs),
+        "files": files,
+        "detail": json_value(whole.detail),
+        "tasks": msgspec.to_builtins(whole.tasks),
+    }

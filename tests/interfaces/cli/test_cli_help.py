@@ -1,0 +1,71 @@
+"""The help lists every command in a group, and every command's help ends with examples that parse."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from assay.interfaces.cli.commands import COMMANDS, GROUPS
+from assay.interfaces.cli.main import assay
+
+EXAMPLES = [(name, line) for name, entry in COMMANDS.items() for line in entry.examples]
+
+
+def help_of(*words: str) -> str:
+    done = CliRunner().invoke(assay, [*words, "--help"])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_the_program_s_help_has_every_command_in_its_group() -> None:
+    lines = help_of().splitlines()
+    for title, entries in GROUPS.items():
+        start = lines.index(f"{title}:")
+        end = lines.index("", start)
+        listed = [line.split()[0] for line in lines[start + 1 : end] if line[:3] != "   "]
+        assert listed == list(entries)
+    assert len(COMMANDS) == sum(map(len, GROUPS.values()))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_s_help_ends_with_its_examples(name: str) -> None:
+    examples = help_of(name).partition("Examples:\n")[2].splitlines()
+    assert [line.strip() for line in examples] == list(COMMANDS[name].examples)
+    assert len(examples) >= 2
+
+
+def test_a_subcommand_s_help_has_the_examples_that_call_it() -> None:
+    assert help_of("campaign", "list").endswith("Examples:\n  assay campaign list\n")
+
+
+@pytest.mark.parametrize(("name", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
+def test_an_example_parses(name: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, *words = shlex.split(line.partition(" > ")[0])
+    assert (program, words[0]) == ("assay", name)
+    monkeypatch.chdir(tmp_path)
+    for word in words:
+        if word.endswith("/") and not word.startswith("/"):
+            Path(word).mkdir()
+        elif word.startswith("id_") or Path(word).suffix in {".yaml", ".json", ".csv"}:
+            Path(word).touch()
+    context = click.Context(assay, info_name="assay")
+    command: click.Command = assay
+    while isinstance(command, click.Group):
+        found = command.get_command(context, words[0])
+        assert found is not None, f"{command.name} has no command {words[0]}"
+        name, *words = words
+        command = found
+        if isinstance(command, click.Group):
+            context = click.Context(command, info_name=name, parent=context)
+    context = command.make_context(name, list(words), parent=context)
+    hidden = [param.name for param in command.params if isinstance(param, click.Option) and param.hidden]
+    given = click.core.ParameterSource.COMMANDLINE
+    assert [name for name in hidden if context.get_parameter_source(str(name)) is given] == []
+
+
+def test_the_summaries_fit_on_a_line_of_a_terminal() -> None:
+    assert {name: len(entry.summary) for name, entry in COMMANDS.items() if len(entry.summary) > 90} == {}
