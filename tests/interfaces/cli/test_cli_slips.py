@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -11,7 +10,6 @@ from click.testing import CliRunner, Result
 from assay.foundation.errors import AssayError, RepositoryError, SpecificationError, did_you_mean
 from assay.interfaces.cli.common import print_table
 from assay.interfaces.cli.main import assay
-from assay.model.runs.run import Run
 from assay.store import Repository
 from assay.store.index import tables
 from assay.text.titles import workload_named
