@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from decimal import Decimal
 
 import numpy as np
 from cost_errors import decision_on_costs
@@ -31,9 +30,9 @@ from assay.analysis.statistics import Verdict
 from assay.analysis.statistics.run_table import Column, RunTable, coded, table_of
 from assay.model import Run
 from assay.model.runs.imported import foreign_run
-from assay.questions.costs.job_cost import cost_ratios
+from assay.questions.decisions.costs import RunCosts
 from assay.questions.decisions.decide import decide
-from assay.questions.decisions.values import DecisionRequest
+from assay.questions.decisions.values import CostVerdict, DecisionRequest
 
 SCATTER = 0.05
 Rng = np.random.Generator
@@ -199,10 +198,10 @@ def of_jobs(rng: Rng, gain: float) -> Said:
         for level in range(2)
         for seconds in times(rng, np.full(10, -np.log(gain) * (level == 1)))
     ]
-    found = cost_ratios(
-        compare(in_turns(made, 10), factor="layout", baseline="L0"), {"L0": Decimal(1), "L1": Decimal(1)}
-    )
-    less, more = ([one.shown == sign for one in found] for sign in (-1, 1))
+    table = table_of(in_turns(made, 10))
+    (decision,) = decide(table, DecisionRequest("layout", "L0"), RunCosts(np.ones(len(table)), "USD", "one price", {}))
+    verdicts = [result.cost.verdict for result in decision.results if result.cost]
+    less, more = ([verdict is kind for verdict in verdicts] for kind in (CostVerdict.CHEAPER, CostVerdict.DEARER))
     return any(more) or (gain == 1 and any(less)), float(np.mean(less)) if gain > 1 else NOTHING
 
 

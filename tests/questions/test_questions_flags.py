@@ -13,8 +13,17 @@ from assay.analysis.outliers.flagging import odd_times
 from assay.analysis.statistics.run_table import table_of
 from assay.model.runs.imported import ImportedRun
 from assay.model.runs.run import Run
-from assay.questions.costs.cost_effectiveness import PlaneOptions, PlaneView, RowVerdict, cost_planes, plane_views
+from assay.questions.costs.cost_effectiveness import (
+    CostEffectivenessOptions,
+    JobCostEffectiveness,
+    RowVerdict,
+    cost_effectiveness,
+    cost_effectiveness_of_table,
+)
 from assay.questions.costs.job_cost import cost_view, unflagged
+from assay.questions.decisions.ask import decisions_of
+from assay.questions.decisions.sentences import cheapest_sentence
+from assay.questions.decisions.values import CaveatKind, DecisionRequest
 from assay.questions.runs.run_quality import odd_runs
 from assay.questions.runs.runs import run_page, selected
 from assay.questions.trust.flags import FlagCount, flag_count, flags, flags_in, flags_of_run
@@ -67,10 +76,10 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     return made
 
 
-def planes(repository: Repository, *where: str, **asked: Any) -> list[PlaneView]:
+def planes(repository: Repository, *where: str, **asked: Any) -> list[JobCostEffectiveness]:
     table = selected(flags_in(repository).table, where)
     by = asked.pop("by", ())
-    return cost_planes(repository, table, BOOK, PlaneOptions(**asked), by)
+    return cost_effectiveness(repository, table, BOOK, CostEffectivenessOptions(**asked), by)
 
 
 def test_a_run_is_flagged_with_its_reason_whatever_it_is_looked_at_with(repository: Repository) -> None:
@@ -112,7 +121,7 @@ def test_a_flag_about_bytes_excludes_no_time(tmp_path: Path) -> None:
     known = flags_in(store)
     assert flag_count(known.table).kinds == (("too few bytes", 1),)
     assert not odd_times(known.table).any()
-    (view,) = cost_planes(store, known.table, BOOK, PlaneOptions(exclude_flagged=True), ("layout",))
+    (view,) = cost_effectiveness(store, known.table, BOOK, CostEffectivenessOptions(exclude_flagged=True), ("layout",))
     assert (view.rows[0].n, view.flagged) == (6, 0)
 
 
@@ -131,7 +140,9 @@ def test_a_cluster_whose_data_size_is_implausible_wins_no_ranking() -> None:
         times = {"HiBench-100GB": 900 * factor, "HiBench-1TB": 9100 * factor}
         runs += suites(100 * number, f"al-1{number}", times)
     runs += suites(900, "al-05", {"HiBench-100GB": 500.0, "HiBench-1TB": 513.0})
-    small, large = plane_views(table_of(runs), {}, BOOK, PlaneOptions(by=("layout", "cluster")))
+    small, large = cost_effectiveness_of_table(
+        table_of(runs), {}, BOOK, CostEffectivenessOptions(by=("layout", "cluster"))
+    )
     assert len(small.rows) == 5
     assert small.set_apart == {}
     assert [row.levels["cluster"] for row in large.rows] == ["al-12", "al-10", "al-13", "al-11"]
@@ -141,8 +152,31 @@ def test_a_cluster_whose_data_size_is_implausible_wins_no_ranking() -> None:
     }
     fast = [replace(run, duration_s=run.duration_s / 3) if run.cluster == "al-05" else run for run in runs[:-2]]
     fast += suites(950, "al-05", {"HiBench-1TB": 3200.0})
-    _, plausible = plane_views(table_of(fast), {}, BOOK, PlaneOptions(by=("layout", "cluster")))
+    _, plausible = cost_effectiveness_of_table(
+        table_of(fast), {}, BOOK, CostEffectivenessOptions(by=("layout", "cluster"))
+    )
     assert plausible.rows[0].levels["cluster"] == "al-05"
+
+
+def test_cost_and_decide_exclude_the_same_implausible_runs_and_print_the_same_sentence(tmp_path: Path) -> None:
+    store = Repository.create(tmp_path / "r")
+    for number, factor in enumerate((1.0, 1.2, 0.8, 1.1, 0.05)):
+        for layout, time_s in (("HDD", 9000.0), ("SSD", 4000.0)):
+            first = 100 * number + (50 if layout == "SSD" else 0)
+            runs = times_of(first, layout, [time_s * factor * (1 + 0.01 * n) for n in range(3)], cluster=f"al-{number}")
+            for run in runs:
+                store.publish(run)
+    table = flags_in(store).table
+    (view,) = cost_effectiveness(store, table, BOOK, by=("layout",))
+    (decision,) = decisions_of(store, table, DecisionRequest("layout", prices=BOOK))
+    assert view.decision is not None
+    assert view.headline == cheapest_sentence(decision)
+    assert view.decision.results == decision.results
+    assert sum(row.n for row in view.rows) == decision.runs == 24
+    assert list(view.set_apart) == ["HDD", "SSD"]
+    excluded = [caveat.text for caveat in decision.caveats if caveat.kind is CaveatKind.EXCLUDED]
+    assert len(excluded) == 1
+    assert excluded[0].startswith("6 runs on al-4 do not count: 21 times as fast per worker as the same work on other")
 
 
 def test_another_clusters_runs_are_left_out_with_the_reason_and_do_not_refuse_the_rest(repository: Repository) -> None:
@@ -165,7 +199,7 @@ def test_cost_and_years_give_one_interval_for_one_number(repository: Repository)
     few = [run for run in many if run.repetition in (0, 1, 2, 15, 16, 17, 18)]
     assert left_out == 1
     for runs in (many, few):
-        (plane,) = plane_views(table_of(runs), {}, BOOK, PlaneOptions(by=("layout",)))
+        (plane,) = cost_effectiveness_of_table(table_of(runs), {}, BOOK, CostEffectivenessOptions(by=("layout",)))
         rows = {row.label: row for row in plane.rows}
         for job in cost_view(runs, BOOK, years=3).rows:
             row = rows[job.layout]
@@ -176,13 +210,13 @@ def test_cost_and_years_give_one_interval_for_one_number(repository: Repository)
 
 def test_the_lowest_cost_of_a_single_run_has_no_verdict() -> None:
     runs = [*times_of(0, "HDD", [100.0, 110.0, 90.0, 105.0, 95.0]), *times_of(10, "SSD", [30.0])]
-    (view,) = plane_views(table_of(runs), {}, BOOK, PlaneOptions(by=("layout",)))
+    (view,) = cost_effectiveness_of_table(table_of(runs), {}, BOOK, CostEffectivenessOptions(by=("layout",)))
     assert {row.verdict for row in view.rows} == {RowVerdict.TIE}
     assert [row.rank for row in view.rows] == [1, 1]
     assert view.rows[0].borrowed
     assert view.headline.startswith("No option is shown to be the cheapest")
     lonely = [run for run in runs if run.run_id in {make_run(n).run_id for n in (0, 10)}]
-    (view,) = plane_views(table_of(lonely), {}, BOOK, PlaneOptions(by=("layout",)))
+    (view,) = cost_effectiveness_of_table(table_of(lonely), {}, BOOK, CostEffectivenessOptions(by=("layout",)))
     assert {(row.cost_low, row.verdict) for row in view.rows} == {(None, RowVerdict.TIE)}
 
 
@@ -194,9 +228,9 @@ def test_suites_that_tell_their_size_are_planes_of_their_own() -> None:
         ]
 
     runs = [*suite("HiBench-1TB", 0, 5000.0), *suite("HiBench-100GB", 1, 500.0)]
-    views = plane_views(table_of(runs), {}, BOOK, PlaneOptions(by=("layout",)))
+    views = cost_effectiveness_of_table(table_of(runs), {}, BOOK, CostEffectivenessOptions(by=("layout",)))
     assert [view.rows[0].time_s for view in views] == [5000.0, 500.0]
-    assert all(view.size_told for view in views)
+    assert all(view.size_recorded for view in views)
 
 
 @pytest.mark.slow
@@ -210,7 +244,9 @@ def test_no_single_run_of_alojas_k_means_is_named_the_cheapest() -> None:
     known = flags(table_of([one.run for one in found if isinstance(one, ImportedRun)]))
     table, book = selected(known.table, ["workload=kmeans"]), prices_of(text, "prices")
     for include in (True, False):
-        (view,) = plane_views(table, {}, book, PlaneOptions(by=BY, take="best", exclude_flagged=not include))
+        (view,) = cost_effectiveness_of_table(
+            table, {}, book, CostEffectivenessOptions(by=BY, take="best", exclude_flagged=not include)
+        )
         assert RowVerdict.CHEAPEST not in {row.verdict for row in view.rows}
         assert view.headline.startswith("No option is shown to be the cheapest")
 

@@ -106,7 +106,7 @@ def test_an_answer_has_a_front_of_what_nothing_dominates_and_says_how_sure_it_is
     assert found.least is Least.PRICE
     assert found.chosen is not None
     assert found.stages[0].left == len(candidates(catalogue_of(CATALOGUE))) == 14
-    for one in (each for each in found.front if each.on_front):
+    for one in (each for each in found.front if each.on_pareto_front):
         beaten = [
             other
             for other in found.finalists

@@ -57,7 +57,7 @@ def configurations_of(
         for number, decision in enumerate(report.decisions)
     ]
     details = configuration_details(runs, selected, trace_of, observed_of)
-    costs = cost_view(runs, book, baseline="HD2", comparisons=details.comparisons) if book else None
+    costs = cost_view(runs, book, decisions=report.decisions) if book else None
     asked = replace(report.request, **request)
     return replace(report, configurations=details, job_costs=costs, request=asked)
 

@@ -41,13 +41,20 @@ def test_a_report_shows_the_figures_that_the_questions_answer(tmp_path: Path) ->
     assert over.baseline == decision.baseline
 
 
-def test_costs_of_a_report_stand_on_its_comparisons(tmp_path: Path) -> None:
+def test_cost_ratios_of_a_report_are_those_of_its_decision(tmp_path: Path) -> None:
     repository = build_repository(tmp_path / "r")
     report = report_of(repository, repository.table(), ReportRequest(), price_book())
     assert report.job_costs is not None
-    assert report.configurations is not None
-    gains = [round(cost.price_ratio / cost.ratio, 12) for cost in report.job_costs.ratios]
-    assert gains == [round(c.ratio or 0, 12) for c in report.configurations.comparisons]
+    (decision,) = report.decisions
+    rows = [(r.workload, r.candidate, r.ratio, r.ratio_low, r.ratio_high, r.verdict) for r in report.job_costs.ratios]
+    assert rows == [
+        (r.workload, r.option, r.cost.ratio, r.cost.low, r.cost.high, r.cost.verdict)
+        for r in decision.results
+        if r.cost
+    ]
+    (option,), (performance,) = decision.options, report.job_costs.performance
+    assert option.cost is not None
+    assert (performance.layout, performance.cost_per_performance) == (option.option, option.cost.ratio)
 
 
 def test_a_decision_leads_to_two_runs_that_show_why(tmp_path: Path) -> None:

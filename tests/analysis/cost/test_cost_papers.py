@@ -14,7 +14,7 @@ from assay.analysis.statistics.run_table import RunTable, table_of
 from assay.model.clusters.price import PriceBook
 from assay.model.runs.imported import ImportedRun
 from assay.model.runs.run import Run
-from assay.questions.costs.cost_effectiveness import PlaneOptions, plane_views
+from assay.questions.costs.cost_effectiveness import CostEffectivenessOptions, cost_effectiveness_of_table
 from assay.questions.runs.cluster_facts import first_facts
 from assay.questions.runs.storage import storage_view
 from assay.specs import load_prices
@@ -85,8 +85,8 @@ def bsc_table() -> tuple[RunTable, list[Run]]:
 @pytest.mark.parametrize("take", ["best", "all", "fastest"])
 def test_bscs_table_2(take: str) -> None:
     table, runs = bsc_table()
-    question = PlaneOptions(("layout", "network"), take)  # type: ignore[arg-type]
-    (view,) = plane_views(
+    question = CostEffectivenessOptions(("layout", "network"), take)  # type: ignore[arg-type]
+    (view,) = cost_effectiveness_of_table(
         table, first_facts((run.cluster, run.layout, run.recorded) for run in runs), book_of("bsc-2015"), question
     )
     found = [(row.levels["layout"], row.levels["network"], row.time_s, money(row.cost, "USD")) for row in view.rows]
@@ -94,18 +94,18 @@ def test_bscs_table_2(take: str) -> None:
     # One run of each: the paper's order stays, but no verdict rests on it.
     assert [row.rank for row in view.rows] == [1] * 8
     assert view.headline.startswith("No option is shown to be the cheapest")
-    assert [row.label for row in view.rows if row.on_front] == ["SS2 IB"]
+    assert [row.label for row in view.rows if row.on_pareto_front] == ["SS2 IB"]
 
 
 def test_bscs_answer_flips_where_infiniband_costs_1_21_usd_an_hour() -> None:
     table, runs = bsc_table()
-    (view,) = plane_views(
+    (view,) = cost_effectiveness_of_table(
         table,
         first_facts((run.cluster, run.layout, run.recorded) for run in runs),
         book_of("bsc-2015"),
-        PlaneOptions(("layout", "network")),
+        CostEffectivenessOptions(("layout", "network")),
     )
-    flip = next(flip for flip in view.flips if flip.price.name == "InfiniBand")
+    flip = next(flip for flip in view.break_even_prices if flip.price.name == "InfiniBand")
     assert (flip.above_winner, flip.below) == ("SS2 ETH", None)
     assert flip.above == pytest.approx(4.90 * 258 / 207 - 4.90)
 

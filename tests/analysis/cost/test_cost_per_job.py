@@ -5,18 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.analysis.comparison.comparison import compare
 from assay.analysis.cost.parts import Counts
 from assay.analysis.cost.prices import run_price
-from assay.analysis.cost.tco import Runtime, cost_per_job, cost_ratio, jobs_over, jobs_per_day, tco
+from assay.analysis.cost.tco import Runtime, cost_per_job, jobs_over, jobs_per_day, tco
+from assay.analysis.statistics import table_of
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model.clusters.price import LineItem, PriceBook
 from assay.model.runs.run import Run, RunStatus
-from assay.questions.costs.job_cost import cost_ratios, cost_view, counts_of
+from assay.questions.costs.job_cost import cost_view, counts_of
+from assay.questions.decisions.costs import run_costs
+from assay.questions.decisions.decide import decide
+from assay.questions.decisions.values import CostVerdict, Decision, DecisionRequest
+from assay.questions.runs.cluster_facts import first_facts
 from builders import price_book, runs_with, study_runs
 
 RUNTIMES = {("read", "HDD"): 1756.0, ("read", "SSD"): 485.0, ("write", "HDD"): 5131.0, ("write", "SSD"): 1319.0}
@@ -82,14 +87,6 @@ def test_the_costs_interval_is_the_run_times(runtime_s: float, low: float, high:
     assert row.cost_per_job_high == pytest.approx(row.cost_per_job * high)
 
 
-@given(MONEY, MONEY, SECONDS, st.floats(0.1, 30))
-def test_the_cost_ratio_is_the_ratio_of_the_costs(
-    before: Decimal, after: Decimal, runtime_s: float, speedup: float
-) -> None:
-    costs = cost_per_job(before, runtime_s, 3), cost_per_job(after, runtime_s / speedup, 3)
-    assert cost_ratio(before, after, speedup) == pytest.approx(costs[1] / costs[0])
-
-
 @pytest.mark.parametrize("runtime_s", [0.0, -1.0, float("nan"), float("inf")])
 def test_an_impossible_run_time_is_refused(runtime_s: float) -> None:
     with pytest.raises(ValueError, match="positive"):
@@ -139,26 +136,27 @@ def test_counts_are_read_from_the_runs_environment() -> None:
 
 
 def test_costs_of_runs_use_the_same_runs_as_a_comparison_and_its_interval() -> None:
-    view = cost_view(study_runs(), price_book(), baseline="HD2")
+    view = cost_view(study_runs(), price_book(), decisions=decided(study_runs()))
     assert [(row.workload, row.layout, row.n) for row in view.rows][:2] == [
         ("dfsio-write", "HD2", 3),
         ("dfsio-write", "SS2", 3),
     ]
     assert view.note is not None
     assert "ratios" in view.note
+    assert {ratio.workload for ratio in view.ratios} == {row.workload for row in view.rows}
     for ratio in view.ratios:
         costs = {row.layout: row.cost_per_job for row in view.rows if row.workload == ratio.workload}
         assert ratio.ratio == pytest.approx(costs["SS2"] / costs["HD2"])
         assert (ratio.ratio_low or 9) < ratio.ratio < (ratio.ratio_high or 0)
 
 
-def test_a_cost_over_years_is_as_sure_whichever_runs_are_looked_at_beside_it() -> None:
+def test_a_cost_over_years_is_as_sure_whichever_runs_are_compared_with_it() -> None:
     single = runs_with({"HD2": [100.0]}, cluster="quiet")
     again = runs_with({"SS2": [50.0, 51.0, 52.0]}, cluster="quiet")
     elsewhere = runs_with({"SS2": [50.0, 80.0, 30.0]}, cluster="loud")
 
-    def interval(runs: list[Run], beside: list[Run]) -> tuple[float | None, float | None]:
-        rows = cost_view(runs, price_book(), beside=beside).rows
+    def interval(runs: list[Run], similar: list[Run]) -> tuple[float | None, float | None]:
+        rows = cost_view(runs, price_book(), similar=similar).rows
         [found] = [row for row in rows if (row.layout, row.n) == ("HD2", 1)]
         return found.cost_per_job_low, found.cost_per_job_high
 
@@ -174,21 +172,36 @@ def test_without_a_valid_run_there_is_nothing_to_price() -> None:
         cost_view(runs_with({"HD2": [1.0]}, status=RunStatus.INVALID), price_book())
 
 
-def test_what_costs_less_allows_for_how_many_jobs_are_asked_for() -> None:
-    totals = {"HD2": Decimal(1), "SS2": Decimal(1)}
+def test_a_lower_cost_is_corrected_for_the_number_of_jobs() -> None:
     other = {"HD2": [100.0, 117.1, 84.3, 95.7], "SS2": [101.3, 83.9, 116.7, 96.1]}
 
-    def shown(jobs: int) -> int:
+    def verdict(jobs: int) -> CostVerdict:
         near = runs_with({"HD2": [100.1, 108.2, 93.7, 97.9], "SS2": [85.3, 92.4, 82.8, 88.1]})
         more = [runs_with(other, workload=f"job{number}") for number in range(jobs - 1)]
         runs = [replace(run, block=0) for group in [near, *more] for run in group]
-        return cost_ratios(compare(runs, factor="layout", baseline="HD2"), totals)[0].shown
+        ratios = cost_view(runs, price_book(), decisions=decided(runs, equal_prices=True)).ratios
+        return next(row.verdict for row in ratios if row.workload == near[0].workload)
 
-    assert (shown(1), shown(8)) == (-1, 0)
+    assert (verdict(1), verdict(8)) == (CostVerdict.CHEAPER, CostVerdict.NOT_DISTINGUISHABLE)
 
 
-def test_two_runs_a_side_show_no_cost_to_be_less() -> None:
+def test_two_runs_a_side_are_too_few_for_a_verdict_on_cost() -> None:
     runs = runs_with({"HD2": [100.0, 101.0], "SS2": [50.0, 50.5]})
-    (found,) = cost_ratios(compare(runs, factor="layout", baseline="HD2"), {"HD2": Decimal(1), "SS2": Decimal(1)})
-    assert (found.holm_p, found.shown) == (None, 0)
-    assert found.ratio_high is not None
+    (row,) = cost_view(runs, price_book(), decisions=decided(runs)).ratios
+    assert row.verdict is CostVerdict.NOT_ENOUGH_RUNS
+    assert row.ratio_high is not None
+
+
+def test_without_a_decision_there_are_no_ratios() -> None:
+    view = cost_view(study_runs(), price_book(), baseline="HD2")
+    assert (view.ratios, view.performance, view.baseline) == ((), (), "HD2")
+
+
+def decided(runs: list[Run], *, equal_prices: bool = False) -> tuple[Decision, ...]:
+    """Return the decisions on the layouts of ``runs``, priced by the price book or with one price for all."""
+    table = table_of(runs)
+    facts = first_facts((run.cluster, run.layout, run.recorded) for run in runs)
+    costs = run_costs(facts, table, price_book())
+    if equal_prices:
+        costs = replace(costs, per_h=np.ones(len(table)))
+    return decide(table, DecisionRequest("layout", "HD2"), costs)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from assay.interfaces.charts.drawing.labels import SIDES, placed
 from assay.interfaces.charts.drawing.style import FULL_PX, VEGA_LITE_VERSION
-from assay.interfaces.charts.plane import cost_plane, short_names
+from assay.interfaces.charts.plane import cost_effectiveness_chart, short_names
 from assay.interfaces.charts.speedups import speedup_forest
 
 POINTS = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 380)), min_size=1, max_size=12)
@@ -57,8 +57,8 @@ class Point:
     cost_low: float | None = None
     cost_high: float | None = None
     runs: int = 2
-    on_front: bool = False
-    front_probability: float | None = None
+    on_pareto_front: bool = False
+    pareto_front_probability: float | None = None
 
 
 def crowded() -> list[Point]:
@@ -78,7 +78,7 @@ def test_names_leave_out_what_all_points_share() -> None:
 
 def test_the_drawn_names_of_crowded_points_do_not_overlap() -> None:
     for width in (1440, FULL_PX, 860, 720, 600, 480, 340):
-        spec = {**cost_plane(crowded(), {}, "USD"), "width": width}
+        spec = {**cost_effectiveness_chart(crowded(), {}, "USD"), "width": width}
         svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE_VERSION)
         marks = re.findall(
             r'text-anchor="(\w+)" transform="translate\(([\d.-]+),([\d.-]+)\)"[^>]*>((?:SS|HS|HD)[^<]*)<', svg

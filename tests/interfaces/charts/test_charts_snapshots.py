@@ -58,12 +58,12 @@ class Point:
     label: str
     time_s: float
     cost: float
-    on_front: bool
+    on_pareto_front: bool
     time_low_s: float | None = None
     time_high_s: float | None = None
     cost_low: float | None = None
     cost_high: float | None = None
-    front_probability: float = 0.5
+    pareto_front_probability: float = 0.5
     runs: int = 3
     levels: dict[str, str] = field(default_factory=dict)
 
@@ -109,7 +109,9 @@ def specs() -> dict[str, Spec]:
         "cost_bars": cost_bars(view.rows, palette, view.titles),
         "over_time": one_run.over_time(one_run.OverTime(0.0, 40.0, phases, lanes(hybrid_tasks()), "Tasks", (lines,))),
         "trace_lines": one_run.trace_lines(lines, 10.0),
-        "cost_plane": plane.cost_plane(points(3), dict(zip(["C0", "C1", "C2"], PALETTE, strict=False)), "USD"),
+        "cost_effectiveness_chart": plane.cost_effectiveness_chart(
+            points(3), dict(zip(["C0", "C1", "C2"], PALETTE, strict=False)), "USD"
+        ),
         "run_history": run_history(
             [
                 HistoryPoint(f"r{n}", f"2026-01-0{n + 1}T00:00:00+00:00", 1.0 + 2 * n, "too slow" if n else None)
@@ -239,7 +241,7 @@ def test_a_network_draws_a_line_for_each_pair_that_was_compared() -> None:
 
 def test_a_plane_of_many_points_names_its_front_and_has_a_legend_for_the_rest() -> None:
     palette = {f"C{n}": PALETTE[n % len(PALETTE)] for n in range(12)}
-    few, many = (plane.cost_plane(points(number), palette, "USD", HALF_PX) for number in (3, 12))
+    few, many = (plane.cost_effectiveness_chart(points(number), palette, "USD", HALF_PX) for number in (3, 12))
     named = {row["name"] for row in many["layer"][-1]["data"]["values"]}
     assert named == {"C0", "C1", "C2"}
     legends = [

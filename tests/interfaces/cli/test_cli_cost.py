@@ -20,7 +20,11 @@ from assay.analysis.statistics.run_table import table_of
 from assay.foundation.errors import AssayError, FormatError, RepositoryError, SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.model.runs.run import Origin, Run, RunStatus
-from assay.questions.costs.cost_effectiveness import PlaneOptions, default_factors, plane_views
+from assay.questions.costs.cost_effectiveness import (
+    CostEffectivenessOptions,
+    cost_effectiveness_of_table,
+    default_factors,
+)
 from assay.questions.runs.cluster_facts import first_facts
 from assay.specs import load_prices
 from assay.store import Repository
@@ -95,11 +99,11 @@ def test_json_has_exact_rates_and_what_the_draws_say(repository: Path) -> None:
     assert first["rate_per_h"] == pytest.approx((4 * 2628 + 6 * 400) / 3 / 8760)
     assert first["cost"] == pytest.approx(first["rate_per_h"] * first["time_s"] / 3600)
     assert first["time_low_s"] < first["time_s"] < first["time_high_s"]
-    assert first["on_front"]
-    assert first["front_probability"] > 0.99
-    assert second["front_probability"] < 0.01
+    assert first["on_pareto_front"]
+    assert first["pareto_front_probability"] > 0.99
+    assert second["pareto_front_probability"] < 0.01
     assert sum(item["per_h"] for item in first["rate"]["items"]) == pytest.approx(first["rate_per_h"])
-    flip = next(flip for flip in terasort["flips"] if flip["price"]["name"] == "solid-state disk")
+    flip = next(flip for flip in terasort["break_even_prices"] if flip["price"]["name"] == "solid-state disk")
     assert (flip["above_winner"], flip["within_range"]) == ("HD2", False)
     ratio = second["time_s"] / first["time_s"]
     assert flip["above"] == pytest.approx((ratio * (4 * 2628 + 6 * 100) - 4 * 2628) / 6)
@@ -112,8 +116,8 @@ def test_json_has_exact_rates_and_what_the_draws_say(repository: Path) -> None:
 def views(runs: list[Run], tmp_path: Path, text: str = BOOK, **asked: Any) -> Any:
     (tmp_path / "book.yaml").write_text(text)
     table = table_of(runs)
-    question = PlaneOptions(by=asked.pop("by", default_factors(table)), **asked)
-    return plane_views(
+    question = CostEffectivenessOptions(by=asked.pop("by", default_factors(table)), **asked)
+    return cost_effectiveness_of_table(
         table,
         first_facts((run.cluster, run.layout, run.recorded) for run in runs),
         load_prices(tmp_path / "book.yaml"),
@@ -168,7 +172,7 @@ def test_what_is_asked_wrongly_is_said(tmp_path: Path) -> None:
         views(sample_runs(), tmp_path, by=("disk",))
     with pytest.raises(RepositoryError, match="no valid run to price"):
         views([run_of(1, "HD2", 5.0, status=RunStatus.FAILED)], tmp_path)
-    with pytest.raises(SpecificationError, match="at nothing at all"):
+    with pytest.raises(SpecificationError, match="prices layout HD2 at 0"):
         views(
             [run_of(1, "HD2", 5.0)],
             tmp_path,

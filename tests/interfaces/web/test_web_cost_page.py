@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from assay.foundation.errors import SpecificationError
-from assay.interfaces.charts.plane import cost_plane
+from assay.interfaces.charts.plane import cost_effectiveness_chart
 from assay.interfaces.web.pages.cost import PriceField
 from assay.interfaces.web.pages.cost_asked import asked_from
 from assay.interfaces.web.server.app import create_app
@@ -121,15 +121,15 @@ def test_the_api_takes_changes_by_name(client: TestClient) -> None:
 
 def test_no_change_of_a_price_turns_an_axis_over(client: TestClient) -> None:
     class Point:
-        time_low_s = time_high_s = cost_low = cost_high = front_probability = None
-        runs, on_front = 3, True
+        time_low_s = time_high_s = cost_low = cost_high = pareto_front_probability = None
+        runs, on_pareto_front = 3, True
 
         def __init__(self, label: str, time_s: float, cost: float) -> None:
             self.levels: dict[str, str] = {}
             self.label, self.time_s, self.cost = label, time_s, cost
 
     def scale(points: list[Point], before: list[Point]) -> object:
-        spec = cost_plane(points, {}, "USD", before=before)
+        spec = cost_effectiveness_chart(points, {}, "USD", before=before)
         return next(layer for layer in spec["layer"] if "order" in layer["encoding"])["encoding"]["y"]["scale"]
 
     near, far = [Point("a", 1, 1), Point("b", 2, 2)], [Point("a", 1, 0.01), Point("b", 2, 2)]

@@ -16,8 +16,6 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from typing import Literal
 
-from assay.analysis.statistics import LEVEL
-
 Rounding = Literal["none", "paper"]
 DAY_S = 86_400
 YEAR_DAYS = 365
@@ -127,32 +125,3 @@ def tco(
             )
         )
     return rows
-
-
-@dataclass(frozen=True, slots=True)
-class CostRatio:
-    """Candidate cost per job / baseline cost per job: below 1, the candidate's jobs are cheaper."""
-
-    workload: str
-    baseline: str
-    candidate: str
-    price_ratio: float
-    ratio: float
-    ratio_low: float | None
-    ratio_high: float | None
-    holm_p: float | None = None
-    """Two-sided, of no difference in cost, corrected for all that were asked for at once; None with too few runs."""
-
-    @property
-    def shown(self) -> int:
-        """-1 where a job is shown to cost less than on the baseline, 1 more, 0 neither."""
-        if self.holm_p is None or self.holm_p >= 1 - LEVEL:
-            return 0
-        return -1 if self.ratio < 1 else 1
-
-
-def cost_ratio(price_baseline: Decimal, price_candidate: Decimal, speedup: float) -> float:
-    """Return price ratio / speedup: what a job costs on the candidate, as a share of what it costs on the baseline."""
-    if price_baseline <= 0 or speedup <= 0:
-        raise ValueError("the baseline's price and the speedup must be positive")
-    return float(price_candidate / price_baseline) / speedup

@@ -1,6 +1,7 @@
 """The chart of the cost-effectiveness plane: seconds against money, with the Pareto front.
 
-In: points with their intervals (see :class:`PlanePoint`). Out: a Vega-Lite specification. Nothing is computed here.
+In: points with their intervals (:class:`CostEffectivenessPoint`). Out: a Vega-Lite specification. Nothing is computed
+here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +37,7 @@ class Quadrants(Protocol):
         """Dearer than this is expensive."""
 
 
-class PlanePoint(Protocol):
+class CostEffectivenessPoint(Protocol):
     """One configuration of the plane."""
 
     @property
@@ -76,11 +77,11 @@ class PlanePoint(Protocol):
         """How many runs it stands for."""
 
     @property
-    def on_front(self) -> bool:
+    def on_pareto_front(self) -> bool:
         """Whether nothing else is as fast and as cheap, and better in one."""
 
     @property
-    def front_probability(self) -> float | None:
+    def pareto_front_probability(self) -> float | None:
         """In which share of the draws it is on the front; None where nothing tells."""
 
 
@@ -129,7 +130,7 @@ def _quadrants(divide: Quadrants, x: Spec, y: Spec) -> list[Spec]:
     return layers
 
 
-def _rows(points: Sequence[PlanePoint]) -> list[Spec]:
+def _rows(points: Sequence[CostEffectivenessPoint]) -> list[Spec]:
     return [
         {
             "label": p.label,
@@ -140,15 +141,15 @@ def _rows(points: Sequence[PlanePoint]) -> list[Spec]:
             "cost": float(p.cost),
             "cost_low": p.cost_low,
             "cost_high": p.cost_high,
-            "front": p.on_front,
+            "front": p.on_pareto_front,
             "runs": p.runs,
-            "probability": p.front_probability,
+            "probability": p.pareto_front_probability,
         }
         for p in sorted(points, key=lambda p: p.time_s)
     ]
 
 
-def short_names(points: Sequence[PlanePoint]) -> list[str]:
+def short_names(points: Sequence[CostEffectivenessPoint]) -> list[str]:
     """Return the points' names without the levels that all of them share."""
     varied = {name for p in points for name in p.levels if len({other.levels.get(name) for other in points}) > 1}
     if not varied or any(p.label != " ".join(p.levels.values()) for p in points):
@@ -156,12 +157,12 @@ def short_names(points: Sequence[PlanePoint]) -> list[str]:
     return [" ".join(level for name, level in p.levels.items() if name in varied) for p in points]
 
 
-def _name_rows(points: Sequence[PlanePoint], x: Extent, y: Extent, *, all_named: bool) -> list[Spec]:
+def _name_rows(points: Sequence[CostEffectivenessPoint], x: Extent, y: Extent, *, all_named: bool) -> list[Spec]:
     """Return the names that fit next to their points at each width of the plot, those of the Pareto front first."""
     pairs = zip(points, short_names(points), strict=True)
-    named = sorted(pairs, key=lambda pair: (not pair[0].on_front, pair[0].time_s))
+    named = sorted(pairs, key=lambda pair: (not pair[0].on_pareto_front, pair[0].time_s))
     shares = [(x.share(p.time_s), HEIGHT_PX * (1 - y.share(float(p.cost)))) for p, _ in named]
-    names = [name if p.on_front or all_named else "" for p, name in named]
+    names = [name if p.on_pareto_front or all_named else "" for p, name in named]
     return [
         {
             "name": name,
@@ -203,7 +204,9 @@ def _names(rows: Sequence[Spec], at: Spec) -> Spec:
     }
 
 
-def _ghosts(before: Sequence[PlanePoint], rows: Sequence[PlanePoint], axes: Mapping[str, Spec]) -> list[Spec]:
+def _ghosts(
+    before: Sequence[CostEffectivenessPoint], rows: Sequence[CostEffectivenessPoint], axes: Mapping[str, Spec]
+) -> list[Spec]:
     """Return where points stood before prices were changed: hollow, and joined with where they are now."""
     now = {p.label: float(p.cost) for p in rows}
     moved = [
@@ -237,14 +240,14 @@ def _tooltip(currency: str) -> list[Spec]:
     ]
 
 
-def cost_plane(
-    points: Sequence[PlanePoint],
+def cost_effectiveness_chart(
+    points: Sequence[CostEffectivenessPoint],
     palette: Mapping[str, str],
     currency: str,
     width_px: int = FULL_PX,
     *,
     divide: Quadrants | None = None,
-    before: Sequence[PlanePoint] = (),
+    before: Sequence[CostEffectivenessPoint] = (),
     of: tuple[str, str] = ("Time of a run", "Cost of a run"),
 ) -> Spec:
     """Return the plane: a point for each configuration, its area by its runs, its intervals, its name, and the front.

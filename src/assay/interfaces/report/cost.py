@@ -7,7 +7,7 @@ decisions.
 from collections.abc import Mapping
 
 from assay.interfaces.charts.drawing.style import FULL_PX, HALF_PX
-from assay.interfaces.charts.plane import cost_plane
+from assay.interfaces.charts.plane import cost_effectiveness_chart
 from assay.interfaces.report.output.document import (
     Block,
     Chapter,
@@ -21,7 +21,7 @@ from assay.interfaces.report.output.document import (
     ReportFigure,
 )
 from assay.interfaces.report.tables import shortened, table
-from assay.questions.costs.cost_effectiveness import PlaneView
+from assay.questions.costs.cost_effectiveness import JobCostEffectiveness
 from assay.questions.costs.job_cost import CostView
 from assay.questions.report.values import Report
 from assay.text import amounts, language, numbers, plural, titles
@@ -147,15 +147,19 @@ def run_cost_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | No
     return Chapter("run-cost", "Cost per run", tuple(blocks), inner=True)
 
 
-def _plane(title: str, view: PlaneView, name: str, palette: Mapping[str, str], width_px: int) -> ReportFigure:
+def _plane(
+    title: str, view: JobCostEffectiveness, name: str, palette: Mapping[str, str], width_px: int
+) -> ReportFigure:
     caption = (
         f"{title}: time and cost of a run, with 95 % intervals; {plural(len(view.rows), 'row')}. "
         "The size of a point grows with the number of runs. The dashed line is the Pareto front."
     )
-    return ReportFigure(name, lambda width: cost_plane(view.rows, palette, view.currency, width), caption, width_px)
+    return ReportFigure(
+        name, lambda width: cost_effectiveness_chart(view.rows, palette, view.currency, width), caption, width_px
+    )
 
 
-def _rows(title: str, view: PlaneView) -> tuple[Block, ...]:
+def _rows(title: str, view: JobCostEffectiveness) -> tuple[Block, ...]:
     rows: Rows = [
         (
             *(row.levels.get(name, numbers.NOTHING) for name in view.by),
@@ -164,7 +168,7 @@ def _rows(title: str, view: PlaneView) -> tuple[Block, ...]:
             amounts.money(float(row.rate_per_h), view.currency),
             amounts.money(row.cost, view.currency),
             amounts.money_interval(row.cost_low, row.cost_high, view.currency),
-            "yes" if row.on_front else "no",
+            "yes" if row.on_pareto_front else "no",
             row.verdict.value,
         )
         for row in view.rows

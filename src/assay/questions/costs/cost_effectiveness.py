@@ -1,16 +1,16 @@
-"""Answer "which configuration costs least per run?", and show time against money for each configuration.
+"""Answer "which configuration costs least per run?", and show time against cost for each configuration.
 
-In: a :class:`RunTable`, recorded facts of clusters, a price book. Out: one :class:`PlaneView` for each job (a workload
-with its size, origin and scale: only those have comparable times). A row of it is one combination of levels of the
-factors in ``by``, such as a layout with a network.
+In: a :class:`RunTable`, recorded facts of clusters, a price book. Out: one :class:`JobCostEffectiveness` for each job
+(a workload with its size, origin and scale: only those have comparable times). A row is one combination of levels of
+the factors in ``by``, for example a layout with a network.
 
 The answer is a decision over the runs of the job (``decisions/decide.py``): it compares runs that are equal in
 everything else. Rows show means over their runs, which need not be equal in everything else. Therefore the decision
 ranks them: first the cheapest option and its ties, then options that cost more, then options without a verdict.
 
-``take`` chooses the runs that make up a row (``plane_runs.py``). Outliers count unless they are excluded. Runs whose
-data size is implausible are set apart before ranking (``analysis/outliers/data_sizes.py``). Configurations without a
-price are left out with the reason.
+``take`` selects the runs of a row (``cost_runs.py``). Outliers count unless they are excluded. Runs with an implausible
+data size count neither here nor in any other decision (``runs/cluster_facts.py``). Configurations without a price are
+excluded, with the reason.
 """
 
 import math
@@ -23,78 +23,78 @@ import numpy as np
 
 from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.matched import session_spread
-from assay.analysis.cost.break_even import Flip, flips
+from assay.analysis.cost.break_even import flips
 from assay.analysis.cost.pareto import Plane, Quadrants, plane, priced, quadrants
 from assay.analysis.cost.parts import counts_from_facts
 from assay.analysis.cost.rate import Price, Rate, exchanged, hourly_rate
-from assay.analysis.cost.run_cost import MeanErrors, Times, cost_per_run, mean_errors, ranks, times_of
-from assay.analysis.outliers.data_sizes import ImplausibleSizes, implausible_sizes
+from assay.analysis.cost.run_cost import Times, cost_per_run, mean_errors, ranks, times_of
+from assay.analysis.outliers.data_sizes import ImplausibleSizes
 from assay.analysis.statistics import (
     ABSENT,
     FACTOR_SYNONYMS,
     SIZE_OPTIONS,
-    Floats,
     Ints,
     RunTable,
     groups_by,
     offsets_in,
     same_work,
+    usable,
 )
 from assay.analysis.statistics.sessions import SessionSpread
 from assay.foundation.errors import RepositoryError, SpecificationError, did_you_mean
 from assay.model import LAYOUT_FACTOR, PriceBook
-from assay.questions.costs.cost_runs import ChosenRuns, Take, choose, counted_runs, scatter_of
+from assay.questions.costs.cost_runs import ChosenRuns, Take, choose, spread_of_rows, valid_runs
 from assay.questions.costs.job_cost import LAB_NOTE
 from assay.questions.decisions.costs import RunCosts, run_costs
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.sentences import cheapest_sentence
 from assay.questions.decisions.values import Decision, DecisionRequest
-from assay.questions.runs.cluster_facts import PlaceFacts, facts_of_places
+from assay.questions.runs.cluster_facts import PlaceFacts, facts_of_places, implausible_runs
 from assay.store import Repository
 
 
 @dataclass(frozen=True, slots=True)
-class PlaneOptions:
-    """What is asked of the runs."""
+class CostEffectivenessOptions:
+    """Which runs make up the rows, and which prices apply."""
 
     by: tuple[str, ...] = (LAYOUT_FACTOR,)
     take: Take = "all"
     on: str | None = None
-    """The day whose prices count; None: the book's date."""
+    """The day whose prices apply; None: the book's date."""
     currency: str | None = None
     seed: int = 0
     exclude_flagged: bool = False
-    """Leave out runs whose times are flagged as outliers."""
+    """Exclude runs whose times are flagged as outliers."""
 
 
 class RowVerdict(StrEnum):
-    """How the decision on costs sees a row."""
+    """The decision's verdict on the cost of a row."""
 
     CHEAPEST = "cheapest"
     TIE = "tie with the cheapest"
-    """Its cost is not distinguishable from that of the cheapest."""
+    """Its cost is not distinguishable from the cheapest row's."""
     DEARER = "costs more than the cheapest"
     NOT_ENOUGH_RUNS = "not enough runs"
     NOT_COMPARED = "not compared"
-    """No run of it is equal in everything else to a run of the compared rows."""
+    """No run of the row is equal in everything else to a run of the compared rows."""
 
 
 _ORDER = (RowVerdict.CHEAPEST, RowVerdict.TIE, RowVerdict.DEARER, RowVerdict.NOT_ENOUGH_RUNS, RowVerdict.NOT_COMPARED)
 
 
 @dataclass(frozen=True, slots=True)
-class PlaneRow:
-    """One configuration: time and cost of a run, and how the decision ranks it."""
+class CostEffectivenessRow:
+    """One configuration: time and cost of a run, and its rank in the decision."""
 
     rank: int | None
     """1 for the cheapest and its ties; None without a verdict."""
     verdict: RowVerdict
     levels: dict[str, str]
     configuration: dict[str, str]
-    """Further levels that all runs of this row share, and not all rows."""
+    """Further levels that all runs of this row share, and that differ between rows."""
     n: int
     n_all: int
-    """Valid runs of this row, of which ``n`` were taken."""
+    """Valid runs of this row; ``n`` of them were selected."""
     flagged: int
     """Runs of this row whose times are flagged as outliers."""
     time_s: float
@@ -105,26 +105,26 @@ class PlaneRow:
     cost_low: float | None
     cost_high: float | None
     borrowed: bool
-    """Whether the intervals come from the pooled spread of similar runs, as this row has few."""
-    on_front: bool
-    front_probability: float | None
-    """Share of the draws; None where the spread of times is unknown."""
+    """Whether the intervals come from the pooled spread of similar runs, because this row has few runs."""
+    on_pareto_front: bool
+    pareto_front_probability: float | None
+    """Share of the simulations; None where the spread of times is unknown."""
     rate: Rate
 
     @property
     def label(self) -> str:
-        """The levels in words."""
+        """The levels, separated by spaces."""
         return " ".join(self.levels.values())
 
     @property
     def runs(self) -> int:
-        """Number of runs taken."""
+        """Number of selected runs."""
         return self.n
 
 
 @dataclass(frozen=True, slots=True)
-class FlipRow:
-    """At which price of an item another configuration becomes the cheapest; None: at none."""
+class BreakEvenRow:
+    """The price of an item at which another configuration has the lowest mean cost; None: at no price."""
 
     price: Price
     below: float | None
@@ -135,8 +135,8 @@ class FlipRow:
 
 
 @dataclass(frozen=True, slots=True)
-class PlaneView:
-    """The answer for one job with its rows; no rows when the price book has no price for any of them."""
+class JobCostEffectiveness:
+    """The answer for one job with its rows; no rows where the price book prices none of its hardware."""
 
     job: dict[str, str]
     book: str
@@ -145,36 +145,36 @@ class PlaneView:
     source: str
     by: tuple[str, ...]
     take: Take
-    rows: tuple[PlaneRow, ...]
-    flips: tuple[FlipRow, ...]
+    rows: tuple[CostEffectivenessRow, ...]
+    break_even_prices: tuple[BreakEvenRow, ...]
     unpriced: dict[str, str]
-    """What was left out because the book does not price it, and why."""
+    """Configurations without a price in the book, and why."""
     set_apart: dict[str, str]
-    """What is not ranked because its recorded data size is implausible, and why."""
+    """Configurations whose recorded data size is implausible, and why. Their runs do not count."""
     left_out: int
-    """Runs that do not count: invalid, failed, without a time, or warm beside cold ones."""
+    """Runs that do not count: invalid, failed, without a time, or warm where others are cold."""
     flagged: int
     """Runs whose times are flagged as outliers."""
     flagged_count: bool
-    """Whether these count, as they do unless they are excluded."""
+    """Whether the flagged runs count. They do unless they are excluded."""
     draws: int
     decision: Decision | None
     """Which row costs least; None where no two rows can be compared."""
 
     @property
     def note(self) -> str | None:
-        """What to keep in mind of absolute times and money of a lab; None for runs of full size."""
+        """The limit of a lab's absolute times and costs; None for runs of full size."""
         return LAB_NOTE if self.job.get("lab_scale") else None
 
     @property
-    def size_told(self) -> bool:
-        """Whether the runs tell how much data they were on; else those of other sizes may be among them."""
+    def size_recorded(self) -> bool:
+        """Whether the runs record their data size. Otherwise they may have different sizes."""
         sizes = "".join(level for name, level in self.job.items() if name.endswith(SIZE_OPTIONS))
         return "data_bytes" in self.job or any(letter.isdigit() for letter in sizes)
 
     @property
     def headline(self) -> str:
-        """Which row costs least per run, in one sentence; empty without a row."""
+        """The row that costs least per run, in one sentence; empty without a row."""
         if not self.rows:
             return ""
         if len(self.rows) == 1:
@@ -189,19 +189,29 @@ class PlaneView:
 
     @property
     def quadrants(self) -> Quadrants | None:
-        """Where fast ends and slow begins among its rows, and cheap and dear."""
+        """The limits between fast and slow rows, and between economical and expensive ones."""
         return quadrants([row.time_s for row in self.rows], [float(row.cost) for row in self.rows])
 
 
+@dataclass(frozen=True, slots=True)
+class _JobRows:
+    """Rows of the table that belong to one job."""
+
+    counted: Ints
+    flagged: Ints
+    left_out: int
+    """Number of runs that do not count, without the outliers and implausible runs that have their own lines."""
+
+
 def default_factors(table: RunTable) -> tuple[str, ...]:
-    """Return what rows are made by when nobody says: layout, network, and the cluster if there are several."""
+    """Return the factors of the rows where none are named: layout, network, and cluster if there are several."""
     names = [name for name in (LAYOUT_FACTOR, "network") if name in table.columns]
     several = "cluster" in table.columns and len(table.columns["cluster"].levels) > 1
     return tuple(names + (["cluster"] if several else []))
 
 
 def _shared_levels(table: RunTable, chosen: ChosenRuns, names: Sequence[str]) -> list[dict[str, str]]:
-    """Return, for each row of the view, the levels that all of its runs share."""
+    """Return, for each row, the levels that all its runs share."""
     shared: list[dict[str, str]] = [{} for _ in chosen.example]
     for name in names:
         column = table.columns[name]
@@ -215,88 +225,79 @@ def _shared_levels(table: RunTable, chosen: ChosenRuns, names: Sequence[str]) ->
 
 
 def _rates(
-    levels: Sequence[dict[str, str]], facts: PlaceFacts, book: PriceBook, options: PlaneOptions
+    levels: Sequence[dict[str, str]], facts: PlaceFacts, book: PriceBook, options: CostEffectivenessOptions
 ) -> tuple[list[Rate | None], dict[str, str]]:
-    """Return the rate of each row, None where the book has none, and why."""
+    """Return the hourly rate of each row (None without a price), and why the book does not price the others."""
     rates: list[Rate | None] = []
     unpriced: dict[str, str] = {}
-    for found in levels:
-        layout = found.get(LAYOUT_FACTOR, "")
-        counts = counts_from_facts(facts.get((found.get("cluster", ""), layout)), layout, found)
+    for of_row in levels:
+        layout = of_row.get(LAYOUT_FACTOR, "")
+        counts = counts_from_facts(facts.get((of_row.get("cluster", ""), layout)), layout, of_row)
         try:
             rate = hourly_rate(book, counts, layout, on=options.on)
             if not rate.per_h:
-                raise SpecificationError(f"price book {book.name!r} prices layout {layout} at nothing at all")
+                raise SpecificationError(f"price book {book.name!r} prices layout {layout} at 0")
             rates.append(exchanged(rate, book, options.currency or book.currency))
         except SpecificationError as error:
             rates.append(None)
-            unpriced[" ".join(found[name] for name in options.by if name in found)] = error.message
+            unpriced[" ".join(of_row[name] for name in options.by if name in of_row)] = error.message
     return rates, unpriced
 
 
-def _flip_row(flip: Flip, labels: Sequence[str]) -> FlipRow:
-    below, above = (None if w is None else labels[w] for w in (flip.below_winner, flip.above_winner))
-    return FlipRow(flip.price, flip.below, below, flip.above, above, flip.within_range)
-
-
 def _end(end: float, value: float) -> float | None:
-    """Return an interval's end; None where nothing tells it, or nothing scatters."""
+    """Return an interval's end; None where it is unknown, or all times are equal."""
     return None if not math.isfinite(end) or math.isclose(end, value, rel_tol=1e-9) else float(end)
 
 
 def _rows(
-    found: Plane,
+    means: Plane,
     times: Times,
     rates: Sequence[Rate],
     levels: Sequence[dict[str, str]],
     chosen: ChosenRuns,
     kept: Sequence[int],
     by: Sequence[str],
-) -> list[PlaneRow]:
+) -> list[CostEffectivenessRow]:
     costs = [cost_per_run(rate.per_h, float(s)) for rate, s in zip(rates, times.mean_s, strict=True)]
     common = set.intersection(*(set(levels[row].items()) for row in kept))
-    rows, shares = [], found.front_shares
-    for place, row in enumerate(kept):
-        cost, time_s = float(costs[place]), float(times.mean_s[place])
+    rows, shares = [], means.front_shares
+    for number, row in enumerate(kept):
+        cost, time_s = float(costs[number]), float(times.mean_s[number])
         rows.append(
-            PlaneRow(
+            CostEffectivenessRow(
                 rank=None,
                 verdict=RowVerdict.NOT_COMPARED,
                 levels={name: levels[row][name] for name in by if name in levels[row]},
                 configuration={k: v for k, v in levels[row].items() if k not in by and (k, v) not in common},
-                n=int(times.n[place]),
+                n=int(times.n[number]),
                 n_all=int(chosen.n_all[row]),
                 flagged=int(chosen.flagged[row]),
                 time_s=time_s,
-                time_low_s=_end(found.time_low_s[place], time_s),
-                time_high_s=_end(found.time_high_s[place], time_s),
-                rate_per_h=rates[place].per_h,
-                cost=costs[place],
-                cost_low=_end(found.cost_low[place], cost),
-                cost_high=_end(found.cost_high[place], cost),
-                borrowed=bool(found.borrowed[place]),
-                on_front=bool(found.front[place]),
-                front_probability=None if shares is None else float(shares[place]),
-                rate=rates[place],
+                time_low_s=_end(means.time_low_s[number], time_s),
+                time_high_s=_end(means.time_high_s[number], time_s),
+                rate_per_h=rates[number].per_h,
+                cost=costs[number],
+                cost_low=_end(means.cost_low[number], cost),
+                cost_high=_end(means.cost_high[number], cost),
+                borrowed=bool(means.borrowed[number]),
+                on_pareto_front=bool(means.front[number]),
+                pareto_front_probability=None if shares is None else float(shares[number]),
+                rate=rates[number],
             )
         )
     return rows
 
 
-def _plane_view(
-    table: RunTable, counted: Ints, beside: tuple[int, Ints], facts: PlaceFacts, book: PriceBook, options: PlaneOptions
-) -> PlaneView:
-    """Return the plane of one job, whose runs that count are the rows ``counted``.
-
-    ``beside``: how many runs of the job do not count, and the rows of those that are flagged.
-    """
-    left_out, flagged = beside
-    chosen = choose(table, counted, flagged, options.by, options.take)
+def _of_job(
+    table: RunTable, job: _JobRows, facts: PlaceFacts, book: PriceBook, options: CostEffectivenessOptions
+) -> JobCostEffectiveness:
+    """Return times, costs, Pareto front and break-even prices of one job, not yet ranked."""
+    chosen = choose(table, job.counted, job.flagged, options.by, options.take)
     levels = _shared_levels(table, chosen, table.factors)
     rates, unpriced = _rates(levels, facts, book, options)
     kept = [row for row, rate in enumerate(rates) if rate is not None]
-    empty = _empty_view(table, chosen, book, options, unpriced)
-    empty = replace(empty, left_out=left_out, flagged=len(flagged))
+    empty = _without_rows(table, chosen, book, options, unpriced)
+    empty = replace(empty, left_out=job.left_out, flagged=len(job.flagged))
     if not kept:
         return empty
     new = np.full(len(rates), -1, dtype=np.int64)
@@ -304,33 +305,37 @@ def _plane_view(
     code = new[chosen.code]
     runs, code = chosen.rows[code >= 0], code[code >= 0]
     times = times_of(table.values["duration_s"][runs], code, len(kept), offsets_in(table, runs, sides=1))
-    some = [rate for rate in rates if rate is not None]
-    as_prices = priced(some)
-    found = plane(times, as_prices, _errors(table, counted, times, options, chosen.example[kept]), seed=options.seed)
-    rows = _rows(found, times, some, levels, chosen, kept, options.by)
+    known = [rate for rate in rates if rate is not None]
+    prices = priced(known)
+    if options.take == "fastest":  # chance chose the one run of each row, so its spread is unknown
+        errors = mean_errors(times, math.nan, 0.0)
+    else:
+        examples = chosen.example[kept]
+        errors = mean_errors(times, *spread_of_rows(table, job.counted, options.by, options.take, examples))
+    means = plane(times, prices, errors, seed=options.seed)
+    rows = _rows(means, times, known, levels, chosen, kept, options.by)
     labels = [row.label for row in rows]
-    return replace(
-        empty,
-        rows=tuple(rows),
-        flips=tuple(_flip_row(flip, labels) for flip in flips(times.mean_s, as_prices)),
-        draws=found.draws,
+    break_even_prices = tuple(
+        BreakEvenRow(
+            change.price,
+            change.below,
+            None if change.below_winner is None else labels[change.below_winner],
+            change.above,
+            None if change.above_winner is None else labels[change.above_winner],
+            change.within_range,
+        )
+        for change in flips(times.mean_s, prices)
     )
+    return replace(empty, rows=tuple(rows), break_even_prices=break_even_prices, draws=means.draws)
 
 
-def _errors(table: RunTable, counted: Ints, times: Times, options: PlaneOptions, examples: Ints) -> MeanErrors:
-    """Return how sure the rows' means are: not at all for the one fastest run of each, which chance chose."""
-    if options.take == "fastest":
-        return mean_errors(times, math.nan, 0.0)
-    return mean_errors(times, *scatter_of(table, counted, options.by, options.take, examples))
-
-
-def _empty_view(
-    table: RunTable, chosen: ChosenRuns, book: PriceBook, options: PlaneOptions, unpriced: dict[str, str]
-) -> PlaneView:
-    """Return the view of a job without its rows: what it is of."""
+def _without_rows(
+    table: RunTable, chosen: ChosenRuns, book: PriceBook, options: CostEffectivenessOptions, unpriced: dict[str, str]
+) -> JobCostEffectiveness:
+    """Return the answer for a job without its rows: the job, the price book and the request."""
     example = int(chosen.example[0])
     texts = {name: table.columns[name].text(example) for name in same_work(table)}
-    return PlaneView(
+    return JobCostEffectiveness(
         job={name: text for name, text in texts.items() if text is not None},
         book=book.name,
         currency=options.currency or book.currency,
@@ -339,7 +344,7 @@ def _empty_view(
         by=options.by,
         take=options.take,
         rows=(),
-        flips=(),
+        break_even_prices=(),
         unpriced=unpriced,
         set_apart={},
         left_out=0,
@@ -350,8 +355,10 @@ def _empty_view(
     )
 
 
-def _decided(view: PlaneView, table: RunTable, costs: RunCosts, spread: SessionSpread) -> PlaneView:
-    """Return the view with the decision over the runs of its job (``table``), and with its rows ranked by it."""
+def _ranked(
+    view: JobCostEffectiveness, table: RunTable, costs: RunCosts, spread: SessionSpread
+) -> JobCostEffectiveness:
+    """Return the answer with the decision over the runs of its job (``table``), and with its rows ranked by it."""
     varied = [name for name in view.by if len({row.levels.get(name) for row in view.rows}) > 1]
     decisions = decide(table, DecisionRequest(",".join(varied)), costs, spread) if varied else ()
     decision = next((made for made in decisions if made.cheapest), None)
@@ -360,9 +367,9 @@ def _decided(view: PlaneView, table: RunTable, costs: RunCosts, spread: SessionS
         for row in view.rows
     ]
     rows.sort(key=lambda row: (_ORDER.index(row.verdict), row.cost, row.time_s))
-    ranked = [row for row in rows if row.verdict is RowVerdict.DEARER]
+    dearer = [row for row in rows if row.verdict is RowVerdict.DEARER]
     first = sum(row.verdict in (RowVerdict.CHEAPEST, RowVerdict.TIE) for row in rows)
-    rank_of = dict(zip(map(id, ranked), ranks([row.cost for row in ranked]), strict=True))
+    rank_of = dict(zip(map(id, dearer), ranks([row.cost for row in dearer]), strict=True))
     rows = [
         replace(row, rank=1 if row.verdict in (RowVerdict.CHEAPEST, RowVerdict.TIE) else first + rank_of[id(row)])
         if row.verdict in _ORDER[:3]
@@ -386,30 +393,26 @@ def _row_verdict(decision: Decision | None, option: str) -> RowVerdict:
     return RowVerdict.NOT_ENOUGH_RUNS if any(row.time for row in rows) else RowVerdict.NOT_COMPARED
 
 
-def _workers(table: RunTable, facts: PlaceFacts) -> Floats:
-    """Return the number of workers of each row's cluster, as far as any run there recorded it; NaN elsewhere."""
-    column = table.columns.get("cluster")
-    if column is None:
-        return np.full(len(table), np.nan)
-    known = {cluster: told.workers for (cluster, _), told in facts.items() if told.workers}
-    by_level = np.array([*(float(known.get(level, np.nan)) for level in column.levels), np.nan])
-    workers: Floats = by_level[column.codes]  # ABSENT is -1: the last
-    return workers
-
-
-def _set_apart(table: RunTable, rows: Ints, found: ImplausibleSizes, by: Sequence[str]) -> dict[str, str]:
-    """Return why the rows of one job are set apart, by the levels that would have made their row of the view."""
+def _set_apart(table: RunTable, rows: Ints, implausible: ImplausibleSizes, by: Sequence[str]) -> dict[str, str]:
+    """Return why the implausible rows of one job do not count, by their levels of the factors in ``by``."""
     labels: dict[str, list[int]] = {}
     for row in rows.tolist():
         levels = [table.columns[name].text(row) for name in by]
         labels.setdefault(" ".join(level for level in levels if level), []).append(row)
-    return {label: found.reason(np.array(at)) for label, at in labels.items()}
+    return {label: implausible.reason(np.array(positions)) for label, positions in labels.items()}
 
 
-def plane_views(table: RunTable, facts: PlaceFacts, book: PriceBook, options: PlaneOptions) -> list[PlaneView]:
-    """Return the plane of each job that has a run that counts, in the order in which the jobs first ran.
+def cost_effectiveness_of_table(
+    table: RunTable,
+    facts: PlaceFacts,
+    book: PriceBook,
+    options: CostEffectivenessOptions,
+    spread: SessionSpread | None = None,
+) -> list[JobCostEffectiveness]:
+    """Return the answer for each job with a run that counts, in the order in which the jobs first ran.
 
-    RepositoryError when no run counts; SpecificationError when the book prices nothing of what is there.
+    ``spread``: how much sessions differ; None: as these runs show. Raises RepositoryError when no run counts,
+    SpecificationError when the book has no price for any of them.
     """
     for name in options.by:
         if name not in table.factors:
@@ -418,44 +421,51 @@ def plane_views(table: RunTable, facts: PlaceFacts, book: PriceBook, options: Pl
                 hint=f"{did_you_mean(name, table.factors, FACTOR_SYNONYMS)}there is {', '.join(table.factors)}",
             )
     jobs = groups_by(table, same_work(table))
-    counted = counted_runs(table, jobs, exclude_flagged=options.exclude_flagged)
-    implausible = implausible_sizes(table, counted.counts, _workers(table, facts))
-    rows = np.flatnonzero(counted.counts & ~implausible.rows)
+    valid = valid_runs(table, jobs, exclude_flagged=options.exclude_flagged)
+    implausible = implausible_runs(table, facts)
+    rows = np.flatnonzero(valid.counts & ~implausible.rows)
     if not len(rows):
         raise RepositoryError(
             "there is no valid run to price" + (" that is not flagged" if options.exclude_flagged else ""),
-            hint="`assay runs` lists what there is, and why",
+            hint="`assay runs` lists the runs and why they do not count",
         )
-    all_runs, job_of_row = np.bincount(jobs.of_row, minlength=jobs.count), jobs.of_row[rows]
+    job_of_row = jobs.of_row[rows]
     order = np.argsort(job_of_row, kind="stable")
     ends = np.cumsum(np.bincount(job_of_row, minlength=jobs.count))
     parts = [part for part in np.split(rows[order], ends[:-1]) if len(part)]
     parts.sort(key=lambda part: int(part[0]))
-    views, odd = [], np.flatnonzero(counted.flagged)
-    costs, spread = run_costs(facts, table, book, on=options.on), session_spread(table)
+    views, outliers = [], np.flatnonzero(valid.flagged)
+    costs = run_costs(facts, table, book, on=options.on)
+    spread = session_spread(table) if spread is None else spread
+    decided = usable(table) & ~implausible.rows
+    if options.exclude_flagged:
+        decided &= ~valid.flagged
     for part in parts:
-        job = jobs.of_row[part[0]]
-        flagged = odd[jobs.of_row[odd] == job]
-        apart = np.flatnonzero(implausible.rows & (jobs.of_row == job))
+        of_job = jobs.of_row == jobs.of_row[part[0]]
+        flagged, apart = outliers[of_job[outliers]], np.flatnonzero(implausible.rows & of_job)
         shown = len(apart) + (len(flagged) if options.exclude_flagged else 0)
-        view = _plane_view(table, part, (int(all_runs[job]) - len(part) - shown, flagged), facts, book, options)
+        job = _JobRows(part, flagged, int(of_job.sum()) - len(part) - shown)
+        view = _of_job(table, job, facts, book, options)
         if len(view.rows) > 1:
-            view = _decided(view, table.taken(part), replace(costs, per_h=costs.per_h[part]), spread)
+            runs = np.flatnonzero(decided & of_job)
+            view = _ranked(view, table.taken(runs), replace(costs, per_h=costs.per_h[runs]), spread)
         views.append(replace(view, set_apart=_set_apart(table, apart, implausible, options.by)))
     if not any(view.rows for view in views):
         raise SpecificationError(next(iter(views[0].unpriced.values())))
     return views
 
 
-def cost_planes(
+def cost_effectiveness(
     repository: Repository,
     table: RunTable,
     book: PriceBook,
-    options: PlaneOptions | None = None,
+    options: CostEffectivenessOptions | None = None,
     by: Sequence[str] = (),
-) -> list[PlaneView]:
-    """Return the cost-effectiveness plane of each job, from one run's word on each cluster and layout."""
+    spread: SessionSpread | None = None,
+) -> list[JobCostEffectiveness]:
+    """Return the answer for each job, priced by what one run recorded of each cluster and layout."""
     table = with_factors(table, by)
     facts = facts_of_places(repository, table)
     factors = tuple(by) or default_factors(table)
-    return plane_views(table, facts, book, replace(options or PlaneOptions(), by=factors))
+    options = replace(options or CostEffectivenessOptions(), by=factors)
+    return cost_effectiveness_of_table(table, facts, book, options, spread)

@@ -1,9 +1,9 @@
-"""Which runs count on a cost-effectiveness plane, and which of them stand for its rows.
+"""Select the runs that make up each row of a cost comparison, and pool the spread of their times.
 
-In: a table of runs of one job or several, the factors that make a row, and how rows are made: ``best`` takes, of a
-row's configurations (equal in everything), the one with the smallest geometric mean; ``all`` every run, whatever else
-differs; ``fastest`` the one fastest run, as in ALOJA and in BSC's table 2. Out: rows of the table, and the scatter that
-a row of few runs has: that of the repetitions of its own configurations.
+In: a table of runs of one job or several, the factors that make a row, and the selection: ``best`` takes, of a row's
+configurations (runs that are equal in everything), the one with the smallest geometric mean; ``all`` takes every run,
+whatever else differs; ``fastest`` takes the fastest run, as ALOJA and BSC's table 2 do. Out: rows of the table, and the
+spread for rows with few runs, pooled over the repetitions of the row's configurations.
 """
 
 from collections.abc import Sequence
@@ -30,8 +30,8 @@ Take = Literal["best", "all", "fastest"]
 
 
 @dataclass(frozen=True, slots=True)
-class CountedRuns:
-    """Which runs of a table count, and which are flagged as odd in their times."""
+class ValidRuns:
+    """The runs of a table that count, and those whose times are flagged as outliers."""
 
     counts: Mask
     flagged: Mask
@@ -39,27 +39,30 @@ class CountedRuns:
 
 @dataclass(frozen=True, slots=True)
 class ChosenRuns:
-    """The runs that stand for the rows: ``rows`` of the table with the row of the view that each belongs to."""
+    """The runs that make up the rows of a comparison."""
 
     rows: Ints
+    """Rows of the table."""
     code: Ints
+    """The row of the comparison that each belongs to."""
     n_all: Ints
+    """Number of runs of each row of the comparison, before the selection."""
     flagged: Ints
-    """Of each row, how many of its runs are flagged."""
+    """Number of outliers of each row of the comparison."""
     example: Ints
-    """A table row of each."""
+    """A table row of each row of the comparison."""
 
 
-def counted_runs(table: RunTable, jobs: Groups, *, exclude_flagged: bool) -> CountedRuns:
-    """Return the runs that count: valid, with a time, and not warm where others are cold."""
+def valid_runs(table: RunTable, jobs: Groups, *, exclude_flagged: bool) -> ValidRuns:
+    """Return the runs that count: valid, with a time, and not warm where others of the job are cold."""
     counts = usable(table)
     counts &= ~warm_among_cold(table, jobs, counts)
     flagged = odd_times(table) & counts
-    return CountedRuns(counts & ~flagged if exclude_flagged else counts, flagged)
+    return ValidRuns(counts & ~flagged if exclude_flagged else counts, flagged)
 
 
 def _grouped(table: RunTable, rows: Ints, names: Sequence[str]) -> Groups:
-    """Return the groups of some rows, in ascending order, copying only the columns that make them."""
+    """Return the groups of some rows, in ascending order. Copies only the columns of the groups."""
     if len(rows) == len(table):
         return groups_by(table, names)
     columns = {name: table.columns[name] for name in names}
@@ -71,16 +74,16 @@ def _varying(table: RunTable) -> list[str]:
 
 
 def choose(table: RunTable, counted: Ints, flagged: Ints, by: Sequence[str], take: Take) -> ChosenRuns:
-    """Return the runs that stand for each row of one job; ``counted`` are its runs that count, ``flagged`` the odd."""
-    some = np.zeros(len(table), dtype=np.bool_)
-    some[counted] = some[flagged] = True
-    rows = np.flatnonzero(some)
+    """Return the runs that make up each row of one job; ``counted``: its runs that count, ``flagged``: its outliers."""
+    selected = np.zeros(len(table), dtype=np.bool_)
+    selected[counted] = selected[flagged] = True
+    rows = np.flatnonzero(selected)
     both = _grouped(table, rows, by)
     present, code = np.unique(both.of_row[np.searchsorted(rows, counted)], return_inverse=True)
     count = len(present)
     number = np.full(both.count, -1, dtype=np.int64)
     number[present] = np.arange(count)
-    odd = number[both.of_row[np.searchsorted(rows, flagged)]]
+    outliers = number[both.of_row[np.searchsorted(rows, flagged)]]
     durations_s = table.values["duration_s"][counted]
     n_all = np.bincount(code, minlength=count)
     if take == "all":
@@ -101,16 +104,16 @@ def choose(table: RunTable, counted: Ints, flagged: Ints, by: Sequence[str], tak
         keep = best[whole.of_row]
     example = np.zeros(count, dtype=np.int64)
     example[code[keep]] = counted[keep]
-    return ChosenRuns(counted[keep], code[keep], n_all, np.bincount(odd[odd >= 0], minlength=count), example)
+    return ChosenRuns(counted[keep], code[keep], n_all, np.bincount(outliers[outliers >= 0], minlength=count), example)
 
 
-def scatter_of(
+def spread_of_rows(
     table: RunTable, counted: Ints, by: Sequence[str], take: Take, examples: Ints
 ) -> tuple[float | Floats, float | Floats]:
-    """Return the variance of a log time within what each row is made of, and its degrees of freedom.
+    """Return the variance of the logarithm of time within the configurations of each row, and its degrees of freedom.
 
-    Spread is pooled over the configurations of a row (such as a layout) only, as layouts differ in it. A row in which
-    nothing repeats has that of the whole job.
+    The variance is pooled over the configurations of one row, because layouts differ in it. A row without repetitions
+    has that of the whole job.
     """
     names = by if take == "all" else _varying(table)
     groups = _grouped(table, counted, names)

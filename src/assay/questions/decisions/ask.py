@@ -11,7 +11,7 @@ import numpy as np
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, with_device_class
 from assay.analysis.comparison.matched import session_spread
 from assay.analysis.outliers.flagging import odd_times
-from assay.analysis.statistics import ABSENT, RunTable, usable
+from assay.analysis.statistics import ABSENT, RunTable, counts_by, has_level, usable
 from assay.model import LAYOUT_FACTOR
 from assay.questions.decisions.buyer import CHEAPEST, STORAGE, question_named, varied
 from assay.questions.decisions.caveats import in_order
@@ -20,26 +20,30 @@ from assay.questions.decisions.decide import decide
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.sentences import headline
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
-from assay.questions.runs.cluster_facts import facts_of_places
+from assay.questions.runs.cluster_facts import facts_of_places, implausible_runs
 from assay.questions.runs.runs import selected
 from assay.store import Repository
-from assay.text import plural
+from assay.text import joined, plural
 
 
 def decisions_of(repository: Repository, table: RunTable, request: DecisionRequest) -> tuple[Decision, ...]:
     """Return the decisions over the runs of ``table`` that match the request; the first is the answer.
 
     A question about layouts is answered by device class first, where a class has several layouts. Every valid run
-    counts. Where a verdict changes without the runs flagged as outliers, a caveat states both. The cheapest hardware
-    is decided only where the price book prices it.
+    counts, except runs whose recorded data size is implausible; a caveat states these. Where a verdict changes without
+    the runs flagged as outliers, a caveat states both. The cheapest hardware is decided only where the price book
+    prices it.
     """
     if request.factor == CHEAPEST and request.prices is None:
         return ()
     chosen = selected(table, request.where)
     spread = session_spread(table)  # of all runs: a condition on runs must not change how much sessions differ
-    costs = None
-    if request.prices:
-        costs = run_costs(facts_of_places(repository, chosen), chosen, request.prices, request.years)
+    facts = facts_of_places(repository, chosen)
+    implausible = implausible_runs(chosen, facts)
+    apart = chosen.taken(implausible.rows)
+    reason = implausible.reason(np.flatnonzero(implausible.rows)) if len(apart) else ""
+    chosen = chosen.taken(~implausible.rows) if len(apart) else chosen
+    costs = run_costs(facts, chosen, request.prices, request.years) if request.prices else None
     outliers = odd_times(chosen)
     few = chosen.taken(~outliers)
     decisions: list[Decision] = []
@@ -49,6 +53,8 @@ def decisions_of(repository: Repository, table: RunTable, request: DecisionReque
         if outliers.any():
             without = decide(few, replace(asked, prices=None), None, spread) if usable(few).any() else ()
             made = tuple(_with_outliers(decision, without, int(outliers.sum())) for decision in made)
+        if len(apart):
+            made = tuple(_with_implausible(decision, apart, reason) for decision in made)
         decisions += made
     if request.factor == CHEAPEST:
         decisions = [decision for decision in decisions if any(option.cost for option in decision.options)]
@@ -83,6 +89,19 @@ def _with_outliers(decision: Decision, without: Sequence[Decision], outliers: in
         ]
         text = f"The answer changes without {plural(outliers, 'outlier')}: {'; '.join(changed) or headline(other)}."
     return replace(decision, caveats=in_order([*decision.caveats, Caveat(CaveatKind.OUTLIERS, text)]))
+
+
+def _with_implausible(decision: Decision, apart: RunTable, reason: str) -> Decision:
+    """Return the decision with a caveat where runs of its origin have an implausible data size."""
+    of_origin = has_level(apart, "origin", decision.origin)
+    if decision.lab_scale is not None:
+        of_origin &= has_level(apart, "lab_scale", decision.lab_scale)
+    number = int(of_origin.sum())
+    if not number:
+        return decision
+    clusters = joined([name for name, runs in counts_by(apart.taken(of_origin), "cluster").items() if runs])
+    text = f"{plural(number, 'run')} on {clusters} {'does' if number == 1 else 'do'} not count: {reason}."
+    return replace(decision, caveats=in_order([*decision.caveats, Caveat(CaveatKind.EXCLUDED, text)]))
 
 
 def _verdicts(decision: Decision) -> tuple[object, ...]:

@@ -3,7 +3,8 @@
 In: a table of runs and a :class:`DecisionRequest`. Out: one :class:`Decision` for each origin, lab scale and connected
 group of options, the one with most runs first.
 
-- *Runs*: every valid run counts. Outlier flags exclude nothing; a verdict that changes without them gets a caveat.
+- *Runs*: every valid run counts. Callers exclude those whose data size is implausible (``ask.py``). Outlier flags
+  exclude nothing; a verdict that changes without them gets a caveat.
 - *Estimate*: one per workload and option (``analysis/comparison/option_estimates.py``).
 - *Headline*: see ``headline.py``.
 - *Errors*: Holm's correction over every time estimate against the baseline in one decision, and separately over every

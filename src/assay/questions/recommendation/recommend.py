@@ -88,9 +88,9 @@ class Choice:
     day_cost_low: float
     day_cost_high: float
     times: tuple[WorkTime, ...]
-    on_front: bool
+    on_pareto_front: bool
     """At the middle of everything."""
-    front_probability: float
+    pareto_front_probability: float
     best_probability: float
     """Share of the draws in which it, with these settings, is the best of those that keep the limits."""
     hardware_probability: float
@@ -218,7 +218,7 @@ def recommend(
     front = [
         one
         for one, keeps in zip(choices, view.sure, strict=True)
-        if (one.on_front or one.front_probability >= FRONT_SHOWN) and (keeps or chosen is None)
+        if (one.on_pareto_front or one.pareto_front_probability >= FRONT_SHOWN) and (keeps or chosen is None)
     ]
     doubts, everything = view.doubts()
     return replace(
@@ -340,8 +340,8 @@ class _View:
                 day_cost_low=float(ends["cost"][0, place]),
                 day_cost_high=float(ends["cost"][1, place]),
                 times=self._times(place),
-                on_front=bool(front[place]),
-                front_probability=float(shares[place]),
+                on_pareto_front=bool(front[place]),
+                pareto_front_probability=float(shares[place]),
                 best_probability=float(best[place]),
                 hardware_probability=float(sum(best[other] for other, key in enumerate(keys) if key == keys[place])),
                 keeps_probability=float(keeps[place]),

@@ -85,7 +85,7 @@ def shares_of(one: Choice, found: Recommendation) -> tuple[str, str, str]:
     """
     if found.extrapolated:
         return NOTHING, NOTHING, NOTHING
-    shares = one.front_probability, one.hardware_probability, one.keeps_probability
+    shares = one.pareto_front_probability, one.hardware_probability, one.keeps_probability
     front, best, keeps = map(probability, shares)
     return front, best, keeps
 

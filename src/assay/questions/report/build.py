@@ -17,9 +17,9 @@ from assay.analysis.statistics import RunTable, counts_by, first_rows, groups_by
 from assay.execution.campaign.plan_texts import plan_texts
 from assay.execution.planning.plan_files.changed_plan import parse_changes
 from assay.foundation.errors import SpecificationError
-from assay.model import LAYOUT_FACTOR, CodedWarning, Origin, PriceBook
+from assay.model import CodedWarning, Origin, PriceBook
 from assay.questions.comparisons.findings import findings_view
-from assay.questions.costs.cost_effectiveness import PlaneOptions, cost_planes
+from assay.questions.costs.cost_effectiveness import CostEffectivenessOptions, cost_effectiveness
 from assay.questions.costs.job_cost import CostView, cost_view
 from assay.questions.decisions.answers import answer_questions
 from assay.questions.decisions.ask import decisions_of
@@ -173,14 +173,12 @@ def _job_costs(
     if book is None or configurations is None:
         return None
     years = float(book.amortisation.years) if book.amortisation else YEARS
-    comparisons = [c for c in configurations.comparisons if c.factor == LAYOUT_FACTOR]
-    baseline = next((decision.baseline for decision in decisions if decision.factor == LAYOUT_FACTOR), None)
-    return cost_view(configurations.runs, book, years=years, baseline=baseline, comparisons=comparisons)
+    return cost_view(configurations.runs, book, decisions=decisions, years=years)
 
 
 def _run_costs(repository: Repository, table: RunTable, book: PriceBook) -> RunCosts:
     """Return time and cost of a run on each layout, network and cluster."""
-    planes = cost_planes(repository, table, book, PlaneOptions((), take="all"))
+    planes = cost_effectiveness(repository, table, book, CostEffectivenessOptions((), take="all"))
     unpriced = (f"{name}: {why}" for view in planes for name, why in (view.set_apart | view.unpriced).items())
     return RunCosts(tuple(planes), tuple(dict.fromkeys(unpriced)))
 

@@ -22,7 +22,7 @@ from assay.execution.campaign.plan_texts import PlanText
 from assay.model import CodedWarning, Origin, Run
 from assay.questions.comparisons.findings import FindingsView
 from assay.questions.comparisons.speedup_tables import TextTable as SpeedupTable
-from assay.questions.costs.cost_effectiveness import PlaneView
+from assay.questions.costs.cost_effectiveness import JobCostEffectiveness
 from assay.questions.costs.job_cost import CostView
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.question_sentences import QuestionView
@@ -150,7 +150,7 @@ class GroupDetails:
 class RunCosts:
     """Time and cost of a run on each layout, network and cluster, by workload."""
 
-    planes: tuple[PlaneView, ...]
+    planes: tuple[JobCostEffectiveness, ...]
     unpriced: tuple[str, ...]
     """What the price book does not price, with the reason."""
 

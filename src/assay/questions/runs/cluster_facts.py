@@ -1,11 +1,15 @@
-"""Look up what runs recorded of their clusters, which prices apply to.
+"""Look up the recorded facts of clusters, and find runs that contradict the facts.
 
-In: a repository and a table of runs. Out: the recorded facts of each cluster and layout.
+In: a repository and a table of runs. Out: the recorded facts of each cluster and layout, which prices apply to; and
+the runs whose data size is implausible, which no decision counts.
 """
 
 from collections.abc import Iterable, Mapping
 
-from assay.analysis.statistics import RunTable, first_rows, groups_by
+import numpy as np
+
+from assay.analysis.outliers.data_sizes import ImplausibleSizes, implausible_sizes
+from assay.analysis.statistics import RunTable, first_rows, groups_by, usable
 from assay.model import ClusterFacts, Environment
 from assay.store import Repository
 
@@ -30,3 +34,17 @@ def facts_of_places(repository: Repository, table: RunTable) -> dict[tuple[str, 
         [table.columns[name].text(row) or "" if name in names else "" for row in rows] for name in ("cluster", "layout")
     )
     return first_facts(zip(*levels, repository.environments_at(table, rows), strict=True))
+
+
+def implausible_runs(table: RunTable, facts: PlaceFacts) -> ImplausibleSizes:
+    """Return the valid runs of ``table`` whose recorded data size is implausible.
+
+    ``facts``: as :func:`facts_of_places` returns them; times are compared per worker where every cluster's are known.
+    """
+    column = table.columns.get("cluster")
+    workers = np.full(len(table), np.nan)
+    if column is not None:
+        known = {cluster: recorded.workers for (cluster, _), recorded in facts.items() if recorded.workers}
+        by_level = np.array([*(float(known.get(level, np.nan)) for level in column.levels), np.nan])
+        workers = by_level[column.codes]  # the code of an absent level is -1: the last entry
+    return implausible_sizes(table, usable(table), workers)

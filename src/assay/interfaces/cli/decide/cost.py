@@ -9,7 +9,13 @@ import click
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option, where_option
 from assay.interfaces.cli.reading import read_flagged
-from assay.questions.costs.cost_effectiveness import FlipRow, PlaneOptions, PlaneRow, PlaneView, cost_planes
+from assay.questions.costs.cost_effectiveness import (
+    BreakEvenRow,
+    CostEffectivenessOptions,
+    CostEffectivenessRow,
+    JobCostEffectiveness,
+    cost_effectiveness,
+)
 from assay.questions.costs.cost_runs import Take
 from assay.questions.json_values import json_value
 from assay.text import (
@@ -25,7 +31,7 @@ from assay.text import (
 )
 
 
-def _as_json(view: PlaneView) -> dict[str, Any]:
+def _as_json(view: JobCostEffectiveness) -> dict[str, Any]:
     plain: dict[str, Any] = json_value(view) | {"headline": view.headline, "note": view.note}
     for row, shown in zip(plain["rows"], view.rows, strict=True):
         for item, priced in zip(row["rate"]["items"], shown.rate.items, strict=True):
@@ -33,7 +39,7 @@ def _as_json(view: PlaneView) -> dict[str, Any]:
     return plain
 
 
-def _cells(row: PlaneRow, view: PlaneView) -> tuple[str, ...]:
+def _cells(row: CostEffectivenessRow, view: JobCostEffectiveness) -> tuple[str, ...]:
     return (
         NOTHING if row.rank is None else str(row.rank),
         *(row.levels.get(name, NOTHING) for name in view.by),
@@ -43,8 +49,8 @@ def _cells(row: PlaneRow, view: PlaneView) -> tuple[str, ...]:
         money(float(row.rate_per_h), view.currency),
         money(row.cost, view.currency),
         money_interval(row.cost_low, row.cost_high, view.currency) + (" *" if row.borrowed else ""),
-        "yes" if row.on_front else "no",
-        probability(row.front_probability),
+        "yes" if row.on_pareto_front else "no",
+        probability(row.pareto_front_probability),
         row.verdict.value,
     )
 
@@ -53,7 +59,7 @@ def _flip_text(price: float | None, winner: str | None, currency: str) -> str:
     return NOTHING if price is None else f"{money(price, currency)}: {winner}"
 
 
-def _flip_cells(row: FlipRow, currency: str) -> tuple[str, ...]:
+def _flip_cells(row: BreakEvenRow, currency: str) -> tuple[str, ...]:
     low, high = float(row.price.low), float(row.price.high)
     return (
         row.price.name,
@@ -72,7 +78,7 @@ _TAKEN = {
 }
 
 
-def _remarks(view: PlaneView) -> Iterator[str]:
+def _remarks(view: JobCostEffectiveness) -> Iterator[str]:
     """Yield what limits the ranking: few runs, outliers, unknown data sizes."""
     from assay.analysis.cost.run_cost import SPREAD_RUNS_MIN
 
@@ -87,11 +93,11 @@ def _remarks(view: PlaneView) -> Iterator[str]:
     if view.flagged:
         how = "; they count, --exclude-flagged leaves them out" if view.flagged_count else ", and left out"
         yield f"{runs_flagged(view.flagged)}{how}."
-    if not view.size_told:
+    if not view.size_recorded:
         yield "The source does not record the data size of these runs: they may have different sizes."
 
 
-def _print(view: PlaneView) -> None:
+def _print(view: JobCostEffectiveness) -> None:
     context = ", ".join(f"{name}={level_text(name, text)}" for name, text in view.job.items() if name != "workload")
     title = f"Cost per run: {workload_title(view.job.get('workload', ''), context)}"
     if not view.rows:
@@ -128,7 +134,7 @@ def _print(view: PlaneView) -> None:
     click.echo()
     print_table(
         ("Price", "Per", "Now", "Possible", "Lowest mean changes below", "and above"),
-        [_flip_cells(row, view.currency) for row in view.flips],
+        [_flip_cells(row, view.currency) for row in view.break_even_prices],
         title="Details: the price at which another row has the lowest mean cost, all other prices equal",
     )
     click.echo()
@@ -177,11 +183,12 @@ def cost(
     as_json: bool,
 ) -> None:
     """Decide which configuration costs least per run; show times, costs, the Pareto front and break-even prices."""
+    from assay.analysis.comparison.matched import session_spread
     from assay.specs import load_prices
     from assay.specs.prices import checked_date
 
     book = load_prices(prices)
-    opened, _, table = read_flagged(repository, [*([f"workload={workload}"] if workload else []), *where])
+    opened, every, table = read_flagged(repository, [*([f"workload={workload}"] if workload else []), *where])
     factors = tuple(part.strip() for part in by.split(",")) if by else ()
     day = checked_date(on, "--on") if on else None
     if day and day < book.date:
@@ -190,8 +197,8 @@ def cost(
             "own may not have applied yet",
             err=True,
         )
-    asked = PlaneOptions((), take, day, currency, seed, exclude_flagged)
-    views = cost_planes(opened, table, book, asked, factors)
+    asked = CostEffectivenessOptions((), take, day, currency, seed, exclude_flagged)
+    views = cost_effectiveness(opened, table, book, asked, factors, session_spread(every.table))
     if as_json:
         print_json([_as_json(view) for view in views])
         return

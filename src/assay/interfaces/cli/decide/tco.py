@@ -69,7 +69,7 @@ def _print(view: CostView) -> None:
 
 
 def _print_performance(view: CostView) -> None:
-    """Print cost per performance beside cost per capacity, where there is something to compare."""
+    """Print cost per performance and cost per capacity of each compared layout."""
     if not view.performance:
         return
     click.echo()
@@ -137,12 +137,14 @@ def tco(
     opened, every, table = read_flagged(repository, where)
     runs, flagged = unflagged(opened, table) if exclude_flagged else (opened.runs_at(table, range(len(table))), 0)
     first = baseline_among(runs, LAYOUT_FACTOR, baseline)
-    view = cost_view(runs, book, years=years, rounding=rounding, baseline=first)
+    decisions = decisions_of(
+        opened, every.table, DecisionRequest(LAYOUT_FACTOR, baseline, where, prices=book, years=years)
+    )
+    view = cost_view(runs, book, decisions=decisions, years=years, rounding=rounding, baseline=first)
     if as_json:
         print_json(_as_json(view))
     else:
-        request = DecisionRequest(LAYOUT_FACTOR, baseline, where, prices=book, years=years)
-        print_decisions(decisions_of(opened, every.table, request))
+        print_decisions(decisions)
         click.echo()
         _print(view)
         _print_performance(view)

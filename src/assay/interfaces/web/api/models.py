@@ -8,11 +8,10 @@ from typing import Annotated, Any, Literal, get_type_hints
 from pydantic import AliasPath, BaseModel, ConfigDict, Field, StringConstraints, create_model
 
 from assay.analysis.cost.pareto import Quadrants
-from assay.analysis.cost.tco import CostRatio
 from assay.analysis.run_profile.series import Series, SeriesName
 from assay.model import Run, Task
 from assay.questions.costs.cost_effectiveness import RowVerdict
-from assay.questions.costs.job_cost import CostPerformance
+from assay.questions.costs.job_cost import CostPerformance, JobCostRatio
 from assay.questions.decisions.values import Decision
 from assay.questions.runs.overview import RunCounts
 
@@ -142,11 +141,11 @@ class CostRow(Model):
     cost_low: float | None
     cost_high: float | None
     borrowed: bool = Field(description="Whether the interval is from the pooled scatter of its kind: of few runs.")
-    on_front: bool
-    front_probability: float | None
+    on_pareto_front: bool
+    pareto_front_probability: float | None
 
 
-class FlipPrice(Model):
+class BreakEvenPriceField(Model):
     """At which price of an item another configuration becomes the cheapest; null: at none."""
 
     name: str = Field(validation_alias=AliasPath("price", "name"))
@@ -159,7 +158,7 @@ class FlipPrice(Model):
     above_winner: str | None
 
 
-class CostPlane(Model):
+class CostEffectivenessAnswer(Model):
     """The cost-effectiveness plane of one job."""
 
     job: dict[str, str]
@@ -170,14 +169,14 @@ class CostPlane(Model):
     by: list[str]
     take: str
     rows: list[CostRow]
-    flips: list[FlipPrice]
+    break_even_prices: list[BreakEvenPriceField]
     quadrants: Quadrants | None = Field(description="Where fast ends and slow begins, and cheap and dear.")
     unpriced: dict[str, str]
     set_apart: dict[str, str] = Field(description="Not ranked, as the recorded data size is implausible; and why.")
     left_out: int
     flagged: int
     flagged_count: bool
-    size_told: bool
+    size_recorded: bool
     decision: Decision | None = Field(description="Which row costs least, over runs that are equal in all else.")
     headline: str = Field(description="The same in words.")
     note: str | None = Field(description="What to keep in mind of a lab's absolute times and money.")
@@ -224,6 +223,6 @@ class Tco(Model):
     baseline: str
     note: str | None
     rows: list[TcoLine]
-    ratios: list[CostRatio]
+    ratios: list[JobCostRatio] = Field(description="The rows of the decision on layouts.")
     performance: list[CostPerformance]
     unpriced: dict[str, str]

@@ -19,15 +19,17 @@ from assay.execution.campaign.plan_texts import PlanText
 from assay.execution.campaign.status import CampaignStatus
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.web.api.decisions import decisions_on
-from assay.interfaces.web.api.models import CostPlane, CostQuestion, FigureRow, Tco, TcoQuestion
+from assay.interfaces.web.api.models import CostEffectivenessAnswer, CostQuestion, FigureRow, Tco, TcoQuestion
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
 from assay.model import LAYOUT_FACTOR, PriceBook, Run
 from assay.questions.comparisons.comparison import ComparisonView, comparison_view
 from assay.questions.comparisons.findings import FindingsView, findings_view
 from assay.questions.comparisons.speedup import SpeedupView, published_figures, speedup_view
-from assay.questions.costs.cost_effectiveness import PlaneOptions, cost_planes
+from assay.questions.costs.cost_effectiveness import CostEffectivenessOptions, cost_effectiveness
 from assay.questions.costs.job_cost import CostView, cost_view, unflagged
+from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.sentences import answer_of
+from assay.questions.decisions.values import DecisionRequest
 from assay.questions.runs.campaigns import LISTED_MAX, campaigns, plans
 from assay.questions.runs.runs import selected
 from assay.specs.prices import checked_date, prices_of
@@ -148,9 +150,9 @@ def book_of(context: Context, text: str | None, changes: Mapping[str, float]) ->
 class CheapestView:
     """What runs cost under the server's own price book."""
 
-    ranked: tuple[CostPlane, ...] = ()
+    ranked: tuple[CostEffectivenessAnswer, ...] = ()
     """Each job's costs over all runs of a row."""
-    unpriced: tuple[CostPlane, ...] = ()
+    unpriced: tuple[CostEffectivenessAnswer, ...] = ()
     """Those of jobs that the book prices nothing of."""
     problem: AssayError | None = None
     """Why nothing could be priced."""
@@ -170,16 +172,18 @@ def cheapest(context: Context) -> CheapestView:
 
 
 @router.post("/cost")
-def cost(context: ContextOf, asked: CostQuestion) -> list[CostPlane]:
-    """Price runs: ranking, Pareto front with probabilities, prices at which the answer flips. Nothing is kept."""
+def cost(context: ContextOf, asked: CostQuestion) -> list[CostEffectivenessAnswer]:
+    """Price runs: ranking, Pareto front with probabilities, break-even prices. Nothing is kept."""
     day = checked_date(asked.on, "on") if asked.on else None
 
-    def make(table: RunTable) -> list[CostPlane]:
-        question = PlaneOptions((), asked.take, day, asked.currency, asked.seed, asked.exclude_flagged)
+    def make(table: RunTable) -> list[CostEffectivenessAnswer]:
+        question = CostEffectivenessOptions((), asked.take, day, asked.currency, asked.seed, asked.exclude_flagged)
         chosen, book = selected(table, asked.where), book_of(context, asked.prices, asked.changes)
         return [
-            CostPlane.model_validate(view)
-            for view in cost_planes(context.store.repository, chosen, book, question, asked.by)
+            CostEffectivenessAnswer.model_validate(view)
+            for view in cost_effectiveness(
+                context.store.repository, chosen, book, question, asked.by, session_spread(table)
+            )
         ]
 
     return context.store.answer(("cost", asked.model_dump_json()), make)
@@ -196,13 +200,15 @@ def tco_view(context: Context, asked: TcoQuestion) -> CostView:
 
     def make(table: RunTable) -> CostView:
         book, wider = book_of(context, asked.prices, asked.changes), selected(table, asked.beside)
+        request = DecisionRequest(LAYOUT_FACTOR, asked.baseline, tuple(asked.where), prices=book, years=asked.years)
         return cost_view(
             runs_of(few(selected(table, asked.where))),
             book,
+            decisions=decisions_of(repository, table, request),
             years=asked.years,
             rounding=asked.rounding,
             baseline=asked.baseline,
-            beside=runs_of(wider) if asked.beside and len(wider) <= RUNS_MAX else (),
+            similar=runs_of(wider) if asked.beside and len(wider) <= RUNS_MAX else (),
         )
 
     return context.store.answer(("tco", asked.model_dump_json()), make)

@@ -22,10 +22,16 @@ from assay.analysis.statistics import RunTable, counts_by
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.charts.money import cost_bars
-from assay.interfaces.charts.plane import cost_plane
+from assay.interfaces.charts.plane import cost_effectiveness_chart
 from assay.interfaces.charts.storage import storage_costs
 from assay.interfaces.web.api import views as api_views
-from assay.interfaces.web.api.models import CostPlane, CostQuestion, CostRow, FlipPrice, TcoQuestion
+from assay.interfaces.web.api.models import (
+    BreakEvenPriceField,
+    CostEffectivenessAnswer,
+    CostQuestion,
+    CostRow,
+    TcoQuestion,
+)
 from assay.interfaces.web.pages.cost_asked import CostAsked, asked_from
 from assay.interfaces.web.state.answering import page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
@@ -34,7 +40,6 @@ from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.model.clusters import price
 from assay.questions.costs.job_cost import CostView, name_of
 from assay.questions.decisions.ask import decisions_of
-from assay.questions.decisions.decide import baseline_of_options
 from assay.questions.decisions.sentences import cost_headline
 from assay.questions.decisions.values import DecisionRequest
 from assay.questions.runs.runs import comparable, levels_in, selected
@@ -43,7 +48,7 @@ from assay.text import column_title, level_text, origin_badge, workload_title
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 
 
-def row_where(plane: CostPlane, row: CostRow) -> list[tuple[str, str]]:
+def row_where(plane: CostEffectivenessAnswer, row: CostRow) -> list[tuple[str, str]]:
     """Return the conditions that list a ranking row's runs."""
     return [("where", f"{name}={text}") for name, text in {**plane.job, **row.levels, "status": "valid"}.items()]
 
@@ -83,7 +88,7 @@ class PriceField:
     now: float
     most: float
     """Where its slider ends."""
-    flip: FlipPrice | None = None
+    flip: BreakEvenPriceField | None = None
     """None where thresholds are not known: of what is paid over years alone."""
 
     @property
@@ -178,12 +183,12 @@ def _where(asked: CostAsked) -> list[str]:
     return [f"{name}={asked.state[name]}" for name in ("workload", "cluster") if asked.state.get(name)]
 
 
-def job_text(plane: CostPlane) -> str:
+def job_text(plane: CostEffectivenessAnswer) -> str:
     """Return what tells a plane apart from others of its workload, as an address has it: origin, scale, size."""
     return ", ".join(f"{text}" for name, text in plane.job.items() if name != "workload")
 
 
-def _job_title(plane: CostPlane) -> str:
+def _job_title(plane: CostEffectivenessAnswer) -> str:
     """Return the same as people read it: ``simulated, lab 1/20, 100 MB``."""
     job = {name: text for name, text in plane.job.items() if name not in ("workload", "origin", "lab_scale")}
     where = origin_badge(plane.job.get("origin", ""), plane.job.get("lab_scale"))
@@ -212,7 +217,7 @@ def _planes(context: Context, asked: CostAsked) -> dict[str, Any]:
     job = state["job"] if state.get("job") in own else jobs[0]
     plane, before = now[job], own[job]
     colours = palette(context.store.table(), LAYOUT_FACTOR)
-    chart = cost_plane(
+    chart = cost_effectiveness_chart(
         plane.rows, colours, plane.currency, divide=plane.quadrants, before=before.rows if changes else ()
     )
     return {
@@ -227,14 +232,16 @@ def _planes(context: Context, asked: CostAsked) -> dict[str, Any]:
     }
 
 
-def _prices(before: CostPlane, plane: CostPlane, own: Mapping[str, float]) -> tuple[PriceField, ...]:
+def _prices(
+    before: CostEffectivenessAnswer, plane: CostEffectivenessAnswer, own: Mapping[str, float]
+) -> tuple[PriceField, ...]:
     """Return the prices that rows pay: those at which the answer changes first, the nearest to it first of all.
 
     Their order follows the book's own prices, so that none jumps away from who changes it.
     """
-    flips = {flip.name: flip for flip in plane.flips}
+    flips = {flip.name: flip for flip in plane.break_even_prices}
     fields = []
-    for was in sorted(before.flips, key=_distance):
+    for was in sorted(before.break_even_prices, key=_distance):
         flip = flips.get(was.name, was)
         ends = [end for end in (was.below, was.above, flip.below, flip.above) if end is not None]
         most = max([2 * own.get(was.name, was.amount), flip.amount, *(1.25 * end for end in ends)], default=1.0)
@@ -246,7 +253,7 @@ def _plain(amount: float) -> str:
     return f"{int(amount)}" if amount == int(amount) else repr(amount)
 
 
-def _distance(flip: FlipPrice) -> float:
+def _distance(flip: BreakEvenPriceField) -> float:
     """Return how many times a price must change, on a logarithmic scale, until another row is the cheapest."""
     ends = [end for end in (flip.below, flip.above) if end is not None]
     if not ends:
@@ -267,7 +274,6 @@ def _years(context: Context, asked: CostAsked) -> dict[str, Any]:
         where=list(of_years.where),
         beside=_where(asked),
         years=asked.state["years"],
-        baseline=of_years.baseline,
         rounding=asked.state["rounding"],
         exclude_flagged=bool(asked.state.get("unflagged")),
     )
@@ -304,7 +310,6 @@ class _OfYears:
     where: tuple[str, ...]
     narrowed: dict[str, str]
     """Conditions among ``where`` that were added so that a layout has one price."""
-    baseline: str | None
     levels: dict[str, list[str]]
     """The levels that they have of the factors that prices depend on."""
 
@@ -318,9 +323,7 @@ def _runs_of_years(table: RunTable, where: Sequence[str], book: PriceBook) -> _O
     all_of_it += [f"{name}={level}" for name, level in narrowed.items()]
     chosen = selected(table, all_of_it)
     levels = {name: levels_in(chosen, name) for item in book.items for name in item.when if name in chosen.columns}
-    return _OfYears(
-        tuple(all_of_it), narrowed, baseline_of_options(chosen, LAYOUT_FACTOR, levels_in(chosen, LAYOUT_FACTOR)), levels
-    )
+    return _OfYears(tuple(all_of_it), narrowed, levels)
 
 
 def _short_titles(view: CostView) -> tuple[dict[str, str], tuple[tuple[str, ...], tuple[str, ...]]]:

@@ -15,7 +15,7 @@ from starlette.concurrency import run_in_threadpool
 
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.charts.drawing.identity import colours_of
-from assay.interfaces.charts.plane import cost_plane
+from assay.interfaces.charts.plane import cost_effectiveness_chart
 from assay.interfaces.web.api import recommend as api_recommend
 from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
@@ -119,6 +119,8 @@ def _shown(found: Recommendation) -> dict[str, Any]:
         "front_title": front_title,
         "shares_of": shares_of,
         "sentences": list(sentences(found)),
-        "plane": cost_plane(points, layouts, found.currency, of=("Time of a day's work", money)) if points else None,
+        "plane": cost_effectiveness_chart(points, layouts, found.currency, of=("Time of a day's work", money))
+        if points
+        else None,
         "doubts": [one for one in found.doubts if one.share >= WORTHY][:DOUBTS_SHOWN],
     }
