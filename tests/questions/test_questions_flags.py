@@ -176,7 +176,7 @@ def test_cost_and_decide_exclude_the_same_implausible_runs_and_print_the_same_se
     assert list(view.set_apart) == ["HDD", "SSD"]
     excluded = [caveat.text for caveat in decision.caveats if caveat.kind is CaveatKind.EXCLUDED]
     assert len(excluded) == 1
-    assert excluded[0].startswith("6 runs on al-4 do not count: 21 times as fast per worker as the same work on other")
+    assert excluded[0].startswith("6 runs on al-4 do not count: 23 times as fast per worker as the same work on other")
 
 
 def test_another_clusters_runs_are_left_out_with_the_reason_and_do_not_refuse_the_rest(repository: Repository) -> None:
