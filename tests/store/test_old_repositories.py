@@ -56,6 +56,8 @@ def under_old_names(command: list[str], answer: Any) -> Any:
             "speedups": [_sped_up(row) for row in answer["results"]],
             "best": [_best(row) for row in answer["best"]],
         }
+    if command[0] == "cost":
+        return [_priced(plane) for plane in answer]
     if command[0] == "findings":
         return {origin: [_claimed(row) for row in rows] for origin, rows in answer.items()}
     return answer
@@ -124,6 +126,11 @@ def _sped_up(row: dict[str, Any]) -> dict[str, Any]:
 
 def _best(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "front": row["fastest"], "may_be_best": row["fastest_candidates"]}
+
+
+def _priced(plane: dict[str, Any]) -> dict[str, Any]:
+    rows = [{**row, "on_front": row["on_pareto_front"]} for row in plane["rows"]]
+    return {**plane, "rows": rows, "flips": plane["break_even_prices"]}
 
 
 def _claimed(row: dict[str, Any]) -> dict[str, Any]:

@@ -72,7 +72,7 @@ FILES = (
         (
             f"{OUTPUT}test_reports_and_packages_follow_links_to_devices",
             f"{OUTPUT}test_charts_keep_a_device_that_has_a_chart_s_name",
-            f"{OUTPUT}test_no_command_writes_a_file_that_was_named_in_a_way_of_its_own",
+            f"{OUTPUT}test_every_command_writes_named_files_the_same_way",
         ),
     ),
 )

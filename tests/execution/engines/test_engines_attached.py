@@ -198,7 +198,7 @@ async def test_a_cluster_that_restarts_between_runs_is_waited_for(
         assert await engine.health_check() is None
     finally:
         await provider.close()
-    assert "waiting for the Hadoop that is somebody else's: " in shown[0]
+    assert "waiting for the externally managed Hadoop: " in shown[0]
     assert ("no NameNode is active" in shown[0]) == ("gone" in wrong)
 
 

@@ -39,7 +39,7 @@ def test_what_is_not_our_jobs_is_others_and_the_run_says_so() -> None:
 def test_what_is_not_known_is_not_made_up() -> None:
     assert "other_hdfs_bytes" not in add_daemon_metrics(finished({}), BEFORE, AFTER, 2).metrics
     [warning] = add_daemon_metrics(finished(COUNTERS), None, AFTER, 2).warnings
-    assert "was not observed" in str(warning)
+    assert "were not observed" in str(warning)
     restarted = replace(AFTER, read_bytes={"a": 3.0, "b": 6e9}, silent=("a:9864",))
     done = add_daemon_metrics(finished(COUNTERS), BEFORE, restarted, 1)
     assert done.metrics["all_hdfs_read_bytes"] == 1e9

@@ -104,7 +104,7 @@ def test_what_assay_sets_by_itself_is_not_held_against_somebody_elses_containers
     [
         ("spark", "spark.master: [yarn, standalone]", "spark.master is said by the cluster file here"),
         ("spark", "layout: [SSD, two]", "layout needs daemons to be restarted or reconfigured"),
-        ("hadoop", "containers: [2, 4]", "containers belongs to daemons, which are somebody else's here"),
+        ("hadoop", "containers: [2, 4]", "containers belongs to daemons, which are externally managed here"),
         ("hadoop", "dfs.datanode.handler.count: [10, 20]", "dfs.datanode.handler.count belongs to daemons"),
         ("hadoop", "layout: [SSD, two]", "layout needs daemons to be restarted or reconfigured"),
     ],

@@ -78,6 +78,14 @@ def selected(table: RunTable, where: Sequence[str], place: str = "where") -> Run
     return table.taken(matching(table, conditions_of(as_recorded(where, table), place), place)) if where else table
 
 
+def in_order_of_start(repository: Repository, table: RunTable) -> list[int]:
+    """Return the positions of the runs of ``table``, newest last; equal starts by id, undated runs first."""
+    started = np.nan_to_num(table.values["started_unix_s"], nan=-np.inf)
+    ids = np.array(repository.ids_at(table, range(len(table))), dtype=np.str_)
+    positions: list[int] = np.lexsort((ids, started)).tolist()
+    return positions
+
+
 def usual_order(table: RunTable) -> str:
     """Return the order of a list of runs unless another one is chosen: newest first, where any run has a date."""
     return NEWEST_FIRST if np.isfinite(table.values["started_unix_s"]).any() else FASTEST_FIRST

@@ -14,7 +14,7 @@ from assay.analysis.outliers.anomalies import Anomalies, Anomaly, find_anomalies
 from assay.analysis.outliers.flagging import flagged
 from assay.analysis.statistics import ANOMALY, NOT_ODD, Ints, RunTable, usable
 from assay.model import Run
-from assay.questions.runs.runs import METRICS_LOOKED_AT, selected
+from assay.questions.runs.runs import METRICS_LOOKED_AT, in_order_of_start, selected
 from assay.store import Repository
 from assay.text import plural
 
@@ -58,9 +58,9 @@ def flagged_runs(repository: Repository, known: Flagged, where: Sequence[str], l
     """Return the runs that are flagged and match, the newest last; ``limit`` keeps the newest."""
     if not len(known.anomalies):
         return []
-    table = selected(known.table, where)
-    positions = np.flatnonzero(np.isin(table.rows, known.anomalies.rows))
-    return repository.runs_at(table, positions[-limit if limit else None :].tolist())
+    matching = selected(known.table, where)
+    table = matching.taken(np.isin(matching.rows, known.anomalies.rows))
+    return repository.runs_at(table, in_order_of_start(repository, table)[-limit if limit else 0 :])
 
 
 def odd_kinds(repository: Repository, known: Flagged) -> dict[str, str]:

@@ -13,7 +13,7 @@ from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import repository_option, where_option
 from assay.interfaces.cli.terminal import unescaped
 from assay.model import Run
-from assay.questions.runs.runs import levels_in, selected
+from assay.questions.runs.runs import in_order_of_start, levels_in, selected
 from assay.store import Repository
 from assay.store.exchange.exchange import write_csv, write_json_lines, write_otava, write_parquet, write_perfkit
 from assay.text import plural, workload_named
@@ -66,7 +66,7 @@ def export(
     if not all(level in levels_in(table, name) for name, level in named.items() if level):
         raise RepositoryError("no run matches", where=str(repository), hint="`assay runs` lists the runs")
     chosen = selected(table, (*where, *conditions), "--where")
-    runs = opened.runs_at(chosen, range(len(chosen)))
+    runs = opened.runs_at(chosen, in_order_of_start(opened, chosen))
     if not runs:
         raise RepositoryError("no run matches", where=str(repository), hint="`assay runs` lists the runs")
     if output is None:
