@@ -336,7 +336,7 @@ STORING = (
     Claim(
         "a file system without locks (`ENOLCK`)",
         "`has no locks`, exit code 3; never `running already`",
-        ("house/test_process.py::test_a_file_system_without_locks_is_not_taken_for_a_lock_that_another_holds",),
+        ("foundation/test_process.py::test_a_file_system_without_locks_is_not_taken_for_a_lock_that_another_holds",),
     ),
     Claim(
         "the clock went back a day, then `--again` was interrupted",
