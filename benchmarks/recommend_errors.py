@@ -33,8 +33,9 @@ from assay.model import YEAR_H, PriceBook
 from assay.questions.costs.mix import DAY_S, parse_mix
 from assay.questions.forecasts.learning import shipped_profile
 from assay.questions.recommendation.finalists import FAR_SIGMA
-from assay.questions.recommendation.recommend import Choice, Recommendation, RecommendQuestion, recommend
-from assay.questions.recommendation.search import Least, Limits, Search, begun
+from assay.questions.recommendation.recommend import Choice, Recommendation, recommend
+from assay.questions.recommendation.request import Objective, RecommendRequest
+from assay.questions.recommendation.search import ClusterSearch, start_search
 from assay.questions.recommendation.sensitivity import hardware_of
 from assay.specs.prices import prices_of
 
@@ -84,9 +85,9 @@ class World:
 class Asked:
     """One question with its answer, and what worlds need of it."""
 
-    question: RecommendQuestion
+    question: RecommendRequest
     answer: Recommendation
-    search: Search
+    search: ClusterSearch
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,9 @@ class Judged:
 
     claimed: float
     best: bool
+    too_close: bool
+    extrapolated: bool
+    named: bool
     regret: float
     said_kept: float
     kept: bool
@@ -103,25 +107,26 @@ class Judged:
     holds_runs: tuple[bool, ...]
 
 
-def drawn_question(rng: Rng) -> tuple[RecommendQuestion, PriceBook]:
+def drawn_question(rng: Rng) -> tuple[RecommendRequest, PriceBook]:
     """Return what is asked, with prices."""
     node = float(rng.uniform(2_000, 8_000))
     amounts = {"node": node, "low": node * 0.85, "high": node * 1.3}
     amounts |= {"ssd": float(rng.uniform(100, 1_500)), "port": float(rng.uniform(50, 800))}
     text = PRICES.format(**{name: round(value) for name, value in amounts.items()})
     sizes = rng.integers(2, 20, 2)
-    works = parse_mix([f"terasort:{sizes[0]}GB:{int(rng.integers(1, 20))}/day", f"wordcount:{sizes[1]}GB:daily"])
+    works = (f"terasort:{sizes[0]}GB:{int(rng.integers(1, 20))}/day", f"wordcount:{sizes[1]}GB:daily")
     deadline = float(np.exp(rng.uniform(math.log(30), math.log(240)))) if rng.random() < 0.5 else None
-    least = list(Least)[int(rng.integers(3))]
-    question = RecommendQuestion(works, Limits(deadline_s=deadline), least, seed=int(rng.integers(2**31)))
+    least = list(Objective)[int(rng.integers(3))]
+    limit = "" if deadline is None else f"{deadline:.3f}s"
+    question = RecommendRequest(works, deadline=limit, minimize=least, seed=int(rng.integers(2**31)))
     return question, prices_of(text, "drawn")
 
 
 def worlds(asked: Asked, pool: SimulatorPool, count: int, rng: Rng) -> Iterator[World]:
     """Yield worlds of what the answer says is uncertain."""
     search, works = asked.search, asked.search.works
-    rows, profile = search.alive, search.profile
-    option = search.found.machines[0].option
+    rows, profile = search.rows, search.profile
+    option = search.candidates.machines[0].option
     cpu = math.hypot(cpu_sigma(profile), math.log(option.cpu_speed_high / option.cpu_speed_low) / (2 * Z90))
     sigmas = {"cpu": cpu, "disks": DEVICE_SIGMA, "links": LINK_SIGMA, "fixed": spread_of(profile.costs.job_start_s)}
     far = _doublings(search)
@@ -138,12 +143,12 @@ def worlds(asked: Asked, pool: SimulatorPool, count: int, rng: Rng) -> Iterator[
         log_s = np.reshape(logs, (len(rows), len(works))) + FAR_SIGMA * rng.standard_normal() * far
         log_s += rng.normal(0, math.hypot(REST_SIGMA, SCATTER_SIGMA), log_s.shape)
         rates = _rates(search.priced(rows), rng)
-        yield World(np.exp(log_s), rates * search.limits.years * YEAR_H, rates)
+        yield World(np.exp(log_s), rates * search.constraints.years * YEAR_H, rates)
 
 
-def _doublings(search: Search) -> Array:
+def _doublings(search: ClusterSearch) -> Array:
     """Return how often data on a worker, and workers, doubled beyond what was learned: rows × workloads."""
-    learned, workers = search.profile.learned, search.found.workers[search.alive].astype(np.float64)
+    learned, workers = search.profile.learned, search.candidates.workers[search.rows].astype(np.float64)
     beyond = np.log2(np.maximum(1.0, workers / max(1, learned.workers_max)))
     columns = []
     for work in search.works:
@@ -164,20 +169,30 @@ def _rates(book: Priced, rng: Rng) -> Array:
 
 def judged(asked: Asked, chosen: Choice, world: World) -> Judged:
     """Hold an answer against one world."""
-    search, limits = asked.search, asked.search.limits
+    search, limits = asked.search, asked.search.constraints
     day_s = world.times_s @ search.per_day
     kept = day_s <= DAY_S
     if limits.deadline_s is not None:
         kept &= world.times_s.max(axis=1) <= limits.deadline_s
-    objective = {Least.TIME: day_s, Least.JOB: world.rates_per_h * day_s / 3600, Least.PRICE: world.bills}[search.least]
-    levels = [search.found.levels(int(row)) for row in search.alive]
+    objective = {
+        Objective.TIME: day_s,
+        Objective.DAY_COST: world.rates_per_h * day_s / 3600,
+        Objective.PRICE: world.bills,
+    }[search.objective]
+    levels = [search.candidates.levels(int(row)) for row in search.rows]
     own = levels.index(dict(chosen.levels))
     allowed = np.where(kept, objective, np.inf)
     first = int(np.argmin(allowed))
-    alike = hardware_of(levels[first]) == hardware_of(chosen.levels)
+    answer, winner = asked.answer, hardware_of(levels[first])
+    alike = winner == hardware_of(chosen.levels)
+    runner_up = answer.runner_up is not None and winner == hardware_of(answer.runner_up.levels)
+    feasible = bool(np.isfinite(allowed[first]))
     return Judged(
         claimed=chosen.hardware_probability,
-        best=bool(np.isfinite(allowed[first])) and alike,
+        best=feasible and alike,
+        too_close=answer.too_close,
+        extrapolated=answer.extrapolated,
+        named=feasible and (alike or runner_up),
         regret=float(allowed[own] / allowed[first] - 1) if np.isfinite(allowed[first]) else math.inf,
         said_kept=chosen.keeps_probability,
         kept=bool(kept[own]),
@@ -197,8 +212,9 @@ def judgements(questions: int, each: int, seed: int) -> Iterator[list[Judged] | 
         for _ in range(questions):
             question, book = drawn_question(rng)
             answer = recommend(question, catalogue, book, profile, pool)
-            least = question.least or Least.JOB
-            search = begun(every, question.works, question.limits, book, profile, pool, least)
+            constraints = question.constraints(book)
+            works, objective = parse_mix(question.workloads), question.objective(constraints)
+            search = start_search(every, works, constraints, book, profile, pool, objective)
             asked = Asked(question, answer, search)
             if answer.chosen is None:
                 yield None
@@ -218,6 +234,23 @@ def lines(told: Sequence[list[Judged] | None]) -> Iterator[tuple[str, str, str]]
             said = float(np.mean([one.claimed for one in own]))
             name = f"the same, where {low:.0%} to {min(high, 1):.0%} is said ({len(own)})"
             yield name, f"{said:.1%}", f"{np.mean([one.best for one in own]):.1%}"
+    firm = [one for one in every if not one.too_close]
+    if firm:
+        claim = float(np.mean([one.claimed for one in firm]))
+        yield (
+            f"recommended: its hardware is the best ({len(firm)})",
+            f"{claim:.1%}",
+            f"{np.mean([one.best for one in firm]):.1%}",
+        )
+    close = [one for one in every if one.too_close]
+    if close:
+        yield (
+            f"too close to call: the best estimate is the best ({len(close)})",
+            "-",
+            f"{np.mean([one.best for one in close]):.1%}",
+        )
+        yield "too close to call: the best is one of the two named", "-", f"{np.mean([one.named for one in close]):.1%}"
+    yield "extrapolated", "-", f"{np.mean([one.extrapolated for one in every]):.1%}"
     said = float(np.mean([one.said_kept for one in every]))
     yield "it keeps every limit", f"{said:.1%}", f"{np.mean([one.kept for one in every]):.1%}"
     yield "a day's work takes what its interval says", "90.0%", f"{np.mean([one.holds_time for one in every]):.1%}"

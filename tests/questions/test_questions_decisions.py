@@ -184,6 +184,8 @@ def test_ignored_factors_are_named_first() -> None:
     decision = decided(runs, ignore=("cluster",))
     assert decision.caveats[0].kind is CaveatKind.CONFOUNDED
     assert "Confounded by cluster" in decision.caveats[0].text
+    assert decision.option("SS2").verdict is Verdict.CONFOUNDED
+    assert "is confounded by cluster on " in headline(decision), "the first line says it"
 
 
 def test_every_option_of_one_decision_is_corrected_together() -> None:

@@ -28,16 +28,15 @@ from assay.interfaces.cli.main import assay
 from assay.model.clusters.price import Amortisation, LineItem, PriceBook
 from assay.questions.costs.mix import parse_mix
 from assay.questions.forecasts.learning import shipped_profile
-from assay.questions.recommendation.constraints import limits_of
-from assay.questions.recommendation.recommend import Recommendation, RecommendQuestion, recommend
-from assay.questions.recommendation.search import Least
+from assay.questions.recommendation.recommend import Recommendation, recommend
+from assay.questions.recommendation.request import Objective, RecommendRequest
 from assay.questions.recommendation.sentences import headline, shares_of
 from assay.questions.recommendation.value_of_information import (
-    drawn,
+    draw_inputs,
     losses,
     model_errors,
-    worth_of_everything,
-    worth_of_knowing,
+    value_of_information,
+    value_of_perfect_information,
 )
 from assay.specs.prices import load_prices
 from assay.text import NOTHING, probability
@@ -88,13 +87,12 @@ def book(folder: Path, ssd: int = 400) -> PriceBook:
 
 def test_a_budget_without_currency_is_in_the_price_books(tmp_path: Path) -> None:
     prices = book(tmp_path)
-    assert limits_of(prices, "100k", "", "").budget == limits_of(prices, "$100,000", "", "").budget == 100_000
+    plain, dollars = (RecommendRequest(MIX, budget=text).constraints(prices) for text in ("100k", "$100,000"))
+    assert plain.budget == dollars.budget == 100_000
 
 
 def answer(pool: SimulatorPool, prices: PriceBook, text: str = CATALOGUE, **asked: Any) -> Recommendation:
-    limits = limits_of(prices, asked.pop("budget", ""), asked.pop("deadline", ""), asked.pop("capacity", ""))
-    question = RecommendQuestion(parse_mix(MIX), limits, **asked)
-    return recommend(question, catalogue_of(text), prices, shipped_profile(), pool)
+    return recommend(RecommendRequest(MIX, **asked), catalogue_of(text), prices, shipped_profile(), pool)
 
 
 @needs_simulator
@@ -103,7 +101,7 @@ def test_an_answer_has_a_front_of_what_nothing_dominates_and_says_how_sure_it_is
 ) -> None:
     found = answer(pool, book(tmp_path), deadline="10min")
     assert found.origin == "simulated"
-    assert found.least is Least.PRICE
+    assert found.objective is Objective.PRICE
     assert found.chosen is not None
     assert found.stages[0].left == len(candidates(catalogue_of(CATALOGUE))) == 14
     for one in (each for each in found.front if each.on_pareto_front):
@@ -120,11 +118,11 @@ def test_an_answer_has_a_front_of_what_nothing_dominates_and_says_how_sure_it_is
         assert one.day_low_s < one.day_s < one.day_high_s
         assert one.bill_low < one.bill < one.bill_high
         assert all(time.low_s < time.time_s < time.high_s for time in one.times)
-    sure = [one for one in found.finalists if one.keeps_probability >= found.surely]
+    sure = [one for one in found.finalists if one.keeps_probability >= found.confidence]
     assert found.chosen in sure
     assert {change.kind for change in found.changes} >= {"growth", "codec"}
     assert found.assumptions
-    assert 0 <= sum(doubt.worth for doubt in found.doubts[:1]) <= found.worth_of_everything
+    assert 0 <= sum(item.value for item in found.uncertainties[:1]) <= found.value_of_perfect_information
 
 
 @needs_simulator
@@ -146,10 +144,10 @@ def test_a_cheaper_identical_option_never_raises_the_cost(pool: SimulatorPool, t
 @needs_simulator
 def test_limits_are_held_and_what_can_not_be_says_why(pool: SimulatorPool, tmp_path: Path) -> None:
     prices = book(tmp_path)
-    budget = answer(pool, prices, budget="24000USD", least=Least.TIME)
+    budget = answer(pool, prices, budget="24000USD", minimize=Objective.TIME)
     assert budget.chosen is not None
     assert budget.chosen.bill <= 24_000
-    assert budget.chosen.keeps_probability >= budget.surely
+    assert budget.chosen.keeps_probability >= budget.confidence
     room = answer(pool, prices, capacity="6TB")
     assert room.chosen is not None
     assert room.chosen.levels["workers"] == "5"
@@ -298,9 +296,9 @@ def test_knowing_what_drives_the_choice_is_worth_something_and_what_does_not_not
     generator = np.random.default_rng(1)
     drives, idle = generator.standard_normal((2, 4000))
     loss = np.stack([10 + drives, 10 - drives], axis=1)
-    every = worth_of_everything(loss, 0)
-    assert worth_of_knowing(drives, loss, 0, 1) == pytest.approx(every, rel=0.1)
-    assert worth_of_knowing(idle, loss, 0, 1) < 0.03 * every
+    every = value_of_perfect_information(loss, 0)
+    assert value_of_information(drives, loss, 0, 1) == pytest.approx(every, rel=0.1)
+    assert value_of_information(idle, loss, 0, 1) < 0.03 * every
 
 
 def test_who_misses_a_limit_buys_again() -> None:
@@ -315,7 +313,7 @@ def test_what_all_finalists_share_is_drawn_once() -> None:
         PriceBook("b", "USD", "2026-01-01", "t", (LineItem("all", Decimal(1), "cluster-hour"),)),
         [Parts("HD1", Counts(2, 1, 1, {"hdd": 1}))] * 3,
     ).of(np.arange(3), np.ones(3, dtype=np.int64))
-    found = drawn(np.ones((3, 1)), model_errors(shares), prices, seed=1)
+    found = draw_inputs(np.ones((3, 1)), model_errors(shares), prices, seed=1)
     logs = np.log(found.times_s[:, :, 0])
     correlated = np.corrcoef(logs.T)
     assert correlated[0, 1] > 0.9
@@ -346,13 +344,20 @@ def test_the_benchmark_of_recommendations_holds_an_answer_against_a_world(pool: 
     found = recommend(question, catalogue, prices, shipped_profile(), pool)
     assert found.chosen is not None
     every = candidates(catalogue)
-    search = module.begun(
-        every, question.works, question.limits, prices, shipped_profile(), pool, question.least or Least.JOB
+    constraints = question.constraints(prices)
+    search = module.start_search(
+        every,
+        parse_mix(question.workloads),
+        constraints,
+        prices,
+        shipped_profile(),
+        pool,
+        question.objective(constraints),
     )
     asked = module.Asked(question, found, search)
     [world] = module.worlds(asked, pool, 1, np.random.default_rng(2))
-    assert world.times_s.shape == (len(search.alive), 2)
-    levels = [search.found.levels(int(row)) for row in search.alive]
+    assert world.times_s.shape == (len(search.rows), 2)
+    levels = [search.candidates.levels(int(row)) for row in search.rows]
     own = levels.index(dict(found.chosen.levels))
     day_s = np.full(len(levels), 1e3)
     day_s[own] = found.chosen.day_s
@@ -368,7 +373,7 @@ def test_extrapolation_comes_first_and_withholds_shares(pool: SimulatorPool, tmp
     found = answer(pool, book(tmp_path))
     assert found.chosen is not None
     assert found.runner_up is not None
-    assert all(one.keeps_probability >= found.surely for one in found.front), (
+    assert all(one.keeps_probability >= found.confidence for one in found.front), (
         "a candidate that breaks a limit is listed"
     )
     near, far = replace(found, extrapolation=1.0), replace(found, extrapolation=94.0)
@@ -384,3 +389,15 @@ def test_extrapolation_comes_first_and_withholds_shares(pool: SimulatorPool, tmp
     assert shares_of(found.chosen, far) == (NOTHING, NOTHING, NOTHING)
     unsure = replace(near, chosen=replace(found.chosen, hardware_probability=0.5))
     assert next(headline(unsure)).startswith("Too close to call between")
+
+
+def test_old_names_of_options_are_accepted_and_not_shown() -> None:
+    shown = CliRunner().invoke(assay, ["recommend", "--help"]).output
+    assert "--minimize" in shown
+    assert "--confidence" in shown
+    assert "--least" not in shown
+    assert "--surely" not in shown
+    folder = EXAMPLES / "sandisk-2014"
+    files = ("--catalogue", str(folder / "catalogue.yaml"), "--prices", str(folder / "prices.yaml"))
+    refused = _invoked("--workload", "sql-join:1TB", *files, "--least", "time", "--surely", "0.8")
+    assert "has no workload" in str(refused.exception), "the old names are read, and the workload is refused"

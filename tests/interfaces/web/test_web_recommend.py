@@ -15,8 +15,8 @@ from assay.estimation.simulator.pool import SimulatorPool
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.interfaces.web.server.app import create_app
 from assay.interfaces.web.state.searches import WAITING_MAX, Searches
+from assay.questions.recommendation.catalogues import stored_catalogues
 from assay.questions.recommendation.recommend import Recommendation
-from assay.questions.recommendation.request import kept_catalogues
 from assay.questions.recommendation.search import Progress
 from assay.store import Repository
 from browser_support import watched_page
@@ -59,7 +59,9 @@ def test_the_form_begins_a_search_that_its_address_shows_and_the_api_answers(cli
     assert sent.status_code == 303
     address = sent.headers["location"]
     assert address == "/recommend?w=terasort%3A2GB%3Adaily&catalogue=bsc-2015"
-    begun = client.post("/api/v1/recommend", json={"works": [FORM["w"]], "catalogue": FORM["catalogue"]}, headers=SAME)
+    begun = client.post(
+        "/api/v1/recommend", json={"workloads": [FORM["w"]], "catalogue": FORM["catalogue"]}, headers=SAME
+    )
     state = over(client, begun.json()["key"])
     assert state["problem"] is None
     page = client.get(address).text
@@ -88,7 +90,8 @@ def test_an_address_that_was_not_searched_says_so(client: TestClient) -> None:
         ({"years": "many"}, "is no number"),
         ({"catalogue": "nothing"}, "unknown catalogue"),
         ({"catalogue_text": "catalogue: x"}, "is missing"),
-        ({"least": "effort"}, "unknown aim"),
+        ({"minimize": "effort"}, "unknown objective"),
+        ({"least": "effort"}, "unknown objective"),
     ],
 )
 def test_what_can_not_be_asked_is_said_on_the_page(client: TestClient, wrong: dict[str, str], words: str) -> None:
@@ -123,9 +126,9 @@ def test_searches_wait_for_each_other_and_no_more_than_a_few() -> None:
 def test_catalogues_have_prices_beside_them(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "catalogue.yaml").write_text((EXAMPLES / "hardware" / "catalogue.yaml").read_text())
-    assert "mine" not in kept_catalogues([tmp_path])
+    assert "mine" not in stored_catalogues([tmp_path])
     (tmp_path / "mine" / "prices.yaml").write_text((EXAMPLES / "hardware" / "prices.yaml").read_text())
-    assert next(iter(kept_catalogues([tmp_path]))) == "mine"
+    assert next(iter(stored_catalogues([tmp_path]))) == "mine"
 
 
 @needs_simulator

@@ -42,6 +42,8 @@ class PairEstimate:
     """Runs of each option behind it."""
     matched_groups: Ints
     """Numbers of these groups."""
+    confounded: tuple[str, ...] = ()
+    """Ignored factors that differ between the two options; the mean then has no error."""
 
 
 @dataclass(frozen=True)
@@ -79,12 +81,13 @@ class OptionEstimates:
         ranked = len(fit.codes) > 2 and len(both.groups) >= GROUPS_MIN and not len(both.deployment)
         if ranked and joint is not None and joint.p is not None and not contradicts(direct, joint):
             direct = joint
-        return PairEstimate(self._allowing(direct, both, (first, second)), len(both.groups), runs, both.groups)
+        if self.matched.ignored and (confounded := confounded_by(self.matched, both.groups, (first, second))):
+            without_error = replace(direct, error=float("nan"), sessions=None)
+            return PairEstimate(without_error, len(both.groups), runs, both.groups, confounded)
+        return PairEstimate(self._allowing(direct, both), len(both.groups), runs, both.groups)
 
-    def _allowing(self, mean: LogMean, both: GroupRatios, options: tuple[int, int]) -> LogMean:
-        """Return the estimate with an error that allows for a factor that it depends on; without one if confounded."""
-        if self.matched.ignored and confounded_by(self.matched, both.groups, options):
-            return replace(mean, error=float("nan"), sessions=None)
+    def _allowing(self, mean: LogMean, both: GroupRatios) -> LogMean:
+        """Return the estimate with an error that allows for a factor that it depends on."""
         depends = dependence_of(self.matched, both)
         return over_levels(mean, both, *depends) if depends else mean
 

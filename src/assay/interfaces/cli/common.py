@@ -1,5 +1,6 @@
 """What every command shares: the ``--json`` and ``--repository`` options, and printing of tables and JSON."""
 
+import copy
 import json
 import os
 import shutil
@@ -21,6 +22,16 @@ _FIGURE_MAX = 30
 _GAP = 2
 _INDENT = "    "
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class RenamedOption(click.Option):
+    """An option whose last name is an old one: it is accepted, and not shown in the help text."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the help text without the old name."""
+        shown = copy.copy(self)
+        shown.opts = self.opts[:-1]
+        return click.Option.get_help_record(shown, ctx)
 
 
 def _of_group(context: click.Context, parameter: click.Parameter, value: Path) -> Path:

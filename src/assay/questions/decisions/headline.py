@@ -72,7 +72,8 @@ def headline_of(
         number = position[id(row)]
         time = _time_ratio(row.time, time_p[number]) if row.time else None
         verdict = _verdict(time, margin)
-        cost = _cost_ratio(row, cost_p[number], enough_runs=verdict is not Verdict.NOT_ENOUGH_RUNS)
+        enough_runs = verdict not in (Verdict.NOT_ENOUGH_RUNS, Verdict.CONFOUNDED)
+        cost = _cost_ratio(row, cost_p[number], enough_runs=enough_runs)
         return verdict, time, cost
 
     results = tuple(WorkloadResult(row.workload, levels[row.option], *judged(row)) for row in rows)
@@ -136,9 +137,9 @@ def _mean_of(parts: Sequence[PairEstimate]) -> PairEstimate:
     scope = min((part.mean.scope for part in parts), key=_SCOPES.index)
     mean = replace(combine([part.mean for part in parts]), scope=scope)
     runs = sum(part.runs[0] for part in parts), sum(part.runs[1] for part in parts)
-    return PairEstimate(
-        mean, sum(part.groups for part in parts), runs, np.concatenate([p.matched_groups for p in parts])
-    )
+    groups = np.concatenate([part.matched_groups for part in parts])
+    confounded = tuple(dict.fromkeys(name for part in parts for name in part.confounded))
+    return PairEstimate(mean, sum(part.groups for part in parts), runs, groups, confounded)
 
 
 def _time_ratio(estimate: PairEstimate, holm_p: float | None) -> TimeRatio:
@@ -152,6 +153,7 @@ def _time_ratio(estimate: PairEstimate, holm_p: float | None) -> TimeRatio:
         groups=estimate.groups,
         runs_baseline=estimate.runs[0],
         runs_option=estimate.runs[1],
+        confounded=estimate.confounded,
         p=estimate.mean.p,
         holm_p=holm_p,
     )
@@ -183,7 +185,7 @@ def _verdict(time: TimeRatio | None, margin: float) -> Verdict:
     if time is None:
         return Verdict.NOT_COMPARED
     ratio, runs = Estimate(time.ratio, time.low, time.high), (time.runs_baseline, time.runs_option)
-    return verdict_of(ratio, time.holm_p, time.groups, runs, margin=margin)
+    return verdict_of(ratio, time.holm_p, time.groups, runs, confounded=bool(time.confounded), margin=margin)
 
 
 def tie_with(

@@ -66,6 +66,7 @@ def _claim(decision: Decision, level: str, verdict: Verdict, time: TimeRatio | N
         where=where,
         margin=decision.margin,
         corrected_for=decision.family if changed else None,
+        confounded=time.confounded if time else (),
     )
 
 

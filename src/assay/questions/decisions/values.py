@@ -67,6 +67,8 @@ class TimeRatio:
     """Two-sided p of no difference, before correction."""
     holm_p: float | None
     """The same after Holm's correction over all estimates of the decision."""
+    confounded: tuple[str, ...] = ()
+    """Ignored factors that differ between the two options; the ratio then has no interval."""
 
 
 class CostVerdict(StrEnum):

@@ -1,12 +1,12 @@
-"""The finalists of a search, looked at closely: how their times follow from what is uncertain.
+"""Examine the finalists of a search: measure how sensitive their times are to each uncertain input.
 
-In: a search that has been made. Out: :class:`Finals`. Each finalist is simulated again with CPU, disks, links and fixed
-costs dearer, one at a time, with the same chances; and request by request where the run is small enough for that to be
-cheap: what that differs by corrects the flows.
+In: a completed search. Out: :class:`Finalists`. Each finalist is simulated again with higher costs of CPU, disks, links
+and jobs, one at a time, with the same random numbers. Runs with few requests are also simulated request by request, and
+that time replaces the time of the flow simulation.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,34 +19,40 @@ from assay.estimation.simulator.draws import DEVICE_SIGMA, LINK_SIGMA, cpu_sigma
 from assay.estimation.simulator.error_model import Z90
 from assay.estimation.simulator.process import SimulationResult
 from assay.questions.costs.mix import Work
-from assay.questions.recommendation.search import Progress, Search
-from assay.questions.recommendation.value_of_information import Follows, model_errors
+from assay.questions.recommendation.search import ClusterSearch, Progress
+from assay.questions.recommendation.value_of_information import Sensitivity, model_errors
 from assay.workloads.catalogue import workloads
 
 FRONT_MAX = 16
+"""Maximum number of finalists from the Pareto front."""
 BEST_MAX = 8
-DEARER = 1.3
-"""By what factor each uncertain thing is made dearer to see what times do."""
+"""Maximum number of finalists by the objective."""
+COST_FACTOR = 1.3
+"""Factor on each cost, to see how times respond."""
 FAR_SIGMA = 0.06
-"""In the logarithm, for each doubling of data on a worker, or of workers, beyond what was learned."""
+"""Standard deviation of log time for each doubling of data per worker, or of workers, beyond the learned range."""
 SPEED_FACTOR = 2.0
-"""How far off the speed of a processor may be that nobody stated, where the profile is of other machines."""
+"""Half-width of the 90 % interval of an unstated processor speed, as a factor, for a profile of other machines."""
 REQUEST_BYTES = 512 * 2**10
 REQUESTS_MAX = 400_000
-"""Runs of so many requests are simulated one by one."""
-_THINGS = {"cpu": DEARER, "disks": 1 / DEARER, "links": 1 / DEARER, "fixed": DEARER}
+"""Maximum number of requests of a run that is simulated request by request."""
+_NEAR = 1.25
+_SCALED_COSTS = {"cpu": COST_FACTOR, "disks": 1 / COST_FACTOR, "links": 1 / COST_FACTOR, "fixed": COST_FACTOR}
 _TARGET_Z = 1.282
+_TYPICAL_SIGMA = 0.2
+Times = Mapping[tuple[int, int, str], float]
+"""Simulated times by row, number of the workload, and scaled cost (or ``requests``)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Finals:
+class Finalists:
     """The finalists. Arrays are finalists × workloads."""
 
     rows: Ints
     times_s: Floats
-    follows: tuple[Follows, ...]
-    book: Priced
-    limits: tuple[tuple[str, ...], ...]
+    sensitivities: tuple[Sensitivity, ...]
+    prices: Priced
+    bottlenecks: tuple[tuple[str, ...], ...]
     fidelities: tuple[str, ...]
     simulations: int
     assumptions: tuple[str, ...]
@@ -54,145 +60,137 @@ class Finals:
     """Largest data per worker of a finalist, as a multiple of the largest that the profile was learned from."""
 
     def margin(self) -> float:
-        """Return the factor that a time needs to be kept nine times of ten, in the middle of the finalists."""
-        variance = sum(np.square(one.slopes) for one in self.follows)
+        """Return the factor on a time that nine of ten runs keep, for the median finalist."""
+        variance = sum(np.square(sensitivity.slopes) for sensitivity in self.sensitivities)
         return math.exp(_TARGET_Z * math.sqrt(float(np.median(variance))))
 
 
-def finals(search: Search, progress: Progress | None) -> Finals:
-    """Return the finalists of a search that simulated something."""
-    rows = _chosen(search)
-    asked, scenarios = [], []
-    for row in rows:
+def examine_finalists(search: ClusterSearch, progress: Progress | None) -> Finalists:
+    """Return the finalists of a search that simulated at least one cluster."""
+    rows = _chosen_rows(search)
+    keys, scenarios = [], []
+    for row in rows.tolist():
         for number, work in enumerate(search.works):
-            for thing, factor in _THINGS.items():
-                asked.append((int(row), number, thing))
-                scenarios.append(search.scenario(int(row), work, {thing: factor})[1])
+            for name, factor in _SCALED_COSTS.items():
+                keys.append((row, number, name))
+                scenarios.append(search.scenario(row, work, {name: factor})[1])
             if _requests(search, work) <= REQUESTS_MAX:
-                asked.append((int(row), number, "requests"))
-                scenarios.append(struct_replace(search.scenario(int(row), work)[1], fidelity="requests"))
-    hear = (lambda done: progress("looked at closely", done, len(scenarios))) if progress else None
-    told: dict[tuple[int, int, str], float] = {}
-    for key, answer in zip(asked, search.pool.simulate_each(scenarios, hear), strict=True):
-        if not isinstance(answer, SimulationResult):
-            raise answer
-        told[key] = answer.duration_s
-    flows = np.array([search.simulated[int(row)].times_s for row in rows])
-    times = np.array(
-        [
-            [told.get((int(row), number, "requests"), flows[place, number]) for number in range(len(search.works))]
-            for place, row in enumerate(rows)
-        ]
-    )
-    follows, words, extrapolation = _follows(search, rows, flows, told)
-    exact = {row for row, _, thing in told if thing == "requests"}
-    return Finals(
+                keys.append((row, number, "requests"))
+                scenarios.append(struct_replace(search.scenario(row, work)[1], fidelity="requests"))
+    report = (lambda done: progress("finalists simulated", done, len(scenarios))) if progress else None
+    scaled_s: dict[tuple[int, int, str], float] = {}
+    for key, result in zip(keys, search.pool.simulate_each(scenarios, report), strict=True):
+        if not isinstance(result, SimulationResult):
+            raise result
+        scaled_s[key] = result.duration_s
+    flows_s = search.store.times_s(rows)
+    times_s = flows_s.copy()
+    for position, row in enumerate(rows.tolist()):
+        for number in range(len(search.works)):
+            times_s[position, number] = scaled_s.get((row, number, "requests"), flows_s[position, number])
+    sensitivities, assumptions, extrapolation = _sensitivities(search, rows, flows_s, scaled_s)
+    exact = {row for row, _, name in scaled_s if name == "requests"}
+    return Finalists(
         rows=rows,
-        times_s=times,
-        follows=tuple(follows),
-        book=search.priced(rows),
-        limits=tuple(tuple(search.simulated[int(row)].limits) for row in rows),
-        fidelities=tuple("requests" if int(row) in exact else "flows" for row in rows),
+        times_s=times_s,
+        sensitivities=tuple(sensitivities),
+        prices=search.priced(rows),
+        bottlenecks=tuple(tuple(job.bottleneck for job in search.store.jobs[row]) for row in rows.tolist()),
+        fidelities=tuple("requests" if row in exact else "flows" for row in rows.tolist()),
         simulations=len(scenarios),
-        assumptions=tuple(words),
+        assumptions=tuple(assumptions),
         extrapolation=extrapolation,
     )
 
 
-def _requests(search: Search, work: Work) -> float:
-    """Return about how many requests a run makes of disks."""
-    known = search.profile.workloads[work.workload]
-    each = known.read + 2 * known.map_output * known.combined + 3 * known.written
-    return work.data_bytes * search.factor * each * max(1, workloads()[work.workload].flow.iterations) / REQUEST_BYTES
+def _requests(search: ClusterSearch, work: Work) -> float:
+    """Return the approximate number of disk requests of a run."""
+    costs = search.profile.workloads[work.workload]
+    bytes_per_byte = costs.read + 2 * costs.map_output * costs.combined + 3 * costs.written
+    iterations = max(1, workloads()[work.workload].flow.iterations)
+    return work.data_bytes * search.data_factor * bytes_per_byte * iterations / REQUEST_BYTES
 
 
-def _chosen(search: Search) -> Ints:
-    """Return the front of what was simulated, thinned where it is long, and the best; those that could be in time."""
-    rows = search.simulated_rows()
-    times = np.array([search.simulated[int(row)].times_s for row in rows])
-    near = search.within(times, 1.25)
+def _chosen_rows(search: ClusterSearch) -> Ints:
+    """Return the best simulated clusters, then the Pareto front (thinned if long), of those that may be in time."""
+    rows = search.store.rows()
+    times_s = search.store.times_s(rows)
+    near = search.in_time(times_s, _NEAR)
     if not near.any():
-        near[np.argsort(times @ search.per_day)[:BEST_MAX]] = True
-    rows, times = rows[near], times[near]
-    day = times @ search.per_day
-    objective = search.objective(rows, day)
-    front = np.flatnonzero(on_front(day, search.money(rows, day))[0])
+        near[np.argsort(times_s @ search.per_day)[:BEST_MAX]] = True
+    rows, times_s = rows[near], times_s[near]
+    day_s = times_s @ search.per_day
+    objective = search.objective_of(rows, day_s)
+    front = np.flatnonzero(on_front(day_s, search.money(rows, day_s))[0])
     front = front[np.argsort(objective[front], kind="stable")]
     if len(front) > FRONT_MAX:
         front = front[np.unique(np.linspace(0, len(front) - 1, FRONT_MAX).astype(np.int64))]
-    in_time = search.within(times * math.exp(_TARGET_Z * 0.2), 1.0)
-    order = np.lexsort((objective, ~in_time))[:BEST_MAX]
-    chosen = np.array(list(dict.fromkeys([*order.tolist(), *front.tolist()])), dtype=np.int64)
-    found: Ints = rows[chosen]
-    return found
+    in_time = search.in_time(times_s * math.exp(_TARGET_Z * _TYPICAL_SIGMA), 1.0)
+    best = np.lexsort((objective, ~in_time))[:BEST_MAX]
+    chosen: Ints = rows[np.array(list(dict.fromkeys([*best.tolist(), *front.tolist()])), dtype=np.int64)]
+    return chosen
 
 
-def _follows(
-    search: Search, rows: Ints, flows: Floats, told: dict[tuple[int, int, str], float]
-) -> tuple[list[Follows], list[str], float]:
-    """Return how times follow each uncertain thing, the assumptions in words, and how far data is extrapolated."""
-    profile, machines = search.profile, [search.found.machines[search.found.machine[row]] for row in rows]
+def _sensitivities(
+    search: ClusterSearch, rows: Ints, flows_s: Floats, scaled_s: Times
+) -> tuple[list[Sensitivity], list[str], float]:
+    """Return the sensitivity to each uncertain input, the assumptions, and the extrapolation of the data per worker."""
 
-    def slopes(thing: str) -> Floats:
-        """Return by how much the logarithm of times grows for each unit that the thing is dearer by."""
-        dearer = [[told[int(row), number, thing] for number in range(len(search.works))] for row in rows]
-        found: Floats = np.clip(np.log(np.array(dearer) / flows) / math.log(DEARER), 0.0, 1.1)
-        return found
+    def slopes(name: str) -> Floats:
+        """Return the change of log time for a unit change of one cost's logarithm."""
+        costly_s = np.array([[scaled_s[row, number, name] for number in range(len(search.works))] for row in rows])
+        ratios: Floats = np.clip(np.log(costly_s / flows_s) / math.log(COST_FACTOR), 0.0, 1.1)
+        return ratios
 
-    sigmas, words = _cpu_sigmas(search, machines)
-    disks = slopes("disks")
-    hard, flash = _by_kind(search, rows, disks)
-    follows = [
-        Follows("cpu", slopes("cpu") * sigmas[:, None]),
-        Follows("hdd", hard * DEVICE_SIGMA),
-        Follows("flash", flash * DEVICE_SIGMA),
-        Follows("links", slopes("links") * LINK_SIGMA),
-        Follows("fixed", slopes("fixed") * spread_of(profile.costs.job_start_s)),
-        *model_errors([search.simulated[int(row)].shares for row in rows]),
-    ]
+    profile, shares = search.profile, search.store.shares(rows)
+    machines = [search.candidates.machines[search.candidates.machine[row]] for row in rows]
+    cpu_sigmas, assumptions = _cpu_sigmas(search, machines)
+    hard, flash = (
+        np.array([[of_job.get(kind, 0.0) for of_job in of_row] for of_row in shares]) for kind in ("hdd", "flash")
+    )
+    per_disk_share = slopes("disks") / np.maximum(hard + flash, 1e-9)
     far, extrapolation = _far(search, rows)
-    return [*follows, Follows("size", far)], words, extrapolation
+    sensitivities = [
+        Sensitivity("cpu", slopes("cpu") * cpu_sigmas[:, None]),
+        Sensitivity("hdd", per_disk_share * hard * DEVICE_SIGMA),
+        Sensitivity("flash", per_disk_share * flash * DEVICE_SIGMA),
+        Sensitivity("links", slopes("links") * LINK_SIGMA),
+        Sensitivity("fixed", slopes("fixed") * spread_of(profile.costs.job_start_s)),
+        *model_errors(shares),
+        Sensitivity("size", far),
+    ]
+    return sensitivities, assumptions, extrapolation
 
 
-def _by_kind(search: Search, rows: Ints, disks: Floats) -> tuple[Floats, Floats]:
-    """Return what times follow of disks as parts of hard disks and of flash, by their shares of the time."""
-    shares = [search.simulated[int(row)].shares for row in rows]
-    hard = np.array([[own.get("hdd", 0.0) for own in each] for each in shares])
-    flash = np.array([[own.get("flash", 0.0) for own in each] for each in shares])
-    whole = np.maximum(hard + flash, 1e-9)
-    return disks * hard / whole, disks * flash / whole
-
-
-def _cpu_sigmas(search: Search, machines: Sequence[Machine]) -> tuple[Floats, list[str]]:
-    """Return how unsure CPU times are, by finalist: what was learned, and how fast the processors are beside that."""
-    learned, words = cpu_sigma(search.profile), []
-    found = []
+def _cpu_sigmas(search: ClusterSearch, machines: Sequence[Machine]) -> tuple[Floats, list[str]]:
+    """Return the standard deviation of log CPU time by finalist: of the learned costs and the processor's speed."""
+    learned, assumptions = cpu_sigma(search.profile), []
+    sigmas = []
     for machine in machines:
         option = machine.option
-        spread = math.log(option.cpu_speed_high / option.cpu_speed_low) / (2 * Z90)
-        if spread == 0 and search.profile.learned.lab_scale is not None:
-            spread = math.log(SPEED_FACTOR) / Z90
-            words.append(
-                f"how fast {option.name}'s processor is beside the profile's is not told (cpu: {{speed, low, high}}): "
-                f"{option.cpu_speed:g} is taken, within a factor of {SPEED_FACTOR:g}"
+        speed_sigma = math.log(option.cpu_speed_high / option.cpu_speed_low) / (2 * Z90)
+        if speed_sigma == 0 and search.profile.learned.lab_scale is not None:
+            speed_sigma = math.log(SPEED_FACTOR) / Z90
+            assumptions.append(
+                f"the speed of {option.name}'s processor relative to the profile's is not stated "
+                f"(cpu: {{speed, low, high}}): {option.cpu_speed:g} is assumed, within a factor of {SPEED_FACTOR:g}"
             )
-        found.append(math.hypot(learned, spread))
-    return np.array(found), list(dict.fromkeys(words))
+        sigmas.append(math.hypot(learned, speed_sigma))
+    return np.array(sigmas), list(dict.fromkeys(assumptions))
 
 
-def _far(search: Search, rows: Ints) -> tuple[Floats, float]:
-    """Return the uncertainty of times beyond the learned data per worker and number of workers, and how far data is
-    extrapolated.
+def _far(search: ClusterSearch, rows: Ints) -> tuple[Floats, float]:
+    """Return the standard deviation of log time beyond the learned data per worker and number of workers, and the
+    extrapolation of the data per worker.
     """
-    profile = search.profile
-    learned, scale = profile.learned, profile.learned.lab_scale or 1.0
-    workers = search.found.workers[rows].astype(np.float64)
-    beyond = np.log2(np.maximum(1.0, workers / max(1, learned.workers_max)))
-    found, furthest = [], 1.0
+    learned = search.profile.learned
+    scale, workers_max = learned.lab_scale or 1.0, max(1, learned.workers_max)
+    workers = search.candidates.workers[rows].astype(np.float64)
+    doublings = np.log2(np.maximum(1.0, workers / workers_max))
+    sigmas, furthest = [], 1.0
     for work in search.works:
-        own = profile.workloads[work.workload]
-        most = own.data_bytes_max / scale / max(1, learned.workers_max)
-        times = np.maximum(1.0, work.data_bytes * search.factor / workers / max(1.0, most))
-        found.append(FAR_SIGMA * (np.log2(times) + beyond))
-        furthest = max(furthest, float(times.max()))
-    return np.stack(found, axis=1), furthest
+        learned_bytes = search.profile.workloads[work.workload].data_bytes_max / scale / workers_max
+        multiples = np.maximum(1.0, work.data_bytes * search.data_factor / workers / max(1.0, learned_bytes))
+        sigmas.append(FAR_SIGMA * (np.log2(multiples) + doublings))
+        furthest = max(furthest, float(multiples.max()))
+    return np.stack(sigmas, axis=1), furthest

@@ -1,87 +1,118 @@
-"""A recommendation as it is asked by fields of text: in forms, links and the API; and the catalogues that there are.
+"""Describe a request for a recommendation: one type for the command line, the page and the API.
 
-In: texts, folders. Out: what :func:`assay.questions.recommendation.recommend.recommend` takes.
+In: texts as users write them. Out: :class:`RecommendRequest`, and the :class:`Constraints` that it states.
 """
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from enum import StrEnum
+from typing import ClassVar
 
-from assay.estimation.simulator.pool import SimulatorPool
-from assay.execution.planning.plan_files.hardware_file import catalogue_of, load_catalogue
 from assay.foundation.errors import SpecificationError
-from assay.foundation.installation import installation
-from assay.questions.costs.mix import parse_mix
-from assay.questions.forecasts.learning import shipped_profile
-from assay.questions.recommendation.constraints import limits_of
-from assay.questions.recommendation.recommend import SURELY, Recommendation, RecommendQuestion, recommend
-from assay.questions.recommendation.search import Least, Progress
-from assay.specs.fields import unknown
-from assay.specs.prices import load_prices, prices_of
+from assay.foundation.units import parse_bytes, parse_duration, parse_money
+from assay.model import PriceBook
 
-CATALOGUE_FILE, PRICES_FILE = "catalogue.yaml", "prices.yaml"
-SIMULATIONS_MAX = 300
-_SURELY_MAX = 0.999
+CONFIDENCE = 0.9
+CONFIDENCE_MIN, CONFIDENCE_MAX = 0.5, 0.999
+SIMULATIONS = 300
+YEARS = 3.0
+_YEARS_MAX = 100.0
+_AMOUNT_LENGTH_MAX = 40
+
+
+class Objective(StrEnum):
+    """Quantity to minimize."""
+
+    PRICE = "price"
+    """Price of the cluster over the years."""
+    DAY_COST = "job"
+    """Cost of a day's work: its share, by the hour, of the price."""
+    TIME = "time"
+    """Run time of a day's work."""
 
 
 @dataclass(frozen=True, slots=True)
-class RecommendAsked:
-    """The fields. ``catalogue`` names one that is kept; texts of a catalogue and of prices stand in its place."""
+class Constraints:
+    """Constraints on the cluster. None: no constraint."""
 
-    works: tuple[str, ...]
+    budget: float | None = None
+    """Maximum price over ``years``, in the currency of the price book."""
+    deadline_s: float | None = None
+    """Maximum duration of every run."""
+    capacity_bytes: float = 0.0
+    """Data that HDFS stores, before replication."""
+    years: float = YEARS
+
+
+@dataclass(frozen=True, slots=True)
+class RecommendRequest:
+    """Workloads, constraints, and how to search. An empty text sets no constraint."""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    workloads: tuple[str, ...]
+    """``NAME:SIZE[:HOW OFTEN[:OPTIONS]]`` each."""
     catalogue: str = ""
+    """Name of a stored catalogue, for requests that carry no ``catalogue_text``."""
     budget: str = ""
+    """Money over ``years``; without a currency, in that of the price book."""
     deadline: str = ""
     capacity: str = ""
-    years: float = 3.0
-    least: str = ""
-    surely: float = SURELY
-    simulations: int = SIMULATIONS_MAX
+    years: float = YEARS
+    minimize: Objective | None = None
+    """None: the price where there is a deadline, else the cost of a day's work."""
+    confidence: float = CONFIDENCE
+    """Minimum share of draws in which the recommended cluster keeps every constraint."""
+    simulations: int = SIMULATIONS
+    """Maximum number of clusters to simulate."""
+    seed: int = 1
     catalogue_text: str = ""
+    """A catalogue as YAML; ``prices_text`` is its price book."""
     prices_text: str = ""
 
+    def constraints(self, book: PriceBook) -> Constraints:
+        """Return the constraints; amounts of money in the currency of ``book``. Raises SpecificationError."""
+        if not 0 < self.years <= _YEARS_MAX:
+            raise SpecificationError(f"a cluster can't be used for {self.years:g} years", where="years", hint="try 3")
+        if not CONFIDENCE_MIN <= self.confidence <= CONFIDENCE_MAX:
+            raise SpecificationError(
+                f"confidence must be from {CONFIDENCE_MIN:g} to {CONFIDENCE_MAX:g}", where="confidence"
+            )
+        if self.seed < 0:
+            raise SpecificationError("a seed must be 0 or more", where="seed")
+        for text in (self.budget, self.deadline, self.capacity):
+            if len(text) > _AMOUNT_LENGTH_MAX:
+                raise SpecificationError(f"{text[:12]!r}… is too long for an amount", where="constraints")
+        try:
+            deadline_s = parse_duration(self.deadline) if self.deadline else None
+            capacity_bytes = float(parse_bytes(self.capacity)) if self.capacity else 0.0
+        except ValueError as error:
+            raise SpecificationError(str(error), where="constraints", hint="such as 2h, 200TB") from error
+        if deadline_s is not None and not deadline_s > 0:
+            raise SpecificationError("a deadline must be more than 0", where="deadline")
+        return Constraints(_budget(self.budget, book), deadline_s, capacity_bytes, self.years)
 
-def kept_catalogues(folders: Iterable[Path]) -> dict[str, Path]:
-    """Return the folders that hold a catalogue with prices beside it, by name; the examples' last."""
-    found: dict[str, Path] = {}
-    examples = installation().examples
-    for folder in (*folders, *([examples] if examples else [])):
-        for file in sorted(folder.glob(f"*/{CATALOGUE_FILE}")):
-            if (file.parent / PRICES_FILE).is_file():
-                found.setdefault(file.parent.name, file.parent)
-    return found
+    def objective(self, constraints: Constraints) -> Objective:
+        """Return the objective, or the default for these constraints."""
+        default = Objective.DAY_COST if constraints.deadline_s is None else Objective.PRICE
+        return self.minimize or default
 
 
-def prepared(
-    asked: RecommendAsked, catalogues: dict[str, Path]
-) -> Callable[[SimulatorPool, Progress | None], Recommendation]:
-    """Return what answers, once everything that was asked has been read. Raises SpecificationError, in words."""
-    works = parse_mix([text for text in asked.works if text.strip()])
-    if asked.catalogue_text.strip():
-        hardware = catalogue_of(asked.catalogue_text, CATALOGUE_FILE)
-        book = prices_of(asked.prices_text, PRICES_FILE)
-    else:
-        folder = catalogues.get(asked.catalogue)
-        if folder is None:
-            raise SpecificationError(unknown("catalogue", asked.catalogue, catalogues), where="catalogue")
-        hardware, book = load_catalogue(folder / CATALOGUE_FILE), load_prices(folder / PRICES_FILE)
-    if asked.least not in ("", *Least):
-        raise SpecificationError(unknown("aim", asked.least, list(Least)), where="least")
-    if not 0.5 <= asked.surely <= _SURELY_MAX:
-        raise SpecificationError(f"surely must be from 0.5 to {_SURELY_MAX}", where="surely")
-    if not 1 <= asked.simulations <= SIMULATIONS_MAX:
-        raise SpecificationError(f"simulations: 1 to {SIMULATIONS_MAX} here", where="simulations")
-    question = RecommendQuestion(
-        works,
-        limits_of(book, asked.budget, asked.deadline, asked.capacity, asked.years),
-        Least(asked.least) if asked.least else None,
-        asked.surely,
-        asked.simulations,
-    )
-    profile = shipped_profile()
-
-    def answer(pool: SimulatorPool, progress: Progress | None) -> Recommendation:
-        """Search."""
-        return recommend(question, hardware, book, profile, pool, progress)
-
-    return answer
+def _budget(text: str, book: PriceBook) -> float | None:
+    if not text:
+        return None
+    try:
+        money = parse_money(text, book.currency)
+    except ValueError as error:
+        raise SpecificationError(str(error), where="budget", hint="such as 100k, $100,000, 100000USD") from error
+    if money.amount <= 0:
+        raise SpecificationError("a budget must be more than 0", where="budget")
+    if money.currency == book.currency:
+        return float(money.amount)
+    if money.currency not in book.exchange:
+        raise SpecificationError(
+            f"the budget is in {money.currency}, the price book {book.name} is in {book.currency} and has no exchange "
+            "rate",
+            where="budget",
+            hint=f"give it in {book.currency}, or add the rate to the book",
+        )
+    return float(money.amount) * float(book.exchange[money.currency].rate)

@@ -1,15 +1,14 @@
-"""The search among a catalogue's clusters: bounds first, then simulations of those that may still be worth it.
+"""Search a catalogue's clusters: apply lower bounds first, then simulate those that may still be worth it.
 
-In: candidates, a mix, limits, a price book, a profile, simulators. Out: what each simulated cluster takes, and how many
-were looked at on which stage. What a bound rules out is not simulated. Of the rest, the simulator is asked for those
-that would lie on the front of money and time by what it told so far of clusters like them (its time over the bound, by
-workload and kind of storage), until the front that this predicts has been simulated, or so many simulations were made.
+In: candidates, a mix of workloads, constraints, a price book and simulators. Out: the simulated jobs of each simulated
+cluster, and how many clusters remained after each stage. A cluster that a bound rules out is not simulated. Of the
+rest, the search simulates those on the predicted Pareto front of money and time, until the front is simulated or the
+maximum number of simulations is reached. :class:`Surrogate` makes the predictions from the results so far.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 import numpy as np
 
@@ -30,233 +29,247 @@ from assay.foundation.errors import SpecificationError
 from assay.foundation.units import format_bytes
 from assay.model import YEAR_H, CostProfile, PriceBook
 from assay.questions.costs.mix import DAY_S, Work
+from assay.questions.recommendation.request import Constraints, Objective
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size
 
 Progress = Callable[[str, int, int], None]
 SEED = 1
 RESERVE_SHARE = 0.25
-"""Of HDFS's devices, kept free of the data that stays: for outputs and intermediate data."""
-_SPREAD = 2.0
+"""Share of HDFS capacity that stays free for outputs and intermediate data."""
+_SPILL_FACTOR = 2.0
+"""Intermediate data on disk at the same time, as a multiple of the map output."""
 _SLACK = 1.25
-"""How far a simulated time may lie beyond a limit and still be looked at: doubt may put it within."""
+"""Maximum simulated time, as a multiple of the constraint: the uncertainty may bring the true time within it."""
 _BATCH = 24
 _NEAR_BEST = 16
 _PRIOR_RATIO = 1.5
+"""Simulated time / lower bound before any simulation."""
 _REPLICATION = "dfs.replication"
-
-
-class Least(StrEnum):
-    """What is to be as little as possible."""
-
-    PRICE = "price"
-    JOB = "job"
-    TIME = "time"
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What the cluster must keep. None: no such limit."""
-
-    budget: float | None = None
-    """Money over ``years``, in the book's currency."""
-    deadline_s: float | None = None
-    """For every single run."""
-    capacity_bytes: float = 0.0
-    """Of data in HDFS, one copy."""
-    years: float = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage of the search: how many went on from it, and what it did."""
+    """One stage of the search: how many clusters remained after it, and what it did."""
 
     name: str
     left: int
-    words: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedJob:
+    """One workload on one cluster, as simulated."""
+
+    time_s: float
+    shares: Mapping[str, float]
+    """Share of the time by limiting resource."""
+    bottleneck: str
+    """The resource that limited its tasks for the longest time."""
 
 
 @dataclass(slots=True)
-class Found:
-    """What the simulator said of one cluster, by workload."""
+class SimulationStore:
+    """Results of the simulator by cluster (row of the candidates): one job for each workload."""
 
-    times_s: list[float]
-    shares: list[dict[str, float]]
-    """Shares of the time by resource."""
-    limits: list[str]
+    jobs: dict[int, tuple[SimulatedJob, ...]] = field(default_factory=dict)
+    failures: dict[str, int] = field(default_factory=dict)
+    """Reason why clusters could not be simulated, and their number."""
+    assumptions: dict[str, None] = field(default_factory=dict)
+    """Assumptions of the simulations, in order."""
+
+    def __len__(self) -> int:
+        """Return the number of simulated clusters."""
+        return len(self.jobs)
+
+    def rows(self) -> Ints:
+        """Return the simulated clusters in ascending order."""
+        return np.array(sorted(self.jobs), dtype=np.int64)
+
+    def times_s(self, rows: Ints) -> Floats:
+        """Return the times of simulated clusters: rows × workloads."""
+        return np.array([[job.time_s for job in self.jobs[int(row)]] for row in rows])
+
+    def shares(self, rows: Ints) -> list[list[Mapping[str, float]]]:
+        """Return the shares of time by limiting resource: rows × workloads."""
+        return [[job.shares for job in self.jobs[int(row)]] for row in rows]
+
+    def fail(self, reason: str) -> None:
+        """Count one cluster that could not be simulated."""
+        self.failures[reason] = self.failures.get(reason, 0) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Surrogate:
+    """Predict times from lower bounds: a cluster exceeds its bound as much as simulated clusters of its family."""
+
+    bound_s: Floats
+    """Lower bound of the time: rows × workloads."""
+    family: Ints
+    """Family of each row: clusters with the same kinds of storage, use of storage, and network."""
+
+    @classmethod
+    def of(cls, candidates: Candidates, bound_s: Floats) -> "Surrogate":
+        """Return the surrogate of all candidates."""
+        numbers: dict[tuple[object, ...], int] = {}
+        families = [
+            numbers.setdefault(
+                (tuple(sorted(machine.kinds)), bool(set(machine.hdfs) & set(machine.intermediate)), machine.network),
+                len(numbers),
+            )
+            for machine in candidates.machines
+        ]
+        return cls(bound_s, np.array(families, dtype=np.int64)[candidates.machine])
+
+    def predicted_s(self, rows: Ints, store: SimulationStore) -> Floats:
+        """Return the times of ``rows`` (rows × workloads): as simulated, else as predicted."""
+        prior = np.full((int(self.family.max()) + 1, self.bound_s.shape[1]), math.log(_PRIOR_RATIO))
+        sums, counts = np.zeros_like(prior), np.zeros((len(prior), 1))
+        simulated = store.rows()
+        if simulated.size:
+            excess = np.log(store.times_s(simulated) / self.bound_s[simulated])
+            np.add.at(sums, self.family[simulated], excess)
+            np.add.at(counts, self.family[simulated], 1)
+            prior[:] = sums.sum(axis=0) / counts.sum()
+        log_ratios = (sums + prior) / (counts + 1)
+        times_s: Floats = self.bound_s[rows] * np.exp(log_ratios[self.family[rows]])
+        known = np.isin(rows, simulated)
+        if known.any():
+            times_s[known] = store.times_s(rows[known])
+        return times_s
 
 
 @dataclass(slots=True)
-class Search:
-    """One search and what it knows."""
+class ClusterSearch:
+    """One search: what it asks, the clusters that no bound ruled out, and the results so far."""
 
-    found: Candidates
+    candidates: Candidates
     works: Sequence[Work]
-    limits: Limits
+    constraints: Constraints
+    objective: Objective
     profile: CostProfile
     pool: SimulatorPool
-    least: Least
-    bound_s: Floats
-    """Rows × workloads."""
-    book: Bills
-    alive: Ints
-    """Rows that no bound ruled out."""
+    prices: Bills
+    surrogate: Surrogate
+    rows: Ints
+    """Clusters that no bound and no failed simulation ruled out."""
     stages: list[Stage]
-    factor: float = 1.0
-    """On all data."""
-    simulated: dict[int, Found] = field(default_factory=dict)
-    refused: dict[str, int] = field(default_factory=dict)
-    """Why clusters could not be simulated, and how many."""
-    assumptions: dict[str, None] = field(default_factory=dict)
+    data_factor: float = 1.0
+    """Factor on the data of every workload."""
+    store: SimulationStore = field(default_factory=SimulationStore)
 
     def priced(self, rows: Ints) -> Priced:
-        """Return what rows cost an hour."""
-        return self.book.of(self.found.machine[rows], self.found.workers[rows])
+        """Return the prices of clusters per hour."""
+        return self.prices.of(self.candidates.machine[rows], self.candidates.workers[rows])
 
     def bill(self, rows: Ints) -> Floats:
-        """Return money over the years."""
-        bill: Floats = self.priced(rows).rates_per_h * self.limits.years * YEAR_H
+        """Return the price of clusters over the years."""
+        bill: Floats = self.priced(rows).rates_per_h * self.constraints.years * YEAR_H
         return bill
 
     @property
     def per_day(self) -> Floats:
-        """How often each workload runs a day."""
+        """Runs of each workload per day."""
         return np.array([work.per_day for work in self.works])
 
     def money(self, rows: Ints, day_s: Floats) -> Floats:
-        """Return the money that counts: the bill, or of a day's work its share by the hour."""
-        if self.least is not Least.JOB:
+        """Return the money of the Pareto front: the price over the years, or the cost of a day's work."""
+        if self.objective is not Objective.DAY_COST:
             return self.bill(rows)
-        found: Floats = self.priced(rows).rates_per_h * day_s / 3600
-        return found
+        day_cost: Floats = self.priced(rows).rates_per_h * day_s / 3600
+        return day_cost
 
-    def objective(self, rows: Ints, day_s: Floats) -> Floats:
-        """Return what is to be as little as possible."""
-        return day_s if self.least is Least.TIME else self.money(rows, day_s)
+    def objective_of(self, rows: Ints, day_s: Floats) -> Floats:
+        """Return the quantity to minimize."""
+        return day_s if self.objective is Objective.TIME else self.money(rows, day_s)
 
-    def within(self, times_s: Floats, slack: float) -> Mask:
-        """Tell which rows of times (rows × workloads) keep the deadline, and a day's work within a day."""
-        kept: Mask = times_s @ self.per_day <= DAY_S * slack
-        if self.limits.deadline_s is not None:
-            kept &= times_s.max(axis=1) <= self.limits.deadline_s * slack
-        return kept
+    def in_time(self, times_s: Floats, slack: float) -> Mask:
+        """Return which rows of ``times_s`` (rows × workloads) keep the deadline, and end a day's work within a day."""
+        in_time: Mask = times_s @ self.per_day <= DAY_S * slack
+        if self.constraints.deadline_s is not None:
+            in_time &= times_s.max(axis=1) <= self.constraints.deadline_s * slack
+        return in_time
 
     def scenario(
         self, row: int, work: Work, draw: Mapping[str, float] | None = None
     ) -> tuple[SimulationRequest, ScenarioDocument]:
-        """Return what is asked of one cluster. Raises SpecificationError for what can't be."""
-        plan = plan_for(self.found, row, work.entry(self.factor))
+        """Return the simulation of a workload on one cluster. Raises SpecificationError if it can't be simulated."""
+        plan = plan_for(self.candidates, row, work.entry(self.data_factor))
         run = only_run(plan)
-        asked = SimulationRequest(
+        request = SimulationRequest(
             plan.cluster, run.configuration, run.workload.name, size_of(run, plan), self.profile, **(draw or {})
         )
-        scenario = scenario_of(asked)
-        self.assumptions.update(dict.fromkeys(scenario.assumptions))
-        return asked, scenario.with_seed(SEED, f"{row}")
+        scenario = scenario_of(request)
+        self.store.assumptions.update(dict.fromkeys(scenario.assumptions))
+        return request, scenario.with_seed(SEED, f"{row}")
 
-    def ask(self, rows: Sequence[int], progress: Progress | None, done_before: int, most: int) -> None:
+    def simulate(self, rows: Sequence[int], progress: Progress | None, simulations_max: int) -> None:
         """Simulate every workload on these clusters."""
-        asked: list[tuple[int, SimulationRequest]] = []
+        requests: list[tuple[int, SimulationRequest]] = []
         scenarios = []
         for row in rows:
             try:
                 pairs = [self.scenario(row, work) for work in self.works]
             except SpecificationError as error:
-                self._refuse(row, error.message)
+                self.store.fail(error.message)
                 continue
-            asked += [(row, pair[0]) for pair in pairs]
-            scenarios += [pair[1] for pair in pairs]
-        hear = (lambda ready: progress("simulated", done_before + ready // len(self.works), most)) if progress else None
-        for (row, one), answer in zip(asked, self.pool.simulate_each(scenarios, hear), strict=True):
-            if not isinstance(answer, SimulationResult):
-                if not isinstance(answer, SpecificationError):
-                    raise answer
-                self._refuse(row, answer.message)
+            requests += [(row, request) for request, _ in pairs]
+            scenarios += [scenario for _, scenario in pairs]
+        before, works = len(self.store), len(self.works)
+        report = (lambda ready: progress("simulated", before + ready // works, simulations_max)) if progress else None
+        jobs: dict[int, list[SimulatedJob]] = {}
+        for (row, request), result in zip(requests, self.pool.simulate_each(scenarios, report), strict=True):
+            if not isinstance(result, SimulationResult):
+                if not isinstance(result, SpecificationError):
+                    raise result
+                self.store.fail(result.message)
                 continue
-            self.assumptions.update(dict.fromkeys(answer.assumptions))
-            known = self.simulated.setdefault(row, Found([], [], []))
-            known.times_s.append(answer.duration_s)
-            known.shares.append(shares_of(one, [answer]))
-            known.limits.append(limit_of(answer))
-        gone = [row for row in rows if len(self.simulated.get(row, Found([], [], [])).times_s) != len(self.works)]
-        for row in gone:
-            self.simulated.pop(row, None)
-        self.alive = np.setdiff1d(self.alive, np.array(gone, dtype=np.int64), assume_unique=True)
+            self.store.assumptions.update(dict.fromkeys(result.assumptions))
+            job = SimulatedJob(result.duration_s, shares_of(request, [result]), bottleneck_of(result))
+            jobs.setdefault(row, []).append(job)
+        self.store.jobs.update((row, tuple(of_row)) for row, of_row in jobs.items() if len(of_row) == works)
+        failed = [row for row in rows if row not in self.store.jobs]
+        self.rows = np.setdiff1d(self.rows, np.array(failed, dtype=np.int64), assume_unique=True)
 
-    def _refuse(self, row: int, words: str) -> None:
-        del row
-        self.refused[words] = self.refused.get(words, 0) + 1
-
-    def predicted_s(self, rows: Ints) -> Floats:
-        """Return times (rows × workloads): as simulated, or the bound times what clusters alike took over theirs."""
-        family = self._family()
-        logs = np.full((int(family.max()) + 1, len(self.works)), math.log(_PRIOR_RATIO))
-        sums, counts = np.zeros_like(logs), np.zeros((len(logs), 1))
-        for row, known in self.simulated.items():
-            sums[family[row]] += np.log(np.array(known.times_s) / self.bound_s[row])
-            counts[family[row]] += 1
-        if self.simulated:
-            logs[:] = sums.sum(axis=0) / counts.sum()
-        logs = (sums + logs) / (counts + 1)
-        times: Floats = self.bound_s[rows] * np.exp(logs[family[rows]])
-        for place, row in enumerate(rows):
-            if (known_row := self.simulated.get(int(row))) is not None:
-                times[place] = known_row.times_s
-        return times
-
-    def _family(self) -> Ints:
-        """Return which clusters are alike: their kinds of storage and its use, in each machine's own."""
-        names: dict[tuple[object, ...], int] = {}
-        own = []
-        for machine in self.found.machines:
-            kinds = tuple(sorted(machine.kinds)), bool(set(machine.hdfs) & set(machine.intermediate)), machine.network
-            own.append(names.setdefault(kinds, len(names)))
-        family: Ints = np.array(own, dtype=np.int64)[self.found.machine]
-        return family
-
-    def run(self, most: int, progress: Progress | None = None) -> None:
-        """Simulate until the predicted front is simulated, or ``most`` clusters were."""
-        while len(self.simulated) < most and len(self.alive):
-            rows = self.alive
-            times = self.predicted_s(rows)
-            day = times @ self.per_day
-            worth = self.within(times, _SLACK)
-            chosen = _front_and_best(day, self.money(rows, day), self.objective(rows, day), worth)
-            new = [int(row) for row in rows[chosen] if int(row) not in self.simulated]
+    def run(self, simulations_max: int, progress: Progress | None = None) -> None:
+        """Simulate until the predicted Pareto front is simulated, or ``simulations_max`` clusters are."""
+        while len(self.store) < simulations_max and len(self.rows):
+            rows = self.rows
+            times_s = self.surrogate.predicted_s(rows, self.store)
+            day_s = times_s @ self.per_day
+            chosen = _front_and_best(
+                day_s, self.money(rows, day_s), self.objective_of(rows, day_s), self.in_time(times_s, _SLACK)
+            )
+            new = [int(row) for row in rows[chosen] if int(row) not in self.store.jobs]
             if not new:
                 return
-            self.ask(new[: min(_BATCH, most - len(self.simulated))], progress, len(self.simulated), most)
-
-    def simulated_rows(self) -> Ints:
-        """Return the simulated clusters."""
-        return np.array(sorted(self.simulated), dtype=np.int64)
+            self.simulate(new[: min(_BATCH, simulations_max - len(self.store))], progress, simulations_max)
 
 
-def limit_of(answer: SimulationResult) -> str:
-    """Return what limited the tasks for the longest time."""
-    if not answer.limits:
-        return "not told"
-    return max(answer.limits, key=lambda name: answer.limits[name]).replace(":dfs", ":hdfs")
+def bottleneck_of(result: SimulationResult) -> str:
+    """Return the resource that limited the tasks for the longest time."""
+    if not result.limits:
+        return "unknown"
+    return max(result.limits, key=lambda name: result.limits[name]).replace(":dfs", ":hdfs")
 
 
-def _front_and_best(day: Floats, money: Floats, objective: Floats, worth: Mask) -> Ints:
-    """Return places of the front and of the best ones, the best first."""
-    places = np.flatnonzero(worth)
-    if not places.size:  # nothing is predicted to do: the fastest come nearest
-        return np.argsort(day, kind="stable")[:_NEAR_BEST].astype(np.int64)
-    front = places[on_front(day[places], money[places])[0]]
-    best = places[np.argsort(objective[places], kind="stable")][:_NEAR_BEST]
-    found: Ints = np.array(list(dict.fromkeys([*best.tolist(), *front.tolist()])), dtype=np.int64)
-    return found
+def _front_and_best(day_s: Floats, money: Floats, objective: Floats, in_time: Mask) -> Ints:
+    """Return positions of the best clusters by the objective, then of the Pareto front."""
+    positions = np.flatnonzero(in_time)
+    if not positions.size:  # no cluster is predicted to be in time: the fastest come nearest
+        return np.argsort(day_s, kind="stable")[:_NEAR_BEST].astype(np.int64)
+    front = positions[on_front(day_s[positions], money[positions])[0]]
+    best = positions[np.argsort(objective[positions], kind="stable")][:_NEAR_BEST]
+    return np.array(list(dict.fromkeys([*best.tolist(), *front.tolist()])), dtype=np.int64)
 
 
-def parts_of(found: Candidates) -> list[Parts]:
-    """Return each machine as prices count a cluster with one worker of it."""
-    masters = found.catalogue.masters
+def parts_of(candidates: Candidates) -> list[Parts]:
+    """Return, for each machine, the parts of a cluster with one worker, as price books count them."""
+    masters = candidates.catalogue.masters
     parts = []
-    for machine in found.machines:
+    for machine in candidates.machines:
         levels = {
-            "cluster": found.catalogue.name,
+            "cluster": candidates.catalogue.name,
             "network": machine.network,
             "memory": format_bytes(machine.memory_bytes).replace(" ", ""),
             "worker": machine.option.name,
@@ -275,78 +288,105 @@ def parts_of(found: Candidates) -> list[Parts]:
     return parts
 
 
-def begun(
-    found: Candidates,
+def start_search(
+    candidates: Candidates,
     works: Sequence[Work],
-    limits: Limits,
+    constraints: Constraints,
     book: PriceBook,
     profile: CostProfile,
     pool: SimulatorPool,
-    least: Least,
-    factor: float = 1.0,
-) -> Search:
-    """Return the search with what bounds rule out left out. Raises SpecificationError where nothing is priced."""
-    priced = bills(book, parts_of(found))
-    every = np.arange(len(found))
-    stages = [Stage("catalogue", len(found), f"clusters that {found.catalogue.name}'s choices combine to")]
-    rows = every[priced.priced[found.machine]]
+    objective: Objective,
+    data_factor: float = 1.0,
+) -> ClusterSearch:
+    """Return the search over the clusters that no bound rules out. Raises SpecificationError if none has a price."""
+    prices = bills(book, parts_of(candidates))
+    every = np.arange(len(candidates))
+    stages = [Stage("catalogue", len(candidates), f"clusters that {candidates.catalogue.name}'s choices combine to")]
+    rows = every[prices.priced[candidates.machine]]
     if not rows.size:
-        why = "; ".join(f"{layout}: {words}" for layout, words in list(priced.unpriced.items())[:3])
+        why = "; ".join(f"{layout}: {reason}" for layout, reason in list(prices.unpriced.items())[:3])
         raise SpecificationError(f"the price book {book.name} prices none of the catalogue's clusters: {why}")
-    if len(rows) < len(found):
-        shown = ", ".join(list(priced.unpriced)[:5])
-        stages.append(Stage("prices", len(rows), f"priced; {shown} of {len(priced.unpriced)} layouts are not"))
-    own = powers(found)
-    rows = rows[_room(own, found, works, limits, profile, factor)[rows]]
-    stages.append(Stage("room", len(rows), "hold the data in all copies, with what runs write beside it"))
-    bound = np.stack(
-        [least_s(own, profile, profile.workloads[w.workload], _moved(found, w, profile, factor)) for w in works], 1
+    if len(rows) < len(candidates):
+        unpriced = ", ".join(list(prices.unpriced)[:5])
+        stages.append(Stage("prices", len(rows), f"priced; {unpriced} of {len(prices.unpriced)} layouts are not"))
+    power = powers(candidates)
+    rows = rows[_has_room(power, candidates, works, constraints, profile, data_factor)[rows]]
+    stages.append(Stage("room", len(rows), "hold all replicas of the data, and the output of runs"))
+    bound_s = np.stack(
+        [
+            least_s(power, profile, profile.workloads[work.workload], _moved(candidates, work, profile, data_factor))
+            for work in works
+        ],
+        1,
     )
-    search = Search(found, works, limits, profile, pool, least, bound, priced, rows, stages, factor)
-    if limits.budget is not None:
-        lowest = np.array([float(price.low) for price in priced.prices])
-        factors = search.priced(rows).factors
-        rows = rows[(factors @ lowest) * limits.years * YEAR_H <= limits.budget]
-        stages.append(Stage("budget", len(rows), "within the budget at the lowest prices thought possible"))
-    rows = rows[search.within(bound[rows], _SLACK)]
-    stages.append(Stage("bounds", len(rows), "can be in time by bytes and cycles alone"))
-    search.alive = rows
+    search = ClusterSearch(
+        candidates,
+        works,
+        constraints,
+        objective,
+        profile,
+        pool,
+        prices,
+        Surrogate.of(candidates, bound_s),
+        rows,
+        stages,
+        data_factor,
+    )
+    if constraints.budget is not None:
+        lowest = np.array([float(price.low) for price in prices.prices])
+        rows = rows[(search.priced(rows).factors @ lowest) * constraints.years * YEAR_H <= constraints.budget]
+        stages.append(Stage("budget", len(rows), "within the budget at the lowest prices"))
+    rows = rows[search.in_time(bound_s[rows], _SLACK)]
+    stages.append(Stage("bounds", len(rows), "can be in time by bytes and CPU cycles alone"))
+    search.rows = rows
     return search
 
 
-def _size(found: Candidates, work: Work, factor: float) -> Size:
-    copies = int(found.catalogue.parameters.get(_REPLICATION, 3))
+def _size(candidates: Candidates, work: Work, data_factor: float) -> Size:
+    replication = int(candidates.catalogue.parameters.get(_REPLICATION, 3))
     options = {name: text for name, text in work.options.items() if name != "waves"}
-    return Size.of(round(work.data_bytes * factor), copies, found.catalogue.parameters, options)
+    return Size.of(round(work.data_bytes * data_factor), replication, candidates.catalogue.parameters, options)
 
 
-def _moved(found: Candidates, work: Work, profile: CostProfile, factor: float) -> Moved:
-    own, size = workloads()[work.workload], _size(found, work, factor)
-    known = profile.workloads[work.workload].compression
-    left = [known.get(codec, CODECS.get(codec, (None, 0.0))[0]) for codec in found.codecs]
-    smallest = min((one.low for one in left if one is not None), default=1.0)
+def _moved(candidates: Candidates, work: Work, profile: CostProfile, data_factor: float) -> Moved:
+    """Return what a run of a workload moves, with the best codec that the catalogue offers."""
+    workload, size = workloads()[work.workload], _size(candidates, work, data_factor)
+    learned = profile.workloads[work.workload].compression
+    ratios = [learned.get(codec, CODECS.get(codec, (None, 0.0))[0]) for codec in candidates.codecs]
+    smallest = min((ratio.low for ratio in ratios if ratio is not None), default=1.0)
     return Moved(
-        float(own.data_bytes(size)), own.iterations(size), size.replication, own.output_copies(size), min(1.0, smallest)
+        float(workload.data_bytes(size)),
+        workload.iterations(size),
+        size.replication,
+        workload.output_copies(size),
+        min(1.0, smallest),
     )
 
 
-def _room(
-    own: Powers, found: Candidates, works: Sequence[Work], limits: Limits, profile: CostProfile, factor: float
+def _has_room(
+    power: Powers,
+    candidates: Candidates,
+    works: Sequence[Work],
+    constraints: Constraints,
+    profile: CostProfile,
+    data_factor: float,
 ) -> Mask:
-    """Tell which clusters hold what stays and, beside it, the largest of what runs write."""
-    places: dict[str, float] = {}
-    passing = spilled = 0.0
+    """Return which clusters hold the stored data, and the largest output and intermediate data of a run."""
+    stored_bytes: dict[str, float] = {}
+    output_bytes = spilled_bytes = 0.0
     for work in works:
-        known, size, one = profile.workloads[work.workload], _size(found, work, factor), workloads()[work.workload]
-        data = one.data_bytes(size)
-        needed = one.input(size)
-        stays = (needed.path,) if needed is not None else one.leaves(size)
-        for place in stays:
-            places[place] = max(places.get(place, 0.0), float(data * size.replication))
-        if needed is not None or not stays:
-            passing = max(passing, data * known.written * one.output_copies(size))
-        spilled = max(spilled, data * known.map_output * known.combined * _SPREAD)
-    copies = float(found.catalogue.parameters.get(_REPLICATION, 3))
-    kept = limits.capacity_bytes * factor * copies
-    whole = fits(own, kept, 0.0, 1 - RESERVE_SHARE) if kept else np.ones(len(found), dtype=np.bool_)
-    return whole & fits(own, max(kept, sum(places.values())) + passing, spilled, FULL_SHARE)
+        costs, size = profile.workloads[work.workload], _size(candidates, work, data_factor)
+        workload = workloads()[work.workload]
+        data_bytes, needed = workload.data_bytes(size), workload.input(size)
+        paths = (needed.path,) if needed is not None else workload.leaves(size)
+        for path in paths:
+            stored_bytes[path] = max(stored_bytes.get(path, 0.0), float(data_bytes * size.replication))
+        if needed is not None or not paths:
+            output_bytes = max(output_bytes, data_bytes * costs.written * workload.output_copies(size))
+        spilled_bytes = max(spilled_bytes, data_bytes * costs.map_output * costs.combined * _SPILL_FACTOR)
+    replication = float(candidates.catalogue.parameters.get(_REPLICATION, 3))
+    capacity_bytes = constraints.capacity_bytes * data_factor * replication
+    every = np.ones(len(candidates), dtype=np.bool_)
+    room = fits(power, capacity_bytes, 0.0, 1 - RESERVE_SHARE) if capacity_bytes else every
+    kept_bytes = max(capacity_bytes, sum(stored_bytes.values()))
+    return room & fits(power, kept_bytes + output_bytes, spilled_bytes, FULL_SHARE)

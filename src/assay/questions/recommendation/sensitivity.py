@@ -1,8 +1,8 @@
-"""What would change a recommendation: a price, more data, another codec.
+"""Find what would change a recommendation: a price, more data, another codec.
 
-In: a search with its finalists, and which one was chosen. Out: :class:`Change` values. Prices are exact, as every bill
-is a straight line in each of them; more data and other codecs are searched again, with fewer simulations and at the
-middle of what is uncertain, a limit being kept where the finalists' margin lies within it.
+In: a search with its finalists and the chosen finalist. Out: :class:`Change` values. Price changes are exact, because
+every bill is linear in each price. For more data and other codecs the search is repeated with fewer simulations and
+without draws: a cluster keeps a constraint if its time with the finalists' margin does.
 """
 
 from collections.abc import Mapping
@@ -13,148 +13,168 @@ import numpy as np
 from assay.analysis.cost.break_even import flips
 from assay.estimation.recommendation.candidates import candidates
 from assay.model import COMPRESSION, CONTAINERS, LAYOUT_FACTOR, YEAR_H, HardwareCatalogue, PriceBook
-from assay.questions.recommendation.finalists import Finals
-from assay.questions.recommendation.search import Least, Progress, Search, begun
+from assay.questions.recommendation.finalists import Finalists
+from assay.questions.recommendation.request import Objective
+from assay.questions.recommendation.search import ClusterSearch, Progress, start_search
 from assay.text import money
 
-GROWTHS = (1.5, 2.0, 3.0, 5.0, 10.0)
-AGAIN_MAX = 40
-"""Clusters that are simulated for one such question."""
+DATA_FACTORS = (1.5, 2.0, 3.0, 5.0, 10.0)
+SIMULATIONS_AGAIN = 40
+"""Maximum number of clusters to simulate in one repeated search."""
 _CODEC = "snappy"
-_NOTHING = 1e-6
-"""A price that so small a share of today's would change is one at which nothing is told apart."""
+_PRICE_SHARE_MIN = 1e-6
+"""Minimum break-even price, as a share of today's: below it the two clusters are not distinguished."""
+_NO_CLUSTER = "no cluster of the catalogue keeps every constraint"
 Hardware = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that would change the answer, or that would not."""
+    """One change of the inputs, and whether it changes the recommendation."""
 
     kind: str
     """``price``, ``growth`` or ``codec``."""
     what: str
     now: str
     at: str
-    """From where on it changes; empty where it does not."""
+    """From where on the recommendation changes; empty if it does not."""
     then: str
-    """What is best then."""
+    """The best cluster then."""
 
 
-def changes_of(
-    search: Search, known: Finals, chosen: int, catalogue: HardwareCatalogue, book: PriceBook, progress: Progress | None
-) -> tuple[Change, ...]:
-    """Return what would change the choice of ``chosen`` among the finalists."""
-    found = [*_prices(search, known, chosen, book)] if search.least is not Least.TIME else []
-    usual = hardware_of(search.found.levels(int(known.rows[chosen])))
-    now = _picked(search, catalogue, book, known.margin(), 1.0)
-    if now is None:
-        return tuple(found)
-    here = now[1]
-    found.append(_growth(search, known, catalogue, book, here, progress))
-    found.append(_codec(search, known, chosen, catalogue, book, (usual, here)))
-    return tuple(found)
+@dataclass(frozen=True, slots=True)
+class _Best:
+    """The best cluster of a repeated search."""
+
+    label: str
+    hardware: Hardware
 
 
 def hardware_of(levels: Mapping[str, str]) -> Hardware:
-    """Return what tells hardware apart: what is set can still be changed when it stands there."""
+    """Return the levels that identify hardware: without settings, which can change after the purchase."""
     return tuple((name, text) for name, text in levels.items() if name not in (COMPRESSION, CONTAINERS, LAYOUT_FACTOR))
 
 
-def _prices(search: Search, known: Finals, chosen: int, book: PriceBook) -> list[Change]:
-    """Return for each price where another finalist that is in time becomes the better one."""
-    in_time = search.within(known.times_s * known.margin(), 1.0)
-    in_time[chosen] = True
-    if search.limits.budget is not None:
-        in_time &= known.book.rates_per_h * search.limits.years * YEAR_H <= search.limits.budget
-        in_time[chosen] = True
-    places = np.flatnonzero(in_time)
-    day = known.times_s[places] @ search.per_day
-    if search.least is Least.PRICE:
-        day = np.ones_like(day)  # all pay by the same hours
-    own = replace(known.book, factors=known.book.factors[places])
-    own_key = hardware_of(search.found.levels(int(known.rows[chosen])))
-    found = []
-    for flip in flips(day, own):
+def changes_of(
+    search: ClusterSearch,
+    finalists: Finalists,
+    chosen: int,
+    catalogue: HardwareCatalogue,
+    book: PriceBook,
+    progress: Progress | None,
+) -> tuple[Change, ...]:
+    """Return what would change the choice of the finalist ``chosen``."""
+    changes = [] if search.objective is Objective.TIME else _price_changes(search, finalists, chosen, book)
+    now = _best_again(search, catalogue, book, finalists.margin(), 1.0)
+    if now is None:
+        return tuple(changes)
+    chosen_hardware = hardware_of(search.candidates.levels(int(finalists.rows[chosen])))
+    changes.append(_growth(search, finalists, catalogue, book, now.hardware, progress))
+    changes.append(_codec(search, finalists, chosen, catalogue, book, (chosen_hardware, now.hardware)))
+    return tuple(changes)
+
+
+def _price_changes(search: ClusterSearch, finalists: Finalists, chosen: int, book: PriceBook) -> list[Change]:
+    """Return for each price where another finalist with other hardware becomes the best."""
+    eligible = search.in_time(finalists.times_s * finalists.margin(), 1.0)
+    if search.constraints.budget is not None:
+        eligible &= finalists.prices.rates_per_h * search.constraints.years * YEAR_H <= search.constraints.budget
+    eligible[chosen] = True
+    positions = np.flatnonzero(eligible)
+    day_s = finalists.times_s[positions] @ search.per_day
+    if search.objective is Objective.PRICE:
+        day_s = np.ones_like(day_s)  # every cluster is paid for the same hours
+    prices = replace(finalists.prices, factors=finalists.prices.factors[positions])
+    chosen_hardware = hardware_of(search.candidates.levels(int(finalists.rows[chosen])))
+    changes = []
+    for flip in flips(day_s, prices):
         price = float(flip.price.amount)
         for at, winner in ((flip.below, flip.below_winner), (flip.above, flip.above_winner)):
-            if at is None or winner is None or at <= _NOTHING * price:
+            if at is None or winner is None or at <= _PRICE_SHARE_MIN * price:
                 continue
-            if hardware_of(search.found.levels(int(known.rows[places[winner]]))) == own_key:
+            row = int(finalists.rows[positions[winner]])
+            if hardware_of(search.candidates.levels(row)) == chosen_hardware:
                 continue
-            then = search.found.label(int(known.rows[places[winner]]))
-            side = "below" if at < price else "above"
-            found.append(
+            changes.append(
                 Change(
                     "price",
                     flip.price.name,
                     f"{money(price, book.currency)} per {flip.price.per}",
-                    f"{side} {money(at, book.currency)}",
-                    then,
+                    f"{'below' if at < price else 'above'} {money(at, book.currency)}",
+                    search.candidates.label(row),
                 )
             )
-    return found
+    return changes
 
 
-def _picked(
-    search: Search, catalogue: HardwareCatalogue, book: PriceBook, margin: float, factor: float
-) -> tuple[str, Hardware, float] | None:
-    """Return the best of a search of its own: its label, what tells it apart, and its objective."""
-    works, limits = search.works, search.limits
-    again = begun(candidates(catalogue), works, limits, book, search.profile, search.pool, search.least, factor)
-    again.run(AGAIN_MAX)
-    rows = again.simulated_rows()
+def _best_again(
+    search: ClusterSearch, catalogue: HardwareCatalogue, book: PriceBook, margin: float, data_factor: float
+) -> _Best | None:
+    """Return the best cluster of a repeated search; None where no cluster keeps every constraint."""
+    again = start_search(
+        candidates(catalogue),
+        search.works,
+        search.constraints,
+        book,
+        search.profile,
+        search.pool,
+        search.objective,
+        data_factor,
+    )
+    again.run(SIMULATIONS_AGAIN)
+    rows = again.store.rows()
     if not rows.size:
         return None
-    times = np.array([again.simulated[int(row)].times_s for row in rows])
-    kept = again.within(times * margin, 1.0)
-    if limits.budget is not None:
-        kept &= again.bill(rows) <= limits.budget
+    times_s = again.store.times_s(rows)
+    kept = again.in_time(times_s * margin, 1.0)
+    if search.constraints.budget is not None:
+        kept &= again.bill(rows) <= search.constraints.budget
     if not kept.any():
         return None
-    rows, day = rows[kept], times[kept] @ again.per_day
-    objective = again.objective(rows, day)
-    best = int(rows[int(np.argmin(objective))])
-    return again.found.label(best), hardware_of(again.found.levels(best)), float(objective.min())
+    rows, day_s = rows[kept], times_s[kept] @ again.per_day
+    best = int(rows[int(np.argmin(again.objective_of(rows, day_s)))])
+    return _Best(again.candidates.label(best), hardware_of(again.candidates.levels(best)))
 
 
 def _growth(
-    search: Search,
-    known: Finals,
+    search: ClusterSearch,
+    finalists: Finalists,
     catalogue: HardwareCatalogue,
     book: PriceBook,
-    here: Hardware,
+    hardware: Hardware,
     progress: Progress | None,
 ) -> Change:
-    """Return from how much more data on another cluster is best."""
+    """Return from which multiple of the data on another cluster is the best."""
     last = 1.0
-    for place, factor in enumerate(GROWTHS):
+    for number, factor in enumerate(DATA_FACTORS):
         if progress is not None:
-            progress("searched with more data", place, len(GROWTHS))
-        then = _picked(search, catalogue, book, known.margin(), factor)
-        if then is None or then[1] != here:
-            words = then[0] if then else "nothing of the catalogue keeps every limit"
-            return Change("growth", "data", "as asked", f"between {last:g} and {factor:g} times the data", words)
+            progress("searched with more data", number, len(DATA_FACTORS))
+        best = _best_again(search, catalogue, book, finalists.margin(), factor)
+        if best is None or best.hardware != hardware:
+            then = best.label if best else _NO_CLUSTER
+            return Change("growth", "data", "as requested", f"between {last:g} and {factor:g} times the data", then)
         last = factor
-    return Change("growth", "data", "as asked", "", f"the same up to {last:g} times the data")
+    return Change("growth", "data", "as requested", "", f"the same up to {last:g} times the data")
 
 
 def _codec(
-    search: Search,
-    known: Finals,
+    search: ClusterSearch,
+    finalists: Finalists,
     chosen: int,
     catalogue: HardwareCatalogue,
     book: PriceBook,
     same: tuple[Hardware, Hardware],
 ) -> Change:
-    """Return what is best with another codec of map output."""
-    own = search.found.levels(int(known.rows[chosen])).get(COMPRESSION) or catalogue.parameters.get(COMPRESSION, "none")
-    others = [codec for codec in catalogue.compressions if codec != own] or ["none" if own != "none" else _CODEC]
-    bare = {name: text for name, text in catalogue.parameters.items() if name != COMPRESSION}
-    other = replace(catalogue, compressions=tuple(others), parameters=bare)
-    then = _picked(search, other, book, known.margin(), 1.0)
-    what = f"map output with {', '.join(others)}"
-    if then is None:
-        return Change("codec", what, own, ", ".join(others), "nothing of the catalogue keeps every limit")
-    if then[1] in same:
-        return Change("codec", what, own, "", "the same cluster")
-    return Change("codec", what, own, ", ".join(others), then[0])
+    """Return the best cluster with another codec of map output."""
+    levels = search.candidates.levels(int(finalists.rows[chosen]))
+    now = levels.get(COMPRESSION) or catalogue.parameters.get(COMPRESSION, "none")
+    codecs = [codec for codec in catalogue.compressions if codec != now] or ["none" if now != "none" else _CODEC]
+    parameters = {name: text for name, text in catalogue.parameters.items() if name != COMPRESSION}
+    changed = replace(catalogue, compressions=tuple(codecs), parameters=parameters)
+    best = _best_again(search, changed, book, finalists.margin(), 1.0)
+    others = ", ".join(codecs)
+    if best is None:
+        return Change("codec", f"map output with {others}", now, others, _NO_CLUSTER)
+    if best.hardware in same:
+        return Change("codec", f"map output with {others}", now, "", "the same cluster")
+    return Change("codec", f"map output with {others}", now, others, best.label)

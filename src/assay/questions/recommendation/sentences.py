@@ -1,96 +1,95 @@
-"""State a recommendation in sentences, the same on every surface.
-
-In: the answer. Out: text. Nothing is computed here. Extrapolation comes first.
-"""
+"""State a recommendation in sentences, the same in every interface. Extrapolation comes first."""
 
 from collections.abc import Iterator
 
 from assay.foundation.units import format_bytes, format_duration
 from assay.questions.recommendation.recommend import EXTRAPOLATION_MAX, EXTRAPOLATION_STATED, Choice, Recommendation
-from assay.questions.recommendation.search import Least, Limits
+from assay.questions.recommendation.request import Constraints, Objective
 from assay.text import NOTHING, money, money_interval, probability
 
-LEAST = {
-    Least.PRICE: "the least price",
-    Least.JOB: "the least cost of a day's work",
-    Least.TIME: "the shortest time of a day's work",
+OBJECTIVES = {
+    Objective.PRICE: "the lowest price",
+    Objective.DAY_COST: "the lowest cost of a day's work",
+    Objective.TIME: "the shortest time of a day's work",
 }
 
 
-def limits_text(limits: Limits, currency: str) -> str:
-    """Return the limits in words; empty without any."""
+def constraints_text(constraints: Constraints, currency: str) -> str:
+    """Return the constraints in words; empty without any."""
     parts = []
-    if limits.deadline_s is not None:
-        parts.append(f"every run within {format_duration(limits.deadline_s)}")
-    if limits.budget is not None:
-        parts.append(f"at most {money(limits.budget, currency)} over {limits.years:g} years")
-    if limits.capacity_bytes:
-        parts.append(f"{format_bytes(limits.capacity_bytes)} of data kept")
+    if constraints.deadline_s is not None:
+        parts.append(f"every run within {format_duration(constraints.deadline_s)}")
+    if constraints.budget is not None:
+        parts.append(f"at most {money(constraints.budget, currency)} over {constraints.years:g} years")
+    if constraints.capacity_bytes:
+        parts.append(f"{format_bytes(constraints.capacity_bytes)} of stored data")
     return ", ".join(parts)
 
 
-def chosen_text(one: Choice, found: Recommendation) -> str:
-    """Return one cluster with what it costs and takes."""
+def choice_text(choice: Choice, answer: Recommendation) -> str:
+    """Return one cluster with its price, and with time and cost of a day's work."""
     ends = ""
-    if one.bill_high > one.bill_low * 1.0001:
-        ends = f" ({money_interval(one.bill_low, one.bill_high, found.currency)})"
-    day = f"{format_duration(one.day_low_s)} to {format_duration(one.day_high_s)}"
+    if choice.bill_high > choice.bill_low * 1.0001:
+        ends = f" ({money_interval(choice.bill_low, choice.bill_high, answer.currency)})"
+    day = f"{format_duration(choice.day_low_s)} to {format_duration(choice.day_high_s)}"
     return (
-        f"{one.label}: {money(one.bill, found.currency)}{ends} over {found.limits.years:g} years; a day's work takes "
-        f"{format_duration(one.day_s)} ({day}), and costs {money(one.day_cost, found.currency)}"
+        f"{choice.label}: {money(choice.bill, answer.currency)}{ends} over {answer.constraints.years:g} years; "
+        f"a day's work takes {format_duration(choice.day_s)} ({day}), and costs "
+        f"{money(choice.day_cost, answer.currency)}"
     )
 
 
-def headline(found: Recommendation) -> Iterator[str]:
+def headline(answer: Recommendation) -> Iterator[str]:
     """Yield the recommendation and the runner-up, or why there is none."""
-    kept = limits_text(found.limits, found.currency)
-    if found.chosen is None:
-        yield f"No recommendation: {found.why_none}."
+    kept = constraints_text(answer.constraints, answer.currency)
+    if answer.chosen is None:
+        yield f"No recommendation: {answer.why_none}."
         return
-    chosen, runner_up = found.chosen, found.runner_up
-    if found.extrapolation > EXTRAPOLATION_STATED:
+    chosen, runner_up = answer.chosen, answer.runner_up
+    if answer.extrapolation > EXTRAPOLATION_STATED:
         yield (
-            f"Extrapolated: up to {found.extrapolation:,.0f} times the data per worker that the profile was learned "
-            "from. A measured run with more data per worker would make this answer surer."
+            f"Extrapolated: up to {answer.extrapolation:,.0f} times the data per worker that the profile was learned "
+            "from. A measured run with more data per worker would reduce the uncertainty."
         )
-    if found.too_close and runner_up is not None:
+    if answer.too_close and runner_up is not None:
         yield f"Too close to call between {chosen.label} and {runner_up.label}."
-    yield f"{'Best estimate' if found.too_close else 'Recommended'}: {chosen_text(chosen, found)} (simulated)."
-    if found.extrapolated:
+    yield f"{'Best estimate' if answer.too_close else 'Recommended'}: {choice_text(chosen, answer)} (simulated)."
+    if answer.extrapolated:
         yield (
-            f"No probability of having {LEAST[found.least]} is stated beyond {EXTRAPOLATION_MAX:g} times the learned "
-            f"data per worker.{f' Limits: {kept}.' if kept else ''}"
+            f"No probability of {OBJECTIVES[answer.objective]} is stated beyond {EXTRAPOLATION_MAX:g} times the "
+            f"learned data per worker.{f' Constraints: {kept}.' if kept else ''}"
         )
     else:
         share, keeps_share = probability(chosen.hardware_probability), probability(chosen.keeps_probability)
-        keeps = f" With these settings it keeps every limit ({kept}) in {keeps_share}." if kept else ""
-        yield f"Its hardware has {LEAST[found.least]} in {share} of {found.draws:,} simulated draws.{keeps}"
+        keeps = f" With these settings it keeps every constraint ({kept}) in {keeps_share}." if kept else ""
+        yield f"Its hardware has {OBJECTIVES[answer.objective]} in {share} of {answer.draws:,} simulated draws.{keeps}"
     if runner_up is not None:
-        best = "" if found.extrapolated else f"; the best in {probability(runner_up.hardware_probability)}"
-        yield f"Runner-up: {chosen_text(runner_up, found)}{best}."
+        best = "" if answer.extrapolated else f"; the best in {probability(runner_up.hardware_probability)}"
+        yield f"Runner-up: {choice_text(runner_up, answer)}{best}."
     else:
-        yield f"There is no runner-up: no other hardware keeps every limit in {found.surely:.0%} of the draws."
+        share = f"{answer.confidence:.0%} of the draws"
+        yield f"There is no runner-up: no other hardware keeps every constraint in {share}."
 
 
-def front_title(found: Recommendation) -> str:
+def front_title(answer: Recommendation) -> str:
     """Return the title of the list of candidates."""
-    if found.chosen is None:
-        return "No candidate keeps every limit; these come nearest. Simulated, 90 % intervals"
-    return "Pareto front of money and time among candidates that keep every limit: simulated, 90 % intervals"
+    if answer.chosen is None:
+        return "No candidate keeps every constraint; these come nearest. Simulated, 90 % intervals"
+    return "Pareto front of money and time among candidates that keep every constraint: simulated, 90 % intervals"
 
 
-def shares_of(one: Choice, found: Recommendation) -> tuple[str, str, str]:
+def shares_of(choice: Choice, answer: Recommendation) -> tuple[str, str, str]:
     """Return the shares of draws in which a candidate is on the Pareto front, is the best hardware, and keeps every
-    limit; a dash where they are extrapolated too far.
+    constraint; a dash where they are extrapolated too far.
     """
-    if found.extrapolated:
+    if answer.extrapolated:
         return NOTHING, NOTHING, NOTHING
-    shares = one.pareto_front_probability, one.hardware_probability, one.keeps_probability
+    shares = choice.pareto_front_probability, choice.hardware_probability, choice.keeps_probability
     front, best, keeps = map(probability, shares)
     return front, best, keeps
 
 
-def sentences(found: Recommendation) -> Iterator[str]:
-    """Yield what the numbers rest on."""
-    yield f"prices: {found.book}; a day's work costs its share, by the hour, of what the cluster costs"
-    yield from found.assumptions
+def sentences(answer: Recommendation) -> Iterator[str]:
+    """Yield the assumptions."""
+    yield f"prices: {answer.book}; a day's work costs its share, by the hour, of the price of the cluster"
+    yield from answer.assumptions

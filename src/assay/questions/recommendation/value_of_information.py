@@ -1,14 +1,13 @@
-"""How sure a choice among clusters is, and what would make it surer.
+"""Draw the uncertain inputs of a recommendation, and estimate the value of information about each of them.
 
-In: what the simulator said of the finalists, how their times follow from what is uncertain, ranges of prices. Out:
-draws of time and money in which everything uncertain is drawn together and once for all clusters, so that what they
-share cancels; and for each uncertain thing what knowing it would be worth.
+In: the simulated times of the finalists, their sensitivity to each uncertain input, and price ranges. Out: draws of
+time and money, in which every input is drawn once for all clusters, so that errors that clusters share cancel; and for
+each input the value of knowing it.
 
-The logarithm of a run's time is taken to follow each uncertain thing in a straight line: CPU, disks, links and fixed
-costs by what the simulator says when they change, its own errors by the share of the time in which each resource was
-the limit (:mod:`assay.estimation.simulator.error_model`). The worth of knowing one thing is the expected value of
-partial perfect information, by regression of each cluster's loss on it (Strong, Oakley, Brennan, Medical Decision
-Making 2014).
+The logarithm of a run's time is assumed to be linear in each input: in CPU, disks, links and fixed costs with the slope
+that the simulator shows, in the simulator's own errors with the share of time that each resource limited
+(:mod:`assay.estimation.simulator.error_model`). The value of an input is its expected value of partial perfect
+information, estimated by regressing each cluster's loss on it (Strong, Oakley, Brennan, Medical Decision Making 2014).
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,126 +22,134 @@ from assay.estimation.simulator.error_model import REST_SIGMA, SIGMAS
 DRAWS = 2000
 _DEGREE = 3
 _SHUFFLES = 5
-WORDS: Mapping[str, tuple[str, str]] = {
+_MEASURE_DEVICE = "measure a bare device (assay baseline, or fio and assay device calibrate)"
+INPUT_TEXTS: Mapping[str, tuple[str, str]] = {
     "cpu": (
-        "what CPU the workloads take",
-        "run the workloads on one such machine and learn from it (assay run, assay learn)",
+        "CPU time of the workloads",
+        "run the workloads on one of these machines and learn from it (assay run, assay learn)",
     ),
-    "hdd": (
-        "how fast the hard disks are",
-        "measure one of them bare (assay baseline, or fio and assay device calibrate)",
-    ),
-    "flash": ("how fast the flash is", "measure one of them bare (assay baseline, or fio and assay device calibrate)"),
-    "links": ("how fast the links are", "measure one bare (assay baseline, which runs iperf3)"),
+    "hdd": ("speed of the hard disks", _MEASURE_DEVICE),
+    "flash": ("speed of the flash drives", _MEASURE_DEVICE),
+    "links": ("speed of the network links", "measure a link (assay baseline, which runs iperf3)"),
     "fixed": (
-        "what every job costs",
-        "run the smallest job on such machines and learn from it (assay run, assay learn)",
+        "fixed cost of a job",
+        "run the smallest job on these machines and learn from it (assay run, assay learn)",
     ),
-    "model:cpu": (
-        "the simulator's error where CPU is the limit",
-        "a measured run that waits for its CPU, as anchor (assay whatif)",
-    ),
+    "model:cpu": ("simulator error where CPU is the bottleneck", "a measured CPU-bound run, as anchor (assay whatif)"),
     "model:hdd": (
-        "the simulator's error where hard disks are the limit",
-        "a measured run on such hard disks, as anchor (assay whatif)",
+        "simulator error where hard disks are the bottleneck",
+        "a measured run on these hard disks, as anchor (assay whatif)",
     ),
     "model:flash": (
-        "the simulator's error where flash is the limit",
-        "a measured run on such flash, as anchor (assay whatif)",
+        "simulator error where flash drives are the bottleneck",
+        "a measured run on these flash drives, as anchor (assay whatif)",
     ),
     "model:network": (
-        "the simulator's error where links are the limit",
-        "a measured run on such a network, as anchor (assay whatif)",
+        "simulator error where links are the bottleneck",
+        "a measured run on this network, as anchor (assay whatif)",
     ),
-    "model:fixed": ("the simulator's error in fixed costs", "a measured run of a small job (assay run)"),
+    "model:fixed": ("simulator error in fixed costs", "a measured run of a small job (assay run)"),
     "size": (
-        "how costs grow beyond what was learned",
-        "a measured run with more data on each worker (assay run, assay learn)",
+        "growth of costs beyond the learned data size",
+        "a measured run with more data per worker (assay run, assay learn)",
     ),
 }
-"""Uncertain thing to what it is, and how it is measured."""
+"""Uncertain input, and how to measure it."""
+
+
+def input_text(name: str) -> tuple[str, str]:
+    """Return an uncertain input in words, and how to measure it."""
+    kind, _, price = name.partition(":")
+    return (f"price of {price}", "a binding offer") if kind == "price" else INPUT_TEXTS[name]
 
 
 @dataclass(frozen=True, slots=True)
-class Follows:
-    """How the logarithm of times (finalists × workloads) follows one uncertain thing, for one spread of it."""
+class Sensitivity:
+    """Change of the logarithm of times (finalists × workloads) for one standard deviation of an uncertain input."""
 
     name: str
     slopes: Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """Draws of everything. ``times_s``: draws × finalists × workloads; ``bills`` and ``rates``: draws × finalists."""
+class InputDraws:
+    """Draws of everything. ``times_s``: draws × finalists × workloads; ``rates_per_h``: draws × finalists."""
 
     times_s: Floats
     rates_per_h: Floats
-    things: Mapping[str, Floats]
-    """Uncertain thing to its draws."""
+    inputs: Mapping[str, Floats]
+    """Uncertain input to its draws."""
 
 
-def model_errors(shares: Sequence[Sequence[Mapping[str, float]]]) -> list[Follows]:
-    """Return how times follow the simulator's own errors: by finalist and workload, shares of the time by resource."""
-    found = []
-    for name, sigma in SIGMAS.items():
-        slopes = np.array([[own.get(name, 0.0) * sigma for own in each] for each in shares])
-        found.append(Follows(f"model:{name}", slopes))
-    return found
+def model_errors(shares: Sequence[Sequence[Mapping[str, float]]]) -> list[Sensitivity]:
+    """Return the sensitivity to the simulator's own errors; ``shares`` of time by resource: finalists × workloads."""
+    return [
+        Sensitivity(
+            f"model:{name}", np.array([[of_job.get(name, 0.0) * sigma for of_job in of_row] for of_row in shares])
+        )
+        for name, sigma in SIGMAS.items()
+    ]
 
 
-def drawn(
-    middle_s: Floats, follows: Sequence[Follows], book: Priced, seed: int, scatter: float = 0.0, draws: int = DRAWS
-) -> Drawn:
-    """Return the draws; the same seed gives the same numbers whatever else is among the finalists.
+def draw_inputs(
+    middle_s: Floats,
+    sensitivities: Sequence[Sensitivity],
+    prices: Priced,
+    seed: int,
+    run_sigma: float = 0.0,
+    draws: int = DRAWS,
+) -> InputDraws:
+    """Return the draws. An input has the same draws for a seed, whichever clusters are finalists.
 
-    ``scatter``: of single runs around their mean, in the logarithm.
+    ``run_sigma``: standard deviation of the logarithm of single runs around their mean.
     """
-    things: dict[str, Floats] = {}
+    inputs: dict[str, Floats] = {}
     log_s = np.repeat(np.log(middle_s)[None, :, :], draws, axis=0)
-    for place, one in enumerate(follows):
-        if not np.any(one.slopes):
-            continue
-        things[one.name] = np.random.default_rng((seed, 1, place)).standard_normal(draws)
-        log_s += things[one.name][:, None, None] * one.slopes
-    own = np.random.default_rng((seed, 2)).standard_normal(log_s.shape)
-    log_s += own * np.hypot(REST_SIGMA, scatter)
-    amounts = np.tile(book.amounts, (draws, 1))
-    for place, price in enumerate(book.prices):
-        if price.low < price.high and np.any(book.factors[:, place] > 0):
+    for number, sensitivity in enumerate(sensitivities):
+        if np.any(sensitivity.slopes):
+            values = np.random.default_rng((seed, 1, number)).standard_normal(draws)
+            inputs[sensitivity.name] = values
+            log_s += values[:, None, None] * sensitivity.slopes
+    residuals = np.random.default_rng((seed, 2)).standard_normal(log_s.shape)
+    log_s += residuals * np.hypot(REST_SIGMA, run_sigma)
+    amounts = np.tile(prices.amounts, (draws, 1))
+    for number, price in enumerate(prices.prices):
+        if price.low < price.high and np.any(prices.factors[:, number] > 0):
             low, middle, high = float(price.low), float(price.amount), float(price.high)
-            amounts[:, place] = np.random.default_rng((seed, 3, place)).triangular(low, middle, high, draws)
-            things[f"price:{price.name}"] = (amounts[:, place] - middle) / (high - low)
-    rates: Floats = amounts @ book.factors.T
-    return Drawn(np.exp(log_s), rates, things)
+            amounts[:, number] = np.random.default_rng((seed, 3, number)).triangular(low, middle, high, draws)
+            inputs[f"price:{price.name}"] = (amounts[:, number] - middle) / (high - low)
+    rates_per_h: Floats = amounts @ prices.factors.T
+    return InputDraws(np.exp(log_s), rates_per_h, inputs)
 
 
 def losses(objective: Floats, kept: Mask) -> Floats:
-    """Return what each choice costs in each draw (draws × finalists): who misses a limit buys again.
+    """Return the loss of each choice in each draw (draws × finalists): its objective, plus a second cluster's if it
+    breaks a constraint.
 
-    That is the best that keeps it in that draw, or the dearest of all where none does.
+    The second cluster is the best that keeps all constraints in that draw, or the most expensive where none does.
     """
-    least = np.where(kept, objective, np.inf).min(axis=1, keepdims=True)
-    again = np.where(np.isfinite(least), least, objective.max(axis=1, keepdims=True))
-    found: Floats = objective + np.where(kept, 0.0, again)
-    return found
+    best = np.where(kept, objective, np.inf).min(axis=1, keepdims=True)
+    second = np.where(np.isfinite(best), best, objective.max(axis=1, keepdims=True))
+    loss: Floats = objective + np.where(kept, 0.0, second)
+    return loss
 
 
-def worth_of_knowing(thing: Floats, loss: Floats, chosen: int, seed: int) -> float:
-    """Return what knowing one thing saves on average, against choosing ``chosen`` whatever it is; what chance alone
-    would show is taken off.
+def value_of_information(values: Floats, loss: Floats, chosen: int, seed: int) -> float:
+    """Return the mean loss avoided by knowing one input, compared with always choosing ``chosen``.
+
+    The value that chance alone shows, for shuffled draws of the input, is subtracted.
     """
-    shuffled = np.random.default_rng((seed, 4))
-    found = _saved(thing, loss, chosen)
-    by_chance = [_saved(shuffled.permutation(thing), loss, chosen) for _ in range(_SHUFFLES)]
-    return max(0.0, found - float(np.mean(by_chance)))
+    generator = np.random.default_rng((seed, 4))
+    by_chance = [_avoided_loss(generator.permutation(values), loss, chosen) for _ in range(_SHUFFLES)]
+    return max(0.0, _avoided_loss(values, loss, chosen) - float(np.mean(by_chance)))
 
 
-def _saved(thing: Floats, loss: Floats, chosen: int) -> float:
-    basis = np.vander(thing / max(float(np.std(thing)), 1e-12), _DEGREE + 1)
+def _avoided_loss(values: Floats, loss: Floats, chosen: int) -> float:
+    basis = np.vander(values / max(float(np.std(values)), 1e-12), _DEGREE + 1)
     fitted = basis @ np.linalg.lstsq(basis, loss, rcond=None)[0]
     return float(np.mean(fitted[:, chosen] - fitted.min(axis=1)))
 
 
-def worth_of_everything(loss: Floats, chosen: int) -> float:
-    """Return what knowing everything would save on average."""
+def value_of_perfect_information(loss: Floats, chosen: int) -> float:
+    """Return the mean loss avoided by knowing every input."""
     return float(np.mean(loss[:, chosen] - loss.min(axis=1)))

@@ -7,24 +7,23 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from assay.interfaces.cli.command_classes import AssayCommand
-from assay.interfaces.cli.common import json_option, print_json, print_table
+from assay.interfaces.cli.common import RenamedOption, json_option, print_json, print_table
 from assay.interfaces.cli.terminal import send_control
 
 if TYPE_CHECKING:
-    from assay.model import PriceBook
     from assay.questions.recommendation.recommend import Choice, Recommendation
-    from assay.questions.recommendation.search import Limits, Progress
+    from assay.questions.recommendation.search import Progress
 
 
 @click.command(cls=AssayCommand)
 @click.option(
     "--workload",
-    "mix",
+    "workloads",
     multiple=True,
     required=True,
     metavar="NAME:SIZE[:HOW OFTEN[:OPTIONS]]",
@@ -35,24 +34,31 @@ if TYPE_CHECKING:
 @click.option("--prices", required=True, type=click.Path(path_type=Path), help="The price book.")
 @click.option(
     "--budget",
+    default="",
     metavar="MONEY",
     help="Maximum spending over the years: 100k (in the price book's currency), '$100,000', 100000USD.",
 )
-@click.option("--deadline", metavar="TIME", help="Every run ends within this: 2h, 90min.")
-@click.option("--capacity", metavar="SIZE", help="Data that HDFS keeps, one copy: 200TB.")
+@click.option("--deadline", default="", metavar="TIME", help="Every run ends within this: 2h, 90min.")
+@click.option("--capacity", default="", metavar="SIZE", help="Data that HDFS keeps, one copy: 200TB.")
 @click.option("--years", type=click.FloatRange(0.1, 100), default=3.0, show_default=True, help="How long it is used.")
 @click.option(
+    "--minimize",
     "--least",
+    "minimize",
+    cls=RenamedOption,
     type=click.Choice(["price", "job", "time"]),
-    help="What is to be little: the price over the years (usual with a deadline), what a day's work costs by the hour "
-    "(usual without), or its time.",
+    help="Objective: the price over the years (default with a deadline), the cost of a day's work by the hour (default "
+    "without), or its time.",
 )
 @click.option(
+    "--confidence",
     "--surely",
+    "confidence",
+    cls=RenamedOption,
     type=click.FloatRange(0.5, 0.999),
     default=0.9,
     show_default=True,
-    help="How sure it must be that every limit is kept.",
+    help="Minimum share of draws in which every constraint is kept.",
 )
 @click.option(
     "--simulations", type=click.IntRange(1, 100_000), default=300, show_default=True, help="Clusters simulated at most."
@@ -68,54 +74,38 @@ if TYPE_CHECKING:
 @click.option("--where", multiple=True, metavar="COLUMN=LEVEL", help="Which of that repository's runs; repeatable.")
 @json_option
 def recommend(
-    mix: tuple[str, ...],
     catalogue: Path,
     prices: Path,
-    budget: str | None,
-    deadline: str | None,
-    capacity: str | None,
-    years: float,
-    least: str | None,
-    surely: float,
-    simulations: int,
-    seed: int,
     jobs: int | None,
     profile: Path | None,
     learn_from: Path | None,
     where: tuple[str, ...],
     as_json: bool,
+    **fields: Any,
 ) -> None:
-    """Search a catalogue of hardware for the cluster that a mix of work should have, by simulation.
+    """Search a catalogue of hardware for the cluster that suits a mix of workloads, by simulation.
 
-    Bounds rule out what can't be; the rest is simulated where it may lie on the front of money and time. Every time is
-    simulated, with an interval that holds nine of ten runs.
+    Lower bounds rule out most clusters; those that may be on the Pareto front of money and time are simulated. Every
+    time is simulated, with a 90 % interval.
     """
     from assay.estimation.simulator.pool import SimulatorPool
     from assay.execution.planning.plan_files.hardware_file import load_catalogue
     from assay.interfaces.cli.forecast.learn import profile_from
-    from assay.questions.costs.mix import parse_mix
     from assay.questions.json_values import json_value
-    from assay.questions.recommendation.recommend import RecommendQuestion
-    from assay.questions.recommendation.recommend import recommend as answered
-    from assay.questions.recommendation.search import Least
+    from assay.questions.recommendation.recommend import recommend as answer_to
+    from assay.questions.recommendation.request import Objective, RecommendRequest
     from assay.specs.prices import load_prices
 
-    works, hardware, book = parse_mix(mix), load_catalogue(catalogue), load_prices(prices)
-    limits = _limits(book, budget, deadline, capacity, years)
-    known = profile_from([profile] if profile else [], learn_from, where)
-    asked = RecommendQuestion(works, limits, Least(least) if least else None, surely, simulations, seed)
+    minimize = fields.pop("minimize")
+    request = RecommendRequest(minimize=Objective(minimize) if minimize else None, **fields)
+    hardware, book = load_catalogue(catalogue), load_prices(prices)
+    costs = profile_from([profile] if profile else [], learn_from, where)
     with SimulatorPool(jobs) as pool, _progress() as progress:
-        found = answered(asked, hardware, book, known, pool, progress)
+        answer = answer_to(request, hardware, book, costs, pool, progress)
     if as_json:
-        print_json(json_value(found))
+        print_json(json_value(answer))
         return
-    _show(found)
-
-
-def _limits(book: PriceBook, budget: str | None, deadline: str | None, capacity: str | None, years: float) -> Limits:
-    from assay.questions.recommendation.constraints import limits_of
-
-    return limits_of(book, budget or "", deadline or "", capacity or "", years)
+    _show(answer)
 
 
 @contextmanager
@@ -155,12 +145,12 @@ def _show(found: Recommendation) -> None:
         rows = [(one.what, one.now, one.at or "no", one.then) for one in found.changes]
         print_table(("What", "now", "changes the answer", "then"), rows, title="What would change the answer?")
         click.echo()
-    worthy = [one for one in found.doubts if one.share >= 0.005]
+    worthy = [one for one in found.uncertainties if one.share >= 0.005]
     if worthy:
         known = [(one.what, f"{one.share:.0%}", one.measurement) for one in worthy[:5]]
-        print_table(("Knowing", "of the doubt", "by"), known, title="What would make it surer?")
+        print_table(("Knowing", "of the uncertainty", "by"), known, title="What would reduce the uncertainty?")
         click.echo()
-    print_table(("stage", "left", ""), [(s.name, f"{s.left:,}", s.words) for s in found.stages], title="Looked at")
+    print_table(("stage", "left", ""), [(s.name, f"{s.left:,}", s.text) for s in found.stages], title="Search")
     for line in sentences(found):
         click.echo(f"- {line}")
 
@@ -174,7 +164,7 @@ _HEADERS = (
     "limit",
     "Front in",
     "Best hardware in",
-    "Keeps limits in",
+    "Keeps constraints in",
 )
 
 

@@ -1,37 +1,20 @@
 """Serve recommendations: the catalogues, the start of a search, its progress and its answer."""
 
 import hashlib
-from typing import Annotated, Any
+from typing import Any
 
 from fastapi import APIRouter
 from pydantic import Field
 
-from assay.interfaces.web.api.models import BOOK_CHARACTERS_MAX, Model, ShortText
+from assay.interfaces.web.api.models import Model
 from assay.interfaces.web.rendering.rendering import NotFoundError
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf
 from assay.interfaces.web.state.searches import Search
 from assay.questions.json_values import json_value
-from assay.questions.recommendation.recommend import SURELY
-from assay.questions.recommendation.request import SIMULATIONS_MAX, RecommendAsked, kept_catalogues, prepared
+from assay.questions.recommendation.catalogues import prepare, stored_catalogues
+from assay.questions.recommendation.request import RecommendRequest
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["what if"])
-LongText = Annotated[str, Field(max_length=BOOK_CHARACTERS_MAX)]
-
-
-class RecommendQuestionAsked(Model):
-    """A mix of work, limits, and the hardware to choose from: a catalogue that is kept, or one as text with prices."""
-
-    works: Annotated[list[ShortText], Field(min_length=1, max_length=20)]
-    catalogue: ShortText = ""
-    budget: ShortText = ""
-    deadline: ShortText = ""
-    capacity: ShortText = ""
-    years: float = 3.0
-    least: ShortText = ""
-    surely: float = SURELY
-    simulations: int = SIMULATIONS_MAX
-    catalogue_text: LongText = ""
-    prices_text: LongText = ""
 
 
 class SearchState(Model):
@@ -46,16 +29,16 @@ class SearchState(Model):
     answer: dict[str, Any] | None = Field(None, description="As `assay recommend --json` prints it.")
 
 
-def key_of(asked: RecommendAsked) -> str:
-    """Return the key of a question."""
-    return hashlib.sha256(repr(asked).encode("utf-8", "replace")).hexdigest()[:16]
+def key_of(request: RecommendRequest) -> str:
+    """Return the key of a request: equal requests have equal keys."""
+    return hashlib.sha256(repr(request).encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def begun(context: Context, asked: RecommendAsked) -> str:
-    """Begin a search, and return its key. Raises SpecificationError for what can't be asked."""
-    key = key_of(asked)
+def begun(context: Context, request: RecommendRequest) -> str:
+    """Start the search for a request, and return its key. Raises SpecificationError for a request with no answer."""
+    key = key_of(request)
     if (known := context.searches.known(key)) is None or known.problem is not None:
-        context.searches.start(key, prepared(asked, kept_catalogues(context.cluster_folders)))
+        context.searches.start(key, prepare(request, stored_catalogues(context.cluster_folders)))
     return key
 
 
@@ -70,16 +53,14 @@ def state_of(key: str, search: Search, *, whole: bool = True) -> SearchState:
 
 @router.get("/recommend/catalogues")
 def get_catalogues(context: ContextOf) -> list[str]:
-    """List the catalogues on this server that have prices."""
-    return list(kept_catalogues(context.cluster_folders))
+    """List the stored catalogues that have a price book."""
+    return list(stored_catalogues(context.cluster_folders))
 
 
 @router.post("/recommend")
-def post_recommend(context: ContextOf, question: RecommendQuestionAsked) -> SearchState:
-    """Begin a search for the cluster that a mix of work should have; it is simulated, and takes minutes."""
-    values = question.model_dump()
-    key = begun(context, RecommendAsked(**{**values, "works": tuple(values["works"])}))
-    return get_search(context, key)
+def post_recommend(context: ContextOf, request: RecommendRequest) -> SearchState:
+    """Start a search for the cluster that suits a mix of workloads; it is simulated, and takes minutes."""
+    return get_search(context, begun(context, request))
 
 
 @router.get("/recommend/{key}")

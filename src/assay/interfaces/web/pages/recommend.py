@@ -5,7 +5,7 @@ progress and its answer. Pasted texts are too long for an address: their searche
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
@@ -19,18 +19,21 @@ from assay.interfaces.charts.plane import cost_effectiveness_chart
 from assay.interfaces.web.api import recommend as api_recommend
 from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
-from assay.questions.recommendation.recommend import Recommendation
-from assay.questions.recommendation.request import RecommendAsked, kept_catalogues
-from assay.questions.recommendation.search import Least
+from assay.questions.recommendation.catalogues import stored_catalogues
+from assay.questions.recommendation.recommend import Choice, Recommendation
+from assay.questions.recommendation.request import Objective, RecommendRequest
 from assay.questions.recommendation.sentences import front_title, headline, sentences, shares_of
+from assay.specs.fields import unknown
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
-_USUAL = RecommendAsked(("terasort:1TB:daily",), "hardware", deadline="1h", capacity="100TB")
-_NUMBERS = {"years": float, "surely": float, "simulations": int}
+_USUAL = RecommendRequest(("terasort:1TB:daily",), "hardware", deadline="1h", capacity="100TB")
+_NUMBERS = {"years": float, "confidence": float, "simulations": int, "seed": int}
+_OLD_NAMES = {"minimize": "least", "confidence": "surely"}
+"""Names of fields in addresses of earlier versions."""
 _WORKS_MAX = 20
 ROWS_MIN = 3
-DOUBTS_SHOWN = 5
-WORTHY = 0.005
+UNCERTAINTIES_SHOWN = 5
+SHARE_MIN = 0.005
 
 
 @router.get("/recommend")
@@ -56,23 +59,29 @@ def _begun(request: Request, context: Context, form: Mapping[str, Sequence[str]]
     return RedirectResponse(f"/recommend?{query}", status_code=303)
 
 
-def _query(asked: RecommendAsked) -> str:
+def _query(asked: RecommendRequest) -> str:
     """Return the address of the same question, without default values."""
-    usual = RecommendAsked(())
-    pairs = [("w", text) for text in asked.works]
-    for option in fields(RecommendAsked):
+    defaults = RecommendRequest(())
+    pairs = [("w", text) for text in asked.workloads]
+    for option in fields(RecommendRequest):
         value = getattr(asked, option.name)
-        if option.name != "works" and value != getattr(usual, option.name):
+        if option.name != "workloads" and value != getattr(defaults, option.name):
             pairs.append((option.name, f"{value:g}" if isinstance(value, float) else str(value)))
     return urlencode(pairs)
 
 
-def _asked(form: Mapping[str, Sequence[str]]) -> RecommendAsked:
+def _asked(form: Mapping[str, Sequence[str]]) -> RecommendRequest:
     """Return what names and values ask. Raises SpecificationError for a number that is none."""
     given: dict[str, Any] = {}
-    for option in fields(RecommendAsked):
-        text = next((value.strip() for value in form.get(option.name, ()) if value.strip()), "")
-        if option.name == "works" or not text:
+    for option in fields(RecommendRequest):
+        values = (*form.get(option.name, ()), *form.get(_OLD_NAMES.get(option.name, ""), ()))
+        text = next((value.strip() for value in values if value.strip()), "")
+        if option.name == "workloads" or not text:
+            continue
+        if option.name == "minimize":
+            if text not in list(Objective):
+                raise SpecificationError(unknown("objective", text, list(Objective)), where=option.name)
+            given[option.name] = Objective(text)
             continue
         number = _NUMBERS.get(option.name)
         try:
@@ -80,12 +89,12 @@ def _asked(form: Mapping[str, Sequence[str]]) -> RecommendAsked:
         except ValueError:
             raise SpecificationError(f"{text[:40]!r} is no number", where=option.name) from None
     works = tuple(text.strip() for text in form.get("w", ())[:_WORKS_MAX] if text.strip())
-    return RecommendAsked(works, **given)
+    return RecommendRequest(works, **given)
 
 
 def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Return what the page shows."""
-    catalogues = list(kept_catalogues(context.cluster_folders))
+    catalogues = list(stored_catalogues(context.cluster_folders))
     problem: AssayError | None = None
     asked = _USUAL if _USUAL.catalogue in catalogues else replace(_USUAL, catalogue=next(iter(catalogues), ""))
     key = next(iter(form.get("key", ())), "")
@@ -99,7 +108,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
     found = search.answer if search is not None else None
     return {
         "asked": asked,
-        "rows": max(ROWS_MIN, len(asked.works) + 1),
+        "rows": max(ROWS_MIN, len(asked.workloads) + 1),
         "catalogues": catalogues,
         "search": search,
         "key": key,
@@ -112,8 +121,12 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
 def _shown(found: Recommendation) -> dict[str, Any]:
     """Return the answer's chart and sentences."""
     layouts = colours_of([one.levels["layout"] for one in found.finalists])
-    points = [replace(one, label=f"{one.levels['workers']} × {one.levels['layout']}") for one in found.front]
-    money = "Cost of a day's work" if found.least is Least.JOB else f"Price over {found.limits.years:g} years"
+    points = [_point(choice) for choice in found.front]
+    money = (
+        "Cost of a day's work"
+        if found.objective is Objective.DAY_COST
+        else f"Price over {found.constraints.years:g} years"
+    )
     return {
         "headline": list(headline(found)),
         "front_title": front_title,
@@ -122,5 +135,40 @@ def _shown(found: Recommendation) -> dict[str, Any]:
         "plane": cost_effectiveness_chart(points, layouts, found.currency, of=("Time of a day's work", money))
         if points
         else None,
-        "doubts": [one for one in found.doubts if one.share >= WORTHY][:DOUBTS_SHOWN],
+        "uncertainties": [uncertainty for uncertainty in found.uncertainties if uncertainty.share >= SHARE_MIN][
+            :UNCERTAINTIES_SHOWN
+        ],
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """A candidate as the chart of money against time shows it."""
+
+    label: str
+    levels: Mapping[str, str]
+    time_s: float
+    time_low_s: float
+    time_high_s: float
+    cost: float
+    cost_low: float
+    cost_high: float
+    on_pareto_front: bool
+    pareto_front_probability: float
+    runs: int = 0
+    """Measured runs: none."""
+
+
+def _point(choice: Choice) -> _Point:
+    return _Point(
+        f"{choice.levels['workers']} × {choice.levels['layout']}",
+        choice.levels,
+        choice.day_s,
+        choice.day_low_s,
+        choice.day_high_s,
+        choice.cost,
+        choice.cost_low,
+        choice.cost_high,
+        choice.on_pareto_front,
+        choice.pareto_front_probability,
+    )
