@@ -94,7 +94,7 @@ def test_two_opinions_are_one_list_with_who_says_so(repository: Repository) -> N
     arguments = ["--second-opinion", "--repository", str(repository.root)]
     told = CliRunner().invoke(anomalies, arguments, catch_exceptions=False)
     assert told.exit_code == 0
-    assert "odd runs among 252 valid ones" in told.output
+    assert "outliers among 252 valid runs" in told.output
 
 
 def test_the_next_runs_are_configurations_that_nobody_ran(tmp_path: Path) -> None:
