@@ -90,7 +90,7 @@ def test_what_has_no_mistake_runs_at_least_one_task(given_kinds: dict[str, str],
         ({SORT_BUFFER: "4096", MAP_MEMORY: "9000", NODE_MEMORY: "20000"}, SORT_BUFFER, "at most 2047 MiB"),
         ({MAP_MEMORY: "2048"}, MAP_MEMORY, "a container of 2048 MiB never fits on a node that gives 1536 MiB"),
         ({MAP_MEMORY: "much"}, MAP_MEMORY, "'much' is not a whole number"),
-        ({NODE_MEMORY: "384"}, NODE_VCORES, "no task fits beside the ApplicationMaster"),
+        ({NODE_MEMORY: "384"}, NODE_VCORES, "no task fits in addition to the ApplicationMaster"),
         ({"mapreduce.map.java.opts": "-Xmx2g"}, "mapreduce.map.java.opts", "a heap of 2048 MiB is more than"),
     ],
 )

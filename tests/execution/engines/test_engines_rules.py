@@ -102,7 +102,7 @@ def test_what_assay_sets_by_itself_is_not_held_against_somebody_elses_containers
 @pytest.mark.parametrize(
     ("engine", "varied", "words"),
     [
-        ("spark", "spark.master: [yarn, standalone]", "spark.master is said by the cluster file here"),
+        ("spark", "spark.master: [yarn, standalone]", "spark.master is set by the cluster file"),
         ("spark", "layout: [SSD, two]", "layout needs daemons to be restarted or reconfigured"),
         ("hadoop", "containers: [2, 4]", "containers belongs to daemons, which are externally managed here"),
         ("hadoop", "dfs.datanode.handler.count: [10, 20]", "dfs.datanode.handler.count belongs to daemons"),

@@ -128,11 +128,11 @@ def test_a_log_that_was_cut_off_or_never_written_is_a_check_that_fails() -> None
         ),
         (
             {"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.maxExecutors": "9"},
-            "9 executors of 768 MiB are wanted, and 5 fit beside the ApplicationMaster's",
+            "9 executors of 768 MiB are wanted, and 5 fit in addition to the ApplicationMaster's",
         ),
         (
             {"spark.executor.instances": "9"},
-            "9 executors of 768 MiB are wanted, and 5 fit beside the ApplicationMaster's",
+            "9 executors of 768 MiB are wanted, and 5 fit in addition to the ApplicationMaster's",
         ),
     ],
 )

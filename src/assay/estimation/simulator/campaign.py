@@ -1,4 +1,4 @@
-"""A plan for the simulator: a campaign of its own, on a cluster without hosts, refused where it can't be simulated.
+"""Make a plan for the simulator: a separate campaign on a cluster without hosts, refused if it can't be simulated.
 
 In: a plan, a profile of what its workloads cost. Out: the plan as it is executed, by the same loop, attempt and
 record as on hosts (:mod:`assay.execution.campaign.attempts.runner`), with the provider that
@@ -16,7 +16,7 @@ from assay.model import CostProfile, Plan
 
 
 def simulated_plan(plan: Plan, profile: CostProfile) -> Plan:
-    """Return the plan with a fingerprint of its own, so that no campaign on hosts is gone on with by simulation."""
+    """Return the plan with a separate fingerprint, so that a simulation never resumes a campaign on hosts."""
     text = f"{plan.fingerprint} simulated {profile!r}"
     fingerprint = hashlib.sha256(text.encode()).hexdigest()
     return replace(plan, fingerprint=fingerprint, cluster=replace(plan.cluster, simulated=True))

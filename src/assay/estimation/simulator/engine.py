@@ -99,7 +99,7 @@ class SimulatedEngine(NoDaemons):
         self._spreads: dict[str, tuple[float, float]] = {}
 
     def use(self, configuration: Configuration) -> None:
-        """Go on with ``configuration``, which may be of another engine."""
+        """Switch to ``configuration``, which may have another engine."""
         self.facts = replace(self.facts, name=configuration.engine or self.rules.name)
         self.configuration = configuration
         self._profile = self._known.of_engine(self.facts.name)

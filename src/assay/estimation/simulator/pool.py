@@ -30,7 +30,7 @@ class _SimulatorProcess:
     """One simulator, which answers a line at a time."""
 
     def __init__(self) -> None:
-        # A session of its own: Ctrl-C at the terminal is for assay, which ends it.
+        # A separate session: Ctrl-C at the terminal reaches assay, which ends the simulator.
         self._process = subprocess.Popen(
             [str(simulator())],
             stdin=subprocess.PIPE,

@@ -107,7 +107,7 @@ def _phases(stages: Sequence[Stage], duration_s: float) -> tuple[Phase, ...]:
 
 
 def _executors(tasks: Sequence[Task], cluster: ScenarioCluster) -> tuple[Executor, ...]:
-    """Return one for each node: what runs on it together is not told apart."""
+    """Return one executor per node: executors on the same node are not distinguished."""
     cores = {name: kind.containers.cores or 0 for kind in cluster.nodes for name in kind.names}
     by_node: dict[str, list[Task]] = {}
     for task in tasks:

@@ -47,7 +47,7 @@ EXECUTION_SHARE = 0.6
 BYPASS_MAX = 200
 """A shuffle of so few partitions that combines nothing does not sort (spark.shuffle.sort.bypassMergeThreshold)."""
 COMBINED_SHARE = 0.5
-"""A stage that puts out less than so much of what it reads has combined it."""
+"""A stage whose output is below this share of its input combines records."""
 PARTITION_FILES = 8
 """As this many files, written while a task computes, partition files are simulated before they become one."""
 ALL_AT_ONCE = 1000

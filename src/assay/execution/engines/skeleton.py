@@ -4,7 +4,7 @@
 * :class:`HeldProvider`: one assay at a time holds the cluster; what runs is kept while it fits and is in order.
 * :class:`NoDaemons`: nothing that it started can die, be made cold, or has logs.
 * :class:`ClientEngine`: programs are commands on the master, which end when their jobs have.
-* :class:`ListedStorage`: one copy of each file, told by listing them.
+* :class:`ListedStorage`: single-replica files whose metadata comes from listings.
 
 They fulfil :mod:`assay.execution.engines.contract`, whose words hold for what is overridden here or by an engine.
 """
@@ -96,7 +96,7 @@ class PlainRules:
         return name not in self.restarting
 
     def deployment_key(self, configuration: Configuration, cluster: Cluster) -> str:
-        """Layout, parameters that no job carries, workers in use, and a network that has addresses of its own."""
+        """Layout, parameters that no job carries, workers in use, and a network with separate addresses."""
         daemons = {name: value for name, value in configuration.parameters.items() if not self.carried_by_job(name)}
         network = cluster.networks.get(configuration.network or "")
         addresses = sorted(network.addresses.items()) if network else []

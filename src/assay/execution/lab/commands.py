@@ -19,7 +19,7 @@ PARALLEL_COMMANDS = 8
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
 """Programs are found in the system's own directories, sbin included, and speak English."""
 WITH_US = ("setpriv", "--pdeathsig", "KILL")
-"""A command ends when this process is killed, or it would continue making things after somebody has cleared up."""
+"""End the command if this process is killed. Otherwise it would create resources after the clean-up."""
 T = TypeVar("T")
 R = TypeVar("R")
 

@@ -290,7 +290,7 @@ def _clear_abandoned(state: Path | None) -> list[str]:
     for directory in lab_directories(state):
         if _abandoned(directory):
             header, _ = read_journal(directory)
-            owner = f"made by {header.owner}" if header else "never begun"
+            owner = f"made by {header.owner}" if header else "without a header"
             with deferred():
                 undo_all(directory)
             cleared.append(f"removed what was left of the lab {directory.name} ({owner})")

@@ -1,4 +1,4 @@
-"""The lab's network: one namespace per node, each linked to a bridge in a namespace of its own, at the NIC's scaled
+"""The lab's network: one namespace per node, each linked to a bridge in a separate namespace, at the NIC's scaled
 rate.
 
 In: node names and link rates in bits/s. Out: a free /24 and an address for each node. Each link is shaped at both ends

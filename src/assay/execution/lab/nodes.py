@@ -2,7 +2,7 @@
 
 A node is a process tree under its own sshd, which is process 1 of a pid namespace: when it ends, all ends. Its mounts
 are its own, so nothing of a lab is mounted in the machine's own tree, and all of it vanishes with the processes. The
-node sees the machine's root file system, except: ``/mnt/DEVICE`` (its disks), ``/mnt/system`` (a folder of its own on
+node sees the machine's root file system, except: ``/mnt/DEVICE`` (its disks), ``/mnt/system`` (a separate folder on
 the machine's disk), ``/tmp``, ``/run``, ``/etc/hosts``, ``/proc`` and ``/sys``. Bound: :data:`BOOT_TIMEOUT_S` until
 every sshd answers.
 """

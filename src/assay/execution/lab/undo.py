@@ -1,4 +1,4 @@
-"""Remove what a journal says was made: in reverse order, bounded in time, and as often as one likes.
+"""Remove the resources in a journal: in reverse order, bounded in time, idempotent.
 
 Each kind of step has one function here, which finds nothing to do when the thing is gone already. What still exists in
 the end is reported as one LabError that names it, and the journal stays, so that the next command tries again.

@@ -38,10 +38,10 @@ async def core_speeds(transports: Mapping[str, Transport]) -> list[CoreSpeed]:
 
 
 def core_speed(node: str, took_s: Mapping[str, Sequence[float]]) -> CoreSpeed:
-    """Return the speed that rounds' CPU seconds come to. Raises HostError where a kind of work is not told."""
+    """Return the speed from the CPU seconds of the rounds. Raises HostError if a kind of work is missing."""
     lacking = [name for name in REFERENCE_S if not took_s.get(name) or min(took_s[name]) <= 0]
     if lacking:
-        hint = "run it again; a clock of CPU time that does not go on can't be used"
+        hint = "run it again; a clock of CPU time that stands still can't be used"
         raise HostError(f"nothing tells how long it took: {', '.join(lacking)}", where=f"{node}: core_work", hint=hint)
     by_work = {name: reference_s / min(took_s[name]) for name, reference_s in REFERENCE_S.items()}
     logs = [math.log(rate) for rate in by_work.values()]

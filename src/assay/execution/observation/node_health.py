@@ -42,7 +42,7 @@ class WatchOptions:
     peers: Mapping[str, str] = field(default_factory=dict)
     """Other nodes to their addresses: whether they can be reached from this one."""
     cgroup: str | None = None
-    """The node's memory control group; None for a host without one of its own."""
+    """The node's memory control group; None for a host without one."""
     shared: bool = False
     """Whether other nodes have the same kernel."""
 

@@ -46,7 +46,9 @@ def recorded(files: Mapping[str, bytes], started_unix_s: float) -> SparkJobHisto
     """Return what the log in ``files`` tells. A log that can't be read is a check that did not pass."""
     parts = {name: content for name, content in files.items() if not name.startswith("appstatus_")}
     if not parts:
-        return SparkJobHistory(files, checks=(Check(_CHECK, False, "there is none: nobody knows what the tasks did"),))
+        return SparkJobHistory(
+            files, checks=(Check(_CHECK, False, "there is none, so the work of the tasks is unknown"),)
+        )
     try:
         application = read_application((name, unpacked(parts[name], name)) for name in sorted(parts, key=_number))
     except FormatError as error:

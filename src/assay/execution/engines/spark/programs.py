@@ -34,7 +34,7 @@ def tool(name: str) -> bytes:
     """Return a program that assay's own Spark programs call. Raises EngineError where it is not there."""
     path = installation().table_generator if name == GENERATOR else None
     if path is None:
-        hint = f"install assay with what it requires, or the package {name} beside it"
+        hint = f"install assay with its requirements, or the package {name}"
         raise EngineError(f"the program {name} is not there", hint=hint)
     return path.read_bytes()
 

@@ -114,7 +114,7 @@ class SparkRules:
         yield from self.hadoop.mistakes(settings.of_hadoop(parameters), cluster, workers, others)
         if cluster.attached:
             yield from _of_theirs(parameters, written)
-            return  # what an executor gets where the plan is silent, somebody else has set
+            return  # the external administrator sets what an executor gets by default
         heap = settings.memory_mb(settings.stated(parameters, settings.MEMORY)) or 0
         if heap < settings.HEAP_MIN_MB:
             yield Mistake((settings.MEMORY,), _too_small(heap))
@@ -180,7 +180,9 @@ def without_spark(configuration: Configuration) -> Configuration:
 def _of_theirs(parameters: Mapping[str, str], written: Collection[str]) -> Iterator[Mistake]:
     """Yield what no job can carry where Spark is externally managed."""
     if settings.MASTER in written:
-        words = f"{settings.MASTER} is said by the cluster file here (attached: spark), as it is somebody else's"
+        words = (
+            f"{settings.MASTER} is set by the cluster file (attached: spark), because the cluster is externally managed"
+        )
         yield Mistake((settings.MASTER,), words)
     for name in OURS:
         if name in written:
@@ -211,7 +213,9 @@ def _crowded(parameters: Mapping[str, str], workers: int, asked_mb: int) -> Iter
     if wanted > fit:
         counted = settings.MOST_EXECUTORS if settings.dynamic(parameters) else settings.EXECUTORS
         names = (counted, settings.MEMORY, settings.OVERHEAD, containers.NODE_MEMORY)
-        remainder = f"beside the ApplicationMaster's {master} MiB on {workers} workers that give {gives} MiB each"
+        remainder = (
+            f"in addition to the ApplicationMaster's {master} MiB on {workers} workers that give {gives} MiB each"
+        )
         yield Mistake(names, f"{wanted} executors of {executor_mb} MiB are wanted, and {fit} fit {remainder}")
 
 

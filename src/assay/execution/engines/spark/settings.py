@@ -77,10 +77,10 @@ _REASONS: tuple[tuple[str, dict[str, str]], ...] = (
         {REGISTERED: "1.0", "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s"},
     ),
     ("a program's log is where jobs, stages and tasks are read from", {"spark.eventLog.enabled": "true"}),
-    ("nobody looks at a driver's pages while it is measured", {"spark.ui.enabled": "false"}),
+    ("the driver's pages are not used during a measurement", {"spark.ui.enabled": "false"}),
     ("what a program prints is its log", {"spark.ui.showConsoleProgress": "false"}),
     (
-        "the ApplicationMaster asks for executors as often as Hadoop's does",
+        "the ApplicationMaster requests executors at the same interval as Hadoop's",
         {
             "spark.yarn.scheduler.heartbeat.interval-ms": "200",
             "spark.yarn.scheduler.initial-allocation.interval": "50ms",

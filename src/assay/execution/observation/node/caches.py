@@ -28,7 +28,7 @@ SUDO_TIMEOUT_S = 20
 MINCORE_STEP_BYTES = 1 << 30
 ATTEMPTS = 3
 RESTS_BYTES = 1 << 20
-"""What may stay resident without another attempt: a page here and there that somebody is just reading."""
+"""Bytes that may stay resident without another attempt: single pages that other processes are reading."""
 
 
 class UnknownError(Exception):

@@ -173,7 +173,7 @@ def find_disks(disks: Dict[str, str], missing: Dict[str, str]) -> Dict[bytes, Li
         if number.encode() in counted:
             names.setdefault(number.encode(), []).append(name)
         else:
-            missing["disk:" + name] = "%s lies on device %s, which is no disk that the kernel counts" % (target, number)
+            missing["disk:" + name] = "%s is on device %s, for which the kernel has no disk counters" % (target, number)
     return names
 
 

@@ -2,7 +2,7 @@
 
 In, as JSON in argv[1]: nothing that matters. Out, as one JSON object; times in seconds. Daemons are found by their
 command lines in /proc, their configuration by the directories of their class paths, their state by the JMX and REST
-that they serve (hadoop.apache.org: "ResourceManager REST API's", "Metrics"); none of it needs more rights than a login.
+that they serve (hadoop.apache.org: "ResourceManager REST API's", "Metrics"); all of it works with a normal login.
 """
 
 import glob

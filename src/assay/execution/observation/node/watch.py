@@ -59,7 +59,7 @@ def state_of(pid_file: str) -> Optional[str]:
 
 
 class LinkWatch:
-    """Carrier of each link that has one now; those without are somebody's to plug in."""
+    """Watch the carrier of each link that has one now; links without a carrier are ignored."""
 
     def __init__(self, root: str = "/sys/class/net") -> None:
         self.root = root

@@ -82,7 +82,7 @@ class Deployment:
     hosts: Mapping[str, str]
     """Node name to the host name or address by which other nodes reach it."""
     home: str
-    """Where the deployments are on each host, each in a folder of its own."""
+    """Parent folder of the deployments on each host."""
     workers: int | None = None
     """How many workers are used, when these are not all that there are."""
     one_network: bool = False
@@ -190,7 +190,7 @@ def daemon_state(
 ) -> str:
     """Return what the daemons must run with, as text: configurations that share it need no restart between them.
 
-    ``workers``: how many are used, when these are not all. A network counts where it has addresses of its own.
+    ``workers``: number of workers in use, if not all. A network counts if its addresses differ.
     """
     addresses = sorted(network.addresses.items()) if network else []
     return json.dumps([layout.name, repr(layout), daemon_parameters(parameters), workers, addresses])

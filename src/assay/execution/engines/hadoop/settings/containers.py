@@ -132,7 +132,7 @@ def mistakes(parameters: Mapping[str, str], workers: int) -> Iterator[tuple[tupl
             yield (
                 (NODE_VCORES, NODE_MEMORY, memory),
                 (
-                    f"no task fits beside the ApplicationMaster, which is a container too: the cluster runs "
+                    f"no task fits in addition to the ApplicationMaster, which is a container, too: the cluster runs "
                     f"{containers_per_node(parameters, memory) * workers} at once"
                 ),
             )

@@ -21,7 +21,7 @@ _REASONS: tuple[tuple[str, dict[str, str]], ...] = (
             "dfs.heartbeat.interval": "1",
         },
     ),
-    ("one user measures, and no other one's data lie there", {"dfs.permissions.enabled": "false"}),
+    ("one user measures, and HDFS holds no data of other users", {"dfs.permissions.enabled": "false"}),
     ("a scaled disk is small, and what is free of it is for blocks", {"dfs.datanode.du.reserved": "0"}),
     (
         "a daemon that died must be noticed during a run; it takes 10 minutes otherwise",
