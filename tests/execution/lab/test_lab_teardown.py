@@ -28,11 +28,11 @@ import os, signal, sys, threading, time
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from lab_support import small_cluster
-from assay.execution.lab.journal import Journal
+from assay.execution.lab.journal import UndoJournal
 from assay.execution.lab.lifecycle import Lab
 from assay.model.clusters.cluster import Disks
 
-record, lock, count = Journal.record, threading.Lock(), 0
+record, lock, count = UndoJournal.record, threading.Lock(), 0
 
 def counted(self, *steps):
     global count
@@ -44,7 +44,7 @@ def counted(self, *steps):
     if {delay} and steps[0].kind == "node":
         threading.Timer({delay}, os.kill, (os.getpid(), signal.SIGKILL)).start()
 
-Journal.record = counted
+UndoJournal.record = counted
 lab = Lab.up(small_cluster(disks=Disks({disks!r})), name={name!r}, persistent={persistent}, state=Path({state!r}))
 print("up", flush=True)
 if {stay}:
