@@ -137,10 +137,14 @@ total = json.load(urllib.request.urlopen(address + "api/v1/runs", timeout=30))
 kept = len(ours() - before)
 served.send_signal(getattr(signal, END))
 served.communicate(timeout=30)
-if END == "SIGKILL":  # the next process that needs a temporary index removes what it left
+if END == "SIGKILL":  # the next process that makes temporary folders removes what it left
     reader = Repository.open(root / "r")
     assert len(reader.table()) == 24
     reader.close()
+    from assay.store.bundles.staging import TemporaryFolders
+    folders = TemporaryFolders()
+    list(folders.made())
+    folders.close()
 print(json.dumps({"first": first, "full": full, "total": total["total"], "kept": kept, "left": len(ours() - before)}))
 """
     found = in_a_private_mount('mount -t tmpfs -o size=4m tmpfs "$1"', tmp_path, f"END = {end!r}" + code)
