@@ -62,7 +62,7 @@ def parallelism_factors(table: RunTable | None = None) -> tuple[str, ...]:
 
 
 def _containers(table: RunTable) -> tuple[str, ...]:
-    """Return the factors that the runs vary: for each engine, the first of its own."""
+    """Return the factors that the runs vary: for each engine, the first of its parameters."""
     factors = (
         next((name for name in rules.parallelism if varied(table, name)), None)
         for engine, rules in all_rules().items()
