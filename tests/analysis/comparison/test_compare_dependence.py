@@ -122,7 +122,7 @@ def test_ignoring_a_factor_that_differs_between_the_sides_gives_no_verdict() -> 
     over = speedups_over(drawn.table, ["layout"], "L0", group=None, ignore=frozenset({"cluster"})).results
     assert [item.verdict for item in over] == [Verdict.CONFOUNDED]
     (decision,) = decide(drawn.table, DecisionRequest("layout", baseline="L0", ignore=("cluster",)))
-    assert decision.results[0].verdict is Verdict.NOT_ENOUGH_RUNS
+    assert decision.results[0].verdict is Verdict.CONFOUNDED
     assert "Confounded by cluster" in decision.caveats[0].text
 
 

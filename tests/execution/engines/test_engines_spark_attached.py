@@ -209,7 +209,7 @@ def test_what_the_cluster_file_says_no_plan_may_say(tmp_path: Path) -> None:
         return " ".join(each.words for each in rules.mistakes(named, cluster, 1, list(named)))
 
     assert mistakes(spark_executor_memory="640g", spark_executor_cores="64") == "", "how much there is, only it knows"
-    assert "is said by the cluster file" in mistakes(spark_master="standalone")
+    assert "is set by the cluster file" in mistakes(spark_master="standalone")
     assert "queue and folder that are yours" in mistakes(spark_yarn_queue="theirs")
     assert "less than the 450 MiB" in mistakes(spark_executor_memory="64m")
     assert "belongs to daemons" in mistakes(yarn_nodemanager_resource="1")

@@ -169,7 +169,7 @@ async def test_what_can_not_be_sampled_is_a_warning_and_the_rest_goes_on() -> No
     raw = await sampler.stop()
     trace = Trace()
     warnings = "\n".join(words_of(parse_samples(NODE, raw, 0.0, trace)))
-    assert "n1: disk:memory was not observed: /dev/shm lies on device" in warnings
+    assert "n1: disk:memory was not observed: /dev/shm is on device" in warnings
     assert "disk:absent was not observed: /no/such/disk: No such file" in warnings
     assert "nic:nope0 was not observed" in warnings
     assert "cgroup was not observed" in warnings
