@@ -1,13 +1,14 @@
 # make demo        measure HDD against SSD with real Hadoop on an emulated cluster, and write a report
 # make test        the tests, the lab's with real daemons among them
 # make test-long   tests that take minutes each and that `make test` skips: Spark's losses on a lab, a cluster that restarts
-# make faults      faults injected into campaigns on labs, within an hour: the table of docs/reliability.md
+# make faults      faults injected into campaigns on labs, within an hour: the table of docs/explanation/reliability.md
 # make fuzz        1,000 damaged copies a sample, then each parser and the reader of packages by coverage, a minute each (SECONDS=180: three)
 # make test-fast   what needs Python alone, about a minute: no root, daemons, browser or network
 # make check       lint, types, import directions, Rust's lint and form
 # make wheel       dist/assay-….whl: installs without a source tree, Rust and Maven
+# make docs        the documentation as a site with offline search: build/docs/index.html
 # make bench       what assay itself costs, beside the bare job
-.PHONY: demo test test-long faults fuzz test-fast check wheel bench setup setup-test setup-fast format
+.PHONY: demo test test-long faults fuzz test-fast check wheel docs bench setup setup-test setup-fast format
 .DEFAULT_GOAL := help
 
 help:
@@ -52,6 +53,9 @@ wheel: setup-test
 	@rm -f dist/assay-*.whl
 	@.venv/bin/python -m pip wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w dist .
 	@ls dist/assay-*.whl
+
+docs: setup-fast
+	@.venv/bin/python tools/docs.py
 
 format: setup-test
 	@.venv/bin/ruff format .

@@ -6,7 +6,7 @@ links and fixed costs are as much faster or slower as the answer says they may b
 simulator errs by as much for each resource as its error model says, costs grow beyond what was learned as far as is
 said they may, every run scatters by 5 %, and prices lie in their ranges. The answer takes all of this as straight lines
 and looks at some clusters only; the world does neither. So what is tested is whether the answer is as sure as its own
-doubts allow. How large the simulator's errors are on real clusters is counted in docs/simulator.md.
+doubts allow. How large the simulator's errors are on real clusters is counted in docs/explanation/simulator.md.
 
 Run it with ``python benchmarks/recommend_errors.py``; it prints a Markdown table. Needs the simulator.
 """

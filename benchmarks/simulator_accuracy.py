@@ -1,4 +1,4 @@
-"""How well the simulator predicts what was measured and what was published: all of the tables of docs/simulator.md.
+"""Measure how well the simulator predicts measured and published times: the tables of docs/explanation/simulator.md.
 
     python benchmarks/simulator_accuracy.py [--demo REPOSITORY] [--profile FILE] [--quick]
 

@@ -1,4 +1,4 @@
-"""How well does each layout's runs alone predict the other layouts' runs of a repository? docs/simulator.md has it.
+"""Measure how well one layout's runs predict the other layouts' runs (docs/explanation/simulator.md).
 
     python benchmarks/simulator_across_layouts.py REPOSITORY [--where COLUMN=LEVEL …]
 

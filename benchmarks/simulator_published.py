@@ -1,4 +1,4 @@
-"""What the simulator says of the three papers' clusters, beside what the papers print: docs/simulator.md has the table.
+"""Simulate the clusters of the three papers and print the papers' figures next to it (docs/explanation/simulator.md).
 
     python benchmarks/simulator_published.py
 

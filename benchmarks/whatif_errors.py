@@ -5,7 +5,7 @@ asks. A world is what its errors may come to: CPU, devices, links and fixed cost
 (the same for both sides), the simulator's own errors by resource as its error model says, each side's rest, and runs
 that scatter by 5 %. Three runs are made of what was measured, and one with the change: does it take what the interval
 says, and is what is said to be faster or slower so? What is tested is that the answer is as sure as its own errors
-allow; whether these are large enough is counted on measured runs in docs/simulator.md.
+allow; whether these are large enough is counted on measured runs in docs/explanation/simulator.md.
 
 Run it with ``python benchmarks/whatif_errors.py``; it prints a Markdown table. Needs the simulator.
 """

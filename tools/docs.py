@@ -16,7 +16,9 @@ SITE = ROOT / "build/docs"
 SHIM = "https://unpkg.com/iframe-worker/shim"
 """Search from ``file://`` needs this script; zensical's offline mode would load it from a host."""
 SHIPPED = "assets/iframe-worker-1.0.4.js"
-LOADED = re.compile(r"""<(?:script|img|iframe|link rel="(?:stylesheet|icon|preload|preconnect)")[^>]*(?:src|href)="?(?:https?:)?//""")
+LOADED = re.compile(
+    r"""<(?:script|img|iframe|link rel="(?:stylesheet|icon|preload|preconnect)")[^>]*(?:src|href)="?(?:https?:)?//"""
+)
 
 
 def localise(site: Path) -> list[str]:
@@ -32,7 +34,9 @@ def localise(site: Path) -> list[str]:
 
 def main() -> int:
     """Build the site; return 0 if it is complete and self-contained."""
-    built = subprocess.run([Path(sys.executable).parent / "zensical", "build", "--strict", "--clean"], cwd=ROOT, check=False)
+    built = subprocess.run(
+        [Path(sys.executable).parent / "zensical", "build", "--strict", "--clean"], cwd=ROOT, check=False
+    )
     if built.returncode:
         return built.returncode
     remote = localise(SITE)

@@ -14,7 +14,7 @@ _WORDS = ARCHITECTURE.split("## Where each term lives")[1].split("\n## ")[0]
 PLACED = dict(re.findall(r"^\| ([^|`]+) \| (.*) \|$", _WORDS, re.MULTILINE))
 GLOSSARY = [
     word
-    for word in re.findall(r"^\| ([^|]+) \|", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
+    for word in re.findall(r"^\| ([^|]+) \|", (ROOT / "docs" / "reference" / "glossary.md").read_text(), re.MULTILINE)
     if word not in ("term", "---")
 ]
 

@@ -105,7 +105,7 @@ def test_what_the_command_can_not_do_is_told(tmp_path: Path) -> None:
 def test_the_page_names_every_column_of_each_table(tmp_path: Path) -> None:
     store = LocalStore(tmp_path / "dataset")
     export_dataset(build_repository(tmp_path / "r"), store)
-    text = (ROOT / "docs" / "dataset.md").read_text()
+    text = (ROOT / "docs" / "how-to" / "read-runs-with-spark.md").read_text()
     for table in ("runs", "traces"):
         source = f"read_parquet('{store.root}/{table}/**/*.parquet', hive_partitioning = true)"
         found = asked(f"DESCRIBE SELECT * FROM {source}")

@@ -1,4 +1,4 @@
-"""docs/specifications.md: its examples load, its errors are what assay says, and no key is left out."""
+"""docs/reference/specifications.md: its examples load, its errors are what assay says, and no key is left out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.foundation.errors import SpecificationError
 from assay.specs import load_cluster, load_prices
 from paths import ROOT
 
-TEXT = (ROOT / "docs" / "specifications.md").read_text()
+TEXT = (ROOT / "docs" / "reference" / "specifications.md").read_text()
 BLOCKS: list[str] = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""docs/repository.md: every file and folder that a repository holds is named there; one module knows them."""
+"""docs/reference/repository.md: every file and folder that a repository holds is named there; one module knows them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from builders import make_run, make_trace
 from paths import ROOT
 
 TASK = Task("job", "task", "attempt", "map", "w1", "succeeded", 1.0, 2.0, None, None, 1, 2, 3, 4, 5, 0.5, 0.1)
-PAGE = (ROOT / "docs" / "repository.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "repository.md").read_text()
 _PLACEHOLDER = re.compile(r"[A-Z][A-Z_]+(?=[/.\-]|$)|…")
 
 

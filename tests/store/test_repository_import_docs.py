@@ -1,4 +1,4 @@
-"""docs/import.md: its examples are read as it says, and no key or field is left out."""
+"""docs/how-to/import-results.md: its examples are read as it says, and no key or field is left out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.store.formats.tables.table import FIELDS, table_format
 from import_samples import items
 from paths import ROOT
 
-TEXT = (ROOT / "docs" / "import.md").read_text()
+TEXT = (ROOT / "docs" / "how-to" / "import-results.md").read_text()
 
 
 def block(language: str, holding: str = "") -> str:

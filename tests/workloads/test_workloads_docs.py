@@ -1,4 +1,4 @@
-"""docs/workloads.md: its table has what workloads declare."""
+"""docs/reference/workloads.md: its table has what workloads declare."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.workloads.workload import Size
 from paths import ROOT
 
 OWN = (JOBS_PACKAGE, SPARK_JOBS_PACKAGE)
-TEXT = (ROOT / "docs" / "workloads.md").read_text()
+TEXT = (ROOT / "docs" / "reference" / "workloads.md").read_text()
 TABLE = TEXT[TEXT.index("| workload | program |") : TEXT.index("**On Spark**")]
 ROWS = {
     cells[0].strip("`"): cells

@@ -1,6 +1,6 @@
 //! `assay-diskd SPEC.json`: serves emulated disks as files of a FUSE file system until it is unmounted or told to end.
 //!
-//! In: a JSON specification (docs/devices.md). Out: the mount, one line `ready` on stdout, and `.stats` in the mount.
+//! In: a JSON specification (docs/reference/devices.md). Out: the mount, one line `ready` on stdout, and `.stats` in the mount.
 
 mod engine;
 mod session;

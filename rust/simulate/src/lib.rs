@@ -5,7 +5,7 @@
 //! let answer = assay_simulate::answer("{\"id\": \"a\"}", &mut tables, || 0.0);
 //! assert_eq!(answer, "{\"id\":\"a\",\"error\":\"cluster: is missing\",\"kind\":\"input\"}");
 //! ```
-//! docs/simulator-model.md has the model with its formulas, the scenario and the result.
+//! docs/explanation/simulator-model.md has the model with its formulas, the scenario and the result.
 
 mod activity;
 mod attempt;

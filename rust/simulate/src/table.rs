@@ -178,7 +178,7 @@ mod tests {
         let table = Table::of(&hdd(120e6, 655_360.0));
         let one = table.rates(1, false).read;
         assert!((one / 120e6 - 1.0).abs() < 0.02, "{one}");
-        // 10 to 20 readers are published to keep 0.48, and were measured to keep 0.55 to 0.57 (docs/devices.md).
+        // 10 to 20 readers are published to keep 0.48, and were measured to keep 0.55 to 0.57 (docs/reference/devices.md).
         for readers in [10, 16, 20] {
             let kept = table.rates(readers, false).read / one;
             assert!((0.48..0.62).contains(&kept), "{readers} readers keep {kept}");

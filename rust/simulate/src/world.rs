@@ -26,7 +26,7 @@ pub const CONTROL_SALT: u64 = 7;
 pub const NEVER_CACHED: f64 = -1e300;
 /// What write-back takes from a file in its turn: MIN_WRITEBACK_PAGES, 4 MiB (Linux' fs/fs-writeback.c), of which half is
 /// counted, as the file of its checksums has a turn of its own; and no more than the file has dirty. How many files share
-/// what is dirty was chosen by what labs measured (docs/simulator.md).
+/// what is dirty was chosen by what labs measured (docs/explanation/simulator.md).
 const WRITE_TURN_BYTES: f64 = 2_097_152.0;
 const DIRTY_FILES: f64 = 24.0;
 /// Where writers are held, as a share of the limit, by what the limit is of (Linux' mm/page-writeback.c): a device's own,

@@ -17,7 +17,7 @@ wanders, make differences that go on growing with the distance of two runs; so a
 large as that growth shows. Both are estimated from all histories of the table together. Few histories show wandering
 badly; there a change must also be abrupt: it must show within ten runs before and after it. And as many histories are
 looked at, they are chosen so that of all that are named, few are named wrongly (Y. Benjamini and Y. Hochberg, J. R.
-Stat. Soc. B 57 (1995)). docs/speedup.md has both error rates, measured.
+Stat. Soc. B 57 (1995)). docs/explanation/speedup.md has both error rates, measured.
 """
 
 from __future__ import annotations

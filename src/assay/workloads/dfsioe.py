@@ -2,8 +2,8 @@
 
 HiBench's enhanced DFSIO set out to tell the whole cluster's rate while enough tasks run. This is a program of assay's
 own: each map leaves the bytes that it really moved in each second of the NameNode's clock, which all maps ask for the
-time; :func:`assay.analysis.run_profile.throughput.gated_aggregate` makes the figure. docs/workloads.md tells how
-HiBench's differs.
+time; :func:`assay.analysis.run_profile.throughput.gated_aggregate` makes the figure. docs/reference/workloads.md tells
+how HiBench's differs.
 """
 
 import statistics

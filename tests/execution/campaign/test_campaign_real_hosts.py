@@ -1,4 +1,4 @@
-"""The way of docs/your-own-cluster.md, on hosts that assay is told nothing of but addresses and a login.
+"""The way of docs/how-to/your-own-cluster.md, on hosts that assay is told nothing of but addresses and a login.
 
 A lab stands for them: entered through a jump host by a user who is not root, first without sudo, then with it; one of
 the hosts has Python 3.6. Its Hadoop is somebody else's in the second half.

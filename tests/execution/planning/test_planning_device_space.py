@@ -175,7 +175,7 @@ def test_what_must_fail_is_refused_before_anything_is_begun_and_a_dry_run_says_s
     with pytest.raises(SpecificationError, match="not fit on its devices: 480 GB on ssd1 of 2") as caught:
         prepare(plan, repository, again=False)
     assert "take 680 GB, all copies and the largest output included" in str(caught.value)
-    assert "docs/campaigns.md, Room" in str(caught.value)
+    assert "docs/explanation/campaigns.md, Room" in str(caught.value)
     assert list((tmp_path / "repository").glob("campaigns/*")) == []
     shown = plan_lines(plan, prepare(plan, repository, again=False, write=False), tmp_path)
     assert any(line.startswith("warning: it can't be executed: the plan does not fit") for line in shown)

@@ -1,4 +1,4 @@
-"""Exit codes are those of docs/exit-codes.md: one for each who may be at fault, the same for every command."""
+"""Every command returns the exit codes of docs/reference/exit-codes.md: one for each kind of failure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.store import Repository
 from builders import make_run
 from paths import ROOT
 
-DOC = ROOT / "docs" / "exit-codes.md"
+DOC = ROOT / "docs" / "reference" / "exit-codes.md"
 
 
 def test_every_kind_of_error_has_a_code_of_its_own_that_is_documented() -> None:

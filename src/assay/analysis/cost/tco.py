@@ -6,7 +6,7 @@ book has them.
 
 Source: SanDisk, "CloudSpeed SATA SSDs Support Faster Hadoop Performance and TCO Savings" (2014). The paper truncates
 jobs over three years to whole jobs and cost per job to cents; ``rounding="paper"`` does the same, and gives jobs per
-day from a year's whole jobs, to two decimals (docs/cost.md says why).
+day from a year's whole jobs, to two decimals (docs/explanation/cost.md says why).
 """
 
 import math

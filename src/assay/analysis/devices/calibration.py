@@ -242,7 +242,7 @@ def _inner_share(
 ) -> CalibratedValue:
     """Return the innermost rate as a share of the outermost, from the rate at a place further out.
 
-    The square of the rate falls linearly with the share of the capacity that lies before (docs/devices.md).
+    The square of the rate falls linearly with the share of the capacity that lies before (docs/reference/devices.md).
     """
     inner = [f for f in figures if not f.writes and not f.random and f.streams == 1 and f.offset_share >= INNER_FROM]
     if not inner:

@@ -1,6 +1,6 @@
 """The numbers of a disk's model at a lab's scale, as the device daemon and the simulator read them.
 
-In: a described device and the scale. Out: bandwidths and caches at scale, times as they are (docs/devices.md).
+In: a described device and the scale. Out: bandwidths and caches at scale, times unscaled (docs/reference/devices.md).
 """
 
 from collections.abc import Iterable

@@ -11,7 +11,7 @@ Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(
 time (Jacobson and Wilkes, "Disk scheduling algorithms based on rotational position", HPL-CSP-91-7, 1991).
 
 Flash: a request takes its latency and its transfer over as many channels as it has stripes; requests side by side share
-the bandwidth. docs/devices.md has the whole of it.
+the bandwidth. docs/reference/devices.md has the whole of it.
 """
 
 import math

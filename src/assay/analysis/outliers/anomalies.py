@@ -11,7 +11,7 @@ found is off what was expected, whatever the kind), of these kinds:
   than in its repetitions, or in runs of the same work: tasks that are few lie unevenly by chance in all of them.
 
 How expectations come about is in ``scatter.py``. Nothing is learned from a run's status: which runs to look at is the
-caller's choice. docs/anomalies.md has precision and recall against ALOJA's own label.
+caller's choice. docs/reference/anomalies.md has precision and recall against ALOJA's own label.
 """
 
 from collections.abc import Iterable, Sequence

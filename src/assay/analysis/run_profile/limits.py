@@ -9,7 +9,7 @@ most that it can have waited is taken: the time in which the resource was busy, 
 needed for their own work of that second. For the CPU, only the tasks' CPU time counts, spread over each attempt:
 daemons and a lab's disks use CPU for the whole run, which would hide what faster disks save. A bound is therefore large
 rather than small, as long as data, placement and order stay as they are; a faster run is placed otherwise, though, and
-page caches take in more: docs/limits.md has how often a bound is beaten.
+page caches take in more: docs/explanation/limits.md has how often a bound is beaten.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ NAMED_WRONG = "Of 397 simulated runs in which it was disks, network or CPU, anot
 BOUND_BEATEN = (
     "Of 500 simulated runs, 6 to 7 % went beyond a bound by a tenth and more when the resource was made faster."
 )
-"""Counted by ``benchmarks/limit_errors.py``; docs/limits.md has the tables."""
+"""Counted by ``benchmarks/limit_errors.py``; docs/explanation/limits.md has the tables."""
 
 
 @dataclass(frozen=True, slots=True)

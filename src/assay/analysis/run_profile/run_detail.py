@@ -126,7 +126,7 @@ def request_limits_note(details: Iterable[RunDetail]) -> str | None:
     by_device = ", ".join(
         f"{size / 1024:g} KiB on {' and '.join(name for other, name in limits if other == size)}" for size in sizes
     )
-    return f"The lab's largest request is {by_device} (docs/lab.md): by its scale, not by what ran."
+    return f"The lab's largest request is {by_device} (docs/explanation/lab.md): by its scale, not by what ran."
 
 
 def detail_metrics(detail: RunDetail) -> dict[str, float]:

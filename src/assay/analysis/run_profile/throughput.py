@@ -10,7 +10,7 @@ and the figure is higher than data over wall time: the two must not be mixed.
 
 The bytes of a slot are measured where the program tells them (:class:`CountedStream`: seconds of one clock); else a
 task's bytes are spread evenly over it (:class:`Transfer`), as job histories tell no more. The idea is that of the
-enhanced DFSIO in Intel's HiBench ("average of aggregated throughput"); docs/workloads.md has what differs.
+enhanced DFSIO in Intel's HiBench ("average of aggregated throughput"); docs/reference/workloads.md has what differs.
 """
 
 import math

@@ -15,7 +15,7 @@ from assay.estimation.simulator.scenario import SimulationRequest
 from assay.model import CostProfile, Uncertain
 
 DEVICE_SIGMA = 0.04
-"""Of a device's bandwidth against its description: fio's own runs scatter by so much (docs/calibration.md)."""
+"""Relative spread of a device's bandwidth between repeated fio runs (docs/how-to/calibrate-a-disk.md)."""
 LINK_SIGMA = 0.03
 SCATTER_SIGMA = 0.05
 """Of repeated runs."""

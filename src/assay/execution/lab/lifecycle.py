@@ -80,7 +80,7 @@ class Lab:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What was made and what could not be emulated; plain JSON values, described in docs/lab.md."""
+        """What was made and what could not be emulated; plain JSON values, described in docs/explanation/lab.md."""
         return self._description.facts
 
     @property

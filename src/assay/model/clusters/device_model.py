@@ -1,7 +1,7 @@
 """How a disk works inside: the numbers that a device model runs on, and what disks of a kind usually have.
 
 Times and shares are the real device's own at any scale; bytes and bytes/s are the described hardware's, which a lab
-shrinks. What the numbers mean in time, and where the usual ones come from: docs/devices.md.
+shrinks. What the numbers mean in time, and where the usual ones come from: docs/reference/devices.md.
 """
 
 from dataclasses import dataclass, replace

@@ -5,8 +5,8 @@ positioning has to shrink too, or interleaved streams would keep more of the ban
 the device and the scale. Out: bytes, a multiple of the page size.
 
 A modelled HDD's largest request and its readahead window are :data:`HDD_REQUEST_BYTES` times the scale. By that, ten to
-twenty readers all over the disk get half of what one gets, at every scale, as was published of real disks; docs/lab.md
-has what was measured. Flash has no arm, and gets what Linux merges at most.
+twenty readers all over the disk get half of what one gets, at every scale, as was published of real disks;
+docs/explanation/lab.md has what was measured. Flash has no arm, and gets what Linux merges at most.
 """
 
 from assay.model.clusters.cluster import Device, DeviceKind, Disks

@@ -215,7 +215,7 @@ class LabNodeFacts:
 
 @dataclass(frozen=True, slots=True)
 class LabFacts:
-    """What a lab is; ``tree``: all of it, as in docs/lab.md."""
+    """What a lab is; ``tree``: all of it, as in docs/explanation/lab.md."""
 
     name: str
     subnet: str

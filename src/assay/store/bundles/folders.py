@@ -1,4 +1,4 @@
-"""Define the layout of a repository's folder. Only this module knows its names; ``docs/repository.md`` lists them.
+"""Define the layout of a repository's folder. ``docs/reference/repository.md`` lists its names.
 
 In: the folder. Out: the paths in it, whether they exist or not.
 """

@@ -2,7 +2,7 @@
 
 In: runs as a table (durations in s). Out: one figure for each level and workload, without an interval: the studies give
 none. Use ``matched.py`` for conclusions; what is wrong with each definition stands in its docstring and in
-docs/speedup.md. Which runs count is the same everywhere: valid, and warm ones not beside cold ones.
+docs/explanation/speedup.md. Which runs count is the same everywhere: valid, and warm ones not beside cold ones.
 
 Sources: the BSC's report on SSDs and InfiniBand (ALOJA, 2015), section "Performance Speedups" and figures 3 to 6;
 K. Kambatla and Y. Chen, "The Truth About MapReduce Performance on SSDs", LISA'14, figures 2 to 6 and table 5.

@@ -229,7 +229,7 @@ def remedy(cluster: Cluster) -> str:
         )
     return (
         "less data, fewer copies (dfs.replication), or fewer layouts that share a device; inputs stay on the hosts, "
-        "those of earlier plans too: docs/campaigns.md, Room, says how to remove them"
+        "those of earlier plans too: docs/explanation/campaigns.md, Room, says how to remove them"
     )
 
 

@@ -1,8 +1,8 @@
 """Parse the cells of ALOJA's tables of runs, or give the reason to skip a row.
 
 In: a table's header and cells. Out: values that rows share: labels, engine parameters, clusters. Formats and their
-traps: docs/import-aloja.md. A line is split separately, so that a stray quotation mark damages one row and not the rest
-of the file.
+traps: docs/reference/import-aloja.md. A line is split separately, so that a stray quotation mark damages one row and
+not the rest of the file.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ In: CSV files with columns in any order (``id_exec,id_cluster,exec,bench,exe_tim
 ``ID,Benchmark,Exe.Time,Net,Disk,...``), with the list of clusters among them or in the same folder. Out: the runs, as
 columns. Durations are seconds, ``blk_size`` is MiB; times are UTC.
 
-Formats and their traps: docs/import-aloja.md. :mod:`assay.store.formats.aloja.exec_rows` parses cells.
+Formats and their traps: docs/reference/import-aloja.md. :mod:`assay.store.formats.aloja.exec_rows` parses cells.
 """
 
 from collections.abc import Iterator, Sequence

@@ -26,7 +26,7 @@ import org.apache.hadoop.util.ToolRunner;
  * TestDFSIO's load (each map writes or reads one file as fast as it can), with every map's bytes per second of one clock.
  *
  * <p>That is what an aggregate over the whole cluster needs, and what HiBench's enhanced DFSIO set out to do; see
- * docs/workloads.md for what differs. A map leaves one line of JSON: its host, when it began to open its file and when
+ * docs/reference/workloads.md for what differs. A map leaves one line of JSON: its host, when it began to open its file and when
  * it had closed it, the bytes that really went, in each second of the file system's clock, and how far that clock is
  * known. Nothing is averaged here.
  */
