@@ -1,4 +1,4 @@
-"""Measure how well the simulator predicts measured and published times: the tables of docs/explanation/simulator.md.
+"""Measure how well the simulator predicts measured and published times: the tables of docs/measurements/simulator.md.
 
     python benchmarks/simulator_accuracy.py [--demo REPOSITORY] [--profile FILE] [--quick]
 

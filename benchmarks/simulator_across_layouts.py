@@ -1,4 +1,4 @@
-"""Measure how well one layout's runs predict the other layouts' runs (docs/explanation/simulator.md).
+"""Measure how well one layout's runs predict the other layouts' runs (docs/measurements/simulator.md).
 
     python benchmarks/simulator_across_layouts.py REPOSITORY [--where COLUMN=LEVEL …]
 

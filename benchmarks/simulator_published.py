@@ -1,4 +1,4 @@
-"""Simulate the clusters of the three papers and print the papers' figures next to it (docs/explanation/simulator.md).
+"""Simulate the clusters of the three papers and print the papers' figures next to it (docs/measurements/simulator.md).
 
     python benchmarks/simulator_published.py
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 SIGMAS: Mapping[str, float] = {"cpu": 0.08, "hdd": 0.25, "flash": 0.12, "network": 0.12, "fixed": 0.10}
-"""Standard deviation of the log error in the time of each resource (source: docs/explanation/simulator.md)."""
+"""Standard deviation of the log error in the time of each resource (source: docs/measurements/simulator.md)."""
 OTHER_SIGMA = 0.2
 REST_SIGMA = 0.05
 """Of a run's own: placement, other chances, what no one models."""

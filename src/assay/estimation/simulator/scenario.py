@@ -1,8 +1,8 @@
 """A planned run as the simulator's scenario: the described cluster, Hadoop's parameters, and what the workload costs.
 
 In: a cluster as described (a lab's at its scale), a configuration, a workload's size, a profile. Out: the scenario as
-plain values, in bytes, seconds and cores, as ``rust/simulate`` reads it (docs/explanation/simulator.md). Nothing is
-computed here of how long anything takes. What had to be assumed is said.
+plain values, in bytes, seconds and cores, as ``rust/simulate`` reads it (docs/reference/simulator-scenarios.md).
+Nothing is computed here of how long anything takes. What had to be assumed is said.
 """
 
 import re

@@ -1,8 +1,8 @@
 """The scenario as the simulator reads it: typed structs that encode to its JSON, field by field.
 
 The structs have the names and units of the reader in ``rust/simulate`` (``read.rs``, ``read_cluster.rs``,
-``read_jobs.rs``; docs/explanation/simulator.md). A field that is None or empty is left out, and the reader then takes
-its default. The reader refuses unknown fields, so a field that only one side has fails at the first simulation.
+``read_jobs.rs``; docs/reference/simulator-scenarios.md). A field that is None or empty is left out, and the reader then
+takes its default. The reader refuses unknown fields, so a field that only one side has fails at the first simulation.
 """
 
 from collections.abc import Mapping
