@@ -13,11 +13,11 @@ performance histories; the statistic is A. N. Pettitt's (Appl. Stat. 28 (1979)),
 Runs that follow each other resemble each other, on a machine whose speed drifts, and chance then looks like a change.
 So a history in which nothing happened is one whose neighbours correlate as those of the table do: a first-order
 autoregression (with none, its ranks are a random permutation). Sessions of several runs, and machines whose speed
-wanders, make differences that go on growing with the distance of two runs; so a random walk is added whose steps are as
-large as that growth shows. Both are estimated from all histories of the table together. Few histories show wandering
-badly; there a change must also be abrupt: it must show within ten runs before and after it. And as many histories are
-looked at, they are chosen so that of all that are named, few are named wrongly (Y. Benjamini and Y. Hochberg, J. R.
-Stat. Soc. B 57 (1995)). docs/explanation/speedup.md has both error rates, measured.
+wanders, make the differences between two runs keep growing with their distance; so a random walk is added whose steps
+are as large as that growth shows. Both are estimated from all histories of the table together. Few histories show
+wandering badly; there a change must also be abrupt: it must show within ten runs before and after it. As a table has
+many histories, the false discovery rate is limited (Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57 (1995)).
+docs/explanation/speedup.md has both error rates, measured.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import numpy as np
 from assay.analysis.statistics import Estimate, Floats, Ints, Mask, RunTable, groups_by, usable, welch_ratio
 
 ALPHA = 0.01
-"""Of histories in which nothing happened, at most this share is told to have changed."""
+"""Maximum share of the histories without a change that are reported as changed."""
 FALSE_SHARE_MAX = 0.05
 """Of the histories of a table that are named, at most this share is named wrongly."""
 DRAWS = 999
@@ -45,7 +45,7 @@ SEED = 20_141_105
 RUNS_MIN = 12
 """Shorter histories are not searched: no order of so few runs is rare enough, however far apart the times."""
 HISTORY_MAX = 2_000
-"""Of a longer history, only the last so many runs are searched."""
+"""Maximum length of a searched history; of a longer one, the latest runs."""
 _CELLS_MAX = 2_000_000
 _CELLS_IN_ALL_MAX = 20_000_000
 _FIRST_BATCH = 60
@@ -70,7 +70,7 @@ _WORTH_A_TEST = 2.3
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangePoint:
     """One change: somewhere between the last run before and the first run after it."""
 
     index: int
@@ -92,7 +92,7 @@ class History:
     position: int
     """A row of the configuration, to tell its levels from."""
     runs: int
-    changes: tuple[Change, ...]
+    changes: tuple[ChangePoint, ...]
 
 
 def _ranks(values: Floats) -> Floats:
@@ -104,19 +104,19 @@ def _ranks(values: Floats) -> Floats:
 
 def _intervals(n: int) -> list[tuple[int, int]]:
     """Return seeded intervals: of each length n, n / 2, n / 4, … down to :data:`RUNS_MIN`, overlapping by half."""
-    found: list[tuple[int, int]] = []
+    intervals: list[tuple[int, int]] = []
     length = float(n)
-    while length >= RUNS_MIN or not found:
+    while length >= RUNS_MIN or not intervals:
         count = max(1, int(2 * np.ceil(n / length) - 1))
         starts = np.linspace(0, n - length, count)
-        found += [(int(start), min(n, int(np.ceil(start + length)))) for start in starts]
+        intervals += [(int(start), min(n, int(np.ceil(start + length)))) for start in starts]
         length /= 2
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(intervals))
 
 
 def _largest(ranks: Floats, intervals: list[tuple[int, int]]) -> tuple[Floats, Ints]:
     """Return each row's largest standardised CUSUM within any of the intervals, and the number of values before it."""
-    best, place = np.zeros(len(ranks)), np.zeros(len(ranks), dtype=np.int64)
+    best, before_change = np.zeros(len(ranks)), np.zeros(len(ranks), dtype=np.int64)
     for start, end in intervals:
         part = ranks[:, start:end]
         n = end - start
@@ -127,8 +127,8 @@ def _largest(ranks: Floats, intervals: list[tuple[int, int]]) -> tuple[Floats, I
         at = standardised.argmax(axis=1)
         value = standardised[np.arange(len(ranks)), at]
         better = value > best
-        best[better], place[better] = value[better], start + at[better] + 1
-    return best, place
+        best[better], before_change[better] = value[better], start + at[better] + 1
+    return best, before_change
 
 
 def correlation_of(histories_logs: Sequence[Floats]) -> float:
@@ -139,10 +139,12 @@ def correlation_of(histories_logs: Sequence[Floats]) -> float:
     and few runs do not tell it well, it is raised by twice its standard error (M. S. Bartlett, J. R. Stat. Soc. Suppl.
     8, 1946), by :data:`RAISED_MAX` at most: a single short history would else show nothing.
     """
-    found = float(np.clip(min(_by_differences(histories_logs), _around_levels(histories_logs)), 0.0, CORRELATION_MAX))
+    correlation = float(
+        np.clip(min(_by_differences(histories_logs), _around_levels(histories_logs)), 0.0, CORRELATION_MAX)
+    )
     pairs = sum(len(logs) - 1 for logs in histories_logs if len(logs) and np.ptp(logs) > 0)
-    raised = min(RAISED_MAX, 2 * float(np.sqrt((1 - found**2) / pairs))) if pairs else 0.0
-    return min(CORRELATION_MAX, found + raised)
+    raised = min(RAISED_MAX, 2 * float(np.sqrt((1 - correlation**2) / pairs))) if pairs else 0.0
+    return min(CORRELATION_MAX, correlation + raised)
 
 
 def _by_differences(histories_logs: Sequence[Floats]) -> float:
@@ -170,21 +172,21 @@ def _around_levels(histories_logs: Sequence[Floats]) -> float:
         count, levels = count + len(rest), levels + len(parts)
     if square <= 0:
         return 0.0
-    found = product / square
-    return found + (1 + 4 * found) * levels / count
+    correlation = product / square
+    return correlation + (1 + 4 * correlation) * levels / count
 
 
 def _levels(logs: Floats, unlike: Nothing) -> list[Floats]:
     """Return the parts of a history between its changes of more than :data:`_LARGE` standard deviations."""
-    places = [place for place, _ in change_places(logs, unlike)]
+    positions = [position for position, _ in change_places(logs, unlike)]
     while True:
-        parts = np.split(logs, places)
+        parts = np.split(logs, positions)
         spread = float(np.sqrt(np.concatenate([part - part.mean() for part in parts]).var()))
         jumps = [abs(b.mean() - a.mean()) / max(spread, 1e-12) for a, b in itertools.pairwise(parts)]
         smallest = int(np.argmin(jumps)) if jumps else None
         if smallest is None or jumps[smallest] >= _LARGE:
             return parts
-        del places[smallest]
+        del positions[smallest]
 
 
 def wander_of(histories_logs: Sequence[Floats], correlation: float, errors: float = _WANDER_ERRORS) -> float:
@@ -285,8 +287,8 @@ def _test(values: Floats, nothing: Nothing, alpha: float, draws: int = DRAWS) ->
     """Return the p value of the most likely change in ``values``, and its place."""
     if len(values) < RUNS_MIN:
         return 1.0, len(values) // 2
-    (observed,), (place,) = _largest(_ranks(values)[None, :], _intervals(len(values)))
-    return nothing.p(len(values), float(observed), alpha=alpha, draws=draws), int(place)
+    (observed,), (position,) = _largest(_ranks(values)[None, :], _intervals(len(values)))
+    return nothing.p(len(values), float(observed), alpha=alpha, draws=draws), int(position)
 
 
 def change_places(values: Floats, nothing: Nothing | None = None, *, alpha: float = ALPHA) -> list[tuple[int, float]]:
@@ -296,36 +298,36 @@ def change_places(values: Floats, nothing: Nothing | None = None, *, alpha: floa
     give the same answer: draws are seeded.
     """
     nothing = nothing or Nothing()
-    pending, places = [(0, len(values))], []
+    pending, positions = [(0, len(values))], []
     while pending:
         start, end = pending.pop()
-        p, place = _test(values[start:end], nothing, alpha)
+        p, position = _test(values[start:end], nothing, alpha)
         if p <= alpha:
-            places.append(start + place)
-            pending += [(start, start + place), (start + place, end)]
-    return _confirmed(values, sorted(places), nothing, alpha)
+            positions.append(start + position)
+            pending += [(start, start + position), (start + position, end)]
+    return _confirmed(values, sorted(positions), nothing, alpha)
 
 
-def _confirmed(values: Floats, places: list[int], nothing: Nothing, alpha: float) -> list[tuple[int, float]]:
+def _confirmed(values: Floats, positions: list[int], nothing: Nothing, alpha: float) -> list[tuple[int, float]]:
     """Return the changes that also show between their neighbours, each moved to its best place there."""
     while True:
-        bounds = [0, *places, len(values)]
+        bounds = [0, *positions, len(values)]
         again = [_test(values[a:c], nothing, alpha) for a, c in zip(bounds, bounds[2:], strict=False)]
-        moved = [bounds[i] + place for i, (_, place) in enumerate(again)]
+        moved = [bounds[i] + position for i, (_, position) in enumerate(again)]
         abrupt = nothing.of_abrupt_changes(len(values))
         if abrupt is not None:
-            for i, place in enumerate(moved):
-                near = values[max(bounds[i], place - ABRUPT_RUNS) : min(bounds[i + 2], place + ABRUPT_RUNS)]
+            for i, position in enumerate(moved):
+                near = values[max(bounds[i], position - ABRUPT_RUNS) : min(bounds[i + 2], position + ABRUPT_RUNS)]
                 again[i] = max(again[i][0], _test(near, abrupt, alpha)[0]), again[i][1]
-        weakest = max(range(len(places)), key=lambda i: again[i][0], default=None)
+        weakest = max(range(len(positions)), key=lambda i: again[i][0], default=None)
         if weakest is None or again[weakest][0] <= alpha:
-            return sorted({place: p for place, (p, _) in zip(moved, again, strict=True)}.items())
-        del places[weakest]
+            return sorted({position: p for position, (p, _) in zip(moved, again, strict=True)}.items())
+        del positions[weakest]
 
 
 def changes_of(
     started_unix_s: Floats, durations_s: Floats, nothing: Nothing | None = None, *, alpha: float = ALPHA
-) -> tuple[Change, ...]:
+) -> tuple[ChangePoint, ...]:
     """Return the changes in one configuration's history; runs without a start time must be left out before.
 
     ``nothing``: what chance does; without it, that of runs which resemble their neighbours as these do. ValueError for
@@ -335,19 +337,19 @@ def changes_of(
         raise ValueError("a history needs positive finite durations and known start times")
     when, times = _recent(started_unix_s, durations_s)
     logs = np.log(times)
-    found = change_places(logs, nothing or nothing_of([logs]), alpha=alpha)
-    bounds = [0, *(place for place, _ in found), len(times)]
+    change_points = change_places(logs, nothing or nothing_of([logs]), alpha=alpha)
+    bounds = [0, *(position for position, _ in change_points), len(times)]
     return tuple(
-        Change(
-            place,
-            float(when[place - 1]),
-            float(when[place]),
-            welch_ratio(times[place:after].tolist(), times[before:place].tolist()),
+        ChangePoint(
+            position,
+            float(when[position - 1]),
+            float(when[position]),
+            welch_ratio(times[position:after].tolist(), times[before:position].tolist()),
             p,
-            place - before,
-            after - place,
+            position - before,
+            after - position,
         )
-        for (place, p), before, after in zip(found, bounds, bounds[2:], strict=False)
+        for (position, p), before, after in zip(change_points, bounds, bounds[2:], strict=False)
     )
 
 
@@ -399,11 +401,11 @@ def histories(table: RunTable, *, alpha: float = ALPHA) -> Histories:
     nothing = nothing_of(logs)
     draws = min(DRAWS_MAX, int(10 * max(1, len(logs)) / FALSE_SHARE_MAX))
     p = np.array([_test(values, nothing, alpha, draws)[0] for values in logs])
-    found = []
+    changed = []
     for at in np.flatnonzero(_few_wrong(p, FALSE_SHARE_MAX)):
         changes = changes_of(*series[at], nothing, alpha=alpha)
         if changes:
-            found.append(History(int(members[at][0]), len(members[at]), changes))
-    found.sort(key=lambda history: -max(abs(np.log(change.ratio.value)) for change in history.changes))
+            changed.append(History(int(members[at][0]), len(members[at]), changes))
+    changed.sort(key=lambda history: -max(abs(np.log(change.ratio.value)) for change in history.changes))
     undated = int(np.count_nonzero(usable(table) & ~dated))
-    return Histories(tuple(found), len(members), undated, nothing.correlation, nothing.wander)
+    return Histories(tuple(changed), len(members), undated, nothing.correlation, nothing.wander)

@@ -143,7 +143,7 @@ def test_without_a_sequential_read_or_a_kind_there_is_no_device() -> None:
         calibrate([_figure("w", 1e8, 2**20, writes=True)])
     assert caught.value.hint
     assert "fio-job" in caught.value.hint
-    with pytest.raises(FormatError, match="can't be told apart"):
+    with pytest.raises(FormatError, match="can't be distinguished"):
         calibrate([_figure("r", 1e8, 2**20)])
     found = calibrate([_figure("r", 1e8, 2**20)], kind=DeviceKind.HDD)
     assert not any(number.measured for number in found.numbers if number.key != "read")

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from assay.execution.campaign.prepare import plan_lines, prepare
 from assay.execution.planning.expansion import expand
 from assay.execution.planning.forecast.device_space import (
-    Claim,
     Claims,
     Part,
+    SpaceClaim,
     claims_of,
     filled,
     refusal,
@@ -229,7 +229,7 @@ def placed(draw: st.DrawFn) -> tuple[Claims, dict[str, float]]:
     devices = ["a", "b", "c"]
     free = {(n, name): draw(st.integers(0, 1000)) for n in range(3) for name in devices}
     capacity = {name: float(max(free[n, name] for n in range(3))) for name in devices}
-    claims: list[Claim] = []
+    claims: list[SpaceClaim] = []
     for number in range(draw(st.integers(0, 5))):
         used = draw(st.lists(st.sampled_from(devices), unique=True, min_size=1))
         workers = draw(st.integers(1, 3))
@@ -238,7 +238,7 @@ def placed(draw: st.DrawFn) -> tuple[Claims, dict[str, float]]:
             taken = draw(st.integers(0, free[place]))
             free[place] -= taken
             total += taken
-        claims.append(Claim(str(number), f"L{number}", workers, (Part(dict.fromkeys(used, 1), total),)))
+        claims.append(SpaceClaim(str(number), f"L{number}", workers, (Part(dict.fromkeys(used, 1), total),)))
     cut = draw(st.integers(0, len(claims)))
     return Claims(tuple(claims[:cut]), tuple(claims[cut:])), capacity
 
@@ -251,7 +251,7 @@ def test_nothing_that_can_be_placed_is_refused(case: tuple[Claims, dict[str, flo
 parts = st.builds(Part, st.dictionaries(st.sampled_from("abc"), st.integers(1, 4), min_size=1), st.integers(0, 10**6))
 claim_lists = st.lists(
     st.builds(
-        Claim,
+        SpaceClaim,
         st.just("x"),
         st.sampled_from(["L", "M"]),
         st.integers(1, 4),
@@ -264,7 +264,7 @@ claim_lists = st.lists(
 
 @given(claim_lists, claim_lists, st.dictionaries(st.just("a"), st.integers(1, 10**6), min_size=1))
 def test_bytes_are_neither_lost_nor_made_and_what_is_refused_is_also_warned_of(
-    kept: tuple[Claim, ...], passing: tuple[Claim, ...], one: Mapping[str, int]
+    kept: tuple[SpaceClaim, ...], passing: tuple[SpaceClaim, ...], one: Mapping[str, int]
 ) -> None:
     capacities = {name: float(one["a"] + 7 * index) for index, name in enumerate("abc")}
     claims = Claims(kept, passing)

@@ -5,9 +5,9 @@ differ most clearly, and the mean over groups with an error in which these level
 
 Groups are independent witnesses of another configuration only where nothing that they share changes the gain. Where a
 gain differs between the three block sizes that were measured, twelve groups are three witnesses. Each factor is tested
-by one-way analysis of variance; the smallest p value is multiplied by the number of factors that were tested, and held
-against :data:`ALPHA`, which is lenient because a dependence that is missed makes verdicts too sure. With three levels
-and more, the levels are a sample of the levels that there could be: the error is the cluster-robust one with levels - 1
+by one-way analysis of variance; the smallest p value is multiplied by the number of factors that were tested, and
+compared with :data:`ALPHA`, which is lenient because a missed dependence makes verdicts too sure. With three levels and
+more, the levels are a sample of the levels that there could be: the error is the cluster-robust one with levels - 1
 degrees of freedom. Two levels are all there is of a switch, and the statement is about them.
 """
 
@@ -36,14 +36,14 @@ class Dependence:
     """Corrected for the number of factors that were tested."""
 
 
-def dependence_of(matched: MatchedGroups, found: GroupRatios) -> tuple[Dependence, Ints] | None:
+def dependence_of(matched: MatchedGroups, ratios: GroupRatios) -> tuple[Dependence, Ints] | None:
     """Return the factor that the gain depends on most clearly, and its level in each group; None if none is clear."""
     from scipy.special import fdtrc  # imported here: 0.1 s that only comparisons over groups need
 
-    m = len(found.groups)
-    if m < LEVELS_MIN + 1 or len(found.deployment):
+    m = len(ratios.groups)
+    if m < LEVELS_MIN + 1 or len(ratios.deployment):
         return None
-    rows = _example_rows(matched, found.groups)
+    rows = _example_rows(matched, ratios.groups)
     tested: list[tuple[float, str, Ints, int]] = []
     for name in matched.table.factors:
         codes = matched.table.columns[name].codes[rows]
@@ -53,7 +53,7 @@ def dependence_of(matched: MatchedGroups, found: GroupRatios) -> tuple[Dependenc
             continue
         if count < 2 or m < SETS_PER_LEVEL_MIN * count:
             continue
-        between, within = _mean_squares(found.log_ratio, level, count)
+        between, within = _mean_squares(ratios.log_ratio, level, count)
         p = float(fdtrc(count - 1, m - count, between / within)) if within > 0 else float(between == 0)
         tested.append((p, name, level, count))
     if not tested:
@@ -80,14 +80,14 @@ def _mean_squares(values: Floats, level: Ints, count: int) -> tuple[float, float
     return between, within
 
 
-def over_levels(mean: LogMean, found: GroupRatios, dependence: Dependence, level: Ints) -> LogMean:
+def over_levels(mean: LogMean, ratios: GroupRatios, dependence: Dependence, level: Ints) -> LogMean:
     """Return the mean over groups with the error that the levels of the factor make; never a smaller one."""
     if mean.scope is not InferenceScope.SIMILAR or dependence.levels < LEVELS_MIN:
         return mean
-    m, count = len(found.log_ratio), dependence.levels
+    m, count = len(ratios.log_ratio), dependence.levels
     n = np.bincount(level, minlength=count)
-    means = np.bincount(level, weights=found.log_ratio, minlength=count) / n
-    apart = n / m * (means - found.log_ratio.mean())
+    means = np.bincount(level, weights=ratios.log_ratio, minlength=count) / n
+    apart = n / m * (means - ratios.log_ratio.mean())
     error = float(np.sqrt((apart**2).sum() * count / (count - 1)))
     if not error > mean.error:
         return mean

@@ -80,10 +80,10 @@ def network_of(compared: Iterable[LevelPairs]) -> LevelNetwork | None:
     for group in compared:
         levels |= dict.fromkeys(group.levels)
         for pair in group.pairs:
-            one, other = sorted((pair.baseline, pair.candidate))
-            groups[one, other] = groups.get((one, other), 0) + pair.groups
-    found = tuple((one, other, number) for (one, other), number in sorted(groups.items()) if number)
-    return LevelNetwork(tuple(levels), found) if len(levels) > 2 and found else None
+            first, second = sorted((pair.baseline, pair.candidate))
+            groups[first, second] = groups.get((first, second), 0) + pair.groups
+    edges = tuple((first, second, number) for (first, second), number in sorted(groups.items()) if number)
+    return LevelNetwork(tuple(levels), edges) if len(levels) > 2 and edges else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +104,11 @@ class Fit:
 
     def contrasts(self, first: Ints, second: Ints) -> list[LogMean | None]:
         """Return the log speedups of ``second`` over ``first`` (places); None where nothing connects them."""
-        found = self.blocks.contrasts(first, second)
+        estimates = self.blocks.contrasts(first, second)
         rounding = self.rounding[first] + self.rounding[second]
-        columns = zip(*(x.tolist() for x in (first, second, found.mean, found.error, found.degrees)), strict=True)
+        columns = zip(
+            *(x.tolist() for x in (first, second, estimates.mean, estimates.error, estimates.degrees)), strict=True
+        )
         return [
             self.with_sessions(LogMean(mean, error, degrees, JOINT, InferenceScope.SIMILAR, float(near)), a, b)
             if np.isfinite(mean)
@@ -128,9 +130,9 @@ class Fit:
         if len(at) == 0:
             return {}
         others = np.flatnonzero(self.codes != baseline)
-        found = self.contrasts(np.repeat(at, len(others)), others)
+        means = self.contrasts(np.repeat(at, len(others)), others)
         return {
-            int(self.codes[place]): mean.ratio for place, mean in zip(others, found, strict=True) if mean is not None
+            int(self.codes[other]): mean.ratio for other, mean in zip(others, means, strict=True) if mean is not None
         }
 
 
@@ -144,17 +146,17 @@ def fits(matched: MatchedGroups, strata: Strata) -> list[Fit]:
     order = np.argsort(stratum, kind="stable")
     bounds = np.searchsorted(stratum[order], np.arange(len(strata.counts) + 1))
     sides = [sessions_of(matched, code) for code in range(levels)]
-    found = []
+    fitted_strata = []
     for at in range(len(strata.counts)):
         rows = order[bounds[at] : bounds[at + 1]]
-        codes, place = np.unique(level[rows], return_inverse=True)
+        codes, code_index = np.unique(level[rows], return_inverse=True)
         known, of_group = np.unique(groups[rows], return_inverse=True)
         table = np.full((len(known), len(codes)), np.nan)
-        table[of_group, place] = logs[rows]
-        off = means_by(rounding[rows], place, len(codes)).mean
-        fitted = fit_blocks(of_group, place, logs[rows], len(codes))
-        found.append(Fit(codes, table, off, fitted, known, tuple(sides[code] for code in codes)))
-    return found
+        table[of_group, code_index] = logs[rows]
+        off = means_by(rounding[rows], code_index, len(codes)).mean
+        fitted = fit_blocks(of_group, code_index, logs[rows], len(codes))
+        fitted_strata.append(Fit(codes, table, off, fitted, known, tuple(sides[code] for code in codes)))
+    return fitted_strata
 
 
 def _cells(matched: MatchedGroups, level: int) -> tuple[Ints, Floats, Floats]:
@@ -167,11 +169,11 @@ def _cells(matched: MatchedGroups, level: int) -> tuple[Ints, Floats, Floats]:
     return there, logs, np.bincount(of_group, weights=matched.rounding[rows], minlength=count)[there] / n[there]
 
 
-def level_pairs(matched: MatchedGroups, strata: Strata, found: list[Fit], baseline: str) -> list[LevelPairs]:
+def level_pairs(matched: MatchedGroups, strata: Strata, fitted: list[Fit], baseline: str) -> list[LevelPairs]:
     """Return what was compared with what in each group that has something to compare."""
     column = matched.table.columns[matched.factor]
     rows = []
-    for stratum, fit in enumerate(found):
+    for stratum, fit in enumerate(fitted):
         pairs = _pairs(fit, column.levels, column.code(baseline))
         if pairs:
             level = strata.levels(matched.table, stratum)
@@ -199,13 +201,12 @@ def alone(fit: Fit, first: int, second: int) -> tuple[int, LogMean | None]:
     return len(apart), fit.with_sessions(mean, first, second)
 
 
-def contradicts(own: LogMean | None, joint: LogMean | None) -> bool:
-    """Tell whether what all groups say lies outside the interval of the groups that have both levels.
+def contradicts(direct: LogMean | None, joint: LogMean | None) -> bool:
+    """Return whether the joint estimate is outside the interval of the groups that have both levels.
 
-    Then gains differ with who was compared, as from cluster to cluster, and the groups that have both are to be
-    believed.
+    Then gains differ between the groups, as from cluster to cluster, and the groups that have both levels are right.
     """
-    if own is None or joint is None or (ratio := own.ratio).low is None or ratio.high is None:
+    if direct is None or joint is None or (ratio := direct.ratio).low is None or ratio.high is None:
         return False
     return not ratio.low <= joint.ratio.value <= ratio.high
 
@@ -213,14 +214,14 @@ def contradicts(own: LogMean | None, joint: LogMean | None) -> bool:
 def _pairs(fit: Fit, levels: tuple[str, ...], baseline: int) -> list[LevelPair]:
     """Return all pairs that groups have both of, those with the baseline first and against it."""
     order = np.argsort(fit.codes != baseline, kind="stable")
-    first, second = (order[places] for places in np.triu_indices(len(order), 1))
+    first, second = (order[at] for at in np.triu_indices(len(order), 1))
     pairs = []
     for a, b, mean in zip(first.tolist(), second.tolist(), fit.contrasts(first, second), strict=True):
-        groups, own = alone(fit, a, b)
-        if own is not None:
-            ratio, both = own.ratio, mean.ratio if mean is not None else None
+        groups, direct = alone(fit, a, b)
+        if direct is not None:
+            ratio, both = direct.ratio, mean.ratio if mean is not None else None
             names = levels[int(fit.codes[a])], levels[int(fit.codes[b])]
-            pairs.append(LevelPair(*names, groups, ratio.value, ratio.low, ratio.high, both, contradicts(own, mean)))
+            pairs.append(LevelPair(*names, groups, ratio.value, ratio.low, ratio.high, both, contradicts(direct, mean)))
     return pairs
 
 

@@ -7,7 +7,8 @@ Runs are in one **matched group** when every factor but the compared one is equa
 the geometric means of its times on both sides, baseline / candidate: above 1, the candidate is faster. Over groups it
 is the geometric mean of theirs. So a level that was mostly run with more containers or on an easier workload gains
 nothing by it, as it does where all runs of a level are averaged (``published.py`` has those definitions by name).
-Only valid runs count; warm ones not beside cold ones; origins and lab scales are never mixed in one figure.
+Only valid runs count, and no warm run where others of its group are cold. Origins and lab scales are never mixed in
+one figure.
 
 The interval is Student's t on the groups' log ratios; with fewer than :data:`GROUPS_MIN` groups, all with repetitions
 on both sides, it is Welch's within the groups and holds for just these configurations: docs/adr/0005. So it is for one
@@ -77,7 +78,7 @@ COUNTED, FAILED, INVALID, WARM = range(4)
 REASONS = ("counted", "failed", "invalid", "warm")
 DEPLOYMENT = "campaign_id"
 CLUSTER = "cluster"
-_PLACES = (DEPLOYMENT, CLUSTER)
+_SESSION_COLUMNS = (DEPLOYMENT, CLUSTER)
 _EVEN = 1e-9
 STRATA = ("origin", "lab_scale")
 """Never mixed in one figure, whatever else is."""
@@ -93,7 +94,7 @@ class MatchedGroups:
     why: NDArray[np.int8]
     """For each row of the table, its place in :data:`REASONS`."""
     positions: Ints
-    """Rows of the table that count: valid, with a level of the factor, and not warm beside cold ones."""
+    """Rows of the table that count: valid, with a level of the factor, and not warm where others are cold."""
     starts: Ints
     """Where each level begins in ``positions``, and where the last ends."""
     table_groups: Groups
@@ -208,7 +209,7 @@ def without_sessions(table: RunTable) -> Mask:
 def sessions_in(table: RunTable, rows: Ints) -> Ints:
     """Return the session of each of these rows, a number from 0; -1 where its start is not known."""
     none = np.zeros(len(rows), dtype=np.int64)
-    codes = {name: table.columns[name].codes[rows] + 1 if name in table.columns else none for name in _PLACES}
+    codes = {name: table.columns[name].codes[rows] + 1 if name in table.columns else none for name in _SESSION_COLUMNS}
     started_unix_s = table.values["started_unix_s"][rows]
     return session_numbers(started_unix_s, codes[DEPLOYMENT].astype(np.int64), codes[CLUSTER].astype(np.int64))
 
@@ -248,7 +249,9 @@ def group_ratios(b: Means, c: Means, deployment: Ints) -> GroupRatios:
     b, c = b.taken(groups), c.taken(groups)
     apart = difference(b, c)
     unit = deployment[groups] if len(deployment) else deployment
-    squares = sum((np.where(one.n > 1, one.variance * (one.n - 1), 0.0) for one in (b, c)), np.zeros(len(groups)))
+    squares = sum(
+        (np.where(means.n > 1, means.variance * (means.n - 1), 0.0) for means in (b, c)), np.zeros(len(groups))
+    )
     return GroupRatios(
         groups, apart.mean, (b.n, c.n), unit, apart.error, apart.degrees, squares, apart.rounding, uneven
     )
@@ -297,14 +300,14 @@ class LogMean:
         return two_sided_p(self.mean, self.error, self.degrees, self.rounding)
 
 
-def log_mean(found: GroupRatios) -> LogMean | None:
+def log_mean(ratios: GroupRatios) -> LogMean | None:
     """Return the log speedup over ``found``; None without a group."""
-    if len(found.groups) == 0:
+    if len(ratios.groups) == 0:
         return None
-    if len(found.deployment):
-        return over_deployments(found.log_ratio, found.deployment, found.rounding)
-    mean = over_groups(found.log_ratio, found.error_within, found.degrees_within, found.rounding)
-    return with_sessions(mean, found.sessions)
+    if len(ratios.deployment):
+        return over_deployments(ratios.log_ratio, ratios.deployment, ratios.rounding)
+    mean = over_groups(ratios.log_ratio, ratios.error_within, ratios.degrees_within, ratios.rounding)
+    return with_sessions(mean, ratios.sessions)
 
 
 def with_sessions(mean: LogMean, uneven: Imbalance | None) -> LogMean:
@@ -373,11 +376,11 @@ def over_deployments(log_ratio: Floats, deployment: Ints, rounding: Floats | Non
     Runs of one deployment share its effect, so it counts once, however many groups and runs it has.
     """
     _, dense = np.unique(deployment, return_inverse=True)
-    each = means_by(log_ratio, dense, int(dense.max()) + 1).mean
-    n = len(each)
-    error = float(each.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+    by_deployment = means_by(log_ratio, dense, int(dense.max()) + 1).mean
+    n = len(by_deployment)
+    error = float(by_deployment.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
     off = 0.0 if rounding is None else float(rounding.mean())
-    return LogMean(float(each.mean()), error, n - 1.0, OVER_DEPLOYMENTS, InferenceScope.OTHER_DEPLOYMENTS, off)
+    return LogMean(float(by_deployment.mean()), error, n - 1.0, OVER_DEPLOYMENTS, InferenceScope.OTHER_DEPLOYMENTS, off)
 
 
 def combine(parts: Sequence[LogMean]) -> LogMean:
@@ -386,37 +389,40 @@ def combine(parts: Sequence[LogMean]) -> LogMean:
     Errors are independent, but what sessions add to them is not: all parts may rest on the same two sessions.
     """
     count = len(parts)
-    own = [part.sessions or part for part in parts]
-    errors = np.array([part.error**2 for part in own]) / count**2
-    degrees = np.array([part.degrees for part in own])
+    within_sessions = [part.sessions or part for part in parts]
+    errors = np.array([part.error**2 for part in within_sessions]) / count**2
+    degrees = np.array([part.degrees for part in within_sessions])
     mean = float(np.mean([part.mean for part in parts]))
     off = float(np.mean([part.rounding for part in parts]))
     alone = LogMean(
         mean, float(np.sqrt(errors.sum())), satterthwaite(errors, degrees), OVER_GROUPS, parts[0].scope, off
     )
-    added = [np.sqrt(max(0.0, part.error**2 - one.error**2)) for part, one in zip(parts, own, strict=True)]
+    added = [
+        np.sqrt(max(0.0, part.error**2 - uncorrected.error**2))
+        for part, uncorrected in zip(parts, within_sessions, strict=True)
+    ]
     shared = float(np.mean(added))
     known = [part.sessions for part in parts if part.sessions]
     if not known or not shared > 0:
         return alone
     both = np.array([alone.error**2, shared**2])
     free = satterthwaite(both, np.array([alone.degrees, min(part.spread.degrees for part in known)]))
-    told = replace(known[0], error=alone.error, degrees=alone.degrees, unordered=any(p.unordered for p in known))
-    return replace(alone, error=float(np.sqrt(both.sum())), degrees=free, sessions=told)
+    sessions = replace(known[0], error=alone.error, degrees=alone.degrees, unordered=any(p.unordered for p in known))
+    return replace(alone, error=float(np.sqrt(both.sum())), degrees=free, sessions=sessions)
 
 
-def pick(found: GroupRatios, keep: Ints) -> GroupRatios:
+def pick(ratios: GroupRatios, keep: Ints) -> GroupRatios:
     """Return some of the groups."""
     return GroupRatios(
-        found.groups[keep],
-        found.log_ratio[keep],
-        (found.n[0][keep], found.n[1][keep]),
-        found.deployment[keep] if len(found.deployment) else found.deployment,
-        found.error_within[keep],
-        found.degrees_within[keep],
-        found.squares_within[keep],
-        found.rounding[keep],
-        found.sessions.picked(keep) if found.sessions else None,
+        ratios.groups[keep],
+        ratios.log_ratio[keep],
+        (ratios.n[0][keep], ratios.n[1][keep]),
+        ratios.deployment[keep] if len(ratios.deployment) else ratios.deployment,
+        ratios.error_within[keep],
+        ratios.degrees_within[keep],
+        ratios.squares_within[keep],
+        ratios.rounding[keep],
+        ratios.sessions.picked(keep) if ratios.sessions else None,
     )
 
 
@@ -437,9 +443,9 @@ class Strata:
         row = int(self.first_row[stratum])
         return {name: table.columns[name].text(row) for name in self.names}
 
-    def only(self, found: GroupRatios, stratum: int) -> GroupRatios:
+    def only(self, ratios: GroupRatios, stratum: int) -> GroupRatios:
         """Return the pairs of one stratum."""
-        return pick(found, np.flatnonzero(self.of_group[found.groups] == stratum))
+        return pick(ratios, np.flatnonzero(self.of_group[ratios.groups] == stratum))
 
 
 def stratify(matched: MatchedGroups, by: str | None) -> Strata:
@@ -456,7 +462,7 @@ def stratify(matched: MatchedGroups, by: str | None) -> Strata:
 
 
 def baseline_of(table: RunTable, factor: str) -> str:
-    """Return the level that others are compared with when nobody names one: hard disks, or else the first to run.
+    """Return the default baseline: hard disks, or else the level that ran first.
 
     SpecificationError when no valid run has one.
     """

@@ -67,12 +67,12 @@ class OptionEstimates:
     def between(self, stratum: int, first: int, second: int) -> PairEstimate | None:
         """Return the estimate for two options (codes of the factor); None where nothing connects them."""
         fit = self.joint[stratum]
-        places = [np.flatnonzero(fit.codes == code) for code in (first, second)]
-        if not all(len(place) for place in places):
+        positions = [np.flatnonzero(fit.codes == code) for code in (first, second)]
+        if not all(len(position) for position in positions):
             return None
         both = self.strata.only(group_ratios(self._means[first], self._means[second], self.matched.deployment), stratum)
         direct = log_mean(both)
-        joint = fit.contrasts(*places)[0]
+        joint = fit.contrasts(*positions)[0]
         runs = int(both.n[0].sum()), int(both.n[1].sum())
         if direct is None:
             if joint is None:

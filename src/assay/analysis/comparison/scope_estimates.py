@@ -7,10 +7,9 @@ cluster; and a mean without the extreme groups.
 - *Tested settings*: the groups are all there is, and only their runs are a sample. Welch's error within the groups;
   where some have no repetitions, the variance of a run is pooled over those that have.
 - *Similar settings*: the groups are a sample of those that could run on these clusters. Student's t on their log
-  ratios. One more group lies within t times their standard deviation times the root of 1 + 1 / groups.
-- *Other clusters*: the clusters are a sample (``analysis/statistics/random_effects.py``). Groups of one cluster share
-it, so
-  they are not independent evidence of how clusters differ.
+  ratios. One more group is within t times their standard deviation times the root of 1 + 1 / groups of the mean.
+- *Other clusters*: the clusters are a sample (``analysis/statistics/random_effects.py``). Groups of
+  one cluster share it, so they are not independent evidence of how clusters differ.
 """
 
 from dataclasses import dataclass, replace

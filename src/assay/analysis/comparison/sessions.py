@@ -25,21 +25,18 @@ def two_sides(baseline: Sequence[Run], candidate: Sequence[Run]) -> tuple[SideSe
     """Return how the runs of two sides are spread over sessions; how much these differ is the default."""
     runs, n = (*baseline, *candidate), len(baseline)
     started = np.array([started_unix_s(run) for run in runs])
-    campaign, cluster = (np.unique(names, return_inverse=True)[1] for names in _places(runs))
+    names = ([run.campaign_id for run in runs], [run.cluster for run in runs])
+    campaign, cluster = (np.unique(of_runs, return_inverse=True)[1] for of_runs in names)
     session = session_numbers(started, campaign.astype(np.int64), cluster.astype(np.int64))
     level = np.repeat([0, 1], [n, len(candidate)]).astype(np.int64)
-    one_set = np.zeros(len(runs), dtype=np.int64)
-    units = session_units(session, started, level, one_set)
+    one_group = np.zeros(len(runs), dtype=np.int64)
+    units = session_units(session, started, level, one_group)
     drawn = np.array([run.origin in (Origin.SIMULATED, Origin.PREDICTED) for run in runs], dtype=np.bool_)
     units[drawn] = len(runs) * 2
     unordered = (session < 0) & ~drawn
     sides = (slice(None, n), slice(n, None))
-    b, c = (side_sessions(one_set[at], units[at], 1, unordered[at], DEFAULT_SPREAD) for at in sides)
+    b, c = (side_sessions(one_group[at], units[at], 1, unordered[at], DEFAULT_SPREAD) for at in sides)
     return b, c
-
-
-def _places(runs: Sequence[Run]) -> tuple[list[str], list[str]]:
-    return [run.campaign_id for run in runs], [run.cluster for run in runs]
 
 
 def hidden_by_sessions(mean: LogMean | None) -> bool:

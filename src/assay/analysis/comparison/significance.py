@@ -1,10 +1,10 @@
-"""Whether a difference is more than chance, how large it is, and how many runs would tell.
+"""Test whether a difference is more than chance, measure its size, and estimate the number of runs needed.
 
-In: run times in seconds, or a table of runs. Out: p values with the smallest that so few runs can reach, effect sizes,
-p values corrected for many comparisons, the levels that may be the fastest, and numbers of runs needed.
+In: run times in seconds, or a table of runs. Out: p values with the smallest that these numbers of runs can reach,
+effect sizes, p values corrected for many comparisons, the fastest candidates, and numbers of runs needed.
 
 Sources: Mann and Whitney, Ann. Math. Stat. 18 (1947); N. Cliff, Psych. Bull. 114 (1993); S. Holm, Scand. J. Stat. 6
-(1979); the levels that may be the fastest are found by subset selection after S. S. Gupta, Technometrics 7 (1965);
+(1979); the fastest candidates are found by subset selection after S. S. Gupta, Technometrics 7 (1965);
 robust z after B. Iglewicz and D. C. Hoaglin, How to Detect and Handle Outliers (1993).
 """
 
@@ -128,7 +128,7 @@ def _one_sided(mean: LogMean | None) -> tuple[float, float]:
 def fastest_levels(
     matched: MatchedGroups, by: str = "workload", fitted: Sequence[Fit] | None = None
 ) -> list[FastestLevels]:
-    """Return which levels of the groups' factor may be the fastest, for each level of ``by``.
+    """Return the fastest candidates among the levels of the groups' factor, for each level of ``by``.
 
     ``fitted``: the groups' :func:`~assay.analysis.comparison.joint.fits`. Every level is compared with every other, all
     matched groups together (one-sided t, ``joint.py``), or where these contradict the groups that have both levels, by
@@ -146,13 +146,13 @@ def fastest_levels(
         )
     fitted = fits(matched, strata) if fitted is None else fitted
     groups = sum(len(fit.codes) > 1 for fit in fitted)
-    found = []
+    answers = []
     for stratum, fit in enumerate(fitted):
         if len(fit.codes):
             level = strata.levels(table, stratum)
             for scope, outcome in _outcomes(matched, strata, stratum, fit):
                 won = _tournament([column.levels[code] for code in fit.codes], outcome, fit.blocks.part, groups)
-                found.append(
+                answers.append(
                     FastestLevels(
                         group=level.get(by) or "",
                         origin=level.get("origin") or "",
@@ -165,7 +165,7 @@ def fastest_levels(
                         never_compared=won.never_compared,
                     )
                 )
-    return found
+    return answers
 
 
 Outcome = list[list[tuple[float, float]]]
@@ -193,8 +193,8 @@ def _everywhere(fit: Fit) -> Outcome:
     outcome: Outcome = [[_UNKNOWN] * count for _ in range(count)]
     for a, b, mean in zip(first.tolist(), second.tolist(), fit.contrasts(first, second), strict=True):
         gain, p = _one_sided(mean)
-        if min(p, 1 - p) < ALPHA and contradicts(own := alone(fit, a, b)[1], mean):
-            gain, p = _one_sided(own)
+        if min(p, 1 - p) < ALPHA and contradicts(direct := alone(fit, a, b)[1], mean):
+            gain, p = _one_sided(direct)
         outcome[a][b], outcome[b][a] = (gain, p), (-gain, 1 - p)
     return outcome
 
@@ -239,7 +239,7 @@ def _tournament(names: list[str], outcome: Outcome, part: Ints, groups: int) -> 
     clearest = corrected.min(axis=1)
     with np.errstate(invalid="ignore"):
         defeats = np.count_nonzero(gain > 0, axis=1)
-    sizes = np.array([np.count_nonzero(part == one) for one in part])
+    sizes = np.array([np.count_nonzero(part == connected) for connected in part])
     fastest = min(range(count), key=lambda a: (-sizes[a], bool(clearest[a] < ALPHA), defeats[a], a))
     among = [a for a in range(count) if part[a] == part[fastest]]
     slower = {names[a]: (names[int(corrected[a].argmin())], float(clearest[a])) for a in among if clearest[a] < ALPHA}
@@ -257,8 +257,8 @@ def half_width(durations_s: Sequence[float]) -> float:
     if len(durations_s) < 2:
         return math.inf
     logs = np.log(np.asarray(durations_s, dtype=np.float64))
-    found = estimate(0.0, float(logs.std(ddof=1)) / math.sqrt(len(logs)), len(logs) - 1.0)
-    return math.inf if found.high is None else found.high - 1
+    interval = estimate(0.0, float(logs.std(ddof=1)) / math.sqrt(len(logs)), len(logs) - 1.0)
+    return math.inf if interval.high is None else interval.high - 1
 
 
 def precise_enough(durations_s: Sequence[float], wanted: float, first: int = RUNS_FIRST) -> bool:

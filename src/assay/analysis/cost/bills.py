@@ -1,4 +1,4 @@
-"""What clusters cost that nobody built: one machine in any number, priced by a book.
+"""Price clusters of one kind of machine in any number, without measured runs.
 
 In: a price book, and for each kind of machine its parts. Out: every cluster's hourly rate as factors of prices. A bill
 is a line in the number of workers (every unit of a price book is counted per worker or once), so two of them tell all.
@@ -38,7 +38,7 @@ class Bills:
     """Layout to the reason why the book does not price it."""
 
     def of(self, machine: Ints, workers: Ints) -> Priced:
-        """Return the rates of clusters: so many workers of these machines each."""
+        """Return the rates of clusters, each with a kind of machine and a number of workers."""
         factors = self.first[machine] + (workers[:, None] - 1) * self.step[machine]
         return Priced(self.prices, np.array([float(price.amount) for price in self.prices]), factors)
 
@@ -47,29 +47,29 @@ def bills(book: PriceBook, parts: Sequence[Parts], on: str | None = None) -> Bil
     """Return the rates of machines; what the book does not price is left out with the reason."""
     rates: list[tuple[Rate, Rate] | None] = []
     unpriced: dict[str, str] = {}
-    for one in parts:
+    for machine in parts:
         try:
-            rates.append((hourly_rate(book, one.counts, one.layout, on=on), _of_two(book, one, on)))
+            rates.append((hourly_rate(book, machine.counts, machine.layout, on=on), _of_two(book, machine, on)))
         except SpecificationError as error:
             rates.append(None)
-            unpriced.setdefault(one.layout, error.message)
+            unpriced.setdefault(machine.layout, error.message)
     prices: dict[Price, int] = {}
     for pair in rates:
         for rate in pair or ():
             for item in rate.items:
                 prices.setdefault(item.price, len(prices))
-    found = np.zeros((2, len(parts), len(prices)))
+    factors = np.zeros((2, len(parts), len(prices)))
     for row, pair in enumerate(rates):
         for which, rate in enumerate(pair or ()):
             for item in rate.items:
-                found[which, row, prices[item.price]] += float(item.factor)
+                factors[which, row, prices[item.price]] += float(item.factor)
     priced = np.array([pair is not None for pair in rates], dtype=np.bool_)
-    return Bills(tuple(prices), found[0], found[1] - found[0], priced, unpriced)
+    return Bills(tuple(prices), factors[0], factors[1] - factors[0], priced, unpriced)
 
 
-def _of_two(book: PriceBook, one: Parts, on: str | None) -> Rate:
+def _of_two(book: PriceBook, machine: Parts, on: str | None) -> Rate:
     """Return the rate of the same with two workers."""
-    counts = one.counts
+    counts = machine.counts
     kind = next((name for name in counts.node_types if name != "master"), "")
     two = replace(
         counts,
@@ -77,4 +77,4 @@ def _of_two(book: PriceBook, one: Parts, on: str | None) -> Rate:
         workers=(counts.workers or 0) + 1,
         node_types={**counts.node_types, kind: counts.node_types.get(kind, 0) + 1},
     )
-    return hourly_rate(book, two, one.layout, on=on)
+    return hourly_rate(book, two, machine.layout, on=on)

@@ -28,7 +28,7 @@ class Flip:
 
     @property
     def within_range(self) -> bool:
-        """Tell whether a flip lies within the prices that are thought possible."""
+        """Whether a break-even price is within the range of the price."""
         low, high = float(self.price.low), float(self.price.high)
         return (self.below is not None and self.below >= low and low < high) or (
             self.above is not None and self.above <= high and low < high
@@ -36,18 +36,18 @@ class Flip:
 
 
 def _nearest(crossings: Floats, allowed: Mask, *, above: bool) -> tuple[float | None, int | None]:
-    places = np.flatnonzero(allowed)
-    if not places.size:
+    candidates = np.flatnonzero(allowed)
+    if not candidates.size:
         return None, None
-    found = int(places[np.argmin(crossings[places]) if above else np.argmax(crossings[places])])
-    return float(crossings[found]), found
+    nearest = int(candidates[np.argmin(crossings[candidates]) if above else np.argmax(crossings[candidates])])
+    return float(crossings[nearest]), nearest
 
 
 def flips(times_s: Floats, book: Priced) -> list[Flip]:
     """Return one :class:`Flip` for each price that a configuration pays; a price can't fall below 0."""
     costs = times_s * book.rates_per_h / HOUR_S
     winner = int(np.argmin(costs))
-    found = []
+    nearest = []
     for column, price in enumerate(book.prices):
         now = book.amounts[column]
         slopes = times_s * book.factors[:, column] / HOUR_S
@@ -59,5 +59,5 @@ def flips(times_s: Floats, book: Priced) -> list[Flip]:
         above, above_winner = _nearest(crossings, gain > 0, above=True)
         below, below_winner = _nearest(crossings, (gain < 0) & (crossings >= 0), above=False)
         if bool(np.any(slopes > 0)):
-            found.append(Flip(price, below, below_winner, above, above_winner))
-    return found
+            nearest.append(Flip(price, below, below_winner, above, above_winner))
+    return nearest

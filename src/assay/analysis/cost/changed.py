@@ -1,8 +1,8 @@
 """Whether a price book still prices a cluster after its hardware was changed.
 
 In: a price book, and a cluster before and after changes. Out: the reason why the book does not price it afterwards, as
-text; empty where it does. A book prices the described hardware: more of a part is priced where the part has a price of
-its own (per node, worker, device or GB), and another processor, link or disk is not priced at all. A price of a whole
+text; empty where it does. A book prices the described hardware: more of a part is priced where the part has a separate
+price (per node, worker, device or GB), and another processor, link or disk is not priced at all. A price of a whole
 cluster is for that cluster: it does not hold for one with more nodes.
 """
 
@@ -60,8 +60,12 @@ def _other_machine(before: Cluster, after: Cluster) -> str:
 
 def _other_network(items: list[LineItem], before: PricedCluster, after: PricedCluster) -> str:
     links = [
-        (one.cluster.racks, one.cluster.link_bits_per_s(one.network), {node.type.nic for node in one.cluster.nodes})
-        for one in (before, after)
+        (
+            state.cluster.racks,
+            state.cluster.link_bits_per_s(state.network),
+            {node.type.nic for node in state.cluster.nodes},
+        )
+        for state in (before, after)
     ]
     if links[0] == links[1] or (before.network != after.network and any(NETWORK_FACTOR in item.when for item in items)):
         return ""
@@ -70,13 +74,13 @@ def _other_network(items: list[LineItem], before: PricedCluster, after: PricedCl
 
 def _other_size(items: list[LineItem], before: PricedCluster, after: PricedCluster) -> str:
     """Return the reason where the number of nodes changed, and a price of the whole cluster covers parts of a node."""
-    sizes = [Counter((node.type.name, node.roles) for node in one.cluster.nodes) for one in (before, after)]
+    sizes = [Counter((node.type.name, node.roles) for node in state.cluster.nodes) for state in (before, after)]
     if sizes[0] == sizes[1]:
         return ""
     whole = [item for item in items if item.unit in _WHOLE_CLUSTER and WORKERS_FACTOR not in item.when]
-    each = _covered([item for item in items if item not in whole], items)
-    needed = {"workers"} if "devices" in each else {"workers", *after.counts.layout_devices}
-    if needed <= each:
+    priced_per_part = _covered([item for item in items if item not in whole], items)
+    needed = {"workers"} if "devices" in priced_per_part else {"workers", *after.counts.layout_devices}
+    if needed <= priced_per_part:
         return ""
     names = ", ".join(item.name for item in whole)
     return f"prices a whole cluster ({names}), not one with {len(after.cluster.workers)} workers: {_BY_PART}"

@@ -47,8 +47,8 @@ class Priced:
     def ranged(self) -> Mask:
         """Which configurations pay a price that may vary."""
         varies = [column for column, price in enumerate(self.prices) if price.low < price.high]
-        found: Mask = np.any(self.factors[:, varies] > 0, axis=1)
-        return found
+        has_range: Mask = np.any(self.factors[:, varies] > 0, axis=1)
+        return has_range
 
 
 def priced(rates: Sequence[Rate]) -> Priced:
@@ -126,7 +126,7 @@ class Plane:
 def plane(times: Times, book: Priced, errors: MeanErrors | None = None, *, draws: int = DRAWS, seed: int = 0) -> Plane:
     """Return the cost-effectiveness plane of configurations that all have runs; the same seed gives the same draws.
 
-    ``errors``: how sure each mean is; by its own runs and those beside it when left out.
+    ``errors``: of each mean; by default from its runs, and for few runs from the pooled spread of similar runs.
     """
     count = len(times.n)
     if count == 0 or not bool(np.all(times.n > 0)):
@@ -167,7 +167,7 @@ class Quadrants:
     cost: float
 
     def name(self, time_s: float, cost: float) -> str:
-        """Return BSC's name of the quadrant that a configuration lies in."""
+        """Return BSC's name of a configuration's quadrant."""
         speed = "fast" if time_s <= self.time_s else "slow"
         return f"{speed}, {'economical' if cost <= self.cost else 'expensive'}"
 

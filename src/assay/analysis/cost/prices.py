@@ -177,10 +177,10 @@ def _refuse_gaps(book: PriceBook, applying: Sequence[LineItem], counts: Counts, 
                 f"price book {book.name!r} prices devices, but nothing says which devices layout {layout} uses",
                 hint="price the whole cluster for that layout instead: per: cluster, layouts: [...]",
             )
-    # A master of its own must be priced; one on a worker is paid for with it. Not knowing is no reason to leave it out.
+    # A separate master must be priced; a master on a worker is paid for with the worker. Unknown counts as separate.
     known = counts.nodes is not None and counts.workers is not None
-    own_masters = counts.masters != 0 and not (known and (counts.nodes or 0) <= (counts.workers or 0))
-    needed = {"network", "workers"} | ({"masters"} if own_masters else set())
+    separate_masters = counts.masters != 0 and not (known and (counts.nodes or 0) <= (counts.workers or 0))
+    needed = {"network", "workers"} | ({"masters"} if separate_masters else set())
     lacking = sorted(needed - covered)
     if lacking:
         key = "network" if lacking == ["network"] else "nodes"

@@ -1,7 +1,7 @@
 """A price book with some prices changed: what-if questions, without touching any file.
 
 In: a book, and new amounts by the names that prices have in costs (:func:`price_names`). Out: another book, in which a
-changed price is exact: whoever asks "what if" knows it.
+changed price is exact: it has no range.
 """
 
 from collections import Counter
@@ -38,8 +38,8 @@ def price_names(book: PriceBook) -> tuple[str, ...]:
 
 def amounts_of(book: PriceBook) -> dict[str, Decimal]:
     """Return every price of a book by its name."""
-    found = {name: item.amount for name, item in zip(price_names(book), book.items, strict=True)}
-    return found | ({ENERGY: book.energy.kwh} if book.energy else {})
+    amounts = {name: item.amount for name, item in zip(price_names(book), book.items, strict=True)}
+    return amounts | ({ENERGY: book.energy.kwh} if book.energy else {})
 
 
 def repriced(book: PriceBook, changes: Mapping[str, Decimal]) -> PriceBook:

@@ -68,24 +68,24 @@ def spread_by(times: Times, kinds: Ints | Codes, wanted: Ints | Codes) -> tuple[
 
     ``kinds``: each configuration's, such as the cluster that it ran on: times of one may scatter more than of another.
     """
-    whole, own = pooled_spread(times), {}
+    whole, by_kind = pooled_spread(times), {}
     for kind in np.unique(wanted).tolist():
         of_kind = kinds == kind
-        found = pooled_spread(replace(times, n=times.n[of_kind], log_deviation=times.log_deviation[of_kind]))
-        own[kind] = found if found[1] else whole
-    pooled = np.array([own[kind] for kind in wanted.tolist()], dtype=np.float64).reshape(-1, 2)
+        spread = pooled_spread(replace(times, n=times.n[of_kind], log_deviation=times.log_deviation[of_kind]))
+        by_kind[kind] = spread if spread[1] else whole
+    pooled = np.array([by_kind[kind] for kind in wanted.tolist()], dtype=np.float64).reshape(-1, 2)
     return pooled[:, 0], pooled[:, 1]
 
 
 def mean_errors(times: Times, variance: float | Floats, degrees: float | Floats) -> MeanErrors:
-    """Return how sure each mean is: by the scatter of its own runs or, of few, by the pooled one of its kind.
+    """Return the error of each mean: from the spread of its runs, or for few runs from the pooled spread of its kind.
 
     Few are less than :data:`SPREAD_RUNS_MIN`. So one run never looks surer than two.
     """
-    own = times.n - 1.0
-    borrowed = (times.n < SPREAD_RUNS_MIN) & (degrees > own)
+    degrees_of_runs = times.n - 1.0
+    borrowed = (times.n < SPREAD_RUNS_MIN) & (degrees > degrees_of_runs)
     scatter = np.where(borrowed, np.sqrt(variance), times.log_deviation)
-    return MeanErrors(scatter / np.sqrt(np.maximum(times.n, 1)), np.where(borrowed, degrees, own), borrowed)
+    return MeanErrors(scatter / np.sqrt(np.maximum(times.n, 1)), np.where(borrowed, degrees, degrees_of_runs), borrowed)
 
 
 def mean_intervals(times: Times, errors: MeanErrors) -> tuple[Floats, Floats]:
@@ -134,7 +134,7 @@ def cost_per_run(rate_per_h: Decimal, duration_s: float) -> Decimal:
 
 def ranks(costs: Sequence[Decimal]) -> list[int]:
     """Return the rank of each cost: 1 is the cheapest, and equal costs share theirs."""
-    places: dict[Decimal, int] = {}
-    for place, cost in enumerate(sorted(costs), start=1):
-        places.setdefault(cost, place)
-    return [places[cost] for cost in costs]
+    by_cost: dict[Decimal, int] = {}
+    for rank, cost in enumerate(sorted(costs), start=1):
+        by_cost.setdefault(cost, rank)
+    return [by_cost[cost] for cost in costs]

@@ -175,8 +175,8 @@ def _kind(figures: Sequence[DeviceMeasurement], read: DeviceMeasurement) -> Devi
     alone = _alone(figures, writes=False)
     if alone is None:
         raise FormatError(
-            "no job reads at random with one request at a time, so HDD and flash can't be told apart",
-            hint="say which with --kind hdd, ssd or nvme",
+            "no job reads at random with one request at a time, so HDD and flash can't be distinguished",
+            hint="name the kind with --kind hdd, ssd or nvme",
         )
     if alone.service_s > SEEK_LATENCY_S:
         return DeviceKind.HDD

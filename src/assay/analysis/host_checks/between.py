@@ -162,21 +162,21 @@ CHECKS = (
         "processors-alike",
         "processors",
         f"Otherwise {_SLOWEST}.",
-        "describe groups of their own, and compare like with like",
+        "describe them as separate node types, and compare only equal hosts",
         _of(lambda host: f"{host.basics.cores} × {host.basics.processor}", Grade.WARNING),
     ),
     _check(
         "memory-alike",
         "memory",
         "More memory is more page cache: reads differ.",
-        "describe groups of their own, and compare like with like",
+        "describe them as separate node types, and compare only equal hosts",
         _of(_memory, Grade.WARNING),
     ),
     _check(
         "disks-alike",
         "models of the data disks",
         f"Otherwise {_SLOWEST}.",
-        "describe groups of their own; swap the odd disk",
+        "describe them as separate node types, or replace the different disk",
         _of(_disks, Grade.NOTE),
     ),
     _check(
@@ -222,11 +222,7 @@ CHECKS = (
         _of(_mtu, Grade.ERROR),
     ),
     _check(
-        "clocks-alike",
-        "clocks",
-        "What hosts saw is put beside each other by time.",
-        "one time service for all",
-        _clocks,
+        "clocks-alike", "clocks", "Samples of different hosts are aligned by time.", "one time service for all", _clocks
     ),
     _check(
         "zones-alike",

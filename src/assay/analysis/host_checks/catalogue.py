@@ -34,10 +34,10 @@ def judged(cluster: Cluster, checked_at: str, hosts: Mapping[str, Survey], unrea
 def _of_host(name: str, survey: Survey, described: DescribedHost) -> Iterator[Reading]:
     for check in HOST_CHECKS:
         for finding in check.judge(survey, described):
-            yield Reading(check.criterion.name, name, finding.grade, finding.found, finding.subject)
+            yield Reading(check.criterion.name, name, finding.grade, finding.message, finding.subject)
 
 
 def _between(hosts: Mapping[str, Survey]) -> Iterator[Reading]:
     for check in BETWEEN_CHECKS:
         for finding in check.judge(hosts):
-            yield Reading(check.criterion.name, BETWEEN, Grade(finding.grade), finding.found, finding.subject)
+            yield Reading(check.criterion.name, BETWEEN, Grade(finding.grade), finding.message, finding.subject)

@@ -20,7 +20,7 @@ class CheckFinding:
     """One thing that was found; ``subject``: the device, mount or interface that it is about."""
 
     grade: Grade
-    found: str
+    message: str
     subject: str = ""
 
 
@@ -61,9 +61,9 @@ def criterion(name: str, title: str, why: str, change: str, *advice: tuple[str, 
     return Criterion(name, title, why, change, tuple(Advice(*entry) for entry in advice))
 
 
-def fit(found: str, subject: str = "") -> CheckFinding:
+def fit(message: str, subject: str = "") -> CheckFinding:
     """Return that something is as it should be."""
-    return CheckFinding(Grade.FIT, found, subject)
+    return CheckFinding(Grade.FIT, message, subject)
 
 
 def unknown(why: str, subject: str = "") -> CheckFinding:
@@ -71,9 +71,9 @@ def unknown(why: str, subject: str = "") -> CheckFinding:
     return CheckFinding(Grade.UNKNOWN, why, subject)
 
 
-def graded(good: bool, otherwise: Grade, found: str, subject: str = "") -> CheckFinding:
-    """Return ``found`` as fit where it is good, else with the grade ``otherwise``."""
-    return CheckFinding(Grade.FIT if good else otherwise, found, subject)
+def graded(good: bool, otherwise: Grade, message: str, subject: str = "") -> CheckFinding:
+    """Return ``message`` as fit where ``good``, else with the grade ``otherwise``."""
+    return CheckFinding(Grade.FIT if good else otherwise, message, subject)
 
 
 def data_mounts(host: Survey, described: DescribedHost) -> list[Mount]:

@@ -45,7 +45,7 @@ def _mounted(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
         if mount is None:
             yield CheckFinding(Grade.ERROR, "no file system holds it", directory)
         elif mount.point == "/":
-            yield CheckFinding(Grade.WARNING, "it lies on the system's own file system", directory)
+            yield CheckFinding(Grade.WARNING, "on the system's file system", directory)
         elif mount.point in holders:
             yield CheckFinding(Grade.ERROR, f"on the same file system as {holders[mount.point]}", directory)
         else:
@@ -191,7 +191,7 @@ def _raid(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
         if block.raid_missing:
             yield CheckFinding(Grade.ERROR, f"{block.raid_level}: {block.raid_missing} members are missing", name)
         elif block.raid_action not in (None, "idle", "frozen"):
-            yield CheckFinding(Grade.ERROR, f"{block.raid_level}: {block.raid_action} goes on", name)
+            yield CheckFinding(Grade.ERROR, f"{block.raid_level}: {block.raid_action} in progress", name)
         else:
             yield CheckFinding(Grade.WARNING, f"{block.raid_level} on {', '.join(block.on)}", name)
     if not arrays:
@@ -325,7 +325,7 @@ CHECKS = (
     _check(
         "scheduler",
         "I/O scheduler",
-        "A disk with an arm needs requests put in order; flash needs none of it.",
+        "Hard disks need their requests sorted; flash does not.",
         "echo mq-deadline > /sys/block/DISK/queue/scheduler (flash: none)",
         _scheduler,
         ("mq-deadline for hard disks, none for NVMe", LINUX),

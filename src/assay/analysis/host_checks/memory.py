@@ -179,7 +179,7 @@ CHECKS = (
         criterion(
             "swap-in-use",
             "swap in use",
-            "What lies in swap comes back during a run.",
+            "Swapped-out pages are read back during a run.",
             "swapoff -a && swapon -a, when enough memory is free",
             ("none", ASSAY),
         ),

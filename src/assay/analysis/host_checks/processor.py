@@ -33,7 +33,7 @@ def _governor(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
 def _drift(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
     slow, fast = host.cpu.slowest_mhz, host.cpu.fastest_mhz
     if not slow or not fast:
-        yield unknown("no clock rate is told")
+        yield unknown("clock rates are not known")
         return
     idle = (host.burden.cpu_share or 0) < BUSY_FIT
     words = f"{slow:.0f} to {fast:.0f} MHz{' while idle' if idle else ''}"
@@ -115,7 +115,7 @@ CHECKS = (
         criterion(
             "numa",
             "NUMA",
-            "Tasks whose memory lies at the other socket are slower; runs scatter with where they land.",
+            "Tasks whose memory is on the other socket are slower, so run times vary with where tasks start.",
             "sysctl -w kernel.numa_balancing=1, or bind NodeManagers",
             ("balancing on, where there are several nodes", LINUX),
         ),

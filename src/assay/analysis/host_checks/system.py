@@ -160,8 +160,8 @@ CHECKS = (
         criterion(
             "daemons-open-files",
             "open files of running daemons",
-            "They have the limit of when they were started, whatever logins have now.",
-            "as for logins; whoever runs the daemons restarts them",
+            "A daemon keeps the limit that applied when it was started.",
+            "as for logins; then restart the daemons",
             (f"{OPEN_FILES_FIT} or more", ASSAY),
         ),
         _daemons_open_files,
@@ -180,7 +180,7 @@ CHECKS = (
         criterion(
             "clock-offset",
             "clock against this machine's",
-            "Samples of hosts are put beside each other by time, and Kerberos refuses at 5 minutes.",
+            "Samples of different hosts are aligned by time, and Kerberos refuses a difference of 5 minutes.",
             "chronyc makestep, and a time service on every host",
             (f"within {CLOCK_FIT_S:g} s", ASSAY),
         ),
@@ -269,7 +269,7 @@ CHECKS = (
     HostCheck(
         criterion(
             "other-daemons",
-            "somebody else's Hadoop or Spark",
+            "other Hadoop or Spark daemons",
             "Two of them on one host use the same ports and disks.",
             "attach to it (`provider: attached`), or have its owner stop it",
             ("none, or attached to", ASSAY),

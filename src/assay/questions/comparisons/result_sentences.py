@@ -7,7 +7,7 @@ text.
 from collections import Counter
 from collections.abc import Sequence
 
-from assay.analysis.comparison.details.side_by_side import Side, Sides
+from assay.analysis.comparison.details.side_by_side import ComparedSide, Sides
 from assay.analysis.comparison.result import CombinedParts, Exclusion, SpeedupResult
 from assay.analysis.comparison.sessions import hidden_by_sessions
 from assay.analysis.comparison.verdict_text import evidence_text, groups_and_runs, verdict_text
@@ -88,7 +88,7 @@ def exclusions_text(results: Sequence[SpeedupResult]) -> str:
     return ", ".join(f"{counts[reason]:,} {text}" for reason, text in _REASONS.items() if counts[reason])
 
 
-def side_sentence(sides: Sides, side: Side) -> str:
+def side_sentence(sides: Sides, side: ComparedSide) -> str:
     """Return the verdict on a side against the first one; empty for the first, and for different jobs."""
     first = sides.sides[0]
     if side.verdict is None:

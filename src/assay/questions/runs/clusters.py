@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from assay.analysis.changes import Change, histories
+from assay.analysis.changes import ChangePoint, histories
 from assay.analysis.comparison.details.side_by_side import alike
 from assay.analysis.cost.parts import counts_from_facts
 from assay.analysis.cost.rate import hourly_rate
@@ -117,7 +117,7 @@ class ConfigurationView:
     """Of the runs that count, those with odd times left out."""
     history: tuple[HistoryPoint, ...]
     undated: int
-    changes: tuple[Change, ...]
+    changes: tuple[ChangePoint, ...]
     reached: tuple[ReachedShare, ...]
     price: PricedPlace
     cost_per_run: float | None

@@ -5,7 +5,7 @@ In: runs as a table. Out: the histories with changes, each with what tells its c
 
 from dataclasses import dataclass
 
-from assay.analysis.changes import Change, histories
+from assay.analysis.changes import ChangePoint, histories
 from assay.analysis.statistics import RunTable
 from assay.questions.runs.runs import told_apart_by
 
@@ -16,7 +16,7 @@ class ConfigurationHistory:
 
     configuration: dict[str, str]
     runs: int
-    changes: tuple[Change, ...]
+    changes: tuple[ChangePoint, ...]
 
 
 @dataclass(frozen=True, slots=True)

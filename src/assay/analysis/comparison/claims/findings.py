@@ -42,7 +42,7 @@ from assay.workloads.workload import WorkloadClass
 SAME = 1.10
 """The margin of equivalence: a gain between 1 / 1.10 and 1.10 makes no practical difference."""
 PAYS = 1.05
-"""A setting that makes runs less than 5 % faster does not pay, judged by time."""
+"""Minimum gain in time that pays: 5 %."""
 BY_MARGIN = f"by a margin of {SAME - 1:.0%}, two one-sided tests at 5 %"
 NEEDS_PRICES = "Whether it pays depends on prices: give a price book."
 

@@ -1,8 +1,8 @@
 """The published studies' own definitions of a speedup, by name, so that their figures can be drawn again.
 
 In: runs as a table (durations in s). Out: one figure for each level and workload, without an interval: the studies give
-none. Use ``matched.py`` for conclusions; what is wrong with each definition stands in its docstring and in
-docs/explanation/speedup.md. Which runs count is the same everywhere: valid, and warm ones not beside cold ones.
+none. Use ``matched.py`` for conclusions; each docstring and docs/explanation/speedup.md name the flaw of a definition.
+The same runs count as everywhere: valid runs, without warm runs where others of their group are cold.
 
 Sources: the BSC's report on SSDs and InfiniBand (ALOJA, 2015), section "Performance Speedups" and figures 3 to 6;
 K. Kambatla and Y. Chen, "The Truth About MapReduce Performance on SSDs", LISA'14, figures 2 to 6 and table 5.
@@ -75,20 +75,22 @@ def _averages(table: RunTable, factor: str) -> dict[tuple[str, str], dict[str, _
     by_level = means_by(durations_s, cell, groups.count * levels)
     overall = means_by(durations_s, group, groups.count)
     configurations = _configurations(others.of_row[rows] * levels + column.codes[rows], cell, groups.count * levels)
-    found: dict[tuple[str, str], dict[str, _Level]] = {}
+    averages: dict[tuple[str, str], dict[str, _Level]] = {}
     for number, row in enumerate(first_rows(groups)):
         if overall.n[number]:
             where = {name: table.columns[name].text(int(row)) or "" for name in names}
-            here = found.setdefault((where.get("workload", ""), where.get("origin", "")), {})
-            here[AVERAGE] = _level(overall, number, int(configurations[number * levels : (number + 1) * levels].sum()))
+            by_name = averages.setdefault((where.get("workload", ""), where.get("origin", "")), {})
+            by_name[AVERAGE] = _level(
+                overall, number, int(configurations[number * levels : (number + 1) * levels].sum())
+            )
             for code in np.flatnonzero(by_level.n[number * levels : (number + 1) * levels]):
                 at = int(number * levels + code)
-                here[column.levels[code]] = _level(by_level, at, int(configurations[at]))
-    return found
+                by_name[column.levels[code]] = _level(by_level, at, int(configurations[at]))
+    return averages
 
 
 def _configurations(configuration: Ints, cell: Ints, count: int) -> Ints:
-    """Return how many different configurations lie in each cell; a configuration lies in one."""
+    """Return the number of distinct configurations in each cell; each configuration is in a single cell."""
     _, first = np.unique(configuration, return_index=True)
     return np.bincount(cell[first], minlength=count)
 
@@ -105,9 +107,9 @@ def aloja(table: RunTable, factor: str, normalised_to: str = AVERAGE) -> list[Pu
     the figure compares mixtures.
     """
 
-    def value(found: _Level, reference: _Level) -> tuple[float, float]:
-        speedup = reference.mean_s / found.mean_s
-        return speedup, speedup * found.deviation_s / found.mean_s
+    def value(level: _Level, reference: _Level) -> tuple[float, float]:
+        speedup = reference.mean_s / level.mean_s
+        return speedup, speedup * level.deviation_s / level.mean_s
 
     return _figures("aloja", table, factor, normalised_to, value)
 
@@ -119,8 +121,8 @@ def lisa14(table: RunTable, factor: str, normalised_to: str) -> list[PublishedFi
     it leaves out: no interval, and nothing that would keep runs of other configurations from being averaged in.
     """
 
-    def value(found: _Level, reference: _Level) -> tuple[float, float]:
-        return found.mean_s / reference.mean_s, found.deviation_s / reference.mean_s
+    def value(level: _Level, reference: _Level) -> tuple[float, float]:
+        return level.mean_s / reference.mean_s, level.deviation_s / reference.mean_s
 
     return _figures("lisa14", table, factor, normalised_to, value)
 
@@ -132,23 +134,23 @@ def _figures(
     normalised_to: str,
     value: Callable[[_Level, _Level], tuple[float, float]],
 ) -> list[PublishedFigure]:
-    """Return a figure of each level beside the setup that is normalised to: ``value`` gives it and its spread."""
+    """Return the figure of each level relative to the setup ``normalised_to``; ``value`` gives it and its spread."""
     figures = [
         PublishedFigure(
             method,
             workload,
             origin,
             factor,
-            level,
+            name,
             normalised_to,
-            *value(found, levels[normalised_to]),
-            found.runs,
+            *value(level, levels[normalised_to]),
+            level.runs,
             levels[normalised_to].runs,
-            found.configurations,
+            level.configurations,
         )
         for (workload, origin), levels in _averages(table, factor).items()
-        for level, found in levels.items()
-        if normalised_to in levels and level != AVERAGE
+        for name, level in levels.items()
+        if normalised_to in levels and name != AVERAGE
     ]
     if not figures:
         raise SpecificationError(f"no valid run with {factor} {normalised_to!r} to normalise to")
@@ -159,7 +161,7 @@ def mean_improvement(figures: Sequence[PublishedFigure]) -> dict[str, float]:
     """Return LISA'14's mean gain by level: the arithmetic mean over jobs of performance, 1 / normalised duration.
 
     Its table 5 divides prices by it. The flaw: an arithmetic mean of ratios depends on which side is the reference: two
-    jobs, one twice as fast and one half as fast, come to a gain of 1.25 either way round.
+    jobs, one twice as fast and one half as fast, have a mean gain of 1.25 in both directions.
     """
     levels = dict.fromkeys(figure.level for figure in figures)
     return {

@@ -1,4 +1,4 @@
-"""What else differed between runs that are compared, and what limited them: the warnings beside a ratio.
+"""Find what else differed between compared runs, and what limited them: the warnings of a ratio.
 
 In: the runs of both sides with their environments. Out: warnings. An environment is a tree of what was found on the
 hosts; a difference is a leaf that both sides have and that has more than one value.
@@ -36,7 +36,8 @@ def host_facts(environments: Iterable[Environment], factor: str) -> HostValues:
     """Return the values of each recorded fact that can change a result, but ``factor`` and what it stands for."""
     facts: dict[str, set[str]] = {}
     compared: dict[str, bool] = {}
-    for environment in {id(found.tree): found for found in environments}.values():
+    distinct = {id(environment.tree): environment for environment in environments}
+    for environment in distinct.values():
         for path, value in environment.leaves():
             if path not in compared:
                 compared[path] = _is_compared(path, factor)
@@ -64,12 +65,12 @@ def differing_facts(sides: Sequence[Sequence[Run]]) -> dict[str, tuple[tuple[str
     A side that does not have the fact has no values; a fact that only one side has is no difference that is known.
     """
     facts = [host_facts((run.recorded for run in side), "") for side in sides]
-    found = {}
+    differing = {}
     for path in dict.fromkeys(path for side in facts for path in side):
         values = tuple(tuple(sorted(side.get(path, ()))) for side in facts)
         if sum(map(bool, values)) > 1 and len({text for side in values for text in side}) > 1:
-            found[path] = values
-    return found
+            differing[path] = values
+    return differing
 
 
 def cpu_limited(busy_share: float | None) -> bool:

@@ -1,4 +1,4 @@
-"""Which two runs to look at closely when one level of a factor is faster than another, and somebody asks why.
+"""Choose two runs that show why one level of a factor is faster than another.
 
 In: a table of runs, a factor, two of its levels, and which rows were observed closely. Out: one row of each level, the
 two equal in every other factor. Of the matched groups (:mod:`assay.analysis.comparison.matched`) the one is taken that
@@ -24,8 +24,8 @@ def example_pair(table: RunTable, factor: str, baseline: str, candidate: str, ob
     codes = column.code(baseline), column.code(candidate)
     if ABSENT in codes or min(codes) < 0:
         return None
-    found = group_ratios(side(matched, codes[0]), side(matched, codes[1]), matched.deployment)
-    if not len(found.groups):
+    ratios = group_ratios(side(matched, codes[0]), side(matched, codes[1]), matched.deployment)
+    if not len(ratios.groups):
         return None
 
     def rows(code: int) -> tuple[Ints, Ints]:
@@ -33,12 +33,14 @@ def example_pair(table: RunTable, factor: str, baseline: str, candidate: str, ob
         return matched.positions[span], matched.groups.of_row[span]
 
     sides = [rows(code) for code in codes]
-    seen = [np.bincount(groups[observed[at]], minlength=matched.groups.count)[found.groups] > 0 for at, groups in sides]
-    repetitions = np.minimum(np.minimum(*found.n), _REPETITIONS_MAX)
-    distance = np.abs(found.log_ratio - found.log_ratio.mean())
-    best = int(found.groups[np.lexsort((distance, -repetitions, ~(seen[0] & seen[1])))[0]])
+    seen = [
+        np.bincount(groups[observed[at]], minlength=matched.groups.count)[ratios.groups] > 0 for at, groups in sides
+    ]
+    repetitions = np.minimum(np.minimum(*ratios.n), _REPETITIONS_MAX)
+    distance = np.abs(ratios.log_ratio - ratios.log_ratio.mean())
+    best = int(ratios.groups[np.lexsort((distance, -repetitions, ~(seen[0] & seen[1])))[0]])
     chosen = []
     for at, groups in sides:
-        own = at[groups == best]
-        chosen.append(int(own[np.argmax(observed[own])]))
+        candidates = at[groups == best]
+        chosen.append(int(candidates[np.argmax(observed[candidates])]))
     return chosen[0], chosen[1]

@@ -98,13 +98,13 @@ def _sessions(matched: MatchedGroups, rows: Sequence[int]) -> dict[str, SideSess
     column = matched.table.columns[matched.factor]
     counted = np.flatnonzero(np.isin(matched.positions, rows))
     codes = column.codes[matched.positions[counted]]
-    found = {}
+    sessions = {}
     for code in np.unique(codes):
         at = counted[codes == code]
-        one_set = np.zeros(len(at), dtype=np.int64)
-        sides = side_sessions(one_set, matched.units[at], 1, matched.unordered[at], matched.spread)
-        found[column.levels[code]] = sides
-    return found
+        one_group = np.zeros(len(at), dtype=np.int64)
+        sides = side_sessions(one_group, matched.units[at], 1, matched.unordered[at], matched.spread)
+        sessions[column.levels[code]] = sides
+    return sessions
 
 
 def _cache_warnings(used: Sequence[Run], dropped: int) -> tuple[CodedWarning, ...]:
@@ -144,10 +144,10 @@ def _telling(kinds: Sequence[dict[str, str]]) -> set[str]:
         if len({kind.get(name) for kind in kinds}) > 1
     ]
     followers = {name for names in FOLLOWING.values() for name in names}
-    found = {name for name in differing if "." not in name and name not in followers}
+    distinguishing = {name for name in differing if "." not in name and name not in followers}
     for name in differing:
-        apart = {tuple(kind.get(one) for one in sorted(found)) for kind in kinds}
-        more = {tuple(kind.get(one) for one in sorted({*found, name})) for kind in kinds}
+        apart = {tuple(kind.get(factor) for factor in sorted(distinguishing)) for kind in kinds}
+        more = {tuple(kind.get(factor) for factor in sorted({*distinguishing, name})) for kind in kinds}
         if len(more) > len(apart):
-            found.add(name)
-    return found
+            distinguishing.add(name)
+    return distinguishing

@@ -1,8 +1,8 @@
-"""Two to six runs or configurations beside each other: what differs between them, and how much faster one is.
+"""Compare two to six runs or configurations: what differs between them, and how much faster each is.
 
 In: the runs of each side, whole. Out: :class:`Sides`: the sides with their times, the ratio of the first side's time to
-each other's with a 95 % interval, and every difference, told apart by whether it was varied on purpose (a factor of the
-plan, or of the imported study), came along (anything else that makes a configuration), or was found on the hosts.
+each other's with a 95 % interval, and every difference with its kind: varied on purpose (a factor of the plan, or of
+the imported study), not varied on purpose (any other part of the configuration), or found on the hosts.
 Ratios are of valid runs of one job (workload, data, origin, scale): others have none.
 """
 
@@ -44,7 +44,7 @@ CACHES = "caches"
 _JOB = ("workload", "data_bytes", "origin", "lab_scale")
 """Two runs that differ in one of these are different jobs."""
 _NAMED_MAX = 3
-"""A side is called after at most so many levels."""
+"""Maximum number of levels in the label of a side."""
 _SHORT = 24
 
 
@@ -66,7 +66,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ComparedSide:
     """One side: a run, or all runs of a configuration. ``ratio``: the first side's time / this one's."""
 
     label: str
@@ -82,7 +82,7 @@ class Side:
     status: RunStatus
     summary: LevelSummary
     left_out: int
-    """Runs that do not count: not valid, without a time, or warm beside cold ones."""
+    """Runs that do not count: not valid, without a time, or warm where others are cold."""
     ratio: float | None
     ratio_low: float | None
     ratio_high: float | None
@@ -96,7 +96,7 @@ class Side:
 class Sides:
     """All sides, and what differs between them."""
 
-    sides: tuple[Side, ...]
+    sides: tuple[ComparedSide, ...]
     differences: tuple[Difference, ...]
     same: dict[str, str]
     """What makes a configuration and is equal on all sides."""
@@ -133,7 +133,7 @@ def alike(table: RunTable, run: Run) -> Ints:
 
 
 def _counted(sides: Sequence[Sequence[Run]]) -> list[list[Run]]:
-    """Return the runs that count; a warm one that is chosen by itself counts also beside cold ones."""
+    """Return the runs that count; a warm run that is the only run of its side counts."""
     every = table_of([run for side in sides for run in side])
     good = usable(every)
     alone = np.repeat([len(side) == 1 for side in sides], [len(side) for side in sides])
@@ -144,10 +144,10 @@ def _counted(sides: Sequence[Sequence[Run]]) -> list[list[Run]]:
 
 def _levels(side: Sequence[Run], name: str, kind: DifferenceKind) -> tuple[str, ...]:
     if kind is DifferenceKind.PURPOSE:
-        found = (level_of(run, name) for run in side)
+        levels = (level_of(run, name) for run in side)
     else:
-        found = (circumstances(run, "").get(name) for run in side)
-    return tuple(dict.fromkeys(text for text in found if text is not None))
+        levels = (circumstances(run, "").get(name) for run in side)
+    return tuple(dict.fromkeys(text for text in levels if text is not None))
 
 
 def _split(sides: Sequence[Sequence[Run]]) -> tuple[list[Difference], dict[str, str]]:
@@ -170,11 +170,11 @@ def _split(sides: Sequence[Sequence[Run]]) -> tuple[list[Difference], dict[str, 
     cold = tuple(tuple(dict.fromkeys(_cold_text(run) for run in side)) for side in sides)
     if len({text for side in cold for text in side}) > 1:
         differing.append(Difference(CACHES, DifferenceKind.ALONG, cold))
-    told = {f"parameters.{item.name}" for item in differing}
+    shown = {f"parameters.{item.name}" for item in differing}
     differing += [
         Difference(name, DifferenceKind.HOSTS, levels)
         for name, levels in differing_facts(sides).items()
-        if name not in told
+        if name not in shown
     ]
     return differing, same
 
@@ -190,23 +190,23 @@ def _short(name: str, levels: Sequence[str]) -> str:
 
 def _labels(sides: Sequence[Sequence[Run]], differing: Sequence[Difference]) -> list[str]:
     names = {item.name for item in differing}
-    untold = {CACHES, *(("data_bytes",) if "workload" in names else ())}
-    telling = [
+    unnamed = {CACHES, *(("data_bytes",) if "workload" in names else ())}
+    named = [
         item
         for item in differing
         if item.kind is not DifferenceKind.HOSTS
-        and item.name not in untold
+        and item.name not in unnamed
         and not (item.kind is DifferenceKind.ALONG and not all(item.levels))
     ][:_NAMED_MAX]
     labels = []
-    for place in range(len(sides)):
-        texts = [_short(item.name, item.levels[place]) for item in telling]
-        labels.append(f"{LETTERS[place]}: {' '.join(filter(None, texts)) or sides[place][0].layout}")
+    for number in range(len(sides)):
+        texts = [_short(item.name, item.levels[number]) for item in named]
+        labels.append(f"{LETTERS[number]}: {' '.join(filter(None, texts)) or sides[number][0].layout}")
     return labels
 
 
 def side_by_side(sides: Sequence[Sequence[Run]]) -> Sides:
-    """Return the sides beside each other; the first run of each is the one that it was chosen by.
+    """Return the comparison of the sides; the first run of each is the run that it was chosen by.
 
     Raises SpecificationError unless there are two to six, each with a run.
     """
@@ -233,7 +233,7 @@ def side_by_side(sides: Sequence[Sequence[Run]]) -> Sides:
         verdict = verdict_of(estimate, corrected[number], 1, (len(first), len(runs)))
         summary = summarise(runs, workload=chosen.workload, context="", level=label, like=chosen)
         made.append(
-            Side(
+            ComparedSide(
                 label,
                 chosen.run_id,
                 summary.typical_run_id or chosen.run_id,

@@ -1,4 +1,4 @@
-"""What the runs of one level come to: run time, the three throughputs, phases.
+"""Summarise the runs of one level: run time, the three throughputs, phases.
 
 In: runs that are equal in everything. Out: medians, the geometric mean with its 95 % interval (seconds), MB/s.
 
@@ -57,15 +57,15 @@ class LevelSummary:
 
 def phase_medians(runs: Sequence[Run]) -> tuple[PhaseSummary, ...]:
     """Return each phase's medians over the runs that have it, in the order in which Hadoop goes through them."""
-    found: dict[str, list[tuple[float, float, float]]] = {}
+    spans: dict[str, list[tuple[float, float, float]]] = {}
     for run in runs:
         for name in {phase.name for phase in run.phases}:
             parts = [phase for phase in run.phases if phase.name == name]
             span = (min(p.start_s for p in parts), max(p.end_s for p in parts), sum(p.duration_s for p in parts))
-            found.setdefault(name, []).append(span)
+            spans.setdefault(name, []).append(span)
     summaries = []
-    for name in sorted(found, key=rank):
-        starts, ends, durations = zip(*found[name], strict=True)
+    for name in sorted(spans, key=rank):
+        starts, ends, durations = zip(*spans[name], strict=True)
         summaries.append(PhaseSummary(name, median(starts), median(ends), median(durations), len(starts)))
     return tuple(summaries)
 
@@ -73,7 +73,7 @@ def phase_medians(runs: Sequence[Run]) -> tuple[PhaseSummary, ...]:
 def throughput_medians(runs: Sequence[Run]) -> dict[str, float | None]:
     """Return the median of each of the three throughputs, MB/s; None where no run has it."""
     values = {name: [run.metrics[name] for run in runs if name in run.metrics] for name in THROUGHPUTS}
-    return {name: median(found) if found else None for name, found in values.items()}
+    return {name: median(measured) if measured else None for name, measured in values.items()}
 
 
 def summarise(runs: Sequence[Run], *, workload: str, context: str, level: str, like: Run) -> LevelSummary:
@@ -104,12 +104,12 @@ def summarise(runs: Sequence[Run], *, workload: str, context: str, level: str, l
     )
 
 
-def summarise_level(one: RunGroup, level: str) -> LevelSummary:
+def summarise_level(group: RunGroup, level: str) -> LevelSummary:
     """Summarise the runs of one level in a matched group."""
-    runs = one.levels.get(level, ())
-    return summarise(runs, workload=one.workload, context=one.context, level=level, like=one.example)
+    runs = group.levels.get(level, ())
+    return summarise(runs, workload=group.workload, context=group.context, level=level, like=group.example)
 
 
-def summarise_group(one: RunGroup) -> list[LevelSummary]:
+def summarise_group(group: RunGroup) -> list[LevelSummary]:
     """Summarise every level of a matched group."""
-    return [summarise_level(one, level) for level in one.levels]
+    return [summarise_level(group, level) for level in group.levels]

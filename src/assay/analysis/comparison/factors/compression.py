@@ -49,8 +49,8 @@ def with_compression(table: RunTable) -> RunTable:
 
 def _has(column: Column, level: str) -> Mask:
     code = column.code(level)
-    found: Mask = (column.codes == code) & (code != ABSENT)
-    return found
+    has: Mask = (column.codes == code) & (code != ABSENT)
+    return has
 
 
 def moves_with(factor: str, table: RunTable) -> str | None:

@@ -61,7 +61,7 @@ def fit_law(levels: Sequence[float], speeds: Sequence[float]) -> ScalabilityLaw 
         fitted: Floats = np.log(n / (1 + contention * (n - 1) + coherency * n * (n - 1))) - logs
         return fitted
 
-    found = least_squares(residuals, (0.1, 0.01), bounds=((0.0, 0.0), (np.inf, np.inf)))
-    misfit = float(np.sqrt(np.mean(np.square(found.fun))))
-    law = ScalabilityLaw(float(found.x[0]), float(found.x[1]), misfit)
+    solution = least_squares(residuals, (0.1, 0.01), bounds=((0.0, 0.0), (np.inf, np.inf)))
+    misfit = float(np.sqrt(np.mean(np.square(solution.fun))))
+    law = ScalabilityLaw(float(solution.x[0]), float(solution.x[1]), misfit)
     return law if misfit <= MISFIT_MAX else None

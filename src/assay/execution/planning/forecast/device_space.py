@@ -34,7 +34,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class SpaceClaim:
     """The space that one data set takes on the first ``workers`` workers."""
 
     what: str
@@ -79,8 +79,8 @@ class Shortage:
 class Claims:
     """The space that a plan's runs need: for data that stay, and for data during each run."""
 
-    kept: tuple[Claim, ...]
-    passing: tuple[Claim, ...]
+    kept: tuple[SpaceClaim, ...]
+    passing: tuple[SpaceClaim, ...]
 
 
 def filled(claims: Claims, capacities: Mapping[str, float]) -> list[Filled]:
@@ -119,7 +119,7 @@ def shortage(claims: Claims, capacities: Mapping[str, float]) -> Shortage | None
     return None
 
 
-def _inside(claim: Claim, devices: frozenset[str], workers: int) -> float:
+def _inside(claim: SpaceClaim, devices: frozenset[str], workers: int) -> float:
     if claim.workers > workers:
         return 0.0
     return sum(part.bytes for part in claim.hdfs if devices.issuperset(part.directories))
@@ -127,8 +127,8 @@ def _inside(claim: Claim, devices: frozenset[str], workers: int) -> float:
 
 def claims_of(plan: Plan, runs: Iterable[PlannedRun]) -> Claims:
     """Return the space that ``runs`` need; an input that several runs use counts once."""
-    kept: dict[tuple[str, str], Claim] = {}
-    passing: dict[tuple[str, str], Claim] = {}
+    kept: dict[tuple[str, str], SpaceClaim] = {}
+    passing: dict[tuple[str, str], SpaceClaim] = {}
     for run in {run.key[:2]: run for run in runs}.values():
         kept.update(_kept_claims(run, plan))
         for claim in _passing_claims(run, plan):
@@ -138,18 +138,18 @@ def claims_of(plan: Plan, runs: Iterable[PlannedRun]) -> Claims:
     return Claims(tuple(kept.values()), tuple(passing.values()))
 
 
-def _total(claim: Claim) -> float:
+def _total(claim: SpaceClaim) -> float:
     return sum(part.bytes for part in (*claim.hdfs, *([claim.intermediate] if claim.intermediate else [])))
 
 
-def _kept_claims(run: PlannedRun, plan: Plan) -> Iterator[tuple[tuple[str, str], Claim]]:
+def _kept_claims(run: PlannedRun, plan: Plan) -> Iterator[tuple[tuple[str, str], SpaceClaim]]:
     layout, workers = run.configuration.layout, _workers(run, plan)
     for stored in kept_by(run, plan):
         hdfs = _hdfs(layout, plan, stored.data_bytes, stored.copies)
-        yield stored.key, Claim(f"{stored.name}'s data", stored.key[0], workers, hdfs)
+        yield stored.key, SpaceClaim(f"{stored.name}'s data", stored.key[0], workers, hdfs)
 
 
-def _passing_claims(run: PlannedRun, plan: Plan) -> Iterator[Claim]:
+def _passing_claims(run: PlannedRun, plan: Plan) -> Iterator[SpaceClaim]:
     """Yield the space that the run needs during its execution, and the space for sorting its input."""
     layout, workers = run.configuration.layout, _workers(run, plan)
     where = plan.rules.file_system(run.configuration, plan.cluster)
@@ -164,13 +164,13 @@ def _passing_claims(run: PlannedRun, plan: Plan) -> Iterator[Claim]:
     hdfs = _hdfs(layout, plan, data_bytes * output, workload.output_copies(size))
     shuffled_bytes = rules.intermediate_bytes(data_bytes * flow.shuffled, data_bytes * moved.shuffled)
     if output or shuffled_bytes:
-        yield Claim(run.workload.key, where, workers, hdfs, Part(_counts(layout.intermediate), shuffled_bytes))
+        yield SpaceClaim(run.workload.key, where, workers, hdfs, Part(_counts(layout.intermediate), shuffled_bytes))
     for kept_output in stays:
         if kept_output.is_sorted:
             what = f"making the input of {run.workload.key}"
             # Hadoop sorts it if the provider includes Hadoop.
             sorting = plan.rules.intermediate_bytes(kept_output.data_bytes, kept_output.data_bytes)
-            yield Claim(what, where, workers, (), Part(_counts(layout.intermediate), sorting))
+            yield SpaceClaim(what, where, workers, (), Part(_counts(layout.intermediate), sorting))
 
 
 def _workers(run: PlannedRun, plan: Plan) -> int:

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
-from assay.analysis.comparison.details.side_by_side import SIDES_MAX, SIDES_MIN, DifferenceKind, Side, Sides
+from assay.analysis.comparison.details.side_by_side import SIDES_MAX, SIDES_MIN, ComparedSide, DifferenceKind, Sides
 from assay.analysis.run_profile.phases import occupancy
 from assay.analysis.run_profile.tables.trace_views import TRACE_VIEWS, lines_of, names_shown, views_of
 from assay.analysis.run_profile.traffic import disk_traffic, grid_step_s
@@ -109,7 +109,7 @@ def _is_observed(seen: WholeRun) -> bool:
     return bool(seen.detail.breakdown.phases or seen.detail.devices)
 
 
-def _odd(context: Context, sides: Sequence[Side]) -> dict[str, FlagCount]:
+def _odd(context: Context, sides: Sequence[ComparedSide]) -> dict[str, FlagCount]:
     """Return how many runs of each side are flagged; sides without one are left out."""
     store, ids = context.store, {side.label: side.summary.run_ids for side in sides}
 
@@ -120,7 +120,7 @@ def _odd(context: Context, sides: Sequence[Side]) -> dict[str, FlagCount]:
     return {label: count for label, count in counts.items() if count.flagged}
 
 
-def _colours(sides: Sequence[Side], of_layouts: Mapping[str, str]) -> dict[str, str]:
+def _colours(sides: Sequence[ComparedSide], of_layouts: Mapping[str, str]) -> dict[str, str]:
     """Return a colour for each side: its layout's where that tells them apart, as on every page."""
     layouts = [side.layout for side in sides]
     if len(set(layouts)) == len(layouts):
@@ -129,7 +129,7 @@ def _colours(sides: Sequence[Side], of_layouts: Mapping[str, str]) -> dict[str, 
 
 
 def _drawn(
-    sides: Sequence[Side], close: Sequence[WholeRun], colours: Mapping[str, str], trace: str | None
+    sides: Sequence[ComparedSide], close: Sequence[WholeRun], colours: Mapping[str, str], trace: str | None
 ) -> tuple[dict[str, Spec], dict[str, str], str | None]:
     """Return the charts, the views of traces that there are, and the one that is drawn."""
     found: dict[str, Spec] = {}
