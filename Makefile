@@ -1,7 +1,7 @@
 # make demo        measure HDD against SSD with real Hadoop on an emulated cluster, and write a report
 # make test        the tests, the lab's with real daemons among them
 # make test-long   tests that take minutes each and that `make test` skips: Spark's losses on a lab, a cluster that restarts
-# make faults      faults injected into campaigns on labs, within an hour: the table of docs/explanation/reliability.md
+# make faults      faults injected into campaigns on labs, within an hour: the tables of docs/measurements/reliability.md
 # make fuzz        1,000 damaged copies a sample, then each parser and the reader of packages by coverage, a minute each (SECONDS=180: three)
 # make test-fast   what needs Python alone, about a minute: no root, daemons, browser or network
 # make check       lint, types, import directions, Rust's lint and form

@@ -1,4 +1,4 @@
-"""What a simulated time adds to what is learned from runs: an ablation. docs/explanation/prediction.md has its table.
+"""What a simulated time adds to what is learned from runs: an ablation. docs/measurements/prediction.md has its table.
 
     python benchmarks/prediction_simulated.py REPOSITORY [REPOSITORY …]
 
