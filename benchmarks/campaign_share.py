@@ -12,16 +12,17 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from assay.estimation.simulator.campaign import campaign_request
 from assay.execution.campaign.status import campaign_folders
 from assay.execution.campaign.timeline import JOB, Attempt, attempts_of, read_events
 from assay.execution.planning.forecast.estimate import RESTART_S
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.units import format_duration, parse_duration
-from assay.interfaces.cli.measure.run import run_plan
+from assay.interfaces.cli.measure.run import run_campaign_request
 from assay.store import Repository
 
 _HOLDS_JOB = "job and history"
@@ -65,7 +66,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="assay-share-") as folder:
         root = asked.repository or Path(folder) / "repository"
         if asked.local or asked.lab or not asked.repository:
-            run_plan(load_plan(asked.lab or _local_plan(Path(folder))), root, again=True, baseline=False)
+            request = campaign_request(load_plan(asked.lab or _local_plan(Path(folder))))
+            run_campaign_request(replace(request, again=True, baseline=False), root)
         found = [
             path
             for path in campaign_folders(Repository.open(root).folders.campaigns)

@@ -20,8 +20,8 @@ def times(folder: Path) -> list[float]:
 def test_replace_leaves_the_corrected_runs_and_those_that_did_not_change(tmp_path: Path) -> None:
     imported(tmp_path, FIRST)
     result = imported(tmp_path, CORRECTED, "--replace")
-    assert "2 runs taken" in result.output
-    assert "in place of import" in result.output
+    assert "2 runs imported" in result.output
+    assert "replaces import" in result.output
     assert times(tmp_path) == [55, 100]
     assert Repository.open(tmp_path / "r").verify() == []
     assert [*(tmp_path / "r" / "partial").iterdir()] == []

@@ -38,7 +38,7 @@ def test_there_are_examples_to_read() -> None:
 def test_an_examples_measured_runs_come_back_the_same_in_every_form(path: Path, tmp_path: Path) -> None:
     first = tmp_path / "first"
     rows = list(csv.DictReader(io.StringIO(path.read_text())))
-    assert f"assay: {len(rows)} runs taken" in done("import", path, "--repository", first)
+    assert f"assay: {len(rows):,} runs imported" in done("import", path, "--repository", first)
     runs = Repository.open(first).runs()
     by_id = {run.run_id: run for run in runs}
     for row in rows:
@@ -49,7 +49,7 @@ def test_an_examples_measured_runs_come_back_the_same_in_every_form(path: Path, 
         file = tmp_path / f"runs.{form}"
         done("export", form, "-o", file, "--repository", first)
         again = tmp_path / form
-        assert f"assay: {len(rows)} runs taken" in done("import", file, "--repository", again)
+        assert f"assay: {len(rows):,} runs imported" in done("import", file, "--repository", again)
         assert without_environment(Repository.open(again).runs()) == without_environment(runs)
         if form == "csv":
             written = list(csv.DictReader(io.StringIO(file.read_text())))
@@ -101,7 +101,7 @@ def test_a_repository_takes_none_of_its_own_runs_again(form: str, tmp_path: Path
     first.publish(full_run(1))
     file = tmp_path / f"runs.{form}"
     done("export", form, "-o", file, "--repository", here)
-    assert "0 runs taken, 1 were there already" in done("import", file, "--repository", here)
+    assert "0 runs imported, 1 already present" in done("import", file, "--repository", here)
     assert len(Repository.open(here).runs()) == 1
 
 
@@ -151,7 +151,7 @@ def test_a_run_id_that_is_there_twice_is_taken_once(tmp_path: Path) -> None:
     header, row = done("export", "csv", "--repository", tmp_path / "r").splitlines()
     (tmp_path / "runs.csv").write_text(f"{header}\n{row}\n{row}\n")
     output = done("import", tmp_path / "runs.csv", "--repository", tmp_path / "again")
-    assert "1 runs taken" in output
+    assert "1 run imported" in output
     assert "runs.csv:3: has the run_id of a run above" in output
 
 
@@ -160,7 +160,7 @@ def test_a_column_of_the_users_own_is_named_and_the_runs_are_taken(tmp_path: Pat
     header, row = done("export", "csv", "--repository", tmp_path / "r").splitlines()
     (tmp_path / "runs.csv").write_text(f"{header},remark\n{row},mine\n")
     output = done("import", tmp_path / "runs.csv", "--repository", tmp_path / "again")
-    assert "1 runs taken" in output
+    assert "1 run imported" in output
     assert "column 'remark' is none that assay exports" in output
 
 
@@ -169,7 +169,7 @@ def test_semicolons_of_a_spreadsheet_are_read(tmp_path: Path) -> None:
     rows = list(csv.reader(io.StringIO(done("export", "csv", "--repository", tmp_path / "r"))))
     with (tmp_path / "runs.csv").open("w", newline="") as file:
         csv.writer(file, delimiter=";").writerows(rows)
-    assert "1 runs taken" in done("import", tmp_path / "runs.csv", "--repository", tmp_path / "again")
+    assert "1 run imported" in done("import", tmp_path / "runs.csv", "--repository", tmp_path / "again")
 
 
 def test_parquet_of_others_and_unrecognised_files_are_refused_with_what_to_do(tmp_path: Path) -> None:

@@ -49,8 +49,8 @@ def test_another_notation_is_the_same_run(tmp_path: Path) -> None:
     assert taken(tmp_path, "a.csv", HEADER + ROWS).exit_code == 0
     for name, text in NOTATIONS.items():
         again = taken(tmp_path, f"{name}.csv", text)
-        assert "0 runs taken" in again.output, name
-        assert "were there already" in again.output, name
+        assert "0 runs imported" in again.output, name
+        assert "already present" in again.output, name
     assert times(tmp_path) == [77.5, 302, 1119]
 
 
@@ -58,7 +58,7 @@ def test_without_a_column_they_are_probably_the_same_and_it_asks(tmp_path: Path)
     taken(tmp_path, "a.csv", HEADER + ROWS)
     less = "job,t\nterasort,1119\nterasort,302\nsort,77.5\n"
     asked = taken(tmp_path, "b.csv", less)
-    assert "3 of 3 runs are probably those of" in asked.output
+    assert "3 of 3 runs are probably in" in asked.output
     assert asked.exit_code != 0
     assert times(tmp_path) == [77.5, 302, 1119]
     (told,) = json.loads(taken(tmp_path, "b.csv", less, "--json").output)["imports"]
@@ -70,7 +70,7 @@ def test_without_a_column_they_are_probably_the_same_and_it_asks(tmp_path: Path)
 @pytest.mark.slow
 def test_replace_puts_them_in_the_place_of_what_they_probably_are(tmp_path: Path) -> None:
     taken(tmp_path, "a.csv", "job,t\nterasort,1119\nterasort,302\n")
-    assert "in place of import" in taken(tmp_path, "b.csv", HEADER + ROWS, "--replace").output
+    assert "replaces import" in taken(tmp_path, "b.csv", HEADER + ROWS, "--replace").output
     assert times(tmp_path) == [77.5, 302, 1119]
     assert {run.layout for run in Repository.open(tmp_path / "r").runs()} == {"HDD", "SSD"}
 
@@ -89,7 +89,7 @@ def test_replace_loses_no_runs(tmp_path: Path) -> None:
 
 def test_other_runs_and_a_longer_copy_are_taken(tmp_path: Path) -> None:
     taken(tmp_path, "a.csv", HEADER + ROWS)
-    assert "1 runs taken" in taken(tmp_path, "a.csv", HEADER + ROWS + ROWS.splitlines()[0] + "\n").output
-    assert "1 runs taken" in taken(tmp_path, "b.csv", "job,disk,t\nterasort,NVE,1119\n").output
-    assert "1 runs taken" in taken(tmp_path, "c.csv", HEADER + "terasort,HDD,2027-01-01T10:00Z,1119\n").output
+    assert "1 run imported" in taken(tmp_path, "a.csv", HEADER + ROWS + ROWS.splitlines()[0] + "\n").output
+    assert "1 run imported" in taken(tmp_path, "b.csv", "job,disk,t\nterasort,NVE,1119\n").output
+    assert "1 run imported" in taken(tmp_path, "c.csv", HEADER + "terasort,HDD,2027-01-01T10:00Z,1119\n").output
     assert len(times(tmp_path)) == 6

@@ -136,7 +136,7 @@ def test_the_command_signs_all_or_some_and_says_so(source: Repository, tmp_path:
     ours = key(tmp_path, "ours")
     told = assay_json("sign", "--key", ours, "--repository", source.root)
     assert told == {"signed": 1, "signed_before": 0}
-    assert "1 were signed already" in assay("sign", "--key", ours, "--repository", source.root).stdout
+    assert "1 already signed" in assay("sign", "--key", ours, "--repository", source.root).stdout
     assert assay_json("verify", "--repository", source.root) == []
     (bundle_of(source) / SIGNATURE_FILE).write_text("-----BEGIN SSH SIGNATURE-----\nAAAA\n")
     done = assay("verify", "--repository", source.root, check=False)

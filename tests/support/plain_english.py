@@ -67,7 +67,7 @@ PHRASES: Final = (
     r"\bthe like\b",
     r"\bbegun\b",
     r"\bamiss\b",
-    r"\bsurely\b",
+    r"(?<!--)\bsurely\b",
     r"\bhence\b",
     r"\bthereof\b",
     r"\bwherein\b",

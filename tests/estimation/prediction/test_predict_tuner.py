@@ -280,7 +280,7 @@ def test_a_tuning_by_simulation_stops_goes_on_and_tells_what_came_of_it(tmp_path
     assert second["compared"]["runs"] == second["compared_defaults"]["runs"] == 2
     assert second["origin"] == "simulated"
     third = CliRunner().invoke(assay, arguments)
-    assert "nothing is left to run" in third.output
+    assert "no runs left" in third.output
     assert third.exit_code == 0
     state = tuning_state(Repository.open(tmp_path), told["campaign_id"][:8])
     assert state.complete

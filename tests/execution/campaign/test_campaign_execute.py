@@ -11,8 +11,7 @@ import pytest
 
 import assay.workloads
 from assay.execution.campaign.attempts.runner import CampaignSummary, added_up
-from assay.execution.campaign.execute import execute_campaign
-from assay.execution.campaign.prepare import prepare
+from assay.execution.campaign.execute import CampaignRequest, execute_campaign, prepare_campaign
 from assay.execution.lab.diskd import daemon_of
 from assay.execution.lab.journal import read_journal
 from assay.execution.lab.lifecycle import Lab, labs, remove
@@ -90,9 +89,8 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
 @pytest.mark.lab
 def test_a_lab_of_the_campaigns_own_that_lost_its_disks_is_made_anew(plan: Plan, tmp_path: Path) -> None:
     repository, watcher = Repository.create(tmp_path / "repository"), Killing(plan.cluster.name)
-    schedule = prepare(plan, repository, again=False)
-    provide = TOY.provider_of(plan.cluster)
-    summary = execute_campaign(plan, repository, schedule, watcher, provide, baseline=False)
+    request = CampaignRequest(plan, TOY.provider_of(plan.cluster), baseline=False)
+    summary = execute_campaign(request, prepare_campaign(request, repository), repository, watcher)
     assert watcher.killed
     assert (dict(summary.statuses)["valid"], summary.lab_lost) == (2, None)
     assert summary.not_valid == summary.failures[FailureClass.INFRASTRUCTURE] == 1
@@ -107,9 +105,10 @@ def test_a_lab_that_was_put_up_by_hand_and_lost_its_disks_says_it_is_broken(plan
     Lab.up(plan.cluster, name=plan.cluster.name, persistent=True)._lock.release()
     try:
         for _ in range(2):  # the call that loses them, and the next one
-            schedule = prepare(plan, repository, again=False)
+            request = CampaignRequest(plan, TOY.provider_of(plan.cluster), baseline=False)
+            schedule = prepare_campaign(request, repository)
             with pytest.raises(LabError) as raised:
-                execute_campaign(plan, repository, schedule, watcher, TOY.provider_of(plan.cluster), baseline=False)
+                execute_campaign(request, schedule, repository, watcher)
             assert raised.value.message.startswith(f"the lab {plan.cluster.name} is broken: ")
             assert f"assay lab down {plan.cluster.name}" in (raised.value.hint or "")
             assert "--name" not in (raised.value.hint or "")

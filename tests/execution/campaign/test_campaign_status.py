@@ -78,8 +78,8 @@ def test_a_campaign_that_goes_on_shows_its_run_phase_and_end(going: CampaignJour
 
 def test_the_command_prints_it_in_words_and_as_json(going: CampaignJournal) -> None:
     shown = invoke("campaign", "status", "--repository", root(going)).output
-    assert "goes on (process" in shown
-    assert "5 of 18 runs are done, 1 failed" in shown
+    assert "running (process" in shown
+    assert "5 of 18 runs done, 1 failed" in shown
     assert "now: terasort: map 40 %" in shown
     assert "failed (engine)" in shown
     [one] = json.loads(invoke("campaign", "status", "--json", "--repository", root(going)).output)
@@ -95,7 +95,7 @@ def test_one_that_ended_or_was_cut_off_does_not_go_on(journal: CampaignJournal) 
         begin(journal, 0)
     cut = status_of(journal.folder, 0.0)
     assert (cut.running, cut.run, cut.stopped, cut.phase) == (False, None, None, None)
-    assert "cut off" in invoke("campaign", "status", "--repository", root(journal)).output
+    assert "interrupted" in invoke("campaign", "status", "--repository", root(journal)).output
     journal.write("stop", why="interrupted")
     assert status_of(journal.folder, 0.0).stopped == "interrupted"
     assert "interrupted" in invoke("campaign", "status", "--watch", "--repository", root(journal)).output
@@ -145,7 +145,7 @@ def test_half_written_and_damaged_lines_are_left_out(
 def test_without_campaigns_or_repository_the_answer_says_what_to_do(tmp_path: Path) -> None:
     Repository.create(tmp_path / "repository")
     assert "assay run PLAN" in invoke("campaign", "list", "--repository", tmp_path / "repository").output
-    assert "no campaign" in invoke("campaign", "status", "--repository", tmp_path / "repository").output
+    assert "No campaign" in invoke("campaign", "status", "--repository", tmp_path / "repository").output
     with pytest.raises(RepositoryError, match="no repository"):
         invoke("campaign", "list", "--repository", tmp_path / "none")
     with pytest.raises(RepositoryError, match="no campaign's id begins with 'zz'"):
@@ -164,7 +164,7 @@ def test_a_dry_run_prints_order_restarts_and_times_and_writes_nothing(tmp_path: 
     assert shown["expected_s"] == pytest.approx(runs[-1]["starts_after_s"] + runs[-1]["expected_s"], abs=0.2)
     words = invoke("run", EXAMPLE, "--dry-run", "--repository", tmp_path / "none").output
     assert "layout SS2 → HD2" in words
-    assert "runs: 18, expected to take" in words
+    assert words.startswith("18 runs, about ")
 
 
 def test_a_dry_run_of_a_begun_campaign_leaves_it_as_it_is(journal: CampaignJournal) -> None:
@@ -181,4 +181,4 @@ def test_a_dry_run_shows_what_only_and_until_leave(tmp_path: Path) -> None:
     shown = json.loads(invoke("run", EXAMPLE, "--dry-run", "--json", *options).output)
     assert [(run["workload"], run["levels"]) for run in shown["runs"]] == [("terasort", {"layout": "HD2"})] * 2
     assert shown["left"] == 3
-    assert "left for another call: 1, because of --until 2 runs" in invoke("run", EXAMPLE, "--dry-run", *options).output
+    assert "1 run left for another call: --until 2 runs" in invoke("run", EXAMPLE, "--dry-run", *options).output

@@ -35,7 +35,9 @@ def test_a_demo_names_the_packages_of_what_is_missing_before_it_starts(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("assay.execution.lab.probe.probe", lambda: Capabilities((), {}, shaped=True))
-    monkeypatch.setattr("assay.interfaces.cli.measure.run.run_plan", lambda *_, **__: pytest.fail("it was started"))
+    monkeypatch.setattr(
+        "assay.interfaces.cli.measure.run.run_campaign_request", lambda *_, **__: pytest.fail("it was started")
+    )
     told = CliRunner().invoke(assay, ["demo", *options, "--repository", str(tmp_path / "runs")])
     assert isinstance(told.exception, HostError)
     assert told.exception.message == f"not installed: {lacking}"

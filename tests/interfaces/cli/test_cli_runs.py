@@ -272,8 +272,8 @@ def test_show_as_json_is_complete(hybrid: Path) -> None:
 
 def test_a_run_of_which_little_is_known_says_so(stored: Path) -> None:
     parts = assay("show", make_run(2).run_id, "--tasks", "--counters", "--repository", stored).stdout
-    assert "No task attempts are known of this run." in parts
-    assert "No counters are known of this run's jobs." in parts
+    assert "This run has no task attempts on record." in parts
+    assert "This run has no counters on record." in parts
 
 
 def test_histories_among_the_logs_tell_what_older_bundles_do_not(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def folder(tmp_path: Path) -> Path:
     table.write_text("\n".join(lines) + "\n")
     done = invoke(import_results, "table", str(table), *MAP, "--repository", str(tmp_path / "repository"))
     assert done.exit_code == 0, done.output
-    assert "34 runs taken as import" in done.output
+    assert "34 runs imported as import" in done.output
     return tmp_path / "repository"
 
 
@@ -208,7 +208,7 @@ def test_the_same_table_is_read_twice_with_two_maps_and_a_copy_is_not_doubled(tm
     assert [round(item["ratio"], 2) for item in shown["results"]] == [2.0, 1.03]
     words = ["--map", "workload=workload", "--map", "ssd_s=duration_min", "--set", "layout=SSD"]
     told = invoke(import_results, "table", str(table), *words, *repository[:2]).output
-    assert told.count("imported with another map before") == 2
+    assert told.count("imported before with another --map") == 2
     bundle = next(line.split("bundles/")[1].split(" ")[0] for line in told.splitlines() if "bundles/" in line)
     assert (tmp_path / "repository" / "bundles" / bundle).is_dir()
 

@@ -32,7 +32,7 @@ def test_a_new_or_empty_folder_is_served(tmp_path: Path, exists: bool) -> None:
     try:
         assert process.stdout is not None
         address = process.stdout.readline().split(" at ")[1].split()[0]
-        assert "holds no runs yet" in process.stdout.readline()
+        assert "has no runs yet" in process.stdout.readline()
         with urllib.request.urlopen(address, timeout=60) as answer:
             page = answer.read().decode()
         assert all(way in page for way in WAYS)

@@ -43,7 +43,7 @@ def command(*words: str | Path, token: str | None = READ) -> tuple[int, str]:
 def test_a_pull_takes_what_is_missing_and_a_second_one_nothing(server: tuple[str, Repository], tmp_path: Path) -> None:
     url, source = server
     code, text = command("pull", url, "--repository", tmp_path / "r")
-    assert (code, text.splitlines()[0]) == (0, f"{len(bundle_ids(source))} bundles copied, 0 were there already")
+    assert (code, text.splitlines()[0]) == (0, f"{len(bundle_ids(source))} bundles copied, 0 already present")
     target = Repository.open(tmp_path / "r")
     assert target.verify() == []
     assert {run.run_id for run in target.runs()} == {run.run_id for run in source.runs()}
@@ -80,7 +80,7 @@ def test_a_push_gives_what_is_missing(server: tuple[str, Repository], tmp_path: 
     token = tmp_path / "token"
     token.write_text(UPLOAD + "\n")
     code, text = command("push", url, "--repository", source.root, "--token-file", token, token=None)
-    assert (code, text.splitlines()[0]) == (0, "1 bundles copied, 0 were there already")
+    assert (code, text.splitlines()[0]) == (0, "1 bundles copied, 0 already present")
     assert target.run(make_run(8000).run_id) == source.run(make_run(8000).run_id)
     assert command("push", url, "--repository", source.root, token=UPLOAD)[1].startswith("0 bundles copied, 1 were")
 

@@ -1,18 +1,34 @@
-"""Make a plan for the simulator: a separate campaign on a cluster without hosts, refused if it can't be simulated.
+"""Request a campaign: on the hosts of the plan, or in simulation.
 
-In: a plan, a profile of what its workloads cost. Out: the plan as it is executed, by the same loop, attempt and
-record as on hosts (:mod:`assay.execution.campaign.attempts.runner`), with the provider that
-:mod:`assay.estimation.simulator` gives.
+In: a plan and, for a simulation, a profile of what its workloads cost. Out: a
+:class:`assay.execution.campaign.execute.CampaignRequest`. A simulated campaign is executed by the same loop, attempt
+and record as on hosts. Its cluster has no hosts, and plans that cannot be simulated are refused.
 """
 
 import hashlib
 from dataclasses import replace
+from functools import partial
 
-from assay.estimation.simulator.engine import refuse
+from assay.estimation.simulator.engine import refuse, shipped_simulator, simulator_of
 from assay.estimation.simulator.scenario import SimulationRequest
+from assay.execution.campaign.execute import CampaignRequest
+from assay.execution.engines.catalogue import engine_kind
 from assay.execution.planning.forecast.forecast import Schedule
 from assay.execution.planning.forecast.inputs import size_of
 from assay.model import CostProfile, Plan
+
+
+def campaign_request(plan: Plan, profile: CostProfile | None = None, trace_by: str = "group") -> CampaignRequest:
+    """Return the request to execute all runs of the plan on its engine, or with ``profile`` to simulate them.
+
+    ``trace_by``: whether large simulated clusters are observed by ``group`` of nodes, or by ``node``.
+    """
+    if profile is None:
+        return CampaignRequest(plan, engine_kind(plan.engine, shipped_simulator).provider_of(plan.cluster))
+    plan = simulated_plan(plan, profile)
+    return CampaignRequest(
+        plan, simulator_of(plan.rules, profile, trace_by), check=partial(refuse_unsupported, profile)
+    )
 
 
 def simulated_plan(plan: Plan, profile: CostProfile) -> Plan:
@@ -22,8 +38,8 @@ def simulated_plan(plan: Plan, profile: CostProfile) -> Plan:
     return replace(plan, fingerprint=fingerprint, cluster=replace(plan.cluster, simulated=True))
 
 
-def refuse_what_can_not_be(plan: Plan, profile: CostProfile, schedule: Schedule) -> None:
-    """Raise SpecificationError for the first run that is left and can't be simulated."""
+def refuse_unsupported(profile: CostProfile, plan: Plan, schedule: Schedule) -> None:
+    """Raise SpecificationError for the first remaining run that cannot be simulated."""
     for planned in {planned.key[:2]: planned for planned, _ in schedule.left}.values():
         size = size_of(planned, plan)
         configuration = replace(planned.configuration, engine=planned.configuration.engine or plan.engine)

@@ -1,14 +1,21 @@
 """Execute a plan on a lab, on this machine, on hosts, or in simulation.
 
-In: a plan, its remaining runs, its engine, a watcher. Out: the :class:`CampaignSummary` of the whole call. A lab that
-the campaign made and that loses its disks or nodes is rebuilt, a bounded number of times.
+In: a :class:`CampaignRequest` and a repository. :func:`prepare_campaign` returns the schedule, :func:`execute_campaign`
+makes its remaining runs and returns the :class:`CampaignSummary` of the whole call. A lab that the campaign made and
+that loses its disks or nodes is rebuilt, a bounded number of times.
 """
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from assay.execution.campaign.attempts.runner import CampaignSummary, added_up, run_campaign
 from assay.execution.campaign.cluster_hosts import hosts_for
 from assay.execution.campaign.loop import ProgressObserver
-from assay.execution.campaign.prepare import PreparedCampaign
+from assay.execution.campaign.prepare import PreparedCampaign, prepare
 from assay.execution.engines.contract import MakeProvider
+from assay.execution.planning.forecast.call_limits import Stop
+from assay.execution.planning.forecast.forecast import Schedule
+from assay.execution.planning.next_run import NextRuns, as_planned
 from assay.foundation.cancellation import run_interruptibly
 from assay.foundation.process import terminable
 from assay.model import Plan
@@ -18,25 +25,58 @@ LABS_MAX = 4
 """Maximum number of labs that one call makes."""
 
 
+def _accept(plan: Plan, schedule: Schedule) -> None:
+    """Accept every run."""
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignRequest:
+    """What one call executes: a plan, the engine that executes it, and which of its runs to make now."""
+
+    plan: Plan
+    provide: MakeProvider
+    again: bool = False
+    """Whether to start a new campaign if all runs of the plan are made."""
+    only: tuple[str, ...] = ()
+    """Workloads and levels (``layout=SS2``) of the runs to make now; none means all."""
+    stop: Stop | None = None
+    """When to start no more runs."""
+    baseline: bool = True
+    """Whether to measure devices and links first."""
+    next_runs: NextRuns = as_planned
+    check: Callable[[Plan, Schedule], None] = _accept
+    """Raises SpecificationError for a remaining run that the engine cannot execute."""
+
+
+def prepare_campaign(request: CampaignRequest, repository: Repository) -> PreparedCampaign:
+    """Return the schedule of the request: a new campaign, or the rest of an earlier one.
+
+    Raises SpecificationError for runs that cannot be executed.
+    """
+    schedule = prepare(
+        request.plan, repository, again=request.again, only=request.only, stop=request.stop, next_runs=request.next_runs
+    )
+    if schedule.left:
+        request.check(request.plan, schedule)
+    return schedule
+
+
 def execute_campaign(
-    plan: Plan,
-    repository: Repository,
-    schedule: PreparedCampaign,
-    watcher: ProgressObserver,
-    provide: MakeProvider,
-    *,
-    baseline: bool,
+    request: CampaignRequest, schedule: PreparedCampaign, repository: Repository, watcher: ProgressObserver
 ) -> CampaignSummary:
     """Make every remaining run; rebuild the lab when it is lost.
 
     Raises LabLostError when the last permitted lab is lost too, LabError when a lab that the user made is broken,
     KeyboardInterrupt when a signal ended the call, and the errors of
-    :func:`assay.execution.campaign.attempts.runner.run_campaign` raises.
+    :func:`assay.execution.campaign.attempts.runner.run_campaign`.
     """
+    plan = request.plan
     parts: list[CampaignSummary] = []
     while True:
         with terminable(), hosts_for(plan.cluster, watcher.step) as (cluster, lab):
-            work = run_campaign(plan, cluster, lab, repository, schedule, watcher, provide, with_baseline=baseline)
+            work = run_campaign(
+                plan, cluster, lab, repository, schedule, watcher, request.provide, with_baseline=request.baseline
+            )
             parts.append(run_interruptibly(work, watcher.say))
         lost = parts[-1].lab_lost
         if lost is None:

@@ -1,4 +1,4 @@
-"""What every command shares: the ``--json`` and ``--repository`` options, and printing of tables and JSON."""
+"""Define options that commands share, and print tables and JSON."""
 
 import copy
 import json
@@ -35,7 +35,7 @@ class RenamedOption(click.Option):
 
 
 def _of_group(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
-    """Return the folder that was named before a group's subcommand, unless the subcommand names one itself."""
+    """Return the group's folder if only the group has the option, else the subcommand's."""
     named = click.core.ParameterSource.COMMANDLINE
     parent, name = context.parent, str(parameter.name)
     if parent is None or context.get_parameter_source(name) is named or parent.get_parameter_source(name) is not named:
@@ -55,7 +55,7 @@ def repository_option(command: F) -> F:
         show_default=True,
         envvar="ASSAY_REPOSITORY",
         callback=_of_group,
-        help="Folder in which runs are kept.",
+        help="Folder of the runs.",
     )(command)
 
 
@@ -76,9 +76,9 @@ def all_option(command: F) -> F:
     return click.option("--all", "every", is_flag=True, help="Print every row.")(command)
 
 
-def say(words: str) -> None:
-    """Tell how far a command is, on stderr: what it answers goes to stdout."""
-    click.echo(words, err=True)
+def say(message: str) -> None:
+    """Print a progress message to stderr; answers go to stdout."""
+    click.echo(message, err=True)
 
 
 def print_json(value: Any) -> None:
@@ -87,7 +87,7 @@ def print_json(value: Any) -> None:
 
 
 def output_columns() -> int | None:
-    """Return how many columns wide the output may be; None: as wide as it is, in a pipe or file without COLUMNS."""
+    """Return the width of the terminal, or COLUMNS in a pipe or file; None means unlimited."""
     if sys.stdout.isatty():
         return shutil.get_terminal_size().columns
     text = os.environ.get("COLUMNS", "")
@@ -95,9 +95,9 @@ def output_columns() -> int | None:
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, title: str | None = None) -> None:
-    """Print an aligned table; columns whose cells all start with a digit or sign, and are short, are right-aligned.
+    """Print an aligned table; columns of short figures are right-aligned.
 
-    Where the output is too narrow, what all rows have in common is printed once, and the rest on a second line.
+    In narrow output, values that all rows share are printed once, and the last columns on a second line.
     """
     numeric = [bool(rows) and all(_is_figure(row[index]) for row in rows) for index in range(len(headers))]
     columns = output_columns()
@@ -135,26 +135,27 @@ def _is_figure(cell: str) -> bool:
 
 
 def _width(headers: Sequence[str], rows: Sequence[Sequence[str]], shown: Iterable[int]) -> int:
-    """Return how wide a table is with these of its columns, two blanks between them."""
+    """Return the width of a table with these columns, with two blanks between columns."""
     from rich.cells import cell_len
 
     lines = [headers, *rows]
     return (
-        sum(_GAP + max(cell_len(part) for line in lines for part in line[place].split("\n")) for place in shown) - _GAP
+        sum(_GAP + max(cell_len(part) for line in lines for part in line[column].split("\n")) for column in shown)
+        - _GAP
     )
 
 
 def _print_narrow(
     headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool], title: str | None, width: int
 ) -> None:
-    """Print a table that is wider than the output: no word and no figure of it is torn apart."""
-    told, alike = list(range(len(headers))), list[int]()
+    """Print a table that is wider than the output without splitting words or figures."""
+    shown, alike = list(range(len(headers))), list[int]()
     for n in reversed(range(1, len(headers))):
-        if _width(headers, rows, told) > width and len(rows) > 1 and len({row[n] for row in rows}) == 1:
-            told.remove(n)
+        if _width(headers, rows, shown) > width and len(rows) > 1 and len({row[n] for row in rows}) == 1:
+            shown.remove(n)
             alike.insert(0, n)
-    first = max(1, next((n for n in range(len(told)) if _width(headers, rows, told[: n + 1]) > width), len(told)))
-    above, below = told[:first], told[first:]
+    first = max(1, next((n for n in range(len(shown)) if _width(headers, rows, shown[: n + 1]) > width), len(shown)))
+    above, below = shown[:first], shown[first:]
     if title:
         click.echo(title)
     lines = aligned([[line[n] for n in above] for line in (headers, *rows)], [numeric[n] for n in above])
@@ -176,7 +177,7 @@ def _small(header: str) -> str:
 def _print_plain(
     headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool], title: str | None
 ) -> None:
-    """Print a table that no terminal shows: every row on one line, as wide as its cells are, no blanks at its end."""
+    """Print a table to a pipe or file: each row on one line, without trailing blanks."""
     lines = [headers, *([" ".join(cell.split("\n")) for cell in row] for row in rows)]
     if title:
         click.echo(title)
@@ -185,7 +186,7 @@ def _print_plain(
 
 
 def aligned(lines: Sequence[Sequence[str]], right: Sequence[bool]) -> Iterator[str]:
-    """Yield the lines with their cells below each other; ``right`` says which columns stand to the right."""
+    """Yield the lines with aligned cells; ``right`` marks the right-aligned columns."""
     from rich.cells import cell_len, set_cell_size
 
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]

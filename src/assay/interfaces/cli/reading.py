@@ -1,4 +1,4 @@
-"""Reading a repository's runs for a command: as columns, or whole."""
+"""Read the runs of a repository for a command."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,9 +11,9 @@ from assay.store import Repository
 
 
 def read_table(root: Path, where: Sequence[str] = (), metrics: Sequence[str] = ()) -> tuple[Repository, RunTable]:
-    """Return the repository at ``root`` and its runs as columns, those that match every column of ``COLUMN=LEVEL``.
+    """Return the repository at ``root`` and the table of its runs that match every ``COLUMN=LEVEL``.
 
-    Raises RepositoryError when there is no run, and SpecificationError with the choices for an unknown column or level.
+    Raises RepositoryError if there are no runs, and SpecificationError with the choices for an unknown column or level.
     """
     if any(condition.startswith("anomaly=") for condition in where):
         repository, _, chosen = read_flagged(root, where)
@@ -25,9 +25,9 @@ def read_table(root: Path, where: Sequence[str] = (), metrics: Sequence[str] = (
 
 
 def read_flagged(root: Path, where: Sequence[str] = ()) -> tuple[Repository, Flagged, RunTable]:
-    """Return the repository at ``root``, all of its runs with what is odd about them, and those that match.
+    """Return the repository at ``root``, all its runs with their flags, and the table of the runs that match.
 
-    Raises as :func:`read_table`.
+    Raises the errors of :func:`read_table`.
     """
     repository = Repository.open(root)
     flagged = flags_in(repository)
@@ -40,5 +40,5 @@ def _refuse_nothing(table: RunTable, root: Path) -> None:
         raise RepositoryError(
             "there are no runs yet",
             where=str(root),
-            hint="`assay import PATH`, `assay run PLAN` or `assay demo` makes some",
+            hint="create runs with `assay import PATH`, `assay run PLAN` or `assay demo`",
         )

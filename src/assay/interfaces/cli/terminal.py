@@ -1,8 +1,8 @@
-"""Text on the terminal: control characters in it are shown, not carried out.
+"""Print text to the terminal with its control characters escaped.
 
-Names, causes and messages come from other people's runs and servers. Only newlines, tabs and the codes that assay uses
-for bold are printed as they are. Sequences by which assay moves the cursor go through :func:`send_control`, or to the
-stream that :func:`unescaped` returns.
+Names, causes and messages may come from runs and servers that others made. Only newlines, tabs and the codes for bold
+are printed unchanged. assay's own cursor movements go through :func:`send_control`, or to the stream that
+:func:`unescaped` returns.
 """
 
 import re
@@ -17,7 +17,7 @@ _KEPT = re.compile(r"(\x1b\[[01]m|\r\n)")
 
 
 class _EscapingStream:
-    """A text stream that escapes what is written to it; all else is the stream's."""
+    """A text stream that escapes control characters; all other methods are those of the stream."""
 
     def __init__(self, stream: TextIO) -> None:
         self.unescaped = stream
@@ -47,11 +47,11 @@ def escaped_output() -> Iterator[None]:
 
 
 def unescaped(stream: TextIO) -> TextIO:
-    """Return a stream that prints control sequences: text that is not assay's is escaped before it goes there."""
+    """Return the stream that prints control sequences. The caller escapes text from other sources."""
     return stream.unescaped if isinstance(stream, _EscapingStream) else stream
 
 
 def send_control(sequence: str, stream: TextIO) -> None:
-    """Send a control sequence of assay's own to a terminal."""
+    """Send a control sequence to a terminal."""
     unescaped(stream).write(sequence)
     stream.flush()

@@ -130,8 +130,8 @@ def run_cost_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | No
     ]
     width = FULL_PX if len(titled) == 1 else HALF_PX
     cells: list[tuple[Block, ...]] = [
-        (Heading(title), _plane(title, view, f"cost-plane-{place}-{language.slug(title)}", palette, width))
-        for place, (title, view) in enumerate(titled[:PLANES_MAX], start=1)
+        (Heading(title), _plane(title, view, f"cost-plane-{number}-{language.slug(title)}", palette, width))
+        for number, (title, view) in enumerate(titled[:PLANES_MAX], start=1)
     ]
     charts: tuple[Block, ...] = cells[0][1:] if len(titled) == 1 else (Pair(tuple(cells)),)
     for title, view in titled[:PLANES_MAX]:

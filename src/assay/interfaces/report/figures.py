@@ -131,5 +131,5 @@ def figures_of(report: Report, palette: Mapping[str, str]) -> Figures:
         )
     sections = report.configurations.sections if report.configurations else ()
     names = [slug(section.title) for section in sections]
-    unique = [name if names.count(name) == 1 else f"{name}-{place}" for place, name in enumerate(names, 1)]
+    unique = [name if names.count(name) == 1 else f"{name}-{number}" for number, name in enumerate(names, 1)]
     return Figures(tuple(_section(*pair, palette) for pair in zip(sections, unique, strict=True)), cost)

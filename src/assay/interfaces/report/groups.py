@@ -27,17 +27,17 @@ def groups_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | None
         return None
     blocks: list[Block] = []
     several = len(report.groups.decisions) > 1
-    for place, groups in enumerate(report.groups.decisions):
+    for index, groups in enumerate(report.groups.decisions):
         decision = report.decisions[groups.decision]
         if several:
             badge = origin_badge(decision.origin, decision.lab_scale)
             blocks.append(Heading(f"{question(decision)} {badge}, against {decision.baseline}"))
-        if groups.network is not None and place < DECISIONS_MAX:
+        if groups.network is not None and index < DECISIONS_MAX:
             caption = "Options that matched groups compare, over all workloads. No line: never compared directly."
             draw = partial(comparison_network, groups.network, palette)
-            blocks.append(ReportFigure(f"network-{place + 1}", draw, caption, FULL_PX))
+            blocks.append(ReportFigure(f"network-{index + 1}", draw, caption, FULL_PX))
         for shown in groups.tables:
-            name = f"{slug(shown.title)}-{place + 1}"
+            name = f"{slug(shown.title)}-{index + 1}"
             blocks += [Heading(shown.title), Paragraph((shown.note,), "soft")]
             blocks += shortened(table(shown.headers, shown.rows), name, ROWS_MAX)
     return Chapter("groups", "Matched groups", tuple(blocks), inner=True)
@@ -53,11 +53,11 @@ def combined_chapter(report: Report) -> Chapter | None:
         "combinations are drawn."
     )
     blocks: list[Block] = [Paragraph((text,), "soft")]
-    for place, times in enumerate(report.groups.combined, start=1):
+    for number, times in enumerate(report.groups.combined, start=1):
         factors = tuple(column_title(name) for name in times.factors)
         title = workload_title(times.workload)
         more = f" Left out: {plural(times.not_measured, 'combination')} that no run has." if times.not_measured else ""
         caption = f"{title}: expected time by {joined(list(factors))}, predicted from measured runs.{more}"
         draw = partial(combinations, times.cells, factors)
-        blocks.append(ReportFigure(f"combined-{place}-{slug(title)}", draw, caption, FULL_PX))
+        blocks.append(ReportFigure(f"combined-{number}-{slug(title)}", draw, caption, FULL_PX))
     return Chapter("combined", "Storage × network × containers", tuple(blocks), inner=True)

@@ -22,7 +22,7 @@ def whatif_chapter(answers: Sequence[WhatIf]) -> Chapter | None:
             "Not measured. The simulator predicts the times of the measured runs with ",
             Code(changed),
             ". It first simulates the measured configurations, and its prediction is corrected by its error there. "
-            "Nine of ten runs should lie in the interval.",
+            "The interval should contain nine of ten runs.",
         )
     )
     priced = any(answer.cost_after is not None for answer in answers)

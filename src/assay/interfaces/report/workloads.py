@@ -51,8 +51,8 @@ def workload_chapters(report: Report, figures: Figures) -> list[Chapter]:
         return []
     chapters = [_comparisons(details)]
     chapters += [
-        _workload(report, section, place, drawn)
-        for place, (section, drawn) in enumerate(zip(details.sections, figures.sections, strict=True))
+        _workload(report, section, index, drawn)
+        for index, (section, drawn) in enumerate(zip(details.sections, figures.sections, strict=True))
     ]
     if any(drawn.throughput for drawn in figures.sections):
         chapters.append(_throughputs())
@@ -132,7 +132,7 @@ def _throughput(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, 
     return (Heading("Throughput"), figure, _by_level("Throughput", levels, "MB/s", rows))
 
 
-def _workload(report: Report, section: WorkloadSection, place: int, drawn: SectionFigures) -> Chapter:
+def _workload(report: Report, section: WorkloadSection, index: int, drawn: SectionFigures) -> Chapter:
     cells: list[tuple[Block, ...]] = []
     if drawn.runtime:
         cells.append((Heading("Run time"), drawn.runtime))
@@ -145,7 +145,7 @@ def _workload(report: Report, section: WorkloadSection, place: int, drawn: Secti
     blocks = [*_sentences(report, section), Pair(tuple(cells))]
     if section.views:
         blocks.append(Fold("One run of each in detail", _views(section, drawn)))
-    return Chapter(f"workload-{place + 1}-{language.slug(section.title)}", section.title, tuple(blocks), inner=True)
+    return Chapter(f"workload-{index + 1}-{language.slug(section.title)}", section.title, tuple(blocks), inner=True)
 
 
 def _shares(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ...]:
@@ -231,8 +231,8 @@ def _stages(section: WorkloadSection) -> list[Block]:
 
 def _views(section: WorkloadSection, drawn: SectionFigures) -> tuple[Block, ...]:
     named: list[str | Level | Code] = []
-    for place, view in enumerate(section.views):
-        named += [", " if place else "", Level(view.level), " is run ", Code(view.run_id)]
+    for index, view in enumerate(section.views):
+        named += [", " if index else "", Level(view.level), " is run ", Code(view.run_id)]
     blocks: list[Block] = [
         Paragraph((*named, ". ", Code("assay show RUN"), " shows more."), "soft"),
         *(_shares(section, drawn.shares) if drawn.shares else ()),

@@ -25,7 +25,10 @@ from assay.analysis.statistics import verdict_of
 from assay.estimation.tuning.space import space_of
 from assay.estimation.tuning.tuner import BUDGET_MIN, Strategy, Tuner
 from assay.estimation.tuning.tuning import CandidateRun
+from assay.execution.campaign.attempts.runner import CampaignSummary
+from assay.execution.campaign.execute import CampaignRequest, execute_campaign, prepare_campaign
 from assay.execution.campaign.journal import CampaignJournal
+from assay.execution.campaign.loop import ProgressObserver
 from assay.execution.campaign.status import object_in
 from assay.execution.planning.forecast.estimate import like_runs
 from assay.foundation.errors import RepositoryError, SpecificationError
@@ -246,6 +249,23 @@ def tuning_state(repository: Repository, prefix: str | None = None) -> TuningSta
         raise RepositoryError("what this campaign tunes can't be read", where=str(folder / TUNING))
     runs = [run for run in repository.runs(environment=False) if run.campaign_id == folder.name]
     return state_of(folder.name, told, described, runs)
+
+
+def tune(
+    tuning: TuningMade, request: CampaignRequest, repository: Repository, watcher: ProgressObserver
+) -> tuple[TuningState, CampaignSummary | None]:
+    """Make the remaining runs of a tuning; return its state, and the summary of this call or None without runs left.
+
+    ``request`` executes ``tuning.plan``; the tuner chooses its runs.
+    """
+    request = replace(request, next_runs=tuning.tuner)
+    schedule = prepare_campaign(request, repository)
+    tuning.keep(schedule.journal)
+    for line in [f"tuning plan {request.plan.name}, campaign {schedule.journal.campaign_id}", *tuning.lines()]:
+        watcher.say(line)
+    summary = execute_campaign(request, schedule, repository, watcher) if schedule.left else None
+    tuning.settle(schedule.journal, repository.runs(environment=False))
+    return tuning_state(repository, schedule.journal.campaign_id), summary
 
 
 _FORM = {"workload": str, "over": dict, "defaults": dict, "budget": int, "pairs": int}

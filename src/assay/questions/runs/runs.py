@@ -73,7 +73,7 @@ def selected(table: RunTable, where: Sequence[str], place: str = "where") -> Run
     """
     if len(table) == 0:
         raise RepositoryError(
-            "there are no runs yet", hint="`assay import PATH`, `assay run PLAN` or `assay demo` makes some"
+            "there are no runs yet", hint="create runs with `assay import PATH`, `assay run PLAN` or `assay demo`"
         )
     return table.taken(matching(table, conditions_of(as_recorded(where, table), place), place)) if where else table
 

@@ -1,4 +1,4 @@
-"""``assay export``, ``assay pull`` and ``assay push``: runs for other tools, and repositories that merge."""
+"""``assay pull`` and ``assay push``: copy runs between repositories."""
 
 import os
 import sys
@@ -14,13 +14,14 @@ from assay.interfaces.cli.common import json_option, print_json, repository_opti
 from assay.interfaces.cli.terminal import unescaped
 from assay.store import Repository
 from assay.store.exchange.exchange import Copied, copy_bundles
+from assay.text import plural
 
 
 def _token_option(command: Callable[..., None]) -> Callable[..., None]:
     return click.option(
         "--token-file",
         type=click.Path(path_type=Path, dir_okay=False),
-        help="For an address: a file with the token; else the environment's ASSAY_TOKEN.",
+        help="File with the token for an address. Default: the environment variable ASSAY_TOKEN.",
     )(command)
 
 
@@ -30,9 +31,9 @@ def _token_option(command: Callable[..., None]) -> Callable[..., None]:
 @json_option
 @repository_option
 def pull(source: str, token_file: Path | None, as_json: bool, repository: Path) -> None:
-    """Take every run that is not here yet of another repository: a folder, or the address of an `assay serve`.
+    """Copy the runs that this repository lacks from another.
 
-    Or of a file that `assay report --bundle` made.
+    The source is a folder, the address of an `assay serve`, or a package from `assay report --bundle`.
     """
     target = Repository.create(repository)
     if _is_address(source):
@@ -51,12 +52,12 @@ def pull(source: str, token_file: Path | None, as_json: bool, repository: Path) 
 
 @click.command(cls=AssayCommand)
 @click.argument("target", metavar="DIR|URL")
-@click.option("--create", is_flag=True, help="Make the folder TARGET a repository when it is none yet.")
+@click.option("--create", is_flag=True, help="Create the repository if the folder is none yet.")
 @_token_option
 @json_option
 @repository_option
 def push(target: str, create: bool, token_file: Path | None, as_json: bool, repository: Path) -> None:
-    """Give another repository, a folder or the address of an `assay serve`, every run that it lacks."""
+    """Copy runs to another repository that lacks them: a folder, or the address of an `assay serve`."""
     opened = Repository.open(repository)
     if _is_address(target):
         from assay.store.exchange.remote import Remote
@@ -66,9 +67,7 @@ def push(target: str, create: bool, token_file: Path | None, as_json: bool, repo
             _show(lambda progress: give(opened, remote, progress), as_json)
     if not create and not Repository.is_at(Path(target)):
         raise RepositoryError(
-            "there is no repository here to give runs to",
-            where=target,
-            hint="--create makes one, if the name is not mistyped",
+            "not a repository", where=target, hint="check the name, or create a repository with --create"
         )
     created = Repository.create(Path(target))
     _show(lambda progress: copy_bundles(opened, created, progress), as_json)
@@ -79,20 +78,20 @@ def _is_address(text: str) -> bool:
 
 
 def _token(path: Path | None) -> str | None:
-    """Return the token to show; None when none is given. Raises SpecificationError when the file has none."""
+    """Return the token of the file or the environment, or None. Raises SpecificationError if the file has none."""
     if path is None:
         return os.environ.get("ASSAY_TOKEN") or None
     try:
         words = path.read_text(encoding="utf-8").split()
     except (OSError, UnicodeDecodeError) as error:
-        raise SpecificationError(f"the token can't be read: {error}", where=str(path)) from error
+        raise SpecificationError(f"cannot read the token: {error}", where=str(path)) from error
     if len(words) != 1:
-        raise SpecificationError("the file should hold one token and nothing else", where=str(path))
+        raise SpecificationError("the file must contain one token and nothing else", where=str(path))
     return words[0]
 
 
 def _show(copy: Callable[[Callable[[int, int], None]], Copied], as_json: bool) -> NoReturn:
-    """Copy with a bar, print what was done, and end the program."""
+    """Copy with a progress bar, print the counts, and exit."""
     from rich.console import Console  # imported here to keep start-up short
     from rich.progress import Progress
 
@@ -104,7 +103,7 @@ def _show(copy: Callable[[Callable[[int, int], None]], Copied], as_json: bool) -
         refused = [{"bundle": p.run_id, "file": p.file, "detail": p.detail} for p in done.refused]
         print_json({"copied": done.copied, "already_there": done.already_there, "refused": refused})
     else:
-        click.echo(f"{done.copied} bundles copied, {done.already_there} were there already")
+        click.echo(f"{plural(done.copied, 'bundle')} copied, {done.already_there} already present")
         for problem in done.refused:
             click.echo(f"  refused: {problem.run_id}: {problem.file}: {problem.detail}", err=True)
     sys.exit(RepositoryError.exit_code if done.refused else 0)

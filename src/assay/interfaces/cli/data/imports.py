@@ -1,4 +1,4 @@
-"""``assay import``: takes in results that exist already, in whichever of the known formats they are."""
+"""``assay import``: store existing results, in any known format."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -21,25 +21,39 @@ from assay.store.formats.format import Format
 from assay.store.formats.source import Source, sources_in
 from assay.store.formats.tables.table import table_format
 from assay.store.index.tables import rows_of_table
+from assay.text import plural
 
 _LEFT_SHOWN = 20
+"""Maximum number of rejected files and rows to print."""
 
 
 @click.command(name="import", cls=AssayCommand)
 @click.argument("words", nargs=-1, metavar="[FORMAT] PATH…")
-@click.option("--map", "mapping", multiple=True, metavar="COLUMN=FIELD", help="For tables: what a column holds.")
-@click.option("--set", "defaults", multiple=True, metavar="FIELD=VALUE", help="For tables: a field of every row.")
+@click.option(
+    "--map",
+    "mapping",
+    multiple=True,
+    metavar="COLUMN=FIELD",
+    help="For a table: the field that a column holds; repeatable.",
+)
+@click.option(
+    "--set",
+    "defaults",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    help="For a table: the value of a field in every row; repeatable.",
+)
 @click.option(
     "--origin",
     type=click.Choice([Origin.MEASURED.value, Origin.PUBLISHED.value]),
     default="measured",
     show_default=True,
-    help="For tables: where its numbers come from.",
+    help="For a table: the origin of its numbers.",
 )
-@click.option("--as", "label", default="", metavar="NAME", help="Name the import; its runs carry it as their plan.")
-@click.option("--strict", is_flag=True, help="Take nothing when anything can't be taken.")
-@click.option("--replace", is_flag=True, help="Take the place of earlier imports of files with these names.")
-@click.option("--again", is_flag=True, help="Take runs that look like ones that are there: they are others.")
+@click.option("--as", "label", default="", metavar="NAME", help="Name of the import, used as the plan of its runs.")
+@click.option("--strict", is_flag=True, help="Import nothing if any file or row is rejected.")
+@click.option("--replace", is_flag=True, help="Replace earlier imports of files with these names.")
+@click.option("--again", is_flag=True, help="Import runs that look like runs in the repository.")
 @click.option("--list", "list_formats", is_flag=True, help="List the formats.")
 @json_option
 @repository_option
@@ -56,9 +70,9 @@ def import_results(
     as_json: bool,
     repository: Path,
 ) -> None:
-    """Import results from files and folders; without FORMAT each file's is found out.
+    """Import results from files and folders. Without FORMAT, the format of each file is detected.
 
-    What is in the repository already is not taken twice. What can't be taken is listed with its place and the reason.
+    Runs that are already in the repository are not imported again. Rejected files and rows are listed with the reason.
     """
     if list_formats:
         _list(as_json)
@@ -95,41 +109,41 @@ class _Job:
 
     @property
     def left(self) -> list[SkippedItem]:
-        """Everything that was not taken, files of no known format included."""
+        """Everything that was not imported, unrecognised files included."""
         files = [SkippedItem(name, why) for name, why in self.unknown.items()]
         return [*files, *(item for summary in self.summaries for item in summary.left)]
 
 
 def _job(words: Sequence[str], mapping: Sequence[str], defaults: Sequence[str], origin: Origin) -> _Job:
-    """Return what to import. Raises SpecificationError for words that make no sense, FormatError for bad paths."""
+    """Return the files to import, by format. Raises SpecificationError for bad arguments, FormatError for bad paths."""
     known = formats(rows_of_table)
     named = bool(words) and words[0] in (*known, TABLE) and not Path(words[0]).exists()
     paths = [Path(word) for word in (words[1:] if named else words)]
     if not paths:
         raise SpecificationError(
-            "no file is named", hint="`assay import PATH…`; `assay import --list` shows the formats"
+            "no file given", hint="run `assay import PATH…`, or list the formats with `assay import --list`"
         )
     missing = next((path for path in paths if not path.exists()), None)
     if missing is not None and len(paths) > 1 and missing == paths[0] and not named and "/" not in str(missing):
-        chosen(str(missing), known)  # a word that is neither: say which formats there are
+        chosen(str(missing), known)  # neither a path nor a format: the error lists the formats
     sources, doubled = _distinct(sources_in(paths))
     if (mapping or defaults) and not (named and words[0] == TABLE):
-        raise SpecificationError("--map and --set are for tables", hint="assay import table FILE --map COLUMN=FIELD …")
+        raise SpecificationError("--map and --set apply to tables", hint="assay import table FILE --map COLUMN=FIELD …")
     if named:
         format_ = table_format(_pairs(mapping), _pairs(defaults), origin) if words[0] == TABLE else known[words[0]]
         return _Job([(format_, sources)], doubled)
-    found, unknown = sorted_by_format(sources, known)
-    return _Job([(known[name], files) for name, files in found.items()], {**doubled, **unknown})
+    by_name, unknown = sorted_by_format(sources, known)
+    return _Job([(known[name], files) for name, files in by_name.items()], {**doubled, **unknown})
 
 
 def _distinct(sources: Iterable[Source]) -> tuple[list[Source], dict[str, str]]:
-    """Return the files without those whose content was there before, and which they are like, by name."""
+    """Return the files with distinct content, and for each duplicate, by name, the file that it equals."""
     first: dict[str, str] = {}
     kept: list[Source] = []
     doubled: dict[str, str] = {}
     for source in sources:
         digest = source.digest()
-        if source.name.endswith("_conf.xml"):  # each belongs to the job in its name, however alike they are
+        if source.name.endswith("_conf.xml"):  # belongs to the job in its name, even if equal to another job's
             kept.append(source)
         elif digest in first:
             doubled[source.name if source.name != first[digest] else str(source.path)] = (
@@ -142,17 +156,17 @@ def _distinct(sources: Iterable[Source]) -> tuple[list[Source], dict[str, str]]:
 
 
 def _pairs(options: Sequence[str]) -> dict[str, str]:
-    found = {}
+    pairs = {}
     for option in options:
         name, equals, value = option.partition("=")
         if not equals or not name or not value:
-            raise SpecificationError(f"{option!r} has no form NAME=VALUE", where="--map or --set")
-        found[name] = value
-    return found
+            raise SpecificationError(f"expected NAME=VALUE, not {option!r}", where="--map or --set")
+        pairs[name] = value
+    return pairs
 
 
 class _Bar:
-    """A line on the terminal that counts what was read; nothing where nobody looks."""
+    """A line on the terminal that counts the entries read; hidden if stderr is no terminal."""
 
     def __init__(self, title: str, *, quiet: bool) -> None:
         from rich.console import Console  # imported here to keep start-up short
@@ -169,16 +183,16 @@ class _Bar:
         self._task = self._progress.add_task(title, total=None)
 
     def __enter__(self) -> Self:
-        """Show it."""
+        """Show the bar."""
         self._progress.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Take it away."""
+        """Remove the bar."""
         self._progress.stop()
 
     def show(self, number: int) -> None:
-        """Show how many entries were read."""
+        """Show the number of entries read."""
         self._progress.update(self._task, completed=number)
 
 
@@ -192,35 +206,36 @@ def _print(job: _Job, strict: bool, as_json: bool) -> None:
         print_json(value)
         return
     for summary in job.summaries:
-        there = f", {summary.already_there} were there already" if summary.already_there else ""
+        there = f", {summary.already_there} already present" if summary.already_there else ""
         named = f" as import {summary.import_id}" if summary.import_id else ""
-        click.echo(f"{summary.format}: {summary.taken} runs taken{named}{there}, {len(summary.left)} left")
+        rejected = f", {len(summary.left)} rejected" if summary.left else ""
+        click.echo(f"{summary.format}: {plural(summary.taken, 'run')} imported{named}{there}{rejected}")
         for same in summary.probably:
             click.echo(
-                f"  nothing was taken: {same.runs} of {same.of} runs are probably those of {same.bundle}, written "
-                "in another way or with other columns: time and all that both tell are equal. --again takes these "
-                "beside, --replace in its place."
+                f"  not imported: {same.runs} of {same.of} runs are probably in {same.bundle} already, in another "
+                "format: their times and all shared fields are equal. Import both with --again, or replace it with "
+                "--replace."
             )
         for other in summary.other_readings:
             click.echo(
-                f"  the same file was imported with another map before, and both count. If that was a mistake, "
+                f"  the same file was imported before with another --map, and both imports count. To undo that import, "
                 f"delete the folder bundles/{other} of the repository."
             )
         if summary.replaced:
-            click.echo(f"  in place of import {', '.join(summary.replaced)}, which is gone")
+            click.echo(f"  replaces import {', '.join(summary.replaced)}")
         if summary.earlier and summary.format in (TABLE, "published"):  # logs have the same names everywhere
             click.echo(
-                f"  a file of this name was imported before with other content, and both count. If this is a "
-                f"correction, delete bundles/{summary.import_id} and import it with --replace."
+                f"  a file of this name was imported before with other content, and both imports count. If this is a "
+                f"correction, delete bundles/{summary.import_id} and import the file with --replace."
             )
     for item in left[:_LEFT_SHOWN]:
-        click.echo(f"  left: {item.where}: {item.why}", err=True)
+        click.echo(f"  rejected: {item.where}: {item.why}", err=True)
     if len(left) > _LEFT_SHOWN:
-        click.echo(f"  and {len(left) - _LEFT_SHOWN} more: --json lists them all", err=True)
+        click.echo(f"  … {len(left) - _LEFT_SHOWN} more (--json)", err=True)
     if UNRECOGNISED in job.unknown.values():
         click.echo("  → for a table of runs: `assay import table FILE --map COLUMN=FIELD …`", err=True)
     if strict and left:
-        click.echo("nothing was taken of what is not whole, because of --strict", err=True)
+        click.echo("--strict: formats with rejected rows were not imported", err=True)
 
 
 def _list(as_json: bool) -> None:
@@ -230,4 +245,4 @@ def _list(as_json: bool) -> None:
     if as_json:
         print_json([{"name": name, "title": title} for name, title in rows])
     else:
-        print_table(("format", "what it is"), rows)
+        print_table(("format", "description"), rows)

@@ -1,4 +1,4 @@
-"""``assay sign``: vouch for bundles with an SSH key."""
+"""``assay sign``: sign bundles with an SSH key."""
 
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from assay.interfaces.cli.common import json_option, print_json, repository_opti
 from assay.store import Repository
 from assay.store.bundles.signatures import sign as sign_bundle
 from assay.store.index.index import bundle_names
+from assay.text import plural
 
 
 @click.command(cls=AssayCommand)
@@ -18,25 +19,23 @@ from assay.store.index.index import bundle_names
     "--key",
     required=True,
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="An SSH key: the private one, or the public half of one that an agent holds.",
+    help="Private SSH key, or the public key of a private key in the SSH agent.",
 )
 @json_option
 @repository_option
 def sign(bundles: tuple[str, ...], key: Path, as_json: bool, repository: Path) -> None:
-    """Sign bundles that nobody has signed yet: those of RUN…, or all.
+    """Sign bundles that have no signature yet: those of RUN…, or all.
 
-    A repository with a file `allowed_signers` takes from others only what one of those has signed.
+    A repository with a file `allowed_signers` accepts only bundles that one of these signers signed.
     """
     folders = Repository.open(repository).folders
     every = bundle_names(folders.bundles)
     unknown = [name for name in bundles if name not in every]
     if unknown:
-        raise RepositoryError(
-            f"there is no bundle {unknown[0]!r}", where=str(repository), hint="`assay runs` lists ids"
-        )
+        raise RepositoryError(f"no bundle {unknown[0]!r}", where=str(repository), hint="list the ids with `assay runs`")
     wanted = list(bundles) or every
     signed = sum(sign_bundle(folders, folders.bundles / name, key) for name in wanted)
     if as_json:
         print_json({"signed": signed, "signed_before": len(wanted) - signed})
     else:
-        click.echo(f"{signed} bundles signed, {len(wanted) - signed} were signed already")
+        click.echo(f"{plural(signed, 'bundle')} signed, {len(wanted) - signed} already signed")

@@ -21,7 +21,9 @@ from assay.text import plural
 @json_option
 @repository_option
 def verify(package: Path | None, as_json: bool, repository: Path) -> None:
-    """Check every bundle against its checksums and, if it is signed, its signature. Exit code 6: a check failed.
+    """Check every bundle against its checksums and, if it is signed, its signature.
+
+    Exit code 6: a check failed.
 
     With PACKAGE, a file from `assay report --bundle`, check its bundles instead of the repository.
     """
@@ -45,7 +47,7 @@ def verify(package: Path | None, as_json: bool, repository: Path) -> None:
         raise RepositoryError(
             f"{plural(len(problems), 'problem')} in {plural(len({problem.run_id for problem in problems}), 'bundle')}",
             where=str(repository),
-            hint="restore the bundles from a copy, or delete them as a whole",
+            hint="restore the bundles from a copy, or delete their folders",
         )
 
 

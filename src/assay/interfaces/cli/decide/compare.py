@@ -97,7 +97,11 @@ def _print_notes(results: Sequence[SpeedupResult]) -> None:
 @click.command("compare", cls=AssayCommand)
 @click.argument("workload_name", metavar="[WORKLOAD]", required=False)
 @click.option(
-    "--by", "factor", default="layout", show_default=True, help="layout, an engine parameter, WORKLOAD.option."
+    "--by",
+    "factor",
+    default="layout",
+    show_default=True,
+    help="Factor to compare: layout, network, an engine parameter.",
 )
 @click.option("--baseline", help="Option to compare with. Default: that of the decision, such as hard disks.")
 @click.option("--workload", help="Only this workload.", hidden=True)

@@ -114,8 +114,8 @@ def _print(view: JobCostEffectiveness) -> None:
         "Runs",
         *(("Flagged",) if view.flagged else ()),
         "Time (s)",
-        "An hour",
-        "A run",
+        "Price per hour",
+        "Cost per run",
         "95 % interval",
         "Pareto front",
         "Front in",
@@ -153,20 +153,24 @@ def _print(view: JobCostEffectiveness) -> None:
 
 @click.command("cost", cls=AssayCommand)
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Price book (YAML).")
-@click.option("--by", help="Factors that make a row, with commas; layout, network and cluster when left out.")
+@click.option("--by", help="Factors that make a row, joined by commas. Default: layout, network and cluster.")
 @click.option("--workload", help="Only this workload.")
 @click.option(
     "--take",
     type=click.Choice(["best", "all", "fastest"]),
     default="all",
     show_default=True,
-    help="Runs that stand for a row: all, those of its best configuration, or the one fastest.",
+    help="Runs of a row that count: all, those of its best configuration, or the fastest run.",
 )
-@click.option("--on", metavar="DATE", help="Prices of this day (year-month-day); the book's date when left out.")
-@click.option("--currency", help="Show money in this currency; the book needs an exchange rate for it.")
+@click.option(
+    "--on", metavar="DATE", help="Use the prices of this day (2026-11-25). Default: the date of the price book."
+)
+@click.option("--currency", help="Show money in this currency. The price book needs an exchange rate for it.")
 @click.option("--exclude-flagged", is_flag=True, help="Leave out runs whose times are flagged as outliers.")
 @where_option
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the draws.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed of the simulations."
+)
 @repository_option
 @json_option
 def cost(
@@ -193,8 +197,8 @@ def cost(
     day = checked_date(on, "--on") if on else None
     if day and day < book.date:
         click.echo(
-            f"warning: --on {day} is before {book.date}, the date of {prices.name}: prices without a date of their "
-            "own may not have applied yet",
+            f"warning: --on {day} is before {book.date}, the date of {prices.name}: prices without a "
+            "date may not have applied yet",
             err=True,
         )
     asked = CostEffectivenessOptions((), take, day, currency, seed, exclude_flagged)

@@ -1,4 +1,4 @@
-"""``assay findings`` and ``anomalies``: what the runs say to the studies' claims, and which of them are odd."""
+"""``assay findings``: compare the runs with claims from the literature."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=AssayCommand)
 @click.option(
-    "--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): what pays is judged by it."
+    "--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): adds claims about cost."
 )
 @click.option("--exclude-flagged", is_flag=True, help="Leave out runs whose times are flagged as outliers.")
 @where_option
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def findings(
     prices: Path | None, exclude_flagged: bool, where: tuple[str, ...], as_json: bool, repository: Path
 ) -> None:
-    """What the runs say to the field's common claims: supported, contradicted or undecided, with the numbers."""
+    """Compare the runs with common claims from the literature: supported, contradicted or undecided, with numbers."""
     from assay.analysis.statistics import counts_by
     from assay.questions.comparisons.findings import findings_view
 
@@ -41,7 +41,7 @@ def findings(
     view = findings_view(opened, table, book, exclude_flagged=exclude_flagged)
     if as_json:
         print_json(json_value(view.by_origin))
-        _tell_flagged(view, to_stderr=True)
+        _print_flagged(view, to_stderr=True)
         return
     for origin, items in view.by_origin.items():
         alone = len(view.by_origin) == 1
@@ -53,10 +53,10 @@ def findings(
             if item.judged:
                 click.echo(f"    {item.judged}")
         click.echo()
-    _tell_flagged(view)
+    _print_flagged(view)
 
 
-def _tell_flagged(view: FindingsView, *, to_stderr: bool = False) -> None:
+def _print_flagged(view: FindingsView, *, to_stderr: bool = False) -> None:
     if view.flagged:
         how = "they count; --exclude-flagged leaves them out" if view.flagged_count else "left out"
         click.echo(f"{runs_flagged(view.flagged)}: {how}.", err=to_stderr)

@@ -1,4 +1,4 @@
-"""``assay prices``: what a price book says by itself, and price books made from other people's lists."""
+"""``assay prices``: compare storage prices, and convert ALOJA's list of clusters to a price book."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ BOOK = click.argument("book", type=click.Path(path_type=Path, dir_okay=False))
 
 @click.group("prices", cls=AssayGroup)
 def prices() -> None:
-    """Price books: storage by capacity and performance, and ALOJA's clusters as a price book."""
+    """Compare the storage of a price book, or convert ALOJA's clusters to a price book."""
 
 
 def _setup(setup: Setup, currency: str) -> tuple[str, ...]:
@@ -40,22 +40,18 @@ def _as_json(view: StorageView) -> dict[str, Any]:
 
 @prices.command("storage")
 @BOOK
-@click.option("--baseline", help="The device that others are compared with, by name or kind; the first when left out.")
-@click.option(
-    "--gain",
-    type=click.FloatRange(min=0, min_open=True),
-    help="How many times as fast jobs run, on average, at equal bandwidth.",
-)
+@click.option("--baseline", help="Device to compare with, by name or kind. Default: the first.")
+@click.option("--gain", type=click.FloatRange(min=0, min_open=True), help="Mean speedup of jobs at equal bandwidth.")
 @json_option
 def storage(book: Path, baseline: str | None, gain: float | None, as_json: bool) -> None:
-    """Cost per capacity against cost per performance, at equal bandwidth and at equal cost."""
+    """Compare cost per capacity and per performance, at equal bandwidth and at equal cost."""
     from assay.specs import load_prices
 
     view = storage_view(load_prices(book), baseline=baseline, gain=gain)
     if as_json:
         print_json(_as_json(view))
         return
-    headers = ("Device", "Price", "Capacity (TB)", "Bandwidth (MB/s)", "A TB", "A MB/s")
+    headers = ("Device", "Price", "Capacity (TB)", "Bandwidth (MB/s)", "Per TB", "Per MB/s")
     print_table(headers, [_setup(setup, view.currency) for setup in view.devices], title=f"Prices: {view.book}")
     for title, which in (("equal bandwidth", "equal_bandwidth"), ("equal cost", "equal_cost")):
         rows = [
@@ -68,7 +64,7 @@ def storage(book: Path, baseline: str | None, gain: float | None, as_json: bool)
             print_table(headers, rows, title=f"At {title}")
     if view.against:
         click.echo()
-        found = [
+        cells = [
             (
                 a.candidate.name,
                 a.equal_bandwidth.name,
@@ -80,8 +76,8 @@ def storage(book: Path, baseline: str | None, gain: float | None, as_json: bool)
             for a in view.against
         ]
         print_table(
-            ("Device", "Against", "Price ratio", "Cost per capacity", "Mean gain", "Cost per performance"),
-            found,
+            ("Device", "Compared with", "Price ratio", "Cost per capacity", "Mean gain", "Cost per performance"),
+            cells,
             title="Cost per performance = price ratio / mean gain",
         )
 
@@ -89,10 +85,10 @@ def storage(book: Path, baseline: str | None, gain: float | None, as_json: bool)
 @prices.command("aloja")
 @click.argument("clusters", type=click.Path(path_type=Path, dir_okay=False))
 @click.option(
-    "--date", default="2015-10-01", show_default=True, help="Day for which the prices are taken; the list has none."
+    "--date", default="2015-10-01", show_default=True, help="Date of the prices, which the list does not record."
 )
 def aloja(clusters: Path, date: str) -> None:
-    """Print ALOJA's list of clusters (CSV) as a price book, with what it does not price in comments."""
+    """Print ALOJA's list of clusters (CSV) as a price book; comments name what has no price."""
     from assay.specs.prices import checked_date
     from assay.store.formats.aloja.clusters import parse_clusters
     from assay.store.formats.aloja.price_book import price_book_text

@@ -38,24 +38,37 @@ METHODS = ("matched", "aloja", "lisa14")
 
 
 @click.command(cls=AssayCommand)
-@click.option("--by", "factors", required=True, help="The factor to compare, or several, joined by commas.")
-@click.option("--baseline", help="Level to compare with; left out: that on hard disks, or the one that ran first.")
 @click.option(
-    "--group", default="workload", show_default=True, help="The factor that makes groups; 'none' for one figure."
+    "--by", "factors", required=True, help="Factor to compare; several, joined by commas, are compared as one."
+)
+@click.option("--baseline", help="Option to compare with. Default: hard disks, or the level of the first run.")
+@click.option(
+    "--group",
+    default="workload",
+    show_default=True,
+    help="Estimate for each level of this factor; 'none' for one estimate.",
 )
 @click.option(
-    "--ignore", multiple=True, metavar="FACTOR", help="Let this factor differ within matched runs; repeatable."
+    "--ignore", multiple=True, metavar="FACTOR", help="Let this factor differ within matched groups; repeatable."
 )
-@click.option("--deployments", is_flag=True, help="Match within campaigns only, and take campaigns as the unit.")
+@click.option("--deployments", is_flag=True, help="Match within campaigns only; a campaign is the unit of resampling.")
 @click.option(
     "--method",
     type=click.Choice(METHODS),
     default="matched",
     show_default=True,
-    help="matched: runs equal in all else. aloja, lisa14: as those publications define it.",
+    help="matched: runs that are equal in everything else. aloja, lisa14: as these publications define it.",
 )
-@click.option("--dataset", metavar="DIR|hdfs://…", help="Ask a dataset (`assay export --dataset`) by --on.")
-@click.option("--on", metavar="SPARK", help="The Spark that picks a dataset's runs: local, yarn, spark://HOST:PORT.")
+@click.option(
+    "--dataset",
+    metavar="DIR|hdfs://…",
+    help="Read a dataset of `assay export --dataset` instead of the repository, with --on.",
+)
+@click.option(
+    "--on",
+    metavar="SPARK",
+    help="With --dataset: the Spark master that selects its runs: local, yarn, spark://HOST:PORT.",
+)
 @all_option
 @where_option
 @json_option
@@ -126,7 +139,9 @@ def _dataset_table(dataset: str | None, on: str | None, where: Sequence[str]) ->
     from assay.questions.runs.dataset import dataset_table
 
     if dataset is None or on is None:
-        raise SpecificationError("a dataset is asked by a Spark: --dataset and --on go together", where="assay speedup")
+        raise SpecificationError(
+            "--dataset and --on need each other: Spark selects the runs of a dataset", where="assay speedup"
+        )
     return dataset_table(dataset, on, where, lambda line: click.echo(line, err=True))
 
 

@@ -1,4 +1,4 @@
-"""``assay tco``: SanDisk's tables 4 to 7 from the repository's runs and a price book."""
+"""``assay tco``: jobs per day, jobs over some years, and cost per job, as SanDisk's tables 4 to 7."""
 
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ def _print(view: CostView) -> None:
     click.echo()
     jobs = [(r.workload, r.layout, seconds(r.runtime_s), count(r.jobs_per_day), count(r.jobs)) for r in view.rows]
     over = f"Jobs in {view.years:g} years"
-    print_table(("Workload", "Layout", "Run time (s)", "Jobs a day", over), jobs, title=over)
+    print_table(("Workload", "Layout", "Run time (s)", "Jobs per day", over), jobs, title=over)
     click.echo()
     lines = [
         (
@@ -52,7 +52,7 @@ def _print(view: CostView) -> None:
         for line in (*bill.items,)
     ]
     title = f"Prices: {view.book} of {view.date} ({view.source})"
-    print_table(("Layout", "Item", "Number", "Price of one", "Together"), lines, title=title)
+    print_table(("Layout", "Item", "Number", "Unit price", "Total"), lines, title=title)
     click.echo()
     costs = [
         (
@@ -94,7 +94,7 @@ def _print_performance(view: CostView) -> None:
         "Capacity (TB)",
         "Cost per capacity",
     )
-    print_table(headers, rows, title=f"Cost per performance and per capacity, against {view.baseline}")
+    print_table(headers, rows, title=f"Cost per performance and per capacity, relative to {view.baseline}")
 
 
 @click.command("tco", cls=AssayCommand)
@@ -104,7 +104,7 @@ def _print_performance(view: CostView) -> None:
     type=click.FloatRange(min=0, min_open=True, max=100),
     default=3,
     show_default=True,
-    help="How long the cluster is used, in years of 365 days.",
+    help="Years of use, of 365 days each.",
 )
 @click.option(
     "--rounding",
@@ -113,7 +113,7 @@ def _print_performance(view: CostView) -> None:
     show_default=True,
     help="paper: whole jobs and whole cents, truncated as in SanDisk's paper.",
 )
-@click.option("--baseline", help="Level to compare with; left out: that on hard disks, or the one that ran first.")
+@click.option("--baseline", help="Option to compare with. Default: hard disks, or the layout of the first run.")
 @click.option("--exclude-flagged", is_flag=True, help="Leave out runs whose times are flagged as outliers.")
 @where_option
 @repository_option
@@ -128,7 +128,7 @@ def tco(
     repository: Path,
     as_json: bool,
 ) -> None:
-    """Jobs per day, jobs over three years, and cost per job."""
+    """Compute jobs per day, jobs over the years, and cost per job of each layout."""
     from assay.questions.decisions.ask import decisions_of
     from assay.questions.decisions.values import DecisionRequest
     from assay.specs import load_prices

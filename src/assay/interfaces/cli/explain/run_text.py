@@ -1,6 +1,6 @@
-"""One run as text for a terminal: what ``assay show`` prints.
+"""Render a run as lines of text, for ``assay show``.
 
-In: a run with its detail, and the bundle's files. Out: lines. Nothing is computed here but positions and widths.
+In: a run with its detail, and the bundle's files. Out: lines.
 """
 
 import textwrap
@@ -31,13 +31,13 @@ def configuration_text(run: Run) -> str:
 
 
 def run_lines(run: Run, detail: RunDetail, sizes: Mapping[str, int], flags: Sequence[Anomaly] = ()) -> Iterator[str]:
-    """Yield everything about a run, section by section; sections without content are left out.
+    """Yield the sections of a run; sections without content are left out.
 
-    ``sizes``: the bundle's files with theirs. ``flags``: what is odd about it.
+    ``sizes``: the size in bytes of each file of the bundle. ``flags``: why the run is an outlier.
     """
     yield from _header(run)
-    for odd in flags:
-        yield f"flagged as odd, {odd.kind}: {odd.reason}"
+    for flag in flags:
+        yield f"outlier, {flag.kind}: {flag.reason}"
     sections = run_sections(run, detail, sizes)
     if "phases" in sections:
         sections["phases"] = TextTable("phases", notes=tuple(phase_bars(run.phases, run.duration_s)))
@@ -49,20 +49,24 @@ def run_lines(run: Run, detail: RunDetail, sizes: Mapping[str, int], flags: Sequ
 def part_lines(
     run: Run, detail: RunDetail, tasks: Sequence[Task], *, phases: bool, attempts: bool, counters: bool
 ) -> Iterator[str]:
-    """Yield what was asked for by name: phases of every job, every attempt, the jobs' counters."""
+    """Yield the chosen parts: phases of each job, task attempts, the jobs' counters."""
     yield from _header(run)
     if phases:
         yield from table_lines(phase_table(detail.breakdown, "the run", overlaps=True))
-        for each in detail.jobs if any(job.job.job_id for job in detail.jobs) else ():
-            yield from table_lines(phase_table(each.breakdown, f"{each.job.job_id} {each.job.name}", overlaps=True))
+        for job_detail in detail.jobs if any(job.job.job_id for job in detail.jobs) else ():
+            yield from table_lines(
+                phase_table(job_detail.breakdown, f"{job_detail.job.job_id} {job_detail.job.name}", overlaps=True)
+            )
     if attempts:
-        yield from table_lines(tasks_table(tasks, detail)) if tasks else ("", "No task attempts are known of this run.")
+        yield from (
+            table_lines(tasks_table(tasks, detail)) if tasks else ("", "This run has no task attempts on record.")
+        )
     if counters:
-        told = list(counter_tables([each.job for each in detail.jobs]))
-        for table in told:
+        tables = list(counter_tables([job_detail.job for job_detail in detail.jobs]))
+        for table in tables:
             yield from table_lines(table)
-        if not told:
-            yield from ("", "No counters are known of this run's jobs.")
+        if not tables:
+            yield from ("", "This run has no counters on record.")
 
 
 def _header(run: Run) -> Iterator[str]:
@@ -75,7 +79,7 @@ def _header(run: Run) -> Iterator[str]:
 
 
 def phase_bars(phases: Sequence[Phase], duration_s: float) -> Iterator[str]:
-    """Yield one line per phase with a bar at its place on a common axis that ends with the run."""
+    """Yield a line for each phase with a bar on a common time axis that ends with the run."""
     if not phases:
         return
     start_s = min(0.0, *(phase.start_s for phase in phases))
@@ -90,7 +94,7 @@ def phase_bars(phases: Sequence[Phase], duration_s: float) -> Iterator[str]:
 
 
 def _environment(run: Run) -> TextTable:
-    """Return the environment in a line for each entry."""
+    """Return the environment, a row for each entry."""
 
     def summary(value: object) -> str:
         return plural(len(value), "entry", "entries") if isinstance(value, dict | list) else str(value)
@@ -102,7 +106,7 @@ def _environment(run: Run) -> TextTable:
 
 
 def table_lines(table: TextTable) -> Iterator[str]:
-    """Yield a title and, indented, its table and notes; nothing when it is empty."""
+    """Yield the title and, indented, the rows and notes; nothing for an empty table."""
     if table:
         yield ""
         yield table.title

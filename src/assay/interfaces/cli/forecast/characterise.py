@@ -7,40 +7,51 @@ import click
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option
 from assay.questions.json_values import json_value
-from assay.text import column_title, level_text
+from assay.text import column_title, level_text, plural
 
 
 @click.command(cls=AssayCommand)
 @click.argument("cluster")
 @click.option(
-    "--precision", type=click.FloatRange(1, 90), default=10.0, show_default=True, help="Median error to reach, in %."
+    "--precision",
+    type=click.FloatRange(1, 90),
+    default=10.0,
+    show_default=True,
+    help="Median error to reach, in percent.",
 )
 @json_option
 @repository_option
 def characterise(cluster: str, precision: float, as_json: bool, repository: Path) -> None:
-    """The fewest runs on CLUSTER that tell the rest of its plan, chosen by other clusters' runs, then looked up."""
+    """Count the runs on CLUSTER that are enough to predict its other runs.
+
+    The runs are chosen with a model of the other clusters; then the measured times of CLUSTER show the error.
+    """
     from assay.questions.forecasts.next_runs import characterise as characterised
     from assay.store import Repository
 
-    found = characterised(Repository.open(repository), cluster, precision / 100)
+    answer = characterised(Repository.open(repository), cluster, precision / 100)
     if as_json:
-        print_json(json_value(found))
+        print_json(json_value(answer))
         return
-    for notice in found.notices:
+    for notice in answer.notices:
         click.echo(f"note: {notice}")
     print_table(
-        ("Runs on it", "Median error", "Mean error"),
-        [(str(step.runs), f"{step.error:.1%}", f"{step.error_mean:.1%}") for step in found.steps],
+        ("Runs on the cluster", "Median error", "Mean error"),
+        [(str(step.runs), f"{step.error:.1%}", f"{step.error_mean:.1%}") for step in answer.steps],
     )
-    reached = f"{found.enough} runs are enough" if found.enough else f"not reached with {len(found.order)} runs"
+    reached = (
+        f"{plural(answer.enough, 'run is', 'runs are')} enough"
+        if answer.enough
+        else f"{plural(len(answer.order), 'run is', 'runs are')} not enough"
+    )
     click.echo(
-        f"To tell the other configurations of {found.plan:,} on {found.cluster} to a median error of "
-        f"{found.precision:.0%}: {reached}. They were chosen before their times were looked at:"
+        f"To predict the other configurations on {answer.cluster} ({answer.plan:,} in all) with a median error of "
+        f"{answer.precision:.0%}, {reached}. They were chosen without knowing their times:"
     )
-    names = [name for name in (found.order[0] if found.order else {}) if name != "cluster"]
-    names = [name for name in names if len({one[name] for one in found.order}) > 1]
+    names = [name for name in (answer.order[0] if answer.order else {}) if name != "cluster"]
+    names = [name for name in names if len({configuration[name] for configuration in answer.order}) > 1]
     cells = [
-        (str(number), *(level_text(name, one[name]) for name in names))
-        for number, one in enumerate(found.order, start=1)
+        (str(number), *(level_text(name, configuration[name]) for name in names))
+        for number, configuration in enumerate(answer.order, start=1)
     ]
     print_table(("", *map(column_title, names)), cells)

@@ -1,4 +1,4 @@
-"""``assay learn``: a profile of what workloads cost, from measured runs; and the profile that a command names."""
+"""``assay learn``: learn a simulation profile from measured runs. Also find the profile that a command uses."""
 
 from __future__ import annotations
 
@@ -17,87 +17,88 @@ if TYPE_CHECKING:
 
 
 def profile_from(files: Sequence[Path], learn_from: Path | None, where: Sequence[str]) -> CostProfile:
-    """Return the profile of a file, those of other engines beside it, or what a repository teaches, or the shipped one.
+    """Return the profile of the files, or one learned from a repository, or the shipped one.
 
-    Raises SpecificationError where both are named, and where two files are of one engine.
+    Raises SpecificationError if both are given, or two files for one engine.
     """
     from assay.questions.forecasts.learning import learned_from, shipped_profile
     from assay.specs.profiles import load_profile
 
     if files and learn_from is not None:
-        raise SpecificationError("--profile and --learn-from both say what workloads cost; keep one")
+        raise SpecificationError("--profile and --learn-from exclude each other")
     if files:
-        found = [load_profile(file) for file in files]
-        if len({one.engine for one in found}) < len(found):
-            raise SpecificationError("--profile names two profiles of one engine; keep one for each engine")
-        return found[0].together_with(found[1:])
+        profiles = [load_profile(file) for file in files]
+        if len({profile.engine for profile in profiles}) < len(profiles):
+            raise SpecificationError(
+                "two of the files after --profile are for one engine", hint="give one for each engine"
+            )
+        return profiles[0].together_with(profiles[1:])
     return learned_from(learn_from, where) if learn_from is not None else shipped_profile()
 
 
 @click.command(cls=AssayCommand)
-@click.option("--where", multiple=True, metavar="COLUMN=LEVEL", help="Only from runs that match; repeatable.")
-@click.option("--name", help="The profile's name; the repository's folder's when left out.")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write it as a profile file.")
+@click.option("--where", multiple=True, metavar="COLUMN=LEVEL", help="Only runs with this level; repeatable.")
+@click.option("--name", help="Name of the profile. Default: that of the repository's folder.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Profile file to write.")
 @json_option
 @repository_option
 def learn(where: tuple[str, ...], name: str | None, output: Path | None, as_json: bool, repository: Path) -> None:
-    """Learn what workloads cost from measured runs: data flow, CPU per byte, fixed costs, each with its interval.
+    """Learn a simulation profile from measured runs: data flow, CPU per byte and fixed costs, each with its interval.
 
-    The profile is what simulations need (`assay run --simulate --profile FILE`, `assay whatif --profile FILE`). What
-    --where leaves out is not looked at.
+    Simulations use it: `assay run --simulate --profile FILE`, `assay whatif --profile FILE`.
     """
     from assay.foundation.output import write_whole
     from assay.questions.forecasts.learning import learned_from
     from assay.questions.json_values import json_value
     from assay.specs.profiles import profile_text
 
-    found = learned_from(repository, where, name)
-    if output is not None and found.other_engines:
-        engines = ", ".join(one.engine for one in (found, *found.other_engines))
+    profile = learned_from(repository, where, name)
+    if output is not None and profile.other_engines:
+        engines = ", ".join(engine_profile.engine for engine_profile in (profile, *profile.other_engines))
         hint = "choose one with --where engine=NAME, and write a file for each"
-        raise SpecificationError(f"the runs are of several engines, and a file is of one: {engines}", hint=hint)
+        raise SpecificationError(f"a profile file is for one engine, and the runs are of {engines}", hint=hint)
     if output is not None:
-        write_whole(output, profile_text(found).encode())
+        write_whole(output, profile_text(profile).encode())
     if as_json:
-        print_json(json_value(found))
+        print_json(json_value(profile))
         return
-    for one in (found, *found.other_engines):
-        _show(one)
+    for engine_profile in (profile, *profile.other_engines):
+        _show(engine_profile)
     if output is not None:
         click.echo(f"profile: {output}")
 
 
-def _show(found: CostProfile) -> None:
-    cpu = found.cpu_model or "an unnamed processor"
-    click.echo(f"{found.name}, of {found.engine}: {found.learned.source}, CPU seconds of {cpu}")
-    costs = found.costs
+def _show(profile: CostProfile) -> None:
+    cpu = profile.cpu_model or "an unknown processor"
+    click.echo(f"{profile.name}, of {profile.engine}: {profile.learned.source}, CPU seconds of {cpu}")
+    costs = profile.costs
     rows = [
         ("client, before the job", _seconds(costs.client_start_s)),
         ("job, before its first task", _seconds(costs.job_start_s)),
         ("job, after its last task", _seconds(costs.job_end_s)),
         ("client, after the job", _seconds(costs.client_end_s)),
-        ("CPU of a task that has nothing to do", _seconds(costs.task_cpu_s)),
-        ("CPU of a job while tasks run", _seconds(costs.job_cpu_s)),
+        ("CPU of an empty task", _seconds(costs.task_cpu_s)),
+        ("CPU of a job in addition to its tasks", _seconds(costs.job_cpu_s)),
         ("CPU of daemons and kernel", _per_byte(costs.io_cpu_s_per_byte)),
     ]
-    print_table(("fixed costs", "90 % of runs"), rows)
+    print_table(("fixed costs", "value (90 % of runs)"), rows)
     click.echo()
     headers = ("workload", "runs", "read", "map output", "written", "map CPU", "reduce CPU")
     print_table(
         headers,
         [
             (
-                each.workload,
-                str(each.n),
-                f"{each.read:.3g}",
-                f"{each.map_output * each.combined:.3g}",
-                f"{each.written:.3g}",
-                _per_byte(each.map_cpu_s_per_byte),
-                _per_byte(each.reduce_cpu_s_per_byte),
+                workload.workload,
+                str(workload.n),
+                f"{workload.read:.3g}",
+                f"{workload.map_output * workload.combined:.3g}",
+                f"{workload.written:.3g}",
+                _per_byte(workload.map_cpu_s_per_byte),
+                _per_byte(workload.reduce_cpu_s_per_byte),
             )
-            for each in found.workloads.values()
+            for workload in profile.workloads.values()
         ],
-        title="for each byte of data",
+        title="per byte of data",
     )
 
 

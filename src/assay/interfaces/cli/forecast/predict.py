@@ -1,4 +1,4 @@
-"""``assay predict``: expected times of configurations that were not run, each with its interval."""
+"""``assay predict``: predict run times of configurations, each with its interval."""
 
 from __future__ import annotations
 
@@ -31,16 +31,18 @@ BAD_ROWS_SHOWN = 20
     "--where",
     multiple=True,
     metavar="COLUMN=LEVEL,…",
-    help="The configuration: workload=terasort,layout=SSD,maps=16; other factors have their most common level.",
+    help="Configuration: workload=terasort,layout=SSD,maps=16. Other factors get their most common level.",
 )
-@click.option("--cluster", metavar="NAME|FILE", help="The cluster by name, or the file of a cluster without runs.")
+@click.option("--cluster", metavar="NAME|FILE", help="Cluster, by name, or the file of a cluster without runs.")
 @click.option(
     "--batch",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     metavar="FILE.csv",
-    help="Predict each row of a table whose columns are factors, and print CSV (or JSON with --json).",
+    help="Predict each row of a CSV table whose columns are factors; print CSV, or JSON with --json.",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="With --batch: the file to write instead.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="With --batch: file to write. Default: standard output."
+)
 @json_option
 @repository_option
 def predict(
@@ -51,7 +53,7 @@ def predict(
     as_json: bool,
     repository: Path,
 ) -> None:
-    """Expected time of a configuration, with the 90 % interval of one run; or of many with --batch."""
+    """Predict the run time of a configuration, with the 90 % interval of a single run, or of many with --batch."""
     from assay.questions.forecasts.prediction import predicted
     from assay.store import Repository
 
@@ -59,26 +61,26 @@ def predict(
         _predict_batch(Repository.open(repository), batch, output, where, _cluster(cluster), as_json)
         return
     if output is not None:
-        raise click.UsageError("-o writes the table of --batch FILE.csv")
+        raise click.UsageError("-o needs --batch FILE.csv")
     if not where:
-        raise click.UsageError("say which configuration: --where workload=…, or --batch FILE.csv for many")
-    found = predicted(Repository.open(repository), where, _cluster(cluster))
+        raise click.UsageError("No configuration. Give one with --where workload=…, or many with --batch FILE.csv.")
+    answer = predicted(Repository.open(repository), where, _cluster(cluster))
     if as_json:
-        print_json(json_value(found))
+        print_json(json_value(answer))
         return
-    for notice in found.notices:
+    for notice in answer.notices:
         click.echo(f"note: {notice}")
-    _say(found)
-    if found.nearest:
+    _say(answer)
+    if answer.nearest:
         click.echo("\nNearest measured:")
         cells = [
             (
-                run_id_text(one.run_id),
-                seconds(one.median_s),
-                str(one.runs),
-                ", ".join(map(setting_text, one.differs)) or "nothing",
+                run_id_text(neighbour.run_id),
+                seconds(neighbour.median_s),
+                str(neighbour.runs),
+                ", ".join(map(setting_text, neighbour.differs)) or "nothing",
             )
-            for one in found.nearest
+            for neighbour in answer.nearest
         ]
         print_table(("Run", "Median (s)", "Runs", "Differs in"), cells)
 
@@ -114,7 +116,7 @@ def _predict_batch(
     for row in bad[:BAD_ROWS_SHOWN]:
         say(f"{file.name}:{row.line}: {row.problem}")
     if len(bad) > BAD_ROWS_SHOWN:
-        say(f"{len(bad) - BAD_ROWS_SHOWN:,} more rows could not be predicted: see the column problem")
+        say(f"{len(bad) - BAD_ROWS_SHOWN:,} more rows could not be predicted; the column problem has the reasons")
     text = json.dumps(json_value(answer), indent=2, ensure_ascii=False) + "\n" if as_json else _csv(asked, answer)
     if output is None:
         click.echo(text, nl=False)
@@ -162,18 +164,20 @@ def _cluster(text: str | None) -> NewCluster | None:
     return NewCluster(described.name, Hardware(len(types), cores, memory))
 
 
-def _say(found: Prediction) -> None:
-    told = ", ".join(f"{column_title(name)} {level_text(name, level)}" for name, level in found.configuration.items())
-    click.echo(f"{told}:")
-    if found.expected_s is None:
-        click.echo("  not known.")
+def _say(answer: Prediction) -> None:
+    settings = ", ".join(
+        f"{column_title(name)} {level_text(name, level)}" for name, level in answer.configuration.items()
+    )
+    click.echo(f"{settings}:")
+    if answer.expected_s is None:
+        click.echo("  unknown.")
     else:
-        within = interval_s(found.low_s, found.high_s)
-        click.echo(f"  {seconds(found.expected_s)} s ({found.level:.0%} interval of one run: {within} s), predicted.")
-    for reason in found.reasons:
+        within = interval_s(answer.low_s, answer.high_s)
+        click.echo(f"  {seconds(answer.expected_s)} s ({answer.level:.0%} interval of one run: {within} s), predicted.")
+    for reason in answer.reasons:
         click.echo(f"  {reason}.")
     click.echo(
-        f"It rests on {found.basis}. Learned from {found.runs:,} valid runs of {found.configurations:,} configurations."
+        f"Based on {answer.basis}. Learned from {answer.runs:,} valid runs of {answer.configurations:,} configurations."
     )
-    if found.assumed:
-        click.echo(f"Not said, so as most often: {settings_text(found.assumed)}.")
+    if answer.assumed:
+        click.echo(f"Not given, so set to the most common value: {settings_text(answer.assumed)}.")

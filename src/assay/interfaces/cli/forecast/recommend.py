@@ -1,4 +1,4 @@
-"""``assay recommend``: which cluster to have for a mix of work, how sure that is, and what would change it."""
+"""``assay recommend``: find the cluster that fits a mix of workloads, by simulation."""
 
 from __future__ import annotations
 
@@ -27,20 +27,22 @@ if TYPE_CHECKING:
     multiple=True,
     required=True,
     metavar="NAME:SIZE[:HOW OFTEN[:OPTIONS]]",
-    help="What the cluster is for: terasort:1TB:daily, wordcount:200GB:4/day, dfsio-read:1TB:weekly:files=512; "
+    help="Workload of the cluster: terasort:1TB:daily, wordcount:200GB:4/day, dfsio-read:1TB:weekly:files=512; "
     "repeatable.",
 )
-@click.option("--catalogue", required=True, type=click.Path(path_type=Path), help="The hardware to choose from.")
-@click.option("--prices", required=True, type=click.Path(path_type=Path), help="The price book.")
+@click.option(
+    "--catalogue", required=True, type=click.Path(path_type=Path), help="Hardware catalogue (YAML) to choose from."
+)
+@click.option("--prices", required=True, type=click.Path(path_type=Path), help="Price book (YAML).")
 @click.option(
     "--budget",
     default="",
     metavar="MONEY",
     help="Maximum spending over the years: 100k (in the price book's currency), '$100,000', 100000USD.",
 )
-@click.option("--deadline", default="", metavar="TIME", help="Every run ends within this: 2h, 90min.")
-@click.option("--capacity", default="", metavar="SIZE", help="Data that HDFS keeps, one copy: 200TB.")
-@click.option("--years", type=click.FloatRange(0.1, 100), default=3.0, show_default=True, help="How long it is used.")
+@click.option("--deadline", default="", metavar="TIME", help="Maximum time of each run: 2h, 90min.")
+@click.option("--capacity", default="", metavar="SIZE", help="Data in HDFS before replication: 200TB.")
+@click.option("--years", type=click.FloatRange(0.1, 100), default=3.0, show_default=True, help="Years of use.")
 @click.option(
     "--minimize",
     "--least",
@@ -61,17 +63,25 @@ if TYPE_CHECKING:
     help="Minimum share of draws in which every constraint is kept.",
 )
 @click.option(
-    "--simulations", type=click.IntRange(1, 100_000), default=300, show_default=True, help="Clusters simulated at most."
+    "--simulations",
+    type=click.IntRange(1, 100_000),
+    default=300,
+    show_default=True,
+    help="Maximum number of clusters to simulate.",
 )
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the draws.")
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Simulators at once; as many as there are cores.")
-@click.option("--profile", type=click.Path(path_type=Path), help="A profile instead of the one that comes with assay.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Random seed of the draws.")
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Number of simulators. Default: the number of cores.")
+@click.option(
+    "--profile", type=click.Path(path_type=Path), help="Simulation profile. Default: the one shipped with assay."
+)
 @click.option(
     "--learn-from",
     type=click.Path(path_type=Path, file_okay=False),
-    help="A repository whose measured runs teach the profile, narrowed by --where.",
+    help="Learn the profile from the measured runs of this repository that match --where.",
 )
-@click.option("--where", multiple=True, metavar="COLUMN=LEVEL", help="Which of that repository's runs; repeatable.")
+@click.option(
+    "--where", multiple=True, metavar="COLUMN=LEVEL", help="With --learn-from: only runs with this level; repeatable."
+)
 @json_option
 def recommend(
     catalogue: Path,
@@ -83,10 +93,10 @@ def recommend(
     as_json: bool,
     **fields: Any,
 ) -> None:
-    """Search a catalogue of hardware for the cluster that suits a mix of workloads, by simulation.
+    """Find the cluster that fits a mix of workloads: search a hardware catalogue by simulation.
 
-    Lower bounds rule out most clusters; those that may be on the Pareto front of money and time are simulated. Every
-    time is simulated, with a 90 % interval.
+    Bounds rule out most clusters; those that may be on the Pareto front of money and time are simulated. All times are
+    simulated, with 90 % intervals.
     """
     from assay.estimation.simulator.pool import SimulatorPool
     from assay.execution.planning.plan_files.hardware_file import load_catalogue
@@ -110,21 +120,21 @@ def recommend(
 
 @contextmanager
 def _progress() -> Iterator[Progress | None]:
-    """Show on a terminal what goes on, and about how long it will."""
+    """Show the current stage and the time left, on a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
     from assay.foundation.units import format_duration
 
-    begun: dict[str, tuple[float, int]] = {}
+    started: dict[str, tuple[float, int]] = {}
 
-    def show(words: str, done: int, most: int) -> None:
+    def show(stage: str, done: int, most: int) -> None:
         now = time.monotonic()
-        since, first = begun.setdefault(words, (now, done))
+        since, first = started.setdefault(stage, (now, done))
         left = (now - since) / (done - first) * (most - done) if done > first else None
-        told = f", at most {format_duration(left)} left" if left is not None else ""
+        remaining = f", at most {format_duration(left)} left" if left is not None else ""
         send_control("\r\x1b[2K", sys.stderr)
-        click.echo(f"{words}: {done} of {most}{told}", nl=False, err=True)
+        click.echo(f"{stage}: {done} of {most}{remaining}", nl=False, err=True)
 
     try:
         yield show
@@ -132,26 +142,28 @@ def _progress() -> Iterator[Progress | None]:
         send_control("\r\x1b[2K", sys.stderr)
 
 
-def _show(found: Recommendation) -> None:
+def _show(answer: Recommendation) -> None:
     from assay.questions.recommendation.sentences import front_title, headline, sentences
 
-    for line in headline(found):
+    for line in headline(answer):
         click.echo(line)
     click.echo()
-    if found.front:
-        print_table(_HEADERS, [_row(one, found) for one in found.front], title=front_title(found))
+    if answer.front:
+        print_table(_HEADERS, [_row(choice, answer) for choice in answer.front], title=front_title(answer))
         click.echo()
-    if found.changes:
-        rows = [(one.what, one.now, one.at or "no", one.then) for one in found.changes]
-        print_table(("What", "now", "changes the answer", "then"), rows, title="What would change the answer?")
+    if answer.changes:
+        rows = [(change.what, change.now, change.at or "no", change.then) for change in answer.changes]
+        print_table(("Quantity", "Now", "Changes the answer at", "Then"), rows, title="When the answer flips")
         click.echo()
-    worthy = [one for one in found.uncertainties if one.share >= 0.005]
+    worthy = [source for source in answer.uncertainties if source.share >= 0.005]
     if worthy:
-        known = [(one.what, f"{one.share:.0%}", one.measurement) for one in worthy[:5]]
-        print_table(("Knowing", "of the uncertainty", "by"), known, title="What would reduce the uncertainty?")
+        known = [(source.what, f"{source.share:.0%}", source.measurement) for source in worthy[:5]]
+        print_table(("Quantity", "Share of uncertainty", "Measure it by"), known, title="What would reduce uncertainty")
         click.echo()
-    print_table(("stage", "left", ""), [(s.name, f"{s.left:,}", s.text) for s in found.stages], title="Search")
-    for line in sentences(found):
+    print_table(
+        ("Stage", "Clusters left", ""), [(s.name, f"{s.left:,}", s.text) for s in answer.stages], title="Search"
+    )
+    for line in sentences(answer):
         click.echo(f"- {line}")
 
 
@@ -168,17 +180,17 @@ _HEADERS = (
 )
 
 
-def _row(one: Choice, found: Recommendation) -> tuple[str, ...]:
+def _row(choice: Choice, answer: Recommendation) -> tuple[str, ...]:
     from assay.questions.recommendation.sentences import shares_of
     from assay.text import interval_s, money, seconds
 
-    mark = " ◀" if found.chosen is not None and one.label == found.chosen.label else ""
+    mark = " ◀" if answer.chosen is not None and choice.label == answer.chosen.label else ""
     return (
-        one.label + mark,
-        money(one.bill, found.currency),
-        seconds(one.day_s),
-        interval_s(one.day_low_s, one.day_high_s),
-        money(one.day_cost, found.currency),
-        ", ".join(dict.fromkeys(work.limit for work in one.times)),
-        *shares_of(one, found),
+        choice.label + mark,
+        money(choice.bill, answer.currency),
+        seconds(choice.day_s),
+        interval_s(choice.day_low_s, choice.day_high_s),
+        money(choice.day_cost, answer.currency),
+        ", ".join(dict.fromkeys(work.limit for work in choice.times)),
+        *shares_of(choice, answer),
     )

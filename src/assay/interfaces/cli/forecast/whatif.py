@@ -1,4 +1,4 @@
-"""``assay whatif``: what measured runs would take on another cluster."""
+"""``assay whatif``: simulate measured runs on a changed cluster."""
 
 from __future__ import annotations
 
@@ -22,21 +22,23 @@ if TYPE_CHECKING:
     multiple=True,
     required=True,
     metavar="NAME=VALUE",
-    help="What is otherwise: layout=SS2, workers.count=12, nic=25Gbit/s, worker.devices.ssd.count=2, containers=16, "
+    help="Change to simulate: layout=SS2, workers.count=12, nic=25Gbit/s, worker.devices.ssd.count=2, containers=16, "
     "data=10TB, any engine parameter; repeatable.",
 )
-@click.option("--where", multiple=True, metavar="COLUMN=LEVEL", help="Only of measured runs that match; repeatable.")
-@click.option("--prices", type=click.Path(path_type=Path), help="A price book: also what a run costs.")
-@click.option("--profile", type=click.Path(path_type=Path), help="A profile instead of what these runs teach.")
+@click.option("--where", multiple=True, metavar="COLUMN=LEVEL", help="Only measured runs with this level; repeatable.")
+@click.option("--prices", type=click.Path(path_type=Path), help="Price book (YAML): adds the cost of a run.")
+@click.option(
+    "--profile", type=click.Path(path_type=Path), help="Simulation profile. Default: learned from these runs."
+)
 @click.option(
     "--learn-from",
     type=click.Path(path_type=Path, file_okay=False),
-    help="A repository whose measured runs teach the profile instead, narrowed by --where.",
+    help="Learn the profile from the measured runs of this repository that match --where.",
 )
 @click.option(
     "--cluster",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="The cluster file of the measured runs, where neither the repository nor their bundles carry it.",
+    help="Cluster file of the measured runs, if neither the repository nor the bundles have it.",
 )
 @json_option
 @repository_option
@@ -51,11 +53,11 @@ def whatif(
     as_json: bool,
     repository: Path,
 ) -> None:
-    """Predict what measured runs would take on another cluster, by simulation.
+    """Simulate measured runs on a changed cluster.
 
-    TARGET is the beginning of a run's or a campaign's id, or a plan's name; all measured runs that match when it is
-    left out. What was measured anchors the answer, and nothing but these runs is looked at. A simulated time has an
-    interval that holds nine of ten runs, and its assumptions stand below it.
+    TARGET is the beginning of a run id or campaign id, or the name of a plan. Default: all measured runs. The
+    simulation is corrected by its error on the measured configurations. Each time has a 90 % interval. The
+    assumptions follow.
     """
     from assay.execution.planning.plan_files.changed_plan import parse_question
     from assay.interfaces.cli.forecast.learn import profile_from
@@ -80,32 +82,32 @@ def _show(answers: tuple[WhatIf, ...]) -> None:
     from assay.text import interval_s, seconds
 
     priced = any(answer.cost_before is not None for answer in answers)
-    headers = ["workload", "measured on", "runs", "measured (s)", "simulated (s)", "90 % of runs (s)", "times as fast"]
-    headers += ["limit before", "limit then", *(["cost before", "cost then"] if priced else [])]
+    headers = ["Workload", "Measured on", "Runs", "Measured (s)", "Simulated (s)", "90 % of runs (s)", "Speedup"]
+    headers += ["Limit before", "Limit after", *(["Cost before", "Cost after"] if priced else [])]
     rows = []
-    for each in answers:
+    for answer in answers:
         row = [
-            each.workload,
-            each.configuration,
-            str(each.n_measured),
-            seconds(each.measured_s),
-            seconds(each.simulated_s),
-            interval_s(each.low_s, each.high_s),
-            f"{each.ratio:.2f} ({each.ratio_low:.2f} to {each.ratio_high:.2f})",
-            each.limit_before,
-            each.limit_after,
+            answer.workload,
+            answer.configuration,
+            str(answer.n_measured),
+            seconds(answer.measured_s),
+            seconds(answer.simulated_s),
+            interval_s(answer.low_s, answer.high_s),
+            f"{answer.ratio:.2f} ({answer.ratio_low:.2f} to {answer.ratio_high:.2f})",
+            answer.limit_before,
+            answer.limit_after,
         ]
         if priced:
-            row += [_money(each.cost_before, each.currency), _money(each.cost_after, each.currency)]
+            row += [_money(answer.cost_before, answer.currency), _money(answer.cost_after, answer.currency)]
         rows.append(row)
     changed = ", ".join(f"{name}={value}" for name, value in answers[0].changes.items())
     print_table(headers, rows, title=f"with {changed}: simulated, anchored on what was measured")
     for reason in dict.fromkeys(answer.cost_unknown for answer in answers if answer.cost_unknown):
         click.echo(f"- no cost: {reason}")
-    for words in dict.fromkeys(words for each in answers for words in each.assumptions):
-        told = [each.workload for each in answers if words in each.assumptions]
-        named = "" if len(told) == len(answers) else f"{', '.join(dict.fromkeys(told))}: "
-        click.echo(f"- {named}{words}")
+    for assumption in dict.fromkeys(text for answer in answers for text in answer.assumptions):
+        workloads = [answer.workload for answer in answers if assumption in answer.assumptions]
+        named = "" if len(workloads) == len(answers) else f"{', '.join(dict.fromkeys(workloads))}: "
+        click.echo(f"- {named}{assumption}")
 
 
 def _money(amount: float | None, currency: str) -> str:

@@ -1,4 +1,4 @@
-"""``assay device``: from what fio measured of a real disk to its entry in a cluster file."""
+"""``assay device``: turn fio's report on a real disk into its entry in a cluster file."""
 
 from __future__ import annotations
 
@@ -25,25 +25,29 @@ _UNITS = {
     "read_latency": "s",
     "write_latency": "s",
 }
-"""What is not here is a plain number."""
+"""Unit of each key of the entry; other keys have none."""
 
 
 @click.group(cls=AssayGroup)
 def device() -> None:
-    """Put a disk of your own into the lab: from fio's report of it to its numbers."""
+    """Emulate one of your disks in a lab, from fio's report on it."""
 
 
 @device.command()
 @click.argument("report", metavar="FIO.json", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--name", help="The device's name in the cluster file; its kind by default.")
-@click.option("--kind", type=click.Choice(["hdd", "ssd", "nvme"]), help="What it is; by default, as it behaves.")
-@click.option("--capacity", help="Its capacity, such as 4TB, which fio does not report.")
-@click.option("--rpm", type=click.IntRange(1000, 100_000), help="How fast an HDD turns, by its data sheet.")
+@click.option("--name", help="Name of the device. Default: its kind.")
+@click.option(
+    "--kind",
+    type=click.Choice(["hdd", "ssd", "nvme"]),
+    help="Kind of the device. Default: the kind that fits its figures.",
+)
+@click.option("--capacity", help="Capacity, such as 4TB; fio does not report it.")
+@click.option("--rpm", type=click.IntRange(1000, 100_000), help="Rotations per minute of a hard disk.")
 @json_option
 def calibrate(
     report: Path, name: str | None, kind: str | None, capacity: str | None, rpm: int | None, as_json: bool
 ) -> None:
-    """Print the cluster file's entry of the disk that fio measured, and where each number comes from."""
+    """Print the cluster file entry of the disk that fio measured, with the source of each number."""
     from assay.analysis.devices.calibration import calibrate as calibrated
     from assay.foundation.errors import FormatError
     from assay.model import DeviceKind
@@ -53,22 +57,22 @@ def calibrate(
     capacity_bytes = _capacity_bytes(capacity)
     try:
         fio = parse_fio(report.read_bytes())
-        found = calibrated(
+        calibration = calibrated(
             figures(fio), kind=DeviceKind(kind) if kind else None, capacity_bytes=capacity_bytes, rpm=rpm
         )
     except FormatError as error:
         raise FormatError(error.message, where=error.where or str(report), hint=error.hint) from error
-    called, cached = _name(name or found.kind.value), cached_jobs(fio)
+    called, cached = _name(name or calibration.kind.value), cached_jobs(fio)
     if as_json:
-        print_json(_json(called, found, fio.version) | {"left_out": list(cached)})
+        print_json(_json(called, calibration, fio.version) | {"left_out": list(cached)})
         return
-    click.echo(f"# {report.name}, {fio.version}. Goes under node_types: NAME: devices:")
-    click.echo("\n".join(entry_lines(called, found)))
-    for check in found.checks:
+    click.echo(f"# {report.name}, {fio.version}. Paste under node_types: NAME: devices:")
+    click.echo("\n".join(entry_lines(called, calibration)))
+    for check in calibration.checks:
         measured, modelled = format_byte_rate(check.measured_bytes_per_s), format_byte_rate(check.modelled_bytes_per_s)
-        click.echo(f"# {check.what}: {measured} measured, {modelled} by these numbers")
+        click.echo(f"# {check.what}: {measured} measured, {modelled} with these numbers")
     for job in cached:
-        click.echo(f"# job {job}: left out, as it went through the page cache (no direct=1)")
+        click.echo(f"# job {job}: left out, because it used the page cache (no direct=1)")
 
 
 def _capacity_bytes(text: str | None) -> int | None:
@@ -89,16 +93,16 @@ def _name(text: str) -> str:
         raise click.BadParameter(str(error), param_hint="--name") from error
 
 
-def entry_lines(name: str, found: Calibration) -> list[str]:
-    """Return the YAML of the device's entry, each number with its source behind it."""
-    values = [("kind", found.kind.value, "")] + [(n.key, value_text(n), n.source) for n in found.numbers]
+def entry_lines(name: str, calibration: Calibration) -> list[str]:
+    """Return the YAML of the device's entry; a comment gives the source of each number."""
+    values = [("kind", calibration.kind.value, "")] + [(n.key, value_text(n), n.source) for n in calibration.numbers]
     width = max(len(f"  {key}: {value}") for key, value, _ in values)
     lines = [f"  {key}: {value}".ljust(width) + (f"  # {source}" if source else "") for key, value, source in values]
     return [f"{name}:", *(line.rstrip() for line in lines)]
 
 
 def value_text(number: CalibratedValue) -> str:
-    """Return the value as a cluster file has it, with its unit and four digits."""
+    """Return the value for a cluster file, with its unit and four digits."""
     value, unit = number.value, _UNITS.get(number.key)
     if unit == "B/s":
         return f"{_plain(value / 1e6)}MB/s"
@@ -118,8 +122,8 @@ def _plain(value: float) -> str:
     return f"{float(f'{value:.4g}'):.10f}".rstrip("0").rstrip(".")
 
 
-def _json(name: str, found: Calibration, version: str) -> dict[str, Any]:
-    entry = {"kind": found.kind.value, **{number.key: value_text(number) for number in found.numbers}}
+def _json(name: str, calibration: Calibration, version: str) -> dict[str, Any]:
+    entry = {"kind": calibration.kind.value, **{number.key: value_text(number) for number in calibration.numbers}}
     return {
         "name": name,
         "fio": version,
@@ -132,7 +136,7 @@ def _json(name: str, found: Calibration, version: str) -> dict[str, Any]:
                 "source": n.source,
                 "measured": n.measured,
             }
-            for n in found.numbers
+            for n in calibration.numbers
         ],
         "checks": [
             {
@@ -140,27 +144,27 @@ def _json(name: str, found: Calibration, version: str) -> dict[str, Any]:
                 "measured_bytes_per_s": c.measured_bytes_per_s,
                 "modelled_bytes_per_s": c.modelled_bytes_per_s,
             }
-            for c in found.checks
+            for c in calibration.checks
         ],
     }
 
 
 @device.command("fio-job")
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--size", default="16GiB", show_default=True, help="How much of a file is used; a device is used whole.")
-@click.option("--seconds", type=click.IntRange(1, 3600), default=15, show_default=True, help="How long each job lasts.")
+@click.option("--size", default="16GiB", show_default=True, help="Size of the test file. A block device is used whole.")
+@click.option("--seconds", type=click.IntRange(1, 3600), default=15, show_default=True, help="Duration of each job.")
 @click.option("--read-only", is_flag=True, help="Leave out the jobs that write.")
 def fio_job(path: Path, size: str, seconds: int, read_only: bool) -> None:
-    """Print the fio job file that measures the disk at PATH: a file on it, which is made, or a block device.
+    """Print the fio job file that measures the disk at PATH: a file to create on it, or a block device.
 
-    Writing to a block device destroys what is on it.
+    Writing to a block device destroys its data.
     """
     from assay.store.formats.bare.fio_figures import job_file
 
     if "\n" in str(path) or ":" in str(path):
-        raise click.BadParameter("fio takes no path with a colon or a line break", param_hint="PATH")
+        raise click.BadParameter("fio accepts no path with a colon or a line break", param_hint="PATH")
     capacity_bytes = _capacity_bytes(size) or 0
     is_device = path.is_relative_to("/dev")
     click.echo(job_file(str(path), None if is_device else capacity_bytes, seconds, writes=not read_only), nl=False)
     if is_device and not read_only:
-        click.echo(f"warning: running it destroys everything on {path}; --read-only leaves writes out", err=True)
+        click.echo(f"warning: this job file destroys all data on {path}; --read-only leaves out writes", err=True)

@@ -1,4 +1,4 @@
-"""``assay hadoop``: fetch the Hadoop distribution, or say which one is used."""
+"""``assay hadoop``: fetch the Hadoop distribution, or show the installation in use."""
 
 import click
 
@@ -11,31 +11,31 @@ from assay.interfaces.cli.common import json_option, print_json
 
 @click.group(cls=AssayGroup)
 def hadoop() -> None:
-    """Fetch the Hadoop distribution, or show which one is used."""
+    """Fetch Hadoop, or show the installation in use."""
 
 
 @hadoop.command()
 def fetch() -> None:
-    """Assemble Hadoop from Maven Central, unless one is there or HADOOP_HOME names one, and build assay's own jobs."""
+    """Download Hadoop from Maven Central, unless it is present or HADOOP_HOME is set, and build assay's jobs."""
 
     def progress(line: str) -> None:
         click.echo(line, err=True)
 
-    found = distribution.require(None, progress)
-    click.echo(f"Hadoop {found.version} at {found.home}")
-    click.echo(f"assay's own jobs at {jobs.require(progress)}")
+    installed = distribution.require(None, progress)
+    click.echo(f"Hadoop {installed.version} at {installed.home}")
+    click.echo(f"assay's jobs at {jobs.require(progress)}")
 
 
 @hadoop.command()
 @json_option
 def where(as_json: bool) -> None:
-    """Show which Hadoop is used."""
-    found = distribution.find()
-    if found is None:
-        raise EngineError("there is no Hadoop yet", hint="run `assay hadoop fetch`, or set HADOOP_HOME")
+    """Show the Hadoop installation in use."""
+    installed = distribution.find()
+    if installed is None:
+        raise EngineError("no Hadoop found", hint="run `assay hadoop fetch`, or set HADOOP_HOME")
     jar = jobs.find()
     if as_json:
-        print_json({"home": str(found.home), "version": found.version, "jobs": str(jar) if jar else None})
+        print_json({"home": str(installed.home), "version": installed.version, "jobs": str(jar) if jar else None})
     else:
-        click.echo(f"Hadoop {found.version} at {found.home}")
-        click.echo(f"assay's own jobs at {jar}" if jar else "assay's own jobs are not built yet: `assay hadoop fetch`")
+        click.echo(f"Hadoop {installed.version} at {installed.home}")
+        click.echo(f"assay's jobs at {jar}" if jar else "assay's jobs are not built yet: run `assay hadoop fetch`")

@@ -1,4 +1,4 @@
-"""``assay lab``: make, show, enter and remove the emulated cluster, and say what this machine can emulate."""
+"""``assay lab``: create, show, enter and remove emulated clusters, and test what this machine can emulate."""
 
 import os
 from pathlib import Path
@@ -17,26 +17,24 @@ from assay.interfaces.cli.common import json_option, print_json, print_table, sa
 
 def _require_root() -> None:
     if os.geteuid() != 0:
-        raise LabError(
-            "labs are root's: this user can neither see nor change them", hint="run assay as root, with sudo"
-        )
+        raise LabError("only root can see and change labs", hint="run assay as root, with sudo")
 
 
 def _clear_abandoned() -> None:
-    for words in lifecycle.clear_abandoned():
-        say(words)
+    for message in lifecycle.clear_abandoned():
+        say(message)
 
 
 @click.group(cls=AssayGroup)
 def lab() -> None:
-    """Make, show and remove the emulated cluster."""
+    """Create, show and remove emulated clusters."""
 
 
 @lab.command()
 @click.argument("cluster", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--name", help="The lab's name; the cluster's by default.")
+@click.option("--name", help="Name of the lab. Default: that of the cluster.")
 def up(cluster: Path, name: str | None) -> None:
-    """Make the lab that the file CLUSTER describes; it stays until `assay lab down`."""
+    """Create a lab from the file CLUSTER. It exists until `assay lab down`."""
     from assay.specs import load_cluster
 
     described = load_cluster(cluster)
@@ -44,8 +42,8 @@ def up(cluster: Path, name: str | None) -> None:
     with terminable():
         made = lifecycle.Lab.up(described, name=name or described.name, persistent=True, progress=say)
     made.detach()
-    for words in made.facts["warnings"]:
-        say(f"warning: {words}")
+    for warning in made.facts["warnings"]:
+        say(f"warning: {warning}")
     say(f"lab {made.name}: up after {made.facts['elapsed_s']:.1f} s")
     _print_nodes(made.facts)
 
@@ -54,17 +52,17 @@ def up(cluster: Path, name: str | None) -> None:
 @click.argument("name", required=False)
 @click.option("--all", "everything", is_flag=True, help="Remove every lab on this machine.")
 def down(name: str | None, everything: bool) -> None:
-    """Remove the lab NAME, or the only one there is."""
+    """Remove the lab NAME. Default: the only lab."""
     _require_root()
     _clear_abandoned()
     names = [status.name for status in lifecycle.labs()]
     if name is None and not everything and len(names) > 1:
-        raise click.UsageError(f"name one of {', '.join(names)}, or say --all")
+        raise click.UsageError(f"Several labs: {', '.join(names)}. Give the name of one, or --all.")
     for chosen in [name] if name else names:
         lifecycle.remove(chosen)
         say(f"lab {chosen}: removed")
     if not names and not name:
-        say("there is no lab")
+        say("no lab")
 
 
 @lab.command()
@@ -73,46 +71,46 @@ def status(as_json: bool) -> None:
     """Show every lab on this machine."""
     _require_root()
     _clear_abandoned()
-    found = lifecycle.labs()
+    statuses = lifecycle.labs()
     if as_json:
-        print_json([_status_json(one) for one in found])
+        print_json([_status_json(lab_status) for lab_status in statuses])
         return
-    if not found:
-        say("there is no lab")
+    if not statuses:
+        say("no lab")
         return
     print_table(
-        ("lab", "state", "nodes", "scale", "made by", "used by"),
+        ("lab", "state", "nodes", "scale", "created by", "used by"),
         [
             (
-                one.name,
-                one.state,
-                str(len(one.cluster.nodes)) if one.cluster else "",
-                f"1/{1 / one.cluster.scale:g}" if one.cluster else "",
-                str(one.owner or ""),
-                str(one.used_by or ""),
+                lab_status.name,
+                lab_status.state,
+                str(len(lab_status.cluster.nodes)) if lab_status.cluster else "",
+                f"1/{1 / lab_status.cluster.scale:g}" if lab_status.cluster else "",
+                str(lab_status.owner or ""),
+                str(lab_status.used_by or ""),
             )
-            for one in found
+            for lab_status in statuses
         ],
     )
-    for one in found:
-        if one.facts:
+    for lab_status in statuses:
+        if lab_status.facts:
             click.echo()
-            _print_nodes(one.facts)
+            _print_nodes(lab_status.facts)
 
 
-def _status_json(one: lifecycle.LabStatus) -> dict[str, Any]:
+def _status_json(lab_status: lifecycle.LabStatus) -> dict[str, Any]:
     def owner_json(owner: Any) -> dict[str, Any] | None:
         return {"pid": owner.pid, "since_unix_s": owner.since_unix_s} if owner else None
 
     return {
-        "name": one.name,
-        "state": one.state,
-        "persistent": one.persistent,
-        "owner": owner_json(one.owner),
-        "used_by": owner_json(one.used_by),
-        "directory": str(one.directory),
-        "cluster": one.cluster.name if one.cluster else None,
-        "facts": one.facts,
+        "name": lab_status.name,
+        "state": lab_status.state,
+        "persistent": lab_status.persistent,
+        "owner": owner_json(lab_status.owner),
+        "used_by": owner_json(lab_status.used_by),
+        "directory": str(lab_status.directory),
+        "cluster": lab_status.cluster.name if lab_status.cluster else None,
+        "facts": lab_status.facts,
     }
 
 
@@ -131,14 +129,17 @@ def _print_nodes(facts: dict[str, Any]) -> None:
         ],
         title=f"{facts['name']} at scale 1/{1 / facts['scale']:g}",
     )
-    for words in facts["not_emulated"]:
-        click.echo(f"not emulated: {words}")
+    for device in facts["not_emulated"]:
+        click.echo(f"not emulated: {device}")
 
 
 @lab.command(name="probe")
 @json_option
 def probe_command(as_json: bool) -> int:
-    """Try what a lab needs on this machine; exit status 4 when something required is missing."""
+    """Test whether this machine can run a lab.
+
+    Exit code 4: a required capability is missing.
+    """
     capabilities = probe()
     if as_json:
         print_json(
@@ -148,7 +149,7 @@ def probe_command(as_json: bool) -> int:
             ]
         )
     else:
-        print_table(("capability", "", "what was found"), [(i.name, _verdict(i), i.detail) for i in capabilities.items])
+        print_table(("capability", "", "detail"), [(i.name, _verdict(i), i.detail) for i in capabilities.items])
     return LabError.exit_code if capabilities.missing else 0
 
 
@@ -161,12 +162,14 @@ def _verdict(item: Capability) -> str:
 @click.argument("node")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def ssh(name: str, node: str, command: tuple[str, ...]) -> None:
-    """Enter NODE of the lab NAME, or run COMMAND there."""
+    """Log in to NODE of the lab NAME, or run COMMAND there."""
     _require_root()
-    status = next((one for one in lifecycle.labs() if one.name == name and one.cluster), None)
+    status = next(
+        (lab_status for lab_status in lifecycle.labs() if lab_status.name == name and lab_status.cluster), None
+    )
     if status is None or status.cluster is None:
-        raise LabError(f"no lab {name} is up", hint="assay lab status shows what there is")
-    nodes = {one.name: one for one in status.cluster.nodes}
+        raise LabError(f"no lab {name}", hint="list the labs with `assay lab status`")
+    nodes = {lab_node.name: lab_node for lab_node in status.cluster.nodes}
     address = nodes[node].address if node in nodes else None
     if address is None:
         raise LabError(f"the lab {name} has no node {node}", hint=f"its nodes: {', '.join(nodes)}")

@@ -1,4 +1,4 @@
-"""``assay serve``: the web app and the API over the repository, on this machine or, with tokens, for others."""
+"""``assay serve``: serve the web app and the API, to this machine or, with tokens, to others."""
 
 from __future__ import annotations
 
@@ -20,45 +20,51 @@ if TYPE_CHECKING:
 
 DEFAULT_PORT = 8710
 
-_SWITCHED_S = 0.0005
-"""How long a thread computes before another gets its turn: requests would wait ten times as long for what is made
-beside them."""
+_SWITCH_INTERVAL_S = 0.0005
+"""Maximum time that a thread computes before another runs. Python's default is ten times as long, and requests would
+wait for background computations."""
 
 
 @click.command(cls=AssayCommand)
 @repository_option
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; any but loopback needs tokens."
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; all but loopback need tokens."
 )
-@click.option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, show_default=True, help="0: a free one.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=DEFAULT_PORT,
+    show_default=True,
+    help="Port to listen on; 0: any free port.",
+)
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Tokens that may use it: a line each, ROLES TOKEN; roles are read, upload, run.",
+    help="File with permitted tokens, a line `ROLES TOKEN` for each. Roles: read, upload, run.",
 )
 @click.option("--certificate", type=click.Path(path_type=Path, dir_okay=False), help="TLS certificate (PEM).")
-@click.option("--key", type=click.Path(path_type=Path, dir_okay=False), help="The certificate's key (PEM).")
-@click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML) to show costs with.")
+@click.option("--key", type=click.Path(path_type=Path, dir_okay=False), help="Private key of the certificate (PEM).")
+@click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): adds costs.")
 @click.option(
     "--clusters",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Folder with cluster files (YAML) that plans can be made for in the page Plan.",
+    help="Folder with cluster files (YAML) for the page Plan.",
 )
-@click.option("--campaigns", is_flag=True, help="Let tokens with the role run start campaigns on those clusters.")
-@click.option("--upload-limit", default="8GB", show_default=True, help="Largest bundle that is taken.")
+@click.option("--campaigns", is_flag=True, help="Let tokens with the role run start campaigns on these clusters.")
+@click.option("--upload-limit", default="8GB", show_default=True, help="Maximum size of an uploaded bundle.")
 @click.option(
     "--connections",
     type=click.IntRange(4, 100_000),
     default=500,
     show_default=True,
-    help="Connections at once, in all.",
+    help="Maximum number of connections.",
 )
 @click.option(
     "--connections-per-address",
     type=click.IntRange(2, 100_000),
     default=100,
     show_default=True,
-    help="Connections at once from one address; behind a proxy all come from one.",
+    help="Maximum number of connections from one address. A proxy is one address.",
 )
 def serve(
     repository: Path,
@@ -74,9 +80,9 @@ def serve(
     connections: int,
     connections_per_address: int,
 ) -> None:
-    """Show the repository in a browser, and offer it to `assay pull` and `assay push`.
+    """Serve the repository to browsers, `assay pull` and `assay push`.
 
-    A folder that is new or empty becomes a repository.
+    A new or empty folder becomes a repository.
     """
     from assay.foundation.units import parse_bytes
     from assay.interfaces.web.server.app import create_app
@@ -104,15 +110,16 @@ def serve(
     )
     if token_file and certificate is None and not is_loopback(host):
         click.echo(
-            "Without --certificate tokens travel in the clear: let a proxy do TLS, or trust the network.", err=True
+            "warning: without --certificate, tokens are sent unencrypted; use a proxy with TLS, or a trusted network",
+            err=True,
         )
     with _listening(host, port) as listener:
         scheme, name = "https" if certificate else "http", f"[{host}]" if ":" in host else host
-        click.echo(f"assay shows {repository} at {scheme}://{name}:{listener.getsockname()[1]}/  (Ctrl-C ends it)")
+        click.echo(f"Serving {repository} at {scheme}://{name}:{listener.getsockname()[1]}/ (Ctrl-C to stop)")
         if not bundle_names(opened.folders.bundles):
-            click.echo("It holds no runs yet: the page shows three ways to get some.")
-        sys.setswitchinterval(_SWITCHED_S)
-        threading.Thread(target=_kept_ready, args=(app.state.context.store,), daemon=True).start()
+            click.echo("It has no runs yet; the page shows three ways to add some.")
+        sys.setswitchinterval(_SWITCH_INTERVAL_S)
+        threading.Thread(target=_follow_store, args=(app.state.context.store,), daemon=True).start()
         limits = ConnectionLimits(connections, connections_per_address)
         with rate_limited_log():
             started, limiter = server(app, listener, limits, certificate=certificate, key=key)
@@ -122,31 +129,31 @@ def serve(
 def _check_access(
     host: str, token_file: Path | None, certificate: Path | None, key: Path | None, *, campaigns: bool
 ) -> None:
-    """Raise SpecificationError for options that let in everyone, or that TLS can't be done with."""
+    """Raise SpecificationError for options that admit everyone, or that TLS cannot use."""
     from assay.interfaces.web.server.security import is_loopback
 
     if (certificate is None) != (key is None):
         raise SpecificationError("TLS needs both --certificate and --key", where="--certificate")
     for path in (certificate, key):
         if path is not None and not path.is_file():
-            raise SpecificationError("there is no such file", where=str(path))
+            raise SpecificationError("no such file", where=str(path))
     _check_certificate(certificate, key)
     if token_file is None and not is_loopback(host):
         raise SpecificationError(
-            f"{host} can be reached by others, and there are no tokens",
+            f"others can reach {host}, and there are no tokens",
             where="--host",
-            hint="--token-file FILE says who may do what; 127.0.0.1 is for this machine alone",
+            hint="add --token-file FILE, or listen on 127.0.0.1 for this machine only",
         )
     if campaigns and token_file is None:
         raise SpecificationError(
-            "without tokens nobody may start a campaign",
+            "starting campaigns needs a token",
             where="--campaigns",
-            hint="--token-file FILE, with a token that has the role run",
+            hint="add --token-file FILE with a token that has the role run",
         )
 
 
 def _check_certificate(certificate: Path | None, key: Path | None) -> None:
-    """Make sure that TLS can be done with both, before anybody connects. Raises SpecificationError."""
+    """Raise SpecificationError if TLS cannot use the certificate and key."""
     if certificate is None or key is None:
         return
     import ssl
@@ -155,16 +162,18 @@ def _check_certificate(certificate: Path | None, key: Path | None) -> None:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=lambda: "")
     except (ssl.SSLError, OSError) as error:
         reason = error.reason if isinstance(error, ssl.SSLError) and error.reason else error
-        told = {"KEY_VALUES_MISMATCH": "the key is not this certificate's"}.get(str(reason), f"not usable ({reason})")
+        message = {"KEY_VALUES_MISMATCH": "the key is not this certificate's"}.get(
+            str(reason), f"not usable ({reason})"
+        )
         raise SpecificationError(
-            told,
+            message,
             where=f"{certificate}, {key}",
-            hint="both are PEM files, the key without a passphrase; a chain goes into the certificate's file",
+            hint="both must be PEM files, the key without a passphrase; put a chain into the certificate file",
         ) from error
 
 
-def _kept_ready(store: Store) -> None:
-    """Read the runs while nobody has asked yet, and those that are added; what goes wrong is told to whoever asks."""
+def _follow_store(store: Store) -> None:
+    """Read the runs before the first request, then follow changes. A request reports an error of the reading."""
     with contextlib.suppress(AssayError):
         store.warm()
     threading.Thread(target=store.prepare_in_background, daemon=True).start()
@@ -172,11 +181,11 @@ def _kept_ready(store: Store) -> None:
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """Return a socket that listens. Raises AssayError in words when the address can't be had."""
+    """Return a listening socket. Raises AssayError if the address is not available."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=256)
     except OSError as error:
         raise AssayError(
-            f"can't listen: {error.strerror or error}", where=f"{host}:{port}", hint="--port names another port"
+            f"cannot listen: {error.strerror or error}", where=f"{host}:{port}", hint="choose another port with --port"
         ) from error

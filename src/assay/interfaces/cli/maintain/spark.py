@@ -1,4 +1,4 @@
-"""``assay spark``: fetch Spark, or say which one is used."""
+"""``assay spark``: fetch Spark, or show the installation in use."""
 
 import click
 
@@ -10,24 +10,27 @@ from assay.interfaces.cli.common import json_option, print_json
 
 @click.group(cls=AssayGroup)
 def spark() -> None:
-    """Fetch Spark, or show which one is used."""
+    """Fetch Spark, or show the installation in use."""
 
 
 @spark.command()
 def fetch() -> None:
-    """Bring Spark by pip, unless one is there or SPARK_HOME names one. A plan that needs it does the same."""
-    found = distribution.require(lambda line: click.echo(line, err=True))
-    click.echo(f"Spark {found.version} at {found.home}")
+    """Install Spark with pip, unless it is present or SPARK_HOME is set.
+
+    A plan that needs Spark does the same.
+    """
+    installed = distribution.require(lambda line: click.echo(line, err=True))
+    click.echo(f"Spark {installed.version} at {installed.home}")
 
 
 @spark.command()
 @json_option
 def where(as_json: bool) -> None:
-    """Show which Spark is used."""
-    found = distribution.find()
-    if found is None:
-        raise EngineError("there is no Spark yet", hint="run `assay spark fetch`, or set SPARK_HOME")
+    """Show the Spark installation in use."""
+    installed = distribution.find()
+    if installed is None:
+        raise EngineError("no Spark found", hint="run `assay spark fetch`, or set SPARK_HOME")
     if as_json:
-        print_json({"home": str(found.home), "version": found.version})
+        print_json({"home": str(installed.home), "version": installed.version})
     else:
-        click.echo(f"Spark {found.version} at {found.home}")
+        click.echo(f"Spark {installed.version} at {installed.home}")

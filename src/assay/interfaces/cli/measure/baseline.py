@@ -1,4 +1,4 @@
-"""``assay baseline``: what each bare device and link of a cluster can do, beside its specification."""
+"""``assay baseline``: measure each bare device and link of a cluster, and compare with the specification."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ import click
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_table, say
 from assay.model import DEVIATION_MAX, Baseline, Cluster, CoreSpeed, Measurement
-from assay.text import metric_text
+from assay.text import metric_text, plural
 
 
 @click.command(cls=AssayCommand)
@@ -21,7 +21,7 @@ from assay.text import metric_text
 def baseline(cluster: Path, as_json: bool) -> None:
     """Measure every device and link of the file CLUSTER with fio and iperf3.
 
-    A lab of that name is used if it is up; else one is made, and removed in the end.
+    A running lab of that name is used; otherwise a lab is created and removed at the end.
     """
     from assay.execution.campaign.cluster_hosts import hosts_for
     from assay.foundation.process import terminable
@@ -31,7 +31,7 @@ def baseline(cluster: Path, as_json: bool) -> None:
     with terminable(), hosts_for(described, say) as (reachable, _):
         measured, speeds = asyncio.run(_measure(reachable))
     if as_json:
-        print_json({**_json(measured), "cores": [asdict(one) for one in speeds]})
+        print_json({**_json(measured), "cores": [asdict(speed) for speed in speeds]})
     else:
         _print(measured)
         _print_speeds(described, speeds)
@@ -49,7 +49,7 @@ async def _measure(cluster: Cluster) -> tuple[Baseline, list[CoreSpeed]]:
             stack.push_async_callback(made.close)
             transports[node.name] = made
         measured = await measure_baseline(cluster, transports, progress=say)
-        say("baseline: a core of each kind of node")
+        say("baseline: one core of each node type")
         kinds = {node.type.name: node.name for node in reversed(cluster.nodes)}
         if cluster.lab is not None:  # all nodes are this one machine
             kinds = {"": cluster.workers[0].name}
@@ -60,12 +60,14 @@ def _print_speeds(cluster: Cluster, speeds: Sequence[CoreSpeed]) -> None:
     from assay.execution.observation.core_speed import REFERENCE_NAME
 
     types = {node.name: node.type for node in cluster.nodes}
-    for one in speeds:
-        stated = types[one.node].cpu_speed
-        said = f"; the cluster file says {stated:g}" if stated != 1.0 else ""
-        where = "the lab's machine" if cluster.lab else f"{one.node} (cpu: {{speed: {one.speed:.2f}}})"
-        interval = f"{one.low:.2f} to {one.high:.2f}, nine of ten, as {len(one.by_work)} kinds of work differ"
-        click.echo(f"a core of {where}: {one.speed:.2f} times as fast as the {REFERENCE_NAME} ({interval}){said}")
+    for speed in speeds:
+        stated = types[speed.node].cpu_speed
+        stated_text = f"; the cluster file states {stated:g}" if stated != 1.0 else ""
+        where = "the lab's machine" if cluster.lab else f"{speed.node} (cpu: {{speed: {speed.speed:.2f}}})"
+        interval = f"{speed.low:.2f} to {speed.high:.2f}, 90 % interval over {len(speed.by_work)} kinds of work"
+        click.echo(
+            f"a core of {where}: {speed.speed:.2f} times as fast as the {REFERENCE_NAME} ({interval}){stated_text}"
+        )
 
 
 def _json(measured: Baseline) -> dict[str, Any]:
@@ -76,40 +78,41 @@ def _json(measured: Baseline) -> dict[str, Any]:
         "tools": measured.tools,
         "measurements": [
             {
-                "node": one.node,
-                "subject": one.subject,
-                "metric": one.metric,
-                "value": one.value,
-                "expected": one.expected,
-                "modelled": one.modelled,
-                "deviation": one.deviation,
-                "off": one.is_off,
+                "node": measurement.node,
+                "subject": measurement.subject,
+                "metric": measurement.metric,
+                "value": measurement.value,
+                "expected": measurement.expected,
+                "modelled": measurement.modelled,
+                "deviation": measurement.deviation,
+                "off": measurement.is_off,
             }
-            for one in measured.measurements
+            for measurement in measured.measurements
         ],
     }
 
 
-def _marks(one: Measurement) -> str:
-    return ", ".join(word for word, holds in (("modelled", one.modelled), ("off", one.is_off)) if holds)
+def _marks(measurement: Measurement) -> str:
+    return ", ".join(word for word, holds in (("modelled", measurement.modelled), ("off", measurement.is_off)) if holds)
 
 
 def _print(measured: Baseline) -> None:
     print_table(
-        ("node", "device or link", "figure", "measured", "specification", "deviation", ""),
+        ("node", "device or link", "metric", "measured", "specification", "deviation", ""),
         [
             (
-                one.node,
-                one.subject,
-                *metric_text(one.metric, one.value),
-                "" if one.expected is None else metric_text(one.metric, one.expected)[1],
-                "" if one.deviation is None else f"{one.deviation:+.1%}",
-                _marks(one),
+                measurement.node,
+                measurement.subject,
+                *metric_text(measurement.metric, measurement.value),
+                "" if measurement.expected is None else metric_text(measurement.metric, measurement.expected)[1],
+                "" if measurement.deviation is None else f"{measurement.deviation:+.1%}",
+                _marks(measurement),
             )
-            for one in measured.measurements
+            for measurement in measured.measurements
         ],
         title=f"{measured.cluster}, measured with " + ", ".join(f"{n} {v}" for n, v in measured.tools.items()),
     )
-    off = sum(one.is_off for one in measured.measurements)
+    off = sum(measurement.is_off for measurement in measured.measurements)
     if off:
-        say(f"{off} figures are more than {DEVIATION_MAX:.0%} off: is the machine busy with something else?")
+        figures = plural(off, "figure deviates", "figures deviate")
+        say(f"{figures} by more than {DEVIATION_MAX:.0%}; check that nothing else uses the machine")

@@ -1,4 +1,4 @@
-"""``assay campaign``: how campaigns stand, from any terminal, while they go on or afterwards."""
+"""``assay campaign``: show the status of campaigns, from any terminal."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ _CLEAR = "\x1b[H\x1b[2J"
 @repository_option
 @click.pass_context
 def campaign(context: click.Context, as_json: bool, repository: Path) -> None:
-    """Show campaigns: what is done, what goes on, when it should be over. Without a command: their status."""
+    """Show the status of campaigns: finished runs, the current run, the expected end."""
     if context.invoked_subcommand is None:
         context.invoke(status, repository=repository, as_json=as_json)
     elif as_json:
-        raise click.UsageError(f"--json goes behind the command: assay campaign {context.invoked_subcommand} --json")
+        raise click.UsageError(f"Put --json after the command: assay campaign {context.invoked_subcommand} --json")
 
 
 @campaign.command()
 @click.argument("campaign_id", required=False, metavar="[CAMPAIGN]")
-@click.option("--watch", is_flag=True, help="Show it again every two seconds, as long as a campaign goes on.")
+@click.option("--watch", is_flag=True, help="Refresh every two seconds while a campaign is running.")
 @json_option
 @repository_option
 def status(campaign_id: str | None, watch: bool, as_json: bool, repository: Path) -> None:
-    """Show how campaigns stand: those that go on, or the newest, or those whose id begins with CAMPAIGN."""
+    """Show the running campaigns, or the newest, or those whose id begins with CAMPAIGN."""
     from assay.questions.runs.campaigns import campaigns_named
 
     opened = Repository.open(repository)
 
     while True:
         now = time.time()
-        found = campaigns_named(opened, campaign_id, now)
-        _show(found, now, as_json=as_json, watch=watch)
-        if not watch or not any(one.running for one in found):
+        campaigns = campaigns_named(opened, campaign_id, now)
+        _show(campaigns, now, as_json=as_json, watch=watch)
+        if not watch or not any(campaign_status.running for campaign_status in campaigns):
             return
         time.sleep(_WATCH_INTERVAL_S)
 
@@ -60,68 +60,73 @@ def status(campaign_id: str | None, watch: bool, as_json: bool, repository: Path
 @json_option
 @repository_option
 def list_(as_json: bool, repository: Path) -> None:
-    """List the repository's campaigns, newest last."""
+    """List the campaigns of the repository, newest last."""
     from assay.questions.runs.campaigns import campaigns
 
-    found = campaigns(Repository.open(repository), time.time())[::-1]
+    statuses = campaigns(Repository.open(repository), time.time())[::-1]
     if as_json:
-        print_json([asdict(one) for one in found])
-    elif not found:
-        click.echo(f"No campaigns in {repository} yet.\n  → `assay run PLAN` begins one.")
+        print_json([asdict(campaign_status) for campaign_status in statuses])
+    elif not statuses:
+        click.echo(f"No campaigns in {repository} yet.\n  → Start one with `assay run PLAN`.")
     else:
         rows = [
             (
-                one.campaign_id,
-                _moment(one.started_unix_s),
-                one.plan,
-                one.cluster or "",
-                _state(one),
-                f"{one.done} of {one.planned}",
-                str(one.failed),
+                campaign_status.campaign_id,
+                _moment(campaign_status.started_unix_s),
+                campaign_status.plan,
+                campaign_status.cluster or "",
+                _state(campaign_status),
+                f"{campaign_status.done} of {campaign_status.planned}",
+                str(campaign_status.failed),
             )
-            for one in found
+            for campaign_status in statuses
         ]
-        print_table(("campaign", "begun", "plan", "cluster", "state", "done", "failed"), rows)
+        print_table(("campaign", "started", "plan", "cluster", "state", "done", "failed"), rows)
 
 
-def _show(found: list[CampaignStatus], now: float, *, as_json: bool, watch: bool) -> None:
-    if as_json and watch:  # one line each time, for programs
-        click.echo(json.dumps([asdict(one) for one in found], ensure_ascii=False))
+def _show(campaigns: list[CampaignStatus], now: float, *, as_json: bool, watch: bool) -> None:
+    if as_json and watch:  # one line per refresh, for programs
+        click.echo(json.dumps([asdict(campaign_status) for campaign_status in campaigns], ensure_ascii=False))
     elif as_json:
-        print_json([asdict(one) for one in found])
+        print_json([asdict(campaign_status) for campaign_status in campaigns])
     else:
         if watch and sys.stdout.isatty():
             send_control(_CLEAR, sys.stdout)
-        click.echo("\n\n".join("\n".join(status_lines(one, now)) for one in found) or "There is no campaign yet.")
+        click.echo(
+            "\n\n".join("\n".join(status_lines(campaign_status, now)) for campaign_status in campaigns)
+            or "No campaign yet."
+        )
 
 
-def status_lines(one: CampaignStatus, now: float) -> list[str]:
+def status_lines(status: CampaignStatus, now: float) -> list[str]:
     """Return one campaign's status for a terminal."""
     lines = [
-        f"campaign {one.campaign_id}: plan {one.plan}" + (f" on {one.cluster}" if one.cluster else ""),
-        f"  {_state(one)}; {one.done} of {one.planned} runs are done, {one.failed} failed or are invalid",
+        f"campaign {status.campaign_id}: plan {status.plan}" + (f" on {status.cluster}" if status.cluster else ""),
+        f"  {_state(status)}; {status.done} of {status.planned} runs done, {status.failed} failed or invalid",
     ]
-    if one.title is not None and one.since_unix_s is not None:
-        lines.append(f"  run {one.run} of {one.planned}: {one.title}, for {format_duration(now - one.since_unix_s)}")
-    if one.phase:
-        lines.append(f"  now: {one.phase}")
-    if one.left_s is not None and one.over_unix_s is not None:
-        lines.append(f"  about {format_duration(one.left_s)} left, over at {_moment(one.over_unix_s)}")
-    for failure in one.failures:
+    if status.title is not None and status.since_unix_s is not None:
+        lines.append(
+            f"  run {status.run} of {status.planned}: {status.title}, for {format_duration(now - status.since_unix_s)}"
+        )
+    if status.phase:
+        lines.append(f"  now: {status.phase}")
+    if status.left_s is not None and status.over_unix_s is not None:
+        lines.append(f"  about {format_duration(status.left_s)} left, ends at {_moment(status.over_unix_s)}")
+    for failure in status.failures:
         kind = f" ({failure.failure_class})" if failure.failure_class else ""
         lines.append(f"  {failure.status}{kind} at {_moment(failure.ended_unix_s)}: {failure.title}: {failure.cause}")
     return lines
 
 
-def _state(one: CampaignStatus) -> str:
-    if one.running:
-        return f"goes on (process {one.pid})"
-    if one.stopped:
-        return f"does not run: {one.stopped}"
-    if one.planned and one.done >= one.planned:
+def _state(status: CampaignStatus) -> str:
+    if status.running:
+        return f"running (process {status.pid})"
+    if status.stopped:
+        return f"stopped: {status.stopped}"
+    if status.planned and status.done >= status.planned:
         return "complete"
-    return "does not run: it was cut off" if one.changed_unix_s else "does not run: nothing was begun"
+    return "interrupted" if status.changed_unix_s else "not started"
 
 
 def _moment(unix_s: Any) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(unix_s)) if isinstance(unix_s, int | float) else "not known"
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(unix_s)) if isinstance(unix_s, int | float) else "unknown"

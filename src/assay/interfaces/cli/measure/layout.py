@@ -1,4 +1,4 @@
-"""``assay layout plan``: into how many directories to split devices, and what that does to how they fill."""
+"""``assay layout plan``: split devices into directories, and show how the devices fill."""
 
 from __future__ import annotations
 
@@ -11,52 +11,55 @@ from assay.foundation.errors import SpecificationError
 from assay.foundation.units import format_byte_rate, format_bytes, parse_bytes
 from assay.interfaces.cli.command_classes import AssayGroup
 from assay.interfaces.cli.common import json_option, print_json, print_table
+from assay.text import plural
 
 if TYPE_CHECKING:
     from assay.questions.runs.directories import DirectoryPlan
 
 DIRECTORIES_MAX = 16
+"""Default maximum number of directories on a device."""
 DIFFERENCE = 0.10
+"""Default maximum relative difference between bandwidths per directory."""
 
 
 @click.group(cls=AssayGroup)
 def layout() -> None:
-    """Plan which devices hold what, in how many directories."""
+    """Plan the directories of each device."""
 
 
 @layout.command("plan")
 @click.argument("cluster", type=click.Path(path_type=Path))
-@click.option("--hdfs", metavar="DEVICES", help="Devices for HDFS, such as hdd1,hdd2,ssd1.  [default: all]")
-@click.option("--intermediate", metavar="DEVICES", help="Devices for intermediate data.  [default: all]")
-@click.option("--data", metavar="BYTES", help="Data per node, such as 33GB, to show how full each device gets.")
-@click.option("--replication", type=click.IntRange(1), help="Copies in HDFS.  [default: 3, or the number of workers]")
+@click.option("--hdfs", metavar="DEVICES", help="Devices for HDFS, such as hdd1,hdd2,ssd1. Default: all.")
+@click.option("--intermediate", metavar="DEVICES", help="Devices for intermediate data. Default: all.")
+@click.option("--data", metavar="BYTES", help="Data per node, such as 33GB: shows how full each device gets.")
+@click.option("--replication", type=click.IntRange(1), help="Replicas in HDFS. Default: 3, or the number of workers.")
 @click.option(
     "--intermediate-ratio",
     type=click.FloatRange(0),
     default=1.0,
     show_default=True,
-    help="Bytes of intermediate data for each byte of data; a sort has 1.",
+    help="Intermediate data per byte of data; 1 for a sort.",
 )
-@click.option("--baseline", type=click.Path(path_type=Path), help="Baseline as `assay baseline --json` prints it.")
+@click.option("--baseline", type=click.Path(path_type=Path), help="Baseline file, from `assay baseline --json`.")
 @click.option(
     "--repository",
     type=click.Path(path_type=Path, file_okay=False),
     envvar="ASSAY_REPOSITORY",
-    help="Take the newest baseline of this cluster from the runs in this folder.",
+    help="Use the newest baseline of this cluster from the runs in this folder.",
 )
 @click.option(
     "--directories-max",
     type=click.IntRange(1, 1000),
     default=DIRECTORIES_MAX,
     show_default=True,
-    help="Most directories on one device.",
+    help="Maximum number of directories on a device.",
 )
 @click.option(
     "--difference",
     type=click.FloatRange(0, 10),
     default=DIFFERENCE,
     show_default=True,
-    help="By how much bandwidths per directory may differ.",
+    help="Maximum relative difference between bandwidths per directory.",
 )
 @click.option("--name", default="split", show_default=True, help="Name of the layout.")
 @json_option
@@ -71,10 +74,9 @@ def plan(
     data: str | None,
     **options: Any,
 ) -> None:
-    """Split the devices of a worker of the file CLUSTER into directories in proportion to their bandwidth.
+    """Split the devices of a worker into directories in proportion to bandwidth, and print a layout for a plan.
 
-    Prints a layout to paste into a plan. Bandwidths are those of a baseline where there is one, else the
-    specification's.
+    CLUSTER is a cluster file. Bandwidths come from a baseline, or else from the specification.
     """
     from assay.questions.runs.directories import DevicesAsked, directory_plan, newest_baseline, read_baseline
     from assay.specs import load_cluster
@@ -105,8 +107,8 @@ def _bytes(text: str | None) -> float | None:
 
 def _yaml(name: str, planned: DirectoryPlan) -> str:
     lines = ["layouts:", f"  {name}:"]
-    for part, found in (("hdfs", planned.hdfs), ("intermediate", planned.intermediate)):
-        inside = ", ".join(f"{device}: {count}" for device, count in found.directories.items())
+    for part, part_layout in (("hdfs", planned.hdfs), ("intermediate", planned.intermediate)):
+        inside = ", ".join(f"{device}: {count}" for device, count in part_layout.directories.items())
         lines.append(f"    {part}: {{{inside}}}")
     return "\n".join(lines)
 
@@ -162,13 +164,13 @@ def _print(name: str, planned: DirectoryPlan) -> None:
         "intermediate directories",
         "capacity",
         *(["used", "full"] if with_data else []),
-        "full after data per node of",
+        "full at data per node",
     ]
-    copies = f"{planned.replication} {'copy' if planned.replication == 1 else 'copies'}"
+    copies = plural(planned.replication, "replica")
     data = f"{format_bytes(planned.data_bytes)} of data per node, " if planned.data_bytes is not None else ""
-    click.echo(f"One worker: {data}{copies}, {planned.ratio:g} byte of intermediate data for each byte of data.")
-    click.echo(f"Bandwidths are those of {planned.bandwidths_from}.\n")
+    click.echo(f"One worker: {data}{copies}, {planned.ratio:g} bytes of intermediate data per byte of data.")
+    click.echo(f"Bandwidths from {planned.bandwidths_from}.\n")
     print_table(headers, rows)
     click.echo(f"\n{_yaml(name, planned)}\n")
-    for words in planned.warnings:
-        click.echo(f"note: {words}", err=True)
+    for warning in planned.warnings:
+        click.echo(f"note: {warning}", err=True)

@@ -1,4 +1,4 @@
-"""``assay observe CLUSTER -- COMMAND``: watch any job, or a time, on a described cluster, and keep it as a run."""
+"""``assay observe CLUSTER -- COMMAND``: observe a job or an interval of time on a cluster and store it as a run."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import click
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import repository_option, say
+from assay.text import plural
 
 if TYPE_CHECKING:
     from assay.execution.campaign.attempts.run_environment import CompletedRun
@@ -23,12 +24,15 @@ if TYPE_CHECKING:
 @click.command(context_settings={"ignore_unknown_options": True}, cls=AssayCommand)
 @click.argument("cluster", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-@click.option("--for", "duration", metavar="DURATION", help="Watch for so long (such as 10min) instead of a command.")
+@click.option(
+    "--for", "duration", metavar="DURATION", help="Observe for this time, such as 10min, instead of a command."
+)
 @repository_option
 def observe(cluster: Path, command: tuple[str, ...], duration: str | None, repository: Path) -> None:
-    """Sample every host of the file CLUSTER while COMMAND runs here, or for a time, and keep it as a run.
+    """Sample every host of the file CLUSTER while COMMAND runs on this machine, and store the result as a run.
 
-    Nothing is submitted or changed on the hosts. Of COMMAND only the program's name is kept. Ends as COMMAND ends.
+    The hosts are not changed. Only the name of the program is stored, not its arguments. The exit code is that of
+    COMMAND.
     """
     from assay.execution.campaign.cluster_hosts import hosts_for
     from assay.foundation.process import terminable
@@ -37,7 +41,7 @@ def observe(cluster: Path, command: tuple[str, ...], duration: str | None, repos
     from assay.store import Repository
 
     if bool(command) == bool(duration):
-        raise SpecificationError("watch either a command, after --, or a time, with --for DURATION")
+        raise SpecificationError("give either a command, after --, or a time, with --for DURATION")
     try:
         watch_s = parse_duration(duration) if duration else None
     except ValueError as error:
@@ -48,7 +52,8 @@ def observe(cluster: Path, command: tuple[str, ...], duration: str | None, repos
         published = asyncio.run(_watch(reachable, command, watch_s))
     kept.publish(published.run, tasks=published.tasks, trace=published.trace, logs=published.logs)
     run = published.run
-    say(f"kept as run {run.run_id}: {run.duration_s:.1f} s, {len(run.jobs)} jobs, {len(published.tasks)} task attempts")
+    counts = f"{plural(len(run.jobs), 'job')}, {plural(len(published.tasks), 'task attempt')}"
+    say(f"stored as run {run.run_id}: {run.duration_s:.1f} s, {counts}")
     say(f"next: assay show {run.run_id[:13]} --repository {repository}")
     if run.cause:
         sys.exit(1)
@@ -67,7 +72,7 @@ async def _watch(cluster: Cluster, command: Sequence[str], watch_s: float | None
         try:
             process = await asyncio.create_subprocess_exec(*command)
         except OSError as error:
-            raise SpecificationError(f"the command can't be run: {error}", where=command[0]) from error
+            raise SpecificationError(f"cannot run the command: {error}", where=command[0]) from error
         try:
             return await process.wait()
         except asyncio.CancelledError:
@@ -78,7 +83,7 @@ async def _watch(cluster: Cluster, command: Sequence[str], watch_s: float | None
     title = Path(command[0]).name if command else f"{watch_s:g} s"
     async with AsyncExitStack() as stack:
         transports = await connect(cluster, stack)
-        say(f"watching {len(transports)} hosts: {title}")
+        say(f"observing {plural(len(transports), 'host')}: {title}")
         reader = await history_reader(cluster, transports, say) if cluster.attached else unchanged_result
         engine = "hadoop" if cluster.attached else "unknown"
         return await observed(cluster, transports, ObservationRequest(title, run), engine=engine, reader=reader)

@@ -1,4 +1,4 @@
-"""Live progress of a campaign on a terminal; plain lines where there is none."""
+"""Show the progress of a campaign: live on a terminal, else as plain lines."""
 
 import sys
 import time
@@ -18,7 +18,7 @@ _MARKS = {RunStatus.VALID: "✓", RunStatus.INVALID: "!", RunStatus.FAILED: "✗
 
 
 class CampaignDisplay:
-    """Shows run k of n, the current step and when it will be over; finished runs stay as lines above."""
+    """Shows run k of n, the current step and the time left; finished runs stay as lines above."""
 
     def __init__(self) -> None:
         self._console = Console(file=unescaped(sys.stderr), highlight=False, markup=False)
@@ -29,7 +29,7 @@ class CampaignDisplay:
         self._live = Live(console=self._console, get_renderable=self._line, refresh_per_second=4, transient=True)
 
     def __enter__(self) -> Self:
-        """Begin to show."""
+        """Start the live line."""
         if self._console.is_terminal:
             self._live.start()
         return self
@@ -37,7 +37,7 @@ class CampaignDisplay:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Leave only the lines of finished runs."""
+        """Remove the live line."""
         if self._console.is_terminal:
             self._live.stop()
 
@@ -49,11 +49,11 @@ class CampaignDisplay:
         return Text(printable(" · ".join(parts)), overflow="ellipsis", no_wrap=True)
 
     def say(self, text: str) -> None:
-        """Print a line that stays."""
+        """Print a permanent line."""
         self._console.print(printable(text), soft_wrap=True)
 
     def step(self, text: str) -> None:
-        """Show what goes on now."""
+        """Show the current step."""
         if text != self._step:
             self._step = text
             self._since = time.monotonic()
@@ -61,7 +61,7 @@ class CampaignDisplay:
                 self.say(f"  {text}")
 
     def begin(self, number: int, total: int, title: str, left_s: float | None) -> None:
-        """Show which run begins, and how long all that is left will take, if that is known."""
+        """Show which run begins and, if known, the time for all remaining runs."""
         self._title = f"run {number} of {total}: {title}"
         self._over_at = None if left_s is None else time.monotonic() + left_s
         if not self._console.is_terminal:
@@ -69,7 +69,7 @@ class CampaignDisplay:
             self.say(f"{self._title}{left}")
 
     def end(self, run: Run) -> None:
-        """Print a finished run's line."""
+        """Print the line of a finished run."""
         levels = ", ".join(f"{name}={level}" for name, level in run.levels.items())
         cold = run.cache_state or "cold unknown"
         line = f"{_MARKS[run.status]} {run.workload:<13} {levels:<16} {run.duration_s:7.1f} s  {run.status}, {cold}"

@@ -1,4 +1,4 @@
-"""``assay check CLUSTER``: is each host fit to be measured? Only reads; ends with 1 where errors remain."""
+"""``assay check CLUSTER``: check whether each host is ready for measurements. Exit code 1: errors."""
 
 from __future__ import annotations
 
@@ -19,24 +19,28 @@ if TYPE_CHECKING:
 @click.command(cls=AssayCommand)
 @click.argument("cluster", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @json_option
-@click.option("--all", "everything", is_flag=True, help="Show what is fit as well, and what could not be known.")
-@click.option("--deep", is_flag=True, help="Read a second of every disk too, to find one slower than its siblings.")
+@click.option("--all", "everything", is_flag=True, help="Show checks that passed or had no result, too.")
+@click.option("--deep", is_flag=True, help="Also read each disk for a second, to find slow disks.")
 @click.option(
-    "--bandwidth", is_flag=True, help="Send for a second between each two hosts, each way, to find a slow link."
+    "--bandwidth", is_flag=True, help="Also send between each two hosts for a second, both ways, to find slow links."
 )
-@click.option("--explain", metavar="CHECK", help="Say why a check is made, who recommends what, how to change it.")
+@click.option(
+    "--explain",
+    metavar="CHECK",
+    help="Explain a check: why it matters, who recommends what, how to change the setting.",
+)
 @click.option(
     "--keep",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="REPOSITORY",
-    help="Keep the answer in a repository, for `assay serve` and reports.",
+    help="Store the result in a repository, for `assay serve` and reports.",
 )
 def check(
     cluster: Path, as_json: bool, everything: bool, deep: bool, bandwidth: bool, explain: str | None, keep: Path | None
 ) -> None:
-    """Look at every host of the file CLUSTER and say what stands in the way of measuring it. Changes nothing.
+    """Check whether the hosts of the file CLUSTER are ready for measurements. Changes nothing.
 
-    Ends with 1 when there are errors, with 0 when there are warnings and notes only.
+    Exit code 1: errors; 0: warnings and notes at most.
     """
     from assay.execution.campaign.cluster_hosts import hosts_for
     from assay.execution.observation.checking import check_hosts
@@ -47,58 +51,58 @@ def check(
     if explain:
         _explain(explain)
         return
-    said = load_cluster(cluster)
-    with terminable(), hosts_for(said, say) as (reachable, _):
-        found = asyncio.run(check_hosts(reachable, deep=deep, bandwidth=bandwidth))
+    described = load_cluster(cluster)
+    with terminable(), hosts_for(described, say) as (reachable, _):
+        fitness = asyncio.run(check_hosts(reachable, deep=deep, bandwidth=bandwidth))
     if keep:
         from assay.store import Repository
         from assay.store.kept_checks import keep_check
 
-        path = keep_check(Repository.create(keep), found)
-        say(f"kept as {path}")
+        path = keep_check(Repository.create(keep), fitness)
+        say(f"stored as {path}")
     if as_json:
-        print_json(fitness_json(found))
+        print_json(fitness_json(fitness))
     else:
-        _print(found, everything=everything)
-    if found.count(Grade.ERROR):
+        _print(fitness, everything=everything)
+    if fitness.count(Grade.ERROR):
         sys.exit(1)
 
 
-def fitness_json(found: Fitness) -> dict[str, Any]:
-    """Return everything that was found, as plain values."""
+def fitness_json(fitness: Fitness) -> dict[str, Any]:
+    """Return all results as plain values."""
     import msgspec
 
-    tree: dict[str, Any] = msgspec.to_builtins(found)
+    tree: dict[str, Any] = msgspec.to_builtins(fitness)
     return tree
 
 
-def _print(found: Fitness, *, everything: bool) -> None:
+def _print(fitness: Fitness, *, everything: bool) -> None:
     from assay.model import Grade
 
-    shown = found.readings if everything else found.troubles()
-    titles = {each.name: each for each in found.criteria}
+    shown = fitness.readings if everything else fitness.troubles()
+    titles = {reading.name: reading for reading in fitness.criteria}
     rows = [
         (
-            str(each.grade),
-            each.host,
-            each.criterion,
-            each.subject,
-            each.found,
-            "; ".join(f"{advice.value} ({_short(advice.source)})" for advice in titles[each.criterion].advice),
+            str(reading.grade),
+            reading.host,
+            reading.criterion,
+            reading.subject,
+            reading.found,
+            "; ".join(f"{advice.value} ({_short(advice.source)})" for advice in titles[reading.criterion].advice),
         )
-        for each in shown
+        for reading in shown
     ]
     if rows:
-        print_table(("grade", "host", "check", "of", "found", "recommended (by)"), rows)
-    for host, words in found.unreached.items():
-        click.echo(f"error  {host}  can't be asked: {words}")
-    counts = ", ".join(f"{found.count(grade)} {_plural(grade)}" for grade in reversed(Grade))
+        print_table(("grade", "host", "check", "subject", "found", "recommended (by)"), rows)
+    for host, reason in fitness.unreached.items():
+        click.echo(f"error  {host}  not reachable: {reason}")
+    counts = ", ".join(f"{fitness.count(grade)} {_plural(grade)}" for grade in reversed(Grade))
     click.echo(
-        f"{found.cluster}: {len(found.criteria)} checks on {len(found.hosts)} of "
-        f"{len(found.hosts) + len(found.unreached)} hosts: {counts}"
+        f"{fitness.cluster}: {len(fitness.criteria)} checks on {len(fitness.hosts)} of "
+        f"{len(fitness.hosts) + len(fitness.unreached)} hosts: {counts}"
     )
-    if found.troubles():
-        click.echo("why, and how to change it: assay check CLUSTER --explain CHECK")
+    if fitness.troubles():
+        click.echo("next: assay check CLUSTER --explain CHECK")
 
 
 def _plural(grade: Grade) -> str:
@@ -115,11 +119,11 @@ def _explain(name: str) -> None:
     from assay.foundation.errors import SpecificationError
     from assay.specs.fields import unknown
 
-    known: dict[str, Criterion] = {each.name: each for each in CRITERIA}
+    known: dict[str, Criterion] = {criterion.name: criterion for criterion in CRITERIA}
     if name not in known:
         raise SpecificationError(unknown("check", name, known))
-    each = known[name]
-    click.echo(f"{each.name}: {each.title}\n\nWhy: {each.why}\n\nRecommended:")
-    for advice in each.advice:
+    criterion = known[name]
+    click.echo(f"{criterion.name}: {criterion.title}\n\nWhy: {criterion.why}\n\nRecommended:")
+    for advice in criterion.advice:
         click.echo(f"  {advice.value}  ({advice.source})")
-    click.echo(f"\nTo change it: {each.change}")
+    click.echo(f"\nTo change it: {criterion.change}")

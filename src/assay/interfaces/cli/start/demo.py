@@ -3,6 +3,7 @@ two configurations of a real Hadoop on this host, with the reason said aloud."""
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -27,12 +28,13 @@ from assay.interfaces.cli.common import repository_option
 @click.pass_context
 def demo(context: click.Context, repository: Path, output: Path, local: bool) -> None:
     """Measure HDD against SSD with real Hadoop on an emulated cluster, and write a report."""
+    from assay.estimation.simulator.campaign import campaign_request
     from assay.execution.engines.hadoop.deployment.distribution import require
     from assay.execution.lab.probe import probe
     from assay.execution.planning.plan_files.plan_reader import load_plan
     from assay.interfaces.cli.decide.decide import decide
     from assay.interfaces.cli.decide.report import report
-    from assay.interfaces.cli.measure.run import run_plan
+    from assay.interfaces.cli.measure.run import run_campaign_request
     from assay.interfaces.cli.start.examples import example_folder
 
     try:
@@ -56,7 +58,7 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
     else:
         plan, factor, baseline = examples / "lab" / "hdd-vs-ssd.yaml", "layout", "HD2"
         prices = examples / "lab" / "prices.yaml"
-    run_plan(load_plan(plan), repository, again=True, baseline=True)
+    run_campaign_request(replace(campaign_request(load_plan(plan)), again=True), repository)
     click.echo()
     context.invoke(decide, factor=factor, baseline=baseline, prices=prices, repository=repository)
     context.invoke(report, output=output, factor=factor, baseline=baseline, prices=prices, repository=repository)

@@ -1,4 +1,4 @@
-"""``assay discover HOST…``: look at hosts over SSH, and write a cluster file that ``assay run`` takes as it is."""
+"""``assay discover HOST…``: inspect hosts over SSH and write a cluster file for ``assay run``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HTTP_TIMEOUT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class _Login:
-    """How all hosts are entered, as the options say it."""
+    """SSH login of all hosts, from the options."""
 
     user: str | None
     port: int | None
@@ -37,18 +37,36 @@ class _Login:
 
 @click.command(cls=AssayCommand)
 @click.argument("hosts", nargs=-1, metavar="HOST…")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The file to write; else stdout.")
-@click.option("--from-hadoop", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="CONF_DIR")
-@click.option("--inventory", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="An Ansible inventory.")
-@click.option("--name", default="discovered", show_default=True, help="The cluster's name.")
-@click.option("--master", metavar="HOST", help="The host that is the master; else a running NameNode's, or the first.")
-@click.option("--below", default="", metavar="FOLDER", help="The folder of each disk's mount in which assay may work.")
-@click.option("--user", help="Login name, if it is not your SSH configuration's.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Cluster file to write. Default: standard output.",
+)
+@click.option(
+    "--from-hadoop",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="CONF_DIR",
+    help="Read the hosts from the configuration folder of a Hadoop cluster.",
+)
+@click.option(
+    "--inventory",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Read the hosts from an Ansible inventory.",
+)
+@click.option("--name", default="discovered", show_default=True, help="Name of the cluster.")
+@click.option("--master", metavar="HOST", help="Master host. Default: the host of a running NameNode, or the first.")
+@click.option(
+    "--below", default="", metavar="FOLDER", help="Folder below the mount point of each disk where assay may write."
+)
+@click.option("--user", help="Login name. Default: as in your SSH configuration.")
 @click.option("--port", type=click.IntRange(1, 65535), help="Port of the SSH servers.")
 @click.option("--key", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Private key file.")
-@click.option("--known-hosts", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="The hosts' keys.")
-@click.option("--jump", metavar="USER@HOST:PORT", help="The host through which the others are reached.")
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option(
+    "--known-hosts", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="File with the host keys."
+)
+@click.option("--jump", metavar="USER@HOST:PORT", help="SSH jump host.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def discover(
     hosts: tuple[str, ...],
     output: Path | None,
@@ -64,75 +82,77 @@ def discover(
     jump: str | None,
     force: bool,
 ) -> None:
-    """Look at HOST… over SSH and write a cluster file; nothing is changed there. `worker[01:12]` stands for twelve.
+    """Inspect HOST… over SSH and write a cluster file. The hosts are not changed. `worker[01:12]` means twelve hosts.
 
-    What no host tells is guessed, and marked so in a comment. Hosts that can't be asked are named, and left out.
+    A comment marks each guessed value. Hosts that cannot be reached are listed and left out.
     """
     from assay.foundation.output import write_whole
     from assay.specs.discovered import Reach, Wish, cluster_text
 
     if output and output.exists() and not force:
-        raise SpecificationError("the file is there already", where=str(output), hint="--force writes over it")
+        raise SpecificationError("the file exists", where=str(output), hint="overwrite it with --force")
     listed = _listed(hosts, from_hadoop, inventory)
     login = _common(listed, _Login(user, port, key, known_hosts, jump))
-    found = asyncio.run(_survey({one.name: _address(one, login) for one in listed}))
-    for error in found.failed.values():
+    survey = asyncio.run(_survey({host.name: _address(host, login) for host in listed}))
+    for error in survey.failed.values():
         click.echo(f"left out: {error}", err=True)
-    if not found.hosts:
-        raise HostError("no host could be asked", hint="the lines above say why; `ssh HOST true` must work by itself")
-    if master and master not in found.hosts:
-        raise SpecificationError(f"--master {master}: it is not among the hosts that answered")
-    addresses = {one.name: one.address for one in listed}
+    if not survey.hosts:
+        raise HostError(
+            "no host could be reached", hint="see the lines above; `ssh HOST true` must work without a password"
+        )
+    if master and master not in survey.hosts:
+        raise SpecificationError(f"--master {master} is not among the hosts that answered")
+    addresses = {host.name: host.address for host in listed}
     reach = Reach(addresses, _ssh_section(login))
-    text, notes = cluster_text(list(found.hosts.values()), reach, Wish(name, master, below))
+    text, notes = cluster_text(list(survey.hosts.values()), reach, Wish(name, master, below))
     for note in notes:
         click.echo(f"note: {note}", err=True)
     if output:
         write_whole(output, text.encode())
-        _report(output, found)
+        _report(output, survey)
     else:
         click.echo(text, nl=False)
-    if found.failed:
+    if survey.failed:
         sys.exit(HostError.exit_code)
 
 
-def _report(output: Path, found: SurveyedHosts) -> None:
-    """Say what was written, having read it as every other command will."""
+def _report(output: Path, survey: SurveyedHosts) -> None:
+    """Print the number of nodes in the written file; reading it checks it."""
     from assay.specs import load_cluster
 
     cluster = load_cluster(output)
-    left = f", {len(found.failed)} left out" if found.failed else ""
+    left = f", {len(survey.failed)} left out" if survey.failed else ""
     click.echo(f"{output}: {len(cluster.nodes)} nodes, {len(cluster.workers)} workers{left}", err=True)
     click.echo(f"next: assay check {output}", err=True)
 
 
 def _listed(hosts: Sequence[str], from_hadoop: Path | None, inventory: Path | None) -> list[Listed]:
-    """Return every host that is named, by whichever way, once."""
+    """Return the hosts from the arguments, the inventory and the Hadoop configuration, without duplicates."""
     from assay.model.clusters.host_address import parse_host_address
     from assay.store.formats.inventory import Listed, expanded, read_hadoop_hosts, read_inventory
 
-    found: list[Listed] = []
-    for word in (name for pattern in hosts for name in expanded(pattern)):
+    listed: list[Listed] = []
+    for name in (name for pattern in hosts for name in expanded(pattern)):
         try:
-            address = parse_host_address(word)
+            address = parse_host_address(name)
         except ValueError as error:
             raise SpecificationError(str(error)) from error
-        found.append(Listed(address.host, address.host, address.user, address.port))
+        listed.append(Listed(address.host, address.host, address.user, address.port))
     if inventory:
-        found += read_inventory(inventory)
+        listed += read_inventory(inventory)
     if from_hadoop:
         named = read_hadoop_hosts(from_hadoop)
         workers = named.workers or _live_workers(named)
-        found += [Listed(host, host) for host in dict.fromkeys([*named.masters, *workers])]
-    if not found:
-        raise SpecificationError("no host is named", hint="name hosts, or use --from-hadoop or --inventory")
-    return list({one.name: one for one in found}.values())
+        listed += [Listed(host, host) for host in dict.fromkeys([*named.masters, *workers])]
+    if not listed:
+        raise SpecificationError("no host given", hint="give hosts, --from-hadoop or --inventory")
+    return list({entry.name: entry for entry in listed}.values())
 
 
 def _live_workers(named: HadoopHosts) -> list[str]:
-    """Ask a NameNode for its DataNodes, where no file lists the workers."""
+    """Ask a NameNode for its DataNodes if no file lists the workers."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    said = []
+    problems = []
     for address in named.namenode_http:
         url = f"http://{address}/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo"
         try:
@@ -140,30 +160,30 @@ def _live_workers(named: HadoopHosts) -> list[str]:
                 beans = json.load(answer).get("beans") or [{}]
             live = json.loads(beans[0].get("LiveNodes") or "{}")
         except (OSError, ValueError) as error:
-            said.append(f"{address}: {error}")
+            problems.append(f"{address}: {error}")
             continue
         if live:
             return sorted(name.split(":")[0] for name in live)
     raise HostError(
-        f"there is no file with the workers, and no NameNode tells them: {'; '.join(said) or 'none has any'}",
-        hint="name the workers beside --from-hadoop",
+        f"no file lists the workers, and no NameNode knows them: {'; '.join(problems) or 'none has a DataNode'}",
+        hint="give the workers in addition to --from-hadoop",
     )
 
 
 def _common(listed: Sequence[Listed], login: _Login) -> _Login:
-    """Return the login that all hosts share: a cluster file has one. The options are stronger than an inventory."""
+    """Return the login of all hosts: a cluster file has one. Options override the inventory."""
 
-    def one(what: str, given: object, values: set[object]) -> object:
+    def shared(what: str, given: object, values: set[object]) -> object:
         if given is not None or not values - {None}:
             return given
         if len(values) > 1:
-            words = f"the hosts differ in their {what}: {', '.join(sorted(map(str, values)))}"
-            raise SpecificationError(words, hint=f"--{what} sets it for all; your ~/.ssh/config can hold each host's")
+            message = f"the hosts differ in their {what}: {', '.join(sorted(map(str, values)))}"
+            raise SpecificationError(message, hint=f"set it for all with --{what}, or for each host in ~/.ssh/config")
         return values.pop()
 
-    user = one("user", login.user, {host.user for host in listed})
-    port = one("port", login.port, {host.port for host in listed})
-    key = one("key", str(login.key) if login.key else None, {host.key for host in listed})
+    user = shared("user", login.user, {host.user for host in listed})
+    port = shared("port", login.port, {host.port for host in listed})
+    key = shared("key", str(login.key) if login.key else None, {host.key for host in listed})
     return _Login(
         str(user) if user else None,
         int(str(port)) if port else None,

@@ -1,5 +1,4 @@
-"""``assay examples``: the clusters, plans and price books that come with assay, listed, or copied to where
-they can be changed."""
+"""``assay examples``: list the example clusters, plans and price books, or copy them to a folder."""
 
 import shutil
 from pathlib import Path
@@ -13,10 +12,10 @@ from assay.interfaces.cli.common import json_option, print_json
 
 
 def example_folder() -> Path:
-    """Return the folder of the examples; raise AssayError where they did not come with this installation."""
+    """Return the folder of the examples. Raises AssayError if this installation has none."""
     folder = installation().examples
     if folder is None:
-        raise AssayError("the examples did not come with this installation", hint="install assay from its wheel")
+        raise AssayError("this installation has no examples", hint="install assay from its wheel")
     return folder
 
 
@@ -26,15 +25,13 @@ def example_folder() -> Path:
 def examples(folder: Path | None, as_json: bool) -> None:
     """List the example clusters, plans and price books; with FOLDER, copy them there.
 
-    The documentation's `examples/…` are then there to run: `assay examples examples`.
+    `assay examples examples` creates the files that the documentation uses.
     """
     source = example_folder()
     names = sorted(str(path.relative_to(source)) for path in source.rglob("*.yaml"))
     if folder is not None:
         if folder.exists() and any(folder.iterdir()):
-            raise SpecificationError(
-                "there are files already", where=str(folder), hint="name a folder that is not there"
-            )
+            raise SpecificationError("the folder is not empty", where=str(folder), hint="choose a new folder")
         shutil.copytree(source, folder, dirs_exist_ok=True)
     if as_json:
         print_json({"folder": str(folder or source), "files": names})

@@ -80,8 +80,8 @@ def _letters(part: dict[str, str]) -> int:
 def _rooms(table: Table, rows: Sequence[Sequence[Sequence[dict[str, str]]]]) -> list[int]:
     """Return each column's relative width: the length of its longest text, within bounds."""
     longest = [
-        max([len(column.title), *(sum(map(_letters, row[place])) for row in rows)])
-        for place, column in enumerate(table.columns)
+        max([len(column.title), *(sum(map(_letters, row[index])) for row in rows)])
+        for index, column in enumerate(table.columns)
     ]
     return [min(max(letters, ROOM_LETTERS[0]), ROOM_LETTERS[1]) for letters in longest]
 
