@@ -30,7 +30,7 @@ def test_replace_leaves_the_corrected_runs_and_those_that_did_not_change(tmp_pat
 def test_without_replace_both_count_and_that_is_said(tmp_path: Path) -> None:
     imported(tmp_path, FIRST)
     result = imported(tmp_path, CORRECTED)
-    assert "both count" in result.output
+    assert "both imports count" in result.output
     assert times(tmp_path) == [50, 55, 100]
     again = imported(tmp_path, CORRECTED, "--replace")
     assert isinstance(again.exception, RepositoryError)

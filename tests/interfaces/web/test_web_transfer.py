@@ -80,9 +80,9 @@ def test_a_push_gives_what_is_missing(server: tuple[str, Repository], tmp_path: 
     token = tmp_path / "token"
     token.write_text(UPLOAD + "\n")
     code, text = command("push", url, "--repository", source.root, "--token-file", token, token=None)
-    assert (code, text.splitlines()[0]) == (0, "1 bundles copied, 0 already present")
+    assert (code, text.splitlines()[0]) == (0, "1 bundle copied, 0 already present")
     assert target.run(make_run(8000).run_id) == source.run(make_run(8000).run_id)
-    assert command("push", url, "--repository", source.root, token=UPLOAD)[1].startswith("0 bundles copied, 1 were")
+    assert command("push", url, "--repository", source.root, token=UPLOAD)[1].startswith("0 bundles copied, 1 already")
 
 
 @pytest.mark.slow
@@ -95,7 +95,7 @@ def test_a_damaged_bundle_is_refused_and_the_others_go(server: tuple[str, Reposi
     damaged.write_bytes(b"other")
     code, text = command("push", url, "--repository", source.root, token=UPLOAD)
     assert code == 6
-    assert "1 bundles copied" in text
+    assert "1 bundle copied" in text
     assert f"refused: {make_run(8100).run_id}" in text
     assert make_run(8100).run_id not in bundle_ids(target)
 
@@ -108,7 +108,7 @@ def test_a_bundle_damaged_at_the_server_is_not_taken(tmp_path: Path) -> None:
     with served(create_app(source.root)) as url:
         code, text = command("pull", url, "--repository", tmp_path / "r", token=None)
     assert code == 6
-    assert "1 bundles copied" in text
+    assert "1 bundle copied" in text
     assert bundle_ids(Repository.open(tmp_path / "r")) == [make_run(2).run_id]
 
 
