@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.comparison.matched import group_ratios, log_mean, over_blocks
 from assay.analysis.statistics import Verdict, verdict_of
+from assay.analysis.statistics.autocorrelation import error_factor
 from assay.analysis.statistics.intervals import means_by
 
 Array = NDArray[np.float64]
@@ -69,6 +71,8 @@ def verdicts(kind: str, n: int, ratio: float, campaigns: int, rng: np.random.Gen
         logs = noise_of(kind, rng, candidate) - np.where(candidate, np.log(ratio), 0.0)
         a, b = logs[~candidate], logs[candidate]
         found = over_blocks(means_by(a, block[~candidate], n), means_by(b, block[candidate], n))
+        if found is not None:
+            found = replace(found, error=found.error * error_factor(logs, candidate, block))
         found = found or log_mean(group_ratios(means_by(a, one_group, 1), means_by(b, one_group, 1), NONE))
         assert found is not None
         estimate = found.ratio

@@ -20,7 +20,8 @@ from assay.analysis.comparison.matched import FAILED, INVALID, WARM, LogMean, gr
 from assay.analysis.comparison.result import Exclusion, RunComparison, SpeedupResult, result_of, with_verdicts
 from assay.analysis.comparison.sessions import session_warnings
 from assay.analysis.comparison.significance import rank_test
-from assay.analysis.statistics import Means, means_by, offsets_of
+from assay.analysis.statistics import Means, means_by, offsets_of, started_unix_s
+from assay.analysis.statistics.autocorrelation import error_factor
 from assay.analysis.statistics.sessions import SideSessions
 from assay.model import Run
 
@@ -33,7 +34,8 @@ def log_ratio(
 ) -> LogMean | None:
     """Return the log of baseline time / candidate time in one matched group; None where a side has no run.
 
-    Runs are paired where each has its counterpart in its block, or in its block and repetition. ``sessions``: how the
+    Runs are paired where each has its counterpart in its block, or in its block and repetition; the error then allows
+    for runs that resemble the run before them (``analysis/statistics/autocorrelation.py``). ``sessions``: how the
     runs of each side are spread over sessions.
     """
     if not baseline or not candidate:
@@ -54,12 +56,27 @@ def log_ratio(
     ):
         paired = over_blocks(*means(keys))
         if paired is not None:
-            return paired
+            return _allowing_for_neighbours(paired, runs, n, keys)
     b, c = means([0] * len(runs))
     if sessions:
         b, c = replace(b, sessions=sessions[0]), replace(c, sessions=sessions[1])
     mean = log_mean(group_ratios(b, c, np.zeros(0, dtype=np.int64)))
     return None if mean is None else replace(mean, method=WELCH)
+
+
+def _allowing_for_neighbours(paired: LogMean, runs: Sequence[Run], n: int, blocks: Sequence[Hashable]) -> LogMean:
+    """Return the mean over blocks with an error that allows for runs which resemble the run before them.
+
+    The first ``n`` runs are of the baseline. Unchanged where the start of a run is not known.
+    """
+    started = np.array([started_unix_s(run) for run in runs])
+    if not np.isfinite(started).all():
+        return paired
+    order = np.argsort(started, kind="stable")
+    numbers = {block: number for number, block in enumerate(dict.fromkeys(blocks))}
+    block = np.array([numbers[block] for block in blocks])[order]
+    logs = np.log([run.duration_s for run in runs])[order]
+    return replace(paired, error=paired.error * error_factor(logs, order >= n, block))
 
 
 def _result(matched: RunGroup, factor: str, baseline: str, candidate: str) -> SpeedupResult:
