@@ -38,7 +38,7 @@ WORDS_IN_NAMES: Final = re.compile(
     r"(?:^|_)(?:told|found|said|stands|lies|whoever|somebody|nobody|beside|taken_in|begun|own)(?:_|$)"
 )
 """The same as a part of a longer name."""
-ALLOWED_NAMES: Final = frozenset({"not_found", "NOT_FOUND"})
+ALLOWED_NAMES: Final = frozenset({"not_found", "NOT_FOUND", "NotFoundError"})
 PHRASES: Final = (
     r"\bwhoever\b",
     r"\bsomebody\b",

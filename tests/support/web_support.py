@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from assay.interfaces.web.server.app import create_app
 from assay.interfaces.web.server.connections import ConnectionLimits
-from assay.interfaces.web.server.security import Role, read_tokens
+from assay.interfaces.web.server.security import AccessRole, read_tokens
 from assay.interfaces.web.server.server import server
 from assay.model.runs.run import Check, Origin, Phase, RunStatus
 from assay.store import Repository
@@ -64,7 +64,7 @@ def client_of(root: Path, *, host: str = "localhost", **options: Any) -> TestCli
 def guarded(root: Path, folder: Path, **options: Any) -> TestClient:
     """Return a client of a server that asks for tokens."""
     tokens = read_tokens(tokens_file(folder))
-    assert Role.UPLOAD in set.union(*(set(roles) for roles in tokens.values()))
+    assert AccessRole.UPLOAD in set.union(*(set(roles) for roles in tokens.values()))
     return client_of(root, host="assay.example", tokens=tokens, **options)
 
 

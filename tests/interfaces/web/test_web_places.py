@@ -128,4 +128,4 @@ def test_years_of_runs_of_labs_beside_others_that_tell_no_scale_have_a_page(tmp_
     )
     assert page.status_code == 200
     assert "years of use" in page.text
-    assert "Jobs are told apart by" in page.text
+    assert "Jobs differ in" in page.text

@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from assay.foundation.errors import RepositoryError
 from assay.interfaces.web.api.models import BundlePage, Problem, Uploaded
 from assay.interfaces.web.rendering.rendering import NotFoundError
-from assay.interfaces.web.server.security import Role
+from assay.interfaces.web.server.security import AccessRole
 from assay.interfaces.web.state.context import PROBLEMS, READERS, ContextOf, DeniedError, require
 from assay.store.exchange.remote import digest_header, digest_of
 from assay.store.exchange.transfer import BUNDLE_ID, RefusedBundleError, bundle_ids, pack, receive
@@ -62,7 +62,7 @@ def bundle(context: ContextOf, bundle_id: BundleId) -> StreamingResponse:
 @router.put(
     "/{bundle_id}",
     status_code=201,
-    dependencies=[Depends(require(Role.UPLOAD))],
+    dependencies=[Depends(require(AccessRole.UPLOAD))],
     responses={200: {"model": Uploaded, "description": "It was there already."}, **_MORE},
     openapi_extra={
         "requestBody": {"required": True, "content": {_TAR: {"schema": {"type": "string", "format": "binary"}}}}

@@ -26,7 +26,7 @@ from assay.execution.planning.plan_files.plan_text import CLUSTER_FILE, PLAN_FIL
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.interfaces.web.api.models import Model, ShortText
 from assay.interfaces.web.rendering.rendering import NotFoundError
-from assay.interfaces.web.server.security import Role
+from assay.interfaces.web.server.security import AccessRole
 from assay.interfaces.web.state.context import (
     PROBLEMS,
     READERS,
@@ -168,7 +168,7 @@ def plan(context: ContextOf, asked: PlanQuestion) -> Preview:
     return preview(plan_of(asked, cluster_text_of(context, asked)), context.store.repository, history, time.time())
 
 
-@router.post("/plan/start", dependencies=[Depends(require(Role.RUN))])
+@router.post("/plan/start", dependencies=[Depends(require(AccessRole.RUN))])
 def start(context: ContextOf, asked: PlanQuestion) -> Started:
     """Start the plan as a campaign, where this server may and the token has the role run; one at a time."""
     if not context.campaigns:
@@ -220,17 +220,17 @@ def _run(path: Path, root: Path, log: Path) -> subprocess.Popen[bytes]:
 def asked_in(form: dict[str, list[str]]) -> PlanQuestion:
     """Return the question in a form's fields: rows of workloads, lines of levels and parameters."""
 
-    def one(name: str, otherwise: str = "") -> str:
+    def field_text(name: str, otherwise: str = "") -> str:
         return form.get(name, [otherwise])[0].strip() or otherwise
 
     def lines(name: str) -> dict[str, str]:
-        found = {}
-        for line in filter(str.strip, one(name).splitlines()):
+        pairs = {}
+        for line in filter(str.strip, field_text(name).splitlines()):
             left, colon, right = line.partition(":")
             if not colon or not right.strip():
                 raise SpecificationError(f"{line.strip()[:80]!r} has no form NAME: VALUE", where=name)
-            found[left.strip()] = right.strip()
-        return found
+            pairs[left.strip()] = right.strip()
+        return pairs
 
     rows = zip(*(form.get(name, []) for name in ("workload", "data", "options")), strict=False)
     workloads = [
@@ -246,18 +246,18 @@ def asked_in(form: dict[str, list[str]]) -> PlanQuestion:
     if not workloads:
         raise SpecificationError("choose a workload, and say how much data it gets", where="workloads")
     values = {
-        "name": one("name", "plan"),
+        "name": field_text("name", "plan"),
         "workloads": workloads,
-        "layouts": _listed(one("layouts")),
+        "layouts": _listed(field_text("layouts")),
         "levels": {name: _listed(text) for name, text in lines("levels").items()},
         "parameters": lines("parameters"),
-        "repetitions": one("repetitions", "3"),
-        "seed": one("seed", "1"),
+        "repetitions": field_text("repetitions", "3"),
+        "seed": field_text("seed", "1"),
     }
     pasted = form.get("cluster_text", [""])[0].replace("\r\n", "\n")
     if not values["layouts"]:
         raise SpecificationError("name a layout, such as HD2", where="layouts", hint="several with commas")
-    cluster = {"cluster_text": pasted} if pasted.strip() else {"cluster": one("cluster")}
+    cluster = {"cluster_text": pasted} if pasted.strip() else {"cluster": field_text("cluster")}
     return PlanQuestion.model_validate({**values, **cluster})
 
 

@@ -34,7 +34,7 @@ def key_of(request: RecommendRequest) -> str:
     return hashlib.sha256(repr(request).encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def begun(context: Context, request: RecommendRequest) -> str:
+def start_search(context: Context, request: RecommendRequest) -> str:
     """Start the search for a request, and return its key. Raises SpecificationError for a request with no answer."""
     key = key_of(request)
     if (known := context.searches.known(key)) is None or known.problem is not None:
@@ -60,7 +60,7 @@ def get_catalogues(context: ContextOf) -> list[str]:
 @router.post("/recommend")
 def post_recommend(context: ContextOf, request: RecommendRequest) -> SearchState:
     """Start a search for the cluster that suits a mix of workloads; it is simulated, and takes minutes."""
-    return get_search(context, begun(context, request))
+    return get_search(context, start_search(context, request))
 
 
 @router.get("/recommend/{key}")

@@ -199,7 +199,7 @@ def tco_view(context: Context, asked: TcoQuestion) -> CostView:
         return repository.runs_at(chosen, range(len(chosen)))
 
     def make(table: RunTable) -> CostView:
-        book, wider = book_of(context, asked.prices, asked.changes), selected(table, asked.beside)
+        book, wider = book_of(context, asked.prices, asked.changes), selected(table, asked.similar)
         request = DecisionRequest(LAYOUT_FACTOR, asked.baseline, tuple(asked.where), prices=book, years=asked.years)
         return cost_view(
             runs_of(few(selected(table, asked.where))),
@@ -208,7 +208,7 @@ def tco_view(context: Context, asked: TcoQuestion) -> CostView:
             years=asked.years,
             rounding=asked.rounding,
             baseline=asked.baseline,
-            similar=runs_of(wider) if asked.beside and len(wider) <= RUNS_MAX else (),
+            similar=runs_of(wider) if asked.similar and len(wider) <= RUNS_MAX else (),
         )
 
     return context.store.answer(("tco", asked.model_dump_json()), make)

@@ -68,23 +68,23 @@ def cluster(request: Request, context: ContextOf, name: Name) -> Response:
         "cluster",
         view=view,
         chart=chart,
-        told=None if view.hardware.nodes else _told(context, view),
+        recorded=None if view.hardware.nodes else _recorded_facts(context, view),
         most=LISTED_MAX,
         colours=palette(context.store.table(), "layout"),
     )
 
 
-def _told(context: Context, view: ClusterView) -> TextTable | None:
-    """Return what an imported run's source tells of its cluster; what depends on the layout stands elsewhere."""
+def _recorded_facts(context: Context, view: ClusterView) -> TextTable | None:
+    """Return the facts about the cluster that an imported run recorded, without those that depend on the layout."""
     facts = api_runs.find_run(context, view.places[0].example).environment.get("cluster")
     if not isinstance(facts, Mapping):
         return None
-    own = {
+    recorded = {
         _FACTS.get(name, name.replace("_", " ")): f"{value:g}" if isinstance(value, float) else value
         for name, value in facts.items()
         if name != "name" and not name.startswith("layout")
     }
-    return next(iter(environment_tables({"cluster": own})), None) if own else None
+    return next(iter(environment_tables({"cluster": recorded})), None) if recorded else None
 
 
 @router.get("/configurations/{run_id}", include_in_schema=False, response_class=HTMLResponse)

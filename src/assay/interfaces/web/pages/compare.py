@@ -55,23 +55,23 @@ def compare(
             most=SIDES_MAX,
             elsewhere=observed_pairs(context),
         )
-    found = api_compare.sides(context, ids, of)
-    colours = _colours(found.sides, palette(context.store.table(), "layout"))
-    close = [api_runs.close_view(context, side.typical_run_id) for side in found.sides]
-    drawn, views, shown = _drawn(found.sides, close, colours, trace)
-    why = reasons_of(context, found)
-    typical = [side.typical_run_id for side in found.sides]
-    elsewhere = [] if why.sentences else observed_pairs(context, found.sides[0].workload, without=[*ids, *typical])
+    sides = api_compare.sides(context, ids, of)
+    colours = _colours(sides.sides, palette(context.store.table(), "layout"))
+    close = [api_runs.close_view(context, side.typical_run_id) for side in sides.sides]
+    drawn, views, shown = _drawn(sides.sides, close, colours, trace)
+    why = reasons_of(context, sides)
+    typical = [side.typical_run_id for side in sides.sides]
+    elsewhere = [] if why.sentences else observed_pairs(context, sides.sides[0].workload, without=[*ids, *typical])
 
     def address(first: Sequence[str], kind: str) -> str:
-        pairs = [("run", one) for one in first] + ([("of", kind)] if kind != "configurations" else [])
+        pairs = [("run", run_id) for run_id in first] + ([("of", kind)] if kind != "configurations" else [])
         return "/compare?" + urlencode(pairs + ([("trace", trace)] if trace else []))
 
     return page_of(
         request,
         "compare",
-        sides=found,
-        decisions=_decisions(context, found),
+        sides=sides,
+        decisions=_decisions(context, sides),
         colours=colours,
         drawn=drawn,
         views=views,
@@ -79,13 +79,13 @@ def compare(
         of=of,
         ids=ids,
         why=why,
-        odd=_odd(context, found.sides),
-        observed=[side.label for side, one in zip(found.sides, close, strict=True) if _is_observed(one)],
-        unseen=[side.label for side, one in zip(found.sides, close, strict=True) if not _is_observed(one)],
+        odd=_odd(context, sides.sides),
+        observed=[side.label for side, view in zip(sides.sides, close, strict=True) if _is_observed(view)],
+        unseen=[side.label for side, view in zip(sides.sides, close, strict=True) if not _is_observed(view)],
         elsewhere=elsewhere,
-        kinds=[(kind, [item for item in found.differences if item.kind is kind]) for kind in DifferenceKind],
-        first={one: address([one, *(other for other in ids if other != one)], of) for one in ids},
-        without={one: address([other for other in ids if other != one], of) for one in ids},
+        kinds=[(kind, [item for item in sides.differences if item.kind is kind]) for kind in DifferenceKind],
+        first={run_id: address([run_id, *(other for other in ids if other != run_id)], of) for run_id in ids},
+        without={run_id: address([other for other in ids if other != run_id], of) for run_id in ids},
         other=address(ids, "runs" if of == "configurations" else "configurations"),
     )
 
@@ -121,7 +121,7 @@ def _odd(context: Context, sides: Sequence[ComparedSide]) -> dict[str, FlagCount
 
 
 def _colours(sides: Sequence[ComparedSide], of_layouts: Mapping[str, str]) -> dict[str, str]:
-    """Return a colour for each side: its layout's where that tells them apart, as on every page."""
+    """Return a colour for each side: its layout's where the layouts differ, as on every page."""
     layouts = [side.layout for side in sides]
     if len(set(layouts)) == len(layouts):
         return {side.label: of_layouts.get(side.layout, PALETTE[-1]) for side in sides}
@@ -131,55 +131,60 @@ def _colours(sides: Sequence[ComparedSide], of_layouts: Mapping[str, str]) -> di
 def _drawn(
     sides: Sequence[ComparedSide], close: Sequence[WholeRun], colours: Mapping[str, str], trace: str | None
 ) -> tuple[dict[str, Spec], dict[str, str], str | None]:
-    """Return the charts, the views of traces that there are, and the one that is drawn."""
-    found: dict[str, Spec] = {}
+    """Return the charts, the available views of traces, and the view that is drawn."""
+    charts: dict[str, Spec] = {}
     summaries = [side.summary for side in sides if side.summary.n]
     if summaries:
-        found["times"] = runtime_bars(summaries, colours, FULL_PX)
+        charts["times"] = runtime_bars(summaries, colours, FULL_PX)
     if any(rate is not None for summary in summaries for rate in summary.throughputs_mb_per_s.values()):
-        found["throughput"] = throughput_bars(summaries, colours, FULL_PX)
-    seen = {side.label: one for side, one in zip(sides, close, strict=True)}
-    tasks = {label: one for label, one in seen.items() if one.tasks}
+        charts["throughput"] = throughput_bars(summaries, colours, FULL_PX)
+    seen = {side.label: run_view for side, run_view in zip(sides, close, strict=True)}
+    tasks = {label: run_view for label, run_view in seen.items() if run_view.tasks}
     if len(tasks) > 1:
-        step_s = grid_step_s(max(one.run.duration_s for one in tasks.values()))
-        found["shares"] = time_shares({label: one.detail.breakdown for label, one in tasks.items()}, FULL_PX)
-        found["tasks"] = task_occupancy({label: occupancy(one.run, one.tasks, step_s) for label, one in tasks.items()})
+        step_s = grid_step_s(max(run_view.run.duration_s for run_view in tasks.values()))
+        charts["shares"] = time_shares({label: run_view.detail.breakdown for label, run_view in tasks.items()}, FULL_PX)
+        charts["tasks"] = task_occupancy(
+            {label: occupancy(run_view.run, run_view.tasks, step_s) for label, run_view in tasks.items()}
+        )
     elif sum(bool(summary.phases) for summary in summaries) > 1:
-        found["phases"] = phase_timeline(summaries, colours, FULL_PX)
+        charts["phases"] = phase_timeline(summaries, colours, FULL_PX)
     uses = {
-        label: one.detail.by_purpose
-        for label, one in seen.items()
-        if any(u.transfers.read_request_bytes or u.transfers.write_request_bytes for u in one.detail.by_purpose)
+        label: run_view.detail.by_purpose
+        for label, run_view in seen.items()
+        if any(u.transfers.read_request_bytes or u.transfers.write_request_bytes for u in run_view.detail.by_purpose)
     }
     if len(uses) > 1:
-        found["requests"] = request_sizes(uses, colours, FULL_PX)
+        charts["requests"] = request_sizes(uses, colours, FULL_PX)
     traces, views, shown = _traces(seen, colours, trace)
-    return found | traces, views, shown
+    return charts | traces, views, shown
 
 
 def _traces(
     seen: Mapping[str, WholeRun], colours: Mapping[str, str], trace: str | None
 ) -> tuple[dict[str, Spec], dict[str, str], str | None]:
-    views = views_of(one.trace for one in seen.values())
+    views = views_of(run_view.trace for run_view in seen.values())
     views = ({DISK_TRAFFIC: "Disk traffic, all nodes"} if "disk-read" in views else {}) | views
     chosen = trace if trace in views else next(iter(views), None)
     if chosen is None:
         return {}, views, None
-    longest_s = max(one.run.duration_s for one in seen.values())
+    longest_s = max(run_view.run.duration_s for run_view in seen.values())
     if chosen == DISK_TRAFFIC:
         step_s = grid_step_s(longest_s)
-        series = {label: disk_traffic(one.trace, one.run.duration_s, step_s=step_s) for label, one in seen.items()}
+        series = {
+            label: disk_traffic(run_view.trace, run_view.run.duration_s, step_s=step_s)
+            for label, run_view in seen.items()
+        }
         return {"trace": disk_traffic_areas({k: v for k, v in series.items() if v}, colours, FULL_PX)}, views, chosen
     view = TRACE_VIEWS[chosen]
-    lines = {label: [x for x in lines_of(one.trace, view) if any(x.values)] for label, one in seen.items()}
-    highest = max((max(line.values) for found in lines.values() for line in found), default=None)
+    lines = {label: [x for x in lines_of(run_view.trace, view) if any(x.values)] for label, run_view in seen.items()}
+    highest = max((max(line.values) for series_lines in lines.values() for line in series_lines), default=None)
     return (
         {
             f"trace {label}": trace_lines(
-                Lines(view.title, found, *names_shown(seen[label].trace, view)), longest_s, highest=highest
+                Lines(view.title, series_lines, *names_shown(seen[label].trace, view)), longest_s, highest=highest
             )
-            for label, found in lines.items()
-            if found
+            for label, series_lines in lines.items()
+            if series_lines
         },
         views,
         chosen,

@@ -37,7 +37,7 @@ from assay.interfaces.web.state.answering import page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
 from assay.interfaces.web.state.page_cache import cached_page
 from assay.model import LAYOUT_FACTOR, PriceBook
-from assay.model.clusters import price
+from assay.model.clusters.price import UNKNOWN
 from assay.questions.costs.job_cost import CostView, name_of
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.sentences import cost_headline
@@ -62,7 +62,7 @@ _NOTHING: dict[str, Any] = {
     "row_where": row_where,
     "plane": None,
     "narrowed": {},
-    "told_by": ((), ()),
+    "settings": ((), ()),
     "before": {},
     "chart": None,
     "jobs": [],
@@ -80,33 +80,33 @@ _NOTHING: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class PriceField:
-    """One price to change: what it is in the book, what it is now, and where the cheapest changes."""
+    """One price to change: in the book, now, and at break-even."""
 
     name: str
     per: str
-    own: float
+    book_price: float
     now: float
     most: float
-    """Where its slider ends."""
-    flip: BreakEvenPriceField | None = None
-    """None where thresholds are not known: of what is paid over years alone."""
+    """Upper end of its slider."""
+    break_even: BreakEvenPriceField | None = None
+    """None for prices that are paid over years: their thresholds are not computed."""
 
     @property
     def now_text(self) -> str:
-        """The price now, as a field has it."""
+        """Return the price now, as a field has it."""
         return _plain(self.now)
 
     @property
-    def own_text(self) -> str:
-        """The book's price, as a field has it."""
-        return _plain(self.own)
+    def book_price_text(self) -> str:
+        """Return the book's price, as a field has it."""
+        return _plain(self.book_price)
 
     @property
     def matters(self) -> bool:
-        """Whether another configuration becomes the cheapest at some price, or it was changed: it stands unfolded."""
-        if self.now != self.own:
+        """Return whether the price was changed or has a break-even price; the page shows it unfolded then."""
+        if self.now != self.book_price:
             return True
-        return self.flip is not None and (self.flip.below is not None or self.flip.above is not None)
+        return self.break_even is not None and (self.break_even.below is not None or self.break_even.above is not None)
 
 
 @router.get("/cost")
@@ -184,12 +184,12 @@ def _where(asked: CostAsked) -> list[str]:
 
 
 def job_text(plane: CostEffectivenessAnswer) -> str:
-    """Return what tells a plane apart from others of its workload, as an address has it: origin, scale, size."""
+    """Return what distinguishes a plane from others of its workload, as an address has it: origin, scale, size."""
     return ", ".join(f"{text}" for name, text in plane.job.items() if name != "workload")
 
 
 def _job_title(plane: CostEffectivenessAnswer) -> str:
-    """Return the same as people read it: ``simulated, lab 1/20, 100 MB``."""
+    """Return the same for readers: ``simulated, lab 1/20, 100 MB``."""
     job = {name: text for name, text in plane.job.items() if name not in ("workload", "origin", "lab_scale")}
     where = origin_badge(plane.job.get("origin", ""), plane.job.get("lab_scale"))
     return ", ".join([where, *(level_text(name, text) for name, text in job.items())])
@@ -207,15 +207,15 @@ def _planes(context: Context, asked: CostAsked) -> dict[str, Any]:
         take=state["take"],
         exclude_flagged=bool(state.get("unflagged")),
     )
-    own = {job_text(plane): plane for plane in api_views.cost(context, question)}
+    in_book = {job_text(plane): plane for plane in api_views.cost(context, question)}
     now = (
         {job_text(p): p for p in api_views.cost(context, question.model_copy(update={"changes": changes}))}
         if changes
-        else own
+        else in_book
     )
-    jobs = sorted(own, key=lambda job: (not own[job].rows, -sum(row.runs_all for row in own[job].rows)))
-    job = state["job"] if state.get("job") in own else jobs[0]
-    plane, before = now[job], own[job]
+    jobs = sorted(in_book, key=lambda job: (not in_book[job].rows, -sum(row.runs_all for row in in_book[job].rows)))
+    job = state["job"] if state.get("job") in in_book else jobs[0]
+    plane, before = now[job], in_book[job]
     colours = palette(context.store.table(), LAYOUT_FACTOR)
     chart = cost_effectiveness_chart(
         plane.rows, colours, plane.currency, divide=plane.quadrants, before=before.rows if changes else ()
@@ -224,7 +224,7 @@ def _planes(context: Context, asked: CostAsked) -> dict[str, Any]:
         "plane": plane,
         "before": {row.label: row for row in before.rows} if changes else {},
         "chart": chart,
-        "jobs": [(name, _job_title(own[name]), name == job) for name in jobs],
+        "jobs": [(name, _job_title(in_book[name]), name == job) for name in jobs],
         "prices": _prices(before, plane, {name: float(amount) for name, amount in amounts_of(book).items()}),
         "currency": plane.currency,
         "changed": bool(changes),
@@ -233,19 +233,22 @@ def _planes(context: Context, asked: CostAsked) -> dict[str, Any]:
 
 
 def _prices(
-    before: CostEffectivenessAnswer, plane: CostEffectivenessAnswer, own: Mapping[str, float]
+    before: CostEffectivenessAnswer, plane: CostEffectivenessAnswer, book_prices: Mapping[str, float]
 ) -> tuple[PriceField, ...]:
-    """Return the prices that rows pay: those at which the answer changes first, the nearest to it first of all.
+    """Return the prices that rows pay, those closest to their break-even price first.
 
-    Their order follows the book's own prices, so that none jumps away from who changes it.
+    The order follows the prices of the book, so that a price stays in its row while you change it.
     """
-    flips = {flip.name: flip for flip in plane.break_even_prices}
+    now = {item.name: item for item in plane.break_even_prices}
     fields = []
     for was in sorted(before.break_even_prices, key=_distance):
-        flip = flips.get(was.name, was)
-        ends = [end for end in (was.below, was.above, flip.below, flip.above) if end is not None]
-        most = max([2 * own.get(was.name, was.amount), flip.amount, *(1.25 * end for end in ends)], default=1.0)
-        fields.append(PriceField(was.name, was.per, own.get(was.name, was.amount), flip.amount, most or 1.0, flip))
+        price_now = now.get(was.name, was)
+        ends = [end for end in (was.below, was.above, price_now.below, price_now.above) if end is not None]
+        most = max(
+            [2 * book_prices.get(was.name, was.amount), price_now.amount, *(1.25 * end for end in ends)], default=1.0
+        )
+        in_book = book_prices.get(was.name, was.amount)
+        fields.append(PriceField(was.name, was.per, in_book, price_now.amount, most or 1.0, price_now))
     return tuple(fields)
 
 
@@ -253,14 +256,14 @@ def _plain(amount: float) -> str:
     return f"{int(amount)}" if amount == int(amount) else repr(amount)
 
 
-def _distance(flip: BreakEvenPriceField) -> float:
+def _distance(price: BreakEvenPriceField) -> float:
     """Return how many times a price must change, on a logarithmic scale, until another row is the cheapest."""
-    ends = [end for end in (flip.below, flip.above) if end is not None]
+    ends = [end for end in (price.below, price.above) if end is not None]
     if not ends:
         return math.inf
-    if not flip.amount:
+    if not price.amount:
         return _FROM_NOTHING
-    return min(abs(math.log(max(end, 1e-9) / flip.amount)) for end in ends)
+    return min(abs(math.log(max(end, 1e-9) / price.amount)) for end in ends)
 
 
 def _years(context: Context, asked: CostAsked) -> dict[str, Any]:
@@ -272,14 +275,14 @@ def _years(context: Context, asked: CostAsked) -> dict[str, Any]:
         prices=asked.book_text,
         changes=asked.changed_in(book),
         where=list(of_years.where),
-        beside=_where(asked),
+        similar=_where(asked),
         years=asked.state["years"],
         rounding=asked.state["rounding"],
         exclude_flagged=bool(asked.state.get("unflagged")),
     )
     view = api_views.tco_view(context, question)
     shown = replace(view, rows=view.rows[:ROWS_OF_YEARS_MAX], ratios=view.ratios[:ROWS_OF_YEARS_MAX])
-    titles, told_by = _short_titles(shown)
+    titles, settings = _short_titles(shown)
     shown = replace(shown, titles=view.titles | titles)
     colours = colours_of([*palette(context.store.table(), LAYOUT_FACTOR), *view.bills])
     more = len(view.rows) - len(shown.rows)
@@ -293,7 +296,7 @@ def _years(context: Context, asked: CostAsked) -> dict[str, Any]:
         "tco": shown,
         "answer": cost_headline(decisions[0]) if decisions else None,
         "narrowed": of_years.narrowed,
-        "told_by": told_by,
+        "settings": settings,
         "colours": colours,
         "drawn": _drawn(shown, colours),
         "more": more,
@@ -316,7 +319,7 @@ class _OfYears:
 
 def _runs_of_years(table: RunTable, where: Sequence[str], book: PriceBook) -> _OfYears:
     chosen, all_of_it = selected(table, where), list(where)
-    if len(chosen) > api_views.RUNS_MAX and not any(one.startswith("cluster=") for one in where):
+    if len(chosen) > api_views.RUNS_MAX and not any(condition.startswith("cluster=") for condition in where):
         all_of_it.append(f"cluster={_most_run(chosen, 'cluster')}")
         chosen = selected(table, all_of_it)
     narrowed = _one_price_a_layout(chosen, book)
@@ -327,28 +330,33 @@ def _runs_of_years(table: RunTable, where: Sequence[str], book: PriceBook) -> _O
 
 
 def _short_titles(view: CostView) -> tuple[dict[str, str], tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return the rows' titles with what tells them apart alone, its levels; and those names, then what all have alike.
+    """Return short titles of the rows, the names of the settings that differ, and the settings that all rows share.
 
-    No change where no workload's rows are told apart by settings.
+    All are empty where no workload's rows differ in their settings.
     """
     shown = {row.workload for row in view.rows} | {row.workload for row in view.ratios}
-    found = {name_of(one): one for one in view.summaries if name_of(one) in shown and one.context}
-    parts = {name: dict(part.partition("=")[::2] for part in one.context.split(", ")) for name, one in found.items()}
-    if not parts or any("" in one.values() for one in parts.values()):
+    summaries = {name_of(item): item for item in view.summaries if name_of(item) in shown and item.context}
+    rows = {
+        name: dict(part.partition("=")[::2] for part in summary.context.split(", "))
+        for name, summary in summaries.items()
+    }
+    if not rows or any("" in levels.values() for levels in rows.values()):
         return {}, ((), ())
-    names = list(dict.fromkeys(name for one in parts.values() for name in one))
-    varied = [name for name in names if len({one.get(name) for one in parts.values()}) > 1]
-    first = next(iter(parts.values()))
-    alike = tuple(f"{column_title(name)} {_told(name, first[name])}" for name in names if name not in varied)
+    names = list(dict.fromkeys(name for levels in rows.values() for name in levels))
+    varied = [name for name in names if len({levels.get(name) for levels in rows.values()}) > 1]
+    first = next(iter(rows.values()))
+    alike = tuple(f"{column_title(name)} {_level_title(name, first[name])}" for name in names if name not in varied)
     titles = {
-        name: workload_title(found[name].workload, " · ".join(_told(key, one[key]) for key in varied if key in one))
-        for name, one in parts.items()
+        name: workload_title(
+            summaries[name].workload, " · ".join(_level_title(key, levels[key]) for key in varied if key in levels)
+        )
+        for name, levels in rows.items()
     }
     return titles, (tuple(map(column_title, varied)), alike)
 
 
-def _told(name: str, level: str) -> str:
-    """Return a level as people read it; a run that has none, beside others that have, is told so."""
+def _level_title(name: str, level: str) -> str:
+    """Return a level for readers; "none" for a run without this setting."""
     return "none" if level == str(None) else level_text(name, level)
 
 
@@ -365,7 +373,7 @@ def _one_price_a_layout(chosen: RunTable, book: PriceBook) -> dict[str, str]:
 def _paid(
     book: PriceBook, changed: PriceBook, view: CostView, there: Mapping[str, Sequence[str]]
 ) -> tuple[PriceField, ...]:
-    """Return the prices that the layouts' bills are made of, those alone that hold where the runs were made."""
+    """Return the prices that make up the layouts' bills, limited to those that apply to the clusters of the runs."""
     paid = {line.price for bill in view.bills.values() for line in bill.items}
     items = dict(zip(price_names(book), book.items, strict=True))
     now = amounts_of(changed)
@@ -374,13 +382,15 @@ def _paid(
         item = items.get(name)  # electricity is a price without an item
         when = item.when if item else {}
         if name in paid and all(_has(there, factor, levels) for factor, levels in when.items()):
-            own, current = float(amount), float(now[name])
-            fields.append(PriceField(name, item.per if item else "kWh", own, current, max(2 * own, current) or 1.0))
+            book_price, current = float(amount), float(now[name])
+            fields.append(
+                PriceField(name, item.per if item else "kWh", book_price, current, max(2 * book_price, current) or 1.0)
+            )
     return tuple(fields)
 
 
 def _has(there: Mapping[str, Sequence[str]], factor: str, levels: Sequence[str]) -> bool:
-    return factor not in there or price.UNKNOWN in levels or not set(levels).isdisjoint(there[factor])
+    return factor not in there or UNKNOWN in levels or not set(levels).isdisjoint(there[factor])
 
 
 def _drawn(view: CostView, colours: dict[str, str]) -> dict[str, Any]:

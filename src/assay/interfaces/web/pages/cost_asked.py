@@ -35,8 +35,8 @@ class CostAsked:
 
     def changed_in(self, book: PriceBook) -> dict[str, float]:
         """Return the changes that are other than the book's own prices."""
-        own = amounts_of(book)
-        return {name: amount for name, amount in self.changes.items() if own.get(name) != Decimal(str(amount))}
+        book_prices = amounts_of(book)
+        return {name: amount for name, amount in self.changes.items() if book_prices.get(name) != Decimal(str(amount))}
 
     def address(self, **other: str) -> str:
         """Return the page's address with ``other`` instead of what is asked."""

@@ -232,7 +232,7 @@ def login(request: Request, next: Annotated[str, Query(max_length=2000)] = "/") 
     return page_of(request, "login", next=next, wrong=False)
 
 
-def _own_path(target: str) -> str:
+def _local_path(target: str) -> str:
     """Return ``target`` when it is a path of this server, else its front page."""
     plain = target.startswith("/") and not target.startswith(("//", "/\\")) and target.isprintable()
     return target if plain else "/"
@@ -249,7 +249,7 @@ async def login_with(request: Request) -> Response:
         return error_page(request, roles.status, roles.message, None, roles.hint)
     if not roles:
         return page_of(request, "login", status=403, next=target, wrong=True)
-    answer = RedirectResponse(_own_path(target), status_code=303)
+    answer = RedirectResponse(_local_path(target), status_code=303)
     answer.set_cookie(
         COOKIE,
         guard.open_session(roles),

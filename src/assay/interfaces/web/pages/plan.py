@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from assay.execution.planning.plan_files.plan_text import CLUSTER_FILE, PLAN_FILE, written
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.web.api import plan as api_plan
-from assay.interfaces.web.server.security import Role
+from assay.interfaces.web.server.security import AccessRole
 from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context, get_roles, require
 from assay.workloads.catalogue import workloads
@@ -56,35 +56,35 @@ def plan(request: Request, context: ContextOf) -> Response:
         }
     count = max(ROWS_MIN, len(form["workload"]) + 1)
     columns = [[*form.get(name, []), *[""] * count][:count] for name in ("workload", "data", "options")]
-    one = {name: form.get(name, [""])[0] for name in FIELDS}
+    values = {name: form.get(name, [""])[0] for name in FIELDS}
     roles = get_roles(request)
     return page_of(
         request,
         "plan",
         clusters=clusters,
-        one=one,
+        fields=values,
         rows=list(zip(*columns, strict=True)),
         workloads=tuple(workloads()),
-        may_start=context.campaigns and Role.RUN in roles,
+        may_start=context.campaigns and AccessRole.RUN in roles,
         campaigns=context.campaigns,
-        **(_result(context, form) if clusters or one["cluster_text"] else _NOTHING),
+        **(_result(context, form) if clusters or values["cluster_text"] else _NOTHING),
     )
 
 
-_NOTHING: dict[str, Any] = {"found": None, "problem": None}
+_NOTHING: dict[str, Any] = {"preview": None, "problem": None}
 
 
 def _result(context: Context, form: dict[str, list[str]]) -> dict[str, Any]:
     if not form.get("layouts", [""])[0].strip():
         return _NOTHING
     try:
-        return {"found": api_plan.plan(context, api_plan.asked_in(form)), "problem": None}
+        return {"preview": api_plan.plan(context, api_plan.asked_in(form)), "problem": None}
     except ValidationError as error:
         first = error.errors()[0]
         where = " ".join(str(part) for part in first["loc"])
-        return {"found": None, "problem": SpecificationError(str(first["msg"]), where=where)}
+        return {"preview": None, "problem": SpecificationError(str(first["msg"]), where=where)}
     except AssayError as error:
-        return {"found": None, "problem": error}
+        return {"preview": None, "problem": error}
 
 
 async def _form(request: Request) -> dict[str, list[str]]:
@@ -121,7 +121,7 @@ async def file(request: Request, what: What) -> Response:
     return await run_in_threadpool(_file, context, form, what)
 
 
-@router.post("/plan/start", dependencies=[Depends(require(Role.RUN))])
+@router.post("/plan/start", dependencies=[Depends(require(AccessRole.RUN))])
 async def start(request: Request) -> Response:
     """Start the plan, and show the overview, where its progress is."""
     form, context = await _form(request), get_context(request)

@@ -54,7 +54,7 @@ def predict(request: Request, context: ContextOf, where: Texts = []) -> Response
         choices=choices,
         chosen=chosen,
         rest=", ".join(rest),
-        found=prediction,
+        prediction=prediction,
         matters=matters,
         refused=refused,
         planned=_planned(context),
@@ -63,5 +63,5 @@ def predict(request: Request, context: ContextOf, where: Texts = []) -> Response
         if matters is not None and matters.cells
         else None,
         map=known,
-        addresses=[[("where", f"{name}={level}") for name, level in place.levels.items()] for place in known.places],
+        addresses=[[("where", f"{name}={level}") for name, level in row.levels.items()] for row in known.places],
     )

@@ -28,8 +28,8 @@ from assay.specs.fields import unknown
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 _USUAL = RecommendRequest(("terasort:1TB:daily",), "hardware", deadline="1h", capacity="100TB")
 _NUMBERS = {"years": float, "confidence": float, "simulations": int, "seed": int}
-_OLD_NAMES = {"minimize": "least", "confidence": "surely"}
-"""Names of fields in addresses of earlier versions."""
+_OLD_NAMES = {"minimize": "--least", "confidence": "--surely"}
+"""Former options of ``assay recommend``; addresses of earlier versions have their names."""
 _WORKS_MAX = 20
 ROWS_MIN = 3
 UNCERTAINTIES_SHOWN = 5
@@ -46,13 +46,13 @@ def recommend(request: Request, context: ContextOf) -> Response:
 async def begin(request: Request) -> Response:
     """Begin the search of the form, and lead to where it is shown."""
     form = parse_qs((await request.body()).decode("utf-8", "replace"))
-    return await run_in_threadpool(_begun, request, get_context(request), form)
+    return await run_in_threadpool(_start_search, request, get_context(request), form)
 
 
-def _begun(request: Request, context: Context, form: Mapping[str, Sequence[str]]) -> Response:
+def _start_search(request: Request, context: Context, form: Mapping[str, Sequence[str]]) -> Response:
     try:
         asked = _asked(form)
-        key = api_recommend.begun(context, asked)
+        key = api_recommend.start_search(context, asked)
     except AssayError as error:
         return page_of(request, "recommend", **{**_values(context, form), "problem": error})
     query = urlencode([("key", key)]) if asked.catalogue_text.strip() else _query(asked)
@@ -74,7 +74,7 @@ def _asked(form: Mapping[str, Sequence[str]]) -> RecommendRequest:
     """Return what names and values ask. Raises SpecificationError for a number that is none."""
     given: dict[str, Any] = {}
     for option in fields(RecommendRequest):
-        values = (*form.get(option.name, ()), *form.get(_OLD_NAMES.get(option.name, ""), ()))
+        values = (*form.get(option.name, ()), *form.get(_OLD_NAMES.get(option.name, "").lstrip("-"), ()))
         text = next((value.strip() for value in values if value.strip()), "")
         if option.name == "workloads" or not text:
             continue
@@ -105,7 +105,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
         except SpecificationError as error:
             problem = error
     search = context.searches.known(key) if key else None
-    found = search.answer if search is not None else None
+    recommendation = search.answer if search is not None else None
     return {
         "asked": asked,
         "rows": max(ROWS_MIN, len(asked.workloads) + 1),
@@ -113,31 +113,31 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
         "search": search,
         "key": key,
         "problem": problem or (search.problem if search is not None else None),
-        "found": found,
-        **(_shown(found) if found is not None else {}),
+        "recommendation": recommendation,
+        **(_shown(recommendation) if recommendation is not None else {}),
     }
 
 
-def _shown(found: Recommendation) -> dict[str, Any]:
+def _shown(recommendation: Recommendation) -> dict[str, Any]:
     """Return the answer's chart and sentences."""
-    layouts = colours_of([one.levels["layout"] for one in found.finalists])
-    points = [_point(choice) for choice in found.front]
+    layouts = colours_of([finalist.levels["layout"] for finalist in recommendation.finalists])
+    points = [_point(choice) for choice in recommendation.front]
     money = (
         "Cost of a day's work"
-        if found.objective is Objective.DAY_COST
-        else f"Price over {found.constraints.years:g} years"
+        if recommendation.objective is Objective.DAY_COST
+        else f"Price over {recommendation.constraints.years:g} years"
     )
     return {
-        "headline": list(headline(found)),
+        "headline": list(headline(recommendation)),
         "front_title": front_title,
         "shares_of": shares_of,
-        "sentences": list(sentences(found)),
-        "plane": cost_effectiveness_chart(points, layouts, found.currency, of=("Time of a day's work", money))
+        "sentences": list(sentences(recommendation)),
+        "plane": cost_effectiveness_chart(points, layouts, recommendation.currency, of=("Time of a day's work", money))
         if points
         else None,
-        "uncertainties": [uncertainty for uncertainty in found.uncertainties if uncertainty.share >= SHARE_MIN][
-            :UNCERTAINTIES_SHOWN
-        ],
+        "uncertainties": [
+            uncertainty for uncertainty in recommendation.uncertainties if uncertainty.share >= SHARE_MIN
+        ][:UNCERTAINTIES_SHOWN],
     }
 
 

@@ -32,8 +32,8 @@ _PAIRS_MAX = 100
 _BARE = re.compile(r"\d+(?:\.\d+)?")
 GROUPS = (("disks", "Disks and layout"), ("cluster", "Nodes and network"), ("work", "Work"))
 _NOTHING: dict[str, Any] = {
-    "places": (),
-    "place": None,
+    "runs": (),
+    "run": None,
     "controls": (),
     "groups": GROUPS,
     "prices": (),
@@ -52,7 +52,7 @@ class PriceControl:
     """One price of the server's book."""
 
     name: str
-    own: float
+    measured: float
     now: float
     most: float
 
@@ -95,50 +95,50 @@ def _values(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any
     """Return what the page shows; what can't be asked is said on it."""
     values: dict[str, Any] = dict(_NOTHING)
     try:
-        values["places"] = places = api_whatif.get_places(context)
+        values["runs"] = runs = api_whatif.get_places(context)
         asked = _asked(pairs)
-        place = next((choice for choice in places if choice.run_id.startswith(asked.run_id)), None) if places else None
-        if place is None:
-            if asked.run_id and places:
+        run = next((choice for choice in runs if choice.run_id.startswith(asked.run_id)), None) if runs else None
+        if run is None:
+            if asked.run_id and runs:
                 raise SpecificationError(f"no run {asked.run_id[:40]!r} can be asked about here", where="run")
             return values
-        _fill(context, values, asked, place)
+        _fill(context, values, asked, run)
     except AssayError as error:
         values["problem"] = error
     return values
 
 
-def _fill(context: Context, found: dict[str, Any], asked: _Asked, place: AskedFrom) -> None:
-    anchor = api_whatif.kept_anchor(context, place.run_id)
+def _fill(context: Context, values: dict[str, Any], asked: _Asked, run: AskedFrom) -> None:
+    anchor = api_whatif.kept_anchor(context, run.run_id)
     changes = changes_of(anchor, asked.values)
-    found |= {
-        "place": place,
+    values |= {
+        "run": run,
         "controls": controls_of(anchor, changes),
-        "start": f"/whatif?{urlencode({'run': place.run_id})}",
+        "start": f"/whatif?{urlencode({'run': run.run_id})}",
         "changed": bool(changes or asked.prices),
     }
     book = context.book
     if book is not None:
-        found |= {"prices": _prices(book, asked.prices), "currency": book.currency}
+        values |= {"prices": _prices(book, asked.prices), "currency": book.currency}
     answer = api_whatif.answer_of(context, anchor, changes, asked.prices)
-    found["answer"] = answer
+    values["answer"] = answer
     then = TimeCostPoint("with these changes", answer.simulated_s, answer.cost_after, answer.low_s, answer.high_s)
-    found["plane"] = moved(TimeCostPoint("measured", answer.measured_s, answer.cost_before), then, answer.currency)
+    values["plane"] = moved(TimeCostPoint("measured", answer.measured_s, answer.cost_before), then, answer.currency)
     sides = (("as measured", answer.limits_before), ("then", answer.limits_after))
-    found["limits"] = limit_bars(sides)
+    values["limits"] = limit_bars(sides)
 
 
 def changes_of(anchor: Anchor, values: Mapping[str, str]) -> tuple[Change, ...]:
     """Return what is other than measured; a bare number has its control's unit."""
-    own = {control.name: control for control in controls_of(anchor, ())}
-    found = []
+    controls = {control.name: control for control in controls_of(anchor, ())}
+    changes = []
     for name, text in values.items():
-        control = own.get(name)
+        control = controls.get(name)
         if control is not None and control.unit and _BARE.fullmatch(text):
-            found.append((name, f"{text}{control.unit}"))
+            changes.append((name, f"{text}{control.unit}"))
         else:
-            found.append((name, text))
-    return tuple(one for one in found if one[0] not in own or not _same(one[1], own[one[0]]))
+            changes.append((name, text))
+    return tuple(change for change in changes if change[0] not in controls or not _same(change[1], controls[change[0]]))
 
 
 def _same(text: str, control: Control) -> bool:

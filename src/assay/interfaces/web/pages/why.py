@@ -1,8 +1,7 @@
-"""From "this is faster" to "because": the way from a speedup to two configurations that stand for it, side by side.
+"""Redirect from a speedup to two typical runs, side by side, that show why one is faster.
 
-``/why`` takes what a speedup says (factor, baseline, candidate, workload, origin, scale), chooses the runs to look at
-and goes on to the page *Compare*, so that nobody needs to pick runs by hand. Imported runs often tell nothing but their
-time: :func:`observed_pairs` says of which others of the workload more is known.
+``/why`` takes a speedup (factor, baseline, candidate, workload, origin, scale), chooses two runs and redirects to the
+page *Compare*. Imported runs often have only a duration: :func:`observed_pairs` lists pairs with phases or traces.
 """
 
 from collections.abc import Sequence

@@ -57,7 +57,7 @@ HEADERS: Final = {
 }
 
 
-class Role(StrEnum):
+class AccessRole(StrEnum):
     """What a token permits."""
 
     READ = "read"
@@ -65,7 +65,7 @@ class Role(StrEnum):
     RUN = "run"
 
 
-Roles = frozenset[Role]
+Roles = frozenset[AccessRole]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,20 +142,20 @@ class Guard:
     def roles(self, bearer: str | None, cookie: str | None) -> Roles:
         """Return the roles of a request; none if it must show a token first."""
         if not self.tokens:
-            return frozenset({Role.READ})
+            return frozenset({AccessRole.READ})
         if bearer is not None:
             return self.roles_of_token(bearer)
         if cookie is not None:
-            ends, roles = self.sessions.get(_hashed(cookie), (0.0, frozenset[Role]()))
+            ends, roles = self.sessions.get(_hashed(cookie), (0.0, frozenset[AccessRole]()))
             return roles if ends > time.time() else frozenset()
         return frozenset()
 
     def roles_of_token(self, token: str) -> Roles:
         """Return a token's roles; none for an unknown token."""
-        hashed, token_roles = _hashed(token), frozenset[Role]()
+        hashed, token_roles = _hashed(token), frozenset[AccessRole]()
         for known, roles in self.tokens.items():  # no early exit: the time must not reveal which token matched
             if hmac.compare_digest(known, hashed):
-                token_roles = roles | {Role.READ}
+                token_roles = roles | {AccessRole.READ}
         return token_roles
 
     def check_token(self, address: str, token: str) -> Roles | Refusal:
@@ -260,10 +260,10 @@ def read_tokens(path: Path) -> dict[str, Roles]:
         if len(words) != 2:
             raise SpecificationError("a line must be ROLES TOKEN", where=where, hint="for example: read,upload 3kT9…")
         try:
-            roles = frozenset(Role(name) for name in words[0].split(","))
+            roles = frozenset(AccessRole(name) for name in words[0].split(","))
         except ValueError as error:
             raise SpecificationError(
-                f"unknown roles: {words[0]!r}", where=where, hint=f"roles: {', '.join(Role)}, joined by commas"
+                f"unknown roles: {words[0]!r}", where=where, hint=f"roles: {', '.join(AccessRole)}, joined by commas"
             ) from error
         if len(words[1]) < TOKEN_LENGTH_MIN:
             raise SpecificationError(

@@ -19,7 +19,7 @@ from assay.estimation.simulator.pool import SimulatorPool
 from assay.foundation.errors import AssayError
 from assay.interfaces.web.api.models import Problem
 from assay.interfaces.web.rendering.rendering import Rendering
-from assay.interfaces.web.server.security import COOKIE, NO_TOKEN, Guard, Refusal, Role, Roles
+from assay.interfaces.web.server.security import COOKIE, NO_TOKEN, AccessRole, Guard, Refusal, Roles
 from assay.interfaces.web.state.searches import Searches
 from assay.interfaces.web.state.store import Store
 from assay.model import PriceBook
@@ -99,7 +99,7 @@ def get_roles(request: Request) -> Roles:
     return roles
 
 
-def require(role: Role) -> Callable[[Request], None]:
+def require(role: AccessRole) -> Callable[[Request], None]:
     """Return a dependency that refuses senders without a role."""
 
     def check(request: Request) -> None:
@@ -128,7 +128,7 @@ async def check_token(request: Request, token: str) -> Roles | Refusal:
     return roles
 
 
-READERS = [Depends(require(Role.READ))]
+READERS = [Depends(require(AccessRole.READ))]
 """Dependencies of handlers that need the role ``read``."""
 Where = Annotated[
     list[str],
