@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.analysis.host_checks.catalogue import judged
+from assay.analysis.host_checks.catalogue import grade_hosts
 from assay.model.clusters.cluster import Attachment, Cluster, DeviceKind, Role
 from assay.model.clusters.host_checks import Grade
 from assay.model.clusters.survey import Clients, ControlGroup, Survey
@@ -48,13 +48,13 @@ def test_discover_and_check_say_the_same_of_a_survey(tmp_path: Path, changes: di
     host = survey("w1", **changes)
     cluster, text, _ = written(tmp_path, [host])
     assert line in text
-    fitness = judged(cluster, "now", {cluster.nodes[0].name: host}, {})
-    by_check = {reading.criterion: reading for reading in fitness.readings}
+    report = grade_hosts(cluster, "now", {cluster.nodes[0].name: host}, {})
+    by_check = {reading.criterion: reading for reading in report.readings}
     assert by_check["memory-as-described"].grade is Grade.FIT
     assert by_check["cores-as-described"].grade is Grade.FIT
     link = by_check["link-rate"]
     assert link.grade is (Grade.UNKNOWN if "guessed" in line else Grade.FIT)
-    assert "guessed" not in line or link.found in text
+    assert "guessed" not in line or link.message in text
 
 
 def test_alike_hosts_become_one_type_and_the_first_is_guessed_to_lead(tmp_path: Path) -> None:

@@ -21,12 +21,12 @@ from assay.model.clusters.cluster import (
 )
 from assay.model.clusters.device_model import COAST_FROM, FlashModel, HddModel, usual_flash, usual_hdd
 from assay.model.clusters.hardware import DeviceOption, HardwareCatalogue, WorkerOption
-from assay.model.clusters.host_checks import Advice, Criterion, Fitness, Grade, Reading
+from assay.model.clusters.host_checks import Advice, CheckReading, Criterion, Grade, HostCheckReport
 from assay.model.clusters.layout import Directories, Layout, StoragePolicy
 from assay.model.clusters.layout_code import ExtraDeviceUse, LayoutCode, devices_of_code, devices_of_text, devices_text
 from assay.model.clusters.price import YEAR_H, Amortisation, Energy, Exchange, LineItem, PriceBook
 from assay.model.clusters.reference import GENERATOR, Answered, Asked, Rows
-from assay.model.clusters.survey import Daemon, Mount, Survey, survey_of
+from assay.model.clusters.survey import Block, Clock, Daemon, Interface, Mount, Survey, survey_of
 from assay.model.plans.plan import (
     COMPRESSION,
     CONTAINERS,

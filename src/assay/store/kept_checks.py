@@ -1,6 +1,6 @@
 """Store the results of `assay check` in the repository: one JSON file per check, in a folder per cluster.
 
-In: a repository, a :class:`~assay.model.clusters.host_checks.Fitness`. Out: the same, the newest of each cluster first.
+In: a repository, a :class:`~assay.model.clusters.host_checks.HostCheckReport`. Out: the newest report of each cluster.
 """
 
 from pathlib import Path
@@ -8,27 +8,40 @@ from pathlib import Path
 import msgspec
 
 from assay.foundation.output import write_whole
-from assay.model import Fitness
+from assay.model import HostCheckReport
 from assay.store.repository import Repository
 
 
-def keep_check(repository: Repository, checks: Fitness) -> Path:
-    """Keep ``found`` and return its file."""
-    folder = repository.folders.checks / checks.cluster
+def keep_check(repository: Repository, report: HostCheckReport) -> Path:
+    """Store ``report`` and return its file."""
+    folder = repository.folders.checks / report.cluster
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{checks.checked_at.replace(':', '').replace('+0000', 'Z')}.json"
-    write_whole(path, msgspec.json.format(msgspec.json.encode(checks)))
+    path = folder / f"{report.checked_at.replace(':', '').replace('+0000', 'Z')}.json"
+    write_whole(path, msgspec.json.format(msgspec.json.encode(report)))
     return path
 
 
-def newest_checks(repository: Repository) -> list[Fitness]:
-    """Return the newest check of each cluster, the newest first; files that can't be read are skipped."""
-    checks = []
+def newest_checks(repository: Repository) -> list[HostCheckReport]:
+    """Return the newest report of each cluster, the newest first; files that can't be read are skipped."""
+    reports = []
     for folder in sorted(repository.folders.checks.glob("*/")):
         for path in sorted(folder.glob("*.json"), reverse=True):
             try:
-                checks.append(msgspec.json.decode(path.read_bytes(), type=Fitness))
+                reports.append(read_check(path.read_bytes()))
             except (OSError, msgspec.MsgspecError):
                 continue
             break
-    return sorted(checks, key=lambda check: check.checked_at, reverse=True)
+    return sorted(reports, key=lambda report: report.checked_at, reverse=True)
+
+
+def read_check(content: bytes) -> HostCheckReport:
+    """Return a report from its JSON, also from versions that named the text of a reading ``found``.
+
+    Raises msgspec.MsgspecError for other content.
+    """
+    tree = msgspec.json.decode(content)
+    readings = tree.get("readings", ()) if isinstance(tree, dict) else ()
+    for reading in readings if isinstance(readings, list) else ():
+        if isinstance(reading, dict) and "found" in reading:
+            reading.setdefault("message", reading.pop("found"))
+    return msgspec.convert(tree, HostCheckReport)

@@ -26,7 +26,7 @@ from assay.execution.planning.order import PlannedRun
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import EngineError, HostError, RepositoryError, UnfitError
 from assay.model.clusters.baseline import Baseline
-from assay.model.clusters.host_checks import Fitness
+from assay.model.clusters.host_checks import HostCheckReport
 from assay.model.plans.plan import RETRIES, Plan
 from assay.model.runs.run import FailureClass, Run, RunStatus
 from assay.store import Repository
@@ -50,7 +50,7 @@ class FakeHands:
     limits: list[str] = field(default_factory=list)
     mended: int = 0
     baseline: Baseline | None = None
-    fitness: Fitness | None = None
+    host_checks: HostCheckReport | None = None
     before_job: Callable[[], None] = lambda: None
 
     async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:

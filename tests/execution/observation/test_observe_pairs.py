@@ -14,7 +14,7 @@ import pytest
 from assay.execution.observation.link_rates import measure_pairs, rounds
 from assay.execution.observation.scripts import command
 from assay.model.clusters.cluster import Address
-from assay.model.clusters.host_checks import BETWEEN, Fitness, Grade
+from assay.model.clusters.host_checks import BETWEEN, Grade, HostCheckReport
 from assay.specs import load_cluster
 from campaign_support import assay
 from fleet import each, fleet
@@ -84,10 +84,10 @@ def test_the_host_with_a_slow_link_is_in_every_pair_that_is_found(tmp_path: Path
         nodes = load_cluster(file).nodes
         cluster_names = [node.name for node in nodes]
         bad = next(node.name for node in nodes if node.address and node.address.host == made.address("n2"))
-        fitness = msgspec.json.decode(checked.stdout, type=Fitness)
-    told = [each for each in fitness.readings if each.criterion == "pair-bandwidth"]
+        report = msgspec.json.decode(checked.stdout, type=HostCheckReport)
+    told = [each for each in report.readings if each.criterion == "pair-bandwidth"]
     print(told)
-    assert fitness.worst(BETWEEN, "pair-bandwidth") is not Grade.FIT
-    slow = [tuple(each.subject.split(" → ")) for each in told if "the median pair has" in each.found]
+    assert report.worst(BETWEEN, "pair-bandwidth") is not Grade.FIT
+    slow = [tuple(each.subject.split(" → ")) for each in told if "the median pair has" in each.message]
     assert {(bad, name) for name in cluster_names if name != bad} <= set(slow)
     assert len(slow) <= 6, "a busy machine may slow another pair down"

@@ -19,7 +19,7 @@ from assay.execution.hosts import LocalTransport
 from assay.execution.observation.scripts import source, words_for
 from assay.execution.observation.survey import survey, survey_all
 from assay.model.clusters.cluster import Address
-from assay.model.clusters.host_checks import Fitness, Grade
+from assay.model.clusters.host_checks import Grade, HostCheckReport
 from assay.specs import load_cluster
 from assay.store import Repository
 from campaign_support import assay
@@ -144,10 +144,10 @@ def test_forty_hosts_are_found_but_for_those_that_can_not_be(forty: Fleet, tmp_p
     checked = assay("check", file, "--json", check=False)
     print(f"discovered in {took_s:.1f} s, checked in {time.monotonic() - began:.1f} s")
     assert checked.returncode == 1, checked.stderr
-    fitness = msgspec.json.decode(checked.stdout, type=Fitness)
-    assert (len(fitness.hosts), fitness.unreached) == (37, {})
+    report = msgspec.json.decode(checked.stdout, type=HostCheckReport)
+    assert (len(report.hosts), report.unreached) == (37, {})
     full = next(node.name for node in cluster.nodes if node.address and node.address.host == forty.address(FULL))
-    assert [host for host in fitness.hosts if fitness.worst(host, "free-space") is Grade.ERROR] == [full]
+    assert [host for host in report.hosts if report.worst(host, "free-space") is Grade.ERROR] == [full]
 
 
 def test_scripts_for_nodes_are_plain_ascii() -> None:
@@ -167,10 +167,10 @@ def test_hosts_behind_a_jump_host_are_found_checked_and_observed_by_a_user_who_i
     hosts = [forty.address(name) for name in names]
     assay("discover", *hosts, *forty.login, "--jump", forty.address("n40"), "--below", "bench", "-o", file)
     checked = assay("check", file, "--json", "--keep", root, check=False)
-    fitness = msgspec.json.decode(checked.stdout, type=Fitness)
-    assert fitness.unreached == {}
-    assert {fitness.worst(host, "writable") for host in ("worker1", "worker2")} == {Grade.FIT}
-    assert fitness.worst("worker1", "rights") is Grade.NOTE
+    report = msgspec.json.decode(checked.stdout, type=HostCheckReport)
+    assert report.unreached == {}
+    assert {report.worst(host, "writable") for host in ("worker1", "worker2")} == {Grade.FIT}
+    assert report.worst("worker1", "rights") is Grade.NOTE
     assay("observe", file, "--repository", root, "--for", "1s")
     [run] = Repository.open(root).runs()
     assert set(run.environment["nodes"]) == {"master", "worker1", "worker2"}

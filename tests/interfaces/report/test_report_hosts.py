@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.analysis.host_checks.catalogue import judged
+from assay.analysis.host_checks.catalogue import grade_hosts
 from assay.model.clusters.cluster import Address, Cluster, Nic, Node, NodeType, Placement, Role
 from assay.store.kept_checks import keep_check
 from campaign_support import assay
@@ -24,7 +24,7 @@ def test_a_report_says_whether_the_hosts_of_its_runs_were_fit(tmp_path: Path) ->
     for name in (cluster, "elsewhere"):
         checked = Cluster(name, Placement.SSH, (node,))
         poor = survey(basics=basics(huge_pages="always"))
-        keep_check(repository, judged(checked, "2026-01-02T10:00:00+00:00", {"w1": poor}, {}))
+        keep_check(repository, grade_hosts(checked, "2026-01-02T10:00:00+00:00", {"w1": poor}, {}))
     page = tmp_path / "report.html"
     assay("report", "-o", page, "--by", "layout", "--repository", repository.root)
     text = page.read_text()

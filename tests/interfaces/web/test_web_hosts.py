@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.analysis.host_checks.catalogue import CRITERIA, judged
+from assay.analysis.host_checks.catalogue import CRITERIA, grade_hosts
 from assay.model.clusters.cluster import Address, Cluster, Nic, Node, NodeType, Placement, Role
 from assay.model.clusters.survey import Survey
 from assay.store import Repository
@@ -19,7 +19,7 @@ CLUSTER = Cluster("rack", Placement.SSH, (Node("w1", TYPE, frozenset(Role), Addr
 def kept(root: Path) -> Repository:
     repository = Repository.create(root)
     for checked_at, host in (("2026-01-01T10:00:00+00:00", survey()), ("2026-01-02T10:00:00+00:00", poor())):
-        keep_check(repository, judged(CLUSTER, checked_at, {"w1": host, "w2": survey("w2")}, {"w3": EVIL}))
+        keep_check(repository, grade_hosts(CLUSTER, checked_at, {"w1": host, "w2": survey("w2")}, {"w3": EVIL}))
     return repository
 
 

@@ -1,43 +1,45 @@
-"""All checks, and a cluster evaluated by them. In: surveys, and what the cluster file says. Out: a Fitness. Pure."""
+"""All host checks, and a cluster graded by them. In: surveys and the cluster file. Out: a report. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from assay.analysis.host_checks import between, disks, memory, network, processor, system
 from assay.analysis.host_checks.check import BetweenCheck, DescribedHost, HostCheck
-from assay.model import Cluster, Fitness, Grade, Node, Reading, Survey
+from assay.model import CheckReading, Cluster, HostCheckReport, Node, Survey
 from assay.model.clusters.host_checks import BETWEEN
 
-HOST_CHECKS: tuple[HostCheck, ...] = (*memory.CHECKS, *processor.CHECKS, *disks.CHECKS, *network.CHECKS, *system.CHECKS)
+HOST_CHECKS: tuple[HostCheck[Any], ...] = (
+    *memory.CHECKS,
+    *processor.CHECKS,
+    *disks.CHECKS,
+    *network.CHECKS,
+    *system.CHECKS,
+)
 BETWEEN_CHECKS: tuple[BetweenCheck, ...] = between.CHECKS
 CRITERIA = (*(check.criterion for check in HOST_CHECKS), *(check.criterion for check in BETWEEN_CHECKS))
 
 
 def described(node: Node, cluster: Cluster) -> DescribedHost:
-    """Return what the cluster file says of a host."""
+    """Return the description of a host in the cluster file."""
     directories = {device.name: device.directory for device in node.type.devices if device.directory}
     return DescribedHost(node.type, node.roles, directories, cluster.home, cluster.attached is not None)
 
 
-def judged(cluster: Cluster, checked_at: str, hosts: Mapping[str, Survey], unreached: Mapping[str, str]) -> Fitness:
-    """Judge every host that was surveyed, by itself and next to the others."""
+def grade_hosts(
+    cluster: Cluster, checked_at: str, hosts: Mapping[str, Survey], unreached: Mapping[str, str]
+) -> HostCheckReport:
+    """Grade every surveyed host by itself, and all hosts together where there are several."""
     nodes = {node.name: node for node in cluster.nodes}
     readings = [
-        reading
+        CheckReading(check.criterion.name, name, finding.grade, finding.message, finding.subject)
         for name, survey in hosts.items()
-        for reading in _of_host(name, survey, described(nodes[name], cluster) if name in nodes else DescribedHost())
+        for check in HOST_CHECKS
+        for finding in check.findings(survey, described(nodes[name], cluster) if name in nodes else DescribedHost())
     ]
     if len(hosts) > 1:
-        readings += _between(hosts)
-    return Fitness(cluster.name, checked_at, tuple(hosts), CRITERIA, tuple(readings), dict(unreached))
-
-
-def _of_host(name: str, survey: Survey, described: DescribedHost) -> Iterator[Reading]:
-    for check in HOST_CHECKS:
-        for finding in check.judge(survey, described):
-            yield Reading(check.criterion.name, name, finding.grade, finding.message, finding.subject)
-
-
-def _between(hosts: Mapping[str, Survey]) -> Iterator[Reading]:
-    for check in BETWEEN_CHECKS:
-        for finding in check.judge(hosts):
-            yield Reading(check.criterion.name, BETWEEN, Grade(finding.grade), finding.message, finding.subject)
+        readings += [
+            CheckReading(check.criterion.name, BETWEEN, finding.grade, finding.message, finding.subject)
+            for check in BETWEEN_CHECKS
+            for finding in check.findings(hosts)
+        ]
+    return HostCheckReport(cluster.name, checked_at, tuple(hosts), CRITERIA, tuple(readings), dict(unreached))

@@ -1,7 +1,11 @@
-"""What a check is: a criterion, and how a host's survey is evaluated by it. In: surveys. Out: what was found. Pure."""
+"""Define what a host check is: a row with a criterion, a probe that reads a survey, and a rule that grades the value.
 
-from collections.abc import Callable, Iterable, Mapping
+In: the survey of a host and its description in the cluster file. Out: findings with a grade. Pure.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from assay.model import Advice, Criterion, Grade, Mount, NodeType, Role, Survey
 
@@ -13,20 +17,14 @@ SAMMER = "E. Sammer, Hadoop Operations (O'Reilly 2012), chapter 4"
 ARENADATA = "Arenadata Hadoop, file system requirements"
 LINUX = "Linux's own default"
 ASSAY = "assay: what makes runs comparable"
+NOT_REPORTED = "the kernel does not report it"
 
-
-@dataclass(frozen=True, slots=True)
-class CheckFinding:
-    """One thing that was found; ``subject``: the device, mount or interface that it is about."""
-
-    grade: Grade
-    message: str
-    subject: str = ""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class DescribedHost:
-    """What the cluster file says of a host; all of it empty where there is no file."""
+    """The description of a host in the cluster file; empty without a file."""
 
     type: NodeType | None = None
     roles: frozenset[Role] = frozenset()
@@ -36,24 +34,58 @@ class DescribedHost:
     attached: bool = False
 
 
-HostJudge = Callable[[Survey, DescribedHost], Iterable[CheckFinding]]
-BetweenJudge = Callable[[Mapping[str, Survey]], Iterable[CheckFinding]]
+@dataclass(frozen=True, slots=True)
+class ProbedValue(Generic[T]):
+    """One value that a probe read; ``subject``: the device, mount or interface that it is about."""
+
+    value: T | None
+    """None: not known."""
+    text: str
+    """The value for people, or the reason why it is not known."""
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class HostCheck:
-    """A criterion of each host by itself."""
+class CheckFinding:
+    """The grade of one observation."""
+
+    grade: Grade
+    message: str
+    subject: str = ""
+
+
+Probe = Callable[[Survey, DescribedHost], Iterable[ProbedValue[T]]]
+Rule = Callable[[T], Grade]
+
+
+@dataclass(frozen=True, slots=True)
+class HostCheck(Generic[T]):
+    """A check of each host by itself."""
 
     criterion: Criterion
-    judge: HostJudge
+    probe: Probe[T]
+    rule: Rule[T]
+
+    def findings(self, host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
+        """Yield a finding for each observation; a value that is not known is graded as unknown."""
+        for seen in self.probe(host, described):
+            grade = Grade.UNKNOWN if seen.value is None else self.rule(seen.value)
+            yield CheckFinding(grade, seen.text, seen.subject)
 
 
 @dataclass(frozen=True, slots=True)
 class BetweenCheck:
-    """A criterion of all hosts together: they are to be alike."""
+    """A check of all hosts together: they should be alike."""
 
     criterion: Criterion
-    judge: BetweenJudge
+    findings: Callable[[Mapping[str, Survey]], Iterable[CheckFinding]]
+
+
+def check(
+    name: str, title: str, why: str, change: str, probe: Probe[T], rule: Rule[T], *advice: tuple[str, str]
+) -> HostCheck[T]:
+    """Return a check; ``change``: how to change the value; each advice is a value and its source."""
+    return HostCheck(criterion(name, title, why, change, *advice), probe, rule)
 
 
 def criterion(name: str, title: str, why: str, change: str, *advice: tuple[str, str]) -> Criterion:
@@ -61,19 +93,64 @@ def criterion(name: str, title: str, why: str, change: str, *advice: tuple[str, 
     return Criterion(name, title, why, change, tuple(Advice(*entry) for entry in advice))
 
 
-def fit(message: str, subject: str = "") -> CheckFinding:
-    """Return that something is as it should be."""
-    return CheckFinding(Grade.FIT, message, subject)
+def host_value(
+    read: Callable[[Survey], T | None],
+    text: Callable[[Survey, T], str] = lambda _, value: str(value),
+    unknown: str = NOT_REPORTED,
+) -> Probe[T]:
+    """Return a probe of a single value of the host; ``unknown``: why the value can be missing."""
+
+    def probe(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[T]]:
+        value = read(host)
+        yield ProbedValue(value, unknown if value is None else text(host, value))
+
+    return probe
 
 
-def unknown(why: str, subject: str = "") -> CheckFinding:
-    """Return that something could not be known, and why."""
-    return CheckFinding(Grade.UNKNOWN, why, subject)
+def sysctl(name: str) -> Probe[int]:
+    """Return a probe of a kernel setting that is a whole number."""
+    return host_value(lambda host: setting(host, name))
 
 
-def graded(good: bool, otherwise: Grade, message: str, subject: str = "") -> CheckFinding:
-    """Return ``message`` as fit where ``good``, else with the grade ``otherwise``."""
-    return CheckFinding(Grade.FIT if good else otherwise, message, subject)
+def setting(host: Survey, name: str) -> int | None:
+    """Return a kernel setting of a host; None where it is missing or no number."""
+    text = host.basics.sysctls.get(name, "")
+    return int(text) if text.isdecimal() else None
+
+
+def at_most(*limits: tuple[float, Grade], otherwise: Grade) -> Rule[float]:
+    """Return a rule: the grade of the first limit that the value does not exceed."""
+    return lambda value: next((grade for limit, grade in limits if value <= limit), otherwise)
+
+
+def at_least(*limits: tuple[float, Grade], otherwise: Grade) -> Rule[float]:
+    """Return a rule: the grade of the first limit that the value reaches."""
+    return lambda value: next((grade for limit, grade in limits if value >= limit), otherwise)
+
+
+def one_of(values: Collection[T], otherwise: Grade) -> Rule[T]:
+    """Return a rule: these values are fit."""
+    return lambda value: Grade.FIT if value in values else otherwise
+
+
+def none_of(values: Collection[T], otherwise: Grade) -> Rule[T]:
+    """Return a rule: all values but these are fit."""
+    return lambda value: otherwise if value in values else Grade.FIT
+
+
+def holds(otherwise: Grade) -> Rule[bool]:
+    """Return a rule: true is fit."""
+    return lambda value: Grade.FIT if value else otherwise
+
+
+def nothing(otherwise: Grade) -> Rule[object]:
+    """Return a rule: zero, or an empty list, is fit."""
+    return lambda value: otherwise if value else Grade.FIT
+
+
+def by_state(grades: Mapping[str, Grade]) -> Rule[str]:
+    """Return a rule: the grade of the state that the probe named."""
+    return grades.__getitem__
 
 
 def data_mounts(host: Survey, described: DescribedHost) -> list[Mount]:
@@ -85,11 +162,11 @@ def data_mounts(host: Survey, described: DescribedHost) -> list[Mount]:
 
 
 def data_blocks(host: Survey, described: DescribedHost) -> list[str]:
-    """Return the names of the block devices on which these file systems lie, each once."""
+    """Return the names of the block devices under these file systems, each once."""
     names = [host.block_of(mount) for mount in data_mounts(host, described)]
     return list(dict.fromkeys(name for name in names if name))
 
 
 def data_disks(host: Survey, described: DescribedHost) -> list[str]:
-    """Return the names of the disks under them in the end."""
+    """Return the names of the disks under these block devices."""
     return list(dict.fromkeys(disk for name in data_blocks(host, described) for disk in host.disks_of(name)))

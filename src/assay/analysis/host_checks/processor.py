@@ -1,18 +1,23 @@
-"""Checks of the CPU, and of what uses it already. In: a survey. Out: what was found. Pure."""
+"""Checks of the CPU, and of other programs that use it. In: a survey. Out: rows of checks. Pure."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from assay.analysis.host_checks.check import (
     ASSAY,
     CLOUDERA,
     LINUX,
-    CheckFinding,
+    NOT_REPORTED,
     DescribedHost,
     HostCheck,
-    criterion,
-    fit,
-    graded,
-    unknown,
+    ProbedValue,
+    at_least,
+    at_most,
+    check,
+    holds,
+    host_value,
+    nothing,
+    one_of,
 )
 from assay.model import Grade, Survey
 
@@ -22,144 +27,112 @@ STEADY_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc
 FIT_PROFILES = ("throughput-performance", "latency-performance", "network-throughput", "hpc-compute", "none")
 
 
-def _governor(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
-    if not host.cpu.governors:
-        yield unknown("the kernel does not govern it: a virtual machine, or the firmware does")
-        return
-    names = ", ".join(host.cpu.governors)
-    yield graded(host.cpu.governors == ("performance",), Grade.WARNING, names)
-
-
-def _drift(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
+def _frequency(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[float]]:
     slow, fast = host.cpu.slowest_mhz, host.cpu.fastest_mhz
     if not slow or not fast:
-        yield unknown("clock rates are not known")
-        return
-    idle = (host.burden.cpu_share or 0) < BUSY_FIT
-    words = f"{slow:.0f} to {fast:.0f} MHz{' while idle' if idle else ''}"
-    yield graded(slow >= fast * (1 - DRIFT_MAX), Grade.NOTE, words)
+        yield ProbedValue(None, NOT_REPORTED)
+    else:
+        idle = (host.burden.cpu_share or 0) < BUSY_FIT
+        yield ProbedValue(slow / fast, f"{slow:.0f} to {fast:.0f} MHz{' while idle' if idle else ''}")
 
 
-def _throttled(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
-    yield graded(host.cpu.throttled == 0, Grade.WARNING, f"{host.cpu.throttled} times since the start")
-
-
-def _numa(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
+def _numa(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[bool]]:
     nodes, balancing = host.cpu.numa_nodes or 1, host.basics.sysctls.get("kernel.numa_balancing")
     if nodes == 1:
-        yield fit("one NUMA node")
+        yield ProbedValue(True, "one NUMA node")
     else:
-        words = f"{nodes} NUMA nodes, kernel.numa_balancing {balancing or 'not told'}"
-        yield graded(balancing != "0", Grade.NOTE, words)
+        text = f"{nodes} NUMA nodes, kernel.numa_balancing {balancing or 'not reported'}"
+        yield ProbedValue(balancing != "0", text)
 
 
-def _cores(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
+def _cores(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[float]]:
     if described.type is not None:
         has, wanted = host.usable_cores, described.type.cores
-        yield graded(has >= wanted, Grade.ERROR, f"{has}, described: {wanted}")
+        yield ProbedValue(has / wanted, f"{has}, described: {wanted}")
 
 
-def _background(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
-    share = host.burden.cpu_share
-    if share is None:
-        yield unknown("the kernel does not tell")
-        return
+def _load_text(host: Survey, share: float) -> str:
     load = host.burden.load[0] if host.burden.load else 0.0
-    words = f"{share:.0%} of the CPU busy for half a second, load {load:g}"
-    yield graded(share <= BUSY_FIT, Grade.NOTE if share <= BUSY_MAX else Grade.WARNING, words)
+    return f"{share:.0%} of the CPU busy for half a second, load {load:g}"
 
 
-def _clock_source(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
-    source = host.basics.clock_source
-    yield unknown("the kernel does not tell") if source is None else graded(source in STEADY_CLOCKS, Grade.NOTE, source)
-
-
-def _tuned(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
-    profile = host.tuned_profile or "none"
-    yield graded(profile in FIT_PROFILES, Grade.NOTE, profile)
-
-
-CHECKS = (
-    HostCheck(
-        criterion(
-            "governor",
-            "CPU governor",
-            "A clock that follows the load makes the first seconds of every phase slower, and hosts unlike.",
-            "cpupower frequency-set -g performance, or the firmware's power profile",
-            ("performance", ASSAY),
-            ("schedutil or ondemand", LINUX),
+CHECKS: tuple[HostCheck[Any], ...] = (
+    check(
+        "governor",
+        "CPU governor",
+        "A clock rate that follows the load slows the first seconds of every phase, and hosts differ.",
+        "cpupower frequency-set -g performance, or the firmware's power profile",
+        host_value(
+            lambda host: host.cpu.governors or None,
+            lambda _, governors: ", ".join(governors),
+            "the kernel does not control it: this is a virtual machine, or the firmware does",
         ),
-        _governor,
+        one_of((("performance",),), Grade.WARNING),
+        ("performance", ASSAY),
+        ("schedutil or ondemand", LINUX),
     ),
-    HostCheck(
-        criterion(
-            "frequency",
-            "clock rates of the cores",
-            "Cores at different rates make the same task take different times.",
-            "as for the governor; look for a power cap in the firmware",
-            ("within 15 % of each other", ASSAY),
-        ),
-        _drift,
+    check(
+        "frequency",
+        "clock rates of the cores",
+        "Cores at different rates make the same task take different times.",
+        "as for the governor; look for a power limit in the firmware",
+        _frequency,
+        at_least((1 - DRIFT_MAX, Grade.FIT), otherwise=Grade.NOTE),
+        ("within 15 % of each other", ASSAY),
     ),
-    HostCheck(
-        criterion(
-            "throttling",
-            "slowed down by heat",
-            "A CPU that was too hot once is so again under load.",
-            "look after fans, filters and the rack's air",
-            ("never", ASSAY),
-        ),
-        _throttled,
+    check(
+        "throttling",
+        "thermal throttling",
+        "A CPU that was too hot once will be too hot again under load.",
+        "check fans, filters and the cooling of the rack",
+        host_value(lambda host: host.cpu.throttled, lambda _, count: f"{count} times since the start"),
+        nothing(Grade.WARNING),
+        ("never", ASSAY),
     ),
-    HostCheck(
-        criterion(
-            "numa",
-            "NUMA",
-            "Tasks whose memory is on the other socket are slower, so run times vary with where tasks start.",
-            "sysctl -w kernel.numa_balancing=1, or bind NodeManagers",
-            ("balancing on, where there are several nodes", LINUX),
-        ),
+    check(
+        "numa",
+        "NUMA",
+        "Tasks whose memory is on the other socket are slower, so run times vary with where tasks start.",
+        "sysctl -w kernel.numa_balancing=1, or bind NodeManagers",
         _numa,
+        holds(Grade.NOTE),
+        ("balancing on, where there are several nodes", LINUX),
     ),
-    HostCheck(
-        criterion(
-            "cores-as-described",
-            "cores against the cluster file",
-            "Containers are counted by the file.",
-            "correct node_types, or let `assay discover` write them",
-            ("as many as the file says", ASSAY),
-        ),
+    check(
+        "cores-as-described",
+        "cores against the cluster file",
+        "assay counts containers by the cluster file.",
+        "correct node_types, or let `assay discover` write them",
         _cores,
+        at_least((1, Grade.FIT), otherwise=Grade.ERROR),
+        ("at least the described cores", ASSAY),
     ),
-    HostCheck(
-        criterion(
-            "background-load",
-            "what uses the CPU now",
-            "It competes with every run, and not with all alike.",
-            "see `top`; end it, or measure when it is over",
-            ("below 5 %", ASSAY),
-        ),
-        _background,
+    check(
+        "background-load",
+        "CPU use by other programs",
+        "They compete with every run, and not with all runs equally.",
+        "see `top`; end them, or measure later",
+        host_value(lambda host: host.burden.cpu_share, _load_text),
+        at_most((BUSY_FIT, Grade.FIT), (BUSY_MAX, Grade.NOTE), otherwise=Grade.WARNING),
+        ("below 5 %", ASSAY),
     ),
-    HostCheck(
-        criterion(
-            "clock-source",
-            "the kernel's clock source",
-            "Others cost a system call, or a trip to the chip set, for each time stamp that Java takes.",
-            "boot with clocksource=tsc, where the machine's is stable",
-            (", ".join(STEADY_CLOCKS[:3]), ASSAY),
-        ),
-        _clock_source,
+    check(
+        "clock-source",
+        "the kernel's clock source",
+        "Other sources cost a system call, or an access to the chip set, for each time stamp that Java takes.",
+        "boot with clocksource=tsc, where the machine's is stable",
+        host_value(lambda host: host.basics.clock_source),
+        one_of(STEADY_CLOCKS, Grade.NOTE),
+        (", ".join(STEADY_CLOCKS[:3]), ASSAY),
     ),
-    HostCheck(
-        criterion(
-            "tuned",
-            "tuned's profile",
-            "Profiles that save power, or those for guests and desktops, set disks, CPU and memory back to their own.",
-            "tuned-adm profile throughput-performance, or systemctl disable --now tuned",
-            ("tuned off", CLOUDERA),
-            ("throughput-performance", "Red Hat Enterprise Linux, its default on servers"),
-        ),
-        _tuned,
+    check(
+        "tuned",
+        "tuned's profile",
+        "Profiles that save power, and those for guests and desktops, change settings of disks, CPU and memory.",
+        "tuned-adm profile throughput-performance, or systemctl disable --now tuned",
+        host_value(lambda host: host.tuned_profile or "none"),
+        one_of(FIT_PROFILES, Grade.NOTE),
+        ("tuned off", CLOUDERA),
+        ("throughput-performance", "Red Hat Enterprise Linux, its default on servers"),
     ),
 )

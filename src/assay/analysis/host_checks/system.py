@@ -1,20 +1,26 @@
-"""Checks of limits, clock, Java, and of who else is on the host. In: a survey. Out: what was found. Pure."""
+"""Checks of limits, clock, Java, and of other programs on the host. In: a survey. Out: rows of checks. Pure."""
 
+import math
 from collections.abc import Iterator
+from typing import Any
 
 from assay.analysis.host_checks.check import (
     ASSAY,
     LINUX,
     SANDISK,
-    CheckFinding,
     DescribedHost,
     HostCheck,
-    criterion,
-    fit,
-    graded,
-    unknown,
+    ProbedValue,
+    at_least,
+    by_state,
+    check,
+    holds,
+    host_value,
+    none_of,
+    nothing,
+    one_of,
 )
-from assay.model import Grade, Survey
+from assay.model import Clock, Grade, Survey
 
 OPEN_FILES_FIT, OPEN_FILES_MIN = 32768, 16384
 PROCESSES_FIT = 16384
@@ -22,278 +28,248 @@ CLOCK_FIT_S, CLOCK_MAX_S = 0.1, 0.5
 JAVA_FIT = range(11, 24)
 _NEEDED = ("tar", "flock", "setsid")
 _WANTED = ("fio", "iperf3")
+_RIGHTS = {
+    "root": "logs in as root",
+    "free": "sudo without a password",
+    "password": "sudo needs a password, which assay never gives",
+    "none": "no sudo",
+}
 
 
-def _open_files(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
-    value = host.basics.open_files
-    if value is None:
-        yield fit("no limit")
-    else:
-        grade = Grade.NOTE if value >= OPEN_FILES_MIN else Grade.ERROR
-        yield graded(value >= OPEN_FILES_FIT, grade, f"{value} for {host.user.name}")
+def _limit(value: int | None) -> float:
+    return math.inf if value is None else value
 
 
-def _daemons_open_files(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
+def _limit_text(value: float) -> str:
+    return "no limit" if value == math.inf else f"{value:.0f}"
+
+
+def _daemons_open_files(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[int]]:
     for daemon in host.daemons:
         if daemon.open_files is not None:
-            good = daemon.open_files >= OPEN_FILES_FIT
-            yield graded(good, Grade.WARNING, f"{daemon.open_files} for {daemon.user}", daemon.role)
+            yield ProbedValue(daemon.open_files, f"{daemon.open_files} for {daemon.user}", daemon.role)
 
 
-def _processes(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
-    value = host.basics.processes
-    yield fit("no limit") if value is None else graded(value >= PROCESSES_FIT, Grade.WARNING, str(value))
+def _offset_grade(clock: Clock) -> Grade:
+    """Grade the offset of a clock, which is known to within its uncertainty."""
+    off_s = abs(clock.offset_s)
+    if off_s <= max(CLOCK_FIT_S, clock.uncertain_s):
+        return Grade.FIT
+    return Grade.NOTE if off_s - clock.uncertain_s <= CLOCK_MAX_S else Grade.ERROR
 
 
-def _offset(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
-    off, uncertain = abs(host.clock.offset_s), host.clock.uncertain_s
-    words = f"{host.clock.offset_s:+.3f} s from this machine's, ± {uncertain:.3f} s"
-    if off <= max(CLOCK_FIT_S, uncertain):
-        yield fit(words)
-    else:
-        yield CheckFinding(Grade.NOTE if off - uncertain <= CLOCK_MAX_S else Grade.ERROR, words)
-
-
-def _synchronised(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
+def _synchronised(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[bool]]:
     running = [name for name in host.services if name in ("chronyd", "ntpd", "systemd-timesyncd")]
-    words = f"{', '.join(running) or 'no service runs here'}"
-    if host.clock.synchronised is None:
-        yield unknown(words)
-    else:
-        state = "synchronised" if host.clock.synchronised else "not synchronised"
-        yield graded(host.clock.synchronised, Grade.WARNING, f"{state}; {words}")
+    services = ", ".join(running) or "no service runs here"
+    synchronised = host.clock.synchronised
+    state = "" if synchronised is None else "synchronised; " if synchronised else "not synchronised; "
+    yield ProbedValue(synchronised, state + services)
 
 
-def _java(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
+def _java(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[str]]:
     version = host.java.version
     if version is None:
-        grade = Grade.NOTE if described.attached or host.java.installed else Grade.ERROR
         others = ", ".join(host.java.installed.values())
-        yield CheckFinding(grade, f"none on the PATH{f'; installed: {others}' if others else ''}")
+        state = "installed" if described.attached or others else "missing"
+        yield ProbedValue(state, f"none on the PATH{f'; installed: {others}' if others else ''}")
         return
-    words = version.removeprefix("1.").split(".")[0].split("-")[0].split("+")[0]
-    known = words.isdecimal()
-    yield graded(known and (described.attached or int(words) in JAVA_FIT), Grade.ERROR, version)
+    major = version.removeprefix("1.").split(".")[0].split("-")[0].split("+")[0]
+    supported = major.isdecimal() and (described.attached or int(major) in JAVA_FIT)
+    yield ProbedValue("supported" if supported else "not supported", version)
 
 
-def _tools(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
-    missing = [name for name in _NEEDED if not host.tools.get(name)]
+def _tools(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[str]]:
+    needed = [name for name in _NEEDED if not host.tools.get(name)]
     wanted = [] if described.attached else [name for name in _WANTED if not host.tools.get(name)]
-    grade = Grade.ERROR if missing else Grade.NOTE
-    words = f"missing: {', '.join([*missing, *wanted])}" if missing or wanted else "all are there"
-    yield graded(not missing and not wanted, grade, words)
+    state = "needed" if needed else "wanted" if wanted else "complete"
+    yield ProbedValue(state, f"missing: {', '.join([*needed, *wanted])}" if needed or wanted else "complete")
 
 
-def _sudo(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
-    words = {
-        "root": "logs in as root",
-        "free": "sudo without a password",
-        "password": "sudo wants a password, which assay never gives",
-        "none": "no sudo",
-    }
-    good = host.user.sudo in ("root", "free")
-    yield graded(good, Grade.NOTE, f"{host.user.name}: {words.get(host.user.sudo, host.user.sudo)}")
-
-
-def _selinux(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
-    yield graded(host.selinux != "enforcing", Grade.NOTE, host.selinux)
-
-
-def _firewall(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
+def _firewall(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[list[str]]]:
     active = [name for name in host.services if name in ("firewalld", "ufw")]
-    tables = [name for name in host.firewall_tables if name == "filter"]
-    words = ", ".join([*active, *(f"iptables: {name}" for name in tables)])
-    yield graded(not active, Grade.WARNING, words or "none seen")
+    tables = [f"iptables: {name}" for name in host.firewall_tables if name == "filter"]
+    yield ProbedValue(active, ", ".join([*active, *tables]) or "none seen")
 
 
-def _timers(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
-    yield graded(not host.scrubs, Grade.NOTE, ", ".join(host.scrubs) or "none of those that read disks")
-
-
-def _balancer(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
+def _interrupts(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[bool]]:
     if (host.cpu.sockets or 1) < 2 and host.basics.cores <= 2:
-        yield fit("not needed with so few cores")
+        yield ProbedValue(True, "not needed with two cores")
     else:
         runs = "irqbalance" in host.services
-        yield graded(runs or host.basics.virtual, Grade.NOTE, "irqbalance runs" if runs else "no irqbalance")
+        yield ProbedValue(runs or host.basics.virtual, "irqbalance runs" if runs else "no irqbalance")
 
 
-def _others(host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
-    theirs = sorted({daemon.role for daemon in host.daemons if not daemon.by_assay})
-    words = ", ".join(theirs) or "none"
-    yield graded(not theirs or described.attached, Grade.ERROR, words)
+def _other_daemons(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[list[str]]]:
+    roles = sorted({daemon.role for daemon in host.daemons if not daemon.by_assay})
+    yield ProbedValue([] if described.attached else roles, ", ".join(roles) or "none")
 
 
-def _jobs(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
+def _jobs(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[int]]:
     for daemon in host.daemons:
         if daemon.running_jobs is not None:
-            words = f"{daemon.running_jobs} jobs, {daemon.containers} containers"
-            yield graded(daemon.running_jobs == 0, Grade.WARNING, words, daemon.role)
+            text = f"{daemon.running_jobs} jobs, {daemon.containers} containers"
+            yield ProbedValue(daemon.running_jobs, text, daemon.role)
 
 
-def _state(host: Survey, _: DescribedHost) -> Iterator[CheckFinding]:
+def _state(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[str]]:
     for daemon in host.daemons:
         if daemon.safe_mode:
-            yield CheckFinding(Grade.ERROR, "in safe mode: HDFS can be read, not written", daemon.role)
+            yield ProbedValue("safe mode", "in safe mode: HDFS can be read, not written", daemon.role)
         elif daemon.unhealthy:
-            yield CheckFinding(Grade.WARNING, f"{daemon.unhealthy} NodeManagers are unhealthy", daemon.role)
+            yield ProbedValue("unhealthy", f"{daemon.unhealthy} NodeManagers are unhealthy", daemon.role)
         elif daemon.role in ("ozone", "router"):
-            yield CheckFinding(Grade.ERROR, "assay does not know this kind of file system", daemon.role)
+            yield ProbedValue("not supported", "assay does not support this kind of file system", daemon.role)
         elif daemon.address:
-            yield fit(f"{daemon.version or 'answers'}{' (standby)' if daemon.active is False else ''}", daemon.role)
+            standby = " (standby)" if daemon.active is False else ""
+            yield ProbedValue("answers", f"{daemon.version or 'answers'}{standby}", daemon.role)
 
 
-CHECKS = (
-    HostCheck(
-        criterion(
-            "open-files",
-            "open files (nofile)",
-            "A DataNode has a file and a socket open for each block that is read, a reducer for each map.",
-            "USER - nofile 65536 in /etc/security/limits.d/, or LimitNOFILE of a unit; then log in anew",
-            (f"{OPEN_FILES_FIT} or more", ASSAY),
-            ("16384", SANDISK),
-            ("1024", LINUX),
+CHECKS: tuple[HostCheck[Any], ...] = (
+    check(
+        "open-files",
+        "open files (nofile)",
+        "A DataNode opens a file and a socket for each block that is read, a reducer for each map.",
+        "USER - nofile 65536 in /etc/security/limits.d/, or LimitNOFILE of a unit; then log in again",
+        host_value(
+            lambda host: _limit(host.basics.open_files),
+            lambda host, value: f"{_limit_text(value)} for {host.user.name}",
         ),
-        _open_files,
+        at_least((OPEN_FILES_FIT, Grade.FIT), (OPEN_FILES_MIN, Grade.NOTE), otherwise=Grade.ERROR),
+        (f"{OPEN_FILES_FIT} or more", ASSAY),
+        ("16384", SANDISK),
+        ("1024", LINUX),
     ),
-    HostCheck(
-        criterion(
-            "daemons-open-files",
-            "open files of running daemons",
-            "A daemon keeps the limit that applied when it was started.",
-            "as for logins; then restart the daemons",
-            (f"{OPEN_FILES_FIT} or more", ASSAY),
-        ),
+    check(
+        "daemons-open-files",
+        "open files of running daemons",
+        "A daemon keeps the limit that applied when it was started.",
+        "as for logins; then restart the daemons",
         _daemons_open_files,
+        at_least((OPEN_FILES_FIT, Grade.FIT), otherwise=Grade.WARNING),
+        (f"{OPEN_FILES_FIT} or more", ASSAY),
     ),
-    HostCheck(
-        criterion(
-            "processes",
-            "processes (nproc)",
-            "Threads count: a few busy JVMs have thousands.",
-            "USER - nproc 65536 in /etc/security/limits.d/",
-            (f"{PROCESSES_FIT} or more", ASSAY),
-        ),
-        _processes,
+    check(
+        "processes",
+        "processes (nproc)",
+        "Threads count: a few busy JVMs have thousands.",
+        "USER - nproc 65536 in /etc/security/limits.d/",
+        host_value(lambda host: _limit(host.basics.processes), lambda _, value: _limit_text(value)),
+        at_least((PROCESSES_FIT, Grade.FIT), otherwise=Grade.WARNING),
+        (f"{PROCESSES_FIT} or more", ASSAY),
     ),
-    HostCheck(
-        criterion(
-            "clock-offset",
-            "clock against this machine's",
-            "Samples of different hosts are aligned by time, and Kerberos refuses a difference of 5 minutes.",
-            "chronyc makestep, and a time service on every host",
-            (f"within {CLOCK_FIT_S:g} s", ASSAY),
+    check(
+        "clock-offset",
+        "clock against this machine's",
+        "Samples of different hosts are aligned by time, and Kerberos refuses a difference of 5 minutes.",
+        "chronyc makestep, and a time service on every host",
+        host_value(
+            lambda host: host.clock,
+            lambda _, clock: f"{clock.offset_s:+.3f} s from this machine's, ± {clock.uncertain_s:.3f} s",
         ),
-        _offset,
+        _offset_grade,
+        (f"within {CLOCK_FIT_S:g} s", ASSAY),
     ),
-    HostCheck(
-        criterion(
-            "clock-service",
-            "a service that keeps the clock",
-            "Without one the clocks drift apart by seconds a day.",
-            "systemctl enable --now chronyd",
-            ("synchronised", "adjtimex(2)"),
-        ),
+    check(
+        "clock-service",
+        "a time service",
+        "Without a time service the clocks drift apart by seconds a day.",
+        "systemctl enable --now chronyd",
         _synchronised,
+        holds(Grade.WARNING),
+        ("synchronised", "adjtimex(2)"),
     ),
-    HostCheck(
-        criterion(
-            "java",
-            "Java",
-            "Hadoop that assay deploys runs on it.",
-            "install a JRE of Java 11 to 23, or set java_home in the cluster file",
-            ("11 to 23", "assay: what Hadoop 3.4 runs on, tried"),
-        ),
+    check(
+        "java",
+        "Java",
+        "The Hadoop that assay deploys runs on it.",
+        "install a JRE of Java 11 to 23, or set java_home in the cluster file",
         _java,
-    ),
-    HostCheck(
-        criterion(
-            "tools",
-            "programs that assay needs",
-            "tar, flock and setsid for everything; fio and iperf3 for `assay baseline`.",
-            "apt-get install fio iperf3, or dnf",
-            ("all of them", ASSAY),
+        by_state(
+            {"supported": Grade.FIT, "installed": Grade.NOTE, "not supported": Grade.ERROR, "missing": Grade.ERROR}
         ),
+        ("11 to 23", "assay: what Hadoop 3.4 runs on, tried"),
+    ),
+    check(
+        "tools",
+        "programs that assay needs",
+        "tar, flock and setsid are always needed; fio and iperf3 for `assay baseline`.",
+        "apt-get install fio iperf3, or dnf",
         _tools,
+        by_state({"complete": Grade.FIT, "wanted": Grade.NOTE, "needed": Grade.ERROR}),
+        ("all of them", ASSAY),
     ),
-    HostCheck(
-        criterion(
-            "rights",
-            "what the login may do",
-            "Only root can drop caches: without it runs are not cold, which each says of itself.",
-            "USER ALL=(root) NOPASSWD: /usr/bin/tee /proc/sys/vm/drop_caches in /etc/sudoers.d/, or more",
-            ("sudo without a password", ASSAY),
-        ),
-        _sudo,
+    check(
+        "rights",
+        "rights of the login",
+        "Only root can drop caches: without it runs are labelled warm.",
+        "USER ALL=(root) NOPASSWD: /usr/bin/tee /proc/sys/vm/drop_caches in /etc/sudoers.d/, or more",
+        host_value(lambda host: host.user.sudo, lambda host, sudo: f"{host.user.name}: {_RIGHTS.get(sudo, sudo)}"),
+        one_of(("root", "free"), Grade.NOTE),
+        ("sudo without a password", ASSAY),
     ),
-    HostCheck(
-        criterion(
-            "selinux",
-            "SELinux",
-            "Daemons in unusual folders may be refused files and ports without a word to them.",
-            "setenforce 0 for the time, or a policy for assay's home",
-            ("permissive or off, or known to work", ASSAY),
-        ),
-        _selinux,
+    check(
+        "selinux",
+        "SELinux",
+        "It can refuse files and ports to daemons in unusual folders without a message from them.",
+        "setenforce 0 during the campaign, or a policy for assay's home",
+        host_value(lambda host: host.selinux),
+        none_of(("enforcing",), Grade.NOTE),
+        ("permissive or off, or known to work", ASSAY),
     ),
-    HostCheck(
-        criterion(
-            "firewall",
-            "firewall",
-            "Tasks fetch from each other on ports that the kernel chooses.",
-            "open everything between the cluster's hosts",
-            ("none between the hosts", "Apache Ambari, preparing the environment"),
-        ),
+    check(
+        "firewall",
+        "firewall",
+        "Tasks fetch from each other on ports that the kernel chooses.",
+        "open all ports between the cluster's hosts",
         _firewall,
+        nothing(Grade.WARNING),
+        ("none between the hosts", "Apache Ambari, preparing the environment"),
     ),
-    HostCheck(
-        criterion(
-            "scrubs",
-            "timers that read disks",
-            "A scrub, trim or index of file names that begins in a run halves a disk's rate.",
-            "systemctl stop NAME for the time of the campaign",
-            ("none in the time of the campaign", ASSAY),
-        ),
-        _timers,
+    check(
+        "scrubs",
+        "timers that read disks",
+        "A scrub, a trim or an index of file names that starts during a run halves a disk's rate.",
+        "systemctl stop NAME during the campaign",
+        host_value(lambda host: host.scrubs, lambda _, names: ", ".join(names) or "none"),
+        nothing(Grade.NOTE),
+        ("none during the campaign", ASSAY),
     ),
-    HostCheck(
-        criterion(
-            "interrupts",
-            "interrupts over the cores",
-            "One core that serves all interrupts of a quick NIC is full before the link is.",
-            "systemctl enable --now irqbalance",
-            ("irqbalance, with many cores", ASSAY),
-        ),
-        _balancer,
+    check(
+        "interrupts",
+        "interrupts over the cores",
+        "A core that serves all interrupts of a fast NIC is saturated before the link is.",
+        "systemctl enable --now irqbalance",
+        _interrupts,
+        holds(Grade.NOTE),
+        ("irqbalance, with many cores", ASSAY),
     ),
-    HostCheck(
-        criterion(
-            "other-daemons",
-            "other Hadoop or Spark daemons",
-            "Two of them on one host use the same ports and disks.",
-            "attach to it (`provider: attached`), or have its owner stop it",
-            ("none, or attached to", ASSAY),
-        ),
-        _others,
+    check(
+        "other-daemons",
+        "other Hadoop or Spark daemons",
+        "Two deployments on one host use the same ports and disks.",
+        "attach to it (`provider: attached`), or have its owner stop it",
+        _other_daemons,
+        nothing(Grade.ERROR),
+        ("none, unless attached", ASSAY),
     ),
-    HostCheck(
-        criterion(
-            "other-jobs",
-            "jobs on YARN now",
-            "They take containers, disks and links from every run.",
-            "measure at another time, or in a queue that has its share for certain",
-            ("none", ASSAY),
-        ),
+    check(
+        "other-jobs",
+        "jobs on YARN now",
+        "They take containers, disks and links from every run.",
+        "measure later, or in a queue with a guaranteed share",
         _jobs,
+        nothing(Grade.WARNING),
+        ("none", ASSAY),
     ),
-    HostCheck(
-        criterion(
-            "engine-state",
-            "state of the daemons",
-            "In safe mode nothing can be written; unhealthy nodes run nothing.",
-            "hdfs dfsadmin -safemode get; the NodeManager's page says what ails it",
-            ("out of safe mode, healthy", "Apache Hadoop, HDFS Users Guide"),
-        ),
+    check(
+        "engine-state",
+        "state of the daemons",
+        "In safe mode nothing can be written; unhealthy nodes run nothing.",
+        "hdfs dfsadmin -safemode get; the NodeManager's page shows the reason",
         _state,
+        by_state(
+            {"answers": Grade.FIT, "unhealthy": Grade.WARNING, "safe mode": Grade.ERROR, "not supported": Grade.ERROR}
+        ),
+        ("out of safe mode, healthy", "Apache Hadoop, HDFS Users Guide"),
     ),
 )

@@ -26,7 +26,7 @@ from assay.execution.planning.order import PlannedRun, restarts
 from assay.foundation.cancellation import end_tasks, finish
 from assay.foundation.errors import AssayError, EngineError, HostError, LabLostError, RepositoryError
 from assay.foundation.units import format_duration
-from assay.model import Baseline, Configuration, FailureClass, Fitness, Plan, Run, RunStatus
+from assay.model import Baseline, Configuration, FailureClass, HostCheckReport, Plan, Run, RunStatus
 from assay.store import Repository
 from assay.store.bundles.bundle import Contents
 from assay.store.bundles.unpublished import ROOM_LEAST_BYTES, keep, reserve, size_of
@@ -64,7 +64,7 @@ class RunExecutor(Protocol):
         """The measured devices and links of the cluster, stored in each bundle."""
 
     @property
-    def fitness(self) -> Fitness | None:
+    def host_checks(self) -> HostCheckReport | None:
         """The host checks before the campaign, stored in each bundle."""
 
 
@@ -287,7 +287,7 @@ class RunSequence:
         ``room`` was reserved for it. Raises RepositoryError, with the bundle's path, when it can't be stored.
         """
         began, clock = self._work.now_unix_s(), time.monotonic()
-        attachments = {"baseline.json": self._executor.baseline, "fitness.json": self._executor.fitness}
+        attachments = {"baseline.json": self._executor.baseline, "host-checks.json": self._executor.host_checks}
         files = {name: msgspec.json.format(msgspec.json.encode(value)) for name, value in attachments.items() if value}
         files |= self._made_with
 

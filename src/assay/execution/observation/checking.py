@@ -1,8 +1,7 @@
-"""Gather what the checks of hosts need, and have it judged. In: a cluster, its hosts. Out: a Fitness.
+"""Survey the hosts of a cluster and grade them by the host checks. In: a cluster. Out: a HostCheckReport.
 
-``deep`` adds what takes a second per disk: a bare read of each, as root, by sudo without a password, or by the group
-that may read block devices. Nothing is written, and nothing but these reads is asked of a disk. ``bandwidth`` adds a
-second of traffic between each two hosts.
+``deep`` adds a bare read of each disk, a second long, as root, by sudo without a password, or by the group that may
+read block devices. Nothing is written. ``bandwidth`` adds a second of traffic between each pair of hosts.
 """
 
 import asyncio
@@ -12,14 +11,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from assay.analysis.host_checks.catalogue import described, judged
+from assay.analysis.host_checks.catalogue import described, grade_hosts
 from assay.analysis.host_checks.check import data_disks
 from assay.execution.hosts import Transport
 from assay.execution.observation.link_rates import measure_pairs
 from assay.execution.observation.scripts import command, run_script
 from assay.execution.observation.survey import HOST_TIMEOUT_S, survey, survey_all
 from assay.foundation.errors import HostError
-from assay.model import Address, Cluster, Fitness, Node, Survey
+from assay.model import Address, Cluster, HostCheckReport, Node, Survey
 
 READ_S = 1.0
 READ_BYTES_MAX = 512 * 2**20
@@ -28,19 +27,19 @@ DEEP_TIMEOUT_S = 120.0
 
 async def check_hosts(
     cluster: Cluster, *, deep: bool = False, bandwidth: bool = False, progress: Callable[[str], None] = lambda _: None
-) -> Fitness:
-    """Connect to every host, look at it, and judge what was found. A host that can't be asked is part of the answer."""
+) -> HostCheckReport:
+    """Connect to every host, survey it, and grade the survey. A host that is not reached is part of the report."""
     nodes = {node.name: node for node in cluster.nodes}
 
     async def work(transport: Transport) -> Survey:
-        return await _looked_at(transport, nodes[transport.name], cluster, deep=deep)
+        return await _survey_of(transport, nodes[transport.name], cluster, deep=deep)
 
     timeout_s = DEEP_TIMEOUT_S if deep else HOST_TIMEOUT_S
     addresses = {name: node.address for name, node in nodes.items()}
     surveyed = await survey_all(addresses, work, timeout_s=timeout_s, progress=progress)
     failed = {name: str(error) for name, error in surveyed.failed.items()}
     hosts = await _with_pairs(surveyed.hosts, addresses, progress) if bandwidth else surveyed.hosts
-    return judged(cluster, _now(), hosts, failed)
+    return grade_hosts(cluster, _now(), hosts, failed)
 
 
 async def _with_pairs(
@@ -57,10 +56,10 @@ async def _with_pairs(
     }
 
 
-async def check_reached(cluster: Cluster, transports: Mapping[str, Transport]) -> Fitness:
-    """Judge the hosts of a cluster by the quick checks, over connections that are open already."""
+async def check_reached(cluster: Cluster, transports: Mapping[str, Transport]) -> HostCheckReport:
+    """Grade the hosts of a cluster by the quick checks, over open connections."""
     nodes = {node.name: node for node in cluster.nodes if node.name in transports}
-    asked = (_looked_at(transports[name], node, cluster, deep=False) for name, node in nodes.items())
+    asked = (_survey_of(transports[name], node, cluster, deep=False) for name, node in nodes.items())
     results = await asyncio.gather(*asked, return_exceptions=True)
     surveys: dict[str, Survey] = {}
     failed: dict[str, str] = {}
@@ -71,14 +70,14 @@ async def check_reached(cluster: Cluster, transports: Mapping[str, Transport]) -
             failed[name] = str(result)
         elif isinstance(result, BaseException):
             raise result
-    return judged(cluster, _now(), surveys, failed)
+    return grade_hosts(cluster, _now(), surveys, failed)
 
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-async def _looked_at(transport: Transport, node: Node, cluster: Cluster, *, deep: bool) -> Survey:
+async def _survey_of(transport: Transport, node: Node, cluster: Cluster, *, deep: bool) -> Survey:
     others = [other for other in cluster.nodes if other.address]
     names = [other.address.host for other in others if other.address and other.name != node.name]
     index = next((number for number, other in enumerate(others) if other.name == node.name), None)

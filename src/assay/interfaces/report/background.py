@@ -140,21 +140,21 @@ def _levels(setting: LeveledFactor) -> str:
 
 def _host_checks(cluster: CheckedCluster) -> list[Block]:
     """Return the failed host checks of a cluster, with the recommended values and their sources."""
-    fitness = cluster.fitness
+    report = cluster.report
     counts = ", ".join(f"{count} {grade}" for grade, count in cluster.counts.items() if count)
-    summary = f"{len(fitness.criteria)} checks on {len(fitness.hosts)} hosts at {fitness.checked_at}: {counts}."
+    summary = f"{len(report.criteria)} checks on {len(report.hosts)} hosts at {report.checked_at}: {counts}."
     rows = [
         (
             str(item.reading.grade),
             item.reading.host,
             f"{item.criterion.title} {item.reading.subject}".strip(),
-            item.reading.found,
+            item.reading.message,
             "; ".join(f"{advice.value} ({advice.source})" for advice in item.criterion.advice),
         )
         for item in cluster.troubles
     ]
-    blocks: list[Block] = [Heading(f"Host checks of {fitness.cluster}"), Paragraph((summary,))]
+    blocks: list[Block] = [Heading(f"Host checks of {report.cluster}"), Paragraph((summary,))]
     if rows:
         full = table(("Grade", "Host", "Check", "Value", "Recommended (source)"), rows)
-        blocks.append(Fold(f"Failed checks ({len(rows)})", shortened(full, f"host-checks-{slug(fitness.cluster)}")))
+        blocks.append(Fold(f"Failed checks ({len(rows)})", shortened(full, f"host-checks-{slug(report.cluster)}")))
     return blocks

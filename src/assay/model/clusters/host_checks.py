@@ -1,15 +1,15 @@
-"""Whether hosts are fit to be measured: what was asked, who recommends what and why, what was found on each."""
+"""The host checks of a cluster: criteria with recommended values and their sources, and a grade for each host."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 BETWEEN = "between hosts"
-"""Stands for the host in a reading that is about a difference between hosts."""
+"""Takes the place of the host in a reading of a difference between hosts."""
 
 
 class Grade(StrEnum):
-    """How good what was found is, the worst last; unknown: it could not be asked with the rights that there were."""
+    """The grade of a value, the worst last; unknown: the host did not report it, or the login lacks the rights."""
 
     FIT = "fit"
     UNKNOWN = "unknown"
@@ -19,13 +19,13 @@ class Grade(StrEnum):
 
     @property
     def rank(self) -> int:
-        """The place in that order."""
+        """The position in that order."""
         return list(Grade).index(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A recommended value, and who recommends it; vendors that disagree are each quoted."""
+    """A recommended value and its source; where vendors disagree, each is quoted."""
 
     value: str
     source: str
@@ -44,39 +44,40 @@ class Criterion:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What one criterion found on one host, or between hosts; ``subject``: the device, mount or interface meant."""
+class CheckReading:
+    """The value of one criterion on one host, or between hosts; ``subject``: the device, mount or interface."""
 
     criterion: str
     host: str
     grade: Grade
-    found: str
+    message: str
+    """The value as text."""
     subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Fitness:
-    """What was found of a whole cluster at one time."""
+class HostCheckReport:
+    """All host checks of a cluster at one time."""
 
     cluster: str
     checked_at: str
     hosts: tuple[str, ...]
     criteria: tuple[Criterion, ...]
-    readings: tuple[Reading, ...]
+    readings: tuple[CheckReading, ...]
     unreached: Mapping[str, str]
-    """Hosts that could not be asked, each with the reason."""
+    """Hosts that were not reached, each with the reason."""
 
     def worst(self, host: str, criterion: str) -> Grade | None:
-        """Return the worst grade that ``criterion`` gave ``host``; None where it has nothing to say of it."""
+        """Return the worst grade that ``criterion`` gave ``host``; None without a reading."""
         grades = [reading.grade for reading in self.readings if (reading.host, reading.criterion) == (host, criterion)]
         return max(grades, key=lambda grade: grade.rank, default=None)
 
     def count(self, grade: Grade) -> int:
-        """Return how many readings have ``grade``; a host that could not be asked is an error."""
+        """Return how many readings have ``grade``; a host that was not reached is an error."""
         extra = len(self.unreached) if grade is Grade.ERROR else 0
         return sum(reading.grade is grade for reading in self.readings) + extra
 
-    def troubles(self) -> list[Reading]:
-        """Return what is not fit and not unknown, the worst first."""
+    def problems(self) -> list[CheckReading]:
+        """Return the notes, warnings and errors, the worst first."""
         problems = [reading for reading in self.readings if reading.grade.rank >= Grade.NOTE.rank]
         return sorted(problems, key=lambda reading: -reading.grade.rank)

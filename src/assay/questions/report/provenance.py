@@ -43,7 +43,7 @@ def provenance_of(
     return Provenance(
         settings=settings_of(table),
         hosts=_hosts(whole),
-        checked=tuple(cluster for cluster in checked if cluster.fitness.cluster in clusters),
+        checked=tuple(cluster for cluster in checked if cluster.report.cluster in clusters),
         facts=_facts(whole, imports, assay_version),
         plans=of_runs,
         commands=_commands(request, of_runs, imports),

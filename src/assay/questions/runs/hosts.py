@@ -1,11 +1,11 @@
-"""Are the clusters' hosts fit to be measured? What `assay check` found last of each cluster, host by host.
+"""Return the newest host checks of each cluster, host by host.
 
-In: a repository. Out: for each cluster the newest check: criteria against hosts, and what to change, the worst first.
+In: a repository. Out: for each cluster the criteria by host, and the problems, the worst first.
 """
 
 from dataclasses import dataclass
 
-from assay.model import Criterion, Fitness, Grade, Reading
+from assay.model import CheckReading, Criterion, Grade, HostCheckReport
 from assay.model.clusters.host_checks import BETWEEN
 from assay.store import Repository
 from assay.store.kept_checks import newest_checks
@@ -23,7 +23,7 @@ class CriterionRow:
 class Trouble:
     """One thing to change, with who recommends what."""
 
-    reading: Reading
+    reading: CheckReading
     criterion: Criterion
 
 
@@ -31,7 +31,7 @@ class Trouble:
 class CheckedCluster:
     """A cluster's newest check. ``rows``: criteria by which something is not fit; the others are counted in ``fit``."""
 
-    fitness: Fitness
+    report: HostCheckReport
     hosts: tuple[str, ...]
     rows: tuple[CriterionRow, ...]
     fit: int
@@ -41,19 +41,19 @@ class CheckedCluster:
 
 def checked_hosts(repository: Repository) -> tuple[CheckedCluster, ...]:
     """Return the newest check of every cluster that was checked and kept."""
-    return tuple(_shown(found) for found in newest_checks(repository))
+    return tuple(_shown(report) for report in newest_checks(repository))
 
 
-def _shown(found: Fitness) -> CheckedCluster:
-    hosts = (*found.hosts, *([BETWEEN] if len(found.hosts) > 1 else []))
-    rows = [CriterionRow(each, tuple(found.worst(host, each.name) for host in hosts)) for each in found.criteria]
+def _shown(report: HostCheckReport) -> CheckedCluster:
+    hosts = (*report.hosts, *([BETWEEN] if len(report.hosts) > 1 else []))
+    rows = [CriterionRow(each, tuple(report.worst(host, each.name) for host in hosts)) for each in report.criteria]
     worse = [row for row in rows if any(grade is not None and grade.rank >= Grade.NOTE.rank for grade in row.grades)]
-    known = {each.name: each for each in found.criteria}
+    known = {each.name: each for each in report.criteria}
     return CheckedCluster(
-        found,
+        report,
         hosts,
         tuple(worse),
         len(rows) - len(worse),
-        tuple(Trouble(reading, known[reading.criterion]) for reading in found.troubles()),
-        {str(grade): found.count(grade) for grade in reversed(Grade)},
+        tuple(Trouble(reading, known[reading.criterion]) for reading in report.problems()),
+        {str(grade): report.count(grade) for grade in reversed(Grade)},
     )

@@ -32,7 +32,18 @@ from assay.execution.planning.forecast.forecast import renewed
 from assay.execution.planning.order import PlannedRun
 from assay.foundation.cancellation import finish
 from assay.foundation.errors import HostError, LabLostError
-from assay.model import Baseline, Cluster, Environment, Fitness, Grade, LabFacts, Placement, Plan, Run, RunStatus
+from assay.model import (
+    Baseline,
+    Cluster,
+    Environment,
+    Grade,
+    HostCheckReport,
+    LabFacts,
+    Placement,
+    Plan,
+    Run,
+    RunStatus,
+)
 from assay.store import Repository
 
 _ANSWER_TIMEOUT_S = 15.0
@@ -114,7 +125,7 @@ class _ConnectedCluster:
         self._stack = AsyncExitStack()
         self._setting: RunEnvironment | None = None
         self.baseline: Baseline | None = None
-        self.fitness: Fitness | None = None
+        self.host_checks: HostCheckReport | None = None
 
     async def open(self, *, with_baseline: bool) -> None:
         """Connect, lock the cluster, and record its environment."""
@@ -127,7 +138,7 @@ class _ConnectedCluster:
             await provider.open(watcher.step)
             stack.push_async_callback(_finish, provider)
             if with_baseline:
-                self.fitness = await _fitness(cluster, transports, watcher)
+                self.host_checks = await _host_checks(cluster, transports, watcher)
                 self.baseline = await _baseline(cluster, transports, watcher)
             environment = await _environment(cluster, transports, provider.facts, self._lab, watcher)
             groups = self._lab.control_groups if self._lab else {}
@@ -262,20 +273,22 @@ async def connect(cluster: Cluster, stack: AsyncExitStack) -> dict[str, Transpor
     return {transport.name: transport for transport in transports}
 
 
-async def _fitness(cluster: Cluster, transports: Mapping[str, Transport], watcher: ProgressObserver) -> Fitness | None:
+async def _host_checks(
+    cluster: Cluster, transports: Mapping[str, Transport], watcher: ProgressObserver
+) -> HostCheckReport | None:
     """Check real hosts. Labs and this machine are not checked."""
     if cluster.placement is not Placement.SSH or cluster.simulated:
         return None
     watcher.step("checking hosts")
-    readings = await check_reached(cluster, transports)
-    for problem in readings.troubles():
+    report = await check_reached(cluster, transports)
+    for problem in report.problems():
         if problem.grade is Grade.ERROR:
             watcher.say(
-                f"error on {problem.host}: {problem.criterion} {problem.subject}: {problem.found}".replace(" :", ":")
+                f"error on {problem.host}: {problem.criterion} {problem.subject}: {problem.message}".replace(" :", ":")
             )
-    counts = f"{readings.count(Grade.ERROR)} errors, {readings.count(Grade.WARNING)} warnings"
+    counts = f"{report.count(Grade.ERROR)} errors, {report.count(Grade.WARNING)} warnings"
     watcher.say(f"host checks: {counts}; stored with each run")
-    return readings
+    return report
 
 
 async def _baseline(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +13,7 @@ from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_table, say
 
 if TYPE_CHECKING:
-    from assay.model import Criterion, Fitness, Grade
+    from assay.model import Criterion, Grade, HostCheckReport
 
 
 @click.command(cls=AssayCommand)
@@ -53,55 +53,49 @@ def check(
         return
     described = load_cluster(cluster)
     with terminable(), hosts_for(described, say) as (reachable, _):
-        fitness = asyncio.run(check_hosts(reachable, deep=deep, bandwidth=bandwidth))
+        report = asyncio.run(check_hosts(reachable, deep=deep, bandwidth=bandwidth))
     if keep:
         from assay.store import Repository
         from assay.store.kept_checks import keep_check
 
-        path = keep_check(Repository.create(keep), fitness)
+        path = keep_check(Repository.create(keep), report)
         say(f"stored as {path}")
     if as_json:
-        print_json(fitness_json(fitness))
+        import msgspec
+
+        print_json(msgspec.to_builtins(report))
     else:
-        _print(fitness, everything=everything)
-    if fitness.count(Grade.ERROR):
+        _print(report, everything=everything)
+    if report.count(Grade.ERROR):
         sys.exit(1)
 
 
-def fitness_json(fitness: Fitness) -> dict[str, Any]:
-    """Return all results as plain values."""
-    import msgspec
-
-    tree: dict[str, Any] = msgspec.to_builtins(fitness)
-    return tree
-
-
-def _print(fitness: Fitness, *, everything: bool) -> None:
+def _print(report: HostCheckReport, *, everything: bool) -> None:
     from assay.model import Grade
 
-    shown = fitness.readings if everything else fitness.troubles()
-    titles = {reading.name: reading for reading in fitness.criteria}
+    shown = report.readings if everything else report.problems()
+    titles = {reading.name: reading for reading in report.criteria}
     rows = [
         (
             str(reading.grade),
             reading.host,
             reading.criterion,
             reading.subject,
-            reading.found,
+            reading.message,
             "; ".join(f"{advice.value} ({_short(advice.source)})" for advice in titles[reading.criterion].advice),
         )
         for reading in shown
     ]
     if rows:
         print_table(("grade", "host", "check", "subject", "found", "recommended (by)"), rows)
-    for host, reason in fitness.unreached.items():
+    for host, reason in report.unreached.items():
         click.echo(f"error  {host}  not reachable: {reason}")
-    counts = ", ".join(f"{fitness.count(grade)} {_plural(grade)}" for grade in reversed(Grade))
+    counts = ", ".join(f"{report.count(grade)} {_plural(grade)}" for grade in reversed(Grade))
     click.echo(
-        f"{fitness.cluster}: {len(fitness.criteria)} checks on {len(fitness.hosts)} of "
-        f"{len(fitness.hosts) + len(fitness.unreached)} hosts: {counts}"
+        f"{report.cluster}: {len(report.criteria)} checks on {len(report.hosts)} of "
+        f"{len(report.hosts) + len(report.unreached)} hosts: {counts}"
     )
-    if fitness.troubles():
+    if report.problems():
         click.echo("next: assay check CLUSTER --explain CHECK")
 
 

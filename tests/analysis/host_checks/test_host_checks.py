@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.analysis.host_checks.catalogue import BETWEEN_CHECKS, CRITERIA, HOST_CHECKS, judged
+from assay.analysis.host_checks.catalogue import BETWEEN_CHECKS, CRITERIA, HOST_CHECKS, grade_hosts
 from assay.model.clusters.cluster import (
     Address,
     Attachment,
@@ -45,13 +45,13 @@ def cluster(names: list[str]) -> Cluster:
     return Cluster("rack", Placement.SSH, tuple(nodes), home="/home/alice/assay")
 
 
-def found(*hosts: Survey) -> dict[tuple[str, str], list[tuple[Grade, str]]]:
+def failures(*hosts: Survey) -> dict[tuple[str, str], list[tuple[Grade, str]]]:
     """Return (host, check) to what was found that is not fit."""
     result: dict[tuple[str, str], list[tuple[Grade, str]]] = {}
-    fitness = judged(cluster([host.host for host in hosts]), "now", {host.host: host for host in hosts}, {})
-    for each in fitness.readings:
+    report = grade_hosts(cluster([host.host for host in hosts]), "now", {host.host: host for host in hosts}, {})
+    for each in report.readings:
         if each.grade is not Grade.FIT:
-            result.setdefault((each.host, each.criterion), []).append((each.grade, each.found))
+            result.setdefault((each.host, each.criterion), []).append((each.grade, each.message))
     return result
 
 
@@ -60,7 +60,7 @@ ALWAYS_NOT_KNOWN = {"slow-disk", "rights", "hadoop-alike", "pair-bandwidth"}
 
 
 def test_a_host_in_good_order_is_fit() -> None:
-    assert {name for _, name in found(survey("w1"), survey("w2"))} == ALWAYS_NOT_KNOWN
+    assert {name for _, name in failures(survey("w1"), survey("w2"))} == ALWAYS_NOT_KNOWN
 
 
 def test_there_are_enough_checks_and_each_says_why_who_and_how() -> None:
@@ -193,7 +193,7 @@ WRONG: list[tuple[str, Grade, Mapping[str, Any]]] = [
 
 @pytest.mark.parametrize(("check", "grade", "changed"), WRONG, ids=[f"{name}-{grade}" for name, grade, _ in WRONG])
 def test_what_is_wrong_is_found_by_its_check(check: str, grade: Grade, changed: Mapping[str, Any]) -> None:
-    assert grade in [each for each, _ in found(survey(**changed))[("w1", check)]]
+    assert grade in [each for each, _ in failures(survey(**changed))[("w1", check)]]
 
 
 def test_every_check_of_a_host_has_something_that_it_finds() -> None:
@@ -209,7 +209,7 @@ def test_a_disk_is_held_against_its_siblings() -> None:
     host = survey(blocks=blocks, mounts=mounts, read_bytes_per_s=rates)
     rack = cluster(["w1"])
     rack = replace(rack, nodes=(replace(rack.nodes[0], type=described),))
-    slow = [r for r in judged(rack, "now", {"w1": host}, {}).readings if r.criterion == "slow-disk"]
+    slow = [r for r in grade_hosts(rack, "now", {"w1": host}, {}).readings if r.criterion == "slow-disk"]
     assert [(r.subject, r.grade) for r in slow if r.grade is not Grade.FIT] == [("sdd", Grade.ERROR)]
 
 
@@ -235,10 +235,10 @@ DIFFERS: list[tuple[str, Grade, Mapping[str, Any]]] = [
 def test_one_host_that_differs_is_named(check: str, grade: Grade, changed: Mapping[str, Any]) -> None:
     daemons = {"daemons": (daemon("datanode"),)} if check == "hadoop-alike" else {}
     hosts = [survey("w1", **daemons), survey("w2", **daemons), survey("w3", **changed)]
-    fitness = judged(cluster([host.host for host in hosts]), "now", {host.host: host for host in hosts}, {})
-    told = [each for each in fitness.readings if each.criterion == check and each.host == BETWEEN]
+    report = grade_hosts(cluster([host.host for host in hosts]), "now", {host.host: host for host in hosts}, {})
+    told = [each for each in report.readings if each.criterion == check and each.host == BETWEEN]
     assert grade in [each.grade for each in told]
-    assert any("w3" in each.found + each.subject for each in told if each.grade is grade)
+    assert any("w3" in each.message + each.subject for each in told if each.grade is grade)
 
 
 def test_a_guide_of_hbase_is_cited_nowhere() -> None:
@@ -250,15 +250,15 @@ def test_every_check_between_hosts_has_something_that_it_finds() -> None:
 
 
 def test_hosts_that_could_not_be_asked_are_errors() -> None:
-    fitness = judged(cluster(["w1", "w2"]), "now", {"w1": survey()}, {"w2": "it refuses port 22"})
-    assert fitness.count(Grade.ERROR) == 1
-    assert fitness.worst("w1", "swappiness") is Grade.FIT
+    report = grade_hosts(cluster(["w1", "w2"]), "now", {"w1": survey()}, {"w2": "it refuses port 22"})
+    assert report.count(Grade.ERROR) == 1
+    assert report.worst("w1", "swappiness") is Grade.FIT
 
 
 def test_of_a_cluster_that_is_attached_to_running_daemons_are_no_error() -> None:
     theirs = replace(cluster(["w1"]), attached=Attachment("w1", "h", "c", "q", "/user/a/b"))
     host = survey(daemons=(daemon("datanode"),))
-    assert judged(theirs, "now", {"w1": host}, {}).worst("w1", "other-daemons") is Grade.FIT
+    assert grade_hosts(theirs, "now", {"w1": host}, {}).worst("w1", "other-daemons") is Grade.FIT
 
 
 _numbers = st.one_of(st.none(), st.integers(0, 2**50))
@@ -288,17 +288,17 @@ def test_whatever_a_host_does_not_tell_every_check_has_an_answer(data: st.DataOb
         entered_by=data.draw(st.sampled_from([None, "10.0.0.1"])),
         entered_nic=None,
     )
-    fitness = judged(cluster(["w1", "w2"]), "now", {"w1": host, "w2": survey("w2")}, {})
-    assert all(each.found for each in fitness.readings)
+    report = grade_hosts(cluster(["w1", "w2"]), "now", {"w1": host, "w2": survey("w2")}, {})
+    assert all(each.message for each in report.readings)
     if not host.basics.sysctls:
-        assert fitness.worst("w1", "overcommit") is Grade.UNKNOWN
+        assert report.worst("w1", "overcommit") is Grade.UNKNOWN
 
 
 def pairs(**sent: dict[str, float]) -> list[tuple[Grade, str, str]]:
     """Return what is said of pairs of hosts with NICs of 10 Gbit/s, by what each sent."""
     hosts = {name: survey(name, sent_bits_per_s=rates) for name, rates in sent.items()}
-    told = judged(cluster(list(hosts)), "now", hosts, {}).readings
-    return [(each.grade, each.subject, each.found) for each in told if each.criterion == "pair-bandwidth"]
+    told = grade_hosts(cluster(list(hosts)), "now", hosts, {}).readings
+    return [(each.grade, each.subject, each.message) for each in told if each.criterion == "pair-bandwidth"]
 
 
 def test_a_slow_pair_is_held_against_its_nics_and_against_the_others() -> None:
