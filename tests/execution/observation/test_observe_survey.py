@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from assay.execution.hosts import LocalTransport
+from assay.execution.observation.node import survey as node_survey
 from assay.execution.observation.scripts import source, words_for
 from assay.execution.observation.survey import survey, survey_all
 from assay.model.clusters.cluster import Address
@@ -78,6 +79,57 @@ def test_the_lowest_limit_of_nested_control_groups_counts(tmp_path: Path) -> Non
     code = f"{script}\nROOT = {str(tmp_path)!r}\n{ask}"
     done = subprocess.run([sys.executable, "-c", code, "{}"], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["4294967296", "1.5", "None"]
+
+
+SMARTCTL_7 = """#!/bin/sh
+test "$1" = -j || exit 1
+echo '{"smart_status": {"passed": PASSED}}'
+exit STATUS
+"""
+SMARTCTL_6 = """#!/bin/sh
+test "$1" = -j && echo "=======> INVALID CHARACTER(S): -j" && exit 1
+echo "SMART overall-health self-assessment test result: VERDICT"
+exit STATUS
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "verdict"),
+    [
+        (SMARTCTL_7.replace("PASSED", "true").replace("STATUS", "0"), "PASSED"),
+        (SMARTCTL_7.replace("PASSED", "false").replace("STATUS", "8"), "FAILED"),
+        (SMARTCTL_6.replace("VERDICT", "PASSED").replace("STATUS", "0"), "PASSED"),
+        (SMARTCTL_6.replace("VERDICT", "FAILED!").replace("STATUS", "24"), "FAILED"),
+        ("#!/bin/sh\nexit 2\n", None),
+    ],
+)
+def test_the_smart_verdict_is_read_whatever_the_exit_status(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, verdict: str | None
+) -> None:
+    """smartctl(8): bit 3 of the exit status is set for a failing disk; before version 7 there is no option -j."""
+    (tmp_path / "smartctl").write_text(program)
+    (tmp_path / "smartctl").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert node_survey.health(["sda"], "root") == {"sda": verdict}
+    assert node_survey.health(["sda"], "password") == {}
+
+
+def test_block_devices_agree_with_lsblk() -> None:
+    if not shutil.which("lsblk"):
+        pytest.skip("no lsblk on this machine: NOT compared")
+    columns = "KNAME,SIZE,ROTA,RA,SCHED,PHY-SEC,TYPE"
+    done = subprocess.run(["lsblk", "-J", "-b", "-l", "-o", columns], capture_output=True, check=True)
+    listed = {row["kname"]: row for row in json.loads(done.stdout)["blockdevices"]}
+    devices = {name: device for name, device in node_survey.blocks().items() if name in listed}
+    assert devices
+    for name, device in devices.items():
+        row = listed[name]
+        assert device["size_bytes"] == row["size"]
+        assert device["rotational"] is row["rota"]
+        assert device["read_ahead_kib"] == row["ra"]
+        assert device["physical_block_bytes"] == row["phy-sec"]
+        assert (device["scheduler"] or "none") == (row["sched"] or "none")
+        assert device["kind"] == ("raid" if row["type"].startswith("raid") else row["type"])
 
 
 @pytest.mark.parametrize("name", ["survey", "sampler"])

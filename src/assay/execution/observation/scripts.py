@@ -1,11 +1,12 @@
-"""Run this room's scripts on a node, without installing anything there.
+"""Run the scripts of ``observation/node`` on a node, without installing anything there.
 
-In: a script's name in ``observe/node`` and its options, which travel as JSON. Out: the command line, or the JSON that
-the script printed. A script is an argument of ``python3 -c``, where Linux allows 128 KiB (MAX_ARG_STRLEN).
+In: the name of a script and its options, which are sent as JSON. Out: the command line, or the JSON that the script
+printed. A script is an argument of ``python3 -c``, where Linux allows 128 KiB (MAX_ARG_STRLEN).
 """
 
 import functools
 import json
+import re
 from collections.abc import Mapping
 from importlib import resources
 from typing import Any
@@ -13,11 +14,17 @@ from typing import Any
 from assay.execution.hosts.transport import Transport
 from assay.foundation.errors import HostError
 
+_SHARED_IMPORT = re.compile(r"^from assay\.execution\.observation\.node\.files import .*$", re.MULTILINE)
+
 
 @functools.cache
 def source(name: str) -> str:
-    """Return the text of the script ``name``."""
-    return resources.files("assay.execution.observation").joinpath("node", f"{name}.py").read_text(encoding="utf-8")
+    """Return the text of the script ``name``, with ``files.py`` in front if it uses that, so that it runs alone."""
+    folder = resources.files("assay.execution.observation").joinpath("node")
+    text = folder.joinpath(f"{name}.py").read_text(encoding="utf-8")
+    if not _SHARED_IMPORT.search(text):
+        return text
+    return folder.joinpath("files.py").read_text(encoding="utf-8") + _SHARED_IMPORT.sub("", text)
 
 
 def command(name: str, options: Mapping[str, Any]) -> list[str]:
@@ -26,7 +33,7 @@ def command(name: str, options: Mapping[str, Any]) -> list[str]:
 
 
 def words_for(name: str, node: str, status: int, stderr: str) -> HostError:
-    """Return the error that says why the script ``name`` did not run on ``node``."""
+    """Return the error with the reason why the script ``name`` did not run on ``node``."""
     if status == 127:
         hint = "install Python 3.6 or newer there, or put it on the PATH of non-interactive logins"
         return HostError("there is no python3", where=f"{node}: {name}", hint=hint)
@@ -38,7 +45,7 @@ def words_for(name: str, node: str, status: int, stderr: str) -> HostError:
 
 
 async def run_script(transport: Transport, name: str, options: Mapping[str, Any], *, timeout_s: float) -> Any:
-    """Run a script to its end and return what it printed. Raises HostError when it can't be run, or says nothing."""
+    """Run a script to its end and return its JSON. Raises HostError when it can't be run, or prints no JSON."""
     done = await transport.run(command(name, options), timeout_s=timeout_s, check=False)
     if done.exit_status != 0:
         raise words_for(name, transport.name, done.exit_status, done.stderr.decode(errors="replace"))

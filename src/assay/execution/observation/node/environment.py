@@ -16,6 +16,8 @@ import sys
 import time
 from typing import Any, Dict, List, Optional
 
+from assay.execution.observation.node.files import number_of, text_of
+
 SYSCTLS = (
     "vm.swappiness",
     "vm.dirty_ratio",
@@ -42,23 +44,6 @@ SYSCTLS = (
 )
 CONTROLLERS = {"blkio", "cpu", "cpuacct", "cpuset", "memory", "pids", "devices", "freezer", "hugetlb", "net_cls"}
 JAVA_TIMEOUT_S = 20
-
-
-def text_of(path: str) -> Optional[str]:
-    """Return a file's content without the white space around it; None when it can't be read."""
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read().strip()
-    except OSError:
-        return None
-
-
-def number_of(path: str) -> Optional[int]:
-    """Return the whole number in a file; None when there is none."""
-    try:
-        return int(text_of(path) or "")
-    except ValueError:
-        return None
 
 
 def chosen(text: Optional[str]) -> Optional[str]:

@@ -16,6 +16,8 @@ import urllib.request
 import xml.etree.ElementTree as ElementTree
 from typing import Any, Dict, List, Optional
 
+from assay.execution.observation.node.files import text_of
+
 HTTP_TIMEOUT_S = 4
 JAVA_TIMEOUT_S = 10
 ROLES = {
@@ -56,15 +58,6 @@ SETTINGS = (
 USUAL_CONFIGURATION = ("/etc/hadoop/conf", "/etc/hadoop", "/opt/hadoop/etc/hadoop", "/usr/local/hadoop/etc/hadoop")
 SERVICES = ("firewalld", "ufw", "tuned", "chronyd", "ntpd", "systemd-timesyncd", "irqbalance", "auditd", "numad")
 SCRUBS = ("raid-check", "mdcheck", "mdadm", "e2scrub", "fstrim", "btrfs", "zfs", "updatedb", "mlocate", "plocate")
-
-
-def text_of(path: str) -> Optional[str]:
-    """Return a file's content without the white space around it; None when it can't be read."""
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read().strip()
-    except OSError:
-        return None
 
 
 def user_of(folder: str) -> str:

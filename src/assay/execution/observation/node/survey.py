@@ -18,12 +18,12 @@ import re
 import shutil
 import socket
 import struct
-import subprocess
 import sys
 import time
 from typing import Any, Callable, Dict, List, Optional
 
-COMMAND_TIMEOUT_S = 5
+from assay.execution.observation.node.files import number_of, output_of, text_of
+
 OF_ALL = ("/", "/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - they are examined
 TOOLS = ("fio", "iperf3", "sudo", "tar", "flock", "setsid", "curl", "smartctl", "ethtool", "kinit")
 SYNC_ERROR = 5
@@ -32,39 +32,6 @@ ETHTOOL_GSET, ETHTOOL_GRINGPARAM, SIOCETHTOOL = 0x1, 0x10, 0x8946
 LOWER_DEPTH_MAX = 4
 SUPPORTED_MBIT = {1 << 1: 10, 1 << 3: 100, 1 << 5: 1000, 1 << 12: 10000, 1 << 15: 2500, 1 << 23: 40000}
 """Bits of ``supported`` in struct ethtool_cmd."""
-
-
-def text_of(path: str) -> Optional[str]:
-    """Return a file's content without the white space around it; None when it can't be read."""
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read().strip()
-    except OSError:
-        return None
-
-
-def number_of(path: str) -> Optional[int]:
-    """Return the whole number in a file, be it written as 0x1f; None when there is none."""
-    try:
-        return int(text_of(path) or "", 0)
-    except ValueError:
-        return None
-
-
-def output_of(argv: List[str]) -> Optional[str]:
-    """Return what a command prints; None when it is not there, fails or takes too long."""
-    try:
-        done = subprocess.run(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=COMMAND_TIMEOUT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else None
 
 
 def block_kind(name: str, folder: str) -> str:
@@ -384,14 +351,28 @@ def control_group() -> Dict[str, Any]:
     return {"memory_bytes": memory, "cores": cores}
 
 
+def health_verdict(report: str) -> Optional[str]:
+    """Return PASSED or FAILED from smartctl's JSON, or the verdict in its text; None without a verdict."""
+    try:
+        return "PASSED" if json.loads(report)["smart_status"]["passed"] else "FAILED"
+    except (ValueError, KeyError, TypeError):
+        match = re.search(r"(?:test result|Health Status):\s*(\w+)", report)
+        return match.group(1) if match else None
+
+
 def health(names_of_disks: List[str], sudo: str) -> Dict[str, Optional[str]]:
-    """Return what SMART says of each disk: PASSED, FAILED and so on; None where it can't be asked."""
+    """Return SMART's verdict on each disk: PASSED, FAILED and so on; None without a verdict or the rights to ask.
+
+    The exit status of smartctl is not 0 for a failing disk, and before version 7 it has no option -j.
+    """
     prefix = {"root": [], "free": ["sudo", "-n"]}.get(sudo)  # type: Any
+    if prefix is None or not shutil.which("smartctl"):
+        return {}
     states = {}  # type: Dict[str, Optional[str]]
     for name in names_of_disks:
-        text = output_of([*prefix, "smartctl", "-H", "/dev/" + name]) if prefix is not None else None
-        verdict = re.search(r"(?:test result|Health Status):\s*(\w+)", text or "")
-        states[name] = verdict.group(1) if verdict else None
+        commands = [[*prefix, "smartctl", *option, "-H", "/dev/" + name] for option in (["-j"], [])]
+        verdicts = (health_verdict(output_of(command, any_status=True) or "") for command in commands)
+        states[name] = next(filter(None, verdicts), None)
     return states
 
 
@@ -406,7 +387,7 @@ def main() -> None:
         "user": login,
         "cpu": cpu(),
         "blocks": all_blocks,
-        "health": health(whole, login["sudo"]) if shutil.which("smartctl") else {},
+        "health": health(whole, login["sudo"]),
         "mounts": mounts(),
         "directories": {path: owner(path) for path in options["directories"]},
         "nics": all_nics,

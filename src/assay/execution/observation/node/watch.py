@@ -27,6 +27,8 @@ import sys
 import time
 from typing import Any, Dict, List, Optional, Set
 
+from assay.execution.observation.node.files import text_of
+
 TELLING = re.compile(
     "I/O error|EXT4-fs error|EXT4-fs warning.*error|XFS.*(error|hut ?down)|BTRFS.*(error|critical)|read-only|"
     "oom-kill:|Link is Down|link down|Medium Error|uncorrectable|timed out, abort",
@@ -37,15 +39,6 @@ LINES_MAX = 20
 ECHOES = 3
 """Requests to each peer at each look."""
 KERNEL_BYTES_MAX = 1 << 20
-
-
-def text_of(path: str) -> Optional[str]:
-    """Return a small file's content; None where it can't be read."""
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read().strip()
-    except (OSError, ValueError):
-        return None
 
 
 def state_of(pid_file: str) -> Optional[str]:
