@@ -14,7 +14,7 @@ import argparse
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.changes import Nothing, change_places, nothing_of
+from assay.analysis.changes import NullStatistic, change_places, nothing_of
 
 Array = NDArray[np.float64]
 SCATTER = 0.05
@@ -32,7 +32,7 @@ def histories(rng: np.random.Generator, correlation: float, shape: tuple[int, in
     return values
 
 
-def share_named(logs: Array, nothings: dict[tuple[float, float, bool], Nothing], together: int) -> float:
+def share_named(logs: Array, nothings: dict[tuple[float, float, bool], NullStatistic], together: int) -> float:
     """Return the share of histories that are named, ``together`` of them telling how runs depend on each other."""
     named = 0
     for start in range(0, len(logs), together):
@@ -48,7 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--histories", type=int, default=1000)
     count = parser.parse_args().histories
-    rng, nothings = np.random.default_rng(20), dict[tuple[float, float, bool], Nothing]()
+    rng, nothings = np.random.default_rng(20), dict[tuple[float, float, bool], NullStatistic]()
     print(
         "| runs | correlation | " + " | ".join(f"change of {change:g}" for change in CHANGES) + " | alone, no change |"
     )

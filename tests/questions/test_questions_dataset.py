@@ -22,7 +22,7 @@ from assay.questions.comparisons.speedup import speedups_over
 from assay.questions.runs.dataset import dataset_table
 from assay.questions.runs.runs import selected
 from assay.store import Repository
-from assay.store.index.dataset import DESCRIPTION, METADATA_FOLDER, Exported, LocalStore, export_dataset
+from assay.store.index.dataset import DESCRIPTION, METADATA_FOLDER, ExportSummary, LocalStore, export_dataset
 from builders import build_repository, make_run
 from paths import ROOT
 
@@ -40,10 +40,10 @@ def rows(dataset: Path, table: str) -> list[tuple[Any, ...]]:
 def test_each_export_adds_what_is_new_and_nothing_twice(tmp_path: Path) -> None:
     repository, store = Repository.create(tmp_path / "r"), LocalStore(tmp_path / "dataset")
     repository.publish(make_run(1))
-    assert export_dataset(repository, store) == Exported(1, 1, 0, 0, 0)
+    assert export_dataset(repository, store) == ExportSummary(1, 1, 0, 0, 0)
     repository.publish(make_run(2, workload="sort"))
-    assert export_dataset(repository, store) == Exported(1, 1, 0, 0, 1)
-    assert export_dataset(repository, store) == Exported(0, 0, 0, 0, 2)
+    assert export_dataset(repository, store) == ExportSummary(1, 1, 0, 0, 1)
+    assert export_dataset(repository, store) == ExportSummary(0, 0, 0, 0, 2)
     assert len(rows(store.root, "runs")) == 2
     assert {path.name for path in (store.root / "runs").iterdir()} == {"workload=sort", "workload=terasort"}
 

@@ -354,7 +354,7 @@ def test_the_benchmark_of_recommendations_holds_an_answer_against_a_world(pool: 
         pool,
         question.objective(constraints),
     )
-    asked = module.Asked(question, found, search)
+    asked = module.ReferenceQueries(question, found, search)
     [world] = module.worlds(asked, pool, 1, np.random.default_rng(2))
     assert world.times_s.shape == (len(search.rows), 2)
     levels = [search.candidates.levels(int(row)) for row in search.rows]

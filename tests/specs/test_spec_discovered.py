@@ -15,13 +15,13 @@ from assay.model.clusters.cluster import Attachment, Cluster, DeviceKind, Role
 from assay.model.clusters.host_checks import Grade
 from assay.model.clusters.survey import Clients, ControlGroup, Survey
 from assay.specs import load_cluster
-from assay.specs.discovered import Reach, Wish, cluster_text
+from assay.specs.discovered import DiscoveryOptions, HostAccess, cluster_text
 from survey_samples import basics, daemon, disk, mount, nic, survey
 
 
-def written(folder: Path, hosts: list[Survey], wish: Wish | None = None) -> tuple[Cluster, str, list[str]]:
-    reach = Reach({host.host: host.host for host in hosts}, {"user": "alice"})
-    text, notes = cluster_text(hosts, reach, wish or Wish())
+def written(folder: Path, hosts: list[Survey], wish: DiscoveryOptions | None = None) -> tuple[Cluster, str, list[str]]:
+    reach = HostAccess({host.host: host.host for host in hosts}, {"user": "alice"})
+    text, notes = cluster_text(hosts, reach, wish or DiscoveryOptions())
     (folder / "c.yaml").write_text(text)
     return load_cluster(folder / "c.yaml"), text, notes
 
@@ -83,7 +83,7 @@ def test_running_daemons_say_who_leads_and_the_active_one_of_a_pair_does(tmp_pat
         survey("w1", daemons=(daemon("datanode"), daemon("nodemanager"))),
         survey("edge", clients=Clients({"hadoop": "/usr/bin/hadoop"})),
     ]
-    cluster, text, _ = written(tmp_path, theirs, Wish("theirs"))
+    cluster, text, _ = written(tmp_path, theirs, DiscoveryOptions("theirs"))
     assert cluster.master.address is not None
     assert cluster.master.address.host == "n2"
     assert [node.name for node in cluster.workers] == ["worker"]
@@ -130,7 +130,7 @@ def test_a_mount_in_which_the_user_may_not_write_is_a_note(tmp_path: Path) -> No
 
 
 def test_the_users_words_are_stronger_than_guesses(tmp_path: Path) -> None:
-    cluster, text, _ = written(tmp_path, [survey("w1"), survey("w2")], Wish("rack", "w2", "bench/assay"))
+    cluster, text, _ = written(tmp_path, [survey("w1"), survey("w2")], DiscoveryOptions("rack", "w2", "bench/assay"))
     assert (cluster.name, cluster.master.address and cluster.master.address.host) == ("rack", "w2")
     assert cluster.workers[0].type.devices[0].directory == "/data1/bench/assay"
     assert "as you said" in text

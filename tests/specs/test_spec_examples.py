@@ -18,7 +18,7 @@ from assay.execution.planning.forecast.inputs import size_of
 from assay.execution.planning.order import PlannedRun, schedule
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.model.plans.plan import Plan
-from assay.model.plans.program import Stored
+from assay.model.plans.program import StoredFiles
 from assay.workloads.catalogue import workloads
 from assay.workloads.common.inputs import Input
 from assay.workloads.workload import Size
@@ -125,17 +125,17 @@ def test_lab_plans_say_how_long_they_take(path: Path) -> None:
 @pytest.mark.parametrize(
     ("stored", "complete"),
     [
-        (Stored(6, 600, 1800), True),
-        (Stored(12, 600, 1800), False),
-        (Stored(6, 500, 1500), False),
-        (Stored(6, 600, 1799), False),
+        (StoredFiles(6, 600, 1800), True),
+        (StoredFiles(12, 600, 1800), False),
+        (StoredFiles(6, 500, 1500), False),
+        (StoredFiles(6, 600, 1799), False),
     ],
 )
-def test_an_input_of_another_number_of_files_bytes_or_copies_is_made_anew(stored: Stored, complete: bool) -> None:
+def test_an_input_of_another_number_of_files_bytes_or_copies_is_made_anew(stored: StoredFiles, complete: bool) -> None:
     needed = workloads()["dfsioe-read"].input(Size(600, 3, files=6))
     assert isinstance(needed, Input)
 
-    async def found(_path: str) -> Stored:
+    async def found(_path: str) -> StoredFiles:
         return stored
 
     storage = SimpleNamespace(stored=found)

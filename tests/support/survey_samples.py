@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from assay.model.clusters.survey import (
-    Basics,
+    BackgroundLoad,
     Block,
-    Burden,
     Clients,
     Clock,
     ControlGroup,
     Daemon,
     Directory,
+    HostBasics,
     Interface,
     Java,
     Login,
@@ -101,9 +101,9 @@ def daemon(role: str, **changed: Any) -> Daemon:
     return replace(Daemon(role, "hdfs", 1000, "/etc/hadoop/conf", open_files=128000, version="3.3.6"), **changed)
 
 
-def basics(**changed: Any) -> Basics:
+def basics(**changed: Any) -> HostBasics:
     """A machine with 12 cores and 64 GiB."""
-    each = Basics(
+    each = HostBasics(
         cores=12,
         physical_cores=6,
         processor="Xeon E5-2620",
@@ -143,7 +143,7 @@ def survey(host: str = "w1", **changed: Any) -> Survey:
         directories={point: Directory(True, "alice", "755", True) for point in DATA},
         nics={"eth0": nic()},
         whole_packet=True,
-        burden=Burden((0.1, 0.1, 0.1), 0.01, {}, 0, 60 * GIB, 10**6),
+        burden=BackgroundLoad((0.1, 0.1, 0.1), 0.01, {}, 0, 60 * GIB, 10**6),
         control_group=ControlGroup(),
         tools=dict.fromkeys(("fio", "iperf3", "tar", "flock", "setsid"), "/usr/bin/x"),
         clock=Clock(True, "Etc/UTC", 0.001, 0.002),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.execution.engines.contract import EngineFacts, EngineKind, ProgramResult, ProviderKind, Show
-from assay.execution.engines.skeleton import ClientEngine, HeldProvider, ListedStorage, PlainRules
+from assay.execution.engines.skeleton import ClientEngine, LockedProvider, PlainRules, SingleCopyStorage
 from assay.foundation.errors import EngineError
 from assay.model.clusters.cluster import Cluster
 from assay.model.plans.plan import Configuration
@@ -30,7 +30,7 @@ class ToyRules(PlainRules):
         yield from (Mistake((name,), "none of the toy's") for name in parameters if name.startswith("toy.not."))
 
 
-class ToyStorage(ListedStorage):
+class ToyStorage(SingleCopyStorage):
     def __init__(self, root: Path) -> None:
         self.root = root
 
@@ -79,7 +79,7 @@ class ToyEngine(ClientEngine[ToyStorage]):
         return replace(done, jobs=(job,), tasks=(task,), phases=phases, trace=trace, sources=sources)
 
 
-class DeployedToy(HeldProvider[ToyEngine]):
+class DeployedToy(LockedProvider[ToyEngine]):
     rules = ToyRules()
 
     async def install(self, show: Show) -> EngineFacts:

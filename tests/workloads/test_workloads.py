@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.model.plans.program import Outcome, Stored
+from assay.model.plans.program import Outcome, StoredFiles
 from assay.model.runs.stream import CountedStream
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size, ValidationInput, ValidationResult
@@ -32,13 +32,13 @@ INFO fs.TestDFSIO:      Test exec time sec: 20.5
 class Files:
     """A file system that holds what a test says."""
 
-    stored_as: Stored = field(default_factory=lambda: Stored(0, 0, 0))
+    stored_as: StoredFiles = field(default_factory=lambda: StoredFiles(0, 0, 0))
     contents: dict[str, bytes] = field(default_factory=dict)
 
     async def exists(self, path: str) -> bool:
         return path in self.contents
 
-    async def stored(self, path: str) -> Stored:
+    async def stored(self, path: str) -> StoredFiles:
         return self.stored_as
 
     async def read(self, path: str) -> bytes:
@@ -73,7 +73,9 @@ def failing(judged: ValidationResult) -> set[str]:
 
 def test_a_complete_write_is_valid_and_gives_the_per_stream_rate_in_decimal_megabytes() -> None:
     judged = judge(
-        "dfsio-write", outcome(RESULT.format(operation="write", megabytes=60)), Files(Stored(6, 60 * MIB, 180 * MIB))
+        "dfsio-write",
+        outcome(RESULT.format(operation="write", megabytes=60)),
+        Files(StoredFiles(6, 60 * MIB, 180 * MIB)),
     )
     assert failing(judged) == set()
     assert judged.metrics["per_stream_mb_per_s"] == pytest.approx(4.5 * 1.048576)
@@ -82,18 +84,22 @@ def test_a_complete_write_is_valid_and_gives_the_per_stream_rate_in_decimal_mega
 @pytest.mark.parametrize(
     ("stored", "megabytes", "expected"),
     [
-        (Stored(6, 60 * MIB, 179 * MIB), 60, {"replicas"}),
-        (Stored(6, 50 * MIB, 150 * MIB), 60, {"bytes in HDFS"}),
-        (Stored(6, 60 * MIB, 180 * MIB), 50, {"bytes processed"}),
+        (StoredFiles(6, 60 * MIB, 179 * MIB), 60, {"replicas"}),
+        (StoredFiles(6, 50 * MIB, 150 * MIB), 60, {"bytes in HDFS"}),
+        (StoredFiles(6, 60 * MIB, 180 * MIB), 50, {"bytes processed"}),
     ],
 )
-def test_a_write_that_lacks_bytes_or_replicas_is_invalid(stored: Stored, megabytes: int, expected: set[str]) -> None:
+def test_a_write_that_lacks_bytes_or_replicas_is_invalid(
+    stored: StoredFiles, megabytes: int, expected: set[str]
+) -> None:
     text = RESULT.format(operation="write", megabytes=megabytes)
     assert failing(judge("dfsio-write", outcome(text), Files(stored))) == expected
 
 
 def test_a_write_without_a_result_block_is_invalid() -> None:
-    assert "result block" in failing(judge("dfsio-write", outcome("nothing"), Files(Stored(6, 60 * MIB, 180 * MIB))))
+    assert "result block" in failing(
+        judge("dfsio-write", outcome("nothing"), Files(StoredFiles(6, 60 * MIB, 180 * MIB)))
+    )
 
 
 def test_failed_task_attempts_and_exit_status_are_always_checked() -> None:
@@ -110,7 +116,7 @@ def test_a_read_must_have_read_every_byte() -> None:
 
 def sorted_files(report: bytes) -> Files:
     length = SIZE.data_bytes // 100 * 100
-    return Files(Stored(4, length, 3 * length), {"/assay/output/teravalidate/part-r-00000": report})
+    return Files(StoredFiles(4, length, 3 * length), {"/assay/output/teravalidate/part-r-00000": report})
 
 
 def test_a_sort_is_valid_when_the_checksums_agree() -> None:
@@ -148,7 +154,7 @@ def test_a_sort_whose_validation_failed_is_invalid() -> None:
 def test_words_must_add_up() -> None:
     length = SIZE.data_bytes + 700
     contents = {"/assay/output/wordcount/part-r-00000": b"apple\t3\npear tree\t4\n"}
-    files = Files(Stored(6, length, 3 * length), contents)
+    files = Files(StoredFiles(6, length, 3 * length), contents)
     sound = outcome(counters={"MAP_OUTPUT_RECORDS": 7, "HDFS_BYTES_READ": length})
     assert failing(judge("wordcount", sound, files, place="/assay/input/x")) == set()
     short = outcome(counters={"MAP_OUTPUT_RECORDS": 8, "HDFS_BYTES_READ": length})
@@ -205,7 +211,7 @@ def test_last_words_leave_out_stack_frames_and_prefer_trouble() -> None:
 
 
 def test_generated_data_must_have_about_the_size_that_was_asked_for() -> None:
-    files = Files(Stored(6, SIZE.data_bytes // 2, 0), {"/assay/output/wordcount/part-r-00000": b"apple\t7\n"})
+    files = Files(StoredFiles(6, SIZE.data_bytes // 2, 0), {"/assay/output/wordcount/part-r-00000": b"apple\t7\n"})
     counted = outcome(counters={"MAP_OUTPUT_RECORDS": 7, "HDFS_BYTES_READ": SIZE.data_bytes})
     assert failing(judge("wordcount", counted, files, place="/assay/input/x")) == {"input size"}
 
@@ -290,7 +296,7 @@ def test_hdfs_write_leaves_one_copy_whatever_the_plan_replicates() -> None:
         program = workloads()["hdfs-write"].programs(size, None)["hadoop"]
         assert program.options["dfs.replication"] == "1"
         length = workloads()["hdfs-write"].data_bytes(size)
-        once, thrice = Files(Stored(6, length, length)), Files(Stored(6, length, 3 * length))
+        once, thrice = Files(StoredFiles(6, length, length)), Files(StoredFiles(6, length, 3 * length))
         assert failing(judge("hdfs-write", outcome(), once, size=size)) == set()
         assert failing(judge("hdfs-write", outcome(), thrice, size=size)) == {"one copy"}
     random = workloads()["hdfs-write"].programs(replace(SIZE, payload="random"), None)["hadoop"]
@@ -300,10 +306,10 @@ def test_hdfs_write_leaves_one_copy_whatever_the_plan_replicates() -> None:
 def test_random_text_is_what_the_maps_counted_with_a_tab_and_a_line_feed_each() -> None:
     counters = {"BYTES_WRITTEN": SIZE.data_bytes, "RECORDS_WRITTEN": 100}
     length = SIZE.data_bytes + 200
-    sound = judge("randomtextwriter", outcome(counters=counters), Files(Stored(6, length, 3 * length)))
+    sound = judge("randomtextwriter", outcome(counters=counters), Files(StoredFiles(6, length, 3 * length)))
     assert failing(sound) == set()
     assert sound.metrics["written_bytes"] == length
-    short = Files(Stored(6, length - 1, 3 * length))
+    short = Files(StoredFiles(6, length - 1, 3 * length))
     assert failing(judge("randomtextwriter", outcome(counters=counters), short)) == {"bytes in HDFS"}
 
 
@@ -318,7 +324,7 @@ def test_random_text_is_what_the_maps_counted_with_a_tab_and_a_line_feed_each() 
 )
 def test_a_sort_of_text_is_valid_when_hadoops_validator_says_so(check: Outcome | None, expected: set[str]) -> None:
     counters = {"MAP_INPUT_RECORDS": 9, "REDUCE_OUTPUT_RECORDS": 9}
-    files = Files(Stored(4, SIZE.data_bytes, 3 * SIZE.data_bytes))
+    files = Files(StoredFiles(4, SIZE.data_bytes, 3 * SIZE.data_bytes))
     assert failing(judge("sort", outcome(counters=counters), files, check=check, place="/in")) == expected
     program = workloads()["sort"].check_program("/in")
     assert program is not None
@@ -343,7 +349,7 @@ READ = {"HDFS_BYTES_READ": 1300}
 
 def series(*lines: bytes) -> Files:
     return Files(
-        Stored(2, 1200, 3600),
+        StoredFiles(2, 1200, 3600),
         {
             f"/assay/output/dfsioe-{operation}/series/part-m-{number}": line
             for operation in ("read", "write")
@@ -435,7 +441,7 @@ def test_the_written_payload_decides_which_input_is_read() -> None:
 
 PAGES = SIZE.data_bytes // 182
 RANKED = {"REDUCE_OUTPUT_RECORDS": PAGES, "PAGERANK_LINKS": 77, "PAGERANK_SUM_E15": 10**15}
-SOUND = Stored(6, SIZE.data_bytes, 3 * SIZE.data_bytes)
+SOUND = StoredFiles(6, SIZE.data_bytes, 3 * SIZE.data_bytes)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 
 from assay.foundation.errors import EngineError
 from assay.foundation.installation import installation
-from assay.model.clusters.reference import Answered, Asked
-from assay.model.plans.program import Outcome, Stored
+from assay.model.clusters.reference import ReferenceAnswers, ReferenceQueries
+from assay.model.plans.program import Outcome, StoredFiles
 from assay.store.reference import answered
 from assay.workloads.decision_support import DecisionSupport, rows_of, same_value, scale_factor
 from assay.workloads.workload import Size, ValidationInput, ValidationResult
@@ -29,8 +29,8 @@ class Answers:
     async def exists(self, path: str) -> bool:
         return True
 
-    async def stored(self, path: str) -> Stored:
-        return Stored(0, 0, 0)
+    async def stored(self, path: str) -> StoredFiles:
+        return StoredFiles(0, 0, 0)
 
     async def paths(self, path: str) -> list[str]:
         return [f"{path}/question-{number}" for number in self.by_number]
@@ -45,20 +45,20 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def reference(kept: Path) -> Answered:
+def reference(kept: Path) -> ReferenceAnswers:
     asked = WORKLOAD.reference(SIZE)
     assert asked is not None
     return answered(asked, installation().table_generator, kept)
 
 
-def texts(reference: Answered) -> dict[str, str]:
+def texts(reference: ReferenceAnswers) -> dict[str, str]:
     return {
         f"{number:02d}": "".join("\t".join(r"\N" if cell is None else cell for cell in row) + "\n" for row in rows)
         for number, rows in enumerate(reference.rows, 1)
     }
 
 
-def judged(reference: Answered, told: dict[str, str], size: Size = SIZE, **counters: int) -> ValidationResult:
+def judged(reference: ReferenceAnswers, told: dict[str, str], size: Size = SIZE, **counters: int) -> ValidationResult:
     manifest = {"TABLES_BYTES": reference.files_bytes, "TABLES_CHECKSUM": reference.files_checksum}
     times = {f"QUESTION_{number:02d}_MS": 250 for number in range(1, 23)}
     ended = Outcome(0, "", {"assay": times | counters}, 0, 20.0)
@@ -69,7 +69,9 @@ def failing(judgement: ValidationResult) -> dict[str, str]:
     return {check.name: check.detail for check in judgement.checks if not check.passed}
 
 
-def test_right_answers_over_the_same_files_are_valid_and_each_question_has_its_time(reference: Answered) -> None:
+def test_right_answers_over_the_same_files_are_valid_and_each_question_has_its_time(
+    reference: ReferenceAnswers,
+) -> None:
     found = judged(reference, texts(reference))
     assert failing(found) == {}
     assert found.metrics["question_22_s"] == 0.25
@@ -77,7 +79,7 @@ def test_right_answers_over_the_same_files_are_valid_and_each_question_has_its_t
     assert set(found.metrics) <= {figure.metric for figure in WORKLOAD.figures}
 
 
-def test_another_answer_a_missing_one_and_other_files_are_told(reference: Answered) -> None:
+def test_another_answer_a_missing_one_and_other_files_are_told(reference: ReferenceAnswers) -> None:
     right = texts(reference)
     wrong = right | {"01": right["01"].replace("\tF\t", "\tO\t", 1)}
     assert failing(judged(reference, wrong))["answers"].startswith("question 1: row 1 is A | O | ")
@@ -93,7 +95,7 @@ def test_another_answer_a_missing_one_and_other_files_are_told(reference: Answer
     }
 
 
-def test_streams_that_are_answered_otherwise_are_told(reference: Answered) -> None:
+def test_streams_that_are_answered_otherwise_are_told(reference: ReferenceAnswers) -> None:
     streams = replace(SIZE, options={"streams": "2"})
     told = texts(reference)
     right = judged(reference, told, streams, STREAMS_DIFFERING_ANSWERS=0, STREAMS_MS=1500)
@@ -124,14 +126,14 @@ def test_a_scale_factor_is_a_gigabyte_each(tmp_path: Path) -> None:
     assert rows_of(b"1\t\\N\n") == (("1", None),)
 
 
-def test_answers_are_kept_and_a_generator_that_is_missing_is_told(kept: Path, reference: Answered) -> None:
+def test_answers_are_kept_and_a_generator_that_is_missing_is_told(kept: Path, reference: ReferenceAnswers) -> None:
     asked = WORKLOAD.reference(SIZE)
     assert asked is not None
     assert answered(asked, None if not kept.exists() else Path("/not/there"), kept) == reference, "kept ones are taken"
     assert [path.suffix for path in kept.iterdir()] == [".json"], "the tables are gone"
     for generator, words in ((None, "tpchgen-cli is not there"), (Path("/not/there"), "could not be made")):
         with pytest.raises(EngineError, match=words):
-            answered(Asked("0.01", 1, ("SELECT 1",)), generator, kept)
+            answered(ReferenceQueries("0.01", 1, ("SELECT 1",)), generator, kept)
 
 
 PUBLISHED = {

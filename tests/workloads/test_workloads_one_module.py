@@ -19,7 +19,7 @@ from assay.execution.planning.order import PlannedRun, schedule
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.execution.planning.plan_files.schemas import json_schema
 from assay.foundation.errors import SpecificationError
-from assay.model.plans.program import Outcome, Stored
+from assay.model.plans.program import Outcome, StoredFiles
 from assay.text.titles import workload_title
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import ValidationInput
@@ -95,8 +95,8 @@ class OneFile:
     async def exists(self, path: str) -> bool:
         return True
 
-    async def stored(self, path: str) -> Stored:
-        return Stored(1, self.length_bytes, self.length_bytes)
+    async def stored(self, path: str) -> StoredFiles:
+        return StoredFiles(1, self.length_bytes, self.length_bytes)
 
     async def read(self, path: str) -> bytes:
         return b""

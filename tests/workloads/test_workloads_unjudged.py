@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.model.plans.program import Outcome, Stored
+from assay.model.plans.program import Outcome, StoredFiles
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size, ValidationInput, ValidationResult
 
@@ -23,8 +23,8 @@ class Files:
     async def exists(self, path: str) -> bool:
         return True
 
-    async def stored(self, path: str) -> Stored:
-        return Stored(4, SIZE.data_bytes, 3 * SIZE.data_bytes)
+    async def stored(self, path: str) -> StoredFiles:
+        return StoredFiles(4, SIZE.data_bytes, 3 * SIZE.data_bytes)
 
     async def read(self, path: str) -> bytes:
         return b""

@@ -163,7 +163,7 @@ def _by_differences(histories_logs: Sequence[Floats]) -> float:
 def _around_levels(histories_logs: Sequence[Floats]) -> float:
     """The correlation of neighbours around the levels that large changes part, corrected for their levels' number."""
     product = square = 0.0
-    count, levels, unlike = 0, 0, Nothing()
+    count, levels, unlike = 0, 0, NullStatistic()
     for logs in histories_logs:
         parts = _levels(logs, unlike)
         rest = np.concatenate([part - part.mean() for part in parts])
@@ -176,7 +176,7 @@ def _around_levels(histories_logs: Sequence[Floats]) -> float:
     return correlation + (1 + 4 * correlation) * levels / count
 
 
-def _levels(logs: Floats, unlike: Nothing) -> list[Floats]:
+def _levels(logs: Floats, unlike: NullStatistic) -> list[Floats]:
     """Return the parts of a history between its changes of more than :data:`_LARGE` standard deviations."""
     positions = [position for position, _ in change_places(logs, unlike)]
     while True:
@@ -214,7 +214,7 @@ def _squared_difference(histories_logs: Sequence[Floats], apart: int) -> float:
     return float(np.median(np.concatenate(squares))) / _CHI_SQUARE_MEDIAN if squares else 0.0
 
 
-class Nothing:
+class NullStatistic:
     """The statistic of histories in which nothing happened, by their length; drawn as they are needed, and seeded.
 
     ``wander``: the step of a random walk that is added, in standard deviations of a run (:func:`wander_of`).
@@ -225,14 +225,16 @@ class Nothing:
     def __init__(self, correlation: float = 0.0, seed: int = SEED, wander: float = 0.0, few: bool = False) -> None:
         self.few = few
         self._abrupt = (
-            [Nothing(correlation, seed, max(wander, least)) for least in (WANDER_MIN, WANDER_MIN_LONG)] if few else []
+            [NullStatistic(correlation, seed, max(wander, least)) for least in (WANDER_MIN, WANDER_MIN_LONG)]
+            if few
+            else []
         )
         self.correlation = round(correlation, 2)
         self.wander = round(wander, 2)
         self._seed = seed
         self._drawn: dict[int, Floats] = {}
 
-    def of_abrupt_changes(self, runs: int) -> Nothing | None:
+    def of_abrupt_changes(self, runs: int) -> NullStatistic | None:
         """Return what an abrupt change in a history of ``runs`` runs is tested against; None where none must be."""
         return self._abrupt[runs > 2 * ABRUPT_RUNS] if self._abrupt else None
 
@@ -267,23 +269,23 @@ class Nothing:
             drawn = self._more(n, min(wanted - len(used), room if len(used) else _FIRST_BATCH))
 
 
-def nothing_of(histories_logs: Sequence[Floats]) -> Nothing:
+def nothing_of(histories_logs: Sequence[Floats]) -> NullStatistic:
     """Return what chance does to histories whose runs depend on each other as in these.
 
     Levels between large changes do not wander, so the smaller of two estimates counts: of whole histories, and of the
     parts between large changes. A few histories show wandering badly, so each of their changes must also be abrupt
-    (:class:`Nothing`).
+    (:class:`NullStatistic`).
     """
     correlation = correlation_of(histories_logs)
     wander = wander_of(histories_logs, correlation)
     if wander:
-        parts = [part for logs in histories_logs for part in _levels(logs, Nothing())]
+        parts = [part for logs in histories_logs for part in _levels(logs, NullStatistic())]
         wander = min(wander, wander_of(parts, correlation, errors=1.0))
     stretches = sum(max(0, len(logs) - _FAR) for logs in histories_logs) / _FAR
-    return Nothing(correlation, wander=wander, few=stretches < _WANDER_SHOWN)
+    return NullStatistic(correlation, wander=wander, few=stretches < _WANDER_SHOWN)
 
 
-def _test(values: Floats, nothing: Nothing, alpha: float, draws: int = DRAWS) -> tuple[float, int]:
+def _test(values: Floats, nothing: NullStatistic, alpha: float, draws: int = DRAWS) -> tuple[float, int]:
     """Return the p value of the most likely change in ``values``, and its place."""
     if len(values) < RUNS_MIN:
         return 1.0, len(values) // 2
@@ -291,13 +293,15 @@ def _test(values: Floats, nothing: Nothing, alpha: float, draws: int = DRAWS) ->
     return nothing.p(len(values), float(observed), alpha=alpha, draws=draws), int(position)
 
 
-def change_places(values: Floats, nothing: Nothing | None = None, *, alpha: float = ALPHA) -> list[tuple[int, float]]:
+def change_places(
+    values: Floats, nothing: NullStatistic | None = None, *, alpha: float = ALPHA
+) -> list[tuple[int, float]]:
     """Return where ``values`` change level, with p values: the number of values before each change, rising.
 
     ``nothing``: what chance does; that of runs that do not resemble their neighbours when left out. The same values
     give the same answer: draws are seeded.
     """
-    nothing = nothing or Nothing()
+    nothing = nothing or NullStatistic()
     pending, positions = [(0, len(values))], []
     while pending:
         start, end = pending.pop()
@@ -308,7 +312,7 @@ def change_places(values: Floats, nothing: Nothing | None = None, *, alpha: floa
     return _confirmed(values, sorted(positions), nothing, alpha)
 
 
-def _confirmed(values: Floats, positions: list[int], nothing: Nothing, alpha: float) -> list[tuple[int, float]]:
+def _confirmed(values: Floats, positions: list[int], nothing: NullStatistic, alpha: float) -> list[tuple[int, float]]:
     """Return the changes that also show between their neighbours, each moved to its best place there."""
     while True:
         bounds = [0, *positions, len(values)]
@@ -326,7 +330,7 @@ def _confirmed(values: Floats, positions: list[int], nothing: Nothing, alpha: fl
 
 
 def changes_of(
-    started_unix_s: Floats, durations_s: Floats, nothing: Nothing | None = None, *, alpha: float = ALPHA
+    started_unix_s: Floats, durations_s: Floats, nothing: NullStatistic | None = None, *, alpha: float = ALPHA
 ) -> tuple[ChangePoint, ...]:
     """Return the changes in one configuration's history; runs without a start time must be left out before.
 

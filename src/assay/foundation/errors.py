@@ -53,7 +53,7 @@ class CommandError(HostError):
     """A command on a host ended with a status other than 0."""
 
 
-class UnfitError(HostError):
+class UnusableHostError(HostError):
     """A host can't be used in its present state: every attempt there fails the same way until it is repaired."""
 
 

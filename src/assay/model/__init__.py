@@ -25,7 +25,7 @@ from assay.model.clusters.host_checks import Advice, CheckReading, Criterion, Gr
 from assay.model.clusters.layout import Directories, Layout, StoragePolicy
 from assay.model.clusters.layout_code import ExtraDeviceUse, LayoutCode, devices_of_code, devices_of_text, devices_text
 from assay.model.clusters.price import YEAR_H, Amortisation, Energy, Exchange, LineItem, PriceBook
-from assay.model.clusters.reference import GENERATOR, Answered, Asked, Rows
+from assay.model.clusters.reference import GENERATOR, ReferenceAnswers, ReferenceQueries, Rows
 from assay.model.clusters.survey import Block, Clock, Daemon, Interface, Mount, Survey, survey_of
 from assay.model.plans.plan import (
     COMPRESSION,
@@ -49,7 +49,7 @@ from assay.model.plans.plan import (
     Until,
     WorkloadSpec,
 )
-from assay.model.plans.program import JOBS_PACKAGE, SPARK_JOBS_PACKAGE, Outcome, Program, Stored
+from assay.model.plans.program import JOBS_PACKAGE, SPARK_JOBS_PACKAGE, Outcome, Program, StoredFiles
 from assay.model.plans.requests import request_bytes
 from assay.model.plans.rules import Default, Mistake, Rules, Spread
 from assay.model.plans.workload_profile import (

@@ -29,7 +29,7 @@ _ALIKE = 0.03
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class HostAccess:
     """How the hosts are reached: the file's ``ssh`` section, as text; and each host's address."""
 
     addresses: Mapping[str, str]
@@ -46,7 +46,7 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class DiscoveryOptions:
     """What the user says besides."""
 
     name: str = "discovered"
@@ -92,7 +92,7 @@ class _Machine:
         return (self.survey.usable_cores, self.memory, self.rate_bits_per_s, devices, "worker" in self.roles)
 
 
-def cluster_text(hosts: Sequence[Survey], reach: Reach, wish: Wish) -> tuple[str, list[str]]:
+def cluster_text(hosts: Sequence[Survey], reach: HostAccess, wish: DiscoveryOptions) -> tuple[str, list[str]]:
     """Return the cluster file and remarks on it. Raises ValueError without a host."""
     if not hosts:
         raise ValueError("no host was reached")
@@ -117,7 +117,7 @@ def cluster_text(hosts: Sequence[Survey], reach: Reach, wish: Wish) -> tuple[str
     return "\n".join(lines) + "\n", [*notes, *_remarks(machines)]
 
 
-def _ssh(reach: Reach) -> list[str]:
+def _ssh(reach: HostAccess) -> list[str]:
     given = ", ".join(f"{key}: {_scalar(value)}" for key, value in reach.ssh.items())
     return [f"ssh: {{{given}}}"] if given else []
 
@@ -274,7 +274,7 @@ def _group_lines(group: _Group, measured: Rates | None) -> Iterator[str]:
         yield f"          - {directory}  # {note}"
 
 
-def _node_lines(types: Mapping[str, Sequence[_Machine]], reach: Reach, why: str) -> Iterator[str]:
+def _node_lines(types: Mapping[str, Sequence[_Machine]], reach: HostAccess, why: str) -> Iterator[str]:
     for type_name, same in types.items():
         for roles in dict.fromkeys(machine.roles for machine in same):
             chosen = [machine for machine in same if machine.roles == roles]

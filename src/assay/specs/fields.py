@@ -31,7 +31,7 @@ _LATENCY_PATTERN = r"^\d+(?:\.\d+)?\s*(?:us|ms|s)$"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Form:
+class FieldFormat:
     """How a field's text becomes its value, and that text's JSON Schema; used as ``Annotated[TYPE, Form(...)]``."""
 
     parse: Callable[[object], Any]
@@ -77,7 +77,7 @@ QUANTITY_MAX = 2**63 - 1
 """Of bytes, bytes or bits a second, and seconds; what is more is a slip, and fits no file and no column of a table."""
 
 
-def _quantity(parse: Callable[[str], float], schema: dict[str, Any], *, zero: bool = False) -> Form:
+def _quantity(parse: Callable[[str], float], schema: dict[str, Any], *, zero: bool = False) -> FieldFormat:
     """Return the form of a number with a unit; it must be finite and above zero, or zero where that is allowed."""
 
     def validate(value: object) -> float:
@@ -91,7 +91,7 @@ def _quantity(parse: Callable[[str], float], schema: dict[str, Any], *, zero: bo
             raise ValueError(f"{text!r} is more than any machine has")
         return number
 
-    return Form(validate, schema)
+    return FieldFormat(validate, schema)
 
 
 def _parse_price(value: object) -> Money:
@@ -141,10 +141,10 @@ Latency: TypeAlias = Annotated[float, _quantity(_parse_latency, _LATENCY)]
 Scale: TypeAlias = Annotated[
     float, _quantity(_parse_scale, {**_SCALE, "type": ["string", "integer"], "minimum": 1, "maximum": 1})
 ]
-Price: TypeAlias = Annotated[Money, Form(_parse_price, _PRICE)]
+Price: TypeAlias = Annotated[Money, FieldFormat(_parse_price, _PRICE)]
 
 
-def whole(low: int, high: int) -> Form:
+def whole(low: int, high: int) -> FieldFormat:
     """Return the form of a whole number from ``low`` to ``high``."""
 
     def validate(value: object) -> int:
@@ -153,7 +153,7 @@ def whole(low: int, high: int) -> Form:
             raise ValueError(f"{text[:20]!r} is not a whole number from {low} to {high}")
         return int(text)
 
-    return Form(validate, {"type": "integer", "minimum": low, "maximum": high})
+    return FieldFormat(validate, {"type": "integer", "minimum": low, "maximum": high})
 
 
 COUNT = whole(1, COUNT_MAX)
@@ -171,7 +171,7 @@ Channels: TypeAlias = Annotated[int, whole(1, 256)]
 _PLAIN_NUMBER = r"(?P<number>\d+(?:\.\d+)?)"
 
 
-def _decimal(pattern: str, low: str, high: str, what: str, *examples: str) -> Form:
+def _decimal(pattern: str, low: str, high: str, what: str, *examples: str) -> FieldFormat:
     """Return the form of an exact number from ``low`` to ``high``; ``pattern`` has it in its group ``number``."""
 
     def validate(value: object) -> Decimal:
@@ -184,7 +184,7 @@ def _decimal(pattern: str, low: str, high: str, what: str, *examples: str) -> Fo
 
     schema = _text_schema(f"^{pattern}$", f"{what[0].upper()}{what[1:]}", *examples)
     bare = pattern == _PLAIN_NUMBER
-    return Form(validate, {**schema, "type": ["string", "number"]} if bare else schema)
+    return FieldFormat(validate, {**schema, "type": ["string", "number"]} if bare else schema)
 
 
 Number: TypeAlias = Annotated[Decimal, _decimal(_PLAIN_NUMBER, "0.000001", "1000000", "a number", "1.08")]
@@ -192,18 +192,20 @@ Years: TypeAlias = Annotated[Decimal, _decimal(_PLAIN_NUMBER, "0.1", "100", "a n
 Pue: TypeAlias = Annotated[Decimal, _decimal(_PLAIN_NUMBER, "1", "10", "a power usage effectiveness", "1.5")]
 _PERCENTAGE = _decimal(_PLAIN_NUMBER + r"\s*%", "0", "100", "a percentage", "10%")
 Percentage: TypeAlias = Annotated[
-    Decimal, Form(lambda value: _PERCENTAGE.parse(value) / 100, {**_PERCENTAGE.schema, "default": "0%"})
+    Decimal, FieldFormat(lambda value: _PERCENTAGE.parse(value) / 100, {**_PERCENTAGE.schema, "default": "0%"})
 ]
 _SHARE = _decimal(_PLAIN_NUMBER + r"\s*%", "1", "100", "a share", "55%")
-Share: TypeAlias = Annotated[float, Form(lambda value: float(_SHARE.parse(value) / 100), _SHARE.schema)]
+Share: TypeAlias = Annotated[float, FieldFormat(lambda value: float(_SHARE.parse(value) / 100), _SHARE.schema)]
 """At least 1 %, as a number up to 1."""
 _SPEED = _decimal(_PLAIN_NUMBER, "0.01", "100", "a relative speed", "0.6")
-Speed: TypeAlias = Annotated[float, Form(lambda value: float(_SPEED.parse(value)), {**_SPEED.schema, "default": 1.0})]
+Speed: TypeAlias = Annotated[
+    float, FieldFormat(lambda value: float(_SPEED.parse(value)), {**_SPEED.schema, "default": 1.0})
+]
 """How many times as fast as the reference."""
 Power: TypeAlias = Annotated[Decimal, _decimal(_PLAIN_NUMBER + r"\s*W", "0", "1000000000", "a power", "350W")]
 
 
-def _matching(pattern: str, what: str, form: str, *examples: str) -> Form:
+def _matching(pattern: str, what: str, form: str, *examples: str) -> FieldFormat:
     """Return the form of text that fully matches ``pattern``; ``what`` and ``form`` explain it in errors."""
 
     def validate(value: object) -> str:
@@ -212,7 +214,7 @@ def _matching(pattern: str, what: str, form: str, *examples: str) -> Form:
             raise ValueError(f"{text[:60]!r} is not {what}; {form}")
         return text
 
-    return Form(validate, _text_schema(f"^(?:{pattern})$", f"{what[0].upper()}{what[1:]}: {form}", *examples))
+    return FieldFormat(validate, _text_schema(f"^(?:{pattern})$", f"{what[0].upper()}{what[1:]}: {form}", *examples))
 
 
 DOTTED = r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+"
@@ -293,15 +295,15 @@ def parse_date(value: object) -> str:
 
 
 Date: TypeAlias = Annotated[
-    str, Form(parse_date, _text_schema(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", "A date", "2014-06-01"))
+    str, FieldFormat(parse_date, _text_schema(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", "A date", "2014-06-01"))
 ]
-Text: TypeAlias = Annotated[str, Form(text_of, {"type": "string", "minLength": 1})]
+Text: TypeAlias = Annotated[str, FieldFormat(text_of, {"type": "string", "minLength": 1})]
 _SCALAR = {"type": ["string", "number", "boolean"], "description": "A single value; the engine gets it as written"}
-SCALAR = Form(text_of, _SCALAR)
+SCALAR = FieldFormat(text_of, _SCALAR)
 Scalar: TypeAlias = Annotated[str, SCALAR]
 
 
-def choice(what: str, choices: Iterable[str]) -> Form:
+def choice(what: str, choices: Iterable[str]) -> FieldFormat:
     """Return the form of a value that must be one of ``choices``; ``what`` names it in errors."""
     listed = [str(choice) for choice in choices]
 
@@ -311,4 +313,4 @@ def choice(what: str, choices: Iterable[str]) -> Form:
             raise ValueError(unknown(what, text, listed))
         return text
 
-    return Form(validate, {"type": "string", "enum": listed})
+    return FieldFormat(validate, {"type": "string", "enum": listed})

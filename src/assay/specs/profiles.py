@@ -17,7 +17,7 @@ from assay.foundation.errors import HostError
 from assay.foundation.installation import installation
 from assay.model import CostProfile, EngineCosts, Learned, StageProfile, Uncertain, WorkloadProfile
 from assay.specs.document import Document, document_of, read_document
-from assay.specs.fields import WHOLE_MAX, Count, Form, Label, Name, Text, text_of, whole
+from assay.specs.fields import WHOLE_MAX, Count, FieldFormat, Label, Name, Text, text_of, whole
 from assay.specs.section import Section, parse
 
 _AMOUNT_MAX = 1e9
@@ -51,9 +51,11 @@ def _tasks(value: object) -> str:
 
 
 _NUMBER = {"type": ["number", "string"], "description": "A number from 0"}
-Amount: TypeAlias = Annotated[float, Form(_amount, _NUMBER)]
-Flag: TypeAlias = Annotated[bool, Form(_flag, {"type": "boolean"})]
-Tasks: TypeAlias = Annotated[str, Form(_tasks, {"type": ["string", "integer"], "examples": ["splits", "files", 1]})]
+Amount: TypeAlias = Annotated[float, FieldFormat(_amount, _NUMBER)]
+Flag: TypeAlias = Annotated[bool, FieldFormat(_flag, {"type": "boolean"})]
+Tasks: TypeAlias = Annotated[
+    str, FieldFormat(_tasks, {"type": ["string", "integer"], "examples": ["splits", "files", 1]})
+]
 Runs: TypeAlias = Annotated[int, whole(0, WHOLE_MAX)]
 
 

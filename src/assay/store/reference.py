@@ -18,12 +18,12 @@ import duckdb
 
 from assay.foundation.errors import EngineError
 from assay.foundation.output import write_whole
-from assay.model import GENERATOR, Answered, Asked, Rows
+from assay.model import GENERATOR, ReferenceAnswers, ReferenceQueries, Rows
 
 _TIMEOUT_S = 3600
 
 
-def answered(asked: Asked, generator: Path | None, kept_in: Path) -> Answered:
+def answered(asked: ReferenceQueries, generator: Path | None, kept_in: Path) -> ReferenceAnswers:
     """Return DuckDB's answers, stored ones if available. Raises EngineError if the tables can't be generated."""
     if generator is None:
         hint = f"install assay with its requirements, or also the package {GENERATOR}"
@@ -33,13 +33,13 @@ def answered(asked: Asked, generator: Path | None, kept_in: Path) -> Answered:
     if kept.is_file():
         stored = json.loads(kept.read_text())
         rows = tuple(tuple(map(tuple, answer)) for answer in stored["rows"])
-        return Answered(rows, stored["files_bytes"], stored["files_checksum"])
+        return ReferenceAnswers(rows, stored["files_bytes"], stored["files_checksum"])
     kept_in.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="tables-", dir=kept_in) as scratch:
         folder = Path(scratch)
         _make(asked, generator, folder)
         files = sorted(folder.rglob("*.parquet"))
-        new_answer = Answered(
+        new_answer = ReferenceAnswers(
             _answers(asked, folder), sum(file.stat().st_size for file in files), sum(_checksum(file) for file in files)
         )
     record = {
@@ -51,7 +51,7 @@ def answered(asked: Asked, generator: Path | None, kept_in: Path) -> Answered:
     return new_answer
 
 
-def _make(asked: Asked, generator: Path, folder: Path) -> None:
+def _make(asked: ReferenceQueries, generator: Path, folder: Path) -> None:
     command = [str(generator), "parquet", "--scale-factor", asked.scale_factor, "--parts", str(asked.parts)]
     try:
         done = subprocess.run(
@@ -69,7 +69,7 @@ def _make(asked: Asked, generator: Path, folder: Path) -> None:
         raise EngineError(f"the tables could not be made: {words}", where=str(generator), hint=hint)
 
 
-def _answers(asked: Asked, folder: Path) -> tuple[Rows, ...]:
+def _answers(asked: ReferenceQueries, folder: Path) -> tuple[Rows, ...]:
     with duckdb.connect(config={"temp_directory": str(folder)}) as connection:
         for table in sorted(folder.iterdir()):
             if table.is_dir():

@@ -23,7 +23,7 @@ from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Environment, Run, Tas
 from assay.store.bundles import bundle as bundle_files
 from assay.store.bundles.bundle import BundleProblem, Contents
 from assay.store.bundles.folders import KEPT_BUNDLES, MARKER, Folders
-from assay.store.bundles.sameness import SameAs, probably_there
+from assay.store.bundles.sameness import DuplicateSource, probably_there
 from assay.store.bundles.staging import clear_dead, not_made, not_stored, staging, sync, sync_placed, sync_tree
 from assay.store.exchange.imports import (
     Batch,
@@ -297,7 +297,7 @@ class Repository:
             replaced=tuple(earlier) if replace else (),
         )
 
-    def _probably_there(self, batch: Batch, without: Sequence[str]) -> list[SameAs]:
+    def _probably_there(self, batch: Batch, without: Sequence[str]) -> list[DuplicateSource]:
         """Return the imports that probably hold the runs of ``batch``, except those in ``without``."""
         if not bundle_names(self.folders.bundles):
             return []

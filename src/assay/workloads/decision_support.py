@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 
-from assay.model import GENERATOR, Asked, Check, Outcome, Program, Rows
+from assay.model import GENERATOR, Check, Outcome, Program, ReferenceQueries, Rows
 from assay.workloads.common.checks import common_checks, equal
 from assay.workloads.common.decision_queries import queries
 from assay.workloads.common.hadoop_options import DEFAULT_MAPS, storing
@@ -80,9 +80,9 @@ class DecisionSupport(Workload):
         given = (input_path or "", _ANSWERS, streams, text)
         return {"spark": spark_program("DecisionSupport", *given, options={"dfs.replication": "1"})}
 
-    def reference(self, size: Size) -> Asked | None:
+    def reference(self, size: Size) -> ReferenceQueries | None:
         """Have DuckDB answer the same questions over the same files."""
-        return Asked(scale_factor(size), size.maps or DEFAULT_MAPS, queries(float(scale_factor(size))))
+        return ReferenceQueries(scale_factor(size), size.maps or DEFAULT_MAPS, queries(float(scale_factor(size))))
 
     async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check the files, every answer, and what streams were answered; tell each question's time."""

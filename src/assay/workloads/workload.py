@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, Protocol, Self
 
-from assay.model import Answered, Asked, Check, CountedStream, Outcome, Program, Stored, Task
+from assay.model import Check, CountedStream, Outcome, Program, ReferenceAnswers, ReferenceQueries, StoredFiles, Task
 from assay.model.plans.engine_values import block_size_bytes
 from assay.workloads.common.inputs import Input
 
@@ -28,7 +28,7 @@ class FileSystem(Protocol):
     async def exists(self, path: str) -> bool:
         """Say whether there is a file or folder at ``path``."""
 
-    async def stored(self, path: str) -> Stored:
+    async def stored(self, path: str) -> StoredFiles:
         """Return the number of files below ``path``, their bytes and those of all replicas; zeros without files."""
 
     async def paths(self, path: str) -> list[str]:
@@ -158,7 +158,7 @@ class ValidationInput:
     """The input's kept counters."""
     check_outcome: Outcome | None
     input_path: str | None
-    reference: Answered | None = None
+    reference: ReferenceAnswers | None = None
     """What another program answers, for a workload that asked for it."""
 
 
@@ -262,7 +262,7 @@ class Workload(ABC):
         """Return a program that checks the output, run after the timed one and not timed; None when none is needed."""
         return None
 
-    def reference(self, size: Size) -> Asked | None:  # noqa: ARG002
+    def reference(self, size: Size) -> ReferenceQueries | None:  # noqa: ARG002
         """Return what another program is asked over the same files, for the judgement; None when nothing."""
         return None
 

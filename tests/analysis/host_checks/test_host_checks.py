@@ -24,7 +24,7 @@ from assay.model.clusters.cluster import (
     Role,
 )
 from assay.model.clusters.host_checks import BETWEEN, Grade
-from assay.model.clusters.survey import Burden, Clock, ControlGroup, Directory, Java, Login, Processor, Survey
+from assay.model.clusters.survey import BackgroundLoad, Clock, ControlGroup, Directory, Java, Login, Processor, Survey
 from survey_samples import DATA, GIB, SYSCTLS, basics, daemon, disk, mount, nic, survey
 
 TYPE = NodeType(
@@ -98,7 +98,7 @@ def under(kind: str, **changed: Any) -> dict[str, Any]:
 
 
 def burden(**changed: Any) -> dict[str, Any]:
-    return {"burden": replace(Burden((0.1,), 0.01, {}, 0, 60 * GIB, 1e6), **changed)}
+    return {"burden": replace(BackgroundLoad((0.1,), 0.01, {}, 0, 60 * GIB, 1e6), **changed)}
 
 
 def processor(**changed: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from assay.analysis.changes import (
     ALPHA,
     FALSE_SHARE_MAX,
     RAISED_MAX,
-    Nothing,
+    NullStatistic,
     change_places,
     changes_of,
     correlation_of,
@@ -83,7 +83,7 @@ def test_runs_that_resemble_their_neighbours_raise_no_more_alarms(correlation: f
     logs = drifting(np.random.default_rng(3), correlation, 100, 40)
     told = correlation_of(list(logs))
     assert told == pytest.approx(correlation, abs=0.12)
-    nothing = Nothing(told)
+    nothing = NullStatistic(told)
     alarms = sum(bool(change_places(one, nothing)) for one in logs)
     assert alarms <= 5  # one is expected, or two; the draws are seeded
 

@@ -24,7 +24,7 @@ from assay.execution.planning.forecast.estimate import JOB_START_S, RUN_EXTRA_S
 from assay.execution.planning.next_run import NextRuns, as_planned
 from assay.execution.planning.order import PlannedRun
 from assay.execution.planning.plan_files.plan_reader import load_plan
-from assay.foundation.errors import EngineError, HostError, RepositoryError, UnfitError
+from assay.foundation.errors import EngineError, HostError, RepositoryError, UnusableHostError
 from assay.model.clusters.baseline import Baseline
 from assay.model.clusters.host_checks import HostCheckReport
 from assay.model.plans.plan import RETRIES, Plan
@@ -98,7 +98,7 @@ class Unfit(FakeHands):
 
     async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
         made = await super().make(planned, number, context)
-        return replace(made, unfit=UnfitError("/mnt/hdd1 has no room left", hint="free space on that device"))
+        return replace(made, unfit=UnusableHostError("/mnt/hdd1 has no room left", hint="free space on that device"))
 
 
 class Quiet:
@@ -201,7 +201,7 @@ def test_hosts_that_come_back_are_reached_anew_and_hosts_that_do_not_end_the_cal
 
 def test_a_host_that_is_not_fit_ends_the_call_at_the_first_attempt_and_the_rest_stays(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
-    with pytest.raises(UnfitError, match="no room left"):
+    with pytest.raises(UnusableHostError, match="no room left"):
         scene.go(*[GONE] * 9, hands_type=Unfit)
     assert [event["event"] for event in read_events(scene.folder)].count("begin") == 1
     assert len(scene.repository.runs()) == 1

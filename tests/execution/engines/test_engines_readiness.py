@@ -20,7 +20,7 @@ from assay.execution.engines.hadoop.deployment.daemons import ClusterHealth, in_
 from assay.execution.engines.hadoop.deployment.readiness import CONTAINERS_MEMORY, note_places, require_ready
 from assay.execution.engines.hadoop.settings.configuration import Deployment
 from assay.execution.hosts import LocalTransport
-from assay.foundation.errors import UnfitError
+from assay.foundation.errors import UnusableHostError
 from assay.model.clusters.cluster import Placement
 from engine_samples import CLUSTER, deployment
 
@@ -49,7 +49,7 @@ def folders(made: Deployment) -> dict[str, list[str]]:
 
 
 async def asked(made: Deployment) -> str:
-    with pytest.raises(UnfitError) as raised:
+    with pytest.raises(UnusableHostError) as raised:
         await require_ready(made, HOSTS, folders(made))
     return str(raised.value)
 

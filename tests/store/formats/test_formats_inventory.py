@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.foundation.errors import FormatError
-from assay.store.formats.inventory import Listed, expanded, read_hadoop_hosts, read_inventory
+from assay.store.formats.inventory import ListedHost, expanded, read_hadoop_hosts, read_inventory
 from mutation import mutations
 
 INI = """
@@ -93,9 +93,9 @@ ansible_user=edge
 
 def test_variables_of_a_group_hold_for_the_groups_in_it(tmp_path: Path) -> None:
     assert read_inventory(written(tmp_path, "hosts", NESTED)) == [
-        Listed("w1", "w1", "alice", 2222, "/keys/hadoop"),
-        Listed("w2", "w2", "bob", 2222, "/keys/hadoop"),
-        Listed("2001:db8::7", "2001:db8::7", "edge", 2222, "/keys/hadoop"),
+        ListedHost("w1", "w1", "alice", 2222, "/keys/hadoop"),
+        ListedHost("w2", "w2", "bob", 2222, "/keys/hadoop"),
+        ListedHost("2001:db8::7", "2001:db8::7", "edge", 2222, "/keys/hadoop"),
     ]
 
 
@@ -127,8 +127,8 @@ def test_an_inventory_that_can_not_be_meant_is_refused_in_words(tmp_path: Path, 
 def test_an_ini_inventory_has_hosts_with_their_own_and_their_groups_variables(tmp_path: Path) -> None:
     found = read_inventory(written(tmp_path, "hosts", INI))
     assert [host.name for host in found] == ["jump.example.org", "w01.rack", "w02.rack", "w03.rack", "w9"]
-    assert found[1] == Listed("w01.rack", "w01.rack", "hadoop", 2222, None)
-    assert found[4] == Listed("w9", "10.0.0.9", "everyone", None, "~/.ssh/a key")
+    assert found[1] == ListedHost("w01.rack", "w01.rack", "hadoop", 2222, None)
+    assert found[4] == ListedHost("w9", "10.0.0.9", "everyone", None, "~/.ssh/a key")
 
 
 def test_a_yaml_inventory_has_them_too(tmp_path: Path) -> None:

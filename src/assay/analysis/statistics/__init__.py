@@ -20,8 +20,8 @@ from assay.analysis.statistics.factors import (
     on_hard_disks,
 )
 from assay.analysis.statistics.imported_rows import (
-    ColumnsClashError,
     Distinct,
+    DuplicateColumnError,
     ImportedRows,
     Item,
     Shared,

@@ -196,7 +196,7 @@ def groups_of(codes: Sequence[Codes]) -> tuple[Ints, Ints]:
     return first[order], rank[dense.reshape(-1)]
 
 
-class ColumnsClashError(ValueError):
+class DuplicateColumnError(ValueError):
     """Two fields give a column of the same name; only complete runs decide which of them holds."""
 
 
@@ -220,7 +220,7 @@ _NAMED: Final = ("workload", "workload_parameters", "levels")
 def columns_of(rows: ImportedRows) -> dict[str, Column]:
     """Return the columns that ``table_of`` gives for these runs, levels and all in the same order.
 
-    A level's text is made once for each value of the fields that it depends on. Raises :class:`ColumnsClashError`.
+    A level's text is made once for each value of the fields that it depends on. Raises :class:`DuplicateColumnError`.
     """
     if not len(rows):
         return {}
@@ -234,12 +234,12 @@ def columns_of(rows: ImportedRows) -> dict[str, Column]:
     for part in parts:
         for name, column in part.items():
             if name in columns:
-                raise ColumnsClashError(name)
+                raise DuplicateColumnError(name)
             columns[name] = column
     firsts = {first for first, _ in columns.values()}
     order = {first: list(described(run_at(rows, first))) for first in firsts}
     if any(name not in order[first] for name, (first, _) in columns.items()):
-        raise ColumnsClashError
+        raise DuplicateColumnError
     ranked = sorted(columns, key=lambda name: (columns[name][0], order[columns[name][0]].index(name)))
     return {name: columns[name][1] for name in ranked}
 
@@ -305,7 +305,7 @@ def _coded(texts: Sequence[Mapping[str, str]], firsts: Ints, group: Ints) -> dic
 
 
 def table_of_rows(rows: ImportedRows) -> RunTable:
-    """Return the runs as a table, in their order, as ``table_of`` does. Raises :class:`ColumnsClashError`."""
+    """Return the runs as a table, in their order, as ``table_of`` does. Raises :class:`DuplicateColumnError`."""
     values = {name: column for name, column in rows.metrics.items() if name not in BASE_VALUES}
     values |= {"duration_s": rows.duration_s, "started_unix_s": started_of(rows)}
     return RunTable(np.arange(len(rows)), columns_of(rows), values)

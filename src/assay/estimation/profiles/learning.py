@@ -22,7 +22,7 @@ from assay.analysis.run_profile.devices import workers
 from assay.analysis.run_profile.run_detail import replication_of
 from assay.estimation.profiles.learning_stages import (
     SMALL,
-    Staged,
+    StagedRun,
     codecs_left,
     most_frequent,
     small_is_none,
@@ -105,7 +105,7 @@ class _RunFacts:
     written: float
     moved: float
     """Bytes over disks and links by the counters, all replicas included."""
-    staged: Staged | None = None
+    staged: StagedRun | None = None
     """Stages of the run, for an engine that has stages."""
 
 

@@ -20,7 +20,7 @@ _TASK_MIN_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
+class StagedRun:
     """One run with the CPU time and the job of each stage."""
 
     run: Run
@@ -49,7 +49,7 @@ class Staged:
         )
 
 
-def staged(run: Run, tasks: Iterable[Task]) -> Staged:
+def staged(run: Run, tasks: Iterable[Task]) -> StagedRun:
     """Return ``run`` with the CPU time and the job of each stage, from its task attempts."""
     cpu_s: dict[int, float] = {}
     job_of: dict[int, str] = {}
@@ -59,17 +59,17 @@ def staged(run: Run, tasks: Iterable[Task]) -> Staged:
         job_of.setdefault(number, task.job_id)
     order = {job.job_id: position for position, job in enumerate(run.jobs)}
     ended = sorted((stage for stage in run.stages if stage.failure is None), key=lambda stage: stage.stage_id)
-    return Staged(run, tuple(ended), cpu_s, {number: order.get(name, 0) for number, name in job_of.items()})
+    return StagedRun(run, tuple(ended), cpu_s, {number: order.get(name, 0) for number, name in job_of.items()})
 
 
-def most_frequent(runs: Sequence[Staged]) -> list[Staged]:
+def most_frequent(runs: Sequence[StagedRun]) -> list[StagedRun]:
     """Return the runs with the most frequent graph."""
     counts = Counter(staged_run.shape for staged_run in runs)
     shape = max(counts, key=lambda staged_run: counts[staged_run])
     return [staged_run for staged_run in runs if staged_run.shape == shape]
 
 
-def codecs_left(runs: Sequence[Staged]) -> dict[str, Uncertain]:
+def codecs_left(runs: Sequence[StagedRun]) -> dict[str, Uncertain]:
     """Return the share of shuffled bytes that each codec leaves; an assumed share, ``n`` 0, if every run compressed."""
     by_codec: dict[str, list[float]] = {}
     for staged_run in runs:
@@ -86,7 +86,7 @@ def codecs_left(runs: Sequence[Staged]) -> dict[str, Uncertain]:
 
 
 def stage_profiles(
-    runs: Sequence[Staged],
+    runs: Sequence[StagedRun],
     left: Mapping[str, Uncertain],
     follows: Callable[[Sequence[tuple[Run, int]]], str],
     estimate: Callable[[Iterable[float]], Uncertain],
@@ -138,7 +138,7 @@ def _memory(stage: Stage, task_bytes: float) -> float:
     return stage.peak_memory_bytes / task_bytes if task_bytes >= _TASK_MIN_BYTES else 0.0
 
 
-def _plain(staged_run: Staged, left: Mapping[str, Uncertain]) -> float:
+def _plain(staged_run: StagedRun, left: Mapping[str, Uncertain]) -> float:
     codec = shuffle_codec(staged_run.run.parameters)
     return left[codec].value if codec in left else 1.0
 

@@ -26,7 +26,7 @@ from assay.estimation.simulator.results import groups_of_nodes, read_result
 from assay.estimation.simulator.results_stages import staged
 from assay.estimation.simulator.scenario import Scenario, SimulationRequest, scenario_of, shares_of
 from assay.execution.engines.contract import EngineFacts, MakeProvider, ProgramResult, Rules, Show
-from assay.execution.engines.skeleton import HeldProvider, ListedStorage, NoDaemons
+from assay.execution.engines.skeleton import LockedProvider, NoDaemons, SingleCopyStorage
 from assay.foundation.errors import EngineError
 from assay.model import (
     SIMULATED_HIGH_S,
@@ -52,7 +52,7 @@ SEED = 1
 """Of these draws: intervals of two configurations are from pairs."""
 
 
-class RememberedStorage(ListedStorage):
+class InMemoryStorage(SingleCopyStorage):
     """A file system in memory, for what is written by hand: programs write nothing to it."""
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class SimulatedEngine(NoDaemons):
     def __init__(
         self,
         facts: EngineFacts,
-        storage: RememberedStorage,
+        storage: InMemoryStorage,
         rules: Rules,
         cluster: Cluster,
         profile: CostProfile,
@@ -231,14 +231,14 @@ class SimulatedEngine(NoDaemons):
         raise EngineError("a simulated run writes nothing that could be checked", where=program.main_class)
 
 
-class Simulator(HeldProvider[SimulatedEngine]):
+class Simulator(LockedProvider[SimulatedEngine]):
     """Provides the simulated engine. No cluster is held: any number can be simulated side by side."""
 
     def __init__(self, rules: Rules, profile: CostProfile, cluster: Cluster, trace_by: str = "group") -> None:
         super().__init__(cluster, {})
         self._trace_by = trace_by
         self.rules, self._profile = rules, profile
-        self._storages: dict[str, RememberedStorage] = {}
+        self._storages: dict[str, InMemoryStorage] = {}
 
     async def open(self, show: Show) -> None:
         """Say what will be simulated."""
@@ -251,7 +251,7 @@ class Simulator(HeldProvider[SimulatedEngine]):
     async def engine_for(self, configuration: Configuration) -> SimulatedEngine:
         """Return the engine, with what was written under this layout before."""
         name = self.rules.file_system(configuration, self.cluster)
-        storage = self._storages.setdefault(name, RememberedStorage())
+        storage = self._storages.setdefault(name, InMemoryStorage())
         known = (self.rules, self.cluster, self._profile, configuration, self._trace_by)
         return SimulatedEngine(self.facts, storage, *known)
 

@@ -1,10 +1,10 @@
 """What engines have in common, to derive one of them from: an engine writes down only what is its own.
 
 * :class:`PlainRules`: nothing is a mistake, a job carries every parameter but those named.
-* :class:`HeldProvider`: one assay at a time holds the cluster; what runs is kept while it fits and is in order.
+* :class:`LockedProvider`: one assay at a time holds the cluster; what runs is kept while it fits and is in order.
 * :class:`NoDaemons`: nothing that it started can die, be made cold, or has logs.
 * :class:`ClientEngine`: programs are commands on the master, which end when their jobs have.
-* :class:`ListedStorage`: single-replica files whose metadata comes from listings.
+* :class:`SingleCopyStorage`: single-replica files whose metadata comes from listings.
 
 They fulfil :mod:`assay.execution.engines.contract`, whose words hold for what is overridden here or by an engine.
 """
@@ -38,7 +38,7 @@ from assay.model import (
     Program,
     Rules,
     Spread,
-    Stored,
+    StoredFiles,
 )
 
 if TYPE_CHECKING:  # rules are asked for at plan time, which needs no way to reach hosts
@@ -129,7 +129,7 @@ class PlainRules:
         return 1
 
 
-class ListedStorage(ABC):
+class SingleCopyStorage(ABC):
     """A file system that keeps one copy of each file. As in object stores, a folder is there when a file is in it."""
 
     @abstractmethod
@@ -160,10 +160,10 @@ class ListedStorage(ABC):
         """Return the files in the order of their names."""
         return list(await self._seen(path))
 
-    async def stored(self, path: str) -> Stored:
+    async def stored(self, path: str) -> StoredFiles:
         """Add up the lengths."""
         lengths = await self._seen(path)
-        return Stored(len(lengths), sum(lengths.values()), sum(lengths.values()))
+        return StoredFiles(len(lengths), sum(lengths.values()), sum(lengths.values()))
 
     async def placements(self, layout: Layout, paths: Sequence[str]) -> tuple[Check, ...]:
         """None: it has no say in where files lie."""
@@ -306,7 +306,7 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
 EngineT = TypeVar("EngineT", bound=Engine)
 
 
-class HeldProvider(ABC, Generic[EngineT]):
+class LockedProvider(ABC, Generic[EngineT]):
     """Holds a cluster for one assay from :meth:`open` to :meth:`close`, and restarts only for what needs it."""
 
     rules: Rules

@@ -12,7 +12,7 @@ Rows = tuple[tuple[str | None, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReferenceQueries:
     """Questions over tables: the tables' scale factor as text, in how many files each lies, and SQL in order."""
 
     scale_factor: str
@@ -21,7 +21,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ReferenceAnswers:
     """The reference's answers in the order of the questions, and what its files were."""
 
     rows: tuple[Rows, ...]

@@ -150,7 +150,7 @@ class Processor:
 
 
 @dataclass(frozen=True, slots=True)
-class Burden:
+class BackgroundLoad:
     """The activity of other programs."""
 
     load: tuple[float, ...]
@@ -208,7 +208,7 @@ class ControlGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Basics:
+class HostBasics:
     """What environments record as well."""
 
     cores: int
@@ -245,7 +245,7 @@ class Survey:
     peers: Mapping[str, tuple[str, ...]]
     """Other hosts' names to what this one's resolver makes of them."""
     user: Login
-    basics: Basics
+    basics: HostBasics
     cpu: Processor
     blocks: Mapping[str, Block]
     health: Mapping[str, str | None]
@@ -253,7 +253,7 @@ class Survey:
     directories: Mapping[str, Directory]
     nics: Mapping[str, Interface]
     whole_packet: bool | None
-    burden: Burden
+    burden: BackgroundLoad
     control_group: ControlGroup
     tools: Mapping[str, str | None]
     clock: Clock

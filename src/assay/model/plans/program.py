@@ -52,7 +52,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredFiles:
     """The files below a path: their number, bytes of one copy, bytes of all replicas."""
 
     files: int

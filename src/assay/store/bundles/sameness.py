@@ -26,7 +26,7 @@ _DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class SameAs:
+class DuplicateSource:
     """An import or campaign that probably holds the same runs."""
 
     bundle: str
@@ -39,7 +39,7 @@ class SameAs:
     """How many runs it has that the new ones do not hold under the same id."""
 
 
-def probably_there(stored: RunTable, new: RunTable, known: Ints) -> list[SameAs]:
+def probably_there(stored: RunTable, new: RunTable, known: Ints) -> list[DuplicateSource]:
     """Return imports that probably hold the same runs; ``known``: rows of ``stored`` with ids of the new runs."""
     if len(new) == 0 or len(stored) == 0 or "campaign_id" not in stored.columns:
         return []
@@ -57,7 +57,7 @@ def probably_there(stored: RunTable, new: RunTable, known: Ints) -> list[SameAs]
             rows = np.flatnonzero((campaign.codes == code) & free)
             same = _in_common(stored.taken(rows), new)
             if _many(same, len(new), len(rows)):
-                matches.append(SameAs(campaign.levels[code], same, len(new), len(rows)))
+                matches.append(DuplicateSource(campaign.levels[code], same, len(new), len(rows)))
     return sorted(matches, key=lambda match: -match.runs)
 
 

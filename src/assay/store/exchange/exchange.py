@@ -30,7 +30,7 @@ from assay.store.repository import Repository
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class CopySummary:
     """The result of a copy between repositories; ``refused`` are bundles that do not match their checksums."""
 
     copied: int
@@ -38,7 +38,7 @@ class Copied:
     refused: tuple[BundleProblem, ...]
 
 
-def copy_bundles(source: Repository, target: Repository, progress: Callable[[int, int], None]) -> Copied:
+def copy_bundles(source: Repository, target: Repository, progress: Callable[[int, int], None]) -> CopySummary:
     """Copy every bundle of ``source`` that ``target`` lacks; ``progress`` takes how many of how many are done.
 
     Raises :class:`RepositoryError` when ``target`` can't take one, such as on a full disk; those before it stay.
@@ -61,7 +61,7 @@ def copy_bundles(source: Repository, target: Repository, progress: Callable[[int
         else:
             copied += target.place_copy(bundle)
         progress(done, len(missing))
-    return Copied(copied, len(names) - len(missing), tuple(refused))
+    return CopySummary(copied, len(names) - len(missing), tuple(refused))
 
 
 def write_csv(runs: Sequence[Run], file: IO[str]) -> None:

@@ -33,15 +33,23 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from assay.analysis.statistics import ColumnsClashError, ImportedRows, Item, RunTable, stacked, table_of, table_of_rows
+from assay.analysis.statistics import (
+    DuplicateColumnError,
+    ImportedRows,
+    Item,
+    RunTable,
+    stacked,
+    table_of,
+    table_of_rows,
+)
 from assay.foundation.errors import RepositoryError
 from assay.model import ImportedRun, Run, SkippedItem, Task, Trace
 from assay.model.runs import imported
 from assay.store.bundles.bundle import IMPORT_FILE, IMPORT_RUNS_FILE, TASKS_FILE, TRACE_FILE, check_files, write_sums
 from assay.store.bundles.content_ids import RunIds, uuid8
-from assay.store.bundles.sameness import SameAs
+from assay.store.bundles.sameness import DuplicateSource
 from assay.store.index import queries
-from assay.store.index.imported_runs_table import PlacedRows, placed_together, register_rows, storable
+from assay.store.index.imported_runs_table import StoredRows, placed_together, register_rows, storable
 from assay.store.index.runs_file import Coding, rows_of, write_runs
 from assay.store.index.tables import Reading, connection, write_table
 
@@ -79,7 +87,7 @@ class ImportSummary:
     """Imports of files with the same names and other content: their runs count too."""
     replaced: tuple[str, ...] = ()
     """Such imports that are gone, because this one takes their place."""
-    probably: tuple[SameAs, ...] = ()
+    probably: tuple[DuplicateSource, ...] = ()
     """Imports that probably hold the same runs in another notation or with other columns; then nothing was taken."""
 
 
@@ -90,7 +98,7 @@ class Batch:
     import_id: str
     format: str
     runs: list[Run]
-    rows: list[PlacedRows]
+    rows: list[StoredRows]
     """Further runs, as columns."""
     tasks: list[tuple[str, Task]]
     traces: list[tuple[str, Trace]]
@@ -109,7 +117,7 @@ class Batch:
         for placed in self.rows:
             try:
                 tables.append(table_of_rows(placed.rows))
-            except ColumnsClashError:
+            except DuplicateColumnError:
                 runs += placed.runs()
         return stacked([*tables, table_of(runs)] if runs else tables)
 
@@ -187,13 +195,13 @@ def gathered(
     there = known([*ids.given, *exported_ids])
     batch = Batch(bundle_id, format_name, [], [], [], [], left, sorted(there), sources)
     position = 0
-    blocks: list[PlacedRows] = []
+    blocks: list[StoredRows] = []
     for entry in accepted:
         if isinstance(entry, ImportedRows):
             rows = entry.taken(np.array([key not in there for key in entry.keys], dtype=np.bool_)) if there else entry
             common = imported.like(rows.common, campaign_id=bundle_id, plan=rows.common.plan or plan)
             positions = np.arange(position, position + len(rows))
-            blocks.append(PlacedRows(replace(rows, common=common), positions))
+            blocks.append(StoredRows(replace(rows, common=common), positions))
             position += len(rows)
         elif entry[1] not in there:
             _add(batch, *entry, position=position, plan=plan)
@@ -279,7 +287,7 @@ def _registered(opened: DuckDBPyConnection, batch: Batch, coding: Coding) -> str
     for number, placed in enumerate(batch.rows):
         try:
             parts.append(register_rows(opened, f"rows_{number}", placed, batch.import_id, coding))
-        except ColumnsClashError:
+        except DuplicateColumnError:
             runs += placed.runs()
     if runs or not parts:
         opened.register("imported", rows_of(runs, batch.import_id, coding))
@@ -397,7 +405,7 @@ def of_same_names(bundles: Path, format_name: str, sources: Sequence[SourceFile]
     ]
 
 
-def replaceable(bundles: Path, same: SameAs) -> str:
+def replaceable(bundles: Path, same: DuplicateSource) -> str:
     """Return the import that new runs take the place of. Raises RepositoryError where runs would be lost."""
     if not (bundles / same.bundle / IMPORT_FILE).exists():
         raise RepositoryError(

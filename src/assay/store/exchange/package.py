@@ -21,7 +21,7 @@ from assay.foundation.output import written
 from assay.store.bundles.bundle import SUMS_FILE, all_names, check_bundle, is_import
 from assay.store.bundles.folders import MARKER
 from assay.store.bundles.staging import staging
-from assay.store.exchange.exchange import Copied, copy_bundles
+from assay.store.exchange.exchange import CopySummary, copy_bundles
 from assay.store.exchange.imports import ImportFacts, ids_in, import_facts
 from assay.store.exchange.transfer import FILES_MAX, RefusedBundleError, unpack
 from assay.store.index.index import bundle_names
@@ -155,7 +155,7 @@ def _check(top: Path, path: Path) -> None:
         )
 
 
-def pull_package(path: Path, target: Repository, progress: Callable[[int, int], None]) -> Copied:
+def pull_package(path: Path, target: Repository, progress: Callable[[int, int], None]) -> CopySummary:
     """Copy every bundle of a package that ``target`` lacks."""
     with opened_package(path, target.folders.partial) as source:
         return copy_bundles(source, target, progress)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from assay.foundation.errors import RepositoryError
 from assay.store.bundles.bundle import BundleProblem, ProblemKind, check_bundle
-from assay.store.exchange.exchange import Copied
+from assay.store.exchange.exchange import CopySummary
 from assay.store.exchange.transfer import BUNDLE_ID, RefusedBundleError, bundle_ids, pack, receive
 from assay.store.repository import Repository
 
@@ -296,7 +296,7 @@ class Remote:
         )
 
 
-def pull(remote: Remote, target: Repository, progress: Progress) -> Copied:
+def pull(remote: Remote, target: Repository, progress: Progress) -> CopySummary:
     """Take every bundle that ``target`` lacks; those that arrive damaged are listed as refused."""
     names = remote.ids()
     there = set(bundle_ids(target))
@@ -304,7 +304,7 @@ def pull(remote: Remote, target: Repository, progress: Progress) -> Copied:
     return _copy_all(missing, len(names), lambda name: remote.fetch(name, target), progress)
 
 
-def push(source: Repository, remote: Remote, progress: Progress) -> Copied:
+def push(source: Repository, remote: Remote, progress: Progress) -> CopySummary:
     """Give every bundle that the server lacks; those damaged here are listed as refused, and not sent."""
     names = bundle_ids(source)
     there = set(remote.ids())
@@ -317,10 +317,10 @@ def push(source: Repository, remote: Remote, progress: Progress) -> Copied:
         lambda name: remote.send(name, source),
         progress,
     )
-    return Copied(done.copied, done.already_there, (*damaged.values(), *done.refused))
+    return CopySummary(done.copied, done.already_there, (*damaged.values(), *done.refused))
 
 
-def _copy_all(missing: list[str], every: int, copy: Callable[[str], bool], progress: Progress) -> Copied:
+def _copy_all(missing: list[str], every: int, copy: Callable[[str], bool], progress: Progress) -> CopySummary:
     copied = 0
     refused: list[BundleProblem] = []
     for done, name in enumerate(missing, start=1):
@@ -329,4 +329,4 @@ def _copy_all(missing: list[str], every: int, copy: Callable[[str], bool], progr
         except RefusedBundleError as error:
             refused.append(BundleProblem(name, "bundle", ProblemKind.CHANGED, error.message))
         progress(done, len(missing))
-    return Copied(copied, every - copied - len(refused), tuple(refused))
+    return CopySummary(copied, every - copied - len(refused), tuple(refused))

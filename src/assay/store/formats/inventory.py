@@ -1,8 +1,8 @@
 """Host names and how they are reached, from files that other tools keep: Ansible inventories, Hadoop's configuration.
 
 In: the text of an inventory (INI or YAML, docs.ansible.com "How to build your inventory"), or a Hadoop configuration
-directory. Out: :class:`Listed` values in the file's order. What Ansible would compute (variables in ``{{ }}``, dynamic
-inventories) is refused with the reason.
+directory. Out: :class:`ListedHost` values in the file's order. What Ansible would compute (variables in ``{{ }}``,
+dynamic inventories) is refused with the reason.
 """
 
 import itertools
@@ -33,7 +33,7 @@ _MASTER_KEYS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedHost:
     """A host as a file has it; None: not said."""
 
     name: str
@@ -76,7 +76,7 @@ def _range_words(match: re.Match[str]) -> list[str]:
     return [str(number).zfill(len(first)) if is_number else chr(number) for number in numbers]
 
 
-def read_inventory(path: Path) -> list[Listed]:
+def read_inventory(path: Path) -> list[ListedHost]:
     """Return the hosts of an Ansible inventory, each once. Raises FormatError, with the file's name, for none."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -94,7 +94,7 @@ def read_inventory(path: Path) -> list[Listed]:
     return [_listed(name, variables, path) for name, variables in hosts.items()]
 
 
-def _listed(name: str, variables: Mapping[str, Any], path: Path) -> Listed:
+def _listed(name: str, variables: Mapping[str, Any], path: Path) -> ListedHost:
     def text(*keys: str) -> str | None:
         value = next((str(variables[key]) for key in keys if variables.get(key) is not None), None)
         if value and "{{" in value:
@@ -105,7 +105,7 @@ def _listed(name: str, variables: Mapping[str, Any], path: Path) -> Listed:
     try:
         named = parse_host_address(name)
         port = text("ansible_port", "ansible_ssh_port")
-        return Listed(
+        return ListedHost(
             named.host,
             text("ansible_host", "ansible_ssh_host") or named.host,
             text("ansible_user", "ansible_ssh_user") or named.user,

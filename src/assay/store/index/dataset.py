@@ -97,7 +97,7 @@ class LocalStore:
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportSummary:
     """The bundles that an export added, and the number of bundles before it."""
 
     bundles: int
@@ -107,7 +107,7 @@ class Exported:
     already_there: int
 
 
-def export_dataset(repository: Repository, store: DatasetStore) -> Exported:
+def export_dataset(repository: Repository, store: DatasetStore) -> ExportSummary:
     """Bring a dataset up to the repository's bundles. Raises RepositoryError for one of another version."""
     names = store.names()
     batches = [name for name in names if name.startswith(_BATCH)]
@@ -122,7 +122,7 @@ def export_dataset(repository: Repository, store: DatasetStore) -> Exported:
         store.remove(strays)
     new = [name for name in bundle_names(repository.folders.bundles) if name not in covered]
     if not new:
-        return Exported(0, 0, 0, 0, len(covered))
+        return ExportSummary(0, 0, 0, 0, len(covered))
     with tempfile.TemporaryDirectory(prefix="assay-dataset-") as scratch:
         folder = Path(scratch)
         batch = hashlib.sha256("\n".join(new).encode()).hexdigest()[:_DIGITS]
@@ -133,7 +133,7 @@ def export_dataset(repository: Repository, store: DatasetStore) -> Exported:
         batch_file = f"{_BATCH}{batch}.json"
         (folder / batch_file).write_text(json.dumps({"bundles": new, "rows": dict(zip(TABLES, counts, strict=True))}))
         store.put(folder, [*made, DESCRIPTION, batch_file])
-    return Exported(len(new), *counts, len(covered))
+    return ExportSummary(len(new), *counts, len(covered))
 
 
 def _check_version(description: bytes) -> None:

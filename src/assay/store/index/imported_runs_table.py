@@ -31,7 +31,7 @@ _SHARE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedRows:
+class StoredRows:
     """Runs that are ready to store: the keys of ``rows`` are their ids."""
 
     rows: ImportedRows
@@ -43,12 +43,12 @@ class PlacedRows:
         return [imported.like(item.run, run_id=item.key, block=position, position=position) for item, position in items]
 
 
-def placed_together(blocks: Sequence[PlacedRows]) -> list[PlacedRows]:
+def placed_together(blocks: Sequence[StoredRows]) -> list[StoredRows]:
     """Join blocks with equal fields."""
     groups, begin = [], 0
     positions = np.concatenate([block.positions for block in blocks]) if blocks else np.zeros(0, dtype=np.int64)
     for rows in joined([block.rows for block in blocks]):
-        groups.append(PlacedRows(rows, positions[begin : begin + len(rows)]))
+        groups.append(StoredRows(rows, positions[begin : begin + len(rows)]))
         begin += len(rows)
     return [block for block in groups if len(block.rows)]
 
@@ -80,10 +80,10 @@ _Part = str | Shared | _Sql
 """A part of a text: a constant of all rows, a shared value by code, or a separate value of each row."""
 
 
-def register_rows(opened: DuckDBPyConnection, name: str, placed: PlacedRows, bundle: str, coding: Coding) -> str:
+def register_rows(opened: DuckDBPyConnection, name: str, placed: StoredRows, bundle: str, coding: Coding) -> str:
     """Register runs with DuckDB, add their codes to ``coding``, and return the query for their rows.
 
-    ``name`` is for temporary tables. Raises :class:`~assay.analysis.statistics.imported_rows.ColumnsClashError`.
+    ``name`` is for temporary tables. Raises :class:`~assay.analysis.statistics.imported_rows.DuplicateColumnError`.
     """
     rows = placed.rows
     numbered = _numbered(rows, coding)

@@ -1,6 +1,6 @@
 """Checks that several workloads make of an outcome."""
 
-from assay.model import Check, Outcome, Stored
+from assay.model import Check, Outcome, StoredFiles
 
 _ABOUT = 0.1
 
@@ -45,7 +45,7 @@ def nothing_written(outcome: Outcome) -> Check:
     return Check("nothing written", written == 0, f"{written:,} bytes written to HDFS")
 
 
-def replicas(stored: Stored, replication: int) -> Check:
+def replicas(stored: StoredFiles, replication: int) -> Check:
     """Return the check that all replicas of the output exist."""
     expected = stored.length_bytes * replication
     passed = stored.replica_bytes >= expected

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.analysis.statistics.imported_rows import ColumnsClashError, ImportedRows, Item, joined, table_of_rows
+from assay.analysis.statistics.imported_rows import DuplicateColumnError, ImportedRows, Item, joined, table_of_rows
 from assay.analysis.statistics.run_table import table_of
 from assay.foundation.errors import FormatError
 from assay.model import Origin
@@ -123,7 +123,7 @@ def test_parts_of_any_size_give_the_same_runs(tmp_path: Path, drawn: Drawn) -> N
     for block in joined([item for item in parts if isinstance(item, ImportedRows)]):
         try:
             table = table_of_rows(block)
-        except ColumnsClashError:  # then the runs are stored one by one
+        except DuplicateColumnError:  # then the runs are stored one by one
             continue
         assert same(table, table_of([item.run for item in block.runs()]))
 

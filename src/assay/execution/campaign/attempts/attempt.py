@@ -21,7 +21,7 @@ from assay.execution.observation.sampling import parse_samples
 from assay.execution.planning.forecast.call_limits import DEFAULT_TIMEOUT_S
 from assay.execution.planning.forecast.inputs import size_of
 from assay.execution.planning.order import PlannedRun
-from assay.foundation.errors import AssayError, RepositoryError, UnfitError
+from assay.foundation.errors import AssayError, RepositoryError, UnusableHostError
 from assay.model import Program
 from assay.store.bundles.ids import new_run_id
 from assay.workloads.common.inputs import Input
@@ -60,7 +60,7 @@ async def attempt(
         recorded, planned, workload, workload.data_bytes(size), run_environment, context, state, attempted
     )
     errors = tuple(change.words for seen in state.seen for change in seen.devices)
-    return replace(published, unfit=cause if isinstance(cause, UnfitError) else None, device_errors=errors)
+    return replace(published, unfit=cause if isinstance(cause, UnusableHostError) else None, device_errors=errors)
 
 
 @dataclass(frozen=True, slots=True)

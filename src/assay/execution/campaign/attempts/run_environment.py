@@ -13,7 +13,7 @@ from assay.execution.lab.links import LabLinks
 from assay.execution.observation.node_health import NodeObservations
 from assay.execution.observation.sampling import SamplerOptions
 from assay.execution.planning.forecast.call_limits import NO_HISTORY, TimeLimit
-from assay.foundation.errors import UnfitError
+from assay.foundation.errors import UnusableHostError
 from assay.model import Baseline, CacheState, Cluster, CodedWarning, Environment, Plan, Run, Task, Trace
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import ValidationResult, Workload
@@ -82,7 +82,7 @@ class CompletedRun:
     tasks: tuple[Task, ...] = ()
     trace: Trace = field(default_factory=Trace)
     logs: dict[str, bytes] = field(default_factory=dict)
-    unfit: UnfitError | None = None
+    unfit: UnusableHostError | None = None
     """Why a further attempt would fail the same way; None if one may succeed."""
     device_errors: tuple[str, ...] = ()
     """Device errors in the kernel's log during the attempt."""

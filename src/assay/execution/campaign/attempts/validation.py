@@ -15,7 +15,7 @@ from assay.execution.engines.contract import Engine, ProgramResult, Show, Storag
 from assay.execution.planning.forecast.call_limits import TimeLimit
 from assay.foundation.errors import AssayError, LabError
 from assay.foundation.installation import cache_directory, installation
-from assay.model import Answered, FailureClass, Layout, Outcome, RunStatus
+from assay.model import FailureClass, Layout, Outcome, ReferenceAnswers, RunStatus
 from assay.store.reference import answered
 from assay.workloads.common.inputs import Input
 from assay.workloads.workload import Size, ValidationInput, ValidationResult, Workload
@@ -41,7 +41,7 @@ async def checked_output(
     return await engine.check(program, parameters, reads_bytes=reads_bytes, timeout_s=most_s, show=show)
 
 
-async def reference_answers(workload: Workload, size: Size, show: Show) -> Answered | None:
+async def reference_answers(workload: Workload, size: Size, show: Show) -> ReferenceAnswers | None:
     """Return the answers to compare the output with; None if the workload needs none. Their time is not the run's."""
     asked = workload.reference(size)
     if asked is None:

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from assay.execution.engines.hadoop.jobs.rest import Endpoint
 from assay.foundation.errors import EngineError
-from assay.model import Check, Layout, StoragePolicy, Stored
+from assay.model import Check, Layout, StoragePolicy, StoredFiles
 
 ROOT = "/assay"
 """The root of all files of assay in HDFS; an attached cluster maps it to another folder."""
@@ -86,12 +86,12 @@ class Hdfs:
         """Return the paths of the files below ``path``, without markers."""
         return [file.path for file in await self.files(path)]
 
-    async def stored(self, path: str) -> Stored:
+    async def stored(self, path: str) -> StoredFiles:
         """Return the data below ``path``, with the bytes of all block replicas known to the NameNode."""
         files = await self.files(path)
         answers = await asyncio.gather(*(self._get(file.path, "GETFILEBLOCKLOCATIONS") for file in files))
         blocks = [block for answer in answers for block in answer.get("BlockLocations", {}).get("BlockLocation", [])]
-        return Stored(
+        return StoredFiles(
             files=len(files),
             length_bytes=sum(file.length_bytes for file in files),
             replica_bytes=sum(int(block["length"]) * len(block["hosts"]) for block in blocks),

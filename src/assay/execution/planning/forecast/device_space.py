@@ -50,7 +50,7 @@ class SpaceClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class DeviceUsage:
     """A device of a worker and the bytes on it: stored data by file system, and the largest temporary data."""
 
     device: str
@@ -83,9 +83,9 @@ class Claims:
     passing: tuple[SpaceClaim, ...]
 
 
-def filled(claims: Claims, capacities: Mapping[str, float]) -> list[Filled]:
+def filled(claims: Claims, capacities: Mapping[str, float]) -> list[DeviceUsage]:
     """Return how full the devices of a worker get that all of ``claims`` use, such as the first worker."""
-    devices_filled: list[Filled] = []
+    devices_filled: list[DeviceUsage] = []
     for device, capacity_bytes in capacities.items():
         kept: dict[str, float] = {}
         for claim in claims.kept:
@@ -94,7 +94,7 @@ def filled(claims: Claims, capacities: Mapping[str, float]) -> list[Filled]:
         most = max(claims.passing, key=lambda claim: claim.on(device), default=None)
         passing_bytes = most.on(device) if most else 0.0
         what = f"{most.what} on {most.file_system}" if most and passing_bytes else ""
-        devices_filled.append(Filled(device, capacity_bytes, kept, passing_bytes, what))
+        devices_filled.append(DeviceUsage(device, capacity_bytes, kept, passing_bytes, what))
     return devices_filled
 
 
@@ -233,7 +233,7 @@ def remedy(cluster: Cluster) -> str:
     )
 
 
-def _needs(device: Filled, cluster: Cluster) -> str:
+def _needs(device: DeviceUsage, cluster: Cluster) -> str:
     kept = sum(device.kept_bytes.values())
     largest = sorted(device.kept_bytes.items(), key=lambda item: -item[1])
     parts = ", ".join(f"{name} {format_bytes(size)}" for name, size in largest[:_LISTED_MAX])

@@ -22,7 +22,19 @@ from assay.specs.cluster import device_of
 from assay.specs.cluster_checks import check_device
 from assay.specs.cluster_file import DeviceKeys
 from assay.specs.document import Document, Problems, document_of, read_document
-from assay.specs.fields import BitRate, Count, Form, HostName, Label, Name, ParameterName, Scalar, Speed, Text, text_of
+from assay.specs.fields import (
+    BitRate,
+    Count,
+    FieldFormat,
+    HostName,
+    Label,
+    Name,
+    ParameterName,
+    Scalar,
+    Speed,
+    Text,
+    text_of,
+)
 from assay.specs.layouts import is_layout_code, resolve_layout
 from assay.specs.section import Section, parse
 
@@ -82,10 +94,10 @@ _SIZE_SCHEMA: dict[str, Any] = {
     "examples": ["64GB", ["64GB", "128GB"]],
 }
 CountsOrNone: TypeAlias = Annotated[
-    tuple[int, ...], Form(lambda value: _several(value, _counts, "count"), _COUNT_SCHEMA)
+    tuple[int, ...], FieldFormat(lambda value: _several(value, _counts, "count"), _COUNT_SCHEMA)
 ]
-Counts: TypeAlias = Annotated[tuple[int, ...], Form(_positive_counts, _COUNT_SCHEMA)]
-Sizes: TypeAlias = Annotated[tuple[int, ...], Form(lambda value: _several(value, _sizes, "size"), _SIZE_SCHEMA)]
+Counts: TypeAlias = Annotated[tuple[int, ...], FieldFormat(_positive_counts, _COUNT_SCHEMA)]
+Sizes: TypeAlias = Annotated[tuple[int, ...], FieldFormat(lambda value: _several(value, _sizes, "size"), _SIZE_SCHEMA)]
 
 
 class DeviceChoice(DeviceKeys):

@@ -17,7 +17,7 @@ from assay.specs.fields import (
     Count,
     Duration,
     FactorName,
-    Form,
+    FieldFormat,
     Label,
     Name,
     ParameterName,
@@ -62,7 +62,7 @@ _DIRECTORIES_SCHEMA: dict[str, Any] = {
 }
 Retries: TypeAlias = Annotated[int, whole(0, RETRIES_MAX)]
 Levels: TypeAlias = list[str] | dict[str, dict[str, str]]
-DirectoryCounts: TypeAlias = Annotated[dict[str, int], Form(_parse_directories, _DIRECTORIES_SCHEMA)]
+DirectoryCounts: TypeAlias = Annotated[dict[str, int], FieldFormat(_parse_directories, _DIRECTORIES_SCHEMA)]
 
 
 def _parse_levels(value: object) -> Levels:
@@ -144,7 +144,9 @@ class PlanFile(Section):
     """Engine parameters of all runs, and network, workers, containers and compression if they are not varied."""
     workloads: list[Any]
     """The workloads, in this order."""
-    factors: dict[FactorName, Annotated[Levels, Form(_parse_levels, _LEVELS_SCHEMA)]] = Field(default_factory=dict)
+    factors: dict[FactorName, Annotated[Levels, FieldFormat(_parse_levels, _LEVELS_SCHEMA)]] = Field(
+        default_factory=dict
+    )
     """Factors with their levels: layout, engine, network, workers, containers, compression, an engine parameter,
     WORKLOAD.option, or a name that you choose, whose levels contain settings.
     """

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 from pydantic import ConfigDict, Field, create_model, model_validator
 
 from assay.model import WorkloadSpec
-from assay.specs.fields import POSITIVE, SIZE, Form, Label, Positive, Size, choice
+from assay.specs.fields import POSITIVE, SIZE, FieldFormat, Label, Positive, Size, choice
 from assay.specs.section import Section
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Option, Workload
@@ -71,11 +71,11 @@ def workload_of(entry: Section, workers: int) -> WorkloadSpec:
     return WorkloadSpec(name, data or per_node * workers, given, label, per_node)
 
 
-def varied_options(workload: str) -> dict[str, Form]:
+def varied_options(workload: str) -> dict[str, FieldFormat]:
     """Return the options of ``workload`` that a factor can vary, with the forms of their values."""
     declared = {option.name: _form(option) for option in workloads()[workload].options}
     return {"data": SIZE, "data_per_node": SIZE, "waves": POSITIVE, **declared}
 
 
-def _form(option: Option) -> Form:
+def _form(option: Option) -> FieldFormat:
     return choice(option.name, option.choices) if option.choices else POSITIVE

@@ -13,7 +13,7 @@ from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, repository_option
 from assay.interfaces.cli.terminal import unescaped
 from assay.store import Repository
-from assay.store.exchange.exchange import Copied, copy_bundles
+from assay.store.exchange.exchange import CopySummary, copy_bundles
 from assay.text import plural
 
 
@@ -90,7 +90,7 @@ def _token(path: Path | None) -> str | None:
     return words[0]
 
 
-def _show(copy: Callable[[Callable[[int, int], None]], Copied], as_json: bool) -> NoReturn:
+def _show(copy: Callable[[Callable[[int, int], None]], CopySummary], as_json: bool) -> NoReturn:
     """Copy with a progress bar, print the counts, and exit."""
     from rich.console import Console  # imported here to keep start-up short
     from rich.progress import Progress

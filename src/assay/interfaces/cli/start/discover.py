@@ -19,7 +19,7 @@ from assay.interfaces.cli.command_classes import AssayCommand
 if TYPE_CHECKING:
     from assay.execution.observation.survey import SurveyedHosts
     from assay.model import Address
-    from assay.store.formats.inventory import HadoopHosts, Listed
+    from assay.store.formats.inventory import HadoopHosts, ListedHost
 
 _HTTP_TIMEOUT_S = 5.0
 
@@ -87,7 +87,7 @@ def discover(
     A comment marks each guessed value. Hosts that cannot be reached are listed and left out.
     """
     from assay.foundation.output import write_whole
-    from assay.specs.discovered import Reach, Wish, cluster_text
+    from assay.specs.discovered import DiscoveryOptions, HostAccess, cluster_text
 
     if output and output.exists() and not force:
         raise SpecificationError("the file exists", where=str(output), hint="overwrite it with --force")
@@ -103,8 +103,8 @@ def discover(
     if master and master not in survey.hosts:
         raise SpecificationError(f"--master {master} is not among the hosts that answered")
     addresses = {host.name: host.address for host in listed}
-    reach = Reach(addresses, _ssh_section(login))
-    text, notes = cluster_text(list(survey.hosts.values()), reach, Wish(name, master, below))
+    reach = HostAccess(addresses, _ssh_section(login))
+    text, notes = cluster_text(list(survey.hosts.values()), reach, DiscoveryOptions(name, master, below))
     for note in notes:
         click.echo(f"note: {note}", err=True)
     if output:
@@ -126,24 +126,24 @@ def _report(output: Path, survey: SurveyedHosts) -> None:
     click.echo(f"next: assay check {output}", err=True)
 
 
-def _listed(hosts: Sequence[str], from_hadoop: Path | None, inventory: Path | None) -> list[Listed]:
+def _listed(hosts: Sequence[str], from_hadoop: Path | None, inventory: Path | None) -> list[ListedHost]:
     """Return the hosts from the arguments, the inventory and the Hadoop configuration, without duplicates."""
     from assay.model.clusters.host_address import parse_host_address
-    from assay.store.formats.inventory import Listed, expanded, read_hadoop_hosts, read_inventory
+    from assay.store.formats.inventory import ListedHost, expanded, read_hadoop_hosts, read_inventory
 
-    listed: list[Listed] = []
+    listed: list[ListedHost] = []
     for name in (name for pattern in hosts for name in expanded(pattern)):
         try:
             address = parse_host_address(name)
         except ValueError as error:
             raise SpecificationError(str(error)) from error
-        listed.append(Listed(address.host, address.host, address.user, address.port))
+        listed.append(ListedHost(address.host, address.host, address.user, address.port))
     if inventory:
         listed += read_inventory(inventory)
     if from_hadoop:
         named = read_hadoop_hosts(from_hadoop)
         workers = named.workers or _live_workers(named)
-        listed += [Listed(host, host) for host in dict.fromkeys([*named.masters, *workers])]
+        listed += [ListedHost(host, host) for host in dict.fromkeys([*named.masters, *workers])]
     if not listed:
         raise SpecificationError("no host given", hint="give hosts, --from-hadoop or --inventory")
     return list({entry.name: entry for entry in listed}.values())
@@ -170,7 +170,7 @@ def _live_workers(named: HadoopHosts) -> list[str]:
     )
 
 
-def _common(listed: Sequence[Listed], login: _Login) -> _Login:
+def _common(listed: Sequence[ListedHost], login: _Login) -> _Login:
     """Return the login of all hosts: a cluster file has one. Options override the inventory."""
 
     def shared(what: str, given: object, values: set[object]) -> object:
@@ -193,7 +193,7 @@ def _common(listed: Sequence[Listed], login: _Login) -> _Login:
     )
 
 
-def _address(host: Listed, login: _Login) -> Address | None:
+def _address(host: ListedHost, login: _Login) -> Address | None:
     from assay.model import Address
 
     key, known = (str(path.absolute()) if path else None for path in (login.key, login.known_hosts))

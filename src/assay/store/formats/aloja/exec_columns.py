@@ -20,14 +20,22 @@ from assay.store.formats.aloja.exec_rows import (
     ENGINE_FIELDS,
     VALID_MIN_S,
     ZEROS,
+    CellSelection,
     ExecTable,
-    Picked,
     doubts,
     plain,
 )
 from assay.store.formats.aloja.names import FolderName
 from assay.store.formats.aloja.times import started
-from assay.store.formats.tables.columns import Aspect, Aspects, Cut, Cutting, lines_of, pieces_of, plain_numbers
+from assay.store.formats.tables.columns import (
+    Aspect,
+    Aspects,
+    RowSplitter,
+    SplitRows,
+    lines_of,
+    pieces_of,
+    plain_numbers,
+)
 
 _COMMON: Final = foreign_run(workload="", duration_s=0.0)
 _OF_LABEL: Final = ("status", "cause", "engine_version", "workload", "workload_parameters", "layout", "levels")
@@ -45,7 +53,7 @@ class _Part:
 
     numbers: list[int]
     """Their lines."""
-    cut: Cut
+    cut: SplitRows
     folders: Sequence[FolderName] | None
     """None if the table has no column for them."""
     duration_s: Floats
@@ -61,7 +69,7 @@ class ColumnReader:
         self._table = table
         header = table.header
         column_numbers = [picked.column_numbers for picked in (table.labels, table.engine, table.cluster)]
-        self._cutting = Cutting(header.delimiter, header.width, column_numbers)
+        self._cutting = RowSplitter(header.delimiter, header.width, column_numbers)
         self._labels = Distinct(table.label_of)
         self._engines = Distinct(table.parameters_of)
         hinted = "exec" in header.column_numbers
@@ -102,7 +110,7 @@ class ColumnReader:
             cut = cut.taken(good)
         return None
 
-    def _cells(self, piece: str, first: int, left: dict[int, str]) -> tuple[list[int], Cut]:
+    def _cells(self, piece: str, first: int, left: dict[int, str]) -> tuple[list[int], SplitRows]:
         """Return the lines' numbers and their cells; ``left`` receives lines that are no rows."""
         header, lines = self._table.header, lines_of(piece)
         if header.delimiter != "\t" and '"' not in piece and "\r" not in piece:
@@ -123,7 +131,7 @@ class ColumnReader:
                 left[number] = str(error)
         return numbers, self._cutting.of_rows(rows_of_cells)
 
-    def _meant(self, numbers: list[int], cut: Cut) -> tuple[_Part, dict[int, str]]:
+    def _meant(self, numbers: list[int], cut: SplitRows) -> tuple[_Part, dict[int, str]]:
         """Parse cells. Also return, by row, the first reason why a row can't be parsed."""
         column_numbers = self._table.header.column_numbers
         duration_s, mistakes = self._durations(cut.cells[column_numbers["duration"]])
@@ -216,7 +224,7 @@ class ColumnReader:
             keys = [key[1:] for key in keys]
         return [name or key for name, key in zip(named, keys, strict=True)] if named else keys
 
-    def _in_key(self, rows: Codes, known: Distinct, picked: Picked, names: tuple[str, ...]) -> Iterator[str]:
+    def _in_key(self, rows: Codes, known: Distinct, picked: CellSelection, names: tuple[str, ...]) -> Iterator[str]:
         """Return the part of each row's key that these fields of an aspect make."""
         texts = self._in_keys[names]
         for label_cells in known.sources[len(texts) :]:

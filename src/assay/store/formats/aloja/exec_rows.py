@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from assay.model import CodedWarning, Run, RunStatus, WarningCode, devices_of_code, foreign_run
 from assay.store.formats.aloja import codes
-from assay.store.formats.aloja.joins import Clusters, Joined
+from assay.store.formats.aloja.joins import Clusters, JoinedCluster
 from assay.store.formats.aloja.names import FolderName
 from assay.workloads.catalogue import known_name
 
@@ -138,7 +138,7 @@ def cells_of(line: str, delimiter: str) -> list[str] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Picked:
+class CellSelection:
     """Picks some of a row's cells by field; fields without a column are left out."""
 
     names: tuple[str, ...]
@@ -146,7 +146,7 @@ class Picked:
     cells: Callable[[Sequence[str]], tuple[str, ...]]
 
     @classmethod
-    def of(cls, header: ExecHeader, names: Sequence[str]) -> Picked:
+    def of(cls, header: ExecHeader, names: Sequence[str]) -> CellSelection:
         """Return a picker of those fields that the table has."""
         present = tuple(name for name in names if name in header.column_numbers)
         column_numbers = tuple(header.column_numbers[name] for name in present)
@@ -168,7 +168,7 @@ def _in_place(header: ExecHeader, names: Sequence[str]) -> list[str]:
 class _JoinedCluster:
     """The cluster of a run, with the environment that describes it."""
 
-    joined: Joined
+    joined: JoinedCluster
     environment: dict[str, Any]
 
 
@@ -184,9 +184,9 @@ class ExecTable:
         self.taken: dict[str, int] = {}
         """Key to line of each run that was taken."""
         self.ids: dict[str, int] = {}
-        self.labels = Picked.of(header, _in_place(header, _LABELS))
-        self.engine = Picked.of(header, _in_place(header, ENGINE_FIELDS))
-        self.cluster = Picked.of(header, _in_place(header, _CLUSTER))
+        self.labels = CellSelection.of(header, _in_place(header, _LABELS))
+        self.engine = CellSelection.of(header, _in_place(header, ENGINE_FIELDS))
+        self.cluster = CellSelection.of(header, _in_place(header, _CLUSTER))
         self.label_of = cache(self._labelled)
         self.parameters_of = cache(self._parameters)
         self.cluster_of = cache(self._join_cluster)

@@ -24,7 +24,7 @@ from assay.store.formats.aloja.codes import known, layout_name, layout_words, ne
 from assay.store.formats.aloja.history import RunJobs, is_history, jobs_of, jobs_within
 from assay.store.formats.aloja.logs import (
     Execution,
-    Unread,
+    UnreadLine,
     bwm_rows,
     executions_of_config,
     executions_of_log,
@@ -34,7 +34,7 @@ from assay.store.formats.aloja.logs import (
     vmstat_rows,
 )
 from assay.store.formats.aloja.names import FolderConfiguration, FolderName
-from assay.store.formats.aloja.samples import Monitored, Samples
+from assay.store.formats.aloja.samples import SampledRun, Samples
 from assay.store.formats.format import Format
 from assay.store.formats.source import Source
 from assay.workloads.catalogue import known_name
@@ -112,7 +112,7 @@ def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
 def _runs(folder: _Folder) -> Iterator[ImportedRun | SkippedItem]:
     """Yield the runs of one folder: first those with a recorded time, then those with only a job history."""
     config: dict[str, tuple[int, str]] = {}
-    timed_in, executions = "", list[Execution | Unread]()
+    timed_in, executions = "", list[Execution | UnreadLine]()
     log = next((source for path, source in folder.files.items() if path.startswith(f"log_{folder.text}.log")), None)
     try:
         if (source := folder.files.get(_CONFIG)) is not None:
@@ -248,7 +248,7 @@ def _imported_run(
     status: RunStatus,
     cause: str | None,
     jobs: RunJobs,
-    observed: Monitored,
+    observed: SampledRun,
     unread: Sequence[str],
 ) -> ImportedRun | SkippedItem:
     columns, name = folder_columns.columns, folder.name

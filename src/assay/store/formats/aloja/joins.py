@@ -23,7 +23,7 @@ _CODED: Final = re.compile(r"^Cl(\d+)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinedCluster:
     """The cluster of a run: ``facts`` as in the environment of measured runs; ``source``: how it was found."""
 
     name: str
@@ -41,7 +41,7 @@ class Clusters:
         for cluster in self._by_name.values():
             self._by_id.setdefault(str(cluster.cluster_id), []).append(cluster)
 
-    def join(self, fields: Mapping[str, str], location: str) -> Joined:
+    def join(self, fields: Mapping[str, str], location: str) -> JoinedCluster:
         """Return the cluster of a row; ``location``: the location in its folder's name."""
         in_table = codes.known(fields.get("cluster_name", ""))
         name = in_table or ("" if location == "az" else location)
@@ -49,14 +49,18 @@ class Clusters:
         if name:
             listed = self._by_name.get(name)
             source = "the cluster's name in the table" if in_table else "the folder's name"
-            return Joined(name, {"name": name} | (_facts(listed) if listed else {}) | recorded, _with(source, listed))
+            return JoinedCluster(
+                name, {"name": name} | (_facts(listed) if listed else {}) | recorded, _with(source, listed)
+            )
         identity = _CODED.sub(r"\1", codes.known(fields.get("cluster", "")))
         if not identity:
-            return Joined("", recorded, "not recorded in the table")
+            return JoinedCluster("", recorded, "not recorded in the table")
         joined = self._by_identity(identity, location)
-        return Joined(joined.name, {"name": joined.name, **joined.facts, **recorded}, joined.source, joined.warnings)
+        return JoinedCluster(
+            joined.name, {"name": joined.name, **joined.facts, **recorded}, joined.source, joined.warnings
+        )
 
-    def _by_identity(self, identity: str, location: str) -> Joined:
+    def _by_identity(self, identity: str, location: str) -> JoinedCluster:
         candidates = self._by_id.get(identity, [])
         marked = location == "az"
         fitting = [cluster for cluster in candidates if cluster.provider == _AZURE] if marked else candidates
@@ -65,19 +69,19 @@ class Clusters:
             source = (
                 f"the cluster's id {identity} stands for {names}; the folder's name ends in _az, and one is Azure's"
             )
-            return Joined(fitting[0].name, _facts(fitting[0]), _with(source, fitting[0]))
+            return JoinedCluster(fitting[0].name, _facts(fitting[0]), _with(source, fitting[0]))
         if len(candidates) > 1:
             why = f"the cluster's id {identity} stands for {names} in ALOJA's list: which one is unknown"
-            return Joined(f"aloja-{identity}", {}, why, _doubt(why))
+            return JoinedCluster(f"aloja-{identity}", {}, why, _doubt(why))
         if len(fitting) == 1:
-            return Joined(fitting[0].name, _facts(fitting[0]), _with(f"the cluster's id {identity}", fitting[0]))
+            return JoinedCluster(fitting[0].name, _facts(fitting[0]), _with(f"the cluster's id {identity}", fitting[0]))
         if not marked:
-            return Joined(f"aloja-{identity}", {}, f"the cluster's id {identity}; no list of clusters names it")
+            return JoinedCluster(f"aloja-{identity}", {}, f"the cluster's id {identity}; no list of clusters names it")
         source = f"the cluster's id {identity}, and the folder's name, which ends in _az: made on Azure"
         if not candidates:
-            return Joined(f"aloja-{identity}-az", {}, source)
+            return JoinedCluster(f"aloja-{identity}-az", {}, source)
         why = f"the cluster's id {identity} is {candidates[0].name}, but the folder's name ends in _az: made on Azure"
-        return Joined(f"aloja-{identity}-az", {}, source, _doubt(why))
+        return JoinedCluster(f"aloja-{identity}-az", {}, source, _doubt(why))
 
 
 def _doubt(words: str) -> tuple[CodedWarning, ...]:

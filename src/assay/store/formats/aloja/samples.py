@@ -63,7 +63,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Monitored:
+class SampledRun:
     """A run's trace, None without samples; the tables it comes from; the seconds that every node and family covers."""
 
     trace: Trace | None
@@ -106,7 +106,7 @@ class Samples:
             selection[key] = table, _ordered(_without_partitions(tables[table]))
         return selection
 
-    def observed(self) -> Monitored:
+    def observed(self) -> SampledRun:
         """Return the trace, where it comes from, and how much of the run the scarcest part of it covers."""
         chosen = self.chosen()
         trace = Trace()
@@ -119,7 +119,7 @@ class Samples:
         used = {table for table, _ in chosen.values()}
         spans_s = [_covered_s(samples, self.duration_s) for _, samples in chosen.values()]
         tables = tuple(table for table in TABLES if table in used)
-        return Monitored(trace if len(trace) else None, tables, min(spans_s, default=0.0))
+        return SampledRun(trace if len(trace) else None, tables, min(spans_s, default=0.0))
 
 
 def _covered_s(samples: Iterable[Sample], duration_s: float) -> float:

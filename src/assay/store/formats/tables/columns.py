@@ -40,7 +40,7 @@ def lines_of(piece: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class SplitRows:
     """Split rows: the first cells as columns, and the shared cells at the end in one text."""
 
     cells: Sequence[Sequence[str]]
@@ -51,13 +51,13 @@ class Cut:
         """Return the number of rows."""
         return len(self.cells[0] if self.cells else self.rest or ())
 
-    def taken(self, rows: Sequence[int]) -> Cut:
+    def taken(self, rows: Sequence[int]) -> SplitRows:
         """Return some of the rows."""
         picked = [[column[row] for row in rows] for column in self.cells]
-        return Cut(picked, None if self.rest is None else [self.rest[row] for row in rows])
+        return SplitRows(picked, None if self.rest is None else [self.rest[row] for row in rows])
 
 
-class Cutting:
+class RowSplitter:
     """Defines how rows are split: shared cells at the end of a row stay together, as one text.
 
     ``aspects``: the columns of each aspect. A cell of several aspects is split off, to keep combinations few.
@@ -70,19 +70,19 @@ class Cutting:
         """Number of cells before those that stay together."""
         self.width = width
 
-    def of_lines(self, lines: Sequence[str]) -> Cut | None:
+    def of_lines(self, lines: Sequence[str]) -> SplitRows | None:
         """Split lines without quotation marks; None unless all have as many cells as the header."""
         if set(map(str.count, lines, repeat(self.separator))) != {self.width - 1}:
             return None
         columns = list(zip(*[line.split(self.separator, self.head) for line in lines], strict=True))
-        return Cut(columns[: self.head], columns[self.head] if self.head < self.width else None)
+        return SplitRows(columns[: self.head], columns[self.head] if self.head < self.width else None)
 
-    def of_rows(self, rows: Sequence[Sequence[str]]) -> Cut:
+    def of_rows(self, rows: Sequence[Sequence[str]]) -> SplitRows:
         """Return rows that are split already; each has as many cells as the header."""
         cells = [[row[number] for row in rows] for number in range(self.head)]
-        return Cut(cells, [tuple(row[self.head :]) for row in rows] if self.head < self.width else None)
+        return SplitRows(cells, [tuple(row[self.head :]) for row in rows] if self.head < self.width else None)
 
-    def row(self, cut: Cut, row: int) -> list[str]:
+    def row(self, cut: SplitRows, row: int) -> list[str]:
         """Return a row's cells."""
         cells = [column[row] for column in cut.cells]
         return cells if cut.rest is None else [*cells, *self.of_rest(cut.rest[row])]
@@ -105,7 +105,7 @@ class Aspect:
 class Aspects:
     """Computes the code of each row in every aspect."""
 
-    def __init__(self, cutting: Cutting, aspects: Sequence[Aspect]) -> None:
+    def __init__(self, cutting: RowSplitter, aspects: Sequence[Aspect]) -> None:
         self._cutting = cutting
         self._aspects = aspects
         head = cutting.head
@@ -116,7 +116,7 @@ class Aspects:
         self._late_of = [np.zeros(0, dtype=np.int32) for _ in aspects]
         """The code of these cells, by the code of all cells at the end."""
 
-    def codes(self, cut: Cut, also: Mapping[int, Sequence[str]]) -> list[Codes]:
+    def codes(self, cut: SplitRows, also: Mapping[int, Sequence[str]]) -> list[Codes]:
         """Return each row's code in every aspect: below 0 for cells that can't be parsed.
 
         ``also``: a further column of texts for an aspect, by its number; its cells follow those of the row.

@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.analysis.statistics import Codes, Distinct, Floats, ImportedRows, Item, Mask, Shared, groups_of
 from assay.model import Run, SkippedItem
-from assay.store.formats.tables.columns import Aspect, Aspects, Cut, Cutting, plain_numbers
+from assay.store.formats.tables.columns import Aspect, Aspects, RowSplitter, SplitRows, plain_numbers
 from assay.store.formats.tables.mapped_rows import (
     ADDED,
     DURATION_MIN_S,
@@ -96,7 +96,7 @@ class MappedReader:
         parts = [part for part in self._key if not _is_one_of(part[0], _ROW_FIELDS)]
         self._key_texts = [Distinct(partial(self._key_text, part)) for part in parts]
         column_numbers = [self._column_numbers(inner) for inner in fields.values()]
-        self._cutting = Cutting(table.separator, table.width, column_numbers)
+        self._cutting = RowSplitter(table.separator, table.width, column_numbers)
         aspects = list(map(Aspect, column_numbers, self._labels.values()))
         aspects += map(Aspect, map(self._column_numbers, parts), self._key_texts)
         self._aspects = Aspects(self._cutting, aspects)
@@ -177,7 +177,7 @@ class MappedReader:
         if len(cut):
             yield self._rows_of(parsed, common)
 
-    def _cut(self, rows: Rows, left: dict[int, Item]) -> tuple[Sequence[int], Cut]:
+    def _cut(self, rows: Rows, left: dict[int, Item]) -> tuple[Sequence[int], SplitRows]:
         """Return the rows with as many cells as the header, with their lines; ``left`` receives the others."""
         if rows.lines is not None and (cut := self._cutting.of_lines(rows.lines)) is not None:
             return rows.numbers, cut
@@ -189,7 +189,7 @@ class MappedReader:
                 sound.append((line, cells))
         return [line for line, _ in sound], self._cutting.of_rows([cells for _, cells in sound])
 
-    def _parse(self, numbers: Sequence[int], cut: Cut) -> tuple[_ParsedRows, Mask]:
+    def _parse(self, numbers: Sequence[int], cut: SplitRows) -> tuple[_ParsedRows, Mask]:
         """Parse cells, and return which rows have an invalid one."""
         aspects = self._aspects.codes(cut, {})
         bad = np.any([codes < 0 for codes in aspects], axis=0) | np.zeros(len(cut), dtype=np.bool_)

@@ -25,7 +25,7 @@ from assay.specs.document import Document, document_of
 from assay.specs.fields import (
     ByteRate,
     Duration,
-    Form,
+    FieldFormat,
     Label,
     MetricName,
     Name,
@@ -105,7 +105,7 @@ class ResultSection(Section):
     """Engine parameters under their current names."""
     options: dict[Label, Scalar] = Field(default_factory=dict)
     """The workload's options, for example files."""
-    metrics: dict[MetricName, Annotated[Amount, Form(_amount, _AMOUNT)]] = Field(default_factory=dict)
+    metrics: dict[MetricName, Annotated[Amount, FieldFormat(_amount, _AMOUNT)]] = Field(default_factory=dict)
     """Further figures; the unit stands last in the name."""
     source: Text | None = None
     """Where in the file's source: table 4, page 7."""
@@ -154,7 +154,7 @@ class RatioSection(Section):
     """The layout that is compared."""
     baseline: Name
     """The layout that it is compared with."""
-    speedup: Annotated[float, Form(_positive, _RATIO)]
+    speedup: Annotated[float, FieldFormat(_positive, _RATIO)]
     """The baseline's time over the layout's."""
     levels: Levels = Field(default_factory=dict)
     """As in runs."""

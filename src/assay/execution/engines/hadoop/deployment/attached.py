@@ -34,7 +34,7 @@ from assay.execution.engines.hadoop.settings.site import (
     active_resourcemanager,
     read_site,
 )
-from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine, HeldProvider
+from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine, LockedProvider
 from assay.execution.hosts.transport import Transport
 from assay.foundation.errors import EngineError, HostError
 from assay.foundation.units import format_bytes
@@ -270,7 +270,7 @@ async def safe_mode(namenode: Endpoint) -> str | None:
     return f"HDFS is in safe mode, nothing can be written: {str(words).splitlines()[0]}" if words else None
 
 
-class AttachedHadoop(HeldProvider[AttachedEngine]):
+class AttachedHadoop(LockedProvider[AttachedEngine]):
     """Uses an externally managed Hadoop and leaves it unchanged."""
 
     rules = HadoopRules()

@@ -22,7 +22,7 @@ from assay.execution.engines.hadoop.rules import HadoopRules
 from assay.execution.engines.hadoop.settings.configuration import Deployment, Ports, daemon_parameters
 from assay.execution.engines.hadoop.settings.memory import in_memory, let_go
 from assay.execution.engines.shipping import ship_jars
-from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S, HeldProvider
+from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S, LockedProvider
 from assay.execution.hosts.transport import Transport
 from assay.foundation.errors import EngineError, HostError
 from assay.model import Configuration, Layout, Placement, StoragePolicy
@@ -45,7 +45,7 @@ class _InstalledHadoop:
     classes: ClassArchive | None
 
 
-class DeployedHadoop(HeldProvider[HadoopEngine]):
+class DeployedHadoop(LockedProvider[HadoopEngine]):
     """One Hadoop on one cluster, used by one assay process at a time."""
 
     rules = HadoopRules()

@@ -1,8 +1,8 @@
 """Check on every node whether a deployment's daemons can start, before starting the first.
 
-In: a deployment and transports. Out: nothing, or an :class:`UnfitError` that names every host and what to do there.
-Checked: space and write permission of each folder that daemons use, memory against the containers' limit, clocks, and
-whether HDFS is in the directories of the cluster file.
+In: a deployment and transports. Out: nothing, or an :class:`UnusableHostError` that names every host and what to do
+there. Checked: space and write permission of each folder that daemons use, memory against the containers' limit,
+clocks, and whether HDFS is in the directories of the cluster file.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from typing import Any
 
 from assay.execution.engines.hadoop.settings.configuration import Deployment
 from assay.execution.hosts.transport import Transport
-from assay.foundation.errors import HostError, UnfitError
+from assay.foundation.errors import HostError, UnusableHostError
 from assay.foundation.units import format_bytes, format_duration
 from assay.model import Node, Placement, Role
 
@@ -50,7 +50,7 @@ async def require_ready(
     problems += _elsewhere(deployment, known_directories) or _foreign(deployment, answers)
     if problems:
         words, hints = "; ".join(words for words, _ in problems), "; ".join(dict.fromkeys(hint for _, hint in problems))
-        raise UnfitError(f"daemons can't be started: {words}", where=deployment.cluster.name, hint=hints)
+        raise UnusableHostError(f"daemons can't be started: {words}", where=deployment.cluster.name, hint=hints)
 
 
 async def _ask(deployment: Deployment, node: Node, transport: Transport, folders: Sequence[str]) -> _NodeAnswer:
