@@ -14,7 +14,7 @@ import argparse
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.changes import NullStatistic, change_places, nothing_of
+from assay.analysis.changes import NullStatistic, change_positions, null_distribution_of
 
 Array = NDArray[np.float64]
 SCATTER = 0.05
@@ -37,9 +37,9 @@ def share_named(logs: Array, nothings: dict[tuple[float, float, bool], NullStati
     named = 0
     for start in range(0, len(logs), together):
         rows = list(logs[start : start + together])
-        nothing = nothing_of(rows)
+        nothing = null_distribution_of(rows)
         nothing = nothings.setdefault((nothing.correlation, nothing.wander, nothing.few), nothing)
-        named += sum(bool(change_places(row, nothing)) for row in rows)
+        named += sum(bool(change_positions(row, nothing)) for row in rows)
     return named / len(logs)
 
 

@@ -1,22 +1,22 @@
-"""When did a configuration become faster or slower? Change points in the history of its repetitions.
+"""Find change points in the history of a configuration's repetitions: when it became faster or slower.
 
-In: times of a configuration's runs (s) with when they started, or a whole table. Out: the changes with their dates and
+In: durations (s) and start times of a configuration's runs, or a whole table. Out: the changes with their dates and
 sizes: ratios of geometric means, after / before, with an interval.
 
-Method: binary segmentation by a weighted rank CUSUM, looked for in seeded intervals (S. Kovács and others, Biometrika
-110 (2023)), so that a change and its reversal do not hide each other. Outliers and the shape of the scatter do not
-matter, and the search over all places is paid for: each split is tested against the same statistic of histories in
-which nothing happened, and after the last split each change is tested again between its neighbours. It is the rank form
+Method: binary segmentation by a weighted rank CUSUM in seeded intervals (S. Kovács and others, Biometrika 110 (2023)),
+so that a change and its reversal do not hide each other. Ranks make it robust to outliers and to the distribution of
+times. The test corrects for the search over all positions: each split is compared with the same statistic of histories
+without a change, and after the last split each change is tested again between its neighbours. It is the rank form
 of E-divisive's scheme (D. S. Matteson and N. A. James, J. Am. Stat. Assoc. 109 (2014)), which MongoDB and Otava use on
 performance histories; the statistic is A. N. Pettitt's (Appl. Stat. 28 (1979)), divided by its standard deviation.
 
-Runs that follow each other resemble each other, on a machine whose speed drifts, and chance then looks like a change.
-So a history in which nothing happened is one whose neighbours correlate as those of the table do: a first-order
-autoregression (with none, its ranks are a random permutation). Sessions of several runs, and machines whose speed
-wanders, make the differences between two runs keep growing with their distance; so a random walk is added whose steps
-are as large as that growth shows. Both are estimated from all histories of the table together. Few histories show
-wandering badly; there a change must also be abrupt: it must show within ten runs before and after it. As a table has
-many histories, the false discovery rate is limited (Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57 (1995)).
+On a machine whose speed drifts, neighbouring runs are correlated, and chance then looks like a change. So the null
+hypothesis is a first-order autoregression with the correlation of the table's neighbouring runs (without correlation,
+its ranks are a random permutation). Sessions of several runs, and machines whose speed
+wanders, make the differences between two runs grow with their distance. So a random walk is added, with the step that
+explains this growth. Both are estimated from all histories of the table together. With few histories the estimate is
+uncertain; a change must then also be abrupt: visible within ten runs before and after it. As a table has many
+histories, the false discovery rate is limited (Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57 (1995)).
 docs/explanation/speedup.md has both error rates, measured.
 """
 
@@ -33,45 +33,45 @@ from assay.analysis.statistics import Estimate, Floats, Ints, Mask, RunTable, gr
 ALPHA = 0.01
 """Maximum share of the histories without a change that are reported as changed."""
 FALSE_SHARE_MAX = 0.05
-"""Of the histories of a table that are named, at most this share is named wrongly."""
+"""Maximum share of false positives among the histories of a table that are reported as changed."""
 DRAWS = 999
 DRAWS_MAX = 50_000
 CORRELATION_MAX = 0.95
 RAISED_MAX = 0.1
 _LARGE = 2.5
 _TRIMMED = 0.9
-"""Share of the smallest differences that tell the correlation: changes of level are among the others."""
+"""Share of the smallest differences that the correlation is estimated from: the others contain changes of level."""
 SEED = 20_141_105
 RUNS_MIN = 12
-"""Shorter histories are not searched: no order of so few runs is rare enough, however far apart the times."""
+"""Minimum length of a searched history: no order of fewer runs is rare enough, however different the times."""
 HISTORY_MAX = 2_000
 """Maximum length of a searched history; of a longer one, the latest runs."""
 _CELLS_MAX = 2_000_000
 _CELLS_IN_ALL_MAX = 20_000_000
 _FIRST_BATCH = 60
-"""Enough draws to give up most histories in which nothing happened."""
+"""Number of draws that is enough to reject most histories without a change."""
 _NEAR, _FAR = 2, 8
 """Distances of two runs whose differences show whether the level wanders."""
 _WANDER_ERRORS = 2.0
 _WANDER_NOISE_MIN = 0.1
 WANDER_MIN, WANDER_MIN_LONG = 0.3, 0.4
-"""Smallest step of wandering that an abrupt change must exceed, in standard deviations of a run: in a history of two
-times :data:`ABRUPT_RUNS` runs or fewer, and in a longer one, where the place is the most likely of many stretches."""
+"""Smallest step of wandering that an abrupt change must exceed, in standard deviations of a run: in a history of at
+most 2 × :data:`ABRUPT_RUNS` runs, and in a longer one, where the position is the most likely of many stretches."""
 ABRUPT_RUNS = 10
-"""Runs before and after a change within which it must show, where few histories show whether levels wander."""
+"""Runs before and after a change within which it must be visible, where few histories show whether levels wander."""
 _WANDER_SHOWN = 40
-"""Minimum number of distinct stretches of :data:`_FAR` runs that show how far levels wander."""
+"""Minimum number of distinct stretches of :data:`_FAR` runs from which wandering is estimated well."""
 _CHI_SQUARE_MEDIAN = 0.4549
 """Median of the square of a standard normal."""
-_TELLING = 5
-"""With fewer draws beyond what was observed, more are made, where many histories make a smaller p count."""
-_WORTH_A_TEST = 2.3
-"""A largest standardised CUSUM below this can't be significant: even one place alone would need 2.58."""
+_DRAWS_BEYOND_MIN = 5
+"""Minimum number of draws beyond the observed value; with fewer, more are drawn, as many histories need a smaller p."""
+_CUSUM_MIN = 2.3
+"""A largest standardised CUSUM below this can't be significant: a single position alone would need 2.58."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangePoint:
-    """One change: somewhere between the last run before and the first run after it."""
+    """One change, between the last run before and the first run after it."""
 
     index: int
     """The first run after the change, counted in the history."""
@@ -79,7 +79,7 @@ class ChangePoint:
     first_after_unix_s: float
     ratio: Estimate
     """Time after / time before, of geometric means of the segments on both sides: above 1, it became slower. As the
-    place was chosen for its size, the interval is somewhat too narrow."""
+    position was chosen for its size, the interval is somewhat too narrow."""
     p: float
     runs_before: int
     runs_after: int
@@ -90,7 +90,7 @@ class History:
     """The changes of one configuration."""
 
     position: int
-    """A row of the configuration, to tell its levels from."""
+    """A row of the configuration, from which its levels can be read."""
     runs: int
     changes: tuple[ChangePoint, ...]
 
@@ -103,7 +103,7 @@ def _ranks(values: Floats) -> Floats:
 
 
 def _intervals(n: int) -> list[tuple[int, int]]:
-    """Return seeded intervals: of each length n, n / 2, n / 4, … down to :data:`RUNS_MIN`, overlapping by half."""
+    """Return seeded intervals of lengths n, n / 2, n / 4, … down to :data:`RUNS_MIN`, overlapping by half."""
     intervals: list[tuple[int, int]] = []
     length = float(n)
     while length >= RUNS_MIN or not intervals:
@@ -132,12 +132,12 @@ def _largest(ranks: Floats, intervals: list[tuple[int, int]]) -> tuple[Floats, I
 
 
 def correlation_of(histories_logs: Sequence[Floats]) -> float:
-    """Return how alike neighbouring runs are: the correlation of a first-order autoregression, from 0 up.
+    """Return the correlation of neighbouring runs, that of a first-order autoregression, at least 0.
 
-    The lower of two estimates, as each is too high where something changed, but at other changes: small ones enlarge
-    what is left around the levels, large ones the differences. As the lower of two is too low where nothing changed,
-    and few runs do not tell it well, it is raised by twice its standard error (M. S. Bartlett, J. R. Stat. Soc. Suppl.
-    8, 1946), by :data:`RAISED_MAX` at most: a single short history would else show nothing.
+    It is the lower of two estimates. Changes of level make each too high: small changes the one around the levels,
+    large changes the one from differences. The lower of two is too low without changes, and uncertain with few runs, so
+    it is raised by twice its standard error (M. S. Bartlett, J. R. Stat. Soc. Suppl. 8, 1946), by :data:`RAISED_MAX` at
+    most: otherwise no change could be found in a single short history.
     """
     correlation = float(
         np.clip(min(_by_differences(histories_logs), _around_levels(histories_logs)), 0.0, CORRELATION_MAX)
@@ -148,9 +148,10 @@ def correlation_of(histories_logs: Sequence[Floats]) -> float:
 
 
 def _by_differences(histories_logs: Sequence[Floats]) -> float:
-    """For such a series, the mean square of differences two apart is 1 + correlation times that of neighbours.
+    """Estimate the correlation from differences: their mean square at distance two is 1 + correlation times that at
+    one.
 
-    The largest differences are left out of both: changes of level are among them.
+    The largest differences are excluded from both, because they contain changes of level.
     """
     near = np.concatenate([np.abs(np.diff(logs)) for logs in histories_logs] or [np.zeros(0)])
     far = np.concatenate([np.abs(logs[2:] - logs[:-2]) for logs in histories_logs] or [np.zeros(0)])
@@ -161,11 +162,11 @@ def _by_differences(histories_logs: Sequence[Floats]) -> float:
 
 
 def _around_levels(histories_logs: Sequence[Floats]) -> float:
-    """The correlation of neighbours around the levels that large changes part, corrected for their levels' number."""
+    """Estimate the correlation of neighbours around the levels between large changes, corrected for their number."""
     product = square = 0.0
-    count, levels, unlike = 0, 0, NullStatistic()
+    count, levels, independent = 0, 0, NullStatistic()
     for logs in histories_logs:
-        parts = _levels(logs, unlike)
+        parts = _levels(logs, independent)
         rest = np.concatenate([part - part.mean() for part in parts])
         product += float((rest[1:] * rest[:-1]).sum())
         square += float((rest**2).sum())
@@ -176,9 +177,9 @@ def _around_levels(histories_logs: Sequence[Floats]) -> float:
     return correlation + (1 + 4 * correlation) * levels / count
 
 
-def _levels(logs: Floats, unlike: NullStatistic) -> list[Floats]:
+def _levels(logs: Floats, independent: NullStatistic) -> list[Floats]:
     """Return the parts of a history between its changes of more than :data:`_LARGE` standard deviations."""
-    positions = [position for position, _ in change_places(logs, unlike)]
+    positions = [position for position, _ in change_positions(logs, independent)]
     while True:
         parts = np.split(logs, positions)
         spread = float(np.sqrt(np.concatenate([part - part.mean() for part in parts]).var()))
@@ -192,9 +193,9 @@ def _levels(logs: Floats, unlike: NullStatistic) -> list[Floats]:
 def wander_of(histories_logs: Sequence[Floats], correlation: float, errors: float = _WANDER_ERRORS) -> float:
     """Return how far the level of histories wanders: the step of a random walk, in standard deviations of a run.
 
-    From how much more runs differ that are :data:`_FAR` apart than runs that are :data:`_NEAR` apart, beyond what the
-    correlation of neighbours explains. Medians of squared differences: a single change of level is in few of them.
-    Raised by ``errors`` times its standard error, as few runs do not show it well.
+    It follows from how much more runs at distance :data:`_FAR` differ than runs at distance :data:`_NEAR`, beyond what
+    the correlation of neighbours explains. Medians of squared differences are used: a single change of level is in few
+    of them. The step is raised by ``errors`` times its standard error.
     """
     near, far = (_squared_difference(histories_logs, apart) for apart in (_NEAR, _FAR))
     pairs = sum(max(0, len(logs) - _FAR) for logs in histories_logs)
@@ -209,17 +210,17 @@ def wander_of(histories_logs: Sequence[Floats], correlation: float, errors: floa
 
 
 def _squared_difference(histories_logs: Sequence[Floats], apart: int) -> float:
-    """Return the mean square of differences between runs that are ``apart``, by their median if they were normal."""
+    """Return the mean square of differences between runs at distance ``apart``, from their median under normality."""
     squares = [(logs[apart:] - logs[:-apart]) ** 2 for logs in histories_logs if len(logs) > apart]
     return float(np.median(np.concatenate(squares))) / _CHI_SQUARE_MEDIAN if squares else 0.0
 
 
 class NullStatistic:
-    """The statistic of histories in which nothing happened, by their length; drawn as they are needed, and seeded.
+    """The distribution of the statistic without a change, by length of the history; drawn when needed, and seeded.
 
     ``wander``: the step of a random walk that is added, in standard deviations of a run (:func:`wander_of`).
     ``few``: whether few runs show how far levels wander. Then each change is tested a second time, within
-    :data:`ABRUPT_RUNS` runs before and after it: a level that wanders goes far in many runs, and hardly in a few.
+    :data:`ABRUPT_RUNS` runs before and after it: a wandering level moves far over many runs, but little over a few.
     """
 
     def __init__(self, correlation: float = 0.0, seed: int = SEED, wander: float = 0.0, few: bool = False) -> None:
@@ -235,7 +236,7 @@ class NullStatistic:
         self._drawn: dict[int, Floats] = {}
 
     def of_abrupt_changes(self, runs: int) -> NullStatistic | None:
-        """Return what an abrupt change in a history of ``runs`` runs is tested against; None where none must be."""
+        """Return the null distribution of an abrupt change in ``runs`` runs; None where a change need not be abrupt."""
         return self._abrupt[runs > 2 * ABRUPT_RUNS] if self._abrupt else None
 
     def _more(self, n: int, count: int) -> Floats:
@@ -251,8 +252,8 @@ class NullStatistic:
         return self._drawn[n]
 
     def p(self, n: int, observed: float, *, alpha: float, draws: int = DRAWS) -> float:
-        """Return how often such a history of ``n`` runs shows at least ``observed``; 1 as soon as it is above alpha."""
-        if observed <= _WORTH_A_TEST:
+        """Return the p value of ``observed`` in a history of ``n`` runs; 1 as soon as it is above alpha."""
+        if observed <= _CUSUM_MIN:
             return 1.0
         drawn = self._drawn.get(n, np.zeros(0))
         wanted, most = DRAWS, max(DRAWS, min(draws, _CELLS_IN_ALL_MAX // n))
@@ -261,7 +262,7 @@ class NullStatistic:
             above = int(np.count_nonzero(used >= observed - 1e-9))
             if (above + 1) / (wanted + 1) > alpha:
                 return 1.0
-            if len(used) == wanted and (wanted == most or above >= _TELLING):
+            if len(used) == wanted and (wanted == most or above >= _DRAWS_BEYOND_MIN):
                 return (above + 1) / (wanted + 1)
             if len(used) == wanted:
                 wanted = min(most, 10 * wanted)
@@ -269,11 +270,11 @@ class NullStatistic:
             drawn = self._more(n, min(wanted - len(used), room if len(used) else _FIRST_BATCH))
 
 
-def nothing_of(histories_logs: Sequence[Floats]) -> NullStatistic:
-    """Return what chance does to histories whose runs depend on each other as in these.
+def null_distribution_of(histories_logs: Sequence[Floats]) -> NullStatistic:
+    """Return the null distribution for histories whose runs are correlated as in these.
 
     Levels between large changes do not wander, so the smaller of two estimates counts: of whole histories, and of the
-    parts between large changes. A few histories show wandering badly, so each of their changes must also be abrupt
+    parts between large changes. With few histories the estimate is uncertain, so each change must also be abrupt
     (:class:`NullStatistic`).
     """
     correlation = correlation_of(histories_logs)
@@ -285,40 +286,40 @@ def nothing_of(histories_logs: Sequence[Floats]) -> NullStatistic:
     return NullStatistic(correlation, wander=wander, few=stretches < _WANDER_SHOWN)
 
 
-def _test(values: Floats, nothing: NullStatistic, alpha: float, draws: int = DRAWS) -> tuple[float, int]:
-    """Return the p value of the most likely change in ``values``, and its place."""
+def _test(values: Floats, null: NullStatistic, alpha: float, draws: int = DRAWS) -> tuple[float, int]:
+    """Return the p value of the most likely change in ``values``, and its position."""
     if len(values) < RUNS_MIN:
         return 1.0, len(values) // 2
     (observed,), (position,) = _largest(_ranks(values)[None, :], _intervals(len(values)))
-    return nothing.p(len(values), float(observed), alpha=alpha, draws=draws), int(position)
+    return null.p(len(values), float(observed), alpha=alpha, draws=draws), int(position)
 
 
-def change_places(
-    values: Floats, nothing: NullStatistic | None = None, *, alpha: float = ALPHA
+def change_positions(
+    values: Floats, null: NullStatistic | None = None, *, alpha: float = ALPHA
 ) -> list[tuple[int, float]]:
-    """Return where ``values`` change level, with p values: the number of values before each change, rising.
+    """Return the number of ``values`` before each change of level, rising, with its p value.
 
-    ``nothing``: what chance does; that of runs that do not resemble their neighbours when left out. The same values
-    give the same answer: draws are seeded.
+    ``null``: the distribution without a change; by default that of uncorrelated runs. Draws are seeded, so the same
+    values give the same answer.
     """
-    nothing = nothing or NullStatistic()
+    null = null or NullStatistic()
     pending, positions = [(0, len(values))], []
     while pending:
         start, end = pending.pop()
-        p, position = _test(values[start:end], nothing, alpha)
+        p, position = _test(values[start:end], null, alpha)
         if p <= alpha:
             positions.append(start + position)
             pending += [(start, start + position), (start + position, end)]
-    return _confirmed(values, sorted(positions), nothing, alpha)
+    return _confirmed(values, sorted(positions), null, alpha)
 
 
-def _confirmed(values: Floats, positions: list[int], nothing: NullStatistic, alpha: float) -> list[tuple[int, float]]:
-    """Return the changes that also show between their neighbours, each moved to its best place there."""
+def _confirmed(values: Floats, positions: list[int], null: NullStatistic, alpha: float) -> list[tuple[int, float]]:
+    """Return the changes that are also significant between their neighbours, each at its most likely position there."""
     while True:
         bounds = [0, *positions, len(values)]
-        again = [_test(values[a:c], nothing, alpha) for a, c in zip(bounds, bounds[2:], strict=False)]
+        again = [_test(values[a:c], null, alpha) for a, c in zip(bounds, bounds[2:], strict=False)]
         moved = [bounds[i] + position for i, (_, position) in enumerate(again)]
-        abrupt = nothing.of_abrupt_changes(len(values))
+        abrupt = null.of_abrupt_changes(len(values))
         if abrupt is not None:
             for i, position in enumerate(moved):
                 near = values[max(bounds[i], position - ABRUPT_RUNS) : min(bounds[i + 2], position + ABRUPT_RUNS)]
@@ -330,18 +331,18 @@ def _confirmed(values: Floats, positions: list[int], nothing: NullStatistic, alp
 
 
 def changes_of(
-    started_unix_s: Floats, durations_s: Floats, nothing: NullStatistic | None = None, *, alpha: float = ALPHA
+    started_unix_s: Floats, durations_s: Floats, null: NullStatistic | None = None, *, alpha: float = ALPHA
 ) -> tuple[ChangePoint, ...]:
-    """Return the changes in one configuration's history; runs without a start time must be left out before.
+    """Return the changes in one configuration's history; the caller excludes runs without a start time.
 
-    ``nothing``: what chance does; without it, that of runs which resemble their neighbours as these do. ValueError for
-    times that are not positive and finite.
+    ``null``: the distribution without a change; by default that of runs correlated as these are. ValueError for times
+    that are not positive and finite.
     """
     if not (np.isfinite(durations_s) & (durations_s > 0)).all() or not np.isfinite(started_unix_s).all():
         raise ValueError("a history needs positive finite durations and known start times")
     when, times = _recent(started_unix_s, durations_s)
     logs = np.log(times)
-    change_points = change_places(logs, nothing or nothing_of([logs]), alpha=alpha)
+    change_points = change_positions(logs, null or null_distribution_of([logs]), alpha=alpha)
     bounds = [0, *(position for position, _ in change_points), len(times)]
     return tuple(
         ChangePoint(
@@ -362,8 +363,8 @@ def _recent(started_unix_s: Floats, durations_s: Floats) -> tuple[Floats, Floats
     return started_unix_s[order], durations_s[order]
 
 
-def _few_wrong(p: Floats, share: float) -> Mask:
-    """Return which hypotheses to reject so that at most ``share`` of those rejected are true, on average."""
+def _rejected(p: Floats, share: float) -> Mask:
+    """Return which hypotheses to reject at the false discovery rate ``share`` (Benjamini and Hochberg)."""
     order = np.argsort(p)
     passed = np.flatnonzero(p[order] <= share * np.arange(1, len(p) + 1) / max(1, len(p)))
     rejected = np.zeros(len(p), dtype=np.bool_)
@@ -373,24 +374,24 @@ def _few_wrong(p: Floats, share: float) -> Mask:
 
 @dataclass(frozen=True, slots=True)
 class Histories:
-    """The histories of a table that were searched, and those in which something changed."""
+    """The searched histories of a table, and those with a change."""
 
     changed: tuple[History, ...]
     """The largest change first."""
     searched: int
-    """Configurations with at least :data:`RUNS_MIN` runs whose start is known."""
+    """Number of configurations with at least :data:`RUNS_MIN` runs with a start time."""
     runs_without_start: int
-    """Valid runs that were left out because nothing tells when they started."""
+    """Number of valid runs without a start time, which are excluded."""
     correlation: float
-    """How alike neighbouring runs of these histories are: 0 is not at all."""
+    """Correlation of neighbouring runs of these histories."""
     wander: float
-    """The step by which the level wanders from run to run, in standard deviations of a run: 0 is not at all."""
+    """Step by which the level wanders from run to run, in standard deviations of a run."""
 
 
 def histories(table: RunTable, *, alpha: float = ALPHA) -> Histories:
     """Return every configuration that changed; valid runs with a start time count.
 
-    Configurations of fewer than :data:`RUNS_MIN` runs are not searched. Warm and cold runs are histories apart.
+    Configurations of fewer than :data:`RUNS_MIN` runs are not searched. Warm and cold runs have separate histories.
     """
     names = [*table.factors, *(["cold"] if "cold" in table.columns else [])]
     dated = np.isfinite(table.values["started_unix_s"])
@@ -402,14 +403,14 @@ def histories(table: RunTable, *, alpha: float = ALPHA) -> Histories:
     members = [mine for mine in np.split(rows, starts[1:]) if len(mine) >= RUNS_MIN]
     series = [_recent(table.values["started_unix_s"][mine], table.values["duration_s"][mine]) for mine in members]
     logs = [np.log(times) for _, times in series]
-    nothing = nothing_of(logs)
+    null = null_distribution_of(logs)
     draws = min(DRAWS_MAX, int(10 * max(1, len(logs)) / FALSE_SHARE_MAX))
-    p = np.array([_test(values, nothing, alpha, draws)[0] for values in logs])
+    p = np.array([_test(values, null, alpha, draws)[0] for values in logs])
     changed = []
-    for at in np.flatnonzero(_few_wrong(p, FALSE_SHARE_MAX)):
-        changes = changes_of(*series[at], nothing, alpha=alpha)
+    for at in np.flatnonzero(_rejected(p, FALSE_SHARE_MAX)):
+        changes = changes_of(*series[at], null, alpha=alpha)
         if changes:
             changed.append(History(int(members[at][0]), len(members[at]), changes))
     changed.sort(key=lambda history: -max(abs(np.log(change.ratio.value)) for change in history.changes))
     undated = int(np.count_nonzero(usable(table) & ~dated))
-    return Histories(tuple(changed), len(members), undated, nothing.correlation, nothing.wander)
+    return Histories(tuple(changed), len(members), undated, null.correlation, null.wander)

@@ -270,7 +270,7 @@ def test_a_disks_own_turns_per_minute_leave_the_arm_its_true_time(rpm: int, full
 
 
 def test_flash_does_not_turn() -> None:
-    with pytest.raises(FormatError, match="nothing turns"):
+    with pytest.raises(FormatError, match="no rotation"):
         calibrate([_figure("r", 5e8, 2**20)], kind=DeviceKind.SSD, rpm=7200)
 
 

@@ -14,7 +14,7 @@ from assay.analysis.changes import (
     FALSE_SHARE_MAX,
     RAISED_MAX,
     NullStatistic,
-    change_places,
+    change_positions,
     changes_of,
     correlation_of,
     histories,
@@ -40,11 +40,11 @@ def test_changes_are_found_with_their_dates_and_sizes() -> None:
 
 
 def test_steady_histories_raise_few_alarms_and_an_outlier_none() -> None:
-    alarms = sum(bool(change_places(np.log(history([(30, 100.0)], seed)))) for seed in range(100))
+    alarms = sum(bool(change_positions(np.log(history([(30, 100.0)], seed)))) for seed in range(100))
     assert alarms <= 4
     times = history([(30, 100.0)], seed=2)
     times[17] = 5000.0
-    assert change_places(np.log(times)) == []
+    assert change_positions(np.log(times)) == []
 
 
 def test_the_same_history_gives_the_same_answer_in_any_order_of_rows() -> None:
@@ -84,7 +84,7 @@ def test_runs_that_resemble_their_neighbours_raise_no_more_alarms(correlation: f
     told = correlation_of(list(logs))
     assert told == pytest.approx(correlation, abs=0.12)
     nothing = NullStatistic(told)
-    alarms = sum(bool(change_places(one, nothing)) for one in logs)
+    alarms = sum(bool(change_positions(one, nothing)) for one in logs)
     assert alarms <= 5  # one is expected, or two; the draws are seeded
 
 

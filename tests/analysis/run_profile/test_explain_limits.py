@@ -197,4 +197,4 @@ def test_an_imported_run_without_jobs_is_bounded_as_one_piece() -> None:
     found = limits_of(replace(_run(), jobs=()), [], _trace(0.9, 0.6))
     assert found is not None
     assert {bound.freed: bound.least_s for bound in found.bounds}["disks"] < DURATION_S
-    assert any("one piece" in words for words in found.rests_on)
+    assert any("as a whole" in words for words in found.rests_on)

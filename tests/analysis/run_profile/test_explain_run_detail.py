@@ -254,7 +254,7 @@ LAB = {
 }
 NOTE = (
     "The lab's largest request is 12 KiB on hdd1 and hdd2, 24 KiB on ssd1 (docs/explanation/lab.md): "
-    "by its scale, not by what ran."
+    "the limit follows from its scale."
 )
 
 

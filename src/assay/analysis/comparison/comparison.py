@@ -1,10 +1,10 @@
-"""Compare one level of a factor with another, in each matched group by itself, from whole runs.
+"""Compare levels of a factor in each matched group separately, from loaded runs.
 
 In: runs. Out: one :class:`~assay.analysis.comparison.result.SpeedupResult` for each matched group and each candidate
-level, with what only its runs tell. The ratio is baseline time / candidate time, as a ratio of geometric means. Only
-valid runs count. Runs are paired where the plan's blocks pair completely and are at least
-:data:`~assay.analysis.comparison.matched.PAIRS_MIN`: two runs of one block saw the same machine at the same time, but
-few pairs leave few degrees of freedom.
+level, with the further results of its runs. The ratio is baseline time / candidate time, a ratio of geometric means.
+Only valid runs count. Runs are paired if all runs pair within the plan's blocks and there are at least
+:data:`~assay.analysis.comparison.matched.PAIRS_MIN` blocks: two runs of one block ran on the same machine at the same
+time, but few pairs leave few degrees of freedom.
 """
 
 from collections import Counter

@@ -1,8 +1,8 @@
 """Find the ignored factors that differ between the two sides of a comparison.
 
 In: matched groups in which some factors may differ, and the groups and levels that are compared. Out: the names of the
-factors whose levels have other shares of one side's runs than of the other's: the ratio is then not of the compared
-factor alone, and no interval tells by how much it is off.
+factors whose levels have different shares in the runs of the two sides. The ratio then includes their effect, and no
+interval covers that error.
 """
 
 import numpy as np

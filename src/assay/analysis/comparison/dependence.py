@@ -3,12 +3,12 @@
 In: the log ratios of matched groups, and the level of each in every other factor. Out: the factor whose levels' means
 differ most clearly, and the mean over groups with an error in which these levels are the units.
 
-Groups are independent witnesses of another configuration only where nothing that they share changes the gain. Where a
-gain differs between the three block sizes that were measured, twelve groups are three witnesses. Each factor is tested
+Groups are independent evidence for another configuration only if no shared level changes the gain. If a gain differs
+between the three measured block sizes, twelve groups are three independent observations. Each factor is tested
 by one-way analysis of variance; the smallest p value is multiplied by the number of factors that were tested, and
 compared with :data:`ALPHA`, which is lenient because a missed dependence makes verdicts too sure. With three levels and
 more, the levels are a sample of the levels that there could be: the error is the cluster-robust one with levels - 1
-degrees of freedom. Two levels are all there is of a switch, and the statement is about them.
+degrees of freedom. A factor of two levels is a switch, and the statement is about these two levels.
 """
 
 from dataclasses import dataclass, replace
@@ -20,9 +20,9 @@ from assay.analysis.statistics import ABSENT, Floats, InferenceScope, Ints
 
 ALPHA = 0.40
 LEVELS_MIN = 3
-"""Minimum number of levels that are a sample of others."""
+"""Minimum number of levels that count as a sample of possible levels."""
 SETS_PER_LEVEL_MIN = 1.5
-"""Minimum mean number of groups of a level: with one each, groups are the units anyway."""
+"""Minimum mean number of groups of a level: with one group per level, the groups are the units."""
 OVER_LEVELS = "Student's t on the levels of {}, on which the gain depends"
 
 
@@ -37,7 +37,7 @@ class Dependence:
 
 
 def dependence_of(matched: MatchedGroups, ratios: GroupRatios) -> tuple[Dependence, Ints] | None:
-    """Return the factor that the gain depends on most clearly, and its level in each group; None if none is clear."""
+    """Return the factor on which the gain depends most clearly, with its level in each group; None without one."""
     from scipy.special import fdtrc  # imported here: 0.1 s that only comparisons over groups need
 
     m = len(ratios.groups)
@@ -81,7 +81,7 @@ def _mean_squares(values: Floats, level: Ints, count: int) -> tuple[float, float
 
 
 def over_levels(mean: LogMean, ratios: GroupRatios, dependence: Dependence, level: Ints) -> LogMean:
-    """Return the mean over groups with the error that the levels of the factor make; never a smaller one."""
+    """Return the mean over groups with the error between levels of the factor, if that is larger."""
     if mean.scope is not InferenceScope.SIMILAR or dependence.levels < LEVELS_MIN:
         return mean
     m, count = len(ratios.log_ratio), dependence.levels

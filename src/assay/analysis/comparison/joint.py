@@ -1,15 +1,14 @@
-"""Pairs of levels that matched groups hold, and one joint estimate of all levels.
+"""Estimate all levels of a factor jointly over all matched groups, next to the estimate of each pair of levels.
 
-In: matched groups. Out: for each workload the pairs of levels (how many groups hold both, and the speedup in these
-groups alone), which levels are connected at all, and one fit of all levels over all groups
-(``analysis/statistics/blocks.py``).
+In: matched groups. Out: for each workload the pairs of levels (the number of groups with both, and the speedup in these
+groups), which levels are connected, and one fit of all levels over all groups (``analysis/statistics/blocks.py``).
 
-Each row of a table of speedups rests on the groups that hold the baseline and that candidate. Where these groups
-differ, two rows can't be compared: 4.4 over 201 easy configurations and 3.3 over 60 hard ones do not make the second
-slower. The pair of the two shows what the groups that hold both say. In the joint estimate, every group counts for
-every level that it holds, and levels that share no group are compared through other levels. It is unbiased where
-speedups differ between groups at random, and biased towards the pairs where they differ with the levels that ran. With
-one candidate, or where all groups hold all levels, all three are equal.
+Each row of a table of speedups is based on the groups with the baseline and that candidate. If these groups differ, two
+rows can't be compared: 4.4 over 201 easy configurations and 3.3 over 60 hard configurations do not make the second
+candidate slower. The pair of the two is estimated from the groups with both. In the joint estimate, every group counts
+for all its levels, and levels without a common group are compared through other levels. It is unbiased if speedups
+differ between groups at random, and biased if they depend on the levels that ran. With one candidate, or if all groups
+have all levels, all three estimates are equal.
 """
 
 from collections.abc import Iterable, Mapping
@@ -34,7 +33,7 @@ JOINT = "least squares over all matched groups, errors by group (CR2)"
 
 @dataclass(frozen=True, slots=True)
 class LevelPair:
-    """Two levels that some matched groups hold both: the speedup in these groups, and the joint estimate."""
+    """Two levels with common matched groups: the speedup in these groups, and the joint estimate."""
 
     baseline: str
     candidate: str
@@ -43,11 +42,11 @@ class LevelPair:
     """Time of ``baseline`` / time of ``candidate``."""
     low: float | None
     high: float | None
-    """Ends of the 95 % interval, which covers similar settings; None for one group."""
+    """Ends of the 95 % interval for similar settings; None for one group."""
     joint: Estimate | None
     """The same speedup, estimated from all levels over all groups."""
     contradicted: bool = False
-    """Whether the joint estimate is outside the interval of the groups that hold both. Then trust these groups."""
+    """Whether the joint estimate is outside the interval of the groups with both levels. Then trust these groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ class LevelPairs:
     parts: tuple[tuple[str, ...], ...]
     """Levels that groups connect, directly or through other levels. Levels of different parts are not compared."""
     same_groups: bool
-    """Whether all rows against the baseline rest on the same groups, so that rows can be compared."""
+    """Whether all rows against the baseline have the same groups, so that rows can be compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ class LevelNetwork:
 
 
 def network_of(compared: Iterable[LevelPairs]) -> LevelNetwork | None:
-    """Return the network of all groups; None where fewer than three levels leave nothing to draw."""
+    """Return the network of all groups; None for fewer than three levels."""
     groups: dict[tuple[str, str], int] = {}
     levels: dict[str, None] = {}
     for group in compared:
@@ -93,17 +92,17 @@ class Fit:
     codes: Ints
     """The levels (codes of the factor) that occur."""
     logs: Floats
-    """Mean log times: a row a group, a column a level; NaN where the group has no run of the level."""
+    """Mean log times, groups × levels; NaN if the group has no run of the level."""
     rounding: Floats
-    """How far the times' rounding can move the mean log time of each level."""
+    """Maximum error of the mean log time of each level because times are rounded."""
     blocks: BlockFit
     groups: Ints
     """The group of each row of ``logs``."""
     sides: tuple[SideSessions, ...]
-    """How the runs of each level are spread over sessions."""
+    """The sessions of the runs of each level."""
 
     def contrasts(self, first: Ints, second: Ints) -> list[LogMean | None]:
-        """Return the log speedups of ``second`` over ``first`` (places); None where nothing connects them."""
+        """Return the log speedups of ``second`` over ``first`` (indices of levels); None for unconnected levels."""
         estimates = self.blocks.contrasts(first, second)
         rounding = self.rounding[first] + self.rounding[second]
         columns = zip(
@@ -125,7 +124,7 @@ class Fit:
         return allow_for_sessions(mean, uneven, uneven.beyond_groups())
 
     def against(self, baseline: int) -> Mapping[int, Estimate]:
-        """Return the speedup of every level over ``baseline`` (codes), for another configuration here."""
+        """Return the speedup of every level over ``baseline`` (codes), for similar settings."""
         at = np.flatnonzero(self.codes == baseline)
         if len(at) == 0:
             return {}
@@ -160,7 +159,7 @@ def fits(matched: MatchedGroups, strata: Strata) -> list[Fit]:
 
 
 def _cells(matched: MatchedGroups, level: int) -> tuple[Ints, Floats, Floats]:
-    """Return the groups that have a level, its mean log time in each, and how far rounding can move that."""
+    """Return the groups with a level, its mean log time in each, and the maximum error of that from rounding."""
     rows = slice(int(matched.starts[level]), int(matched.starts[level + 1]))
     of_group, count = matched.groups.of_row[rows], matched.groups.count
     n = np.bincount(of_group, minlength=count)
@@ -170,7 +169,7 @@ def _cells(matched: MatchedGroups, level: int) -> tuple[Ints, Floats, Floats]:
 
 
 def level_pairs(matched: MatchedGroups, strata: Strata, fitted: list[Fit], baseline: str) -> list[LevelPairs]:
-    """Return what was compared with what in each group that has something to compare."""
+    """Return the pairs of levels of each stratum that has any."""
     column = matched.table.columns[matched.factor]
     rows = []
     for stratum, fit in enumerate(fitted):
@@ -192,7 +191,7 @@ def level_pairs(matched: MatchedGroups, strata: Strata, fitted: list[Fit], basel
 
 
 def alone(fit: Fit, first: int, second: int) -> tuple[int, LogMean | None]:
-    """Return how many groups have both levels (places in the fit), and what these say of the second over the first."""
+    """Return the number of groups with both levels (indices in the fit), and the speedup of the second in these."""
     apart = fit.logs[:, first] - fit.logs[:, second]
     apart = apart[np.isfinite(apart)]
     if not len(apart):
@@ -212,7 +211,7 @@ def contradicts(direct: LogMean | None, joint: LogMean | None) -> bool:
 
 
 def _pairs(fit: Fit, levels: tuple[str, ...], baseline: int) -> list[LevelPair]:
-    """Return all pairs that groups have both of, those with the baseline first and against it."""
+    """Return all pairs of levels with common groups; pairs with the baseline come first and are against it."""
     order = np.argsort(fit.codes != baseline, kind="stable")
     first, second = (order[at] for at in np.triu_indices(len(order), 1))
     pairs = []
@@ -234,7 +233,7 @@ def _parts(fit: Fit, levels: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 
 
 def _same_groups(fit: Fit, baseline: int) -> bool:
-    """Tell whether every group that has the baseline and any other level has the same levels."""
+    """Return whether every group with the baseline and some other level has the same levels."""
     if baseline == ABSENT or baseline not in fit.codes:
         return True
     has = np.isfinite(fit.logs)

@@ -1,19 +1,19 @@
-"""Runs that are equal in everything but one factor, and what they say of it: the core of every comparison.
+"""Match runs that are equal in everything but one factor, and compare them: the core of every comparison.
 
-In: runs as a table (durations in seconds). Out: matched groups, and means of log ratios over them with their errors: of
-one group or of many.
+In: runs as a table (durations in seconds). Out: matched groups, and means of log ratios over one or more groups, with
+their errors.
 
 Runs are in one **matched group** when every factor but the compared one is equal. Within a group, the ratio is that of
 the geometric means of its times on both sides, baseline / candidate: above 1, the candidate is faster. Over groups it
-is the geometric mean of theirs. So a level that was mostly run with more containers or on an easier workload gains
-nothing by it, as it does where all runs of a level are averaged (``published.py`` has those definitions by name).
+is the geometric mean of the groups' ratios. So a level that mostly ran with more containers, or on an easier workload,
+has no advantage, unlike in averages over all runs of a level (``published.py`` has these definitions by name).
 Only valid runs count, and no warm run where others of its group are cold. Origins and lab scales are never mixed in
 one figure.
 
 The interval is Student's t on the groups' log ratios; with fewer than :data:`GROUPS_MIN` groups, all with repetitions
-on both sides, it is Welch's within the groups and holds for just these configurations: docs/adr/0005. So it is for one
-group, unless its runs pair within blocks: then it is Student's t on the pairs' log ratios (docs/adr/0003). Every mean
-says which of the two it is (:class:`InferenceScope`); ``answers.py`` has one for each question.
+on both sides, it is Welch's within the groups and covers these configurations only (docs/adr/0005). A single group has
+Welch's interval, unless its runs pair within blocks: then it is Student's t on the pairs' log ratios (docs/adr/0003).
+Every mean has its :class:`InferenceScope`.
 """
 
 from collections.abc import Sequence
@@ -66,9 +66,9 @@ from assay.foundation.errors import SpecificationError
 from assay.model import Origin, RunStatus
 
 GROUPS_MIN = 5
-"""Fewer matched groups than this give no interval over groups that is worth its width (docs/adr/0003, 0005)."""
+"""Minimum number of matched groups for an interval over groups (docs/adr/0003, 0005)."""
 PAIRS_MIN = 5
-"""Fewer blocks than this are not paired: see docs/adr/0003."""
+"""Minimum number of blocks for pairing (docs/adr/0003)."""
 PAIRED = "Student's t on paired log ratios"
 OVER_MATCHED_GROUPS = "Student's t on log ratios of matched groups"
 WITHIN_MATCHED_GROUPS = "Welch's t within matched groups: these configurations only"
@@ -81,7 +81,7 @@ CLUSTER = "cluster"
 _SESSION_COLUMNS = (DEPLOYMENT, CLUSTER)
 _EVEN = 1e-9
 STRATA = ("origin", "lab_scale")
-"""Never mixed in one figure, whatever else is."""
+"""Columns whose levels are never mixed in one figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,34 +92,34 @@ class MatchedGroups:
     """All rows, also those that do not count."""
     factor: str
     why: NDArray[np.int8]
-    """For each row of the table, its place in :data:`REASONS`."""
+    """For each row of the table, the index of its reason in :data:`REASONS`."""
     positions: Ints
     """Rows of the table that count: valid, with a level of the factor, and not warm where others are cold."""
     starts: Ints
-    """Where each level begins in ``positions``, and where the last ends."""
+    """Start of each level in ``positions``, and the end of the last level."""
     table_groups: Groups
     """The group of every row of the table."""
     groups: Groups
     """The group of each row that counts."""
     logs: Floats
     rounding: Floats
-    """How far each logarithm can be off because the time is rounded."""
+    """Maximum error of each logarithm because times are rounded."""
     ignored: tuple[str, ...]
     deployment: Ints
     """The campaign of each group, where groups are within campaigns; empty otherwise."""
     cluster: Ints
-    """The cluster of each group; empty where it is compared, or may differ within a group."""
+    """The cluster of each group; empty if clusters are compared, or may differ within a group."""
     units: Ints
     """The session unit of each row that counts (``analysis/statistics/sessions.py``)."""
     unordered: Mask
     """Rows that count and whose start is not known."""
     spread: SessionSpread
-    """How much sessions differ."""
+    """The differences between sessions."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupRatios:
-    """Groups that have both levels: their numbers, log ratios (baseline over candidate), and what these rest on."""
+    """Groups with both levels: their numbers, log ratios (baseline over candidate), and the data behind them."""
 
     groups: Ints
     log_ratio: Floats
@@ -132,9 +132,9 @@ class GroupRatios:
     squares_within: Floats
     """Sum of squares of both sides' log times about their means; 0 when both have one run."""
     rounding: Floats
-    """How far each log ratio can be off because times are rounded."""
+    """Maximum error of each log ratio because times are rounded."""
     sessions: Imbalance | None = None
-    """How unevenly the two sides are spread over sessions; None where that is not asked."""
+    """Imbalance of the two sides over sessions; None if it was not computed."""
 
 
 def match(
@@ -145,11 +145,11 @@ def match(
     deployments: bool = False,
     spread: SessionSpread | None = None,
 ) -> MatchedGroups:
-    """Put runs in groups that are equal in every factor but ``factor`` and those in ``ignore``.
+    """Group runs that are equal in every factor except ``factor`` and those in ``ignore``.
 
-    ``deployments``: runs of one group are also of one campaign, and campaigns are the unit of what follows.
-    ``spread``: how much sessions differ; None: as these runs show (:func:`session_spread`).
-    SpecificationError when no run has one of the factors, and when a stratum (origin, lab scale) is to be ignored.
+    ``deployments``: runs of one group are also of one campaign, and campaigns are the unit of inference. ``spread``:
+    the differences between sessions; None: estimated from these runs (:func:`session_spread`). Raises
+    SpecificationError if no run has one of the factors, or if a stratum (origin, lab scale) would be ignored.
     """
     column = require_factor(table, factor)
     for name in sorted(ignore):
@@ -194,7 +194,7 @@ def match(
 
 
 def session_spread(table: RunTable) -> SessionSpread:
-    """Return how much sessions differ, from all valid measured runs of a table."""
+    """Return the differences between sessions, estimated from all valid measured runs of a table."""
     rows = np.flatnonzero(usable(table) & ~without_sessions(table))
     session = sessions_in(table, rows)
     configurations = groups_by(table, table.factors).of_row[rows]
@@ -207,7 +207,7 @@ def without_sessions(table: RunTable) -> Mask:
 
 
 def sessions_in(table: RunTable, rows: Ints) -> Ints:
-    """Return the session of each of these rows, a number from 0; -1 where its start is not known."""
+    """Return the session of each of these rows, a number from 0; -1 if its start is not known."""
     none = np.zeros(len(rows), dtype=np.int64)
     codes = {name: table.columns[name].codes[rows] + 1 if name in table.columns else none for name in _SESSION_COLUMNS}
     started_unix_s = table.values["started_unix_s"][rows]
@@ -217,7 +217,7 @@ def sessions_in(table: RunTable, rows: Ints) -> Ints:
 def _sessions(table: RunTable, column: Column, positions: Ints, groups: Groups) -> tuple[Ints, Mask]:
     """Return the session unit of each row that counts, and whether its start is not known.
 
-    Simulated and predicted runs have no sessions: all of them are of one unit, which cancels.
+    Simulated and predicted runs have no sessions: they share one unit, which cancels.
     """
     started_unix_s = table.values["started_unix_s"][positions]
     session = sessions_in(table, positions)
@@ -236,7 +236,7 @@ def side(matched: MatchedGroups, level: int) -> Means:
 
 
 def sessions_of(matched: MatchedGroups, level: int) -> SideSessions:
-    """Return how the runs of one level (a code of the factor) are spread over sessions in each group."""
+    """Return the sessions of the runs of one level (a code of the factor) in each group."""
     rows = slice(int(matched.starts[level]), int(matched.starts[level + 1]))
     of_group, count = matched.groups.of_row[rows], matched.groups.count
     return side_sessions(of_group, matched.units[rows], count, matched.unordered[rows], matched.spread)
@@ -259,7 +259,7 @@ def group_ratios(b: Means, c: Means, deployment: Ints) -> GroupRatios:
 
 @dataclass(frozen=True, slots=True)
 class SessionPart:
-    """What a possible change between sessions adds to the error of a log speedup."""
+    """The part of the error of a log speedup that comes from a possible change between sessions."""
 
     error: float
     """The standard error without it, with ``degrees`` of freedom."""
@@ -271,7 +271,7 @@ class SessionPart:
 
 @dataclass(frozen=True, slots=True)
 class LogMean:
-    """A log speedup with its standard error (NaN when not known), degrees of freedom, and how they came about."""
+    """A log speedup with its standard error (NaN if unknown), degrees of freedom, method and scope."""
 
     mean: float
     error: float
@@ -279,9 +279,9 @@ class LogMean:
     method: str
     scope: InferenceScope
     rounding: float = 0.0
-    """How far the mean can be off because times are rounded: its interval is never narrower."""
+    """Maximum error of the mean because times are rounded: its interval is never narrower."""
     sessions: SessionPart | None = None
-    """What sessions add to the error; None where they add nothing."""
+    """The part of the error that comes from sessions; None without one."""
 
     @property
     def ratio(self) -> Estimate:
@@ -290,18 +290,18 @@ class LogMean:
 
     @property
     def within_sessions(self) -> Estimate:
-        """The speedup with the interval that it had if sessions were alike."""
+        """The speedup with the interval that would hold if sessions did not differ."""
         part = self.sessions
         return estimate(self.mean, part.error, part.degrees, self.rounding) if part else self.ratio
 
     @property
     def p(self) -> float | None:
-        """The two-sided p value of no difference, below 5 % exactly where the interval leaves out 1."""
+        """The two-sided p value of no difference, below 5 % exactly if the interval excludes 1."""
         return two_sided_p(self.mean, self.error, self.degrees, self.rounding)
 
 
 def log_mean(ratios: GroupRatios) -> LogMean | None:
-    """Return the log speedup over ``found``; None without a group."""
+    """Return the log speedup over the groups of ``ratios``; None without a group."""
     if len(ratios.groups) == 0:
         return None
     if len(ratios.deployment):
@@ -330,10 +330,10 @@ def allow_for_sessions(mean: LogMean, uneven: Imbalance, multiple: float) -> Log
 def over_groups(
     log_ratio: Floats, error_within: Floats, degrees_within: Floats, rounding: Floats | None = None
 ) -> LogMean:
-    """Return the mean of the groups' log ratios: with their scatter, or where they are few with that of their runs.
+    """Return the mean of the groups' log ratios with the error between groups, or for few groups within groups.
 
-    ``error_within``: the variance of each log ratio that its runs' scatter makes, NaN when not known, with its degrees
-    of freedom. ``rounding``: how far each can be off because times are rounded.
+    ``error_within``: the variance of each log ratio from the spread of its runs, NaN if unknown, with its degrees of
+    freedom. ``rounding``: maximum error of each because times are rounded.
     """
     if len(log_ratio) < GROUPS_MIN and np.isfinite(error_within).all():
         return within_groups(log_ratio, error_within, degrees_within, rounding)
@@ -373,7 +373,7 @@ def over_blocks(b: Means, c: Means) -> LogMean | None:
 def over_deployments(log_ratio: Floats, deployment: Ints, rounding: Floats | None = None) -> LogMean:
     """Return the mean over deployments of their mean log ratios.
 
-    Runs of one deployment share its effect, so it counts once, however many groups and runs it has.
+    Runs of one deployment share its effect, so it counts once, regardless of its number of groups and runs.
     """
     _, dense = np.unique(deployment, return_inverse=True)
     by_deployment = means_by(log_ratio, dense, int(dense.max()) + 1).mean
@@ -384,9 +384,9 @@ def over_deployments(log_ratio: Floats, deployment: Ints, rounding: Floats | Non
 
 
 def combine(parts: Sequence[LogMean]) -> LogMean:
-    """Return the mean of log speedups that answer one question, each counting the same.
+    """Return the mean of log speedups with equal weights.
 
-    Errors are independent, but what sessions add to them is not: all parts may rest on the same two sessions.
+    Their errors are independent, except for the part from sessions: all speedups can come from the same two sessions.
     """
     count = len(parts)
     within_sessions = [part.sessions or part for part in parts]
@@ -428,7 +428,7 @@ def pick(ratios: GroupRatios, keep: Ints) -> GroupRatios:
 
 @dataclass(frozen=True, slots=True)
 class Strata:
-    """Groups of origin, lab scale, and level of ``by``: what figures are made for."""
+    """Strata of runs by origin, lab scale and level of ``by``; each has separate figures."""
 
     by: str | None
     names: tuple[str, ...]
@@ -439,7 +439,7 @@ class Strata:
     """Runs by stratum, level of the factor, and reason."""
 
     def levels(self, table: RunTable, stratum: int) -> dict[str, str | None]:
-        """Return the levels that a stratum stands for, by column."""
+        """Return the levels of a stratum, by column."""
         row = int(self.first_row[stratum])
         return {name: table.columns[name].text(row) for name in self.names}
 
@@ -455,7 +455,7 @@ def stratify(matched: MatchedGroups, by: str | None) -> Strata:
     strata = groups_by(table, names)
     of_group = np.zeros(matched.groups.count, dtype=np.int64)
     of_group[matched.groups.of_row] = strata.of_row[matched.positions]
-    levels = len(column.levels) + 1  # the last is for rows without one
+    levels = len(column.levels) + 1  # the last is for rows without a level
     key = (strata.of_row * levels + np.where(column.codes == ABSENT, levels - 1, column.codes)) * len(REASONS)
     counts = np.bincount(key + matched.why, minlength=strata.count * levels * len(REASONS))
     return Strata(by, names, of_group, first_rows(strata), counts.reshape(strata.count, levels, len(REASONS)))
@@ -464,7 +464,7 @@ def stratify(matched: MatchedGroups, by: str | None) -> Strata:
 def baseline_of(table: RunTable, factor: str) -> str:
     """Return the default baseline: hard disks, or else the level that ran first.
 
-    SpecificationError when no valid run has one.
+    Raises SpecificationError if no valid run has a level.
     """
     column = require_factor(table, factor)
     present = np.flatnonzero(usable(table) & (column.codes != ABSENT))
@@ -476,14 +476,14 @@ def baseline_of(table: RunTable, factor: str) -> str:
 
 
 def combined_or_named(table: RunTable, factor: str | Sequence[str]) -> tuple[RunTable, str]:
-    """Return the table and the factor's name; several names are made one factor first."""
+    """Return the table and the factor's name; several names are combined into one factor first."""
     if isinstance(factor, str):
         return table, factor
     return combined(table, list(factor)), " + ".join(factor)
 
 
 def comparisons_with(matched: MatchedGroups, baseline: str | None = None) -> int:
-    """Return how many comparisons there are of a group's level with its baseline, all groups together."""
+    """Return the number of comparisons of a group's level with its baseline, over all groups."""
     column = matched.table.columns[matched.factor]
     code = column.code(baseline or baseline_of(matched.table, matched.factor))
     levels = len(column.levels)

@@ -1,12 +1,12 @@
 """The time ratio of any two options on any workload: one estimate, chosen by one rule.
 
-In: matched groups of runs (``matched.py``) and the joint fit over them (``together.py``). Out: a log ratio with its
-error, and the matched groups and runs behind it.
+In: matched groups of runs (``matched.py``) and the joint fit over them (``joint.py``). Out: a log ratio with its error,
+and the matched groups and runs behind it.
 
-The rule: two options are compared by the matched groups that hold both. Where at least :data:`GROUPS_MIN` groups do and
-more than two options were run, the estimate comes from all groups at once, so that estimates of several options rest on
-the same data and can be ranked; unless it contradicts the groups that hold both. Options that no group holds together
-are compared through other options; options without any such connection are not compared.
+The rule: two options are compared in the matched groups with both. If there are at least :data:`GROUPS_MIN` such groups
+and more than two options, the joint estimate over all groups is used, so that the estimates of several options have the
+same data and can be ranked; unless it contradicts the groups with both options. Options without a common group are
+compared through other options; options without any connection are not compared.
 """
 
 from dataclasses import dataclass, replace
@@ -33,11 +33,11 @@ from assay.analysis.statistics import Ints, Means
 
 @dataclass(frozen=True, slots=True)
 class PairEstimate:
-    """The log of time of the first option / time of the second, and what it rests on."""
+    """The log of time of the first option / time of the second, and the data behind it."""
 
     mean: LogMean
     groups: int
-    """Matched groups that hold both options; 0 where other options connect them."""
+    """Matched groups with both options; 0 if other options connect them."""
     runs: tuple[int, int]
     """Runs of each option behind it."""
     matched_groups: Ints
@@ -56,7 +56,7 @@ class OptionEstimates:
 
     @classmethod
     def of(cls, matched: MatchedGroups) -> "OptionEstimates":
-        """Return the estimates that ``matched`` allows."""
+        """Return the estimates of the matched groups."""
         strata = stratify(matched, "workload")
         return cls(matched, strata, tuple(fits(matched, strata)))
 
@@ -65,7 +65,7 @@ class OptionEstimates:
         return [side(self.matched, code) for code in range(len(self.matched.table.columns[self.matched.factor].levels))]
 
     def between(self, stratum: int, first: int, second: int) -> PairEstimate | None:
-        """Return the estimate for two options (codes of the factor); None where nothing connects them."""
+        """Return the estimate for two options (codes of the factor); None for options without a connection."""
         fit = self.joint[stratum]
         positions = [np.flatnonzero(fit.codes == code) for code in (first, second)]
         if not all(len(position) for position in positions):
@@ -87,7 +87,7 @@ class OptionEstimates:
         return PairEstimate(self._allowing(direct, both), len(both.groups), runs, both.groups)
 
     def _allowing(self, mean: LogMean, both: GroupRatios) -> LogMean:
-        """Return the estimate with an error that allows for a factor that it depends on."""
+        """Return the estimate with an error that allows for a factor on which it depends."""
         depends = dependence_of(self.matched, both)
         return over_levels(mean, both, *depends) if depends else mean
 

@@ -1,9 +1,9 @@
 """The speedup of a candidate level over a baseline level: one type, over one matched group or many.
 
 A :class:`SpeedupResult` holds values only: the ratio with its interval, what the interval covers, what it rests on, and
-the verdict. Ratios are baseline time / candidate time: above 1, the candidate is faster. Over one matched group whose
-runs are at hand, ``runs`` adds what only single runs tell: phases, throughputs, medians, a rank test. Sentences are
-made from it by ``questions/comparisons/result_sentences.py``.
+the verdict. Ratios are baseline time / candidate time: above 1, the candidate is faster. For a single matched group
+with loaded runs, ``runs`` adds phases, throughputs, medians and a rank test.
+``questions/comparisons/result_sentences.py`` turns a result into sentences.
 """
 
 import math
@@ -40,14 +40,14 @@ class Exclusion(StrEnum):
     NO_CANDIDATE = "no_candidate"
     """A run of the baseline without an otherwise equal run of the candidate."""
     NO_INTERVAL = "no_interval"
-    """Of a part that has no interval, where several parts are combined."""
+    """In a part without an interval, where several parts are combined."""
     OTHER_SCOPE = "other_scope"
-    """Of a part whose interval covers something else than those of the other parts."""
+    """In a part whose interval has another scope than those of most parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """What the runs of a single matched group tell beyond their speedup."""
+    """Further results of the runs of a single matched group."""
 
     baseline: LevelSummary
     candidate: LevelSummary
@@ -127,7 +127,7 @@ class SpeedupResult:
     """The ratio from all levels over all matched groups at once: such ratios can be compared with each other."""
     warnings: tuple[CodedWarning, ...]
     runs: RunComparison | None
-    """What only the runs of a single matched group tell; None over several groups, or from a table alone."""
+    """Further results of the runs of a single matched group; None over several groups, or without loaded runs."""
 
     @property
     def estimate(self) -> Estimate | None:
@@ -220,7 +220,7 @@ def result_of(
 
 
 def with_verdicts(results: Sequence[SpeedupResult], margin: float = MARGIN) -> list[SpeedupResult]:
-    """Return the results of one answer with their verdicts, corrected for how many they are (Holm).
+    """Return the results of one answer with their verdicts, corrected for their number (Holm).
 
     A result with too few runs for a verdict is not tested, so it does not count.
     """

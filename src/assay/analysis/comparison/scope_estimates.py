@@ -4,8 +4,8 @@ In: the log ratios of matched groups with the variance of their runs, and the cl
 for each scope that the data allow, with the range of a single further setting or cluster; the same comparison on each
 cluster; and a mean without the extreme groups.
 
-- *Tested settings*: the groups are all there is, and only their runs are a sample. Welch's error within the groups;
-  where some have no repetitions, the variance of a run is pooled over those that have.
+- *Tested settings*: only the runs within the groups are a sample. Welch's error within the groups; if some groups have
+  no repetitions, the variance of a run is pooled over the groups with repetitions.
 - *Similar settings*: the groups are a sample of those that could run on these clusters. Student's t on their log
   ratios. One more group is within t times their standard deviation times the root of 1 + 1 / groups of the mean.
 - *Other clusters*: the clusters are a sample (``analysis/statistics/random_effects.py``). Groups of

@@ -1,6 +1,6 @@
-"""Say what a possible change between sessions does to a comparison (``analysis/statistics/sessions.py``).
+"""Report the effect of a possible change between sessions on a comparison (``analysis/statistics/sessions.py``).
 
-In: log speedups with what sessions add to their errors. Out: whether sessions hide a difference, and the warnings.
+In: log speedups with the part of their errors from sessions. Out: whether sessions hide a difference, and the warnings.
 """
 
 import math
@@ -22,7 +22,7 @@ from assay.model import CodedWarning, Origin, Run, WarningCode
 
 
 def two_sides(baseline: Sequence[Run], candidate: Sequence[Run]) -> tuple[SideSessions, SideSessions]:
-    """Return how the runs of two sides are spread over sessions; how much these differ is the default."""
+    """Return the sessions of the runs of two sides, with the default difference between sessions."""
     runs, n = (*baseline, *candidate), len(baseline)
     started = np.array([started_unix_s(run) for run in runs])
     names = ([run.campaign_id for run in runs], [run.cluster for run in runs])
@@ -40,7 +40,7 @@ def two_sides(baseline: Sequence[Run], candidate: Sequence[Run]) -> tuple[SideSe
 
 
 def hidden_by_sessions(mean: LogMean | None) -> bool:
-    """Tell whether the interval would leave out 1 if sessions were alike, and holds 1 because they differ."""
+    """Return whether the interval includes 1 only because sessions can differ."""
     if mean is None or mean.sessions is None:
         return False
     sharp, wide = mean.within_sessions, mean.ratio
@@ -55,7 +55,7 @@ class _HasSessions(Protocol):
 
 
 def session_warnings(means: Iterable[_HasSessions | None]) -> list[CodedWarning]:
-    """Return why intervals are wider than repetitions within a session would make them; nothing where none is."""
+    """Return warnings with the reason why intervals allow for sessions; none if they do not."""
     parts = [mean.sessions for mean in means if mean is not None and mean.sessions is not None]
     if not parts:
         return []

@@ -40,9 +40,9 @@ from assay.foundation.errors import SpecificationError
 
 ALPHA = 0.05
 LEVELS_MAX = 64
-"""More levels than this are not compared each with each."""
+"""Maximum number of levels that are compared in pairs."""
 RUNS_FIRST = 5
-"""Stopping as soon as an interval is narrow favours lucky runs: there is none before this many (docs/adr/0005)."""
+"""Minimum number of runs before a campaign may stop: an early stop favours lucky runs (docs/adr/0005)."""
 _UNKNOWN = (math.nan, math.nan)
 
 
@@ -52,9 +52,9 @@ class RankTest:
 
     p: float
     exact: bool
-    """Whether every arrangement was counted; otherwise the normal approximation, used for very many runs with ties."""
+    """Whether every arrangement was counted; the normal approximation is used for very many runs with ties."""
     smallest_reachable_p: float
-    """The smallest p that any order of these times, with these ties, can give."""
+    """The smallest p of any order of these times, with these ties."""
     delta: float
     n_baseline: int
     n_candidate: int
@@ -73,8 +73,8 @@ def cliffs_delta(baseline: ArrayLike, candidate: ArrayLike) -> float:
 def smallest_p_with_ties(baseline: Sequence[float], candidate: Sequence[float]) -> float:
     """Return the smallest two-sided p of a rank test on these times in any order.
 
-    The most extreme arrangement puts the smallest times on one side. Times that tie across that border can change
-    places without changing the statistic, and each such arrangement counts.
+    The most extreme arrangement has the smallest times on one side. Times that tie across the border can be exchanged
+    without changing the statistic, and each of these arrangements counts.
     """
     pooled = np.sort(np.array([*baseline, *candidate]))
     n, total = len(baseline), len(pooled)
@@ -91,7 +91,7 @@ def rank_test(baseline: Sequence[float], candidate: Sequence[float]) -> RankTest
     """Return the Mann-Whitney test of two samples of run times. ValueError for an empty side."""
     delta = cliffs_delta(baseline, candidate)
     p, smallest = rank_test_p(baseline, candidate), smallest_p_with_ties(baseline, candidate)
-    p = max(p, smallest)  # the normal approximation can fall below what any order of these times gives
+    p = max(p, smallest)  # the normal approximation can be below the p of every order of these times
     return RankTest(p, is_exact(baseline, candidate), smallest, delta, len(baseline), len(candidate))
 
 
@@ -105,20 +105,20 @@ class FastestLevels:
     lab_scale: str | None
     factor: str
     scope: InferenceScope
-    """Whether the fastest is meant of just these configurations, or of such configurations in general."""
+    """Whether the answer covers these configurations only, or similar configurations."""
     fastest: str
-    """The level that no other was measured to be faster than; where levels disagree, the one with fewest defeats."""
+    """The level that no other level beats on average; if there is none, the level with fewest defeats."""
     fastest_candidates: tuple[str, ...]
-    """``fastest``, and every level that is compared with it and not shown to be slower than another level."""
+    """``fastest``, and every level compared with it that is not significantly slower than another level."""
     slower: dict[str, tuple[str, float]]
-    """Every other level that is compared, with the one that beats it most clearly and the corrected p, one-sided: that
-    it is not the fastest, which says nothing of how it stands to the baseline."""
+    """Every other compared level, with the level that beats it most clearly and the corrected one-sided p. Such a level
+    is not the fastest, but it can be faster than the baseline."""
     never_compared: tuple[str, ...]
-    """Levels that no matched group compares with ``fastest``, not even through other levels; not judged."""
+    """Levels that no matched group compares with ``fastest``, directly or through other levels."""
 
 
 def _one_sided(mean: LogMean | None) -> tuple[float, float]:
-    """Return the log speedup of the second side over the first, and the p value of its not being faster."""
+    """Return the log speedup of the second side over the first, and the one-sided p value of no advantage."""
     p = None if mean is None else mean.p
     if mean is None or p is None:
         return (math.nan if mean is None else mean.mean), math.nan
@@ -132,16 +132,16 @@ def fastest_levels(
 
     ``fitted``: the groups' :func:`~assay.analysis.comparison.joint.fits`. Every level is compared with every other, all
     matched groups together (one-sided t, ``joint.py``), or where these contradict the groups that have both levels, by
-    those groups alone. It drops out when some other is faster at 5 % after Bonferroni's correction over its rivals and
-    over the groups of the answer: with 95 % confidence the fastest level of every group stays, however many levels and
-    groups there are. What holds for these configurations alone is a separate entry where groups are few.
-    SpecificationError beyond :data:`LEVELS_MAX` levels.
+    those groups alone. A level is excluded if another level is faster at 5 % after Bonferroni's correction over its
+    rivals and over the groups of the answer: with 95 % confidence the fastest level of every group is a candidate, for
+    any number of levels and groups. With few groups, the answer for these configurations only is a separate entry.
+    Raises SpecificationError for more than :data:`LEVELS_MAX` levels.
     """
     table, factor = matched.table, matched.factor
     strata, column = stratify(matched, by), table.columns[factor]
     if len(column.levels) > LEVELS_MAX:
         raise SpecificationError(
-            f"{factor} has {len(column.levels)} levels, too many to compare each with each (at most {LEVELS_MAX})",
+            f"{factor} has {len(column.levels)} levels, too many to compare all pairs (at most {LEVELS_MAX})",
             hint="filter the runs, for instance by workload or cluster",
         )
     fitted = fits(matched, strata) if fitted is None else fitted
@@ -169,13 +169,13 @@ def fastest_levels(
 
 
 Outcome = list[list[tuple[float, float]]]
-"""For each two levels how much faster the second is than the first (log), and the p of its not being so."""
+"""For each pair of levels the log speedup of the second over the first, and its one-sided p."""
 
 
 def _outcomes(
     matched: MatchedGroups, strata: Strata, stratum: int, fit: Fit
 ) -> Iterator[tuple[InferenceScope, Outcome]]:
-    """Yield who beats whom, in general and, where there are few groups, of these alone."""
+    """Yield the outcome of all pairs for similar settings, and for the tested settings if groups are few."""
     several = np.count_nonzero(np.isfinite(fit.logs).sum(axis=1) > 1)
     here = _everywhere(fit)
     if several != 1:
@@ -200,7 +200,7 @@ def _everywhere(fit: Fit) -> Outcome:
 
 
 def _of_these(matched: MatchedGroups, strata: Strata, stratum: int, fit: Fit) -> Outcome:
-    """Return the outcome with the error that runs make within the groups of one stratum, which are few."""
+    """Return the outcome for the few groups of one stratum, with the error within groups."""
     rows = np.flatnonzero(strata.of_group[matched.groups.of_row] == stratum)
     known, of_row = np.unique(matched.groups.of_row[rows], return_inverse=True)
     codes = matched.table.columns[matched.factor].codes[matched.positions[rows]]
@@ -227,9 +227,9 @@ class _Tournament:
 
 
 def _tournament(names: list[str], outcome: Outcome, part: Ints, groups: int) -> _Tournament:
-    """Return which levels may be best, of the largest ``part`` of levels that can be compared at all.
+    """Return the fastest candidates in the largest connected ``part`` of the levels.
 
-    ``groups``: how many groups the answer has, in each of which the fastest must stay.
+    ``groups``: the number of groups of the answer, over which p values are corrected.
     """
     count = len(names)
     table: Floats = np.array(outcome, dtype=np.float64).reshape(count, count, 2)
@@ -252,7 +252,7 @@ def _tournament(names: list[str], outcome: Outcome, part: Ints, groups: int) -> 
 def half_width(durations_s: Sequence[float]) -> float:
     """Return the 95 % interval's upper half-width as a share of the geometric mean; infinite for one run.
 
-    From the scatter alone: what the times' rounding adds, no repetition takes away.
+    It follows from the spread only: repetitions do not reduce the error from rounded times.
     """
     if len(durations_s) < 2:
         return math.inf
@@ -262,15 +262,15 @@ def half_width(durations_s: Sequence[float]) -> float:
 
 
 def precise_enough(durations_s: Sequence[float], wanted: float, first: int = RUNS_FIRST) -> bool:
-    """Return whether repeating may stop: at least ``first`` runs, and a half-width of ``wanted`` or less."""
+    """Return whether there are at least ``first`` runs with a half-width of at most ``wanted``."""
     return len(durations_s) >= first and half_width(durations_s) <= wanted
 
 
 def runs_needed(durations_s: Sequence[float], wanted: float, at_most: int = 1000) -> int | None:
-    """Return how many runs in all make the interval of the geometric mean as narrow as ``wanted`` (0.05: 5 %).
+    """Return the total number of runs for a half-width of ``wanted`` (0.05: 5 %) of the geometric mean.
 
-    From the present scatter, which is itself uncertain with few runs. None: not by ``at_most`` runs. ValueError for
-    fewer than two runs, and unless ``wanted`` is positive.
+    It follows from the present spread, which is uncertain with few runs. None: more than ``at_most`` runs. Raises
+    ValueError for fewer than two runs, and unless ``wanted`` is positive.
     """
     if len(durations_s) < 2 or not wanted > 0:
         raise ValueError("an estimate needs two runs and a positive half-width")

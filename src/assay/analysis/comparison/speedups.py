@@ -1,8 +1,8 @@
-"""How much faster a level of a factor is, over all configurations that ran with it and with the baseline.
+"""Compute the speedup of each level of a factor over all configurations that ran with it and with the baseline.
 
 In: runs as a table (durations in seconds). Out: one :class:`~assay.analysis.comparison.result.SpeedupResult` for each
 candidate level and each workload (or level of another factor), over matched groups: see ``matched.py``. Verdicts are
-corrected for how many results an answer has (S. Holm, Scand. J. Stat. 6, 1979).
+corrected for the number of results of an answer (S. Holm, Scand. J. Stat. 6, 1979).
 """
 
 from collections import Counter
@@ -44,7 +44,7 @@ from assay.foundation.errors import SpecificationError
 
 
 def _differing(matched: MatchedGroups, both: GroupRatios, levels: tuple[int, int]) -> dict[str, int]:
-    """Return in how many of the groups each ignored factor had more than one level on the two sides."""
+    """Return the number of groups in which each ignored factor had more than one level."""
     parts = [np.arange(matched.starts[level], matched.starts[level + 1]) for level in levels]
     rows = np.concatenate(parts)
     counts = {}
@@ -159,9 +159,9 @@ def speedups_of(
 
 
 def over_parts(parts: Sequence[SpeedupResult]) -> list[SpeedupResult]:
-    """Return one result for each candidate and origin: the geometric mean over ``parts``, each counting the same.
+    """Return one result for each candidate and origin: the geometric mean over ``parts`` with equal weights.
 
-    Its interval covers what the intervals of most parts cover; only these parts count, the others are excluded.
+    Its interval has the scope of most parts; parts with another scope are excluded.
     """
     keys = dict.fromkeys((part.candidate, part.origin, part.lab_scale) for part in parts)
     return with_verdicts(
@@ -214,7 +214,7 @@ def _over(parts: Sequence[SpeedupResult]) -> SpeedupResult:
 
 
 def _mean_of_confounded(parts: Sequence[SpeedupResult]) -> LogMean:
-    """Return the geometric mean of the ratios of ``parts``; nothing tells its error."""
+    """Return the geometric mean of the ratios of ``parts``, without an error."""
     mean = float(np.mean([np.log(part.ratio or 1.0) for part in parts]))
     return LogMean(mean, float("nan"), 0.0, parts[0].method, parts[0].scope)
 

@@ -1,4 +1,4 @@
-"""Verdicts, scopes and what an estimate rests on, as text: the same words for decisions and for their details."""
+"""Format verdicts, scopes and the evidence behind an estimate: the same text for decisions and their details."""
 
 from assay.analysis.statistics import InferenceScope, Verdict
 from assay.text.language import capitalised, joined, plural
@@ -18,7 +18,7 @@ def scope_text(scope: InferenceScope) -> str:
 
 
 def groups_and_runs(groups: int, runs_baseline: int, runs_candidate: int) -> str:
-    """Return what an estimate rests on: ``3 runs each`` or ``214 matched groups, 495 runs``."""
+    """Return the data behind an estimate: ``3 runs each`` or ``214 matched groups, 495 runs``."""
     if groups == 1:
         return count_runs(runs_baseline, runs_candidate)
     runs = f"{runs_baseline + runs_candidate:,} runs"
@@ -26,7 +26,7 @@ def groups_and_runs(groups: int, runs_baseline: int, runs_candidate: int) -> str
 
 
 def evidence_text(low: float | None, high: float | None, basis: str, scope: InferenceScope) -> str:
-    """Return how sure a ratio is: ``95 % interval 1.57 to 1.79, 3 runs each, tested settings only``."""
+    """Return the evidence behind a ratio: ``95 % interval 1.57 to 1.79, 3 runs each, tested settings only``."""
     if low is None or high is None:
         return f"no interval, {basis}"
     return f"95 % interval {format_interval(low, high)}, {basis}, {scope_text(scope)}"

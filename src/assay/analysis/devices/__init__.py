@@ -1,1 +1,1 @@
-"""What a disk can do and how it is best used: calibration, expected rates, directories by bandwidth. Pure."""
+"""Model disks: calibration, expected rates, number of directories by bandwidth. Pure."""

@@ -1,8 +1,8 @@
-"""From what a real disk was measured to do to the numbers that a device model needs, each with where it comes from.
+"""Calibrate a device model from measurements of a real disk; each number has its source.
 
-In: :class:`DeviceMeasurement` of single measurements, in bytes/s, requests/s and seconds. Out: :class:`Calibration`, a
+In: single measurements (:class:`DeviceMeasurement`) in bytes/s, requests/s and seconds. Out: :class:`Calibration`, a
 device's numbers for a cluster file. The formulas are those of :mod:`assay.analysis.devices.rates`, solved for the
-numbers. What no measurement gives is typical of the kind, and says so.
+numbers. A number without a measurement is typical of the kind of device, and its source says so.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,30 +21,30 @@ from assay.model import DeviceKind, HddModel, usual_flash, usual_hdd
 
 RANDOM_REQUEST_BYTES = 4096
 SPAN_SHARE_MIN = 0.1
-"""Seeks over less of a disk than this say too little about the longest."""
+"""Minimum share of the disk that seeks must cover to tell the longest seek."""
 SEEK_LATENCY_S = 0.001
-"""A random read that takes longer was waiting for an arm."""
+"""Minimum time of a random read that counts as a seek of a hard disk."""
 SATA_BYTES_PER_S = 600e6
-"""No SATA device is faster; what reads faster is NVMe."""
+"""Maximum rate of a SATA device; a device that reads faster is NVMe."""
 INNER_FROM = 0.8
-"""What is measured behind this share of the disk is its inner edge."""
+"""Measurements from this share of the disk on count as its inner edge."""
 INNER_SHARE_MIN = 1e-4
-"""Of its square: a rate that falls faster than to a hundredth is no disk's."""
+"""Minimum of the squared share: no disk is a hundred times slower at its inner edge."""
 OUTER_TO = 0.1
 CACHED_SHARE = 0.5
-"""Random writes that take less than this share of a random read's time end in a write cache."""
+"""Random writes that take less than this share of a random read's time are cached."""
 USUAL_CACHE_BYTES = 64 * 10**6
 DEEP = 16
-"""With this many requests at once a device shows how many it can serve in a second."""
+"""Minimum number of requests at once that shows a device's maximum requests per second."""
 BANDWIDTH_BOUND_SHARE = 0.9
-"""Random requests that move more than this share of the bandwidth are limited by it, not by their number."""
+"""Random requests that move more than this share of the bandwidth are limited by the bandwidth."""
 LATENCY_S_MIN = 1e-6
 USUAL = "usual for the kind; not in the report"
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceMeasurement:
-    """One measurement. ``offset_share`` is where on the device it began."""
+    """One measurement; ``offset_share``: its start as a share of the device."""
 
     job: str
     writes: bool
@@ -58,20 +58,20 @@ class DeviceMeasurement:
     latency_s: float | None
     offset_share: float = 0.0
     span_bytes: int | None = None
-    """How much of the device was used; None: ``span_share`` of it, 0: unknown."""
+    """Part of the device that was used; None: ``span_share`` of it, 0: unknown."""
     span_share: float = 1.0
     moved_bytes: int = 0
-    """Read or written; 0: unknown."""
+    """Bytes read or written; 0: unknown."""
 
     @property
     def service_s(self) -> float:
-        """The time of one request when they come one after the other."""
+        """The time of one request when requests are sequential."""
         return self.latency_s or 1 / self.iops
 
 
 @dataclass(frozen=True, slots=True)
 class CalibratedValue:
-    """One entry of the cluster file: its value in the base unit, and its source in words."""
+    """One entry of the cluster file: its value in the base unit, and its source as text."""
 
     key: str
     value: float
@@ -81,7 +81,7 @@ class CalibratedValue:
 
 @dataclass(frozen=True, slots=True)
 class ModelCheck:
-    """A measurement that no number was taken from, next to what the calibrated model does."""
+    """A measurement that was not used for calibration, with the calibrated model's rate."""
 
     what: str
     measured_bytes_per_s: float
@@ -90,14 +90,14 @@ class ModelCheck:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A device's numbers at full scale, in the order in which a cluster file has them."""
+    """A device's numbers at full scale, in the order of a cluster file."""
 
     kind: DeviceKind
     numbers: tuple[CalibratedValue, ...]
     checks: tuple[ModelCheck, ...]
 
     def value(self, key: str) -> float | None:
-        """Return the number called ``key``; None when the device has none."""
+        """Return the number called ``key``; None if the device has none."""
         return next((number.value for number in self.numbers if number.key == key), None)
 
 
@@ -108,15 +108,15 @@ def calibrate(
     capacity_bytes: int | None = None,
     rpm: float | None = None,
 ) -> Calibration:
-    """Return the device that reaches ``figures``; raise FormatError when its bandwidth is not among them.
+    """Return the device with the rates ``figures``; raise FormatError without a measured bandwidth.
 
-    ``rpm``, of an HDD, is not measured: the usual one unless it is given.
+    ``rpm``, of an HDD, is not measured: it is the usual one unless given.
     """
     read = _sequential(figures, writes=False)
     if read is None:
         raise FormatError(
             "no job reads in sequence by one stream from the start of the device",
-            hint="assay device fio-job prints a job file that measures all that is needed",
+            hint="assay device fio-job prints a job file with all needed measurements",
         )
     write = _sequential(figures, writes=True)
     kind = kind or _kind(figures, read)
@@ -132,8 +132,8 @@ def calibrate(
         numbers += _hdd(figures, read, capacity_bytes, rpm)
     elif rpm is not None:
         raise FormatError(
-            f"it measured as {kind.value}, in which nothing turns",
-            hint="leave --rpm out, or say --kind hdd if it is one",
+            f"the measurements are those of {kind.value}, which has no rotation",
+            hint="omit --rpm, or give --kind hdd if it is a hard disk",
         )
     else:
         numbers += _flash(figures, kind, read, write_bytes_per_s)
@@ -162,7 +162,7 @@ def _sequential(figures: Sequence[DeviceMeasurement], *, writes: bool) -> Device
 def _random(
     figures: Sequence[DeviceMeasurement], *, writes: bool, wanted: Callable[[int], bool]
 ) -> DeviceMeasurement | None:
-    """Return the random measurement of the smallest requests, the deepest of those, whose depth is ``wanted``."""
+    """Return the random measurement with the smallest requests, then the largest depth, among the ``wanted`` depths."""
     chosen = [f for f in figures if f.random and f.writes == writes and wanted(f.depth)]
     return min(chosen, key=lambda figure: (figure.request_bytes, -figure.depth), default=None)
 
@@ -209,8 +209,9 @@ def _hdd(
 def _seek_full(
     alone: DeviceMeasurement | None, read: DeviceMeasurement, model: HddModel, capacity_bytes: int | None
 ) -> CalibratedValue:
-    """Return the longest seek: what is left of a random read's time next to half a turn and the transfer is the mean
-    seek, and that is linear in the longest.
+    """Return the longest seek.
+
+    The mean seek is a random read's time without half a rotation and the transfer; it is linear in the longest seek.
     """
 
     def usual(why: str) -> CalibratedValue:
@@ -219,30 +220,30 @@ def _seek_full(
     if alone is None:
         return usual("no job reads at random with one request at a time")
     if alone.span_bytes is not None and capacity_bytes is None:
-        return usual(f"job {alone.job} used a part of the disk, and of what capacity is not told (--capacity)")
+        return usual(f"job {alone.job} used a part of the disk, whose capacity is not known (--capacity)")
     size_bytes = capacity_bytes or _CAPACITY_BYTES
     span_bytes = _used_bytes(alone, size_bytes)
     if span_bytes < SPAN_SHARE_MIN * size_bytes:
-        return usual(f"job {alone.job} used {span_bytes / size_bytes:.1%} of the disk, too little to tell")
+        return usual(f"job {alone.job} used {span_bytes / size_bytes:.1%} of the disk, too little for an estimate")
     unit = replace(model, seek_track_s=0.0, seek_full_s=1.0)
     share = hdd_mean_seek_s(HddAtScale(unit, read.bytes_per_s, size_bytes), span_bytes)
     mean_s = alone.service_s - model.half_turn_s - alone.request_bytes / read.bytes_per_s
     full_s = max(model.seek_track_s, model.seek_track_s + (mean_s - model.seek_track_s) / share)
-    source = f"job {alone.job}: {alone.service_s * 1e3:.2f} ms a request, less half a turn and the transfer"
+    source = f"job {alone.job}: {alone.service_s * 1e3:.2f} ms a request, less half a rotation and the transfer"
     return CalibratedValue("seek_full", full_s, source, measured=True)
 
 
 def _used_bytes(figure: DeviceMeasurement, size_bytes: float) -> float:
-    """Return how much of a device of ``size_bytes`` a measurement used."""
+    """Return the bytes that a measurement used, of a device of ``size_bytes``."""
     return size_bytes * figure.span_share if figure.span_bytes is None else min(figure.span_bytes, size_bytes)
 
 
 def _inner_share(
     figures: Sequence[DeviceMeasurement], read: DeviceMeasurement, usual: HddModel, capacity_bytes: int | None
 ) -> CalibratedValue:
-    """Return the innermost rate as a share of the outermost, from the rate at a place further out.
+    """Return the innermost rate as a share of the outermost, from the rate at a measured position.
 
-    The square of the rate falls linearly with the share of the capacity that lies before (docs/reference/devices.md).
+    The square of the rate falls linearly with the position as a share of the capacity (docs/reference/devices.md).
     """
     inner = [f for f in figures if not f.writes and not f.random and f.streams == 1 and f.offset_share >= INNER_FROM]
     if not inner:
@@ -297,7 +298,7 @@ def _flash(
 def _checks(
     figures: Sequence[DeviceMeasurement], kind: DeviceKind, numbers: Sequence[CalibratedValue]
 ) -> tuple[ModelCheck, ...]:
-    """Return the reads by several streams next to what the model makes of them."""
+    """Return the reads by several streams with the rates of the model."""
     values = {number.key: number.value for number in numbers}
     several = [f for f in figures if not f.writes and not f.random and f.streams > 1 and f.depth == f.streams]
     checks = []

@@ -1,10 +1,10 @@
-"""Into how many directories each device should be split, and how full the devices then get. Pure.
+"""Compute the number of directories per device, and how full the devices become. Pure.
 
-HDFS and YARN choose among their local directories round-robin, whatever is behind them. So each directory gets the same
-share, and a device's share grows with its number of directories: with numbers in proportion to bandwidth all devices
-finish together (LISA'14, section 4.2, where an SSD of 1300 MB/s next to HDDs of 120 MB/s is split into 10). The price
-is that devices do not fill together. In: bandwidths in bytes/s, capacities and data in bytes, all of one worker. Out:
-the numbers, shares, and the order in which devices fill up.
+HDFS and YARN choose among their local directories round-robin, whatever device a directory is on. So each directory
+gets the same share, and a device's share grows with its number of directories: with numbers in proportion to bandwidth
+all devices finish together (LISA'14, section 4.2, where an SSD of 1300 MB/s next to HDDs of 120 MB/s is split into 10).
+The disadvantage is that devices do not become full together. In: bandwidths in bytes/s, capacities and data in bytes,
+all of one worker. Out: the numbers, shares, and the order in which devices become full.
 """
 
 from collections.abc import Mapping, Sequence
@@ -59,27 +59,25 @@ def bandwidths(cluster: Cluster, baseline: Baseline | None) -> dict[str, Bandwid
 
 @dataclass(frozen=True, slots=True)
 class DirectorySplit:
-    """Device name to number of directories. ``spread``: how much more bandwidth the best-off directory has than the
-    worst-off, 0.08 being 8 %.
-    """
+    """Device name to number of directories; ``spread``: largest bandwidth of a directory over the smallest, minus 1."""
 
     directories: dict[str, int]
     spread: float
 
 
 def spread_of(rates: Mapping[str, float], directories: Mapping[str, int]) -> float:
-    """Return how unequal the directories' bandwidths are: the largest over the smallest, minus 1."""
+    """Return the largest bandwidth of a directory over the smallest, minus 1."""
     bytes_per_s = [rates[name] / directories[name] for name in rates]
     return max(bytes_per_s) / min(bytes_per_s) - 1
 
 
 def split(rates: Mapping[str, float], *, error: float, most: int) -> DirectorySplit:
-    """Return the fewest directories with which bandwidths per directory differ by ``error`` at most.
+    """Return the fewest directories with which bandwidths per directory differ by at most ``error``.
 
-    ``rates``: device name to bytes/s. No device gets more than ``most``; where that is too few, the best of what is
-    allowed is returned, and its ``spread`` is more than ``error``. A directory's bandwidth lies between ``t`` and
-    ``t × (1 + error)`` for some ``t``; the larger ``t``, the fewer directories each device needs, so the largest one
-    that works gives the fewest for every device at once. One of the directories has bandwidth ``t`` exactly.
+    ``rates``: device name to bytes/s. No device gets more than ``most`` directories; if that is too few, the split with
+    the smallest ``spread`` is returned. The bandwidth of every directory is between ``t`` and ``t × (1 + error)`` for
+    some ``t``. A larger ``t`` needs fewer directories on each device, so the largest possible ``t`` gives the fewest on
+    all devices. Some directory has exactly bandwidth ``t``.
     """
     candidates = sorted({rate / count for rate in rates.values() for count in range(1, most + 1)}, reverse=True)
     best: DirectorySplit | None = None
@@ -114,8 +112,10 @@ class DirectoryUse:
 
 @dataclass(frozen=True, slots=True)
 class DeviceFill:
-    """How devices fill up. ``full_after``: device name to the data per worker, in bytes, at which it is full; in this
-    order. ``ends_at``: the data at which some kind of data has no place left.
+    """The order in which devices become full.
+
+    ``full_after``: device name to the data per worker, in bytes, at which it is full. ``ends_at``: the data at which
+    some kind of data has no room left.
     """
 
     shares: dict[str, float]
@@ -126,7 +126,7 @@ class DeviceFill:
     def used_bytes(
         self, data_bytes: float, capacities: Mapping[str, float], uses: Sequence[DirectoryUse]
     ) -> dict[str, float]:
-        """Return what is on each device when a worker has ``data_bytes``, or all that there is room for."""
+        """Return the bytes on each device when a worker has ``data_bytes``, or as much as there is room for."""
         used = dict.fromkeys(self.shares, 0.0)
         stops = sorted({0.0, *self.full_after.values(), self.ends_at})
         full: set[str] = set()
@@ -140,7 +140,7 @@ class DeviceFill:
 
 
 def _rates(uses: Sequence[DirectoryUse], capacities: Mapping[str, float], full: set[str]) -> dict[str, float]:
-    """Return what each device takes for each byte of data when those in ``full`` take no more."""
+    """Return the bytes on each device for each byte of data; devices in ``full`` get none."""
     rates = dict.fromkeys(capacities, 0.0)
     for use in uses:
         open_to = {name: count for name, count in use.directories.items() if name not in full}
@@ -150,9 +150,9 @@ def _rates(uses: Sequence[DirectoryUse], capacities: Mapping[str, float], full: 
 
 
 def fill(capacities: Mapping[str, float], uses: Sequence[DirectoryUse]) -> DeviceFill:
-    """Return how devices of ``capacities`` fill when each use goes round its directories, passing full ones over.
+    """Return the order in which devices of ``capacities`` become full, with round-robin over directories with room.
 
-    Intermediate data count as if all of them lay there at once, as at the end of a TeraSort's shuffle.
+    Intermediate data count as if all of them existed at once, as at the end of a TeraSort's shuffle.
     """
     wanted = [use for use in uses if use.bytes_per_byte > 0]
     left = dict(capacities)
@@ -173,10 +173,10 @@ def fill(capacities: Mapping[str, float], uses: Sequence[DirectoryUse]) -> Devic
 
 @dataclass(frozen=True, slots=True)
 class AvailableSpace:
-    """What HDFS's available-space volume choosing does with empty devices: the share of new blocks each gets."""
+    """The share of new blocks on each empty device under HDFS's available-space volume choosing."""
 
     preferred: tuple[str, ...]
-    """Devices with so much more room that their directories are preferred; none: it goes round like round-robin."""
+    """Devices whose directories are preferred because they have more room; none: the policy is round-robin."""
     shares: dict[str, float]
 
 

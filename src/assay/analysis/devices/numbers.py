@@ -1,4 +1,4 @@
-"""The numbers of a disk's model at a lab's scale, as the device daemon and the simulator read them.
+"""Return the numbers of a disk's model at a lab's scale, as the device daemon and the simulator read them.
 
 In: a described device and the scale. Out: bandwidths and caches at scale, times unscaled (docs/reference/devices.md).
 """
@@ -13,7 +13,7 @@ DIRTY_BYTES_MIN = 2**20
 
 
 def dirty_seconds(devices: Iterable[Device], scale: float) -> float:
-    """Return how many seconds of its write rate each of a lab's disks may hold as dirty pages."""
+    """Return the limit of dirty pages of each lab disk, in seconds of its write rate."""
     return max(DIRTY_S, *(DIRTY_BYTES_MIN / (device.write_bytes_per_s * scale) for device in devices))
 
 

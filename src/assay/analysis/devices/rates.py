@@ -1,17 +1,17 @@
-"""What a disk of known inner numbers should reach: sequential, eight streams, random. The baseline's expectation.
+"""Compute the rates that a modelled disk should reach: sequential, several streams, random.
 
 In: the numbers of :mod:`assay.model.clusters.device_model`, bandwidth in bytes/s and capacity in bytes after scaling,
-and how much of the disk, from its outer edge on, is read. Out: bytes/s and requests/s. Times are computed, nothing
-waits.
+and the part of the disk, from its outer edge on, that is read. Out: bytes/s and requests/s, the expectation of the
+baseline.
 
-An HDD: sequential transfer at the outer rate, a little less further in. A random request takes seek, half a turn and
+An HDD transfers at the outer rate, and a little slower further in. A random request takes seek, half a rotation and
 transfer. The seek grows with the square root of the distance at first and linearly from a fifth of the disk on, after
 Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994. For several streams
-:func:`hdd_streams_bytes_per_s` replays what the drive chooses: the shortest positioning, less a share of the waiting
+:func:`hdd_streams_bytes_per_s` replays the drive's scheduling: the shortest positioning, less a share of the waiting
 time (Jacobson and Wilkes, "Disk scheduling algorithms based on rotational position", HPL-CSP-91-7, 1991).
 
-Flash: a request takes its latency and its transfer over as many channels as it has stripes; requests side by side share
-the bandwidth. docs/reference/devices.md has the whole of it.
+Flash: a request takes its latency and its transfer over as many channels as it has stripes; concurrent requests share
+the bandwidth. docs/reference/devices.md has the complete model.
 """
 
 import math
@@ -20,26 +20,26 @@ from dataclasses import dataclass, replace
 from assay.model import COAST_FROM, Device, DeviceKind, FlashModel, HddModel
 
 AGE_WEIGHT = 0.05
-"""Seconds of positioning that a second of waiting is worth to the drive."""
+"""Seconds of positioning by which the drive prefers a request for each second that it has waited."""
 STRIPE_S = 50e-6
-"""What one flash channel transfers in one go, as time at full bandwidth."""
+"""Size of a stripe on one flash channel, as time at the device's full bandwidth."""
 REPLAYED_REQUESTS = 600
 REPLAY_SHIFTS = (0.0, 0.17, 0.31, 0.47)
 RESUBMIT_S = 0.2e-3
-"""Between a completion and the reader's next request."""
+"""Time from a completion to the reader's next request."""
 MEAN_STEPS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class HddAtScale:
-    """An HDD's numbers with what the scale decides: the outer edge's bandwidth, and the capacity."""
+    """An HDD's model with the outer edge's bandwidth and the capacity at scale."""
 
     model: HddModel
     read_bytes_per_s: float
     capacity_bytes: float
 
     def sweep_s(self, offset_bytes: float) -> float:
-        """Return how long the disk takes to read all that lies before ``offset_bytes``."""
+        """Return the time to read the disk from its outer edge to ``offset_bytes``."""
         fall = 1 - self.model.inner_share**2
         if fall < 1e-9:
             return offset_bytes / self.read_bytes_per_s
@@ -47,14 +47,14 @@ class HddAtScale:
         return 2 * self.capacity_bytes / (self.read_bytes_per_s * fall) * (1 - rest)
 
     def seek_s(self, from_bytes: float, to_bytes: float) -> float:
-        """Return how long the arm takes from one place to the other; within a track it stays."""
+        """Return the time of the arm from one position to another; 0 within a track."""
         distance_s = abs(self.sweep_s(to_bytes) - self.sweep_s(from_bytes))
         if distance_s < 2 * self.model.half_turn_s:
             return 0.0
         return seek_s(self.model, min(1.0, distance_s / self.sweep_s(self.capacity_bytes)))
 
     def transfer_s(self, offset_bytes: float, size_bytes: float) -> float:
-        """Return how long ``size_bytes`` take to pass under the head."""
+        """Return the time in which ``size_bytes`` pass under the head."""
         return self.sweep_s(offset_bytes + size_bytes) - self.sweep_s(offset_bytes)
 
 
@@ -78,7 +78,7 @@ def hdd_random_iops(disk: HddAtScale, span_bytes: float, request_bytes: float) -
 
 
 def hdd_mean_seek_s(disk: HddAtScale, span_bytes: float) -> float:
-    """Return the mean seek between two random places of the first ``span_bytes``."""
+    """Return the mean seek between two random positions in the first ``span_bytes``."""
     offsets = _offsets(span_bytes)
     return sum(disk.seek_s(a, b) for a in offsets for b in offsets) / len(offsets) ** 2
 
@@ -90,8 +90,9 @@ def _offsets(span_bytes: float) -> list[float]:
 def hdd_streams_bytes_per_s(
     disk: HddAtScale, span_bytes: float, streams: int, request_bytes: int, *, at_once: int = 1
 ) -> float:
-    """Return what ``streams`` readers get together, each reading its own part of the first ``span_bytes`` in sequence,
-    with ``at_once`` requests of ``request_bytes`` each under way.
+    """Return the total rate of ``streams`` readers with ``at_once`` requests of ``request_bytes`` in flight each.
+
+    Each reads a separate part of the first ``span_bytes`` in sequence.
     """
     mean_s = sum(_replay_s(disk, span_bytes, streams, request_bytes, at_once, shift) for shift in REPLAY_SHIFTS)
     return len(REPLAY_SHIFTS) * REPLAYED_REQUESTS * request_bytes / mean_s
@@ -100,9 +101,9 @@ def hdd_streams_bytes_per_s(
 def _replay_s(
     disk: HddAtScale, span_bytes: float, streams: int, request_bytes: int, at_once: int, shift: float
 ) -> float:
-    """Return how long the drive takes for :data:`REPLAYED_REQUESTS`.
+    """Return the drive's time for :data:`REPLAYED_REQUESTS`.
 
-    ``shift`` varies how the parts lie to each other on the turning platter, in turns.
+    ``shift`` varies the angles between the parts on the platter, in rotations.
     """
     turn_s = 2 * disk.model.half_turn_s
     turn_bytes = disk.read_bytes_per_s * turn_s
@@ -131,12 +132,12 @@ def _replay_s(
         queue.remove(served)
         now_s += positioning_s + disk.transfer_s(served[0], request_bytes)
         head = served[0] + request_bytes
-        coming.append((now_s + RESUBMIT_S, served[2]))  # its reader has only just got the data
+        coming.append((now_s + RESUBMIT_S, served[2]))  # its reader has just received the data
     return now_s
 
 
 def flash_transfer_s(model: FlashModel, bytes_per_s: float, read_bytes_per_s: float, request_bytes: float) -> float:
-    """Return how long one request alone is transferred: a small one does not reach all channels."""
+    """Return the transfer time of a single request: a small request does not use all channels."""
     stripe_bytes = max(1.0, read_bytes_per_s / model.channels * STRIPE_S)
     used = min(model.channels, max(1, math.ceil(request_bytes / stripe_bytes)))
     return request_bytes / bytes_per_s * model.channels / used
@@ -153,10 +154,10 @@ def flash_random_iops(
 
 @dataclass(frozen=True, slots=True)
 class ExpectedRates:
-    """What the baseline should find of one device; None where nothing is stated that tells.
+    """The rates that the baseline should measure of one device; None where they are neither stated nor modelled.
 
-    ``rates_modelled``, ``places_modelled``: whether the sequential rates, and what depends on the distance between
-    places, are computed by the device's model instead of stated.
+    ``rates_modelled``, ``places_modelled``: whether the device's model gives the sequential rates, and the rates that
+    depend on the distance between positions; otherwise they are stated.
     """
 
     read_bytes_per_s: float
@@ -169,9 +170,9 @@ class ExpectedRates:
 
 @dataclass(frozen=True, slots=True)
 class BaselineSettings:
-    """How the baseline measures: bytes of the test file, and of a random request, how many at once.
+    """The settings of the baseline: size of the test file and of requests, and their number at once.
 
-    Streams read through the page cache, so their requests' size is the readahead's doing.
+    Streams read through the page cache, so the readahead sets the size of their requests.
     """
 
     span_bytes: int
@@ -182,14 +183,14 @@ class BaselineSettings:
 
 
 def stated(device: Device, scale: float) -> ExpectedRates:
-    """Return what the device's description states: bandwidths and requests per second."""
+    """Return the rates in the device's description: bandwidths and requests per second."""
     return ExpectedRates(device.read_bytes_per_s * scale, device.write_bytes_per_s * scale, None, device.read_iops)
 
 
 def on_host(device: Device, how: BaselineSettings) -> ExpectedRates:
-    """Return what a real device should reach: as stated, but for what an HDD's arm does within the test file.
+    """Return the rates that a real device should reach: the stated rates, except for seeks of an HDD.
 
-    An HDD's stated requests per second are over the whole disk, and those within a small file take shorter seeks.
+    An HDD's stated requests per second are over the whole disk; seeks within a small test file are shorter.
     """
     device_rates = stated(device, 1.0)
     if device.kind is not DeviceKind.HDD:
@@ -204,7 +205,7 @@ def on_host(device: Device, how: BaselineSettings) -> ExpectedRates:
 
 
 def modelled(device: Device, scale: float, how: BaselineSettings) -> ExpectedRates:
-    """Return what the device's model should reach in a lab at ``scale``, measured in a file at the outer edge."""
+    """Return the rates that the device's model should reach in a lab at ``scale``, in a file at the outer edge."""
     read, write = device.read_bytes_per_s * scale, device.write_bytes_per_s * scale
     if device.kind is DeviceKind.HDD:
         disk = HddAtScale(device.hdd_model, read, device.capacity_bytes * scale)
@@ -221,7 +222,7 @@ def modelled(device: Device, scale: float, how: BaselineSettings) -> ExpectedRat
 def flash_written_bytes_per_s(
     model: FlashModel, sustained_bytes_per_s: float, scale: float, written_bytes: float
 ) -> float:
-    """Return the mean rate of ``written_bytes`` in one go: the burst first, then the sustained rate."""
+    """Return the mean rate of a write of ``written_bytes``: first the burst rate, then the sustained rate."""
     if model.burst_write_bytes_per_s is None:
         return sustained_bytes_per_s
     burst_bytes = min(model.burst_bytes * scale, written_bytes)

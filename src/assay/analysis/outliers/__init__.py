@@ -1,1 +1,1 @@
-"""Which runs and histories are to be trusted: odd runs, changes over time, precision reached. Pure."""
+"""Assess runs: outliers, causes of invalid runs, plausible data sizes, precision. Pure."""

@@ -1,17 +1,17 @@
-"""Which runs are not what their configuration lets one expect: flagged with the reason, never dropped.
+"""Find runs that differ from what their configuration predicts: flagged with the reason, never excluded.
 
-In: runs as a table (durations in s, metrics by name). Out: anomalies, the most serious first (how many times what was
-found is off what was expected, whatever the kind), of these kinds:
+In: runs as a table (durations in s, metrics by name). Out: anomalies, ordered by the ratio of observed and expected
+value, of these kinds:
 
 - *did not do its work*: faster than its workload's learned floor, so a failed run that was recorded as a success;
 - *too fast*, *too slow*: far from its repetitions' median, or, with fewer than three of them, from a log-linear model;
-- *too few bytes*: a byte metric far below what its repetitions, or runs of the same work, moved, by at least 1 % of the
+- *too few bytes*: a byte metric far below that of its repetitions, or of runs of the same work, by at least 1 % of the
   run's usual traffic;
-- *imbalance*: one node did much more than the mean one (metrics named ``…_imbalance``: maximum over mean), and more so
-  than in its repetitions, or in runs of the same work: tasks that are few lie unevenly by chance in all of them.
+- *imbalance*: one node did much more than the mean node (metrics named ``…_imbalance``: maximum over mean), and more so
+  than in its repetitions, or in runs of the same work: a few tasks are spread unevenly by chance in every run.
 
-How expectations come about is in ``scatter.py``. Nothing is learned from a run's status: which runs to look at is the
-caller's choice. docs/reference/anomalies.md has precision and recall against ALOJA's own label.
+``spread.py`` computes the expectations. They do not depend on a run's status: the caller chooses the runs.
+docs/reference/anomalies.md has precision and recall against ALOJA's label.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,30 +33,30 @@ from assay.analysis.statistics import Floats, Groups, Ints, Mask, RunTable, coar
 from assay.text import metric_text
 
 REPEATED_Z = 3.5
-"""The usual bound of a robust z (Iglewicz and Hoaglin)."""
+"""The usual threshold of a robust z (Iglewicz and Hoaglin)."""
 REPEATED_RATIO = 1.25
 MODELLED_Z = 6.0
 MODELLED_RATIO = 1.5
-"""A model of main effects misses what factors do to each other, so it must be further off to be believed."""
+"""Minimum ratio to the model's time: a model of main effects misses interactions, so its threshold is higher."""
 FEW_BYTES_OF_REPETITIONS = 0.5
 FEW_BYTES_WORK = 0.25
-"""Below these shares of the median of its repetitions, or of all runs of the same work, a run moved too few bytes."""
+"""Minimum bytes of a run, as a share of the median of its repetitions, or of all runs of the same work."""
 FEW_BYTES_TRAFFIC_SHARE = 0.01
-"""Bytes that are missing must be at least this share of the run's usual traffic (all byte metrics together): a job that
-only writes reads a few kilobytes, and by chance reads half as many."""
+"""Minimum of the missing bytes as a share of the run's usual traffic (all byte metrics): a job that only writes reads a
+few kilobytes, and by chance half as many."""
 RUNS_OF_WORK_MIN = 10
 _NO_BYTES = 1e-9
 IMBALANCE_MIN = 1.5
 IMBALANCE_BEYOND = 1.4
-"""How many times the median of its repetitions, or of all runs of the same work, an imbalance must be."""
+"""Minimum imbalance as a multiple of the median of its repetitions, or of all runs of the same work."""
 IMBALANCE_SUFFIX = "_imbalance"
 _FARTHEST = np.log(1000.0)
-"""How many times off two anomalies are makes no difference beyond this: nothing where something should be."""
+"""Maximum log ratio that counts for the order of anomalies; zero instead of a value has this one."""
 _ALIKE = ("workload", "data_bytes", "engine", "origin", "lab_scale", "cluster", "layout", "cold")
 
 
 class Kind(StrEnum):
-    """What is odd about a run."""
+    """The kind of an anomaly."""
 
     NOT_DONE = "did not do its work"
     TOO_FAST = "too fast"
@@ -67,7 +67,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Anomaly:
-    """One odd thing about one run."""
+    """One anomaly of one run."""
 
     position: int
     """The run's row in the table."""
@@ -77,22 +77,22 @@ class Anomaly:
     observed: float
     expected: float
     quantity: str
-    """What ``observed`` and ``expected`` are: ``duration_s``, or a metric's name."""
+    """The quantity of ``observed`` and ``expected``: ``duration_s``, or a metric's name."""
     z: float | None
-    """How many robust standard deviations apart; None where that is not how it was found."""
+    """Difference in robust standard deviations; None for kinds that do not use it."""
     repetitions: int
-    """Runs of its configuration that were compared, itself included."""
+    """Number of compared runs of its configuration, including itself."""
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Anomalies:
-    """All odd runs of a table, as columns; what is most times off comes first, of whatever kind."""
+    """All anomalies of a table, as columns; the largest ratio of observed and expected value first."""
 
     positions: Ints
     rows: Ints
     kinds: tuple[Kind, ...]
-    """What ``kind`` counts in."""
+    """The kinds to which ``kind`` refers."""
     kind: Ints
     observed: Floats
     expected: Floats
@@ -103,23 +103,23 @@ class Anomalies:
     modelled: Mask
     looked_at: int
     floors_s: dict[str, float]
-    """The learned floor by workload (the lowest, where it has several), where there is one."""
+    """The learned floor by workload (the lowest of several); workloads without a floor are absent."""
 
     def __len__(self) -> int:
         """Return the number of anomalies; a run can have several."""
         return len(self.positions)
 
     def of_kind(self, *kinds: Kind) -> Ints:
-        """Return the positions of runs that are odd in one of these ways."""
+        """Return the positions of runs with an anomaly of one of these kinds."""
         wanted = [index for index, kind in enumerate(self.kinds) if kind in kinds]
         return np.unique(self.positions[np.isin(self.kind, wanted)])
 
     def listed(self, at_most: int = 50) -> list[Anomaly]:
-        """Return the first anomalies one by one, with a sentence each."""
+        """Return the first anomalies, with a sentence each."""
         return self.at(range(min(at_most, len(self))))
 
     def at(self, indices: Iterable[int]) -> list[Anomaly]:
-        """Return the anomalies at these places of the columns, with a sentence each."""
+        """Return the anomalies at these positions of the columns, with a sentence each."""
         return [self._at(int(index)) for index in indices]
 
     def _at(self, index: int) -> Anomaly:
@@ -220,7 +220,7 @@ def _medians(logs: Floats, groups: Groups, runs_min: int) -> Floats:
 
 
 def _traffic(table: RunTable, names: Sequence[str]) -> Floats:
-    """Return the bytes of all metrics ``names`` of each run; metrics that a run lacks count as none."""
+    """Return the sum of the metrics ``names`` of each run; a missing metric counts as 0."""
     total = np.zeros(len(table))
     for name in names:
         values = table.values[name]
@@ -231,9 +231,9 @@ def _traffic(table: RunTable, names: Sequence[str]) -> Floats:
 def _few_bytes(
     table: RunTable, configurations: Groups, alike: Groups, name: str, traffic: Floats, learn: Mask
 ) -> _Flags:
-    """Return the runs whose bytes are far below those of their repetitions or, without enough, of runs ``alike``.
+    """Return the runs whose bytes are far below those of their repetitions, or else of runs ``alike``.
 
-    ``traffic``: of each run, over all byte metrics. What is missing must matter to it.
+    ``traffic``: of each run, over all byte metrics. The missing bytes must be a relevant part of it.
     """
     rows = np.flatnonzero(learn & np.isfinite(table.values[name]) & (table.values[name] >= 0))
     values = table.values[name][rows]
@@ -251,14 +251,14 @@ def _few_bytes(
             _medians(total, Groups(alike.of_row[rows], alike.count), RUNS_OF_WORK_MIN),
         )
         matters = usual - values >= FEW_BYTES_TRAFFIC_SHARE * usual_traffic
-        few = np.flatnonzero((values < least) & (least > _NO_BYTES) & matters)  # what moves none can't move fewer
+        few = np.flatnonzero((values < least) & (least > _NO_BYTES) & matters)  # a run can't move fewer than none
     expected = usual[few]
     nothing = np.full(len(few), np.nan)
     return _Flags(Kind.FEW_BYTES, name, rows[few], values[few], expected, nothing, ~repeated[few])
 
 
 def _imbalanced(table: RunTable, configurations: Groups, alike: Groups, name: str, learn: Mask) -> _Flags:
-    """Return the runs in which one node did far more than the mean one, and than is usual in runs like it."""
+    """Return the runs with an imbalance between nodes that is large, and larger than in runs like it."""
     rows = np.flatnonzero(learn & np.isfinite(table.values[name]) & (table.values[name] > 0))
     values = table.values[name][rows]
     medians = _medians(np.log(values), Groups(configurations.of_row[rows], configurations.count), REPETITIONS_MIN)
@@ -282,7 +282,7 @@ def _floor_by_workload(table: RunTable, floors: Floors) -> dict[str, float]:
 
 
 def find_anomalies(table: RunTable, look_at: Mask | None = None) -> Anomalies:
-    """Return what is odd among the runs of ``look_at`` (by default the valid ones with a duration)."""
+    """Return the anomalies among the runs of ``look_at`` (by default valid runs with a duration)."""
     with np.errstate(invalid="ignore"):
         timed = np.isfinite(table.values["duration_s"]) & (table.values["duration_s"] > 0)
     learn = usable(table) if look_at is None else look_at & timed

@@ -1,7 +1,7 @@
-"""Why runs are not valid: alike causes put together, with whose fault they were.
+"""Group runs that are not valid by their cause.
 
-In: runs. Out: one :class:`Cause` for each status, failure class and wording; numbers, ids and paths in a cause do not
-set it apart, so that "attempt 3 timed out after 600 s" is one cause however often and whenever it happened.
+In: runs. Out: one :class:`Cause` for each status, failure class and wording. Numbers, ids and paths do not distinguish
+causes, so that all runs with "attempt 3 timed out after 600 s" have one cause.
 """
 
 import re
@@ -20,13 +20,13 @@ _VARIABLE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Runs that are not valid for one reason."""
+    """Runs that are not valid for the same reason."""
 
     status: RunStatus
     failure_class: str | None
-    """Whose fault it was; None in runs from before this was recorded, and in imported ones."""
+    """The class of the failure; None for imported runs and for runs of versions that did not record it."""
     text: str
-    """The newest of its causes in words; empty when nothing was recorded."""
+    """The cause of the newest run; empty if none was recorded."""
     checks: tuple[str, ...]
     """Names of the checks that did not pass."""
     runs: int

@@ -1,9 +1,9 @@
 """Find runs that can't have processed as much data as their source says.
 
 In: runs as a table, which of them count, and the number of workers of each row's cluster where it is known. Out: which
-runs are implausible, and why in words. A data size is read off ``data_bytes`` or the name of a suite
-(``HiBench-1TB``), and sources record it wrongly: a suite named 1 TB that ended after 513 s where every other cluster
-takes hours makes its cluster the cheapest of all.
+runs are implausible, and the reason. A data size is read from ``data_bytes`` or the name of a suite (``HiBench-1TB``),
+and sources can record it wrongly: a suite named 1 TB that ended after 513 s, where every other cluster takes hours,
+would make its cluster the cheapest of all.
 
 A run is compared with the same work on other clusters. It is implausible if the time of its configuration,
 per worker, is below the median of the other clusters by :data:`FACTOR_MIN` and by :data:`Z_MIN` robust standard
@@ -41,13 +41,13 @@ _POWERS = "KMGTP"
 
 @dataclass(frozen=True, slots=True)
 class ImplausibleSizes:
-    """Runs whose data size is implausible; ``times_faster`` is how many times as fast as their like they are."""
+    """Runs whose data size is implausible; ``times_faster``: their speed over that of other clusters."""
 
     rows: Mask
     times_faster: Floats
 
     def reason(self, among: Ints) -> str:
-        """Return why the rows ``among`` are set apart, which are implausible."""
+        """Return the reason why the implausible rows ``among`` are excluded."""
         ratio = float(np.median(self.times_faster[among]))
         return (
             f"{ratio:.0f} times as fast per worker as the same work on other clusters: "
@@ -79,7 +79,7 @@ def implausible_sizes(table: RunTable, counted: Mask, workers: Floats) -> Implau
     logs = logs + (np.log(workers) if known else 0.0)
     centre = median_by(logs[rows], Groups(configurations.of_row[rows], configurations.count))
     example = np.unique(configurations.of_row[rows], return_index=True)[1]
-    rows_of = rows[example]  # one row of each configuration that counts
+    rows_of = rows[example]  # one row of each counted configuration
     values = centre[configurations.of_row[rows_of]]
     work, cluster_of = works.of_row[rows_of], cluster[rows_of]
     short = _below_others(values, work, cluster_of)
@@ -92,7 +92,7 @@ def implausible_sizes(table: RunTable, counted: Mask, workers: Floats) -> Implau
 
 
 def _below_others(values: Floats, work: Ints, cluster_of: Ints) -> Floats:
-    """Return how far (log) each value is below the other clusters of its work; NaN where that is not implausible."""
+    """Return the log ratio of the other clusters' median to each implausibly low value; NaN for other values."""
     short = np.full(len(values), np.nan)
     for number in np.unique(work):
         mine = np.flatnonzero((work == number) & np.isfinite(values))
@@ -112,7 +112,7 @@ def _below_others(values: Floats, work: Ints, cluster_of: Ints) -> Floats:
 
 
 def _growth(table: RunTable, works: Groups, work: Ints, cluster_of: Ints, values: Floats) -> Floats:
-    """Return how much longer (log) each value is than its cluster's median at the next smaller size of the workload."""
+    """Return the log ratio of each value to its cluster's median at the next smaller size of the workload."""
     first = np.zeros(works.count, dtype=np.int64)
     first[works.of_row[::-1]] = np.arange(len(table))[::-1]
     names = [name for name in same_work(table) if name == "data_bytes" or name.endswith(SIZE_OPTIONS)]

@@ -1,4 +1,4 @@
-"""Anomalies as a column of the table: what every question that uses runs sees of them.
+"""Add anomalies to a table of runs as a column, for every question that uses the table.
 
 In: all runs of a repository as a table. Out: the same with the column ``anomaly``, whose level is the most serious
 outlier flag of a run, ``none`` if it has no flag, and absent for runs that were not examined (invalid, failed, no
@@ -11,11 +11,11 @@ from assay.analysis.outliers.anomalies import Anomalies, Kind
 from assay.analysis.statistics import ABSENT, ANOMALY, NOT_ODD, Column, Mask, RunTable
 
 TIME_ODD = (Kind.NOT_DONE, Kind.TOO_FAST, Kind.TOO_SLOW)
-"""The kinds that concern a run's time. Neither a flag about bytes nor one about imbalance does."""
+"""The kinds of anomalies that concern a run's time, not its bytes or its balance."""
 
 
 def flagged(table: RunTable, anomalies: Anomalies, looked_at: Mask) -> RunTable:
-    """Return ``table`` with the column ``anomaly``; ``found`` are its anomalies, the most serious first."""
+    """Return ``table`` with the column ``anomaly``; ``anomalies``: of the table, the most serious first."""
     levels = (NOT_ODD, *(kind.value for kind in anomalies.kinds))
     codes = np.where(looked_at, 0, ABSENT).astype(np.int32)
     codes[anomalies.positions[::-1]] = anomalies.kind[::-1] + 1  # the last one assigned is the most serious
@@ -23,7 +23,7 @@ def flagged(table: RunTable, anomalies: Anomalies, looked_at: Mask) -> RunTable:
 
 
 def odd_times(table: RunTable) -> Mask:
-    """Return which runs are flagged as having another time than their configuration takes; none without the column."""
+    """Return which runs are outliers, by their time; none without the column."""
     column = table.columns.get(ANOMALY)
     if column is None:
         return np.zeros(len(table), dtype=np.bool_)

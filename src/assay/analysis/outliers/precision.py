@@ -1,9 +1,9 @@
-"""How many repetitions does each configuration still need for a stated precision?
+"""Compute the number of repetitions that each configuration still needs for a wanted precision.
 
 In: a table of runs and a half-width (0.05: the 95 % interval of a configuration's geometric mean reaches at most 5 %
-above it). Out: for each configuration its runs, its half-width now, and the runs that it needs in all, from its own
-scatter. A configuration of one run tells no scatter: that of its workload is taken (pooled variance of logarithms over
-configurations of the same workload, origin and scale). The same formula as ``significance.runs_needed``, for all
+above it). Out: for each configuration its runs, its present half-width, and the total number of runs that it needs,
+from its spread. A configuration of one run has the spread of its workload (pooled variance of logarithms over
+configurations of the same workload, origin and scale). The formula is that of ``significance.runs_needed``, for all
 configurations at once: smallest n with t(n - 1) × s / √n <= ln(1 + half-width).
 """
 
@@ -14,23 +14,23 @@ import numpy as np
 from assay.analysis.statistics import LEVEL, Floats, Ints, RunTable, groups_by, usable, warm_among_cold
 
 NEEDED_MAX = 1000
-"""Maximum number of repetitions that is stated; larger numbers are shown as "more than"."""
+"""Maximum number of repetitions that is shown; larger numbers are shown as "more than"."""
 _STRATA = ("workload", "origin", "lab_scale")
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One configuration that is not known precisely enough."""
+    """One configuration without the wanted precision."""
 
     position: int
     """A row of it in the table."""
     runs: int
     half_width: float | None
-    """Now, as a share of the mean; None with one run."""
+    """The present half-width, as a share of the mean; None with one run."""
     needed: int | None
-    """Runs in all; None: more than :data:`NEEDED_MAX`, or nothing tells the scatter."""
+    """Total number of runs; None: more than :data:`NEEDED_MAX`, or the spread is unknown."""
     assumed: bool
-    """Whether the scatter is its workload's, not its own."""
+    """Whether the spread is that of the workload."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +40,19 @@ class Precision:
     wanted: float
     configurations: int
     enough: int
-    """Configurations that are known that well."""
+    """Number of configurations with the wanted precision."""
     single: int
     """Configurations of one run."""
     more_runs: int
-    """Runs that all the others still need together, where that is known."""
+    """Total number of runs that the other configurations still need, as far as it is known."""
     unknown: int
-    """Configurations of which it is not known, or more than :data:`NEEDED_MAX`."""
+    """Number of configurations that need an unknown number, or more than :data:`NEEDED_MAX`."""
     needs: tuple[Need, ...]
     """Configurations with the most repetitions first, because users continue with these."""
 
 
 def _needed(scatter: Floats, wanted: float) -> Ints:
-    """Return the runs in all for each scatter; 0 where it takes more than :data:`NEEDED_MAX` or is not known."""
+    """Return the total number of runs for each spread; 0: more than :data:`NEEDED_MAX`, or unknown."""
     from scipy.special import stdtrit  # imported here: 0.1 s that only this needs
 
     n = np.arange(2, NEEDED_MAX + 1)
@@ -79,7 +79,7 @@ def _pooled(table: RunTable, first: Ints, squares: Floats, runs: Ints) -> Floats
 def precision(table: RunTable, wanted: float, most: int = 100) -> Precision:
     """Return how many repetitions are still needed for ``wanted``; ValueError unless it is positive."""
     if not wanted > 0:
-        raise ValueError("a precision is a positive half-width")
+        raise ValueError("the wanted half-width must be positive")
     groups = groups_by(table, list(table.factors))
     counted = usable(table)
     counted &= ~warm_among_cold(table, groups, counted)

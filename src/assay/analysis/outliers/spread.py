@@ -1,12 +1,12 @@
-"""How far each run lies from what its configuration lets one expect, on logarithms of run times.
+"""Compute each run's expected time from its configuration, and its robust z score, on logarithms of run times.
 
-In: runs as a table, and which of them to learn from. Out: for each run the expected time (s), the typical scatter, and
+In: runs as a table, and which of them to learn from. Out: for each run the expected time (s), the typical spread, and
 the robust z score of its log time; and the learned floor of each workload, below which no run can have done its work.
 
-Where a configuration has repetitions, the expected time is their median. Where it has too few, it is that of a
-log-linear model: a factor for each level of each factor, fitted by workload to the configurations' medians, with large
-residuals weighed down (Huber, Ann. Math. Stat. 35 (1964)). Robust z: B. Iglewicz and D. C. Hoaglin, How to Detect and
-Handle Outliers (1993). Nothing is learned from a run's status.
+The expected time is the median of a configuration's repetitions. With too few repetitions it is that of a log-linear
+model: a factor for each level of each factor, fitted by workload to the configurations' medians, with less weight on
+large residuals (Huber, Ann. Math. Stat. 35 (1964)). Robust z: B. Iglewicz and D. C. Hoaglin, How to Detect and Handle
+Outliers (1993). A run's status is not used.
 """
 
 from collections.abc import Sequence
@@ -28,25 +28,25 @@ from assay.analysis.statistics import (
 )
 
 REPETITIONS_MIN = 3
-"""Minimum repetitions to compare a run with: of two runs, either could be the outlier."""
+"""Minimum number of repetitions: of two runs, either could be the outlier."""
 SPREAD_RUNS_MIN = 8
-"""With fewer repetitions than this, a configuration has the spread of its workload."""
+"""Minimum number of repetitions for a separate spread; with fewer, the spread of the workload counts."""
 SPREAD_ALONE_RUNS_MIN = 20
-"""With fewer repetitions than this, a configuration has at least the spread of its workload: eight runs that happen to
-be close together would make a ninth an outlier."""
+"""Minimum number of repetitions for a spread below that of the workload: a ninth run next to eight runs that are close
+by chance would be an outlier."""
 SCATTER_MIN = 0.02
-"""Run times of the same thing scatter by at least 2 %: a z score never counts smaller differences as large."""
+"""Minimum spread of run times: a z score never counts smaller differences as large."""
 NORMAL = 1.4826
-"""The median absolute deviation times this is a normal distribution's standard deviation."""
+"""Standard deviation of a normal distribution over its median absolute deviation."""
 GAP_MIN = 4.0
-"""A gap without any run, this many times wide, tells runs that did nothing from those that did their work."""
+"""Minimum ratio of the times at the ends of an empty gap, which separates runs that did nothing from the others."""
 ABOVE_SHARE_MIN = 0.2
 ABOVE_MIN = 5
-"""Minimum number of runs above a gap: fewer are slow runs, not normal ones. A minimum share applies, too."""
+"""Minimum number of runs above a gap, next to a minimum share: fewer are slow runs, not normal ones."""
 FIT_CONFIGURATIONS_MAX = 20_000
 """Maximum number of configurations, evenly sampled, that the log-linear model is fitted to."""
 FREE_MIN = 10
-"""With fewer configurations than this beyond the model's number of effects, the model fits anything."""
+"""Minimum degrees of freedom of the log-linear model: with fewer, it fits anything."""
 _SWEEPS, _ROUNDS, _HUBER = 5, 3, 1.345
 _ENGINE_PARAMETERS = ("dfs.", "hadoop.", "io.", "mapred.", "mapreduce.", "spark.", "yarn.")
 _SAME_WORK = ("workload", "data_bytes", "engine", "origin", "lab_scale")
@@ -65,16 +65,16 @@ class Floors:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """For each row of the table; NaN where nothing can be expected."""
+    """Expectations for each row of the table; NaN without an expectation."""
 
     expected_s: Floats
     scatter: Floats
-    """Standard deviation of the log time, robustly."""
+    """Robust standard deviation of the log time."""
     z: Floats
     repetitions: Ints
-    """Runs of the same configuration that were learned from, this one included."""
+    """Number of runs of the same configuration that were used, including this run."""
     modelled: Mask
-    """Whether the log-linear model gave the expectation, for want of repetitions."""
+    """Whether the expectation is from the log-linear model, because of too few repetitions."""
 
 
 def configurations_of(table: RunTable) -> Groups:
@@ -83,7 +83,7 @@ def configurations_of(table: RunTable) -> Groups:
 
 
 def work_of(table: RunTable, configurations: Groups, first: Ints | None = None) -> Groups:
-    """Return which runs had the same work to do; ``first``: the configurations' first rows, where they are known."""
+    """Return which runs did the same work; ``first``: the first rows of the configurations, if known."""
     return coarser(table, configurations, [name for name in _SAME_WORK if name in table.columns], first)
 
 
@@ -105,11 +105,11 @@ def _gap_middles(logs: Floats, work: Ints, count: int) -> tuple[Floats, Floats]:
 def learn_floors(table: RunTable, work: Groups, learn: Mask) -> Floors:
     """Return the floor of each work (:func:`work_of`) and the runs below it; only rows of ``learn`` are used.
 
-    A job that does nothing ends in a narrow range of short times whatever its configuration, and there is a wide empty
-    gap up to the fastest that did something. A run below the gap is let off where its cluster, layout, network, or a
-    workload option explains the short time: at least :data:`ABOVE_MIN` runs share that level, none of them is above the
-    gap, and the level is not known to be no faster than others at other work. An engine parameter is no such excuse: it
-    seldom makes a job that much faster, while a setting with which every job dies at once is common.
+    A job that does nothing ends after a short time, whatever its configuration, and there is a wide empty gap up to the
+    fastest job that did its work. A run below the gap is excused if its cluster, layout, network, or a workload option
+    explains the short time: at least :data:`ABOVE_MIN` runs share that level, none of them is above the gap, and runs
+    of other work do not show that the level is no faster. An engine parameter is no excuse: it seldom makes a job that
+    much faster, while settings with which every job fails at once are common.
     """
     rows = np.flatnonzero(learn)
     logs, ids = np.log(table.values["duration_s"][rows]), work.of_row[rows]
@@ -123,7 +123,7 @@ def learn_floors(table: RunTable, work: Groups, learn: Mask) -> Floors:
 
 
 def _excused(table: RunTable, rows: Ints, logs: Floats, work: Groups, below: Mask) -> Mask:
-    """Return the runs below the gap that a level of a factor explains."""
+    """Return the runs below the gap whose short time a level of a factor explains."""
     good, low = np.flatnonzero(~below), np.flatnonzero(below)
     pace = logs - median_by(logs[good], Groups(work.of_row[good], work.count))[work.of_row]
     pace[low] = 0.0
@@ -167,8 +167,8 @@ def _fit(response: Floats, codes: Sequence[Ints], size: int) -> Floats:
 def _model(table: RunTable, rows: Ints, work: Ints, works: int, medians: Floats) -> tuple[Floats, Floats]:
     """Return the log-linear model's expected log time of each configuration, given by one of its ``rows``.
 
-    And, by work, how many configurations there are for each degree of freedom that the model leaves: by its root,
-    residuals are smaller than the scatter. NaN where it leaves too few.
+    And, by work, the configurations per degree of freedom of the residuals, whose root is the ratio of the spread to
+    the residuals. NaN with too few degrees of freedom.
     """
     configurations = np.bincount(work, minlength=works)
     spent = np.minimum(configurations, 1)
@@ -198,7 +198,7 @@ def _sum_of(effects: Floats, levels: Sequence[Ints]) -> Floats:
 
 
 def _scale_by_work(apart: Floats, work: Ints, count: int) -> Floats:
-    """Return a robust standard deviation by work; the largest of all where a work has no scatter to learn from."""
+    """Return a robust standard deviation by work; the largest of all for work without repetitions."""
     scale = NORMAL * median_by(np.abs(apart), Groups(work, count))
     known = scale[np.isfinite(scale)]
     scale[~np.isfinite(scale)] = known.max() if len(known) else np.nan
@@ -213,7 +213,7 @@ def _differences_within(logs: Floats, configuration: Ints, work: Ints) -> tuple[
 
 
 def expectations(table: RunTable, configurations: Groups, works: Groups, learn: Mask) -> Expectation:
-    """Return what the rows of ``learn`` let one expect of each of them; NaN for the other rows."""
+    """Return the expectation of each row of ``learn`` from these rows; NaN for the other rows."""
     rows = np.flatnonzero(learn)
     nothing = np.full(len(table), np.nan)
     result = Expectation(nothing, nothing.copy(), nothing.copy(), np.zeros(len(table), np.int64), learn & False)
@@ -229,7 +229,7 @@ def expectations(table: RunTable, configurations: Groups, works: Groups, learn: 
     apart = logs - expected
     repeated = n >= REPETITIONS_MIN
     some = np.flatnonzero(repeated)
-    # The median of three runs is one of them: deviations from it are too small, differences between runs are not.
+    # The median of three runs is a run: deviations from it are too small, differences between runs are not.
     steps, of_step = _differences_within(logs[some], same.of_row[some], work[some])
     scatter = _scale_by_work(steps / np.sqrt(2), of_step, works.count)[work]
     often = np.flatnonzero(n >= SPREAD_RUNS_MIN)

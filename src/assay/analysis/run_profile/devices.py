@@ -1,11 +1,11 @@
-"""What each disk and node did during a run, and what that was for: HDFS blocks or intermediate data.
+"""Compute what each disk and node did during a run, by purpose: HDFS blocks or intermediate data.
 
-In: a trace with ``disk:``, ``nic:`` and ``cpu`` counters, and where the layout keeps what. Out: bytes, requests, bytes
-per request (LISA'14, figure 3), waits, queues and busy shares of devices, and each node's part of the work.
+In: a trace with ``disk:``, ``nic:`` and ``cpu`` counters, and the layout. Out: bytes, requests, bytes per request
+(LISA'14, figure 3), waits, queues and busy shares of devices, and each node's part of the work.
 
-A device that the layout uses for one purpose tells exactly what that purpose did. One that holds both can't: the kernel
-counts requests by device, not by file. It is shown as *shared*, never split by a guess. The job's counters give what it
-requested before the page cache (:mod:`assay.analysis.run_profile.job_figures`).
+The kernel counts requests by device, not by file. So the traffic of a purpose is exact where its devices hold nothing
+else; a device that holds both is shown as *shared* and never split by a guess. The job's counters have the bytes that
+it requested before the page cache (:mod:`assay.analysis.run_profile.job_figures`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from assay.model import CPU_BUSY, CPU_FREE, NodeGroups, Run, Task, Trace
 from assay.model.runs.counters import counter_increases
 
 IMBALANCE_MEAN_MIN = {"cpu": 1.0, "disk": 16e6, "nic": 16e6}
-"""With less CPU time (s) or fewer bytes than this on the mean worker, one that did more says nothing."""
+"""Minimum CPU time (s), or bytes, of the mean worker for an imbalance to be meaningful."""
 
 
 class Purpose(StrEnum):
@@ -34,26 +34,26 @@ class Purpose(StrEnum):
     NONE = "none"
     """The layout does not use it."""
     UNKNOWN = "unknown"
-    """The run does not say where it kept what."""
+    """The run did not record its layout."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transfers:
-    """What one or more disks did; None where it was not observed. Of several, all are sums."""
+    """Traffic of one disk, or sums over several disks; None where it was not observed."""
 
     read_bytes: float | None = None
     write_bytes: float | None = None
     reads: float | None = None
     writes: float | None = None
     read_s: float | None = None
-    """Seconds that all reads together waited for their end; ``write_s`` likewise."""
+    """Sum of the durations of all reads; ``write_s`` likewise for writes."""
     write_s: float | None = None
     read_merges: float | None = None
-    """Requests that the kernel joined to others before they reached the device."""
+    """Requests that the kernel merged with others before they reached the device."""
     write_merges: float | None = None
     busy_s: float | None = None
     queue_s: float | None = None
-    """Seconds times requests that were under way."""
+    """Requests in flight, integrated over time in seconds."""
 
     @property
     def read_request_bytes(self) -> float | None:
@@ -83,16 +83,16 @@ class Transfers:
 
 @dataclass(frozen=True, slots=True)
 class DeviceUse:
-    """One device by name, on ``nodes`` nodes together."""
+    """One device by name, summed over ``nodes`` nodes."""
 
     device: str
     purpose: Purpose
     nodes: int
     transfers: Transfers
     busy_share: float | None
-    """Share of the run's time during which the device had something to do, mean over the nodes."""
+    """Share of the run's time in which the device was busy, mean over the nodes."""
     queue: float | None
-    """Requests under way, mean over time and nodes."""
+    """Requests in flight, mean over time and nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class NodeUse:
     attempts: int
     """Task attempts that ran there."""
     nodes: int = 1
-    """How many nodes were observed together under this name."""
+    """Number of nodes that were observed together under this name."""
 
 
 def _times(amount: float | None, factor: float) -> float | None:
@@ -142,7 +142,7 @@ def together(parts: Sequence[Transfers]) -> Transfers:
 
 
 def purposes(run: Run) -> dict[str, Purpose] | None:
-    """Return what the run's layout keeps on each device that it uses; None when the run does not say."""
+    """Return the purpose of each device that the run's layout uses; None if the run did not record its layout."""
     facts = run.recorded.cluster
     if facts is None or facts.layout is None:
         return None
@@ -152,8 +152,9 @@ def purposes(run: Run) -> dict[str, Purpose] | None:
 
 
 def workers(run: Run, tasks: Sequence[Task], trace: Trace) -> frozenset[str]:
-    """Return the names under which workers were observed, of nodes or of groups of nodes: as the run says, else the
-    nodes of its attempts, else all that were observed.
+    """Return the names under which workers, or groups of workers, were observed.
+
+    These are the recorded workers, else the nodes of the run's attempts, else all observed nodes.
     """
     if (groups := run.recorded.node_groups) is not None:
         return frozenset(groups.sizes)
@@ -165,7 +166,7 @@ def workers(run: Run, tasks: Sequence[Task], trace: Trace) -> frozenset[str]:
 
 
 def as_observed(run: Run, tasks: Sequence[Task]) -> Sequence[Task]:
-    """Return the attempts with the group of nodes as their node, where nodes were observed together."""
+    """Return the attempts; where nodes were observed in groups, with the group as the node."""
     groups = run.recorded.node_groups
     if groups is None:
         return tasks
@@ -174,7 +175,7 @@ def as_observed(run: Run, tasks: Sequence[Task]) -> Sequence[Task]:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The increases of a run's counters over its duration, asked in several ways."""
+    """The increases of a run's counters over its duration."""
 
     grown: Mapping[tuple[str, str, str], float]
     duration_s: float
@@ -270,11 +271,10 @@ class Observation:
 
 
 def imbalances(nodes: Sequence[NodeUse]) -> dict[str, float]:
-    """Return the busiest worker's part over the mean worker's of CPU time, disk bytes and network bytes.
+    """Return the busiest worker's amount over the mean worker's, of CPU time, disk bytes and network bytes.
 
-    Where workers were observed together, it is their mean that is compared.
-
-    Absent: what fewer than two workers, or not all of them, tell, and what hardly happened.
+    For workers that were observed together, their mean is compared. An amount is absent if fewer than two workers, or
+    not all of them, recorded it, or if it is negligible.
     """
     workers_seen = [node for node in nodes if node.worker]
     amounts = {

@@ -1,8 +1,8 @@
-"""What a run's jobs say of themselves in their counters: data by stage, locality, spills, garbage collection.
+"""Read figures from a run's job counters: data by stage, locality, spills, garbage collection.
 
-In: jobs with their counters. Out: bytes, records, seconds, shares; None where no job tells. Names of counters and
-groups are Hadoop's (``org.apache.hadoop.mapreduce`` TaskCounter, FileSystemCounter, JobCounter); those of Hadoop 1 end
-alike.
+In: jobs with their counters. Out: bytes, records, seconds, shares; None where no job has the counter. Names of counters
+and groups are Hadoop's (``org.apache.hadoop.mapreduce`` TaskCounter, FileSystemCounter, JobCounter); the names of
+Hadoop 1 have the same ends.
 """
 
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from assay.model import Job
 
 @dataclass(frozen=True, slots=True)
 class JobFigures:
-    """Totals over jobs. Bytes are before replication and before the page cache: what the program asked for."""
+    """Totals over jobs. Bytes are those that the program requested, before replication and the page cache."""
 
     hdfs_read_bytes: int | None
     hdfs_write_bytes: int | None
     local_read_bytes: int | None
-    """Read from intermediate directories by tasks; what reducers fetch, the NodeManagers read besides."""
+    """Read from intermediate directories by tasks, without the map output that NodeManagers read for reducers."""
     local_write_bytes: int | None
     map_output_bytes: int | None
     """Before compression."""
@@ -30,16 +30,16 @@ class JobFigures:
     gc_s: float | None
     maps_launched: int | None
     maps_node_local: int | None
-    """Maps that ran on a node with a replica of their split; the next two: in its rack, elsewhere."""
+    """Maps that ran on a node with a replica of their split; the next two: in the same rack, in another rack."""
     maps_rack_local: int | None
     maps_off_rack: int | None
 
     @property
     def spill_ratio(self) -> float | None:
-        """Records written to local disks by maps and reduces over records that maps gave out.
+        """Records that maps and reduces wrote to local disks over map output records.
 
-        1: every record once, at the end of its map. Each further spill-and-merge pass, and each record that a reduce
-        could not keep in memory, adds to it. A combiner lowers it. None for jobs whose maps gave out nothing.
+        1: every record was written once, at the end of its map. Further spill-and-merge passes, and records that a
+        reduce could not keep in memory, increase it. A combiner lowers it. None for jobs without map output.
         """
         if self.spilled_records is None or not self.map_output_records:
             return None
@@ -47,13 +47,13 @@ class JobFigures:
 
     @property
     def node_local_share(self) -> float | None:
-        """Share of the maps with a place that ran on a node with a replica; None when none had a place."""
+        """Share of node-local maps among those with a preferred location; None if no map had one."""
         placed = sum(count or 0 for count in (self.maps_node_local, self.maps_rack_local, self.maps_off_rack))
         return (self.maps_node_local or 0) / placed if placed else None
 
 
 def total(jobs: Sequence[Job], counter: str) -> int | None:
-    """Return a counter of Hadoop's own groups over all jobs; None when none has it, or it is below zero somewhere."""
+    """Return a counter of Hadoop's groups over all jobs; None if no job has it, or if it is negative in some job."""
     values = [value for job in jobs if (value := _of(job, counter)) is not None]
     return sum(values) if values and min(values) >= 0 else None
 
@@ -68,7 +68,7 @@ def _of(job: Job, counter: str) -> int | None:
 
 
 _HADOOP_GROUPS = ("FileSystemCounter", "TaskCounter", "JobCounter", "FileSystemCounters", "Counter")
-"""How the names of Hadoop's own groups end, of versions 2 and 3, and of 1 (``Task$Counter``)."""
+"""Ends of the names of Hadoop's groups in versions 2 and 3, and 1 (``Task$Counter``)."""
 
 
 def job_figures(jobs: Sequence[Job]) -> JobFigures:

@@ -1,15 +1,15 @@
-"""What limited a measured run, second by second and phase by phase, and how much faster it could be at most.
+"""Find what limited a measured run, by second and phase, and how much faster it could be at most.
 
-In: a run, its attempts, its trace. Out: :class:`Limits`. It needs no simulator, and no run but this one.
+In: a run, its attempts, its trace. Out: :class:`Limits`. It needs neither a simulator nor other runs.
 
-In the manner of blocked-time analysis (K. Ousterhout et al., "Making Sense of Performance in Data Analytics
-Frameworks", NSDI 2015): each attempt gives up the time in which it can have waited for a resource, and the attempts
-are then placed into the same containers in the same order. Hadoop does not tell how long an attempt waited, so the
-most that it can have waited is taken: the time in which the resource was busy, but never what the *other* resources
-needed for their own work of that second. For the CPU, only the tasks' CPU time counts, spread over each attempt:
-daemons and a lab's disks use CPU for the whole run, which would hide what faster disks save. A bound is therefore large
-rather than small, as long as data, placement and order stay as they are; a faster run is placed otherwise, though, and
-page caches take in more: docs/explanation/limits.md has how often a bound is beaten.
+It is a form of blocked-time analysis (K. Ousterhout et al., "Making Sense of Performance in Data Analytics
+Frameworks", NSDI 2015): each attempt is shortened by the time in which it can have waited for a resource, and the
+attempts are replayed in the same containers in the same order. Hadoop does not record how long an attempt waited, so
+its maximum is used: the time in which the resource was busy, without the time that the *other* resources needed for
+their work in that second. For the CPU, only the tasks' CPU time counts, spread over each attempt: daemons and a lab's
+disks use CPU for the whole run, which would hide what faster disks save. A bound is therefore too large rather than too
+small, as long as data, placement and order stay the same. A faster run can have another placement and fuller page
+caches: docs/explanation/limits.md has how often a bound is beaten.
 """
 
 from collections.abc import Sequence
@@ -25,11 +25,11 @@ from assay.analysis.statistics import Floats
 from assay.model import Run, Task, Trace
 
 BUSY_SHARE = 0.5
-"""A resource is called the limit of a second in which it was busy for this share at least."""
+"""Minimum busy share of a resource that counts as the limit of a second."""
 FREED = {"disks": DISKS, "network": (Resource.NETWORK,), "cpu": (Resource.CPU,)}
-"""What a bound makes infinitely fast, to the resources that this frees."""
+"""What a bound makes infinitely fast, with the resources that this frees."""
 
-NAMED_WRONG = "Of 397 simulated runs in which it was disks, network or CPU, another one mattered twice as much in 7 %."
+NAMED_WRONG = "In 7 % of 397 simulated runs limited by disks, network or CPU, another resource mattered twice as much."
 BOUND_BEATEN = (
     "Of 500 simulated runs, 6 to 7 % went beyond a bound by a tenth and more when the resource was made faster."
 )
@@ -38,14 +38,14 @@ BOUND_BEATEN = (
 
 @dataclass(frozen=True, slots=True)
 class LimitMoment:
-    """One step of one worker: its phase, what was the limit, and how busy that was."""
+    """One step of one worker: its phase, its limit, and how busy the limit was."""
 
     t_s: float
     node: str
     phase: str
     limit: Resource
     share: float | None
-    """None where nothing is measured of it, as of fixed costs."""
+    """None where the limit is not measured, for example fixed costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,12 @@ class LimitTime:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """How long the run would take at least if one kind of resource were infinitely fast."""
+    """The minimum run time if one kind of resource were infinitely fast."""
 
     freed: str
     least_s: float
     gain_max: float
-    """Duration of the run / that bound: the maximum speedup."""
+    """The maximum speedup: duration of the run / ``least_s``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +77,15 @@ class Limits:
     step_s: float
     workers: tuple[str, ...]
     main: Resource
-    """What was the limit for the longest time."""
+    """The limit for the longest time."""
     times: tuple[LimitTime, ...]
     bounds: tuple[Bound, ...]
     moments: tuple[LimitMoment, ...]
     rests_on: tuple[str, ...]
-    """What the statement rests on and what it leaves out, a sentence each."""
+    """What the result is based on and what it excludes, a sentence each."""
 
     def total_s(self, limit: Resource) -> float:
-        """Return how long something was the limit, in all phases together."""
+        """Return the time for which something was the limit, over all phases."""
         return sum(entry.time_s for entry in self.times if entry.limit is limit)
 
 
@@ -146,7 +146,7 @@ def _moments(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[LimitMoment
 
 
 def _occupied(tasks: Sequence[Task], loads: Loads) -> tuple[list[str], Floats]:
-    """Return phases, and how long attempts were in each of them, by worker and step."""
+    """Return phases, and the time that attempts spent in each, by worker and step."""
     row_of = {node: row for row, node in enumerate(loads.workers)}
     parts = [(phase, row_of[task.node]) for task in tasks if task.node in row_of for phase in task_phases(task)]
     names = sorted({phase.name for phase, _ in parts}, key=rank) or ["overhead"]
@@ -157,7 +157,7 @@ def _occupied(tasks: Sequence[Task], loads: Loads) -> tuple[list[str], Floats]:
 
 
 def _idle_phases(run: Run, loads: Loads) -> list[str]:
-    """Return what a step is in which no attempt runs: before a job's first attempt, after its last, or neither."""
+    """Return the phase of each step as if no attempt ran: setup, cleanup, or overhead outside of jobs."""
     middles = (loads.edges_s[1:] + loads.edges_s[:-1]) / 2
     phases = []
     for middle in middles.tolist():
@@ -178,8 +178,10 @@ def _bounds(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[Bound, ...]:
 
 
 def _kept(run: Run, tasks: Sequence[Task], loads: Loads, freed: Sequence[Resource]) -> tuple[Floats, Floats]:
-    """Return what share of each second stays on each worker when ``freed`` takes no time: for work that its own devices
-    may have held up, and for work that any worker's may have.
+    """Return the share of each second that stays on each worker when ``freed`` takes no time.
+
+    The first array is for work that can only have waited for the worker's own devices, the second for work that can
+    have waited for any worker's devices.
     """
     zero = np.zeros((len(loads.workers), len(loads.edges_s) - 1))
     busy = np.max([zero, *(loads.shares[resource] for resource in freed if resource in loads.shares)], axis=0)
@@ -191,7 +193,7 @@ def _kept(run: Run, tasks: Sequence[Task], loads: Loads, freed: Sequence[Resourc
 
 
 def _task_cpu(run: Run, tasks: Sequence[Task], loads: Loads) -> Floats:
-    """Return what share of the CPU the attempts' own CPU time took: of its node, in a lab of the machine of all."""
+    """Return the share of the CPU that the attempts' CPU time took: of the node's CPU, in a lab of the machine's."""
     used = np.zeros_like(loads.waiting_for_cpu)
     for task in tasks:
         took_s = task.end_s - task.start_s
@@ -210,13 +212,13 @@ def _rests_on(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[str, ...]:
         observed = f"{sum(groups.sizes.values())} workers in groups ({', '.join(list(groups.sizes)[:3])} …)"
     sentences = [
         f"Traces of {observed} in steps of {step}, and {len(tasks)} task attempts of this run alone.",
-        f"The limit of a step is the busiest resource, if it was busy for {BUSY_SHARE:.0%} of it at least, or else the "
-        f"CPU, if the attempts there computed for as much of their time. {NAMED_WRONG}",
-        "A bound keeps data, placement, order and containers as they were, and takes every busy moment of a resource "
-        f"as a wait for it: the gain should be that or less. {BOUND_BEATEN}",
+        f"The limit of a step is the busiest resource, if it was busy for at least {BUSY_SHARE:.0%} of the step, else "
+        f"the CPU, if the attempts computed for as much of their time. {NAMED_WRONG}",
+        "A bound keeps data, placement, order and containers, and counts every busy moment of a resource as a wait for "
+        f"it: the gain should be at most that. {BOUND_BEATEN}",
     ]
     if not tasks:
-        sentences.append("No task attempts are known, so the bounds shorten the run as one piece.")
+        sentences.append("Task attempts were not recorded, so the bounds shorten the run as a whole.")
     if run.lab_scale is not None:
-        sentences.append("A lab's nodes share one machine: its CPU load stands for each of them.")
+        sentences.append("A lab's nodes share one machine, so each node has that machine's CPU load.")
     return (*sentences, *(f"{words[0].upper()}{words[1:]}." for words in loads.unknown))

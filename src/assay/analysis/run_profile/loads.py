@@ -111,7 +111,7 @@ def loads_of(run: Run, tasks: Sequence[Task], trace: Trace) -> Loads | None:
 
 
 def overlap_s(edges: Floats, start_s: float, end_s: float) -> Floats:
-    """Return how much of each step lies between two times, in seconds."""
+    """Return the part of each step between two times, in seconds."""
     overlap: Floats = np.maximum(np.minimum(edges[1:], end_s) - np.maximum(edges[:-1], start_s), 0.0)
     return overlap
 

@@ -1,13 +1,13 @@
-"""Where a run's time went: every moment of it given to phases, so that the parts add up to the whole.
+"""Divide a run's time among phases, so that the parts add up to the whole.
 
 In: a run with its jobs and task attempts (seconds from the run's start). Out: seconds by phase, and the number of tasks
-in each phase over time, which is what the execution charts of ALOJA show (BSC 2015, figure 2).
+in each phase over time, as in the execution charts of ALOJA (BSC 2015, figure 2).
 
-An attempt is in **map**, or in **shuffle**, **merge** and then **reduce**; one that failed or was killed is **waste**.
-Spark's attempts are in a phase of their kind. A moment at which no attempt runs is **setup** (before a job's first
-attempt), **cleanup** (after its last) or **overhead**: between them, and while no job is there at all (the client's
-own start, gaps between jobs). Phases overlap, because reducers copy while other maps still run; such a moment is
-divided among the phases by how many attempts are in each.
+An attempt is in **map**, or in **shuffle**, **merge** and then **reduce**; a failed or killed attempt is **waste**.
+Spark's attempts are in a phase of their kind. A moment without a running attempt is **setup** (before a job's first
+attempt), **cleanup** (after its last) or **overhead**: between attempts, and outside of jobs (start of the client, gaps
+between jobs). Phases overlap, because reducers copy while other maps still run; then the time is divided among the
+phases in proportion to their running attempts.
 """
 
 import math
@@ -18,7 +18,7 @@ from typing import Any
 from assay.model import Job, Phase, Run, Task
 
 ORDER = ("overhead", "setup", "map", "shuffle", "merge", "reduce", "waste", "cleanup")
-"""Hadoop's phases in the order in which a job goes through them; others (Spark's) stand before ``waste``."""
+"""Hadoop's phases in the order in which a job goes through them; others (Spark's) come before ``waste``."""
 WITHOUT_TASKS = ("setup", "cleanup", "overhead")
 
 
@@ -28,19 +28,19 @@ class PhaseTime:
 
     name: str
     start_s: float
-    """When something was first in it; ``end_s`` when last."""
+    """Start of the first attempt in it; ``end_s``: end of the last."""
     end_s: float
     active_s: float
-    """How long at least one attempt was in it."""
+    """Time with at least one attempt in it."""
     alone_s: float
-    """How long it was the only phase."""
+    """Time in which it was the only phase."""
     share_s: float
-    """``alone_s`` and its part of the time that it shared with others."""
+    """``alone_s`` plus its part of the time that it shared with other phases."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """How long exactly these phases went on at once."""
+    """Time in which exactly these phases ran at once."""
 
     names: tuple[str, ...]
     duration_s: float
@@ -58,17 +58,17 @@ class Breakdown:
 
     @property
     def duration_s(self) -> float:
-        """Length of what was divided."""
+        """The divided time, in seconds."""
         return self.end_s - self.start_s
 
     def share_s(self, name: str) -> float:
-        """Return a phase's part; 0 when there is none of that name."""
+        """Return a phase's part of the time; 0 without this phase."""
         return next((phase.share_s for phase in self.phases if phase.name == name), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """How many attempts were in a phase, on average over each step that begins at ``t_s``."""
+    """Number of attempts in a phase, on average over each step that begins at ``t_s``."""
 
     phase: str
     t_s: tuple[float, ...]
@@ -76,7 +76,7 @@ class Occupancy:
 
 
 def rank(name: str) -> tuple[int, str]:
-    """Return a phase's place in :data:`ORDER`."""
+    """Return a phase's sort key in :data:`ORDER`."""
     return (ORDER.index(name), "") if name in ORDER else (ORDER.index("waste") - 1, name)
 
 

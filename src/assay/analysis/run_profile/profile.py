@@ -1,11 +1,11 @@
-"""What each workload does, against one of them: data at each stage and use of the CPU (LISA'14, table 3).
+"""Compare workloads with a reference workload: data at each stage and use of the CPU (LISA'14, table 3).
 
-In: runs with their metrics. Out: medians by workload and configuration, and their ratios to the reference workload's
-(TeraSort's) on the same configuration. Input is what was read from HDFS, shuffle what reducers fetched, output what was
-written to HDFS with all its copies; where a side does not tell how many, both sides count one.
+In: runs with their metrics. Out: medians by workload and configuration, and their ratios to the reference workload
+(TeraSort) on the same configuration. Input are the bytes read from HDFS, shuffle the bytes that reducers fetched,
+output the bytes written to HDFS with all copies; if one side lacks the number of copies, both sides count one copy.
 
-CPU is the share of the workers' CPU time that was not idle. Where runs do not tell it, the jobs' CPU time over the
-run's duration takes its place, for both sides of the ratio.
+CPU is the busy share of the workers' CPU time. If one side lacks it, both sides use the jobs' CPU time over the run's
+duration.
 """
 
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ REFERENCE = "terasort"
 
 @dataclass(frozen=True, slots=True)
 class ProfileRow:
-    """The valid runs of one workload on one configuration: medians, bytes; None where no run tells."""
+    """The valid runs of one workload on one configuration: medians, bytes; None where no run has the metric."""
 
     workload: str
     layout: str
     context: str
-    """What else the configuration is: other factors' levels, the cluster where there are several."""
+    """The rest of the configuration: levels of other factors, and the cluster where there are several."""
     origin: Origin
     lab_scale: float | None
     n: int
@@ -39,7 +39,7 @@ class ProfileRow:
     cpu_s_per_s: float | None
     """CPU seconds of the jobs per second of the run."""
     input_ratio: float | None = None
-    """The ratios are to the reference workload's row of the same configuration; None without it."""
+    """Ratios to the reference workload on the same configuration; None without it."""
     shuffle_ratio: float | None = None
     output_ratio: float | None = None
     cpu_ratio: float | None = None
@@ -47,14 +47,14 @@ class ProfileRow:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """All rows, and the workload that they are compared with."""
+    """All rows, and the reference workload."""
 
     reference: str
     rows: tuple[ProfileRow, ...]
 
     @property
     def has_ratios(self) -> bool:
-        """Return whether the reference workload is there."""
+        """Return whether the reference workload is among the rows."""
         return any(row.workload == self.reference for row in self.rows)
 
 
@@ -62,7 +62,7 @@ _Key = tuple[str, str, str, Origin, float | None, str]
 
 
 def _key(run: Run, programs: frozenset[str]) -> _Key:
-    """Return the run's configuration. Options of ``programs`` are left out: no other workload can have the same."""
+    """Return the run's configuration, without options of ``programs``, which no other workload can have."""
     levels = ((name, level) for name, level in sorted(run.levels.items()) if name != LAYOUT_FACTOR)
     others = ", ".join(f"{name}={level}" for name, level in levels if name.partition(".")[0] not in programs)
     return run.cluster, run.engine, run.layout, run.origin, run.lab_scale, others
@@ -130,7 +130,7 @@ def _against(row: ProfileRow, reference: ProfileRow | None) -> ProfileRow:
 
 
 def profile(runs: Sequence[Run], *, reference: str = REFERENCE) -> Profile:
-    """Return a row for each workload on each configuration that has valid runs, configurations together."""
+    """Return a row for each workload on each configuration with valid runs, ordered by configuration."""
     programs = frozenset(name for run in runs for name in (run.workload, run.workload_parameters.get("program", "")))
     groups: dict[_Key, dict[str, list[Run]]] = {}
     for run in runs:

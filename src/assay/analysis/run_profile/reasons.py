@@ -1,4 +1,4 @@
-"""Explain why one run is faster than another: time by phase, and what disks and CPUs did.
+"""Explain why one run is faster than another: time by phase, and load of disks and CPUs.
 
 In: what was observed of one run of each side (:class:`~assay.analysis.run_profile.run_detail.RunDetail`), with its
 label and time. Out: :class:`Reasons`: seconds by phase, figures of disks and CPUs under names that end in their unit,

@@ -1,8 +1,8 @@
-"""How long a run's attempts take when each second of theirs shrinks: the same containers, the same order.
+"""Replay a run's attempts with shorter durations, in the same containers and the same order.
 
-In: attempts, and what share of each second stays on each worker. Out: seconds. What an attempt waited for before it
-began stays what it was: the end of the one before it in its container, the maps before a reduce, the job's start; and
-the time from there on is kept, but for what shrinks of it. A shuffle ends after the last map.
+In: attempts, and the share of each second that stays on each worker. Out: the run time in seconds. An attempt still
+waits for the same events: the end of the previous attempt in its container, the maps before a reduce, the job's start.
+The gap after that event stays, as far as it does not shrink itself. A shuffle ends after the last map.
 """
 
 from collections.abc import Sequence
@@ -18,22 +18,22 @@ from assay.model import Job, Run, Task
 
 @dataclass(frozen=True, slots=True)
 class _ShrunkWork:
-    """The running sums of what stays, by worker: for own devices' work, and for any worker's."""
+    """Running sums of the remaining time by worker: of work on its own devices, and of work on any worker's devices."""
 
     loads: Loads
     local: Floats
     everywhere: Floats
 
     def local_s(self, node: str, start_s: float, end_s: float) -> float:
-        """Return what stays of a span of work that only the node's own devices held up."""
+        """Return the remaining time of a span in which work waited for the node's own devices only."""
         return self._of(self.local, node, start_s, end_s)
 
     def remote_s(self, node: str, start_s: float, end_s: float) -> float:
-        """Return what stays of a span in which other workers' devices held up the work as well."""
+        """Return the remaining time of a span in which work also waited for other workers' devices."""
         return self._of(self.everywhere, node, start_s, end_s)
 
     def idle_s(self, start_s: float, end_s: float) -> float:
-        """Return what stays of a span in which nothing ran."""
+        """Return the remaining time of a span in which nothing ran."""
         return min(self._of(self.everywhere, node, start_s, end_s) for node in self.loads.workers)
 
     def _of(self, sums: Floats, node: str, start_s: float, end_s: float) -> float:
@@ -46,7 +46,7 @@ class _ShrunkWork:
 
 
 def replayed_s(run: Run, tasks: Sequence[Task], loads: Loads, task_load: Floats, everywhere: Floats) -> float:
-    """Return how long the run takes when of each second on a worker only these shares stay."""
+    """Return the run time when only these shares of each second stay on each worker."""
     start = np.zeros((len(loads.workers), 1))
     sums = [np.hstack((start, np.cumsum(part * loads.steps_s, axis=1))) for part in (task_load, everywhere)]
     shrunk = _ShrunkWork(loads, sums[0], sums[1])
@@ -59,18 +59,20 @@ def replayed_s(run: Run, tasks: Sequence[Task], loads: Loads, task_load: Floats,
 
 
 def _stage(task: Task) -> str:
-    """Return what stage an attempt belongs to: its kind, or of Spark the number before the first dot."""
+    """Return the stage of an attempt: its kind, or for Spark the number before the first dot."""
     return task.task_id.partition(".")[0] if task.kind not in ("map", "reduce") else task.kind
 
 
 def _job_end_s(job: Job, attempts: Sequence[Task], shrunk: _ShrunkWork, submit_s: float) -> float:
-    """Return when the job that now begins at ``submit_s`` ends."""
+    """Return the end of a job that begins at ``submit_s`` in the replay."""
     ends: dict[str, float] = {}
-    free: dict[str, list[tuple[float, float]]] = {}  # node to containers: when each became free, and when it does now
-    done: list[tuple[float, float, str]] = []  # when an attempt of a stage ended, and when it does now
+    free: dict[
+        str, list[tuple[float, float]]
+    ] = {}  # node to containers: when each became free in the run and in the replay
+    done: list[tuple[float, float, str]] = []  # end of an attempt in the run and in the replay, and its stage
     local_disks = _maps_read_local_disks(job)
     copies_until = max((task.end_s for task in attempts if task.kind == "map"), default=0.0)
-    # Maps first: a reduce's shuffle ends after the last of them, wherever that began.
+    # Maps first: the shuffle of a reduce ends after the last map, on whichever node it ran.
     for task in sorted(attempts, key=lambda task: (task.kind == "reduce", task.start_s, task.attempt_id)):
         events = [(job.submit_s, submit_s)]
         slots = free.setdefault(task.node, [])
@@ -95,7 +97,7 @@ def _job_end_s(job: Job, attempts: Sequence[Task], shrunk: _ShrunkWork, submit_s
 
 
 def _maps_read_local_disks(job: Job) -> bool:
-    """Say whether every map of a job is known to have read from its own node's disks."""
+    """Return whether every map of a job read from the disks of its node, by the job's counters."""
     counted = job.counters.get("org.apache.hadoop.mapreduce.JobCounter", {})
     return 0 < counted.get("TOTAL_LAUNCHED_MAPS", 0) <= counted.get("DATA_LOCAL_MAPS", 0)
 
@@ -103,7 +105,7 @@ def _maps_read_local_disks(job: Job) -> bool:
 def _end_s(
     task: Task, begin_s: float, shrunk: _ShrunkWork, maps_end: tuple[float, float], *, local_disks: bool
 ) -> float:
-    """Return when an attempt that begins at ``begin_s`` ends. ``maps_end``: when the last map ended, and does now."""
+    """Return the end of an attempt that begins at ``begin_s``; ``maps_end``: end of the last map, in run and replay."""
     now_s, (maps_end_s, maps_now_s) = begin_s, maps_end
     for phase in task_phases(task):
         local = phase.name == "merge" or (phase.name == "map" and not task.hdfs_write_bytes and local_disks)

@@ -1,7 +1,7 @@
-"""Everything that is known of one run, put together from its jobs, its task attempts and its trace.
+"""Combine the jobs, task attempts and trace of a run into one detailed view.
 
-In: a run with the other files of its bundle. Out: a :class:`RunDetail` for screens and reports, and the figures of
-it that become the run's metrics, so that many runs can be asked for them. What was not observed is None or absent.
+In: a run with the other files of its bundle. Out: a :class:`RunDetail` for screens and reports, and those of its
+figures that are stored as the run's metrics. A figure that was not observed is None or absent.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ _REPLICATION = "dfs.replication"
 
 @dataclass(frozen=True, slots=True)
 class JobDetail:
-    """One job: where its time went, its tasks by kind, and what its counters say."""
+    """One job: its time by phase, its tasks by kind, and the figures of its counters."""
 
     job: Job
     breakdown: Breakdown
@@ -37,7 +37,7 @@ class JobDetail:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What the jobs asked of one purpose's devices by their counters, replicas included, before any cache."""
+    """Bytes that the jobs requested from the devices of one purpose: by counters, with replicas, before any cache."""
 
     purpose: Purpose
     read_bytes: int | None
@@ -46,26 +46,26 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class RunDetail:
-    """All of one run."""
+    """The detailed view of one run."""
 
     run_id: str
     breakdown: Breakdown
     jobs: tuple[JobDetail, ...]
     figures: JobFigures
     replication: int | None
-    """Copies of what was written to HDFS; None when the run does not say."""
+    """Number of copies of the output in HDFS; None if it was not recorded."""
     asked: tuple[Demand, ...]
     devices: tuple[DeviceUse, ...]
     by_purpose: tuple[PurposeUse, ...]
     nodes: tuple[NodeUse, ...]
     imbalances: dict[str, float]
-    """Metric to the busiest worker's part over the mean worker's."""
+    """Metric to the busiest worker's amount over the mean worker's."""
     request_bytes_max: dict[str, int] = field(default_factory=dict)
-    """Device that was used to the largest request that the lab lets through to it; empty for real hosts."""
+    """Used device to the largest request that the lab passes to it; empty for real hosts."""
 
 
 def replication_of(run: Run) -> int | None:
-    """Return how many copies of its output a run wrote; None when its parameters do not say.
+    """Return the number of copies of its output that a run wrote; None if its parameters do not include it.
 
     TeraSort has an option for the number of replicas, with default 1, independent of HDFS. assay sets it to the plan's
     replication unless the plan sets the option. Some workloads always write one replica.
@@ -93,7 +93,7 @@ def _asked(figures: JobFigures, replication: int | None) -> tuple[Demand, ...]:
 
 
 def run_detail(run: Run, tasks: Sequence[Task], trace: Trace) -> RunDetail:
-    """Put together what is known of ``run``."""
+    """Return the detailed view of ``run``."""
     jobs = jobs_of(run, tasks)
     details = []
     for job in jobs:
@@ -118,7 +118,7 @@ def run_detail(run: Run, tasks: Sequence[Task], trace: Trace) -> RunDetail:
 
 
 def request_limits_note(details: Iterable[RunDetail]) -> str | None:
-    """Return in a sentence how large a request of the lab's disks gets at most; None where no lab says so."""
+    """Return a sentence with the largest request of the lab's disks; None without a recorded limit."""
     limits = sorted({(size, name) for detail in details for name, size in detail.request_bytes_max.items()})
     if not limits:
         return None
@@ -126,11 +126,11 @@ def request_limits_note(details: Iterable[RunDetail]) -> str | None:
     by_device = ", ".join(
         f"{size / 1024:g} KiB on {' and '.join(name for other, name in limits if other == size)}" for size in sizes
     )
-    return f"The lab's largest request is {by_device} (docs/explanation/lab.md): by its scale, not by what ran."
+    return f"The lab's largest request is {by_device} (docs/explanation/lab.md): the limit follows from its scale."
 
 
 def detail_metrics(detail: RunDetail) -> dict[str, float]:
-    """Return the figures of ``detail`` that become metrics of its run, under names that end in their unit."""
+    """Return the figures of ``detail`` that are stored as metrics of its run; names end in their unit."""
     metrics: dict[str, float | None] = {f"phase_{phase.name}_s": phase.share_s for phase in detail.breakdown.phases}
     figures = detail.figures
     for name in (

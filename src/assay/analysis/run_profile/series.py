@@ -1,12 +1,12 @@
-"""Time series of a trace for drawing: rates from counters, and few enough points, with every peak kept.
+"""Prepare time series of a trace for drawing: rates from counters, thinned to few points without losing a peak.
 
 In: a :class:`~assay.model.runs.trace.Trace` (times in s from the run's start). Out: one :class:`Series` for each node,
-subject and metric. A counter becomes its rate per second between samples (one that falls has started again from zero);
-a gauge stays as it is.
+subject and metric. A counter becomes its rate per second between samples (a counter that falls has restarted from
+zero); a gauge is unchanged.
 
-Points are thinned by M4 (U. Jugel et al., "M4: A Visualization-Oriented Time Series Data Aggregation", VLDB 2014): of
-each of ``windows`` equal spans of time the first, the last, the lowest and the highest sample stay, so that a line
-drawn over that many pixels looks as it would with all of them.
+Points are thinned by M4 (U. Jugel et al., "M4: A Visualization-Oriented Time Series Data Aggregation", VLDB 2014): the
+first, last, lowest and highest sample of each of ``windows`` equal spans of time are kept, so that a line of that many
+pixels looks the same as with all samples.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ WINDOWS_MAX = 4000
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One series; ``samples`` says how many it had in the span before it was thinned."""
+    """One series; ``samples``: its number of samples in the span before thinning."""
 
     node: str
     subject: str
@@ -49,7 +49,7 @@ class SeriesName:
 def thinned(t_s: Floats, values: Floats, windows: int) -> tuple[Floats, Floats]:
     """Return at most four points of each of ``windows`` spans of time: first, last, lowest and highest, in time order.
 
-    ``t_s`` must not fall. With as many samples as that anyway, all of them.
+    ``t_s`` must not fall. A series with no more samples than that is returned unchanged.
     """
     count = len(t_s)
     if windows < 1:
@@ -69,7 +69,7 @@ def thinned(t_s: Floats, values: Floats, windows: int) -> tuple[Floats, Floats]:
 
 
 def rates(t_s: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """Return a counter's rate per second between neighbouring samples, at the later one's time."""
+    """Return a counter's rate per second between neighbouring samples, at the time of the later sample."""
     if len(t_s) < 2:
         return t_s[:0], values[:0]
     order = np.argsort(t_s, kind="stable")
@@ -81,9 +81,9 @@ def rates(t_s: Floats, values: Floats) -> tuple[Floats, Floats]:
 
 
 def unit_of(subject: str, metric: str, *, counter: bool) -> tuple[str, float]:
-    """Return the unit that values are given in, and what to multiply them by: MB is 10^6 bytes.
+    """Return the unit of values and the factor to convert them: MB is 10^6 bytes.
 
-    Seconds of work a second are cores of a CPU, the share of time of anything else, and of a queue its mean length.
+    Seconds per second are cores for a CPU, the mean length for a queue, and else the share of time.
     """
     if metric.endswith("_bytes"):
         return ("MB/s" if counter else "MB"), 1e-6

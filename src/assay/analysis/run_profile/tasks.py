@@ -1,11 +1,11 @@
-"""What a job's task attempts amount to: waves, stragglers, spills, and which container ran what and when.
+"""Summarise a job's task attempts: waves, stragglers, spills, and a timeline of containers.
 
 In: task attempts (seconds from the run's start). Out: one summary per job and kind of task, and lanes for a timeline.
 
-*Waves* are the tasks over the largest number of them that ran at once, rounded up: LISA'14 plans its jobs for a single
-one. A *straggler* is an attempt that succeeded and took more than 1.5 times the median of its job and kind, where
-there are at least four. A reduce's time counts from the end of its job's last map, because until then it can only
-wait. A *lane* stands for a container: one attempt at a time, so a node has as many as it ever ran at once.
+*Waves* are the tasks over their largest number at once, rounded up: LISA'14 plans its jobs for a single wave. A
+*straggler* is a successful attempt that took more than 1.5 times the median of its job and kind, if there are at least
+four. The time of a reduce counts from the end of its job's last map, because it can only wait until then. A *lane*
+stands for a container: it holds one attempt at a time, so a node has as many lanes as attempts ran at once.
 """
 
 import heapq
@@ -22,7 +22,7 @@ STRAGGLER_RATIO = 1.5
 STRAGGLER_TASKS_MIN = 4
 LANES_SHOWN_MAX = 120
 ATTEMPTS_SHOWN_MAX = 1500
-"""A timeline of more is no longer read: whole nodes are left out."""
+"""Maximum number of attempts in a timeline; more are unreadable, so nodes are omitted."""
 _Number = TypeVar("_Number", int, float)
 
 
@@ -39,7 +39,7 @@ class Straggler:
 
 @dataclass(frozen=True, slots=True)
 class KindSummary:
-    """All attempts of one kind in one job; durations are of those that succeeded, None when none did."""
+    """All attempts of one kind in one job; durations are of successful attempts, None without any."""
 
     job_id: str
     kind: str
@@ -59,7 +59,7 @@ class KindSummary:
     local_read_bytes: int
     local_write_bytes: int
     spilled_records: int | None
-    """Like the next two None where no attempt tells."""
+    """None if no attempt has it, like the next two."""
     cpu_s: float | None
     gc_s: float | None
     busy_s: float
@@ -68,7 +68,7 @@ class KindSummary:
 
 @dataclass(frozen=True, slots=True)
 class LaneTask:
-    """One attempt in its place of a timeline; ``lane`` counts from 0 on each node."""
+    """One attempt at its position in a timeline; ``lane`` counts from 0 on each node."""
 
     node: str
     lane: int
@@ -138,7 +138,7 @@ def _stragglers(succeeded: Sequence[Task], ready_s: float) -> tuple[Straggler, .
 
 
 def lanes(tasks: Sequence[Task]) -> list[LaneTask]:
-    """Return every attempt that took time in the first lane of its node that is free, nodes by name."""
+    """Return every attempt that took time, in the first free lane of its node; nodes by name."""
     placed: list[LaneTask] = []
     node, running, free, used = "", list[tuple[float, int]](), list[int](), 0
     for task in sorted((t for t in tasks if t.end_s > t.start_s), key=lambda t: (t.node, t.start_s, t.end_s)):
@@ -155,7 +155,7 @@ def lanes(tasks: Sequence[Task]) -> list[LaneTask]:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The attempts of the first nodes by name that fit one drawing."""
+    """The attempts of the first nodes, by name, that fit one drawing."""
 
     placed: tuple[LaneTask, ...]
     nodes: int
@@ -163,7 +163,7 @@ class Timeline:
 
 
 def timeline(tasks: Sequence[Task]) -> Timeline:
-    """Return the lanes of as many nodes as fit one drawing, one of them at least."""
+    """Return the lanes of as many nodes as fit one drawing, at least of one node."""
     placed = lanes(tasks)
     names = sorted({placed_task.node for placed_task in placed})
     shown: list[LaneTask] = []

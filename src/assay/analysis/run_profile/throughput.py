@@ -1,16 +1,17 @@
-"""The concurrency-gated aggregate throughput: how fast the cluster moves data while enough tasks are at it.
+"""Compute the concurrency-gated aggregate throughput: the rate of the cluster while enough tasks run.
 
-In: streams, each with its start and end in seconds and the bytes that it moved. Out: MB/s (10^6 bytes), its standard
-deviation over time, and the concurrency and rate of every slot.
+In: streams, each with its start and end in seconds and its bytes. Out: MB/s (10^6 bytes), its standard deviation over
+time, and the concurrency and rate of every slot.
 
-Time is cut into slots of one second. A slot's concurrency is its active stream-seconds over its length; it counts
-when that is at least half of the largest number of streams that were active at one moment: of the containers that
-there really were. The aggregate is the mean rate over the slots that count. So ramp-up and stragglers do not count,
-and the figure is higher than data over wall time: the two must not be mixed.
+Time is divided into slots of one second. A slot's concurrency is its active stream-seconds over its length; the slot
+counts if its concurrency is at least half of the largest number of streams at one moment. The aggregate is the mean
+rate over the slots that count. So ramp-up and stragglers do not count, and the figure is higher than data over wall
+time: the two must not be mixed.
 
-The bytes of a slot are measured where the program tells them (:class:`CountedStream`: seconds of one clock); else a
-task's bytes are spread evenly over it (:class:`Transfer`), as job histories tell no more. The idea is that of the
-enhanced DFSIO in Intel's HiBench ("average of aggregated throughput"); docs/reference/workloads.md has what differs.
+The bytes of a slot are measured if the program reports them (:class:`CountedStream`: seconds of one clock). Otherwise a
+task's bytes are spread evenly over its duration (:class:`Transfer`), because job histories have no more. The idea is
+that of the enhanced DFSIO in Intel's HiBench ("average of aggregated throughput"); docs/reference/workloads.md has the
+differences.
 """
 
 import math
@@ -21,7 +22,7 @@ from itertools import accumulate
 from assay.model import CountedStream, Task
 
 GATE = 0.5
-"""A slot counts when at least this share of the largest concurrency was active in it."""
+"""Minimum concurrency of a slot that counts, as a share of the largest."""
 SLOT_S = 1.0
 _ROUNDING = 1e-9
 
@@ -37,7 +38,7 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A second, or what is left of one at an end, with the streams active in it and the bytes that went."""
+    """A second, or a part of a second at an end, with its active streams and their bytes."""
 
     start_s: float
     length_s: float
@@ -53,7 +54,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class GatedAggregate:
-    """Mean and standard deviation of the aggregate rate over the slots that count, and how many those are."""
+    """Mean and standard deviation of the aggregate rate over the slots that count, and their number."""
 
     mean_mb_per_s: float
     stddev_mb_per_s: float
@@ -108,7 +109,7 @@ def gated_aggregate(moved: Sequence[Transfer] | Sequence[CountedStream]) -> Gate
 
 
 def _overlaps(stream: Transfer | CountedStream, origin: float, count: int) -> Iterator[tuple[int, float]]:
-    """Yield the slots that a stream is active in, and for how many seconds."""
+    """Yield the slots in which a stream is active, with the seconds."""
     for index in range(
         int((stream.start_s - origin) / SLOT_S), min(count, math.ceil((stream.end_s - origin) / SLOT_S))
     ):
@@ -117,14 +118,14 @@ def _overlaps(stream: Transfer | CountedStream, origin: float, count: int) -> It
 
 
 def _parts(stream: Transfer | CountedStream, origin: float, count: int) -> Iterator[tuple[int, float]]:
-    """Yield the slots that a stream moved bytes in, and how many."""
+    """Yield the slots in which a stream moved data, with the bytes."""
     if isinstance(stream, Transfer):
         rate = stream.moved_bytes / (stream.end_s - stream.start_s)
         for index, overlap_s in _overlaps(stream, origin, count):
             yield index, rate * overlap_s
         return
     for offset, part in enumerate(stream.slot_bytes):
-        # A clock's error must not lose bytes: what lies just outside belongs to the slot at that end.
+        # A clock's error must not lose bytes: those just outside belong to the slot at that end.
         yield min(max(stream.first_slot + offset - int(origin), 0), count - 1), float(part)
 
 

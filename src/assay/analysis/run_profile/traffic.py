@@ -1,8 +1,8 @@
-"""Disk traffic over time: from counters to MB/s (10^6 bytes) for each device, summed over the nodes.
+"""Compute disk traffic over time, in MB/s (10^6 bytes) by device, summed over the nodes.
 
 In: a trace with ``disk:NAME`` counters ``read_bytes`` and ``write_bytes``. Out: one series for each device name and
 direction on a common grid of times in seconds. Devices of equal name on different nodes are added up: in a cluster
-of like workers that is "the first disk of each".
+of equal workers that is "the first disk of each".
 """
 
 import math
@@ -14,9 +14,9 @@ from assay.model import Trace
 _PREFIX = "disk:"
 _DIRECTIONS = {"read_bytes": "read", "write_bytes": "write"}
 POINTS_MAX = 240
-"""A series has at most this many points: the grid widens from one second as the run gets longer."""
+"""Maximum number of points of a series: the steps of longer runs are longer than a second."""
 SHARE_MIN = 0.01
-"""Devices with less than this share of all bytes (a boot disk, idle disks) are left out."""
+"""Minimum share of all bytes of a device that is shown: boot disks and idle disks have less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class TrafficSeries:
 
 
 def counter_growth(samples: Sequence[tuple[float, float]], grid_s: Sequence[float]) -> list[float]:
-    """Return how much a counter grew in each step of ``grid_s``, interpolated between samples.
+    """Return the increase of a counter in each step of ``grid_s``, interpolated between samples.
 
-    A counter that falls has started again from zero. Before the first and after the last sample it stands still.
+    A counter that falls has restarted from zero. Before the first and after the last sample it does not change.
     """
     if not samples or len(grid_s) < 2:
         return [0.0] * max(0, len(grid_s) - 1)
@@ -69,8 +69,8 @@ def disk_traffic(
 ) -> list[TrafficSeries]:
     """Return the traffic from the run's start to ``duration_s``, devices by name, reads first; empty without disks.
 
-    ``nodes`` restricts it to those nodes (the workers); None takes all. ``step_s``: the grid's; runs that are drawn
-    side by side need the same.
+    ``nodes`` restricts it to those nodes (the workers); None takes all. ``step_s``: step of the grid; runs that are
+    drawn side by side need the same step.
     """
     step_s = step_s or grid_step_s(duration_s)
     grid = [index * step_s for index in range(max(1, math.ceil(duration_s / step_s)) + 1)]

@@ -65,5 +65,5 @@ def test_of_many_stages_those_that_took_longest_are_shown_and_the_rest_is_counte
     )
     table = stages_table(many)
     assert [row[0] for row in table.rows] == [str(number) for number in range(10, 40)]
-    assert table.notes == ("30 of 40 stages, those that took longest; --json has all.",)
+    assert table.notes == ("The longest 30 of 40 stages; --json has all.",)
     assert not executors_table(many)

@@ -1,7 +1,7 @@
-"""What was recorded with a run of hosts, cluster and programs, as tables of text, one for each thing that it is of.
+"""Lay out the environment of a run as tables of text: hosts, cluster and programs.
 
-In: a run's environment, a tree that its maker wrote. Out: :class:`TextTable`s of paths and values. What all nodes have
-alike stands once; a node's own table has what sets it apart.
+In: a run's environment, a tree. Out: :class:`TextTable`s of paths and values. Values that all nodes share are in one
+table; the table of a node has only its differences.
 """
 
 from collections.abc import Iterator, Mapping

@@ -266,7 +266,7 @@ def _sum(values: Sequence[float | None]) -> float | None:
 
 
 def disks_table(detail: RunDetail) -> TextTable:
-    """Return what each device did on all workers together, reads above writes."""
+    """Return the traffic of each device over all workers, reads above writes."""
     rows = [row for use in detail.devices for row in _device_rows(use)]
     nodes = max((use.nodes for use in detail.devices), default=0)
     headers = ("disk", "holds", "way", "bytes", "B/request", "merged", "await", "busy", "queue")
@@ -301,7 +301,7 @@ def _device_rows(use: DeviceUse) -> Iterator[tuple[str, ...]]:
 
 
 def _merged(merges: float | None, requests: float | None) -> str:
-    """Return the share of requests that the kernel joined to others."""
+    """Return the share of requests that the kernel merged with others."""
     if merges is None or requests is None:
         return NOTHING
     return share(merges / (merges + requests) if merges + requests else 0.0)
@@ -335,9 +335,9 @@ def purposes_table(detail: RunDetail) -> TextTable:
 
 def _purpose_notes(measured: Mapping[Purpose, object], detail: RunDetail, shown: bool) -> Iterator[str]:
     if Purpose.SHARED in measured:
-        yield "A disk that holds both can't tell which was which: the kernel counts by disk."
+        yield "The kernel counts by disk, so a disk that holds both has one count."
     if Purpose.UNKNOWN in measured:
-        yield "The run does not say what its layout kept on which device."
+        yield "The run did not record its layout."
     if shown:
         yield "Asked: by the jobs' counters, with replicas, before the page cache."
         yield from filter(None, [request_limits_note([detail])])

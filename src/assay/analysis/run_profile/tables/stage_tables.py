@@ -1,4 +1,4 @@
-"""Spark's stages and executors as tables: which stage needs which and when it ran, what each moved, spilled and used.
+"""Lay out Spark's stages and executors as tables: dependencies, times, bytes, spills and memory.
 
 In: a run. Out: :class:`TextTable`s that fit a terminal of 80 columns; empty for a run without stages. Nothing is
 computed here.
@@ -15,7 +15,7 @@ _NAME_MAX = 32
 
 
 def stages_table(run: Run) -> TextTable:
-    """Return the graph of stages with their times: each with those whose shuffle files it reads."""
+    """Return the stages with their times and the stages whose shuffle files they read."""
     rows = tuple(
         (
             label(stage),
@@ -32,7 +32,7 @@ def stages_table(run: Run) -> TextTable:
 
 
 def stage_sums_table(run: Run) -> TextTable:
-    """Return what the stages' attempts read, shuffled, wrote, spilled and took of memory."""
+    """Return the sums over each stage's attempts: bytes read, moved and spilled, garbage collection, memory."""
     rows = tuple(
         (
             label(stage),
@@ -56,13 +56,13 @@ def stage_sums_table(run: Run) -> TextTable:
 
 
 _MEMORY = (
-    "Sums over task attempts; peak memory is the most that one attempt took for sorting, joining and grouping. "
+    "Sums over task attempts. Peak memory: the maximum of one attempt for sorting, joining and grouping. "
     "Spilled: bytes on disks."
 )
 
 
 def executors_table(run: Run) -> TextTable:
-    """Return what the executors did, collected and used at most."""
+    """Return the attempts, busy time, garbage collection, spills and peak heap of each executor."""
     rows = tuple(
         (
             executor.executor_id,
@@ -81,7 +81,7 @@ def executors_table(run: Run) -> TextTable:
 
 
 def label(stage: Stage) -> str:
-    """Return a stage's number, with its attempt where there were several."""
+    """Return a stage's number, with the number of its attempt from the second on."""
     return f"{stage.stage_id}.{stage.attempt}" if stage.attempt else str(stage.stage_id)
 
 
@@ -90,7 +90,7 @@ def _bytes(value: int) -> str:
 
 
 def _shown(run: Run) -> Sequence[Stage]:
-    """Return the stages that ran, in their order; of many those that took longest."""
+    """Return the stages that ran, in their order; of many, the longest."""
     ran = [stage for stage in run.stages if stage.start_s is not None]
     longest = sorted(ran, key=lambda stage: (stage.start_s or 0.0) - (stage.end_s or stage.start_s or 0.0))[:_SHOWN_MAX]
     return sorted(longest, key=lambda stage: (stage.stage_id, stage.attempt))
@@ -98,4 +98,4 @@ def _shown(run: Run) -> Sequence[Stage]:
 
 def _left(run: Run) -> tuple[str, ...]:
     ran = sum(stage.start_s is not None for stage in run.stages)
-    return (f"{_SHOWN_MAX} of {ran} stages, those that took longest; --json has all.",) if ran > _SHOWN_MAX else ()
+    return (f"The longest {_SHOWN_MAX} of {ran} stages; --json has all.",) if ran > _SHOWN_MAX else ()

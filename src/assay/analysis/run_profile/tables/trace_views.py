@@ -21,7 +21,7 @@ class TraceView:
     metric: str
 
     def has(self, subject: str, metric: str) -> bool:
-        """Say whether a series belongs to it."""
+        """Return whether a series belongs to this view."""
         return metric == self.metric and subject.startswith(self.subject)
 
 
@@ -46,13 +46,13 @@ _WINDOWS = (40, 300)
 
 
 def groups_of(views: Iterable[str]) -> dict[str, str]:
-    """Return the groups, name to title, that ``views`` are of."""
+    """Return the groups of ``views``, name to title."""
     groups = {TRACE_VIEWS[name].group for name in views}
     return {name: title for name, title in GROUPS.items() if name in groups}
 
 
 def windows_for(trace: Trace) -> int:
-    """Return of how many spans of time points are shown, so that all views of the trace fit one drawing."""
+    """Return the number of spans of time whose points are shown, so that all views of the trace fit one drawing."""
     pairs = set(zip(trace.node, trace.subject, trace.metric, strict=True))
     shown = sum(any(view.has(subject, metric) for view in TRACE_VIEWS.values()) for _, subject, metric in pairs)
     return min(_WINDOWS[1], max(_WINDOWS[0], _POINTS_MAX // (4 * max(1, shown))))
@@ -79,7 +79,7 @@ def lines_of(
     end_s: float | None = None,
     windows: int = _WINDOWS[1],
 ) -> list[Series]:
-    """Return a view's series, of one node or all, in a span or whole; those that are always zero only if all are."""
+    """Return a view's series, of one node or all, in a span or whole; series of zeros only if all are zero."""
     subjects = sorted({name for name in trace.subject if name.startswith(view.subject)})
     nodes = () if node is None else (node,)
     series = series_of(
@@ -89,6 +89,6 @@ def lines_of(
 
 
 def names_shown(trace: Trace, view: TraceView) -> tuple[list[str], list[str]]:
-    """Return all nodes of the trace, and all devices that the view has anywhere; both sorted."""
+    """Return all nodes of the trace, and all devices of the view; both sorted."""
     devices = {subject.partition(":")[2] for subject in set(trace.subject) if subject.startswith(view.subject)}
     return sorted(set(trace.node)), sorted(devices - {""})
