@@ -308,7 +308,7 @@ def test_a_device_is_read_to_its_inner_edge_and_never_written_unasked() -> None:
     printed = _assay("device", "fio-job", "/dev/sdz", "--read-only")
     assert "offset=95%" in printed.stdout
     assert "write" not in printed.stdout
-    assert "destroys everything" in _assay("device", "fio-job", "/dev/sdz").stderr
+    assert "destroys all data" in _assay("device", "fio-job", "/dev/sdz").stderr
 
 
 def test_what_is_no_report_is_an_error_with_its_file(tmp_path: Path) -> None:
