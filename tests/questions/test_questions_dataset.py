@@ -91,7 +91,7 @@ def test_what_the_command_can_not_do_is_told(tmp_path: Path) -> None:
 
     assert "no output format" in refused("export", *here)
     assert "takes all runs" in refused("export", "csv", "--dataset", dataset, *here)
-    assert "go together" in refused("speedup", "--by", "layout", "--on", "local", *here)
+    assert "need each other" in refused("speedup", "--by", "layout", "--on", "local", *here)
     with pytest.raises(RepositoryError, match="no dataset here"):
         dataset_table(dataset, "local", (), print)
     CliRunner().invoke(assay, ["export", "--dataset", dataset, *here])

@@ -10,11 +10,10 @@ from dataclasses import replace
 from functools import partial
 
 from assay.estimation.simulator.engine import refuse, shipped_simulator, simulator_of
-from assay.estimation.simulator.scenario import SimulationRequest
+from assay.estimation.simulator.scenario import request_of
 from assay.execution.campaign.execute import CampaignRequest
 from assay.execution.engines.catalogue import engine_kind
 from assay.execution.planning.forecast.forecast import Schedule
-from assay.execution.planning.forecast.inputs import size_of
 from assay.model import CostProfile, Plan
 
 
@@ -41,6 +40,4 @@ def simulated_plan(plan: Plan, profile: CostProfile) -> Plan:
 def refuse_unsupported(profile: CostProfile, plan: Plan, schedule: Schedule) -> None:
     """Raise SpecificationError for the first remaining run that cannot be simulated."""
     for planned in {planned.key[:2]: planned for planned, _ in schedule.left}.values():
-        size = size_of(planned, plan)
-        configuration = replace(planned.configuration, engine=planned.configuration.engine or plan.engine)
-        refuse(SimulationRequest(plan.cluster, configuration, planned.workload.name, size, profile))
+        refuse(request_of(plan, planned, profile))

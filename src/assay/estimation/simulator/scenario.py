@@ -38,6 +38,8 @@ from assay.estimation.simulator.scenario_document import (
 from assay.execution.engines.hadoop.settings import containers
 from assay.execution.engines.hadoop.settings.defaults import BY_DEFAULT
 from assay.execution.engines.spark import settings
+from assay.execution.planning.forecast.inputs import size_of
+from assay.execution.planning.order import PlannedRun
 from assay.foundation.errors import SpecificationError
 from assay.model import (
     BLOCK_BYTES,
@@ -50,6 +52,7 @@ from assay.model import (
     Disks,
     Layout,
     NodeType,
+    Plan,
     Uncertain,
     WorkloadProfile,
     request_bytes,
@@ -94,6 +97,15 @@ class SimulationRequest:
     links: float = 1.0
     fixed: float = 1.0
     """Factor on fixed costs."""
+
+
+def request_of(
+    plan: Plan, planned: PlannedRun, profile: CostProfile, factors: Mapping[str, float] | None = None
+) -> SimulationRequest:
+    """Return the request to simulate a planned run; ``factors``: by name, those on costs and bandwidths."""
+    configuration = replace(planned.configuration, engine=planned.configuration.engine or plan.engine)
+    size = size_of(planned, plan)
+    return SimulationRequest(plan.cluster, configuration, planned.workload.name, size, profile, **(factors or {}))
 
 
 @dataclass(frozen=True, slots=True)

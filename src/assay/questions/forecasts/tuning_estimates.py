@@ -16,7 +16,7 @@ from assay.estimation.prediction.features import HARDWARE
 from assay.estimation.prediction.model import learn
 from assay.estimation.prediction.predict import predict
 from assay.estimation.simulator.process import simulate
-from assay.estimation.simulator.scenario import SimulationRequest, scenario_of
+from assay.estimation.simulator.scenario import request_of, scenario_of
 from assay.estimation.tuning.tuner import Tuner
 from assay.execution.planning.forecast.inputs import size_of
 from assay.execution.planning.order import PlannedRun
@@ -41,11 +41,8 @@ def simulated_logs(tuner: Tuner, profile: CostProfile) -> Floats:
     """Return the logarithm of each candidate's simulated time; the longest of those that can't be run."""
     planned = _planned(tuner)
     plan = tuner.space.plan
-    asked = [
-        SimulationRequest(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile)
-        for run in planned.values()
-    ]
-    told = simulate([scenario_of(one).with_seed(plan.seed, "estimate") for one in asked])
+    requests = [request_of(plan, run, profile) for run in planned.values()]
+    told = simulate([scenario_of(request).with_seed(plan.seed, "estimate") for request in requests])
     found = np.full(len(tuner.possible), math.log(max(one.duration_s for one in told)))
     found[list(planned)] = [math.log(one.duration_s) for one in told]
     return found

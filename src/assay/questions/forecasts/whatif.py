@@ -11,7 +11,7 @@ fixed costs (the same for both sides), the scatter of the measured runs, the mod
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from statistics import covariance, fmean, median, stdev, variance
 
@@ -23,10 +23,9 @@ from assay.estimation.simulator.draws import SCATTER_SIGMA, draws
 from assay.estimation.simulator.error_model import Z90, Correction, Spread, correction
 from assay.estimation.simulator.extrapolation import beyond
 from assay.estimation.simulator.process import SimulationResult, simulate
-from assay.estimation.simulator.scenario import Scenario, SimulationRequest, scenario_of, shares_of
+from assay.estimation.simulator.scenario import Scenario, SimulationRequest, request_of, scenario_of, shares_of
 from assay.estimation.simulator.scenario_document import ScenarioDocument
 from assay.execution.planning.forecast import device_space
-from assay.execution.planning.forecast.inputs import size_of
 from assay.execution.planning.plan_files.changed_plan import Change, altered, only_run
 from assay.execution.planning.plan_files.plan_reader import plan_of_texts
 from assay.execution.planning.plan_files.plan_text import PLAN_FILE
@@ -262,9 +261,7 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
 
 
 def _asked(plan: Plan, profile: CostProfile) -> SimulationRequest:
-    run = only_run(plan)
-    configuration = replace(run.configuration, engine=run.configuration.engine or plan.engine)
-    return SimulationRequest(plan.cluster, configuration, run.workload.name, size_of(run, plan), profile)
+    return request_of(plan, only_run(plan), profile)
 
 
 def _scenario(plan: Plan, profile: CostProfile) -> Scenario:

@@ -20,10 +20,9 @@ from assay.estimation.recommendation.candidates import Candidates, plan_for
 from assay.estimation.recommendation.time_bounds import DataMoved, Powers, fits, least_s, powers
 from assay.estimation.simulator.pool import SimulatorPool
 from assay.estimation.simulator.process import SimulationResult
-from assay.estimation.simulator.scenario import CODECS, SimulationRequest, scenario_of, shares_of
+from assay.estimation.simulator.scenario import CODECS, SimulationRequest, request_of, scenario_of, shares_of
 from assay.estimation.simulator.scenario_document import ScenarioDocument
 from assay.execution.planning.forecast.device_space import FULL_SHARE
-from assay.execution.planning.forecast.inputs import size_of
 from assay.execution.planning.plan_files.changed_plan import only_run
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import format_bytes
@@ -195,10 +194,7 @@ class ClusterSearch:
     ) -> tuple[SimulationRequest, ScenarioDocument]:
         """Return the simulation of a workload on one cluster. Raises SpecificationError if it can't be simulated."""
         plan = plan_for(self.candidates, row, work.entry(self.data_factor))
-        run = only_run(plan)
-        request = SimulationRequest(
-            plan.cluster, run.configuration, run.workload.name, size_of(run, plan), self.profile, **(draw or {})
-        )
+        request = request_of(plan, only_run(plan), self.profile, draw)
         scenario = scenario_of(request)
         self.store.assumptions.update(dict.fromkeys(scenario.assumptions))
         return request, scenario.with_seed(SEED, f"{row}")
