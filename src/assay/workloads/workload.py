@@ -1,7 +1,7 @@
-"""What a workload is to the rest of the house: one module of this folder declares all of it.
+"""Define what a workload declares. One module of this folder declares everything about one workload.
 
-Its name and title, the options that it takes, the bytes that it moves, its program on each engine, what it needs before
-it runs, and what makes its output valid. Specification, estimate, room, engine, reports and words ask it.
+That is its name and title, its options, its data flow, its program on each engine, its input, and its validity checks.
+Specification, estimate, room, engine, reports and words ask it.
 
 A workload never talks to a host. It names programs; the engine runs them and hands back an :class:`Outcome`; the
 workload judges it, looking at the file system through :class:`FileSystem`.
@@ -21,12 +21,12 @@ _COUNTS = ("files", "maps", "reduces", "iterations", "clusters", "seed")
 
 
 class FileSystem(Protocol):
-    """What a workload may ask the distributed file system: it looks, and changes nothing. Paths are absolute; markers
+    """Read access of a workload to the distributed file system. Paths are absolute; markers
     and hidden files (names that start with ``_`` or ``.``) are left out.
     """
 
     async def exists(self, path: str) -> bool:
-        """Say whether there is a file or folder at ``path``."""
+        """Return whether there is a file or folder at ``path``."""
 
     async def stored(self, path: str) -> StoredFiles:
         """Return the number of files below ``path``, their bytes and those of all replicas; zeros without files."""
@@ -72,19 +72,17 @@ class Size:
     clusters: int | None = None
     seed: int = 1
     payload: str = "pattern"
-    """``pattern``: as stock jobs have it; ``random``: seeded bytes that can't be compressed."""
+    """``pattern``: as in stock jobs; ``random``: seeded bytes that can't be compressed."""
     block_bytes: int | None = None
-    """Size of HDFS blocks, input's too; None: the engine's default."""
+    """Size of HDFS blocks, also of the input; None: the engine's default."""
     options: Mapping[str, str] = field(default_factory=dict, compare=False)
-    """Every option as the plan writes it."""
+    """All options as in the plan."""
     parameters: Mapping[str, str] = field(default_factory=dict, compare=False)
     """The engine parameters of the run."""
 
     @classmethod
     def of(cls, data_bytes: int, replication: int, parameters: Mapping[str, str], options: Mapping[str, str]) -> Self:
-        """Return the size that a plan's workload options say (the names are those of the fields), with what engine
-        parameters say of the data, and how many copies storage keeps of it.
-        """
+        """Return the size from a plan's workload options (named as the fields), engine parameters and replication."""
         counts = {name: int(text) for name, text in options.items() if name in _COUNTS}
         block = parameters.get("dfs.blocksize")
         return cls(
@@ -100,7 +98,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class DataFlow:
-    """Bytes for each byte of a workload's data, uncompressed, in each of its iterations; a few per cent count as 0."""
+    """Bytes moved per byte of a workload's data, uncompressed, in each iteration; a few per cent count as 0."""
 
     read: float = 0
     """Read from HDFS."""
@@ -109,11 +107,11 @@ class DataFlow:
     written: float = 0
     """Written to HDFS, one copy of it."""
     iterations: int = 1
-    """Where a plan does not say it."""
+    """Number of iterations if the plan does not set it."""
 
 
 class WorkloadClass(StrEnum):
-    """What limits a workload, as published claims speak of it."""
+    """Class of a workload by its limit, as in published claims."""
 
     SHUFFLE_HEAVY = "shuffle-heavy"
     """At least as many bytes are shuffled as the workload has data."""
@@ -125,7 +123,7 @@ class WorkloadClass(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A metric that a workload makes, and where that comes from, in words."""
+    """A metric that a workload computes, with its source as text."""
 
     metric: str
     source: str
@@ -137,58 +135,58 @@ WRITTEN_BYTES = Figure("written_bytes", "length of the output in HDFS")
 
 @dataclass(frozen=True, slots=True)
 class ValidationResult:
-    """What a workload says of an outcome: its checks and its own metrics."""
+    """A workload's checks and metrics of an outcome."""
 
     checks: tuple[Check, ...]
     metrics: Mapping[str, float] = field(default_factory=dict)
     streams: tuple[CountedStream, ...] = ()
-    """What each stream counted by itself; empty where only the job history tells."""
+    """Counters of each stream; empty if only the job history has them."""
     logs: Mapping[str, bytes] = field(default_factory=dict)
-    """Files that metrics were made from, for the bundle."""
+    """Files behind the metrics, for the bundle."""
     unjudged: Outcome | None = None
-    """The outcome of a check program that could not run: whether the output is right is unknown."""
+    """The outcome of a check program that could not run; the output is unchecked."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationInput:
-    """What a workload can look at besides the outcome."""
+    """The data for a workload's checks in addition to the outcome."""
 
     files: FileSystem
     manifest: Mapping[str, int]
-    """The input's kept counters."""
+    """The counters in the input's manifest."""
     check_outcome: Outcome | None
     input_path: str | None
     reference: ReferenceAnswers | None = None
-    """What another program answers, for a workload that asked for it."""
+    """Reference answers of another program, if the workload requests them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadProgram(Program):
-    """A workload itself, of a size, as a program: for an engine that computes what a run would take.
+    """A workload and its size in place of a program, for an engine that only computes the time of a run.
 
     ``main_class`` is the workload's name.
     """
 
     size: Size
     seed: int = 1
-    """Of its chances: planned runs that differ in their repetition alone have others."""
+    """Seed of random choices; repetitions have different seeds."""
 
 
 def waved_of(options: Iterable[str]) -> tuple[str, ...]:
-    """Return those of ``options`` that ``waves`` sets where the workload does not say: files, reduces, or maps."""
+    """Return the options that ``waves`` sets by default: files, else reduces, else maps."""
     given = set(options)
     return next(((name,) for name in ("files", "reduces", "maps") if name in given), ())
 
 
 class Workload(ABC):
-    """One benchmark program with its input and its validity. What is not declared is as most workloads have it."""
+    """A benchmark program with its input and validity checks. Defaults fit most workloads."""
 
     name: str
     """The name that plans use."""
     title: str
-    """What screens and reports call it."""
+    """Name on screens and in reports."""
     options: tuple[Option, ...] = ()
-    """Options that a plan can set in addition to the data size."""
+    """Options that a plan can set, in addition to the data size."""
     flow: DataFlow
     """Bytes that a run moves for each byte that it processes."""
     cpu_bound: bool = False
@@ -196,17 +194,17 @@ class Workload(ABC):
     outputs: tuple[str, ...] = ()
     """The paths that must not exist before the run, and that are removed after it."""
     streamed: Literal["hdfs_read_bytes", "hdfs_write_bytes"] | None = None
-    """What its maps do all the time, as a field of :class:`Task`, where it is only one thing."""
+    """The field of :class:`Task` with the bytes that its maps stream throughout, if they do nothing else."""
     figures: tuple[Figure, ...] = ()
-    """The metrics that it makes."""
+    """Metrics that it computes."""
     copies: int | None = None
-    """Copies that it writes of its output whatever HDFS keeps otherwise; None: as many as HDFS keeps."""
+    """Copies of its output, if not HDFS's number of replicas."""
     copies_parameter: str | None = None
     """Engine parameter for their number, if the program has a separate parameter."""
 
     @property
     def waved(self) -> tuple[str, ...]:
-        """The options that ``waves`` sets, which is how many tasks the job has: files, else reduces, else maps."""
+        """The options with the number of tasks, which ``waves`` sets: files, else reduces, else maps."""
         return waved_of(option.name for option in self.options)
 
     @property
@@ -218,11 +216,11 @@ class Workload(ABC):
 
     @property
     def engines(self) -> tuple[str, ...]:
-        """The engines that it has a program for."""
+        """Engines for which it has a program."""
         return tuple(self.programs(Size(1, 1), ""))
 
     def iterations(self, size: Size) -> int:
-        """Return how often the data flow is gone through."""
+        """Return the number of passes over the data flow."""
         return size.iterations or self.flow.iterations
 
     def moved(self, size: Size, engine: str) -> DataFlow:  # noqa: ARG002 - most engines move the same
@@ -236,34 +234,35 @@ class Workload(ABC):
         return size.data_bytes
 
     def input(self, size: Size) -> Input | None:  # noqa: ARG002 - what follows is asked of all workloads alike
-        """Return what must be generated before; None when nothing."""
+        """Return the input to generate before the run; None if it needs none."""
         return None
 
     @abstractmethod
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
-        """Return the program that is timed, by the name of each engine that there is one for."""
+        """Return engine name to the timed program."""
 
     def streamed_bytes(self, task: Task) -> int:
-        """Return what a task streamed, for the concurrency-gated aggregate; 0 where that figure has no meaning: tasks
-        read, sort and write by turns, or only add up.
+        """Return the bytes that a task streamed, for the concurrency-gated aggregate.
+
+        0 if the job's tasks read, sort and write by turns.
         """
         return getattr(task, self.streamed) if self.streamed and task.kind == "map" else 0
 
     def leaves(self, size: Size) -> tuple[str, ...]:  # noqa: ARG002
-        """Return the paths that must not exist before the run, and that stay after it: another workload's input."""
+        """Return the paths that must not exist before the run and that stay after it, as another workload's input."""
         return ()
 
     def output_copies(self, size: Size) -> int:
-        """Return how many copies of its output a run writes."""
+        """Return the number of copies of a run's output."""
         text = size.parameters.get(self.copies_parameter) if self.copies_parameter else None
         return int(text) if text else self.copies or size.replication
 
     def check_program(self, input_path: str | None) -> Program | None:  # noqa: ARG002
-        """Return a program that checks the output, run after the timed one and not timed; None when none is needed."""
+        """Return the program that checks the output after the timed program; None if none is needed."""
         return None
 
     def reference(self, size: Size) -> ReferenceQueries | None:  # noqa: ARG002
-        """Return what another program is asked over the same files, for the judgement; None when nothing."""
+        """Return queries that another program answers over the same files; None if there are none."""
         return None
 
     @abstractmethod

@@ -1,7 +1,7 @@
-"""Draws of what is uncertain: CPU costs by their learned intervals, devices, links and fixed costs, and placement.
+"""Draw uncertain inputs: CPU costs from their learned intervals, device and link rates, fixed costs, and placement.
 
-In: what is asked, and a seed. Out: the same with factors drawn together, and a seed for the simulator's own chances.
-The same numbers are drawn for the same seed, whatever is asked, so that draws of two configurations are pairs.
+In: a request and a seed. Out: requests with drawn factors, and a seed for the simulator's random choices.
+A seed gives the same draws for every request, so that draws of two configurations are pairs.
 """
 
 import math
@@ -18,7 +18,7 @@ DEVICE_SIGMA = 0.04
 """Relative spread of a device's bandwidth between repeated fio runs (docs/how-to/calibrate-a-disk.md)."""
 LINK_SIGMA = 0.03
 SCATTER_SIGMA = 0.05
-"""Of repeated runs."""
+"""Standard deviation of log time between repeated runs."""
 _SIGMA_MAX = 0.4
 
 
@@ -38,7 +38,7 @@ class ParameterDraw:
 
 
 def draws(profile: CostProfile, count: int, seed: int) -> Iterator[ParameterDraw]:
-    """Yield ``count`` draws; the first is at the middle of everything.
+    """Yield ``count`` draws; the first has the middle of every input.
 
     So few draws scatter by chance less or more than they stand for (8 of one seed by a quarter less), and every answer
     has the same ones. So each uncertain thing's draws are stretched to its own middle and spread.
@@ -54,7 +54,7 @@ def draws(profile: CostProfile, count: int, seed: int) -> Iterator[ParameterDraw
 
 
 def _stretched(drawn: Sequence[float]) -> list[float]:
-    """Return a middle and draws about it, whose standard deviation together is 1; two draws and more."""
+    """Return 0 and draws around it with a standard deviation of 1 in total, for two or more draws."""
     if len(drawn) < 2:
         return [0.0, *drawn]
     middle = fmean(drawn)
@@ -64,7 +64,7 @@ def _stretched(drawn: Sequence[float]) -> list[float]:
 
 
 def spread_of(value: Uncertain) -> float:
-    """Return the spread of the logarithm that an interval stands for."""
+    """Return the standard deviation of log values that an interval corresponds to."""
     if value.value <= 0 or value.high <= value.value:
         return 0.0
     return min(_SIGMA_MAX, math.log(value.high / value.value) / Z90)

@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 
 VERSION = "simulated"
 DRAWS = 8
-"""From which the interval is."""
+"""Number of draws behind an interval."""
 SEED = 1
-"""Of these draws: intervals of two configurations are from pairs."""
+"""Seed of the draws, the same for all configurations, so that their draws are pairs."""
 
 
 class InMemoryStorage(SingleCopyStorage):
-    """A file system in memory, for what is written by hand: programs write nothing to it."""
+    """A file system in memory, for files that assay writes; simulated programs write none."""
 
     def __init__(self) -> None:
         self._files: dict[str, bytes] = {}
@@ -64,17 +64,17 @@ class InMemoryStorage(SingleCopyStorage):
         return {name: len(held) for name, held in self._files.items() if name == path or name.startswith(below)}
 
     async def read(self, path: str) -> bytes:
-        """Return what was written there."""
+        """Return a file's content."""
         if path not in self._files:
             raise EngineError("there is no such file", where=path)
         return self._files[path]
 
     async def write(self, path: str, content: bytes) -> None:
-        """Keep it."""
+        """Store a file."""
         self._files[path] = content
 
     async def delete(self, path: str) -> None:
-        """Forget what is there."""
+        """Delete a file or folder."""
         for name in await self.lengths(path):
             del self._files[name]
 
@@ -112,7 +112,7 @@ class SimulatedEngine(NoDaemons):
     async def run(
         self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
     ) -> ProgramResult:
-        """Simulate a workload. ``timeout_s`` is of the computation: virtual time has no limit.
+        """Simulate a workload. ``timeout_s`` limits the computation; virtual time has no limit.
 
         Raises EngineError where the program is no workload, and SpecificationError for what can't be simulated.
         """
@@ -136,12 +136,12 @@ class SimulatedEngine(NoDaemons):
         return await asyncio.to_thread(self._finished, result, far, began, label, (middle_s, sigma))
 
     def request(self, workload: str, size: Size) -> SimulationRequest:
-        """Return what is request of the simulator."""
+        """Return the request to simulate a workload in the current configuration."""
         configuration = replace(self.configuration, engine=self.facts.name)
         return SimulationRequest(self._cluster, configuration, workload, size, self._profile)
 
     async def _spread(self, name: str, request: SimulationRequest, simulated_s: float) -> tuple[float, float]:
-        """Return the middle of the times that draws give, and the spread of a run's logarithm about it.
+        """Return the median simulated time over the draws, and the standard deviation of a run's log time around it.
 
         Of a large cluster a smaller one is drawn, whose middle is to its first draw, at the middle of all that is
         uncertain, as the large one's is to the time that was simulated.
@@ -211,7 +211,7 @@ class SimulatedEngine(NoDaemons):
         )
 
     def _groups(self, result: SimulationResult) -> dict[str, Any]:
-        """Return which workers were observed together, in the order of the cluster's workers."""
+        """Return the group of workers that each worker was observed with, in the cluster's order."""
         groups = groups_of_nodes(result.tree)
         if not groups:
             return {}
@@ -232,7 +232,7 @@ class SimulatedEngine(NoDaemons):
 
 
 class Simulator(LockedProvider[SimulatedEngine]):
-    """Provides the simulated engine. No cluster is held: any number can be simulated side by side."""
+    """Provides the simulated engine. It locks no cluster: any number of simulations can run at once."""
 
     def __init__(self, rules: Rules, profile: CostProfile, cluster: Cluster, trace_by: str = "group") -> None:
         super().__init__(cluster, {})
@@ -241,27 +241,27 @@ class Simulator(LockedProvider[SimulatedEngine]):
         self._storages: dict[str, InMemoryStorage] = {}
 
     async def open(self, show: Show) -> None:
-        """Say what will be simulated."""
+        """Show which cluster is simulated."""
         self._facts = await self.install(show)
 
     async def install(self, show: Show) -> EngineFacts:
-        """Return the engine that the profile is of; nothing is brought anywhere."""
+        """Return the profile's engine; nothing is installed."""
         return EngineFacts(self.rules.name, VERSION, origin=Origin.SIMULATED)
 
     async def engine_for(self, configuration: Configuration) -> SimulatedEngine:
-        """Return the engine, with what was written under this layout before."""
+        """Return the engine, with the files that were written under this layout."""
         name = self.rules.file_system(configuration, self.cluster)
         storage = self._storages.setdefault(name, InMemoryStorage())
         known = (self.rules, self.cluster, self._profile, configuration, self._trace_by)
         return SimulatedEngine(self.facts, storage, *known)
 
     async def kept(self, engine: SimulatedEngine, configuration: Configuration) -> None:
-        """Let it continue with what differs in parameters that jobs carry."""
+        """Keep the engine if only parameters of jobs differ."""
         engine.use(configuration)
 
 
 def simulator_of(rules: Rules, profile: CostProfile, trace_by: str = "group") -> MakeProvider:
-    """Return the way to have an engine simulated, with what ``profile`` says workloads cost.
+    """Return a function that provides the simulated engine with the costs in ``profile``.
 
     ``trace_by``: ``node`` observes each node of a large cluster alone; ``group`` those of a rack or a type together.
     """
@@ -278,5 +278,5 @@ def shipped_simulator(rules: Rules) -> MakeProvider:
 
 
 def refuse(request: SimulationRequest) -> None:
-    """Raise SpecificationError where ``request`` can't be simulated: before the first run of a plan, not amidst it."""
+    """Raise SpecificationError if ``request`` can't be simulated; called before the first run of a plan."""
     simulate([smaller(scenario_of(request)).with_seed(SEED, "whether it can be")])

@@ -1,6 +1,6 @@
-"""How wrong the simulator can be, resource by resource; and what a measured run says of that.
+"""Model the simulator's error by limiting resource, and correct a simulated run by a measured one.
 
-In: the shares of a simulated run's time by what was its limit. Out: the spread of the logarithm of its error; and with
+In: the shares of a simulated run's time by limiting resource. Out: the standard deviation of its log error; and with
 what was measured of one run, the correction of another. Pure.
 
 The model: the logarithm of measured over simulated time is the sum of an error of each resource, times the share of the
@@ -19,14 +19,14 @@ SIGMAS: Mapping[str, float] = {"cpu": 0.08, "hdd": 0.25, "flash": 0.12, "network
 """Standard deviation of the log error in the time of each resource (source: docs/measurements/simulator.md)."""
 OTHER_SIGMA = 0.2
 REST_SIGMA = 0.05
-"""Of a run's own: placement, other chances, what no one models."""
+"""Standard deviation of a run's log error that no resource explains, such as placement."""
 Z90 = 1.645
-"""Half the width of an interval that holds nine of ten, in spreads."""
+"""Half the width of a 90 % interval, in standard deviations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What draws say of two runs' logarithms of times: variances, and how they go together."""
+    """Variances and covariance of two runs' log times over the draws."""
 
     before: float = 0.0
     after: float = 0.0
@@ -35,7 +35,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What a measured run says of another: the factor on its simulated time, and the spread that stays."""
+    """The correction of a simulated run by a measured one: a factor, and the remaining standard deviation."""
 
     factor: float
     sigma: float
@@ -60,7 +60,7 @@ def time_shares(
 
 
 def sigma_of(shares: Mapping[str, float]) -> float:
-    """Return the spread of a run's error where nothing was measured."""
+    """Return the standard deviation of a run's log error without a measured run."""
     return math.sqrt(sum((share * _sigma(name)) ** 2 for name, share in shares.items()) + REST_SIGMA**2)
 
 
@@ -73,8 +73,8 @@ def correction(
 ) -> Correction:
     """Return the correction of a run with shares ``after`` by one with shares ``before``.
 
-    ``log_miss``: the logarithm of measured over simulated time of the latter; ``mean_sigma``: how unsure the measured
-    mean is; ``drawn``: what the profile leaves uncertain of both. The rest is the run's own in both, and so the spread
+    ``log_miss``: the logarithm of measured over simulated time of the latter; ``mean_sigma``: the standard error of the
+    measured mean; ``drawn``: the variances of both over the draws. The rest is the run's own in both, and so the spread
     that stays contains it once more.
     """
     variance = sum((share * _sigma(name)) ** 2 for name, share in before.items()) + REST_SIGMA**2 + mean_sigma**2

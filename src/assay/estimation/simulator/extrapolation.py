@@ -1,7 +1,6 @@
-"""How far is what is asked from what was learned? The further, the less sure; and it is said.
+"""Add uncertainty for configurations beyond those that the profile was learned from, and report how far they are.
 
-In: what is asked. Out: what that adds to the spread of the logarithm of a run's time, and in words by how much it is
-beyond. Pure.
+In: a request. Out: an addition to the standard deviation of a run's log time, and messages with the factors. Pure.
 """
 
 import math
@@ -9,13 +8,13 @@ import math
 from assay.estimation.simulator.scenario import SimulationRequest
 
 FAR_SIGMA = 0.06
-"""What each doubling beyond what was learned adds to the spread."""
+"""Standard deviation of log time for each doubling beyond the learned range."""
 BEYOND_MIN = 2.0
-"""What is less than this many times beyond is as good as learned."""
+"""Factor beyond the learned range up to which nothing is added."""
 
 
 def beyond(request: SimulationRequest) -> tuple[float, list[str]]:
-    """Return the spread that it adds, and how far each of data and workers lies beyond what was learned."""
+    """Return the added standard deviation, and a message for data and workers beyond the learned range."""
     learned, workload = request.profile.learned, request.profile.workloads[request.workload]
     workers = request.configuration.workers or len(request.cluster.workers)
     spans = (
@@ -27,5 +26,5 @@ def beyond(request: SimulationRequest) -> tuple[float, list[str]]:
         times = max(value / high if high else 1.0, low / value if value else 1.0)
         if times > BEYOND_MIN:
             sigma += FAR_SIGMA * math.log2(times)
-            words.append(f"{name}: {times:,.1f} times beyond what was learned; the interval is wider for it")
+            words.append(f"{name}: {times:,.1f} times the learned range; the interval is wider for it")
     return sigma, words

@@ -1,7 +1,8 @@
-"""Several simulators at once, kept for many scenarios: a sweep uses all cores, and a server answers while one drags.
+"""Run several simulator processes, kept for many scenarios: a sweep uses all cores, and one slow scenario blocks no
+other.
 
-In: scenarios. Out: their results in the same order, or what is wrong with each. A process answers many lines, and its
-tables of devices stay warm. The code that makes a pool closes it; a simulator whose pipe is gone ends by itself.
+In: scenarios. Out: a result or an error for each, in the same order. A process answers many lines, and keeps its device
+tables. The owner of a pool closes it; a simulator ends when its pipe is closed.
 """
 
 import os
@@ -22,12 +23,12 @@ from assay.foundation.errors import AssayError, HostError
 
 _PIECE_BYTES = 1 << 20
 _PAUSE_S = 0.5
-"""How long a wait continues before Ctrl-C is heard."""
+"""Interval at which a wait checks for Ctrl-C, in seconds."""
 Answer = SimulationResult | AssayError
 
 
 class _SimulatorProcess:
-    """One simulator, which answers a line at a time."""
+    """A simulator process, which answers line by line."""
 
     def __init__(self) -> None:
         # A separate session: Ctrl-C at the terminal reaches assay, which ends the simulator.
@@ -41,7 +42,7 @@ class _SimulatorProcess:
         )
 
     def answer(self, scenario: SimulatorInput, timeout_s: float) -> SimulationResult:
-        """Return the result. Raises SpecificationError for what can't be simulated, HostError when it is gone."""
+        """Return the result. Raises SpecificationError if it can't be simulated, HostError if the process has ended."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(msgspec.json.encode(scenario) + b"\n")
@@ -78,11 +79,11 @@ class _SimulatorProcess:
 
     @property
     def ended(self) -> bool:
-        """Whether it is over."""
+        """Whether the process has ended."""
         return self._process.poll() is not None
 
     def end(self) -> None:
-        """End it now."""
+        """Kill the process."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -91,7 +92,7 @@ class _SimulatorProcess:
 
 
 class SimulatorPool:
-    """This many simulators, each started when it is first needed."""
+    """A bounded number of simulators, each started when it is first needed."""
 
     def __init__(self, processes: int | None = None, timeout_s: float = TIMEOUT_S) -> None:
         self.processes = processes or max(1, len(os.sched_getaffinity(0)))
@@ -105,17 +106,17 @@ class SimulatorPool:
             self._free.put(None)
 
     def __enter__(self) -> Self:
-        """Begin; nothing is started yet."""
+        """Return the pool; no process is started yet."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End all of them."""
+        """Close the pool."""
         self.close()
 
     def close(self) -> None:
-        """End all simulators, in the middle of an answer too."""
+        """End all simulators, also those that are computing."""
         with self._lock:
             self._closed = True
             every = list(self._every)
@@ -126,7 +127,7 @@ class SimulatorPool:
     def simulate_each(
         self, scenarios: Sequence[SimulatorInput], done: Callable[[int], None] | None = None
     ) -> list[Answer]:
-        """Return for each scenario its result, or what is wrong with it. ``done`` hears how many are ready."""
+        """Return the result or the error of each scenario. ``done`` receives the number of results so far."""
         futures = [self._threads.submit(self._simulate_one, scenario) for scenario in scenarios]
         left: set[Future[Answer]] = set(futures)
         while left:
@@ -136,7 +137,7 @@ class SimulatorPool:
         return [future.result() for future in futures]
 
     def simulate(self, scenarios: Sequence[SimulatorInput]) -> list[SimulationResult]:
-        """Return the results; raises the first that is wrong."""
+        """Return the results; raise the first error."""
         answers = self.simulate_each(scenarios)
         wrong = next((answer for answer in answers if isinstance(answer, AssayError)), None)
         if wrong is not None:
@@ -157,7 +158,7 @@ class SimulatorPool:
     def _started(self) -> _SimulatorProcess:
         with self._lock:
             if self._closed:
-                raise HostError("the simulators were ended", hint="ask again")
+                raise HostError("the simulators have been closed", hint="ask again")
             process = _SimulatorProcess()
             self._every = [*(running for running in self._every if not running.ended), process]
             return process

@@ -1,4 +1,4 @@
-"""The simulator as a process: scenarios go in as JSON lines, results come out in the same order.
+"""Run the simulator as a process: scenarios go in as JSON lines, results come out in the same order.
 
 In: scenarios (:mod:`assay.estimation.simulator.scenario`). Out: :class:`SimulationResult` values. The program is a
 native part of this installation (``assay-simulate``, rust/simulate); it needs neither root nor Java, reads no clock and
@@ -20,7 +20,7 @@ from assay.foundation.errors import HostError, SpecificationError
 from assay.foundation.installation import installation
 
 OVERRIDE = "ASSAY_SIMULATE"
-"""Environment variable that names another program instead."""
+"""Environment variable with the path of another simulator program."""
 TIMEOUT_S = 600.0
 
 
@@ -30,18 +30,18 @@ class SimulationResult:
 
     duration_s: float
     limits: Mapping[str, float]
-    """Shares of the tasks' time by what was its limit; they add up to 1."""
+    """Shares of the tasks' time by limiting resource, which add up to 1."""
     assumptions: tuple[str, ...]
     tree: Mapping[str, Any]
 
 
 def simulator() -> Path:
-    """Return the program. Raises HostError, with what to do, where there is none."""
+    """Return the path of the program. Raises HostError with a hint if it is missing."""
     named = os.environ.get(OVERRIDE)
     path = Path(named) if named else installation().simulator
     if path is None or not os.access(path, os.X_OK):
         raise HostError(
-            "the simulator (assay-simulate) is not there",
+            "the simulator (assay-simulate) is missing",
             where=str(path) if path else "",
             hint="a wheel brings it; in a source tree `make setup` builds it (it needs cargo)",
         )
@@ -51,7 +51,8 @@ def simulator() -> Path:
 def simulate(scenarios: Sequence[SimulatorInput], timeout_s: float = TIMEOUT_S) -> list[SimulationResult]:
     """Return the results of ``scenarios``, in their order.
 
-    Raises SpecificationError for what can't be simulated, in the simulator's words, and HostError when it ends.
+    Raises SpecificationError with the simulator's message for a scenario that can't be simulated, and HostError if the
+    process fails.
     """
     if not scenarios:
         return []
@@ -67,7 +68,7 @@ def simulate(scenarios: Sequence[SimulatorInput], timeout_s: float = TIMEOUT_S) 
 
 
 async def run_simulations(scenarios: Sequence[SimulatorInput]) -> list[SimulationResult]:
-    """Do as :func:`simulate` does, without a limit: the code that cancels it ends the simulator."""
+    """Do the same as :func:`simulate` without a time limit; cancellation ends the simulator."""
     process = await asyncio.create_subprocess_exec(
         str(simulator()), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
@@ -98,7 +99,7 @@ def _results(scenarios: Sequence[SimulatorInput], status: int, printed: bytes, e
 
 
 def result_of(tree: Mapping[str, Any]) -> SimulationResult:
-    """Return what one line of the simulator says. Raises SpecificationError for a scenario that can't be."""
+    """Return the result in one line of the simulator. Raises SpecificationError if the line holds an error."""
     if "error" in tree:
         raise SpecificationError(f"this can't be simulated: {tree['error']}", where="scenario")
     limits = tree.get("limits", {})

@@ -1,7 +1,8 @@
-"""A simulation's result in the words of runs: jobs, attempts, phases, a trace, and counters under Hadoop's names.
+"""Convert a simulation's result to the parts of a run: jobs, attempts, phases, a trace, and counters under Hadoop's
+names.
 
 In: the simulator's result with its traces. Out: :class:`SimulatedRun`. Times are in seconds from the run's start.
-Counters carry the names that Hadoop gives them, so that every view of a measured run is one of a simulated run too.
+Counters have Hadoop's names, so that every view of measured runs also shows simulated runs.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,12 +17,12 @@ _FILES = "org.apache.hadoop.mapreduce.FileSystemCounter"
 _TASKS = "org.apache.hadoop.mapreduce.TaskCounter"
 _JOBS = "org.apache.hadoop.mapreduce.JobCounter"
 _PHASES = {"sort": "merge"}
-"""The simulator's names of phases to those of runs, where they differ."""
+"""The simulator's phase names to those of runs, if they differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedRun:
-    """What a simulation says of a run."""
+    """The parts of a run that a simulation gives."""
 
     duration_s: float
     jobs: tuple[Job, ...]
@@ -34,7 +35,7 @@ class SimulatedRun:
 
 
 def read_result(simulated: SimulationResult, pool_cores: float | None = None) -> SimulatedRun:
-    """Return the result as a run has it. ``pool_cores``: of the machine that a lab's nodes share."""
+    """Return the parts of a run. ``pool_cores``: cores of the machine that a lab's nodes share."""
     tree = simulated.tree
     tasks = tuple(_tasks(tree["task_columns"])) if "task_columns" in tree else ()
     by_job: dict[str, list[Task]] = {}
@@ -52,7 +53,7 @@ def read_result(simulated: SimulationResult, pool_cores: float | None = None) ->
 
 
 def _phase(phase: Mapping[str, Any], first_s: float) -> str:
-    """Return what runs call a phase; around all tasks, which begin at ``first_s``, it is setup and cleanup."""
+    """Return a phase's name in runs: setup before the first task (``first_s``), cleanup after the last."""
     name = str(phase["name"])
     if name == "overhead":
         return "setup" if float(phase["start_s"]) < first_s else "cleanup"
@@ -151,7 +152,7 @@ def _counters(tasks: Sequence[Task], tree: Mapping[str, Any], jobs: int) -> dict
 
 
 def groups_of_nodes(tree: Mapping[str, Any]) -> dict[str, str]:
-    """Return which group of nodes each node was observed with; empty where each was observed alone."""
+    """Return the group of nodes that each node was observed with; empty if each was observed alone."""
     groups = tree.get("node_groups")
     if groups is None:
         return {}
