@@ -126,8 +126,8 @@ def coverage(clusters: int, groups: int, runs: int, *, tables: int, seed: int) -
     for _ in range(tables):
         truth = drawn(rng, Design(clusters, groups, runs))
         matched = match(truth.table, "level")
-        found = group_ratios(side(matched, 0), side(matched, 1), matched.deployment)
-        for one in scope_estimates(found, matched.cluster[found.groups]):
+        found = group_ratios(side(matched, 0), side(matched, 1), matched)
+        for one in scope_estimates(found):
             name = _NAMES[one.scope]
             held(name, getattr(truth, name), one.low, one.high)
             if one.scope is InferenceScope.SIMILAR:

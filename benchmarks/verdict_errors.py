@@ -31,7 +31,6 @@ Array = NDArray[np.float64]
 RATIOS = (1.0, 1.1, 1.3)
 RUNS = (2, 3, 5, 10, 20)
 SCATTER = 0.05
-NONE = np.zeros(0, dtype=np.int64)
 NOISES = ("log-normal", "unequal", "skewed", "outliers", "drift", "first run", "alike")
 
 
@@ -73,7 +72,7 @@ def verdicts(kind: str, n: int, ratio: float, campaigns: int, rng: np.random.Gen
         found = over_blocks(means_by(a, block[~candidate], n), means_by(b, block[candidate], n))
         if found is not None:
             found = replace(found, error=found.error * error_factor(logs, candidate, block))
-        found = found or log_mean(group_ratios(means_by(a, one_group, 1), means_by(b, one_group, 1), NONE))
+        found = found or log_mean(group_ratios(means_by(a, one_group, 1), means_by(b, one_group, 1)))
         assert found is not None
         estimate = found.ratio
         said[verdict_of(estimate, found.p, 1, (n, n), margin=0.0)] += 1

@@ -60,7 +60,7 @@ def log_ratio(
     b, c = means([0] * len(runs))
     if sessions:
         b, c = replace(b, sessions=sessions[0]), replace(c, sessions=sessions[1])
-    mean = log_mean(group_ratios(b, c, np.zeros(0, dtype=np.int64)))
+    mean = log_mean(group_ratios(b, c))
     return None if mean is None else replace(mean, method=WELCH)
 
 

@@ -8,7 +8,8 @@ between the three measured block sizes, twelve groups are three independent obse
 by one-way analysis of variance; the smallest p value is multiplied by the number of factors that were tested, and
 compared with :data:`ALPHA`, which is lenient because a missed dependence makes verdicts too sure. With three levels and
 more, the levels are a sample of the levels that there could be: the error is the cluster-robust one with levels - 1
-degrees of freedom. A factor of two levels is a switch, and the statement is about these two levels.
+degrees of freedom. A factor of two levels is a switch, and the statement is about these two levels. Where
+clusters are strata, a difference between clusters is no dependence, as the statement is about these clusters.
 """
 
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ import numpy as np
 
 from assay.analysis.comparison.matched import GroupRatios, LogMean, MatchedGroups
 from assay.analysis.statistics import ABSENT, Floats, InferenceScope, Ints
+from assay.analysis.statistics.cluster_strata import within_strata
 
 ALPHA = 0.40
 LEVELS_MIN = 3
@@ -44,6 +46,7 @@ def dependence_of(matched: MatchedGroups, ratios: GroupRatios) -> tuple[Dependen
     if m < LEVELS_MIN + 1 or len(ratios.deployment):
         return None
     rows = _example_rows(matched, ratios.groups)
+    values = within_strata(ratios.log_ratio, ratios.cluster_strata)
     tested: list[tuple[float, str, Ints, int]] = []
     for name in matched.table.factors:
         codes = matched.table.columns[name].codes[rows]
@@ -53,7 +56,7 @@ def dependence_of(matched: MatchedGroups, ratios: GroupRatios) -> tuple[Dependen
             continue
         if count < 2 or m < SETS_PER_LEVEL_MIN * count:
             continue
-        between, within = _mean_squares(ratios.log_ratio, level, count)
+        between, within = _mean_squares(values, level, count)
         p = float(fdtrc(count - 1, m - count, between / within)) if within > 0 else float(between == 0)
         tested.append((p, name, level, count))
     if not tested:
@@ -86,8 +89,9 @@ def over_levels(mean: LogMean, ratios: GroupRatios, dependence: Dependence, leve
         return mean
     m, count = len(ratios.log_ratio), dependence.levels
     n = np.bincount(level, minlength=count)
-    means = np.bincount(level, weights=ratios.log_ratio, minlength=count) / n
-    apart = n / m * (means - ratios.log_ratio.mean())
+    values = within_strata(ratios.log_ratio, ratios.cluster_strata)
+    means = np.bincount(level, weights=values, minlength=count) / n
+    apart = n / m * (means - values.mean())
     error = float(np.sqrt((apart**2).sum() * count / (count - 1)))
     if not error > mean.error:
         return mean

@@ -26,6 +26,7 @@ from assay.analysis.comparison.matched import (
 )
 from assay.analysis.statistics import ABSENT, Estimate, Floats, InferenceScope, Ints, means_by
 from assay.analysis.statistics.blocks import BlockFit, fit_blocks
+from assay.analysis.statistics.cluster_strata import strata_of
 from assay.analysis.statistics.sessions import SideSessions, imbalance
 
 JOINT = "least squares over all matched groups, errors by group (CR2)"
@@ -100,6 +101,8 @@ class Fit:
     """The group of each row of ``logs``."""
     sides: tuple[SideSessions, ...]
     """The sessions of the runs of each level."""
+    cluster: Ints
+    """The cluster of each row of ``logs``; empty where it is compared, or may differ within a group."""
 
     def contrasts(self, first: Ints, second: Ints) -> list[LogMean | None]:
         """Return the log speedups of ``second`` over ``first`` (indices of levels); None for unconnected levels."""
@@ -115,13 +118,16 @@ class Fit:
             for (a, b, mean, error, degrees), near in zip(columns, rounding, strict=True)
         ]
 
-    def with_sessions(self, mean: LogMean, first: int, second: int) -> LogMean:
-        """Return the log speedup with an error that allows for sessions which differ."""
+    def with_sessions(self, mean: LogMean, first: int, second: int, strata: Ints | None = None) -> LogMean:
+        """Return the log speedup with an error that allows for sessions which differ.
+
+        ``strata``: of each group that has both levels, if the error comes from the scatter within strata.
+        """
         has = np.isfinite(self.logs)
         both = has[:, first] & has[:, second]
         rows = both if both.any() else has[:, first] | has[:, second]
         uneven = imbalance(self.sides[first], self.sides[second], self.groups[rows])
-        return allow_for_sessions(mean, uneven, uneven.beyond_groups())
+        return allow_for_sessions(mean, uneven, uneven.beyond_groups(strata))
 
     def against(self, baseline: int) -> Mapping[int, Estimate]:
         """Return the speedup of every level over ``baseline`` (codes), for similar settings."""
@@ -154,7 +160,8 @@ def fits(matched: MatchedGroups, strata: Strata) -> list[Fit]:
         table[of_group, code_index] = logs[rows]
         off = means_by(rounding[rows], code_index, len(codes)).mean
         fitted = fit_blocks(of_group, code_index, logs[rows], len(codes))
-        fitted_strata.append(Fit(codes, table, off, fitted, known, tuple(sides[code] for code in codes)))
+        cluster = matched.cluster[known] if len(matched.cluster) else matched.cluster
+        fitted_strata.append(Fit(codes, table, off, fitted, known, tuple(sides[code] for code in codes), cluster))
     return fitted_strata
 
 
@@ -193,11 +200,12 @@ def level_pairs(matched: MatchedGroups, strata: Strata, fitted: list[Fit], basel
 def alone(fit: Fit, first: int, second: int) -> tuple[int, LogMean | None]:
     """Return the number of groups with both levels (indices in the fit), and the speedup of the second in these."""
     apart = fit.logs[:, first] - fit.logs[:, second]
-    apart = apart[np.isfinite(apart)]
-    if not len(apart):
+    both = np.flatnonzero(np.isfinite(apart))
+    if not len(both):
         return 0, None
-    mean = between_groups(apart, np.full(len(apart), fit.rounding[first] + fit.rounding[second]))
-    return len(apart), fit.with_sessions(mean, first, second)
+    strata = strata_of(fit.cluster[both] if len(fit.cluster) else fit.cluster, len(both))
+    mean = between_groups(apart[both], np.full(len(both), fit.rounding[first] + fit.rounding[second]), strata)
+    return len(both), fit.with_sessions(mean, first, second, strata)
 
 
 def contradicts(direct: LogMean | None, joint: LogMean | None) -> bool:

@@ -17,7 +17,7 @@ Every mean has its :class:`InferenceScope`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,7 @@ from assay.analysis.statistics import (
     usable,
     warm_among_cold,
 )
+from assay.analysis.statistics.cluster_strata import error_over_strata, strata_of
 from assay.analysis.statistics.sessions import (
     Imbalance,
     SessionSpread,
@@ -135,6 +136,13 @@ class GroupRatios:
     """Maximum error of each log ratio because times are rounded."""
     sessions: Imbalance | None = None
     """Imbalance of the two sides over sessions; None if it was not computed."""
+    cluster: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """The cluster of each group; empty where it is compared, or may differ within a group."""
+
+    @property
+    def cluster_strata(self) -> Ints:
+        """The stratum of each group (``analysis/statistics/cluster_strata.py``)."""
+        return strata_of(self.cluster, len(self.groups))
 
 
 def match(
@@ -242,18 +250,22 @@ def sessions_of(matched: MatchedGroups, level: int) -> SideSessions:
     return side_sessions(of_group, matched.units[rows], count, matched.unordered[rows], matched.spread)
 
 
-def group_ratios(b: Means, c: Means, deployment: Ints) -> GroupRatios:
-    """Return the groups that have runs on both sides, from each side's means by group."""
+def group_ratios(b: Means, c: Means, matched: MatchedGroups | None = None) -> GroupRatios:
+    """Return the groups that have runs on both sides, from each side's means by group.
+
+    ``matched``: where the groups are from; without it, their deployments and clusters are not known.
+    """
     groups = np.flatnonzero((b.n > 0) & (c.n > 0))
     uneven = imbalance(b.sessions, c.sessions, groups) if b.sessions and c.sessions else None
     b, c = b.taken(groups), c.taken(groups)
     apart = difference(b, c)
-    unit = deployment[groups] if len(deployment) else deployment
+    units = (matched.deployment, matched.cluster) if matched else (groups[:0], groups[:0])
+    deployment, cluster = (unit[groups] if len(unit) else unit for unit in units)
     squares = sum(
         (np.where(means.n > 1, means.variance * (means.n - 1), 0.0) for means in (b, c)), np.zeros(len(groups))
     )
     return GroupRatios(
-        groups, apart.mean, (b.n, c.n), unit, apart.error, apart.degrees, squares, apart.rounding, uneven
+        groups, apart.mean, (b.n, c.n), deployment, apart.error, apart.degrees, squares, apart.rounding, uneven, cluster
     )
 
 
@@ -306,15 +318,16 @@ def log_mean(ratios: GroupRatios) -> LogMean | None:
         return None
     if len(ratios.deployment):
         return over_deployments(ratios.log_ratio, ratios.deployment, ratios.rounding)
-    mean = over_groups(ratios.log_ratio, ratios.error_within, ratios.degrees_within, ratios.rounding)
-    return with_sessions(mean, ratios.sessions)
+    strata = ratios.cluster_strata
+    mean = over_groups(ratios.log_ratio, ratios.error_within, ratios.degrees_within, ratios.rounding, strata)
+    return with_sessions(mean, ratios.sessions, strata)
 
 
-def with_sessions(mean: LogMean, uneven: Imbalance | None) -> LogMean:
+def with_sessions(mean: LogMean, uneven: Imbalance | None, strata: Ints | None = None) -> LogMean:
     """Return the mean over matched groups with an error that allows for sessions which differ."""
     if uneven is None:
         return mean
-    multiple = uneven.beyond_groups() if mean.scope is InferenceScope.SIMILAR else uneven.beyond_runs()
+    multiple = uneven.beyond_groups(strata) if mean.scope is InferenceScope.SIMILAR else uneven.beyond_runs()
     return allow_for_sessions(mean, uneven, multiple)
 
 
@@ -328,7 +341,11 @@ def allow_for_sessions(mean: LogMean, uneven: Imbalance, multiple: float) -> Log
 
 
 def over_groups(
-    log_ratio: Floats, error_within: Floats, degrees_within: Floats, rounding: Floats | None = None
+    log_ratio: Floats,
+    error_within: Floats,
+    degrees_within: Floats,
+    rounding: Floats | None = None,
+    strata: Ints | None = None,
 ) -> LogMean:
     """Return the mean of the groups' log ratios with the error between groups, or for few groups within groups.
 
@@ -337,7 +354,7 @@ def over_groups(
     """
     if len(log_ratio) < GROUPS_MIN and np.isfinite(error_within).all():
         return within_groups(log_ratio, error_within, degrees_within, rounding)
-    return between_groups(log_ratio, rounding)
+    return between_groups(log_ratio, rounding, strata)
 
 
 def within_groups(
@@ -349,11 +366,11 @@ def within_groups(
     return LogMean(float(log_ratio.mean()), error, degrees, WITHIN_MATCHED_GROUPS, InferenceScope.TESTED, off)
 
 
-def between_groups(log_ratio: Floats, rounding: Floats | None = None) -> LogMean:
-    """Return the mean of the groups' log ratios with the error from their own spread: for similar groups."""
-    m, off = len(log_ratio), 0.0 if rounding is None else float(rounding.mean())
-    error = float(log_ratio.std(ddof=1) / np.sqrt(m)) if m > 1 else float("nan")
-    return LogMean(float(log_ratio.mean()), error, m - 1.0, OVER_MATCHED_GROUPS, InferenceScope.SIMILAR, off)
+def between_groups(log_ratio: Floats, rounding: Floats | None = None, strata: Ints | None = None) -> LogMean:
+    """Return the mean of the groups' log ratios with the error from their own spread, within ``strata``."""
+    off = 0.0 if rounding is None else float(rounding.mean())
+    error, degrees = error_over_strata(log_ratio, strata)
+    return LogMean(float(log_ratio.mean()), error, degrees, OVER_MATCHED_GROUPS, InferenceScope.SIMILAR, off)
 
 
 def over_blocks(b: Means, c: Means) -> LogMean | None:
@@ -423,6 +440,7 @@ def pick(ratios: GroupRatios, keep: Ints) -> GroupRatios:
         ratios.squares_within[keep],
         ratios.rounding[keep],
         ratios.sessions.picked(keep) if ratios.sessions else None,
+        ratios.cluster[keep] if len(ratios.cluster) else ratios.cluster,
     )
 
 
@@ -451,7 +469,7 @@ class Strata:
 def stratify(matched: MatchedGroups, by: str | None) -> Strata:
     """Return the strata of a table's runs and groups."""
     table, column = matched.table, matched.table.columns[matched.factor]
-    names = tuple(dict.fromkeys(name for name in (*STRATA, *([by] if by else [])) if name in table.columns))
+    names = tuple(name for name in dict.fromkeys((*STRATA, *([by] if by else []))) if name in table.columns)
     strata = groups_by(table, names)
     of_group = np.zeros(matched.groups.count, dtype=np.int64)
     of_group[matched.groups.of_row] = strata.of_row[matched.positions]
@@ -480,13 +498,3 @@ def combined_or_named(table: RunTable, factor: str | Sequence[str]) -> tuple[Run
     if isinstance(factor, str):
         return table, factor
     return combined(table, list(factor)), " + ".join(factor)
-
-
-def comparisons_with(matched: MatchedGroups, baseline: str | None = None) -> int:
-    """Return the number of comparisons of a group's level with its baseline, over all groups."""
-    column = matched.table.columns[matched.factor]
-    code = column.code(baseline or baseline_of(matched.table, matched.factor))
-    levels = len(column.levels)
-    cells = np.unique(matched.groups.of_row * levels + column.codes[matched.positions])
-    of_group, level = cells // levels, cells % levels
-    return int(np.count_nonzero(np.isin(of_group, of_group[level == code]) & (level != code)))

@@ -70,7 +70,7 @@ class OptionEstimates:
         positions = [np.flatnonzero(fit.codes == code) for code in (first, second)]
         if not all(len(position) for position in positions):
             return None
-        both = self.strata.only(group_ratios(self._means[first], self._means[second], self.matched.deployment), stratum)
+        both = self.strata.only(group_ratios(self._means[first], self._means[second], self.matched), stratum)
         direct = log_mean(both)
         joint = fit.contrasts(*positions)[0]
         runs = int(both.n[0].sum()), int(both.n[1].sum())

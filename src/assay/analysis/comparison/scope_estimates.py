@@ -7,7 +7,8 @@ cluster; and a mean without the extreme groups.
 - *Tested settings*: only the runs within the groups are a sample. Welch's error within the groups; if some groups have
   no repetitions, the variance of a run is pooled over the groups with repetitions.
 - *Similar settings*: the groups are a sample of those that could run on these clusters. Student's t on their log
-  ratios. One more group is within t times their standard deviation times the root of 1 + 1 / groups of the mean.
+  ratios, with clusters as strata (``analysis/statistics/cluster_strata.py``). One more group is within t times their
+  standard deviation times the root of 1 + 1 / groups of the mean.
 - *Other clusters*: the clusters are a sample (``analysis/statistics/random_effects.py``). Groups of
   one cluster share it, so they are not independent evidence of how clusters differ.
 """
@@ -122,11 +123,8 @@ def _other_clusters(both: GroupRatios, cluster: Ints) -> ScopeEstimate | None:
     return estimate_of(over_clusters, len(present), float(np.hypot(mean.apart, mean.error)))
 
 
-def scope_estimates(both: GroupRatios, cluster: Ints) -> tuple[ScopeEstimate, ...]:
-    """Return an estimate for each scope; ``cluster``: of each group, empty when clusters are compared.
-
-    Empty within deployments, whose result covers one scope only.
-    """
+def scope_estimates(both: GroupRatios) -> tuple[ScopeEstimate, ...]:
+    """Return an estimate for each scope; empty within deployments, whose result covers one scope only."""
     m = len(both.groups)
     if m == 0 or len(both.deployment):
         return ()
@@ -134,10 +132,10 @@ def scope_estimates(both: GroupRatios, cluster: Ints) -> tuple[ScopeEstimate, ..
     if (tested := _tested(both)) is not None:
         estimates.append(estimate_of(with_sessions(tested, both.sessions), m))
     if m > 1:
-        between = between_groups(both.log_ratio, both.rounding)
-        similar = with_sessions(between, both.sessions)
-        estimates.append(estimate_of(similar, m, float(np.hypot(similar.error, between.error * np.sqrt(m)))))
-    if len(cluster) and (other_clusters := _other_clusters(both, cluster)) is not None:
+        strata = both.cluster_strata
+        similar = with_sessions(between_groups(both.log_ratio, both.rounding, strata), both.sessions, strata)
+        estimates.append(estimate_of(similar, m, float(np.hypot(similar.error, both.log_ratio.std(ddof=1)))))
+    if len(both.cluster) and (other_clusters := _other_clusters(both, both.cluster)) is not None:
         estimates.append(_no_surer(other_clusters, estimates[-1]))
     return tuple(estimates)
 
@@ -157,9 +155,9 @@ def _no_surer(wide: ScopeEstimate, narrow: ScopeEstimate) -> ScopeEstimate:
 
 def cluster_estimates(matched: MatchedGroups, both: GroupRatios) -> tuple[ClusterEstimate, ...]:
     """Return the comparison on each cluster, most groups first; empty where all groups are of one."""
-    if len(matched.cluster) == 0 or len(both.deployment):
+    if len(both.cluster) == 0 or len(both.deployment):
         return ()
-    of_group = matched.cluster[both.groups]
+    of_group = both.cluster
     present, counts = np.unique(of_group, return_counts=True)
     if len(present) < 2:
         return ()

@@ -208,10 +208,9 @@ def _of_these(matched: MatchedGroups, strata: Strata, stratum: int, fit: Fit) ->
         means_by(matched.logs[rows[mine]], of_row[mine], len(known), matched.rounding[rows[mine]])
         for mine in (np.flatnonzero(codes == code) for code in fit.codes)
     ]
-    nowhere = np.zeros(0, dtype=np.int64)
 
     def apart(a: Means, b: Means) -> tuple[float, float]:
-        mean = log_mean(group_ratios(a, b, nowhere))
+        mean = log_mean(group_ratios(a, b))
         gain, p = _one_sided(mean)
         return gain, p if mean is not None and mean.scope is InferenceScope.TESTED else math.nan
 

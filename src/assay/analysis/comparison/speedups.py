@@ -39,7 +39,7 @@ from assay.analysis.comparison.scope_estimates import (
     scope_estimates,
     trimmed,
 )
-from assay.analysis.statistics import Estimate, InferenceScope, Ints, Means, means_by, require_factor
+from assay.analysis.statistics import Estimate, InferenceScope, Means, means_by, require_factor
 from assay.foundation.errors import SpecificationError
 
 
@@ -77,7 +77,7 @@ def _of_candidate(
 ) -> list[tuple[int, SpeedupResult]]:
     """Return the results of one level, before correction, with the number of their stratum."""
     column = matched.table.columns[matched.factor]
-    every = group_ratios(reference, side(matched, candidate), matched.deployment)
+    every = group_ratios(reference, side(matched, candidate), matched)
     stratum_of = strata.of_group[every.groups]
     order = np.argsort(stratum_of, kind="stable")
     bounds = np.searchsorted(stratum_of[order], np.arange(len(strata.counts) + 1))
@@ -107,17 +107,13 @@ def _of_candidate(
             ignored=_differing(matched, both, (baseline, candidate)) if matched.ignored else {},
             confounded=confounded,
             depends_on=depends[0] if depends else None,
-            by_scope=() if confounded else scope_estimates(both, _cluster_of(matched, both)),
+            by_scope=() if confounded else scope_estimates(both),
             clusters=() if confounded else cluster_estimates(matched, both),
             trimmed=None if confounded else trimmed(both),
             joint=joint[stratum].get(candidate) if joint and not confounded else None,
         )
         results.append((stratum, result))
     return results
-
-
-def _cluster_of(matched: MatchedGroups, both: GroupRatios) -> Ints:
-    return matched.cluster[both.groups] if len(matched.cluster) else matched.cluster
 
 
 def speedups_of(

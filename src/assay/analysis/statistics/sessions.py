@@ -110,14 +110,24 @@ class Imbalance:
         m = len(self.contained)
         return max(0.0, self._of_mean - float(self.contained.sum()) / m**2) if m else 0.0
 
-    def beyond_groups(self) -> float:
-        """Return the multiple of the sessions' variance that an error from the scatter of groups lacks."""
+    def beyond_groups(self, strata: Ints | None = None) -> float:
+        """Return the multiple of the sessions' variance that an error from the scatter of groups lacks.
+
+        ``strata``: of each group, if the scatter is that within strata; each has two groups or more.
+        """
         m = len(self.contained)
         if m < 2:
             return self.beyond_runs()
-        of_mean = self._of_mean
-        shown = (float((self.weights * self.weights).sum()) - m * of_mean) / (m * (m - 1))
-        return max(0.0, of_mean - shown)
+        parts = [self]
+        if strata is not None and strata.any():
+            parts = [self.picked(np.flatnonzero(strata == number)) for number in np.unique(strata)]
+        return max(0.0, self._of_mean - sum((len(part.contained) / m) ** 2 * part.shown_by_groups for part in parts))
+
+    @property
+    def shown_by_groups(self) -> float:
+        """The multiple of the sessions' variance that the variance of the groups' mean from their scatter contains."""
+        m = len(self.contained)
+        return (float((self.weights * self.weights).sum()) - m * self._of_mean) / (m * (m - 1))
 
 
 def imbalance(b: SideSessions, c: SideSessions, groups: Ints) -> Imbalance:

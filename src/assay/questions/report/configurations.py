@@ -7,7 +7,8 @@ charts is bounded, so that a report stays short whatever a repository holds.
 from collections.abc import Callable, Sequence
 
 from assay.analysis.comparison.comparison import compare
-from assay.analysis.comparison.matched import comparisons_with, match
+from assay.analysis.comparison.details.run_groups import comparisons_with
+from assay.analysis.comparison.matched import match
 from assay.analysis.run_profile.phases import occupancy
 from assay.analysis.run_profile.profile import Profile, profile
 from assay.analysis.run_profile.tables.stage_tables import stage_sums_table, stages_table

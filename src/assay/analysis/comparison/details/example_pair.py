@@ -24,7 +24,7 @@ def example_pair(table: RunTable, factor: str, baseline: str, candidate: str, ob
     codes = column.code(baseline), column.code(candidate)
     if ABSENT in codes or min(codes) < 0:
         return None
-    ratios = group_ratios(side(matched, codes[0]), side(matched, codes[1]), matched.deployment)
+    ratios = group_ratios(side(matched, codes[0]), side(matched, codes[1]), matched)
     if not len(ratios.groups):
         return None
 

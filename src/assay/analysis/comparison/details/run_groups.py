@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.comparison.matched import COUNTED, WARM, MatchedGroups, match
+from assay.analysis.comparison.matched import COUNTED, WARM, MatchedGroups, baseline_of, match
 from assay.analysis.statistics import ABSENT, FOLLOWING, RESERVED, RunTable, coded, in_order, level_of, table_of
 from assay.analysis.statistics.sessions import SideSessions, side_sessions
 from assay.model import ENGINE_FACTOR, LAYOUT_FACTOR, CodedWarning, Run, WarningCode
@@ -151,3 +151,13 @@ def _telling(kinds: Sequence[dict[str, str]]) -> set[str]:
         if len(more) > len(apart):
             distinguishing.add(name)
     return distinguishing
+
+
+def comparisons_with(matched: MatchedGroups, baseline: str | None = None) -> int:
+    """Return the number of comparisons of a group's level with its baseline, over all groups."""
+    column = matched.table.columns[matched.factor]
+    code = column.code(baseline or baseline_of(matched.table, matched.factor))
+    levels = len(column.levels)
+    cells = np.unique(matched.groups.of_row * levels + column.codes[matched.positions])
+    of_group, level = cells // levels, cells % levels
+    return int(np.count_nonzero(np.isin(of_group, of_group[level == code]) & (level != code)))
