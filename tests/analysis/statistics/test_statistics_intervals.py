@@ -13,7 +13,7 @@ from scipy import stats
 
 from assay.analysis.comparison.significance import rank_test
 from assay.analysis.statistics.intervals import geometric_mean, welch_ratio
-from assay.analysis.statistics.ranks import rank_test_p, smallest_reachable_p
+from assay.analysis.statistics.ranks import is_exact, rank_test_p, smallest_reachable_p
 from benchmark_support import benchmark
 from effort import examples
 
@@ -139,6 +139,22 @@ def test_the_rank_test_counts_arrangements_also_with_ties(a: list[int], b: list[
     above = sum(value >= observed - 1e-9 for value in splits) / len(splits)
     below = sum(value <= observed + 1e-9 for value in splits) / len(splits)
     assert rank_test_p([float(x) for x in a], [float(x) for x in b]) == pytest.approx(min(1.0, 2 * min(above, below)))
+
+
+@pytest.mark.parametrize(("sizes", "decimals"), [((120, 160), 9), ((3, 4000), 9), ((300, 400), 9), ((120, 160), 1)])
+def test_many_runs_are_ranked_as_by_scipy(sizes: tuple[int, int], decimals: int) -> None:
+    """Exact without ties up to a size, else the normal approximation with corrections for ties and continuity."""
+    rng = np.random.default_rng(1)
+    a, b = (np.round(rng.normal(mean, 1, n), decimals).tolist() for mean, n in zip((0, 0.2), sizes, strict=True))
+    exact = is_exact(a, b)
+    assert exact is (sizes != (300, 400) and decimals == 9)
+    expected = stats.mannwhitneyu(a, b, method="exact" if exact else "asymptotic").pvalue
+    assert rank_test_p(a, b) == pytest.approx(expected, rel=1e-9)
+    assert rank_test_p(b, a) == pytest.approx(expected, rel=1e-9)
+
+
+def test_times_that_are_all_equal_do_not_differ_by_rank() -> None:
+    assert rank_test_p([2.0] * 200, [2.0] * 200) == 1.0
 
 
 def test_one_run_against_many_is_ranked_exactly_with_ties() -> None:

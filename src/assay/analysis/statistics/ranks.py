@@ -12,29 +12,58 @@ from numpy.typing import ArrayLike
 
 from assay.analysis.statistics.arrays import Floats
 
-EXACT_SIZE_MAX = 10_000
+TIED_SIZE_MAX = 10_000
 """With ties, the test is exact up to this product of the smaller side's runs and all runs, else approximate."""
+UNTIED_SIZE_MAX = 20_000_000
+"""Without ties, the test is exact up to this product of the runs of both sides and of the smaller one."""
 
 
 def is_exact(baseline: Sequence[float], candidate: Sequence[float]) -> bool:
     """Return whether :func:`rank_test_p` counts every arrangement; otherwise it is the normal approximation."""
+    sizes = len(baseline), len(candidate)
+    if min(sizes) * sum(sizes) <= TIED_SIZE_MAX:
+        return True
     pooled = [*baseline, *candidate]
-    return len(set(pooled)) == len(pooled) or _is_small(len(baseline), len(candidate))
+    return len(set(pooled)) == len(pooled) and min(sizes) * sizes[0] * sizes[1] <= UNTIED_SIZE_MAX
 
 
 def rank_test_p(baseline: Sequence[float], candidate: Sequence[float]) -> float:
     """Return the two-sided Mann-Whitney p value: exact, also with ties unless there are very many runs."""
-    if _is_small(len(baseline), len(candidate)):
-        return _exact_p(np.asarray(baseline, dtype=np.float64), np.asarray(candidate, dtype=np.float64))
-    from scipy import stats  # imported here: slow to load, and few comparisons have so many runs
-
-    if is_exact(baseline, candidate):
-        return float(stats.mannwhitneyu(baseline, candidate, method="exact").pvalue)
-    return float(stats.mannwhitneyu(baseline, candidate, method="asymptotic").pvalue)
+    first, second = np.asarray(baseline, dtype=np.float64), np.asarray(candidate, dtype=np.float64)
+    if not is_exact(baseline, candidate):
+        return _approximate_p(first, second)
+    pooled = np.concatenate((first, second))
+    return _untied_p(first, second) if len(np.unique(pooled)) == len(pooled) else _exact_p(first, second)
 
 
-def _is_small(n_baseline: int, n_candidate: int) -> bool:
-    return min(n_baseline, n_candidate) * (n_baseline + n_candidate) <= EXACT_SIZE_MAX
+def _untied_p(first: Floats, second: Floats) -> float:
+    """Return twice the share of arrangements whose U is as small as the smaller one of both sides.
+
+    U is distributed as the coefficients of the Gaussian binomial: the product over i of (1 - q**(n + i)) / (1 - q**i).
+    """
+    m, n = sorted((len(first), len(second)))
+    above = int(np.searchsorted(np.sort(second), first).sum())
+    u = min(above, m * n - above)
+    share = np.zeros(u + 1)
+    share[0] = 1.0
+    for i in range(1, m + 1):
+        share[n + i :] -= share[: max(0, u + 1 - n - i)].copy()
+        padded = np.concatenate((share, np.zeros(-(u + 1) % i)))
+        share = padded.reshape(-1, i).cumsum(axis=0).ravel()[: u + 1] * (i / (n + i))
+    return float(min(1.0, 2 * share.sum()))
+
+
+def _approximate_p(first: Floats, second: Floats) -> float:
+    """Return the p value of the normal approximation of U, with corrections for ties and continuity."""
+    n, m = len(first), len(second)
+    total, ordered = n + m, np.sort(second)
+    u = float((np.searchsorted(ordered, first, "left") + np.searchsorted(ordered, first, "right")).sum()) / 2
+    ties = np.unique(np.concatenate((first, second)), return_counts=True)[1].astype(np.float64)
+    variance = n * m / 12 * (total + 1 - float((ties**3 - ties).sum()) / (total * (total - 1)))
+    if variance <= 0:
+        return 1.0
+    away = max(u, n * m - u) - n * m / 2 - 0.5
+    return min(1.0, math.erfc(away / math.sqrt(2 * variance)))
 
 
 def _exact_p(first: Floats, second: Floats) -> float:
