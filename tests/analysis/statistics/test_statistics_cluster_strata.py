@@ -29,8 +29,7 @@ def test_the_error_is_that_of_a_stratified_mean() -> None:
     parts = (3 / 7) ** 2 * 0.0004 / 3, (4 / 7) ** 2 * 0.0015 / 4
     assert error == pytest.approx(np.sqrt(sum(parts)))
     assert degrees == pytest.approx(sum(parts) ** 2 / (parts[0] ** 2 / 2 + parts[1] ** 2 / 3))
-    plain = error_over_strata(VALUES, None)
-    assert plain == (pytest.approx(VALUES.std(ddof=1) / np.sqrt(7)), 6.0)
+    assert error_over_strata(VALUES, None) == pytest.approx((VALUES.std(ddof=1) / np.sqrt(7), 6.0))
     assert np.isnan(error_over_strata(VALUES[:1], None)[0])
     assert within_strata(VALUES, strata_of(CLUSTER, 7)).mean() == pytest.approx(VALUES.mean())
 
@@ -73,7 +72,7 @@ def test_pairs_and_scopes_have_the_interval_of_the_comparison() -> None:
     assert mean is not None
     groups, pair = alone(fits(matched, strata)[0], 0, 1)
     assert pair is not None
-    assert (groups, pair.error, pair.degrees) == (16, pytest.approx(mean.error), pytest.approx(mean.degrees))
+    assert (groups, pair.error, pair.degrees) == pytest.approx((16, mean.error, mean.degrees))
     similar = next(scope for scope in scope_estimates(both) if scope.scope is InferenceScope.SIMILAR)
     assert (similar.low, similar.high) == pytest.approx((mean.ratio.low, mean.ratio.high))
     assert similar.single_high is not None
