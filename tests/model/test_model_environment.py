@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.model.runs.environment import ClusterFacts, Environment, LabFacts, LabNodeFacts, LayoutPlaces, NodeFacts
+from assay.model.runs.environment import ClusterFacts, Environment, LabFacts, LabNodeFacts, LayoutDirectories, NodeFacts
 
 CLUSTER = ClusterFacts(
     name="lab",
@@ -22,7 +22,7 @@ CLUSTER = ClusterFacts(
     layout_devices={"hdd": 2, "ssd": 1},
     device_names={"hdd1": "hdd", "hdd2": "hdd", "ssd1": "ssd"},
     layout_capacity_bytes=10**12,
-    layout=LayoutPlaces({"hdd1": 1, "hdd2": 1}, {"ssd1": 10}),
+    layout=LayoutDirectories({"hdd1": 1, "hdd2": 1}, {"ssd1": 10}),
 )
 NODE = {
     "hardware": {"cpu": {"model": "Xeon", "logical_cores": 8}, "memory": {"total_bytes": 2**34}},

@@ -20,7 +20,7 @@ from assay.questions.forecasts.prediction import predicted
 from assay.questions.forecasts.prediction_batch import batch_predicted
 from assay.store import Repository
 from assay.store.formats.source import Source
-from assay.store.formats.tables.asked_rows import AskedRow, read_asked_rows
+from assay.store.formats.tables.asked_rows import ConfigurationRow, read_asked_rows
 from learning import learning_runs
 from web_support import client_of
 
@@ -131,9 +131,9 @@ def test_rows_describe_a_cluster_by_its_hardware(repository: Repository) -> None
     known = learned(repository)
     levels = {"workload": "sort", "layout": "SSD", "maps": "6"}
     rows = [
-        AskedRow(1, {**levels, "workers": "3", "cores": "10", "memory_bytes": "64GB"}),
-        AskedRow(2, {**levels, "cluster": "c12", "workers": "3", "cores": "12", "memory_bytes": "64GB"}),
-        AskedRow(3, {**levels, "cores": "-1"}),
+        ConfigurationRow(1, {**levels, "workers": "3", "cores": "10", "memory_bytes": "64GB"}),
+        ConfigurationRow(2, {**levels, "cluster": "c12", "workers": "3", "cores": "12", "memory_bytes": "64GB"}),
+        ConfigurationRow(3, {**levels, "cores": "-1"}),
     ]
     new, named, bad = batch_predicted(known, rows).rows
     assert (new.configuration["cluster"], new.basis) == ("3x 10 cores 64 GB", "other clusters")
@@ -169,7 +169,10 @@ def test_separators_and_empty_cells_of_a_table_are_read(tmp_path: Path) -> None:
     file.write_text("\ufeffworkload; maps\n\nsort;6\nkmeans;\n")
     read = read_asked_rows(Source(file, "t.csv"))
     assert read.columns == ("workload", "maps")
-    assert read.rows == (AskedRow(3, {"workload": "sort", "maps": "6"}), AskedRow(4, {"workload": "kmeans"}))
+    assert read.rows == (
+        ConfigurationRow(3, {"workload": "sort", "maps": "6"}),
+        ConfigurationRow(4, {"workload": "kmeans"}),
+    )
 
 
 def test_hardware_of_an_imported_table_tells_the_time_on_a_size_of_cluster_that_was_not_run(tmp_path: Path) -> None:
@@ -194,7 +197,7 @@ def test_hardware_of_an_imported_table_tells_the_time_on_a_size_of_cluster_that_
     known = learned(Repository.open(Path(root)))
     assert "cluster.instance_type=m4.xlarge" in known.model.encoding.names
     levels = {"workload": "sort", "instance_type": "r4.2xlarge", "workers": "8", "cores": "8", "data_bytes": "20GB"}
-    (row,) = batch_predicted(known, [AskedRow(1, levels)]).rows
+    (row,) = batch_predicted(known, [ConfigurationRow(1, levels)]).rows
     assert (row.configuration["cluster"], row.basis, row.problem) == ("8x r4.2xlarge", "other clusters", "")
     true_s = 20 + 4000 * 2 / (8 * 8 * 1.1)
     assert row.expected_s == pytest.approx(true_s, rel=0.3)

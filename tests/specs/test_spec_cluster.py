@@ -9,7 +9,7 @@ import pytest
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import parse_money
 from assay.model.clusters.cluster import Address, DeviceKind, Disks, LabSettings, Placement, Role
-from assay.model.clusters.device_model import FlashModel, usual_flash
+from assay.model.clusters.device_model import FlashModel, default_flash
 from assay.specs import load_cluster
 
 LAB = """\
@@ -344,7 +344,7 @@ def test_a_devices_model_is_as_described_and_else_as_usual(tmp_path: Path) -> No
     plain, _, flash = load_cluster(write(tmp_path, LAB)).workers[0].type.devices
     assert (plain.hdd, flash.flash) == (None, None)
     assert plain.hdd_model.write_cache_bytes == 0
-    assert flash.flash_model == usual_flash(nvme=False)
+    assert flash.flash_model == default_flash(nvme=False)
     off = load_cluster(write(tmp_path, LAB.replace("kind: hdd,", "kind: hdd, write_cache: 0, seek_full: 20ms,")))
     assert off.workers[0].type.devices[0].hdd_model.seek_full_s == 0.02
 

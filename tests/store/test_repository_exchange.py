@@ -18,7 +18,7 @@ from assay.interfaces.cli.data.export import export
 from assay.interfaces.cli.main import assay
 from assay.model.runs.imported import ImportedRun
 from assay.model.runs.run_columns import columns_of_runs
-from assay.model.runs.spreadsheet import harmless_cell, meant_text
+from assay.model.runs.spreadsheet import escaped_cell, unescaped_text
 from assay.store import Repository
 from assay.store.exchange.exchange import copy_bundles, perfkit_samples, write_csv, write_otava
 from assay.store.formats.source import Source
@@ -107,8 +107,8 @@ def test_no_cell_of_a_csv_is_a_formula_and_every_text_comes_back(tmp_path: Path)
 
 @given(st.text(alphabet="'=+-@a1.\t", min_size=1, max_size=6))
 def test_cells_are_reversible_and_harmless(text: str) -> None:
-    cell = harmless_cell(text)
-    assert meant_text(cell) == text
+    cell = escaped_cell(text)
+    assert unescaped_text(cell) == text
     assert cell[0] not in "=@\t"
 
 

@@ -26,7 +26,7 @@ from assay.store import Repository
 from assay.store.bundles.bundle import write_sums
 from assay.store.exchange.exchange import copy_bundles
 from assay.store.exchange.package import write_package
-from assay.store.exchange.remote import Pace, Remote, pull
+from assay.store.exchange.remote import Remote, TransferLimit, pull
 from assay.store.exchange.transfer import RefusedBundleError, bundle_ids, unpack
 from builders import build_repository, make_run, make_trace
 
@@ -180,7 +180,7 @@ def test_a_server_that_sends_byte_by_byte_holds_a_pull_no_longer_than_its_bound(
             began_s = time.monotonic()
             with (
                 pytest.raises(RepositoryError, match="does not answer in time") as refused,
-                Remote(f"http://127.0.0.1:{server.server_address[1]}", pace=Pace(1.0, 1000.0)) as remote,
+                Remote(f"http://127.0.0.1:{server.server_address[1]}", pace=TransferLimit(1.0, 1000.0)) as remote,
             ):
                 pull(remote, target, lambda *_: None)
             assert time.monotonic() - began_s < 50, "as long as the server sends"

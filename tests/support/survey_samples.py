@@ -13,7 +13,7 @@ from assay.model.clusters.survey import (
     ControlGroup,
     Daemon,
     Directory,
-    HostBasics,
+    HostFacts,
     Interface,
     Java,
     Login,
@@ -101,9 +101,9 @@ def daemon(role: str, **changed: Any) -> Daemon:
     return replace(Daemon(role, "hdfs", 1000, "/etc/hadoop/conf", open_files=128000, version="3.3.6"), **changed)
 
 
-def basics(**changed: Any) -> HostBasics:
+def basics(**changed: Any) -> HostFacts:
     """A machine with 12 cores and 64 GiB."""
-    each = HostBasics(
+    each = HostFacts(
         cores=12,
         physical_cores=6,
         processor="Xeon E5-2620",

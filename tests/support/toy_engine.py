@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.execution.engines.contract import EngineFacts, EngineKind, ProgramResult, ProviderKind, Show
-from assay.execution.engines.skeleton import ClientEngine, LockedProvider, PlainRules, SingleCopyStorage
+from assay.execution.engines.skeleton import ClientEngine, DefaultRules, LockedProvider, SingleCopyStorage
 from assay.foundation.errors import EngineError
 from assay.model.clusters.cluster import Cluster
 from assay.model.plans.plan import Configuration
@@ -19,7 +19,7 @@ from assay.model.runs.run import Job, Phase, Task
 from assay.model.runs.trace import Trace
 
 
-class ToyRules(PlainRules):
+class ToyRules(DefaultRules):
     def __init__(self) -> None:
         super().__init__("toy", (Default("toy.shell", "sh", "every machine has one"),), restarting=("toy.daemon",))
 

@@ -19,7 +19,7 @@ from assay.model.clusters.cluster import (
     Role,
     SparkClient,
 )
-from assay.model.clusters.device_model import COAST_FROM, FlashModel, HddModel, usual_flash, usual_hdd
+from assay.model.clusters.device_model import COAST_FROM, FlashModel, HddModel, default_flash, default_hdd
 from assay.model.clusters.hardware import DeviceOption, HardwareCatalogue, WorkerOption
 from assay.model.clusters.host_checks import Advice, CheckReading, Criterion, Grade, HostCheckReport
 from assay.model.clusters.layout import Directories, Layout, StoragePolicy
@@ -54,8 +54,8 @@ from assay.model.plans.requests import request_bytes
 from assay.model.plans.rules import Default, Mistake, Rules, Spread
 from assay.model.plans.workload_profile import (
     BLOCK_BYTES,
+    COMPRESSED_SHARES,
     DEFAULT_CODEC,
-    USUALLY_LEFT,
     CostProfile,
     EngineCosts,
     Learned,
@@ -70,7 +70,7 @@ from assay.model.runs.environment import (
     Environment,
     Hardware,
     LabFacts,
-    LayoutPlaces,
+    LayoutDirectories,
     NodeFacts,
     NodeGroups,
 )
@@ -91,7 +91,7 @@ from assay.model.runs.run import (
     Stage,
     Task,
 )
-from assay.model.runs.spreadsheet import harmless_cell, meant_text
+from assay.model.runs.spreadsheet import escaped_cell, unescaped_text
 from assay.model.runs.stream import CountedStream
 from assay.model.runs.trace import CPU_BUSY, CPU_FREE, Trace
 from assay.model.runs.warning import CodedWarning, WarningCode

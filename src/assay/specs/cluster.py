@@ -25,8 +25,8 @@ from assay.model import (
     Racks,
     Role,
     SparkClient,
-    usual_flash,
-    usual_hdd,
+    default_flash,
+    default_hdd,
 )
 from assay.specs.cluster_checks import check_cluster, device_names, node_names, placement_of
 from assay.specs.cluster_file import (
@@ -187,7 +187,7 @@ def _hdd(group: DeviceKeys) -> HddModel | None:
     given = _given(group, _HDD_FIELDS)
     if group.kind != DeviceKind.HDD or not given:
         return None
-    return replace(usual_hdd(group.iops or group.read_iops, replace(HddModel(), **given)), **given)
+    return replace(default_hdd(group.iops or group.read_iops, replace(HddModel(), **given)), **given)
 
 
 def _flash(group: DeviceKeys) -> FlashModel | None:
@@ -196,7 +196,7 @@ def _flash(group: DeviceKeys) -> FlashModel | None:
     kind = DeviceKind(group.kind)
     if kind is DeviceKind.HDD or not given:
         return None
-    return replace(usual_flash(nvme=kind is DeviceKind.NVME), **given)
+    return replace(default_flash(nvme=kind is DeviceKind.NVME), **given)
 
 
 def _nodes(name: str, group: NodeGroup, node_type: NodeType, ssh: SshSection, folder: Path) -> list[Node]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from assay.foundation.units import Money
-from assay.model import DeviceKind, Placement, Role, usual_hdd
+from assay.model import DeviceKind, Placement, Role, default_hdd
 from assay.specs.cluster_file import (
     FLASH_KEYS,
     HDD_KEYS,
@@ -216,7 +216,7 @@ def check_device(group: DeviceKeys, at: Location, problems: Problems) -> None:
         if getattr(group, key) is not None:
             words = f"{key} is not for kind {group.kind}, which has {', '.join(keys)} and queue_depth"
             problems.add((*at, key), words)
-    seek_track_s = group.seek_track or usual_hdd().seek_track_s
+    seek_track_s = group.seek_track or default_hdd().seek_track_s
     if is_hdd and group.seek_full is not None and group.seek_full < seek_track_s:
         problems.add((*at, "seek_full"), f"the longest seek is shorter than the shortest, {seek_track_s * 1000:g}ms")
     for key, needed in (("burst", "burst_write"), ("burst_write", "burst")):

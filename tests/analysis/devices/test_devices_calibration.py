@@ -18,7 +18,7 @@ from assay.analysis.devices.rates import HddAtScale, flash_transfer_s, hdd_rando
 from assay.foundation.errors import FormatError
 from assay.interfaces.cli.maintain.device import entry_lines, value_text
 from assay.model.clusters.cluster import Device, DeviceKind
-from assay.model.clusters.device_model import FlashModel, HddModel, usual_flash
+from assay.model.clusters.device_model import FlashModel, HddModel, default_flash
 from assay.specs import load_cluster
 from assay.store.formats.bare.fio import parse_fio
 from assay.store.formats.bare.fio_figures import cached_jobs, figures, size_bytes
@@ -87,7 +87,9 @@ def test_a_modelled_hdds_figures_give_its_numbers_back(
 
 @given(st.floats(100e6, 7e9), st.floats(50e-6, 400e-6), st.floats(15e-6, 300e-6))
 def test_modelled_flashs_figures_give_its_numbers_back(read: float, read_s: float, write_s: float) -> None:
-    model = FlashModel(channels=usual_flash(nvme=read > 600e6).channels, read_latency_s=read_s, write_latency_s=write_s)
+    model = FlashModel(
+        channels=default_flash(nvme=read > 600e6).channels, read_latency_s=read_s, write_latency_s=write_s
+    )
     alone_s = [s + flash_transfer_s(model, read, read, 4096) for s in (read_s, write_s)]
     found = calibrate(
         [

@@ -18,7 +18,7 @@ from assay.analysis.devices.rates import (
     seek_s,
 )
 from assay.model.clusters.cluster import Device, DeviceKind, Disks
-from assay.model.clusters.device_model import FlashModel, HddModel, usual_flash, usual_hdd
+from assay.model.clusters.device_model import FlashModel, HddModel, default_flash, default_hdd
 from assay.model.plans.requests import PAGE_BYTES, request_bytes
 
 hdd_models = st.builds(
@@ -46,7 +46,7 @@ def test_the_mean_seek_is_that_of_the_curve(model: HddModel) -> None:
 
 @given(st.integers(60, 130))
 def test_stated_requests_per_second_come_true_over_the_whole_disk(iops: int) -> None:
-    disk = _disk(1, usual_hdd(iops))
+    disk = _disk(1, default_hdd(iops))
     assert hdd_random_iops(disk, disk.capacity_bytes, 512) == pytest.approx(iops, rel=0.04)
 
 
@@ -87,7 +87,7 @@ def test_one_reader_has_it_all_and_more_readers_never_more() -> None:
 
 @given(st.integers(1, 64), st.sampled_from([4096, 16384, 65536]))
 def test_flash_is_limited_by_latency_then_by_bandwidth_then_by_its_requests(depth: int, size: int) -> None:
-    model = usual_flash(nvme=False)
+    model = default_flash(nvme=False)
     iops = flash_random_iops(model, 500e6, size, depth)
     assert iops <= min(500e6 / size, depth / model.read_latency_s) * 1.001
     assert flash_random_iops(model, 500e6, size, depth, 100) == min(iops, 100)

@@ -17,7 +17,7 @@ from assay.analysis.devices.rates import (
     hdd_streams_bytes_per_s,
 )
 from assay.foundation.errors import FormatError
-from assay.model import DeviceKind, HddModel, usual_flash, usual_hdd
+from assay.model import DeviceKind, HddModel, default_flash, default_hdd
 
 RANDOM_REQUEST_BYTES = 4096
 SPAN_SHARE_MIN = 0.1
@@ -186,7 +186,7 @@ def _kind(figures: Sequence[DeviceMeasurement], read: DeviceMeasurement) -> Devi
 def _hdd(
     figures: Sequence[DeviceMeasurement], read: DeviceMeasurement, capacity_bytes: int | None, rpm: float | None
 ) -> list[CalibratedValue]:
-    usual = usual_hdd() if rpm is None else replace(usual_hdd(), rpm=rpm)
+    usual = default_hdd() if rpm is None else replace(default_hdd(), rpm=rpm)
     alone = _alone(figures, writes=False)
     inner = _inner_share(figures, read, usual, capacity_bytes)
     model = replace(usual, inner_share=inner.value)
@@ -274,7 +274,7 @@ def _write_cache(figures: Sequence[DeviceMeasurement], alone: DeviceMeasurement 
 def _flash(
     figures: Sequence[DeviceMeasurement], kind: DeviceKind, read: DeviceMeasurement, write_bytes_per_s: float
 ) -> list[CalibratedValue]:
-    usual = usual_flash(nvme=kind is DeviceKind.NVME)
+    usual = default_flash(nvme=kind is DeviceKind.NVME)
     rates = {"read": read.bytes_per_s, "write": write_bytes_per_s}
     numbers = []
     for key, bytes_per_s in rates.items():
@@ -306,7 +306,7 @@ def _checks(
         modelled = values["read"]
         if kind is DeviceKind.HDD:
             model = replace(
-                usual_hdd(),
+                default_hdd(),
                 inner_share=values["inner_share"],
                 seek_track_s=values["seek_track"],
                 seek_full_s=values["seek_full"],

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from assay.model import USUALLY_LEFT, Run, Stage, StageProfile, Task, Uncertain, shuffle_codec
+from assay.model import COMPRESSED_SHARES, Run, Stage, StageProfile, Task, Uncertain, shuffle_codec
 
 _CODEC_ASSUMED = 0.5
 SMALL = 0.01
@@ -77,7 +77,7 @@ def codecs_left(runs: Sequence[StagedRun]) -> dict[str, Uncertain]:
         by_codec.setdefault(shuffle_codec(staged_run.run.parameters), []).append(shuffled / staged_run.data_bytes)
     plain = by_codec.pop("", None)
     if not plain or not fmean(plain) > SMALL:
-        return {codec: Uncertain.assumed(USUALLY_LEFT.get(codec, _CODEC_ASSUMED)) for codec in by_codec}
+        return {codec: Uncertain.assumed(COMPRESSED_SHARES.get(codec, _CODEC_ASSUMED)) for codec in by_codec}
     share_left = {}
     for codec, ratios in by_codec.items():
         left = [ratio / fmean(plain) for ratio in ratios]

@@ -35,7 +35,7 @@ class Powers:
 
 
 @dataclass(frozen=True, slots=True)
-class DataMoved:
+class DataVolumes:
     """What a workload moves in a cluster."""
 
     data_bytes: float
@@ -86,7 +86,7 @@ def powers(candidates: Candidates) -> Powers:
     )
 
 
-def least_s(powers: Powers, costs: CostProfile, workload: WorkloadProfile, moved: DataMoved) -> Floats:
+def least_s(powers: Powers, costs: CostProfile, workload: WorkloadProfile, moved: DataVolumes) -> Floats:
     """Return the bound for each cluster."""
     data = moved.data_bytes
     passes = float(max(1, moved.iterations))

@@ -27,8 +27,8 @@ from assay.estimation.simulator.scenario_document import (
 from assay.execution.engines.spark import settings
 from assay.model import (
     BLOCK_BYTES,
+    COMPRESSED_SHARES,
     DEFAULT_CODEC,
-    USUALLY_LEFT,
     CostProfile,
     StageProfile,
     WorkloadProfile,
@@ -205,7 +205,7 @@ class StagedJob:
         name = shuffle_codec(self.parameters)
         if not name:
             return 1.0, 0.0
-        usual = USUALLY_LEFT.get(name, USUALLY_LEFT[DEFAULT_CODEC])
+        usual = COMPRESSED_SHARES.get(name, COMPRESSED_SHARES[DEFAULT_CODEC])
         codec = self.profile.compression.get(name)
         if codec is None or not codec.n:
             self.assumptions.append(f"{name} leaves {usual:.0%} of shuffled bytes: no run that was learned from says")

@@ -1,6 +1,6 @@
 """What engines have in common, to derive one of them from: an engine writes down only what is its own.
 
-* :class:`PlainRules`: nothing is a mistake, a job carries every parameter but those named.
+* :class:`DefaultRules`: nothing is a mistake, a job carries every parameter but those named.
 * :class:`LockedProvider`: one assay at a time holds the cluster; what runs is kept while it fits and is in order.
 * :class:`NoDaemons`: nothing that it started can die, be made cold, or has logs.
 * :class:`ClientEngine`: programs are commands on the master, which end when their jobs have.
@@ -50,7 +50,7 @@ _CUT_SHORT_S = 8.0
 
 
 @dataclass(frozen=True, slots=True)
-class PlainRules:
+class DefaultRules:
     """Rules that refuse storage policies alone. Data are on the layout's ``hdfs`` devices, one copy of each file."""
 
     name: str

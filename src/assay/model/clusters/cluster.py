@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from assay.foundation.units import Money, parse_bit_rate
-from assay.model.clusters.device_model import FlashModel, HddModel, usual_flash, usual_hdd
+from assay.model.clusters.device_model import FlashModel, HddModel, default_flash, default_hdd
 
 
 class DeviceKind(StrEnum):
@@ -52,12 +52,12 @@ class Device:
     @property
     def hdd_model(self) -> HddModel:
         """The mechanics of an HDD: as specified, else typical for its requests per second."""
-        return self.hdd or usual_hdd(self.read_iops)
+        return self.hdd or default_hdd(self.read_iops)
 
     @property
     def flash_model(self) -> FlashModel:
         """The same, if it is flash."""
-        return self.flash or usual_flash(nvme=self.kind is DeviceKind.NVME)
+        return self.flash or default_flash(nvme=self.kind is DeviceKind.NVME)
 
 
 @dataclass(frozen=True, slots=True)

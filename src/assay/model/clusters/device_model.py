@@ -58,7 +58,7 @@ _SATA = FlashModel()
 _NVME = FlashModel(channels=16, read_latency_s=80e-6, write_latency_s=20e-6, queue_depth=128)
 
 
-def usual_hdd(random_iops: int | None = None, like: HddModel | None = None) -> HddModel:
+def default_hdd(random_iops: int | None = None, like: HddModel | None = None) -> HddModel:
     """Return the usual numbers, or those of ``like``, with the longest seek that makes ``random_iops`` come true.
 
     ``random_iops`` are random requests per second, one at a time, over the whole disk; None leaves the seek as it is.
@@ -70,6 +70,6 @@ def usual_hdd(random_iops: int | None = None, like: HddModel | None = None) -> H
     return replace(like, seek_full_s=like.seek_track_s + arm_s / SEEK_MEAN_SHARE)
 
 
-def usual_flash(*, nvme: bool) -> FlashModel:
+def default_flash(*, nvme: bool) -> FlashModel:
     """Return the usual numbers of an NVMe device, or of an SSD behind SATA."""
     return _NVME if nvme else _SATA

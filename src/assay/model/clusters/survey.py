@@ -208,7 +208,7 @@ class ControlGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class HostBasics:
+class HostFacts:
     """What environments record as well."""
 
     cores: int
@@ -245,7 +245,7 @@ class Survey:
     peers: Mapping[str, tuple[str, ...]]
     """Other hosts' names to what this one's resolver makes of them."""
     user: Login
-    basics: HostBasics
+    basics: HostFacts
     cpu: Processor
     blocks: Mapping[str, Block]
     health: Mapping[str, str | None]

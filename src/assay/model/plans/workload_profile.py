@@ -22,7 +22,7 @@ _SPLIT_SLOP = 1.1
 
 DEFAULT_CODEC = "lz4"
 """What Spark compresses shuffle files with, where nothing is said."""
-USUALLY_LEFT: Mapping[str, float] = {"lz4": 0.5, "lzf": 0.5, "snappy": 0.45, "zstd": 0.35}
+COMPRESSED_SHARES: Mapping[str, float] = {"lz4": 0.5, "lzf": 0.5, "snappy": 0.45, "zstd": 0.35}
 """Codec to the share that it leaves of shuffled bytes, where no measured run tells: assumed."""
 
 

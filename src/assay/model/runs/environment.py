@@ -42,7 +42,7 @@ def _numbers(value: object) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class LayoutPlaces:
+class LayoutDirectories:
     """Device to its number of directories."""
 
     hdfs: Mapping[str, int]
@@ -69,7 +69,7 @@ class ClusterFacts:
     """Name of each of these devices to its kind."""
     layout_capacity_bytes: int | None = None
     """What these devices of one worker hold together."""
-    layout: LayoutPlaces | None = None
+    layout: LayoutDirectories | None = None
 
     @classmethod
     def of(cls, tree: object) -> Self:
@@ -88,7 +88,7 @@ class ClusterFacts:
             layout_devices=_numbers(facts.get("layout_devices")),
             device_names={str(name): str(kind) for name, kind in _entries(facts.get("device_names")).items()},
             layout_capacity_bytes=_whole(facts.get("layout_capacity_bytes")),
-            layout=LayoutPlaces(_numbers(layout["hdfs"]), _numbers(layout["intermediate"]))
+            layout=LayoutDirectories(_numbers(layout["hdfs"]), _numbers(layout["intermediate"]))
             if {"hdfs", "intermediate"} <= layout.keys()
             else None,
         )
@@ -109,7 +109,7 @@ class ClusterFacts:
             layout_devices=dict(Counter(str(device.kind) for device in devices)),
             device_names={device.name: str(device.kind) for device in devices},
             layout_capacity_bytes=sum(device.capacity_bytes for device in devices),
-            layout=LayoutPlaces(
+            layout=LayoutDirectories(
                 {part.device: part.count for part in layout.hdfs},
                 {part.device: part.count for part in layout.intermediate},
             ),

@@ -11,11 +11,11 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?")
 
 
-def harmless_cell(value: Any) -> Any:
+def escaped_cell(value: Any) -> Any:
     """Return a cell's value as it is written: a text that looks like a formula with an apostrophe in front."""
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value) else value
 
 
-def meant_text(cell: str) -> str:
-    """Return the text that :func:`harmless_cell` was given."""
+def unescaped_text(cell: str) -> str:
+    """Return the text that :func:`escaped_cell` was given."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell

@@ -19,7 +19,7 @@ from assay.model import Environment, Hardware, Origin
 from assay.questions.forecasts.configuration_asked import Whole, conditions, factor_named, levels_named
 from assay.questions.forecasts.model_cache import Learned
 from assay.questions.forecasts.prediction import NewCluster, configuration_of
-from assay.store.formats.tables.asked_rows import AskedRow
+from assay.store.formats.tables.asked_rows import ConfigurationRow
 from assay.store.formats.tables.mapped_rows import HARDWARE, cluster_name, hardware_of
 
 ROWS_AT_ONCE: Final = 2_000
@@ -65,7 +65,7 @@ class BatchPrediction:
 
 def batch_predicted(
     known: Learned,
-    rows: Sequence[AskedRow],
+    rows: Sequence[ConfigurationRow],
     where: Sequence[str] = (),
     cluster: NewCluster | None = None,
     progress: Callable[[int], None] = lambda _done: None,
@@ -95,7 +95,7 @@ def batch_predicted(
 
 
 def _predicted(
-    known: Learned, rows: Sequence[AskedRow], defaults: Mapping[str, str], cluster: NewCluster | None
+    known: Learned, rows: Sequence[ConfigurationRow], defaults: Mapping[str, str], cluster: NewCluster | None
 ) -> Iterator[PredictedRow]:
     wholes: dict[int, Whole] = {}
     problems: dict[int, str] = {}
@@ -132,7 +132,9 @@ def _predicted(
         )
 
 
-def _configuration(known: Learned, row: AskedRow, defaults: Mapping[str, str], cluster: NewCluster | None) -> Whole:
+def _configuration(
+    known: Learned, row: ConfigurationRow, defaults: Mapping[str, str], cluster: NewCluster | None
+) -> Whole:
     """Return a row's configuration. Raises SpecificationError or ValueError, in words, where it makes none."""
     encoding = known.model.encoding
     facts = {name: text for name, text in row.levels.items() if name in HARDWARE and encoding.factor(name) is None}

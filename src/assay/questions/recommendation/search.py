@@ -17,7 +17,7 @@ from assay.analysis.cost.pareto import Priced, on_front
 from assay.analysis.cost.parts import Counts
 from assay.analysis.statistics import Floats, Ints, Mask
 from assay.estimation.recommendation.candidates import Candidates, plan_for
-from assay.estimation.recommendation.time_bounds import DataMoved, Powers, fits, least_s, powers
+from assay.estimation.recommendation.time_bounds import DataVolumes, Powers, fits, least_s, powers
 from assay.estimation.simulator.pool import SimulatorPool
 from assay.estimation.simulator.process import SimulationResult
 from assay.estimation.simulator.scenario import CODECS, SimulationRequest, request_of, scenario_of, shares_of
@@ -344,13 +344,13 @@ def _size(candidates: Candidates, work: Work, data_factor: float) -> Size:
     return Size.of(round(work.data_bytes * data_factor), replication, candidates.catalogue.parameters, options)
 
 
-def _moved(candidates: Candidates, work: Work, profile: CostProfile, data_factor: float) -> DataMoved:
+def _moved(candidates: Candidates, work: Work, profile: CostProfile, data_factor: float) -> DataVolumes:
     """Return what a run of a workload moves, with the best codec that the catalogue offers."""
     workload, size = workloads()[work.workload], _size(candidates, work, data_factor)
     learned = profile.workloads[work.workload].compression
     ratios = [learned.get(codec, CODECS.get(codec, (None, 0.0))[0]) for codec in candidates.codecs]
     smallest = min((ratio.low for ratio in ratios if ratio is not None), default=1.0)
-    return DataMoved(
+    return DataVolumes(
         float(workload.data_bytes(size)),
         workload.iterations(size),
         size.replication,

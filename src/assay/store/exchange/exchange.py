@@ -20,7 +20,7 @@ import msgspec
 
 from assay.analysis.statistics import circumstances, started_unix_s
 from assay.foundation.errors import RepositoryError
-from assay.model import Run, harmless_cell
+from assay.model import Run, escaped_cell
 from assay.model.runs.run_columns import columns_of_runs
 from assay.store.bundles.bundle import SIGNATURE_FILE, BundleProblem, ProblemKind, check_bundle
 from assay.store.bundles.signatures import trouble_with
@@ -65,11 +65,11 @@ def copy_bundles(source: Repository, target: Repository, progress: Callable[[int
 
 
 def write_csv(runs: Sequence[Run], file: IO[str]) -> None:
-    """Write the wide table as CSV (RFC 4180, UTF-8), in cells that no spreadsheet runs (:func:`harmless_cell`)."""
+    """Write the wide table as CSV (RFC 4180, UTF-8), in cells that no spreadsheet runs (:func:`escaped_cell`)."""
     kinds, columns = columns_of_runs(runs)
     writer = csv.writer(file)
-    writer.writerow(map(harmless_cell, kinds))
-    writer.writerows(map(harmless_cell, row) for row in zip(*columns, strict=True))
+    writer.writerow(map(escaped_cell, kinds))
+    writer.writerows(map(escaped_cell, row) for row in zip(*columns, strict=True))
 
 
 def write_parquet(runs: Sequence[Run], path: Path) -> None:
@@ -141,6 +141,6 @@ def write_otava(runs: Sequence[Run], file: IO[str]) -> None:
         )
     metrics = sorted({name for run in valid for name in run.metrics})
     writer = csv.writer(file)
-    writer.writerow(map(harmless_cell, ["time", "run_id", "duration_s", *metrics]))
+    writer.writerow(map(escaped_cell, ["time", "run_id", "duration_s", *metrics]))
     for run in valid:
         writer.writerow([run.started_at, run.run_id, run.duration_s, *(run.metrics.get(name, "") for name in metrics)])

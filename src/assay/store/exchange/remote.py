@@ -40,7 +40,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class TransferLimit:
     """How slow a server may be. Every transfer ends: after ``wait_s``, its average must reach the rate."""
 
     wait_s: float = 60.0
@@ -95,7 +95,7 @@ def _refused_in_words(error: str) -> tuple[str, str]:
 class Remote:
     """A server that keeps a repository. Use as a context; every method raises :class:`RepositoryError` on failure."""
 
-    def __init__(self, url: str, token: str | None = None, pace: Pace = Pace()) -> None:
+    def __init__(self, url: str, token: str | None = None, pace: TransferLimit = TransferLimit()) -> None:
         import httpx  # imported here: only addresses need it
 
         self.url = url.rstrip("/")

@@ -49,7 +49,7 @@ class RefusedBundleError(RepositoryError):
 
 
 @dataclass(frozen=True, slots=True)
-class PackedBundle:
+class BundleArchive:
     """A bundle as a tar: its size in bytes, its SHA-256, and where it is read from."""
 
     bundle: Path
@@ -67,7 +67,7 @@ def bundle_ids(repository: Repository, after: str = "", limit: int | None = None
     return [name for name in bundle_names(repository.folders.bundles) if name > after][:limit]
 
 
-def pack(repository: Repository, bundle_id: str) -> PackedBundle:
+def pack(repository: Repository, bundle_id: str) -> BundleArchive:
     """Return a bundle ready to send. Raises :class:`RepositoryError` if it does not exist or has unexpected files."""
     bundle = _path(repository, bundle_id)
     if not bundle.is_dir():
@@ -81,7 +81,7 @@ def pack(repository: Repository, bundle_id: str) -> PackedBundle:
     for chunk in _chunks(bundle, names):
         digest.update(chunk)
         size += len(chunk)
-    return PackedBundle(bundle, names, size, digest.hexdigest())
+    return BundleArchive(bundle, names, size, digest.hexdigest())
 
 
 def _path(repository: Repository, bundle_id: str) -> Path:

@@ -13,7 +13,7 @@ import click
 
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option, say
-from assay.model import harmless_cell
+from assay.model import escaped_cell
 from assay.questions.json_values import json_value
 from assay.text import column_title, interval_s, level_text, run_id_text, seconds, setting_text, settings_text
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from assay.questions.forecasts.prediction import NewCluster, Prediction
     from assay.questions.forecasts.prediction_batch import BatchPrediction
     from assay.store import Repository
-    from assay.store.formats.tables.asked_rows import AskedTable
+    from assay.store.formats.tables.asked_rows import ConfigurationTable
 
 BAD_ROWS_SHOWN = 20
 
@@ -127,7 +127,7 @@ def _predict_batch(
         sys.exit(FormatError.exit_code)
 
 
-def _csv(asked: AskedTable, answer: BatchPrediction) -> str:
+def _csv(asked: ConfigurationTable, answer: BatchPrediction) -> str:
     """Return the rows as CSV: their own columns as written, then the prediction."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -143,7 +143,7 @@ def _csv(asked: AskedTable, answer: BatchPrediction) -> str:
             "; ".join(prediction.reasons),
             prediction.problem,
         ]
-        writer.writerow([row.line, *map(harmless_cell, cells)])
+        writer.writerow([row.line, *map(escaped_cell, cells)])
     return text.getvalue()
 
 

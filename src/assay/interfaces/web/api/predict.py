@@ -23,7 +23,7 @@ from assay.questions.forecasts.next_plan import CLUSTER, newest_plan, next_plan
 from assay.questions.forecasts.next_runs import NextRunsAnswer, budget_of, next_runs_by
 from assay.questions.forecasts.prediction import Prediction, predicted_by
 from assay.questions.forecasts.prediction_batch import BatchPrediction, batch_predicted
-from assay.store.formats.tables.asked_rows import AskedRow
+from assay.store.formats.tables.asked_rows import ConfigurationRow
 
 router = APIRouter(
     prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["learned"], route_class=PreparedRoute
@@ -78,7 +78,7 @@ class BatchAsked(BaseModel):
 def post_predictions(context: ContextOf, asked: BatchAsked) -> BatchPrediction:
     """Predict many configurations, with the same values as one by one. Nothing is kept."""
     rows = [
-        AskedRow(number, {name: _text(value) for name, value in row.items() if value not in (None, "")})
+        ConfigurationRow(number, {name: _text(value) for name, value in row.items() if value not in (None, "")})
         for number, row in enumerate(asked.rows, 1)
     ]
     return batch_predicted(kept_model(context), rows, asked.where)

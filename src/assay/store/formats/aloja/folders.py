@@ -24,7 +24,7 @@ from assay.store.formats.aloja.codes import known, layout_name, layout_words, ne
 from assay.store.formats.aloja.history import RunJobs, is_history, jobs_of, jobs_within
 from assay.store.formats.aloja.logs import (
     Execution,
-    UnreadLine,
+    UnreadableLine,
     bwm_rows,
     executions_of_config,
     executions_of_log,
@@ -112,7 +112,7 @@ def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
 def _runs(folder: _Folder) -> Iterator[ImportedRun | SkippedItem]:
     """Yield the runs of one folder: first those with a recorded time, then those with only a job history."""
     config: dict[str, tuple[int, str]] = {}
-    timed_in, executions = "", list[Execution | UnreadLine]()
+    timed_in, executions = "", list[Execution | UnreadableLine]()
     log = next((source for path, source in folder.files.items() if path.startswith(f"log_{folder.text}.log")), None)
     try:
         if (source := folder.files.get(_CONFIG)) is not None:

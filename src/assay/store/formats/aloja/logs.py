@@ -56,30 +56,30 @@ class Execution:
 
 
 @dataclass(frozen=True, slots=True)
-class UnreadLine:
+class UnreadableLine:
     """A line about an execution that can't be read."""
 
     line: int
     why: str
 
 
-def executions_of_log(text: str, conf: str) -> Iterator[Execution | UnreadLine]:
+def executions_of_log(text: str, conf: str) -> Iterator[Execution | UnreadableLine]:
     """Yield the executions of a ``log_FOLDER.log``; ``conf``: the configuration in the folder's name (``conf_…``)."""
     for number, line in enumerate(text.split("\n"), start=1):
         if _SENT_SIGN not in line:
             continue
         match = _SENT.search(line)
         if not match:
-            yield UnreadLine(number, "reports a benchmark's end, but its time can't be read")
+            yield UnreadableLine(number, "reports a benchmark's end, but its time can't be read")
             continue
         end_s, duration_s = float(match["end"]), float(match["time"])
         period = _PERIOD.search(match["url"])
         if period and float(period[1]) != duration_s:
-            yield UnreadLine(number, f"has two times of {match['bench']}: {period[1]} s and {match['time']} s")
+            yield UnreadableLine(number, f"has two times of {match['bench']}: {period[1]} s and {match['time']} s")
         elif match["conf"] != conf:
-            yield UnreadLine(number, f"is of another configuration than its folder: {match['conf']}")
+            yield UnreadableLine(number, f"is of another configuration than its folder: {match['conf']}")
         elif why := impossible(duration_s, end_s):
-            yield UnreadLine(number, f"{match['bench']}: {why}")
+            yield UnreadableLine(number, f"{match['bench']}: {why}")
         else:
             yield Execution(match["bench"], number, duration_s, end_s - duration_s)
 
@@ -112,22 +112,22 @@ def plain(written: str) -> str:
     return "" if "$" in word or "`" in word else word
 
 
-def executions_of_config(config: dict[str, tuple[int, str]]) -> Iterator[Execution | UnreadLine]:
+def executions_of_config(config: dict[str, tuple[int, str]]) -> Iterator[Execution | UnreadableLine]:
     """Yield the executions in the variables of a ``config.sh``, in order."""
     line, written = config.get("EXEC_TIME", (0, ""))
     starts, ends, statuses = (_array(config, f"EXEC_{name}") for name in ("START", "END", "STATUS"))
     for bench, time in _array_of(written):
         if not _NUMBER.fullmatch(time):
-            yield UnreadLine(line, f"the time of {bench} is {time[:40]!r}, no number")
+            yield UnreadableLine(line, f"the time of {bench} is {time[:40]!r}, no number")
             continue
         duration_s = float(time)
         start_s, end_s = (_seconds(moments.get(bench, "")) for moments in (starts, ends))
         if end_s is None and start_s is not None:
             end_s = start_s + duration_s
         if why := impossible(duration_s, end_s):
-            yield UnreadLine(line, f"{bench}: {why}")
+            yield UnreadableLine(line, f"{bench}: {why}")
         elif end_s is not None and start_s is not None and abs(end_s - start_s - duration_s) > DISAGREEMENT_S:
-            yield UnreadLine(
+            yield UnreadableLine(
                 line, f"{bench} took {time} s, but from its start to its end it is {end_s - start_s:.3f} s"
             )
         else:

@@ -19,7 +19,7 @@ _SEPARATORS: Final = ",\t;|"
 
 
 @dataclass(frozen=True, slots=True)
-class AskedRow:
+class ConfigurationRow:
     """One row."""
 
     line: int
@@ -31,21 +31,21 @@ class AskedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedTable:
+class ConfigurationTable:
     """A table of configurations."""
 
     columns: tuple[str, ...]
-    rows: tuple[AskedRow, ...]
+    rows: tuple[ConfigurationRow, ...]
 
 
-def read_asked_rows(source: Source) -> AskedTable:
+def read_asked_rows(source: Source) -> ConfigurationTable:
     """Return the rows of a file. Raises :class:`FormatError` for a file that is no table of configurations."""
     text = source.text()
     first = next((line for line in text.splitlines() if line.strip()), "")
     separator = max(_SEPARATORS, key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     columns: tuple[str, ...] = ()
-    rows: list[AskedRow] = []
+    rows: list[ConfigurationRow] = []
     try:
         for cells in reader:
             if not any(cell.strip() for cell in cells):
@@ -56,10 +56,10 @@ def read_asked_rows(source: Source) -> AskedTable:
                 raise FormatError(f"has more than {ROWS_MAX:,} rows", where=source.name, hint="split the file")
             elif len(cells) != len(columns):
                 problem = f"has {len(cells)} cells where the header has {len(columns)}"
-                rows.append(AskedRow(reader.line_num, {}, problem))
+                rows.append(ConfigurationRow(reader.line_num, {}, problem))
             else:
                 texts = zip(columns, map(cell_text, cells), strict=True)
-                rows.append(AskedRow(reader.line_num, {name: text for name, text in texts if text}))
+                rows.append(ConfigurationRow(reader.line_num, {name: text for name, text in texts if text}))
     except csv.Error as error:
         raise FormatError(f"is not valid CSV: {error}", where=f"{source.name}:{reader.line_num}") from error
     if not rows:
@@ -68,7 +68,7 @@ def read_asked_rows(source: Source) -> AskedTable:
             where=source.name,
             hint="write a line of column names, such as workload,layout,maps, and a configuration a line",
         )
-    return AskedTable(columns, tuple(rows))
+    return ConfigurationTable(columns, tuple(rows))
 
 
 def _columns(cells: list[str], where: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from assay.foundation.errors import AssayError, FormatError
-from assay.model import ImportedRun, Run, SkippedItem, meant_text
+from assay.model import ImportedRun, Run, SkippedItem, unescaped_text
 from assay.model.runs.run_columns import NEEDED, check_run, run_of_cells, unknown_columns
 from assay.model.runs.run_json import run_of_json
 from assay.store.formats.format import Format, one_by_one
@@ -59,7 +59,9 @@ def _separator(header: str) -> str | None:
 
 def _columns(header: str, separator: str) -> list[str]:
     try:
-        return [meant_text(cell.strip()) for cell in next(csv.reader([header], delimiter=separator, strict=True), [])]
+        return [
+            unescaped_text(cell.strip()) for cell in next(csv.reader([header], delimiter=separator, strict=True), [])
+        ]
     except csv.Error:
         return []
 
@@ -79,7 +81,7 @@ def _csv(source: Source) -> Iterator[ImportedRun | SkippedItem]:
     try:
         for number, cells in enumerate(reader):
             if len(cells) == len(columns):
-                values = dict(zip(columns, map(meant_text, cells), strict=True))
+                values = dict(zip(columns, map(unescaped_text, cells), strict=True))
                 yield _row(f"{source.name}:{line}", values, number)
             elif any(cells):
                 yield SkippedItem(f"{source.name}:{line}", f"has {len(cells)} cells, the header {len(columns)}")

@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Final
 
 from assay.foundation.units import parse_bytes
-from assay.model import SOURCE_ID_LENGTH_MAX, Origin, Run, RunStatus, SkippedItem, foreign_run, meant_text
+from assay.model import SOURCE_ID_LENGTH_MAX, Origin, Run, RunStatus, SkippedItem, foreign_run, unescaped_text
 from assay.specs.fields import unknown
 from assay.store.formats.tables.durations import written_duration_s
 from assay.store.formats.tables.printed import BYTES_MAX, duration_problem, utc_of
@@ -81,7 +81,7 @@ class RowProblems:
 
 def cell_text(cell: str) -> str:
     """Return a cell's text."""
-    return meant_text(cell.strip())
+    return unescaped_text(cell.strip())
 
 
 def check_texts(values: Mapping[str, str], origin: Origin) -> None:
