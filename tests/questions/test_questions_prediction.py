@@ -76,7 +76,7 @@ def test_the_command_says_the_time_the_interval_and_what_is_near(repository: Rep
     assert "90% interval of one run" in told
     assert "Nearest measured" in told
     unknown = said("--where", "workload=pagerank")
-    assert "not known." in unknown
+    assert "unknown." in unknown
     assert "no run has workload pagerank" in unknown
     assert json.loads(said("--json", "--where", "workload=sort"))["level"] == 0.9
 
