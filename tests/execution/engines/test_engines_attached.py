@@ -150,7 +150,7 @@ async def test_a_program_that_fails_is_an_outcome(theirs: tuple[Theirs, int], tm
         ({"quota": {"quota": 4}}, {}, "the quota of files is used up"),
         ({}, {"queue": "nigths"}, "did you mean 'nights'"),
         ({}, {"hadoop.security.authentication": "kerberos"}, "secured by Kerberos, and there is no (ticket|klist)"),
-        ({}, {"hadoop.security.authentication": "ldap"}, "asks who one is by 'ldap'"),
+        ({}, {"hadoop.security.authentication": "ldap"}, "authenticates users by 'ldap'"),
         ({}, {"fs.defaultFS": "ofs://om"}, "no Ozone"),
         ({}, {"dfs.nameservices": "a,b"}, "federated"),
         ({}, {"dfs.http.policy": "HTTPS_ONLY", "dfs.namenode.https-address": "127.0.0.1:1"}, "no (answer|curl)"),

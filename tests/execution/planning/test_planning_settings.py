@@ -272,7 +272,7 @@ MISTAKES = [
         "network: [ETH, 40Gbit/s]",
         "mapreduce.task.io.sort.mb: [64,\n    200]",
         "plan.yaml:8: a sort buffer of 200 MiB does not fit into a map's heap of 256 MiB, one array of which has at "
-        "most 170; less of it, or more mapreduce.map.memory.mb (layout=HY2 mapreduce.task.io.sort.mb=200)",
+        "most 170; reduce it, or raise mapreduce.map.memory.mb (layout=HY2 mapreduce.task.io.sort.mb=200)",
     ),
     (
         "parameters: {}",

@@ -1,8 +1,8 @@
-"""Hadoop's configuration files for one layout, rendered from values; nothing here does I/O.
+"""Render Hadoop's configuration files for a layout. Pure.
 
 In: the cluster, the layout, the plan's engine parameters, the folders of a deployment. Out: the text of every file on
-every node. What assay sets by itself is in :mod:`assay.execution.engines.hadoop.settings.defaults`; the plan's
-parameters override all of it but addresses and directories, which follow from the cluster and the layout.
+every node. assay's defaults are in :mod:`assay.execution.engines.hadoop.settings.defaults`. The plan's parameters
+override them, but not addresses and directories, which follow from the cluster and the layout.
 """
 
 import json
@@ -84,7 +84,7 @@ class Deployment:
     home: str
     """Parent folder of the deployments on each host."""
     workers: int | None = None
-    """How many workers are used, when these are not all that there are."""
+    """Number of workers in use; None: all."""
     one_network: bool = False
     """Whether the daemons listen on the address in ``hosts`` alone, because the hosts have several networks."""
     memory_bytes: int = 0
@@ -92,17 +92,17 @@ class Deployment:
 
     @property
     def daemon_java_options(self) -> str:
-        """Options of the daemons' JVMs, next to those that this Java version needs."""
+        """Options of the daemons' JVMs, including those that this Java version needs."""
         return "" if self.cluster.placement is Placement.SSH else _SMALL_DAEMON
 
     @property
     def task_java_options(self) -> str:
-        """Options of the tasks' JVMs next to their heap, where the plan states none."""
+        """Options of the tasks' JVMs, without the heap, if the plan states none."""
         return "" if self.cluster.placement is Placement.SSH else _SMALL_TASK
 
     @property
     def name(self) -> str:
-        """The name of its file system, which its folders carry."""
+        """The name of its file system, which is part of its folders' names."""
         return file_system(self.layout, self.workers)
 
     @property
@@ -112,19 +112,19 @@ class Deployment:
 
     @property
     def scratch(self) -> str:
-        """Where daemons, clients and Hadoop's local runner keep what they need for a while: never in /tmp, which all
-        users of a host share.
+        """The folder for temporary files of daemons, clients and Hadoop's local runner; not in /tmp, which all users
+        of a host share.
         """
         return f"{self.cluster.home}/scratch"
 
     @property
     def java_scratch(self) -> str:
-        """The same of Java's own libraries, such as Jetty; it is emptied before daemons start."""
+        """The folder for temporary files of Java libraries such as Jetty; it is emptied before daemons start."""
         return f"{self.scratch}/java"
 
     @property
     def image_directory(self) -> str:
-        """The NameNode's metadata directory on the master; it goes with the blocks that the DataNodes have."""
+        """The NameNode's metadata directory on the master; it belongs to the blocks on the DataNodes."""
         return f"{self.directory}/namenode"
 
     def hdfs_directories(self, node: Node) -> list[str]:
@@ -136,12 +136,12 @@ class Deployment:
         return _paths(node, self.layout.intermediate, self.name, "local")
 
     def memory_directories(self, node: Node) -> list[str]:
-        """Return the DataNode's directory in memory, where the policy wants one."""
+        """Return the DataNode's directory in memory, if the policy needs one."""
         wanted = self.layout.policy is StoragePolicy.LAZY_PERSIST and Role.WORKER in node.roles
         return [f"{MEMORY_MOUNT}/assay-{self.marker}/{self.name}/{node.name}"] if wanted else []
 
     def data_directories(self, node: Node) -> str:
-        """Return ``dfs.datanode.data.dir``: with storage types when HDFS has to place blocks by them."""
+        """Return ``dfs.datanode.data.dir``: with storage types if HDFS places blocks by them."""
         paths = self.hdfs_directories(node)
         if self.layout.policy is None or not paths:
             return ",".join(paths)
@@ -156,9 +156,10 @@ class Deployment:
 
 
 def file_system(layout: Layout, workers: int | None) -> str:
-    """Return the name of the HDFS that a layout has on ``workers`` workers (None: all): what is in it stays with it.
+    """Return the name of a layout's HDFS on ``workers`` workers (None: all).
 
-    It is the layout's name and whatever else makes it another file system: its policy, fewer workers.
+    Each name has its own blocks. The name consists of the layout, its policy, and the number of workers if not all
+    are used.
     """
     policy = f".{layout.policy}" if layout.policy else ""
     return f"{layout.name}{policy}{f'.{workers}' if workers else ''}"
@@ -176,19 +177,19 @@ def _paths(node: Node, parts: tuple[Directories, ...], layout: str, use: str) ->
 
 
 def is_job_parameter(name: str) -> bool:
-    """Say whether a job can carry ``name``; if not, it belongs to daemons, which must restart for a new value."""
+    """Return whether a job can set ``name``. Daemons must restart for a new value of any other parameter."""
     return name.startswith(JOB_PREFIXES) and not name.startswith(_DAEMON_PREFIXES)
 
 
 def daemon_parameters(parameters: Mapping[str, str]) -> dict[str, str]:
-    """Return those of ``parameters`` that belong to daemons, sorted."""
+    """Return the daemons' parameters, sorted."""
     return {name: value for name, value in sorted(parameters.items()) if not is_job_parameter(name)}
 
 
 def daemon_state(
     layout: Layout, parameters: Mapping[str, str], workers: int | None = None, network: Network | None = None
 ) -> str:
-    """Return what the daemons must run with, as text: configurations that share it need no restart between them.
+    """Return the state of the daemons as text; configurations with the same text need no restart between them.
 
     ``workers``: number of workers in use, if not all. A network counts if its addresses differ.
     """
@@ -208,15 +209,15 @@ def normalised(parameters: Mapping[str, str]) -> dict[str, str]:
 
 
 def properties(deployment: Deployment, node: Node) -> dict[str, str]:
-    """Return every property that is set on ``node``, defaults first, then the plan's, then what the cluster fixes."""
+    """Return all properties of ``node``: defaults, then the plan's, then those that the cluster fixes."""
     return {**BY_DEFAULT, **job_options(deployment, deployment.parameters), **_fixed(deployment, node)}
 
 
 def job_options(deployment: Deployment, parameters: Mapping[str, str]) -> dict[str, str]:
-    """Return ``parameters`` as Hadoop reads them, with the options of the JVMs that its tasks run in.
+    """Return ``parameters`` as Hadoop reads them, with the options of the tasks' JVMs.
 
-    Those carry the deployment's marker, so that none can be left behind, and a heap that follows the container's
-    memory where the plan does not state one.
+    These contain the deployment's marker, by which left-over JVMs are ended, and a heap derived from the container's
+    memory unless the plan states one.
     """
     given = {**deployment.parameters, **parameters}
     stated = {option: given.get(option) for option in containers.JAVA_OPTIONS.values()}
@@ -240,7 +241,7 @@ def _fixed(deployment: Deployment, node: Node) -> dict[str, str]:
     addresses = {
         "fs.defaultFS": f"hdfs://{master}:{ports.namenode_rpc}",
         "hadoop.tmp.dir": deployment.scratch,
-        # Of the local runner, which takes /tmp/hadoop otherwise, and that belongs to the code that was first.
+        # For the local runner. Its default, /tmp/hadoop, belongs to the first user who runs one.
         "mapreduce.jobtracker.staging.root.dir": f"{deployment.scratch}/staging",
         "yarn.node-attribute.fs-store.root-dir": f"file://{deployment.scratch}/node-attributes",
         "yarn.node-labels.fs-store.root-dir": f"file://{deployment.scratch}/node-labels",

@@ -1,9 +1,9 @@
-"""How many tasks a node runs at once, what heap a task gets, and what does not fit: YARN's arithmetic, in one place.
+"""Compute how many tasks a node runs at once, the heap of a task, and settings that do not fit, by YARN's rules.
 
 In: engine parameters as text, on top of :data:`DEFAULTS`. Out: counts of containers, and parameters. Memory is in MiB,
-as Hadoop's ``-mb`` has it. The rules are the CapacityScheduler's: a request is rounded up to a multiple of the smallest
-allocation; the memory of a node decides how many fit, and vcores count only with the DominantResourceCalculator. An
-ApplicationMaster is a container too, on one node.
+as in Hadoop's ``-mb`` parameters. The rules are the CapacityScheduler's: a request is rounded up to a multiple of the
+smallest allocation; the memory of a node decides how many fit, and vcores count only with the
+DominantResourceCalculator. An ApplicationMaster is a container too, on one node.
 """
 
 import math
@@ -35,14 +35,14 @@ DEFAULTS: dict[str, str] = {
     REDUCE_MEMORY: "384",
     SORT_BUFFER: "64",
 }
-"""What assay sets where a plan is silent; they fit a lab's nodes."""
+"""Defaults, which fit a lab's nodes."""
 
 HEAP_SHARE = (2, 3)
-"""A JVM's heap, of its container's memory: the rest is for stacks, classes and buffers."""
+"""Share of a container's memory for its JVM's heap; the rest is for stacks, classes and buffers."""
 OLD_SHARE = (2, 3)
 """The sort buffer is one array, and must fit into the old generation: two thirds of a heap (HotSpot's NewRatio 2)."""
 SORT_BUFFER_MAX_MB = 2047
-"""MapTask refuses more."""
+"""Maximum size of the sort buffer; MapTask rejects more."""
 _UNITS_MB = {"": 2**-20, "k": 2**-10, "m": 1, "g": 2**10, "t": 2**20}
 
 
@@ -52,12 +52,12 @@ def _whole(parameters: Mapping[str, str], name: str) -> int:
 
 
 def node_memory_mb(parameters: Mapping[str, str]) -> int:
-    """Return the memory that a node gives to containers; 0 for a text that is no number."""
+    """Return a node's memory for containers; 0 if the parameter is no number."""
     return _whole(parameters, NODE_MEMORY)
 
 
 def allocation_mb(parameters: Mapping[str, str], memory: str) -> int:
-    """Return what the container of a task gets when it asks for parameter ``memory``: a multiple of the smallest."""
+    """Return the memory of a container that requests parameter ``memory``: a multiple of the smallest allocation."""
     smallest = max(1, _whole(parameters, SMALLEST))
     return max(1, math.ceil(_whole(parameters, memory) / smallest)) * smallest
 
@@ -81,7 +81,7 @@ def _vcores_of(memory: str) -> str:
 
 
 def tasks_of_a_wave(parameters: Mapping[str, str], memory: str, workers: int) -> int:
-    """Return how many tasks of one kind ``workers`` nodes run at once, next to the job's ApplicationMaster."""
+    """Return how many tasks of one kind ``workers`` nodes run at once, in addition to the job's ApplicationMaster."""
     alone = containers_per_node(parameters, memory)
     left_mb = _whole(parameters, NODE_MEMORY) - allocation_mb(parameters, MASTER_MEMORY)
     remaining = max(0, left_mb) // allocation_mb(parameters, memory)
@@ -92,17 +92,17 @@ def tasks_of_a_wave(parameters: Mapping[str, str], memory: str, workers: int) ->
 
 
 def parameters_for(containers: int, parameters: Mapping[str, str]) -> dict[str, str]:
-    """Return what makes every node run exactly ``containers`` containers at once, whatever they hold.
+    """Return the parameters with which every node runs exactly ``containers`` containers at once.
 
-    Memory for as many of the largest kind, and as many vcores, which the scheduler then counts too: so small maps do
-    not come in greater numbers than large reduces.
+    Memory is for that number of the largest kind. The scheduler also counts vcores, so that small maps are not more
+    numerous than large reduces.
     """
     largest_mb = max(allocation_mb(parameters, kind) for kind in (MAP_MEMORY, REDUCE_MEMORY, MASTER_MEMORY))
     return {NODE_MEMORY: str(containers * largest_mb), NODE_VCORES: str(containers), CALCULATOR: DOMINANT}
 
 
 def heap_mb(parameters: Mapping[str, str], memory: str) -> int:
-    """Return the heap of a JVM whose container asks for parameter ``memory``, when its own options don't say it."""
+    """Return the heap of a JVM in a container of ``memory``, if its options do not state it."""
     return _whole(parameters, memory) * HEAP_SHARE[0] // HEAP_SHARE[1]
 
 
@@ -113,7 +113,9 @@ def stated_heap_mb(options: str) -> float | None:
 
 
 def mistakes(parameters: Mapping[str, str], workers: int) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield what would fail or never start with ``parameters``: who is at fault, the likeliest first, and why."""
+    """Yield the reasons why ``parameters`` would fail or never start, with the parameters at fault, the likeliest
+    first.
+    """
     for name in DEFAULTS:
         if name in parameters and _whole(parameters, name) < 1:
             yield (name,), f"{parameters[name][:20]!r} is not a whole number above 0"
@@ -153,6 +155,6 @@ def _sort_buffer_mistakes(parameters: Mapping[str, str]) -> Iterator[tuple[tuple
             at,
             (
                 f"a sort buffer of {buffer_mb} MiB does not fit into a map's heap of {heap:g} MiB, one array of "
-                f"which has at most {most}; less of it, or more {MAP_MEMORY}"
+                f"which has at most {most}; reduce it, or raise {MAP_MEMORY}"
             ),
         )

@@ -1,4 +1,4 @@
-"""Every Hadoop property that assay sets where a plan is silent, with the reason why Hadoop's own value is not kept."""
+"""Define the Hadoop properties that assay sets by default, with the reason why Hadoop's default is not kept."""
 
 from assay.execution.engines.hadoop.settings import containers
 from assay.model import Default
@@ -74,6 +74,6 @@ _REASONS: tuple[tuple[str, dict[str, str]], ...] = (
     ),
 )
 DEFAULTS = tuple(Default(name, value, why) for why, values in _REASONS for name, value in values.items())
-"""What assay sets where a plan is silent, each with its reason."""
+"""Defaults for properties that the plan does not set, each with its reason."""
 
 BY_DEFAULT = {default.name: default.value for default in DEFAULTS}

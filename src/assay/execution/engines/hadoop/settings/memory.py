@@ -1,8 +1,10 @@
-"""Whether DataNodes can keep blocks in memory, as HDFS's storage policy LAZY_PERSIST wants it, and how much.
+"""Check whether DataNodes can keep blocks in memory, as HDFS's storage policy LAZY_PERSIST requires, and how many
+bytes.
 
-What it takes on every worker, from HDFS's "Memory Storage Support": a tmpfs, Hadoop's native library (a DataNode locks
+Requirements on every worker, from HDFS's "Memory Storage Support": a tmpfs, Hadoop's native library (a DataNode locks
 the memory with mlock and refuses to start without it), and a limit on locked memory that leaves room for blocks. In: a
-deployment. Out: the same with the memory that it may use, in bytes; or an EngineError that says what is missing where.
+deployment. Out: the deployment with the memory that it may use, in bytes; or an EngineError with the missing parts of
+each worker.
 """
 
 import asyncio
@@ -14,7 +16,7 @@ from assay.execution.hosts.transport import Transport
 from assay.foundation.errors import EngineError
 
 SHARE = 0.5
-"""Of what is free in the tmpfs: the node needs memory for other things too."""
+"""Share of the tmpfs's free space for blocks; the node needs memory for other purposes, too."""
 BYTES_MIN = 64 * 2**20
 _TIMEOUT_S = 30.0
 # Kind of file system, free KiB in it, limit on locked memory in KiB or "unlimited", and whether the library is there.
@@ -25,7 +27,7 @@ _PROBE = (
 
 
 def usable_bytes(answer: str) -> tuple[int, list[str]]:
-    """Return the memory that a worker can give by the probe's answer, and in words what it lacks."""
+    """Return a worker's memory for blocks by the probe's answer, and what it lacks, as text."""
     kind, free, limit, native = [*answer.split(), "", "", "", ""][:4]
     lacking = []
     if kind != "tmpfs":
@@ -46,7 +48,7 @@ def usable_bytes(answer: str) -> tuple[int, list[str]]:
 
 
 async def in_memory(deployment: Deployment, transports: Mapping[str, Transport], native: str) -> Deployment:
-    """Return ``deployment`` with memory for blocks; EngineError where a worker can't give it."""
+    """Return ``deployment`` with memory for blocks. Raises EngineError if a worker lacks it."""
     workers = deployment.cluster.workers
     command = ["sh", "-c", _PROBE, "sh", MEMORY_MOUNT, native]
     answers = await asyncio.gather(
@@ -66,7 +68,7 @@ async def in_memory(deployment: Deployment, transports: Mapping[str, Transport],
 
 
 async def let_go(deployment: Deployment, transports: Mapping[str, Transport]) -> None:
-    """Free the memory that blocks took, where any did."""
+    """Free the memory of blocks."""
     for node in deployment.cluster.workers:
         if folders := deployment.memory_directories(node):
             await transports[node.name].run(["rm", "-rf", *folders], timeout_s=_TIMEOUT_S, check=False)

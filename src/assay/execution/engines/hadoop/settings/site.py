@@ -1,8 +1,8 @@
-"""A Hadoop that is externally managed, as its client configuration on an edge node describes it.
+"""Read the client configuration of an externally managed Hadoop on its edge node.
 
-In: the properties of the client's ``*-site.xml``. Out: the addresses of its daemons and folders, HA pairs resolved by
-asking which one is active. What assay does not know (federation, other file systems) is refused in words.
-Properties as in Hadoop 3's core-default.xml, hdfs-default.xml, yarn-default.xml and mapred-default.xml.
+In: the properties of the client's ``*-site.xml``. Out: the addresses of its daemons and folders; of an HA pair, the
+active one. Federation and other file systems are rejected with an error. Properties as in Hadoop 3's core-default.xml,
+hdfs-default.xml, yarn-default.xml and mapred-default.xml.
 """
 
 import re
@@ -24,7 +24,7 @@ _REFERENCES_MAX = 20
 
 @dataclass(frozen=True, slots=True)
 class ClientConfiguration:
-    """The client's configuration, and from where it holds."""
+    """The client's configuration and its location."""
 
     settings: Mapping[str, str]
     where: str
@@ -33,7 +33,7 @@ class ClientConfiguration:
 
     @property
     def secured(self) -> bool:
-        """Whether a ticket of Kerberos is needed."""
+        """Whether a Kerberos ticket is needed."""
         return self.get("hadoop.security.authentication", "simple").lower() == "kerberos"
 
     @property
@@ -47,7 +47,7 @@ class ClientConfiguration:
         return self.get("yarn.http.policy", "HTTP_ONLY").upper() == "HTTPS_ONLY"
 
     def get(self, name: str, default: str = "") -> str:
-        """Return a property with the others that it refers to put in."""
+        """Return a property with its references to others replaced."""
         text = self.settings.get(name, default)
         for _ in range(_REFERENCES_MAX):
             match = re.search(r"\$\{([^}]+)\}", text)
@@ -59,7 +59,7 @@ class ClientConfiguration:
 
     @property
     def name_service(self) -> str | None:
-        """The name of an HA pair of NameNodes; None where there is one NameNode."""
+        """The name of an HA pair of NameNodes; None for a single NameNode."""
         services = [word for word in re.split(r"[,\s]+", self.get("dfs.nameservices")) if word]
         default = self.get("fs.defaultFS", self.get("fs.default.name"))
         if not default.startswith("hdfs://"):
@@ -73,12 +73,12 @@ class ClientConfiguration:
         return services[0] if services and default.removeprefix("hdfs://").split("/")[0] == services[0] else None
 
     def check(self) -> None:
-        """Raise EngineError for what assay can't be attached to."""
+        """Raise EngineError if assay can't attach to this Hadoop."""
         _ = self.name_service
         how = self.get("hadoop.security.authentication", "simple").lower()
         if how not in ("simple", "kerberos"):
             raise EngineError(
-                f"its Hadoop asks who one is by {how!r}", where=self.where, hint="assay knows simple and kerberos"
+                f"its Hadoop authenticates users by {how!r}", where=self.where, hint="assay knows simple and kerberos"
             )
 
     def namenodes(self) -> list[tuple[str, int]]:
@@ -117,7 +117,7 @@ class ClientConfiguration:
         return addresses
 
     def history_folders(self) -> list[str]:
-        """Return the HDFS folders in which a job's history lies when it has ended: the user's own, then all users'."""
+        """Return the HDFS folders with histories of ended jobs: the user's, then all users'."""
         staging = self.get("yarn.app.mapreduce.am.staging-dir", _STAGING)
         waiting = self.get("mapreduce.jobhistory.intermediate-done-dir", f"{staging}/history/done_intermediate")
         done = self.get("mapreduce.jobhistory.done-dir", f"{staging}/history/done")
@@ -132,7 +132,7 @@ def _address(text: str, host: str, port: int) -> tuple[str, int]:
 
 
 async def read_site(edge: Transport, folder: str) -> ClientConfiguration:
-    """Return the client's configuration on the edge node. Raises EngineError where there is none."""
+    """Return the client's configuration on the edge node. Raises EngineError if it is missing."""
     settings: dict[str, str] = {}
     for name in FILES:
         try:
@@ -151,7 +151,7 @@ async def read_site(edge: Transport, folder: str) -> ClientConfiguration:
 
 
 async def active_namenode(edge: Transport, site: ClientConfiguration) -> Endpoint:
-    """Return the NameNode that serves. Raises EngineError when none does."""
+    """Return the active NameNode. Raises EngineError if none is active."""
 
     async def state(endpoint: Endpoint) -> str | None:
         return (await endpoint.bean("Hadoop:service=NameNode,name=NameNodeStatus")).get("State")
@@ -161,7 +161,7 @@ async def active_namenode(edge: Transport, site: ClientConfiguration) -> Endpoin
 
 
 async def active_resourcemanager(edge: Transport, site: ClientConfiguration) -> Endpoint:
-    """Return the ResourceManager that serves. Raises EngineError when none does."""
+    """Return the active ResourceManager. Raises EngineError if none is active."""
 
     async def state(endpoint: Endpoint) -> str | None:
         return ((await endpoint.get("/ws/v1/cluster/info")).get("clusterInfo") or {}).get("haState")
@@ -176,7 +176,7 @@ async def _active(
     state_of: Callable[[Endpoint], Awaitable[str | None]],
     site: ClientConfiguration,
 ) -> Endpoint:
-    """Return the first that says that it is active, or that knows no such states: it is alone then."""
+    """Return the first endpoint that reports to be active, or that has no HA state because it is the only one."""
     messages = []
     for endpoint in endpoints:
         name = f"{endpoint.host}:{endpoint.port}"

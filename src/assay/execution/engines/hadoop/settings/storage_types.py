@@ -1,4 +1,4 @@
-"""HDFS's storage types: what a device counts as, what a policy needs, and where it puts copies. Pure."""
+"""Map devices to HDFS's storage types, and check and apply storage policies. Pure."""
 
 from collections import Counter
 
@@ -15,12 +15,12 @@ _KINDS_OF = {"DISK": "an HDD", "SSD": "an SSD or NVMe device"}
 
 
 def storage_type(kind: DeviceKind) -> str:
-    """Return HDFS's name for what a device is: ``DISK`` or ``SSD``."""
+    """Return the storage type of a kind of device: ``DISK`` or ``SSD``."""
     return _TYPES.get(kind, "DISK")
 
 
 def policy_mistake(layout: Layout, node_type: NodeType) -> str | None:
-    """Return which kind of device the layout's policy lacks for HDFS; None where it lacks none, or there is none."""
+    """Return the kind of device that the layout's policy lacks; None if it lacks none or there is no policy."""
     if layout.policy is None:
         return None
     kinds = {device.name: storage_type(device.kind) for device in node_type.devices}
@@ -36,7 +36,7 @@ def policy_mistake(layout: Layout, node_type: NodeType) -> str | None:
 
 
 def spread(layout: Layout, node_type: NodeType, copies: int) -> Spread:
-    """Return over which directories HDFS spreads how many copies: all, or those of the kinds that the policy says."""
+    """Return the directories over which HDFS spreads copies, and the number of copies, by the policy."""
     if layout.policy is None:
         return ((layout.hdfs, copies),)
     kinds = {device.name: storage_type(device.kind) for device in node_type.devices}
