@@ -1,7 +1,7 @@
 """Write a cluster file from surveys of hosts. Guessed values are marked by a comment.
 
-In: a survey of each host, in the order in which they were named, and how they are reached. Out: the file's text, which
-:func:`assay.specs.load_cluster` takes as it is, and what its reader should know. Pure.
+In: a survey of each host, in the order of the command line, and how to reach them. Out: the file's text, which
+:func:`assay.specs.load_cluster` reads, and remarks for the user. Pure.
 """
 
 import json
@@ -38,7 +38,7 @@ class HostAccess:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What a device was measured to do."""
+    """Measured rates of a device."""
 
     read: str
     write: str
@@ -47,14 +47,14 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class DiscoveryOptions:
-    """What the user says besides."""
+    """The user's options."""
 
     name: str = "discovered"
     master: str | None = None
     below: str = ""
     """A folder below each mount that assay is to use."""
     rates: Mapping[str, Rates] = field(default_factory=dict)
-    """Device group to what was measured."""
+    """Device group to its measured rates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class _Machine:
-    """One host as the file is to say it."""
+    """One host as described in the file."""
 
     survey: Survey
     roles: tuple[str, ...]
@@ -87,7 +87,7 @@ class _Machine:
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """What hosts of one type share."""
+        """The properties that hosts of one type share."""
         devices = tuple((g.name, g.kind, round(g.capacity_bytes, -9), g.directories) for g in self.groups)
         return (self.survey.usable_cores, self.memory, self.rate_bits_per_s, devices, "worker" in self.roles)
 
@@ -123,7 +123,7 @@ def _ssh(reach: HostAccess) -> list[str]:
 
 
 def _scalar(text: str) -> str:
-    """Return a text as YAML takes it within a list in brackets: quoted where it may have another meaning."""
+    """Return a text as a scalar in a YAML flow list, quoted if YAML could read it otherwise."""
     return text if re.fullmatch(r"[\w./~@+-][\w./~@:+-]*", text) else json.dumps(text, ensure_ascii=False)
 
 
@@ -153,7 +153,7 @@ def _ranks(daemons: Sequence[Daemon]) -> Iterator[int]:
 
 
 def _alike(workers: Sequence[_Machine], below: str) -> tuple[dict[str, tuple[_Group, ...]], list[str]]:
-    """Return each worker's device groups, cut down to what all workers have, and what that left out."""
+    """Return each worker's device groups, reduced to those that all workers have, and remarks on omitted devices."""
     groups_by_host = {m.survey.host: _device_groups(m.survey, below) for m in workers}
     counts = [{group.name: len(group.directories) for group in groups} for groups in groups_by_host.values()]
     shared = {name: min(c.get(name, 0) for c in counts) for name in counts[0]} if counts else {}
@@ -305,7 +305,7 @@ class _Theirs:
 
 
 def _theirs(hosts: Sequence[Survey]) -> _Theirs | None:
-    """Return the Hadoop that runs there; None where none does, or assay's own."""
+    """Return the Hadoop that runs on the hosts; None if none runs or assay deployed it."""
     daemons = [(host, d) for host in hosts for d in host.daemons if not d.by_assay and d.role == "resourcemanager"]
     leading = next(((host, daemon) for host, daemon in daemons if daemon.active is not False), None)
     if leading is None:

@@ -1,8 +1,8 @@
-"""Profile files: what workloads and an engine cost, learned from measured runs, as YAML.
+"""Read and write profile files: costs of workloads and an engine, learned from measured runs, as YAML.
 
 In: a file, or a :class:`~assay.model.plans.workload_profile.CostProfile`. Out: the other. Times are seconds, CPU
 seconds per byte of one core of the processor that ``cpu`` names, shares of the workload's data. Every value has its 90
-% interval and how many runs it is from (0: assumed).
+% interval and its number of runs (0: assumed).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from assay.specs.section import Section, parse
 
 _AMOUNT_MAX = 1e9
 _OTHER_SHIPPED = ("lab-spark.yaml",)
-"""What comes with assay of other engines than Hadoop."""
+"""Profiles that assay ships for engines other than Hadoop."""
 
 
 def _amount(value: object) -> float:
@@ -60,7 +60,7 @@ Runs: TypeAlias = Annotated[int, whole(0, WHOLE_MAX)]
 
 
 class UncertainSection(Section):
-    """A value with the interval in which it lies nine times of ten."""
+    """A value with its 90 % interval."""
 
     value: Amount
     """The value."""
@@ -69,7 +69,7 @@ class UncertainSection(Section):
     high: Amount
     """The interval's upper end."""
     runs: Runs = 0
-    """Measured runs that it is from; 0: assumed."""
+    """Number of measured runs behind it; 0: assumed."""
 
     @model_validator(mode="after")
     def _ordered(self) -> UncertainSection:
@@ -79,7 +79,7 @@ class UncertainSection(Section):
 
 
 class CostsSection(Section):
-    """What every job costs whatever its data."""
+    """Fixed costs of every job."""
 
     client_start_s: UncertainSection
     """From the client's start to the job's submission."""

@@ -1,6 +1,6 @@
 """Control characters in text from elsewhere: how they are recognised, and how they are shown.
 
-C0 (U+0000 to U+001F), DEL and C1 (U+0080 to U+009F) of ISO/IEC 6429. A terminal carries them out: they can change its
+C0 (U+0000 to U+001F), DEL and C1 (U+0080 to U+009F) of ISO/IEC 6429. A terminal executes them: they can change its
 title, hide lines or type a command (CWE-150).
 """
 
@@ -12,7 +12,7 @@ _NOT_LAYOUT: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def has_control_characters(text: str, *, many_lines: bool = False) -> bool:
-    """Say whether a text has control characters; ``many_lines``: other than newlines and tabs."""
+    """Return whether a text has control characters; ``many_lines``: newlines and tabs are allowed."""
     return (_NOT_LAYOUT if many_lines else _CONTROL).search(text) is not None
 
 

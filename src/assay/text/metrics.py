@@ -26,9 +26,9 @@ UNITS: Mapping[str, str | Callable[[float], str]] = {
     "_percent": "%",
     "_share": share,
 }
-"""The end of a name to its unit, or to what writes a value with one. The longer stand first: the first counts."""
+"""Ending of a name to its unit, or to a function that formats a value with its unit. The first match counts."""
 _SUFFIX_TEXTS = {"_bytes_per_request": " request", "_share": " share"}
-"""What stays in a name's words, which would say something else without it."""
+"""Parts of an ending that stay in the metric's title, because they change its meaning."""
 
 _GROUPS = (
     ("clocks", r"clock_.*"),
@@ -41,13 +41,13 @@ _GROUPS = (
     ("data", r".*_(bytes|records)(_per_request)?|spill_ratio"),
     ("time", r".*_m?s"),
 )
-"""What a metric is of, by its name; the first that fits counts."""
+"""Group of a metric by a pattern of its name; the first match counts."""
 METRIC_GROUPS = ("time", "throughput", "CPU", "memory", "disks", "network", "tasks", "data", "clocks", "other")
 """The groups in the order in which they are shown."""
 
 
 def metric_group(name: str) -> str:
-    """Return what a metric is of: one of :data:`METRIC_GROUPS`."""
+    """Return a metric's group: one of :data:`METRIC_GROUPS`."""
     return next((group for group, names in _GROUPS if re.fullmatch(names, name)), METRIC_GROUPS[-1])
 
 

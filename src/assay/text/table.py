@@ -20,16 +20,16 @@ class TextTable:
 
     @classmethod
     def of_pairs(cls, title: str, values: Mapping[str, str]) -> TextTable:
-        """Return a table of names and what each has."""
+        """Return a table of names and values."""
         return cls(title, (), tuple(values.items()))
 
     @property
     def right(self) -> tuple[bool, ...]:
-        """Which columns stand to the right: those whose cells are figures."""
+        """Which columns are right-aligned: those with numbers."""
         return tuple(all(_is_figure(cell) for cell in column) for column in zip(*self.rows, strict=True))
 
     def __bool__(self) -> bool:
-        """Say whether it has anything to show."""
+        """Return whether the table has rows."""
         return bool(self.rows or self.notes)
 
 

@@ -1,4 +1,4 @@
-"""What people read for a name: of a workload, a column and its levels, a run, a lab's scale, an origin, a version."""
+"""Titles of workloads, columns, levels, runs, scales, origins and versions."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -76,9 +76,9 @@ def assay_version(run: Run) -> str:
 
 
 def workload_named(text: str, names: Iterable[str]) -> str:
-    """Return the one of ``names`` that ``told`` means: itself, in other letters' case, or by the title that is shown.
+    """Return the name that ``text`` means: the same in any case, or the name with this title.
 
-    What means none of them comes back as it is.
+    Other texts are returned unchanged.
     """
     known = list(dict.fromkeys(names))
     if text in known:
@@ -90,12 +90,12 @@ def workload_named(text: str, names: Iterable[str]) -> str:
 
 
 def run_id_text(run_id: str) -> str:
-    """Return the beginning of a run's or campaign's id that people read."""
+    """Return the shown beginning of a run's or campaign's id."""
     return run_id[:_RUN_ID_SHORT]
 
 
 def column_title(name: str) -> str:
-    """Return a column's title; what has none stands as it is named."""
+    """Return a column's title, or its name if it has none."""
     return COLUMN_TITLES.get(name, name)
 
 
@@ -115,7 +115,7 @@ def level_text(name: str, level: str) -> str:
 
 
 def settings_text(levels: Mapping[str, str]) -> str:
-    """Return factors with their levels, as people read both; what a configuration does not have is left out."""
+    """Return factors with their levels as text, without factors that the configuration lacks."""
     return ", ".join(
         f"{column_title(name)} {level_text(name, level)}" for name, level in levels.items() if level != _NONE
     )
@@ -128,7 +128,7 @@ def setting_text(setting: str) -> str:
 
 
 def _binary(size: int) -> str:
-    """Return a size in the largest binary unit that it is a whole number of: ``64 MiB``."""
+    """Return a size in the largest binary unit of which it is a whole multiple: ``64 MiB``."""
     for shift, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
         if size >> shift and not size % (1 << shift):
             return f"{size >> shift} {unit}"
@@ -136,7 +136,7 @@ def _binary(size: int) -> str:
 
 
 def origin_badge(name: str, lab_scale: str | float | None) -> str:
-    """Return where numbers come from in short: ``measured, lab 1/20``."""
+    """Return the origin of numbers in short: ``measured, lab 1/20``."""
     return f"{name}, lab {scale_text(float(lab_scale))}" if lab_scale else name
 
 

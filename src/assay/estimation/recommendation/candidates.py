@@ -1,4 +1,4 @@
-"""Every cluster that a catalogue's choices combine to, and the plan by which one of them is simulated. Pure.
+"""Enumerate the clusters of a hardware catalogue, and make the plan that simulates one of them. Pure.
 
 In: a catalogue. Out: :class:`Candidates`, one row of numbers each, so that a hundred thousand are a few arrays; and of
 one row the plan of a workload on that cluster, checked as every plan is. A layout decides which disks are bought: those
@@ -41,18 +41,18 @@ from assay.specs.layouts import is_layout_code
 MACHINES_MAX = 20_000
 _MIB = 2**20
 _LEFT_BYTES = 2 * 2**30
-"""Of a worker's memory, for what is not a container."""
+"""Memory of a worker that containers do not get."""
 MAP_MEMORY = "mapreduce.map.memory.mb"
 REDUCE_MEMORY = "mapreduce.reduce.memory.mb"
 _MAP_MEMORY_MB = 1024
-"""What a task's container has where the catalogue does not say: Hadoop's own default."""
+"""Memory of a task's container if the catalogue does not set it: Hadoop's default."""
 HADOOP = {
     MAP_MEMORY: str(_MAP_MEMORY_MB),
     REDUCE_MEMORY: str(_MAP_MEMORY_MB),
     "yarn.app.mapreduce.am.resource.mb": str(_MAP_MEMORY_MB),
     "mapreduce.task.io.sort.mb": "100",
 }
-"""Hadoop's own defaults, where assay's are of a lab's small nodes."""
+"""Hadoop's defaults, in place of assay's defaults for a lab's small nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Machine:
 
     @property
     def kinds(self) -> dict[str, int]:
-        """Device kind to how many of it there are."""
+        """Device kind to its number of devices."""
         counts: dict[str, int] = {}
         for device in self.devices:
             counts[str(device.kind)] = counts.get(str(device.kind), 0) + 1
@@ -99,11 +99,11 @@ class Candidates:
     codec: Ints
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of clusters."""
         return len(self.machine)
 
     def label(self, row: int) -> str:
-        """Return what tells a row from the others in words: what the catalogue leaves no choice of is left out."""
+        """Return the choices of a row as text, without those for which the catalogue has one option."""
         machine, catalogue = self.machines[self.machine[row]], self.catalogue
         parts = [
             f"{self.workers[row]} × {machine.option.name}"
@@ -122,7 +122,7 @@ class Candidates:
         return ", ".join(parts)
 
     def levels(self, row: int) -> dict[str, str]:
-        """Return everything that was chosen, by name."""
+        """Return all choices by name."""
         machine = self.machines[self.machine[row]]
         assignment = {
             "worker": machine.option.name,
@@ -138,7 +138,7 @@ class Candidates:
 
 
 def candidates(catalogue: HardwareCatalogue) -> Candidates:
-    """Return every cluster of the catalogue's choices. Raises SpecificationError where there are too many."""
+    """Return all clusters of the catalogue's choices. Raises SpecificationError if there are too many."""
     machines = tuple(machine for option in catalogue.workers for machine in _machines(option))
     if not 0 < len(machines) <= MACHINES_MAX:
         raise SpecificationError(
@@ -174,7 +174,7 @@ def _machines(option: WorkerOption) -> list[Machine]:
 
 
 def _storages(option: WorkerOption) -> list[tuple[tuple[Device, ...], Layout]]:
-    """Return the devices of a worker with the layout on them, every way."""
+    """Return all combinations of a worker's devices and layouts."""
     if option.layouts:
         every = {
             device_of_kind.name: device_of_kind
@@ -204,7 +204,9 @@ def _layouts(chosen: Sequence[tuple[DeviceOption, int]], devices: Sequence[Devic
 
 
 def _name(chosen: Sequence[tuple[DeviceOption, int]], mixed: str) -> str:
-    """Return ALOJA's code where it says exactly this; else the devices, and ``shared`` where all hold everything."""
+    """Return ALOJA's code if it describes this layout exactly; else the devices, and ``shared`` if all hold
+    everything.
+    """
     kinds = [option.device.kind for option, _ in chosen]
     counts = {option.device.kind: count for option, count in chosen}
     hdd, ssd, nvme = (counts.get(kind, 0) for kind in (DeviceKind.HDD, DeviceKind.SSD, DeviceKind.NVME))
@@ -242,7 +244,7 @@ def cluster_of(candidates: Candidates, row: int) -> Cluster:
 def plan_for(candidates: Candidates, row: int, workload: Mapping[str, Mapping[str, str]]) -> Plan:
     """Return the plan of one workload (``{name: options}``) on the cluster of a row.
 
-    Raises SpecificationError, in words, for what can't be.
+    Raises SpecificationError for an invalid plan.
     """
     layout = candidates.machines[candidates.machine[row]].layout
     content: dict[str, Value] = {

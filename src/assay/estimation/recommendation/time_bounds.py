@@ -1,9 +1,8 @@
-"""The least time that a workload can take on a cluster, by bytes and cycles alone; for many clusters at once. Pure.
+"""Compute lower bounds of a workload's time on many clusters, from bytes and CPU cycles alone. Pure.
 
-In: what the clusters have (:class:`Powers`, an array of each), what a workload costs. Out: seconds that no run can go
-below, as long as the costs are right. Every request gets the disk's full
-rate, caches hold everything that fits into memory, nothing waits. A cluster whose bound is too long need not be
-simulated.
+In: the clusters' resources (:class:`Powers`, one array for each), a workload's costs. Out: the shortest possible time
+of a run in seconds, if the costs are right. Every request gets the disk's full rate, caches hold everything that fits
+into memory, nothing waits. A cluster whose bound is too long need not be simulated.
 """
 
 from dataclasses import dataclass
@@ -17,11 +16,11 @@ from assay.model import CostProfile, WorkloadProfile
 
 @dataclass(frozen=True, slots=True)
 class Powers:
-    """What each cluster has, all its workers together; rates in bytes/s."""
+    """Resources of each cluster, summed over its workers; rates in bytes/s."""
 
     workers: Floats
     cores: Floats
-    """Times their speed."""
+    """Number of cores times their relative speed."""
     memory_bytes: Floats
     links: Floats
     hdfs_read: Floats
@@ -36,19 +35,19 @@ class Powers:
 
 @dataclass(frozen=True, slots=True)
 class DataVolumes:
-    """What a workload moves in a cluster."""
+    """Data that a workload reads, writes and stores in a cluster."""
 
     data_bytes: float
     iterations: int
     copies: int
-    """Of the input, and ``output_copies`` of what it writes."""
+    """Copies of the input; ``output_copies``: of the output."""
     output_copies: int
     compressed: float = 1.0
-    """What is left of map output."""
+    """Compressed share of map output."""
 
 
 def powers(candidates: Candidates) -> Powers:
-    """Return what the clusters have."""
+    """Return the clusters' resources."""
     per_machine = np.array(
         [
             (
@@ -87,7 +86,7 @@ def powers(candidates: Candidates) -> Powers:
 
 
 def least_s(powers: Powers, costs: CostProfile, workload: WorkloadProfile, moved: DataVolumes) -> Floats:
-    """Return the bound for each cluster."""
+    """Return the lower bound for each cluster, in seconds."""
     data = moved.data_bytes
     passes = float(max(1, moved.iterations))
     put_out = data * workload.map_output * workload.combined

@@ -1,8 +1,8 @@
-"""A simulated Spark program in the words of Spark's runs: stages, executors, attempts by stage, the event log's sums.
+"""Add the parts of a Spark run to a simulation's result: stages, executors, attempts by stage, the event log's sums.
 
-In: what :mod:`assay.estimation.simulator.results` told, the simulator's result, and the scenario. Out: the same with
-what only an engine of stages has, so that every view of a measured Spark run is one of a simulated run too. What is not
-simulated is 0, as in Spark where nothing was counted: garbage collection, and the execution memory that was used.
+In: the run of :mod:`assay.estimation.simulator.results`, the simulator's result, and the scenario. Out: the run with
+stages, so that every view of measured Spark runs also shows simulated runs. Values that are not simulated are 0:
+garbage collection, and the execution memory that was used.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _JOB = "0"
 
 
 def staged(run: SimulatedRun, result: Mapping[str, Any], scenario: ScenarioDocument) -> SimulatedRun:
-    """Return ``found`` as Spark's event log would tell it."""
+    """Return ``run`` with the values of Spark's event log."""
     [planned], [ran] = scenario.jobs, result["jobs"]
     stage_indices = {stage.name: index for index, stage in enumerate(planned.stages)}
     shuffles = [stage.output.to == "shuffle" for stage in planned.stages]
@@ -87,7 +87,7 @@ def _stage(
         written_bytes=sum(task.hdfs_write_bytes for task in tasks),
         shuffle_read_bytes=sum(task.local_read_bytes for task in tasks),
         shuffle_write_bytes=sum(task.local_write_bytes for task in tasks),
-        # Of a stage that only puts out, what the simulator calls spills are its shuffle files.
+        # Spills of a stage that only writes are its shuffle files.
         spilled_bytes=spilled_bytes if planned.shuffle is not None else 0,
         gc_s=0.0,
         peak_memory_bytes=0,

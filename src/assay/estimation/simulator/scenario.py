@@ -1,8 +1,8 @@
-"""A planned run as the simulator's scenario: the described cluster, Hadoop's parameters, and what the workload costs.
+"""Convert a planned run to the simulator's scenario: the described cluster, Hadoop's parameters, the workload's costs.
 
 In: a cluster as described (a lab's at its scale), a configuration, a workload's size, a profile. Out: the scenario as
 plain values, in bytes, seconds and cores, as ``rust/simulate`` reads it (docs/reference/simulator-scenarios.md).
-Nothing is computed here of how long anything takes. What had to be assumed is said.
+No time is computed here. Assumptions are listed as text.
 """
 
 import re
@@ -65,9 +65,9 @@ from assay.workloads.workload import Size
 
 MIB = 2**20
 DAEMONS_RSS_BYTES = 450 * MIB
-"""A DataNode and a NodeManager with small heaps, as assay's labs have them."""
+"""Resident memory of a DataNode and a NodeManager with small heaps, as in assay's labs."""
 CONTAINER_RSS_BYTES = 170 * MIB
-"""A task's JVM with a heap of 256 MiB at work; a larger heap takes so much more."""
+"""Resident memory of a task's JVM with a heap of 256 MiB; a larger heap adds the difference."""
 TASK_WAIT_S = 0.3
 """From a container's launch to its JVM's start: localisation, the shell that starts it."""
 LAB_LOCALITY_S = 0.5
@@ -77,13 +77,14 @@ CODECS = {
     "default": (Uncertain.assumed(0.3), 4e-8),
     "bzip2": (Uncertain.assumed(0.25), 2e-7),
 }
-"""Codec to the share that is left of map output, and CPU seconds per byte to compress and expand it, where no measured
-run tells."""
+"""Codec to the compressed share of map output, and CPU seconds per byte to compress and expand it, if no measured run
+has them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationRequest:
-    """What is to be simulated."""
+    """One run to simulate."""
 
     cluster: Cluster
     configuration: Configuration
@@ -91,7 +92,7 @@ class SimulationRequest:
     size: Size
     profile: CostProfile
     cpu: float = 1.0
-    """Factor on all CPU seconds: what draws of uncertain costs are."""
+    """Factor on all CPU seconds, by which draws vary uncertain costs."""
     disks: float = 1.0
     """Factor on the devices' bandwidths."""
     links: float = 1.0
@@ -102,7 +103,9 @@ class SimulationRequest:
 def request_of(
     plan: Plan, planned: PlannedRun, profile: CostProfile, factors: Mapping[str, float] | None = None
 ) -> SimulationRequest:
-    """Return the request to simulate a planned run; ``factors``: by name, those on costs and bandwidths."""
+    """Return the request to simulate a planned run; ``factors``: fields ``cpu``, ``disks``, ``links`` and ``fixed``
+    by name.
+    """
     configuration = replace(planned.configuration, engine=planned.configuration.engine or plan.engine)
     size = size_of(planned, plan)
     return SimulationRequest(plan.cluster, configuration, planned.workload.name, size, profile, **(factors or {}))
@@ -110,7 +113,7 @@ def request_of(
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What the simulator reads, and what was assumed in words."""
+    """The simulator's input, and the assumptions as text."""
 
     document: ScenarioDocument
     assumptions: tuple[str, ...]
@@ -123,7 +126,7 @@ class Scenario:
 def scenario_of(request: SimulationRequest) -> Scenario:
     """Return the scenario of ``request``.
 
-    Raises SpecificationError where the profile has no such workload, is another engine's, or there is nothing to run.
+    Raises SpecificationError if the profile lacks the workload or is for another engine, or if there is nothing to run.
     """
     wanted = request.configuration.engine or request.profile.engine
     request = replace(request, profile=request.profile.of_engine(wanted))
@@ -184,7 +187,7 @@ def _parameters(configuration: Configuration) -> dict[str, str]:
 
 
 def _number(parameters: Mapping[str, str], name: str, default: float) -> float:
-    """Return a parameter's number. Raises SpecificationError for text that Hadoop refuses, and for less than 0."""
+    """Return a parameter as a number. Raises SpecificationError if it is no number or negative."""
     text = parameters.get(name, str(default)).strip()
     if not re.fullmatch(r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)", text, re.ASCII):
         raise SpecificationError(f"{name}: {text[:40]!r} is not a number of 0 or more")
@@ -313,7 +316,7 @@ def _engine(request: SimulationRequest, parameters: Mapping[str, str]) -> Scenar
 
 @dataclass(frozen=True, slots=True)
 class _MapReduceJobs:
-    """The jobs of a run, from what its workload does with each byte of its data."""
+    """The jobs of a run, from its workload's costs per byte of data."""
 
     request: SimulationRequest
     profile: WorkloadProfile
@@ -343,7 +346,7 @@ class _MapReduceJobs:
         return self.profile.jobs * (workloads()[self.request.workload].iterations(self.request.size))
 
     def datasets(self) -> list[ScenarioDataset]:
-        """Return what is in HDFS before the run."""
+        """Return the datasets in HDFS before the run."""
         if not self.profile.read:
             return []
         files = self._count(self.profile.maps) if self.profile.maps != SPLITS else self._files
@@ -362,7 +365,7 @@ class _MapReduceJobs:
         return self.request.profile.costs.io_cpu_s_per_byte.value
 
     def _codec(self) -> tuple[float, float]:
-        """Return what compression leaves of map output, and its CPU per byte."""
+        """Return the compressed share of map output, and the CPU seconds per byte."""
         if self.parameters.get(MAP_OUTPUT_COMPRESS) != "true":
             return 1.0, 0.0
         name = self.parameters.get(MAP_OUTPUT_CODEC, "").rpartition(".")[2].removesuffix("Codec").lower() or "default"

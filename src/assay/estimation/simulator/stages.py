@@ -1,4 +1,4 @@
-"""A Spark program as the simulator's scenario: executors that live as long as it does, and the graph of its stages.
+"""Convert a Spark program to the simulator's scenario: executors for the whole run, and the graph of its stages.
 
 In: what is asked, with the profile of a workload that has stages. Out: the scenario's parts in which Spark differs from
 MapReduce: how many tasks a node takes at once, one job of stages that wait for each other, and what they read. What
@@ -41,9 +41,9 @@ from assay.workloads.workload import Size
 
 MIB = 2**20
 RESERVED_BYTES = 300 * MIB
-"""What Spark keeps of a heap for itself (UnifiedMemoryManager)."""
+"""Part of a heap that Spark reserves (UnifiedMemoryManager)."""
 EXECUTION_SHARE = 0.6
-"""Of the rest, for execution and storage together (spark.memory.fraction)."""
+"""Share of the rest for execution and storage (spark.memory.fraction)."""
 BYPASS_MAX = 200
 """A shuffle of so few partitions that combines nothing does not sort (spark.shuffle.sort.bypassMergeThreshold)."""
 COMBINED_SHARE = 0.5
@@ -58,7 +58,7 @@ CODEC_CPU_S = {"lz4": 3e-9, "lzf": 6e-9, "snappy": 4e-9, "zstd": 1e-8}
 
 
 def executors_by_node(parameters: Mapping[str, str], names: list[str]) -> dict[str, int]:
-    """Return how many executors run on each worker: as even as it can be."""
+    """Return the number of executors on each worker, as even as possible."""
     whole, rest = divmod(settings.executors(parameters, len(names)), len(names))
     return {name: whole + (index < rest) for index, name in enumerate(names)}
 
@@ -69,7 +69,7 @@ def cores_of(parameters: Mapping[str, str]) -> int:
 
 
 def resident_bytes(parameters: Mapping[str, str]) -> float:
-    """Return what an executor's container may take of its node's memory."""
+    """Return the memory of an executor's container, in bytes."""
     return settings.container_mb(parameters, settings.MEMORY, settings.OVERHEAD) * MIB
 
 
@@ -87,7 +87,7 @@ def spark_engine(engine: ScenarioEngine, parameters: Mapping[str, str], jobs: in
 
 @dataclass(frozen=True, slots=True)
 class StagedJob:
-    """The one job of a run, from what the stages of its workload do with each byte of the data."""
+    """The job of a run, from the costs per byte of its workload's stages."""
 
     workload: str
     size: Size
@@ -115,12 +115,14 @@ class StagedJob:
         return (counts[rule] or 1) if rule in counts else max(1, int(rule))
 
     def _handled(self, stage: StageProfile) -> float:
-        """Return what a stage handles for each byte of data."""
+        """Return the bytes that a stage processes per byte of data."""
         fetched = sum(self.profile.stages[parent].shuffled for parent in stage.parents)
         return (fetched if stage.parents else stage.read) or max(stage.shuffled, stage.written) or 1.0
 
     def datasets(self) -> list[ScenarioDataset]:
-        """Return what is in HDFS before: a part for each stage that reads, or all of it, read again and again."""
+        """Return the datasets in HDFS before the run: a part for each stage that reads, or one that is read
+        repeatedly.
+        """
         reading = [index for index, stage in enumerate(self.profile.stages) if stage.read and not stage.parents]
         files = self.size.files or self.size.maps or self.size.reduces or 1
         if not reading:
@@ -195,13 +197,13 @@ class StagedJob:
         return max((tasks[n] for n, stage in enumerate(self.profile.stages) if index in stage.parents), default=1)
 
     def _memory(self, stage: StageProfile) -> float:
-        """Return how many bytes a task can handle before it spills."""
+        """Return the number of bytes that a task can process before it spills."""
         heap = (settings.memory_mb(settings.stated(self.parameters, settings.MEMORY)) or 0) * MIB
         room = max(0.0, heap - RESERVED_BYTES) * EXECUTION_SHARE / cores_of(self.parameters)
         return max(1.0, room / stage.memory) if stage.memory else 1e15
 
     def _codec(self) -> tuple[float, float]:
-        """Return what the codec leaves of shuffled bytes, and its CPU per byte."""
+        """Return the compressed share of shuffled bytes, and the CPU seconds per byte."""
         name = shuffle_codec(self.parameters)
         if not name:
             return 1.0, 0.0

@@ -1,4 +1,4 @@
-"""A folder of jars on every host: used where it lies when all hosts see it there, and copied to those that do not."""
+"""Provide a folder of jars on every host: use it in place if all hosts have it, else copy it to those that lack it."""
 
 import asyncio
 import hashlib
@@ -13,7 +13,7 @@ _NAMES = 'cd "$1" 2>/dev/null && find . -name "*.jar" -exec basename {} \\; | LC
 
 
 async def ship_jars(transports: Mapping[str, Transport], folder: Path, target: str, show: Show) -> str:
-    """Return where ``folder`` lies, the same path on every host: its own, or ``target`` with a checksum behind it."""
+    """Return the path of the jars, the same on every host: ``folder``, or ``target`` followed by a checksum."""
     expected = _checksum(folder)
 
     async def lacking(path: str) -> list[Transport]:

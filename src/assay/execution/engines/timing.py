@@ -1,7 +1,7 @@
-"""The time of a client program by its own host's clock, and whether assay itself ran meanwhile. Times in seconds.
+"""Time a client program by the clock of its host, and detect pauses of assay. Times are in seconds.
 
-A pause of assay (SIGSTOP, a closed lid, a paused virtual machine) makes it notice a program's end late. So the host
-that runs the program takes both times; assay's own clock tells only that there was a pause.
+A pause of assay (SIGSTOP, a closed lid, a paused virtual machine) makes it notice a program's end late. So both times
+are taken on the host that runs the program; assay's clock only detects the pause.
 """
 
 import asyncio
@@ -16,9 +16,9 @@ from assay.foundation.cancellation import end_tasks
 
 BEAT_S = 1.0
 MISSED_S = 10.0
-"""Longest time without a beat that a busy machine explains."""
+"""Maximum time between two beats on a busy machine; a longer time is a pause."""
 DISAGREE_S = 1.0
-"""Least difference of the two clocks that counts; below it is what it takes to reach the host."""
+"""Minimum difference of the two clocks that is reported; less is the time to reach the host."""
 
 # The system's own Python first: another one may be a wrapper that changes the environment, as pyenv's is.
 _START = """
@@ -34,12 +34,12 @@ def _script() -> str:
 
 
 def timed(command: Sequence[str], token: str) -> list[str]:
-    """Return ``command`` as one that also prints, behind ``token`` on stderr, when it was started and had ended."""
+    """Return a command that runs ``command`` and prints its start and end after ``token`` on stderr."""
     return ["sh", "-c", _START, "sh", _script(), token, *command]
 
 
 def split_times(stderr: bytes, token: str) -> tuple[float | None, bytes]:
-    """Return how long a timed command ran, None when it did not say, and stderr without that line."""
+    """Return the duration of a timed command (None if it printed none), and stderr without that line."""
     match = re.search(rb"%s (\d+\.\d+) (\d+\.\d+)\n" % token.encode(), stderr)
     if match is None:
         return None, stderr
@@ -52,7 +52,7 @@ def boot_time_s() -> float:
 
 
 class Heartbeat:
-    """Beats every second while a block runs, and keeps the longest time between two beats."""
+    """Beats every second while a block runs, and records the longest time between two beats."""
 
     def __init__(self, clock: Callable[[], float] = boot_time_s) -> None:
         self._clock = clock
@@ -78,13 +78,13 @@ class Heartbeat:
 
     @property
     def took_s(self) -> float:
-        """From the begin to the last beat."""
+        """Time from the start to the last beat."""
         return self._last_s - self._began_s
 
     def pause(self, host_s: float | None) -> str | None:
-        """Say that assay did not run for a while, and that its clock and the host's therefore disagree.
+        """Return a message if assay was paused and its clock therefore disagrees with the host's.
 
-        None where it ran, or where the pause changed no time. ``host_s``: None where the host gave no time.
+        None without a pause, or if the pause changed no time. ``host_s``: None if the host printed no time.
         """
         if self._missed_s < MISSED_S:
             return None

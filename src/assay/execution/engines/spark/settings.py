@@ -1,7 +1,7 @@
-"""What a Spark program is started with: its settings, by the plan, by assay, and by the cluster. Pure.
+"""Compute the settings of a Spark program from the plan, assay's defaults and the cluster. Pure.
 
 In: the deployment of Hadoop, the plan's parameters. Out: settings (``spark.…``) and Java options as text. Memory is in
-MiB, as YARN has it: an executor's container is its heap and the overhead next to it.
+MiB, as in YARN. An executor's container holds its heap and the memory overhead.
 """
 
 import math
@@ -91,7 +91,7 @@ _REASONS: tuple[tuple[str, dict[str, str]], ...] = (
     ("a client asks YARN often, as Hadoop's clients do here", {"spark.yarn.report.interval": "200ms"}),
 )
 DEFAULTS = tuple(Default(name, value, why) for why, values in _REASONS for name, value in values.items())
-"""What assay sets for Spark where a plan is silent, each with its reason."""
+"""Defaults for settings that the plan does not set, each with its reason."""
 BY_DEFAULT = {default.name: default.value for default in DEFAULTS}
 
 
@@ -106,21 +106,21 @@ appender.console.target = SYSTEM_ERR
 appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %d{ISO8601} %p %c{1}: %m%n%ex
 """
-"""What drivers and Spark's own daemons log: warnings and errors, with their stack traces."""
+"""Log configuration of drivers and Spark's daemons: warnings and errors, with stack traces."""
 
 
 def of_spark(parameters: Mapping[str, str]) -> dict[str, str]:
-    """Return those of ``parameters`` that are Spark's."""
+    """Return Spark's parameters."""
     return {name: value for name, value in parameters.items() if name.startswith(PREFIX)}
 
 
 def of_hadoop(parameters: Mapping[str, str]) -> dict[str, str]:
-    """Return those of ``parameters`` that are not Spark's."""
+    """Return the parameters that are not Spark's."""
     return {name: value for name, value in parameters.items() if not name.startswith(PREFIX)}
 
 
 def on_yarn(parameters: Mapping[str, str]) -> bool:
-    """Say whether YARN runs the executors; if not, Spark's own master does."""
+    """Return whether YARN runs the executors; otherwise Spark's master does."""
     return parameters.get(MASTER, YARN) != STANDALONE
 
 
@@ -143,31 +143,29 @@ def locality_wait_s(parameters: Mapping[str, str]) -> float:
 
 
 def stated(parameters: Mapping[str, str], name: str) -> str:
-    """Return what holds for setting ``name``: the plan's, or assay's own."""
+    """Return the value of setting ``name``: the plan's, else assay's default."""
     return parameters.get(name, BY_DEFAULT.get(name, ""))
 
 
 def whole(parameters: Mapping[str, str], name: str) -> int:
-    """Return what holds for a count; 0 for a text that is none."""
+    """Return the value of a count; 0 if it is no number."""
     text = stated(parameters, name)
     return int(text) if re.fullmatch(r"[0-9]{1,9}", text.strip()) else 0
 
 
 def container_mb(parameters: Mapping[str, str], memory: str, overhead: str) -> int:
-    """Return what a container of this heap and overhead asks of YARN; 0 where one of them is no size."""
+    """Return the size of a container with this heap and overhead; 0 if one of them is no size."""
     parts = [memory_mb(stated(parameters, name)) for name in (memory, overhead)]
     return 0 if None in parts else math.ceil(sum(part or 0 for part in parts))
 
 
 def dynamic(parameters: Mapping[str, str]) -> bool:
-    """Say whether executors come and go with the work that there is."""
+    """Return whether dynamic allocation is on."""
     return stated(parameters, DYNAMIC) == "true"
 
 
 def executors(parameters: Mapping[str, str], workers: int) -> int:
-    """Return how many executors a program has, or has at most where they come and go: one on each worker where the plan
-    does not say.
-    """
+    """Return the number of executors, with dynamic allocation the maximum. Default: one on each worker."""
     stated_by = MOST_EXECUTORS if dynamic(parameters) else EXECUTORS
     return whole(parameters, stated_by) if stated_by in parameters else workers
 
@@ -175,8 +173,8 @@ def executors(parameters: Mapping[str, str], workers: int) -> int:
 def program_settings(deployment: Deployment, parameters: Mapping[str, str], spark: Mapping[str, str]) -> dict[str, str]:
     """Return every setting of a program on ``deployment``: assay's, the plan's, and what the cluster fixes.
 
-    ``spark``: what follows from where Spark lies (class path, master). Hadoop's own parameters that a job carries go
-    along as ``spark.hadoop.…``.
+    ``spark``: settings that depend on Spark's location (class path, master). Hadoop's job parameters become
+    ``spark.hadoop.…``.
     """
     cluster, spark_settings = deployment.cluster, of_spark(parameters)
     master = deployment.host(cluster.master)
@@ -205,18 +203,18 @@ def program_settings(deployment: Deployment, parameters: Mapping[str, str], spar
         fixed |= {"spark.executorEnv.JAVA_HOME": home, "spark.yarn.appMasterEnv.JAVA_HOME": home}
     carried = {name: value for name, value in of_hadoop(parameters).items() if name.startswith("dfs.")}
     hadoop = {f"spark.hadoop.{name}": value for name, value in normalised(carried).items()}
-    # Spark's own master asks for none before a program begins, and the program would wait for all of them in vain.
+    # Spark's standalone master starts none before a program begins, so the program would wait for all of them in vain.
     coming = {REGISTERED: "0.0"} if dynamic(spark_settings) else {}
     return {**BY_DEFAULT, **coming, **hadoop, **spark_settings, **fixed}
 
 
 def event_directory(deployment: Deployment) -> str:
-    """Return the folder on the master in which a program writes its event log: no disk that is measured holds it."""
+    """Return the folder on the master for a program's event log; it is on no measured disk."""
     return f"{deployment.directory}/spark-events"
 
 
 def driver_java_options(deployment: Deployment, parameters: Mapping[str, str]) -> list[str]:
-    """Return the options of the driver's JVM, next to those that Java's modules need."""
+    """Return the options of the driver's JVM, including those that Java's modules need."""
     heap = memory_mb(stated(parameters, DRIVER_MEMORY)) or 0
     options = [f"-Xmx{max(1, math.ceil(heap))}m", *deployment.task_java_options.split()]
     options += [f"-Dassay.deployment={deployment.marker}", f"-Djava.io.tmpdir={deployment.java_scratch}"]
