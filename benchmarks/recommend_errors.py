@@ -99,6 +99,8 @@ class Judged:
     too_close: bool
     extrapolated: bool
     named: bool
+    claimed_for_two: float
+    """Share of draws in which the hardware of the best estimate or of the runner-up is the best."""
     regret: float
     said_kept: float
     kept: bool
@@ -193,6 +195,9 @@ def judged(asked: Asked, chosen: Choice, world: World) -> Judged:
         too_close=answer.too_close,
         extrapolated=answer.extrapolated,
         named=feasible and (alike or runner_up),
+        claimed_for_two=min(
+            1.0, chosen.hardware_probability + (answer.runner_up.hardware_probability if answer.runner_up else 0.0)
+        ),
         regret=float(allowed[own] / allowed[first] - 1) if np.isfinite(allowed[first]) else math.inf,
         said_kept=chosen.keeps_probability,
         kept=bool(kept[own]),
@@ -249,7 +254,9 @@ def lines(told: Sequence[list[Judged] | None]) -> Iterator[tuple[str, str, str]]
             "-",
             f"{np.mean([one.best for one in close]):.1%}",
         )
-        yield "too close to call: the best is one of the two named", "-", f"{np.mean([one.named for one in close]):.1%}"
+        two = float(np.mean([one.claimed_for_two for one in close]))
+        named = float(np.mean([one.named for one in close]))
+        yield "too close to call: the best is one of the two named", f"{two:.1%}", f"{named:.1%}"
     yield "extrapolated", "-", f"{np.mean([one.extrapolated for one in every]):.1%}"
     said = float(np.mean([one.said_kept for one in every]))
     yield "it keeps every limit", f"{said:.1%}", f"{np.mean([one.kept for one in every]):.1%}"

@@ -30,7 +30,7 @@ from assay.questions.costs.mix import parse_mix
 from assay.questions.forecasts.learning import shipped_profile
 from assay.questions.recommendation.recommend import Recommendation, recommend
 from assay.questions.recommendation.request import Objective, RecommendRequest
-from assay.questions.recommendation.sentences import headline, shares_of
+from assay.questions.recommendation.sentences import OBJECTIVES, headline, shares_of
 from assay.questions.recommendation.value_of_information import (
     draw_inputs,
     losses,
@@ -354,7 +354,7 @@ def test_the_benchmark_of_recommendations_holds_an_answer_against_a_world(pool: 
         pool,
         question.objective(constraints),
     )
-    asked = module.ReferenceQueries(question, found, search)
+    asked = module.Asked(question, found, search)
     [world] = module.worlds(asked, pool, 1, np.random.default_rng(2))
     assert world.times_s.shape == (len(search.rows), 2)
     levels = [search.candidates.levels(int(row)) for row in search.rows]
@@ -384,11 +384,20 @@ def test_extrapolation_comes_first_and_withholds_shares(pool: SimulatorPool, tmp
     assert shares_of(found.chosen, near)[1] == share, "one candidate has one share of draws in which it is the best"
     first, second, *rest = headline(far)
     assert first.startswith("Extrapolated: up to 94 times the data per worker")
-    assert second == f"Too close to call between {found.chosen.label} and {found.runner_up.label}."
+    assert second == (
+        f"Too close to call between {found.chosen.label} and {found.runner_up.label}; "
+        "another candidate can be better than both."
+    )
     assert not any(share in line and "draws" in line for line in rest)
     assert shares_of(found.chosen, far) == (NOTHING, NOTHING, NOTHING)
-    unsure = replace(near, chosen=replace(found.chosen, hardware_probability=0.5))
-    assert next(headline(unsure)).startswith("Too close to call between")
+    unsure = replace(
+        near,
+        chosen=replace(found.chosen, hardware_probability=0.5),
+        runner_up=replace(found.runner_up, hardware_probability=0.24),
+    )
+    text = next(headline(unsure))
+    assert text.startswith("Too close to call between")
+    assert text.endswith(f"one of them has {OBJECTIVES[unsure.objective]} in 74% of simulated draws.")
 
 
 def test_old_names_of_options_are_accepted_and_not_shown() -> None:

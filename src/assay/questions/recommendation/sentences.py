@@ -52,7 +52,11 @@ def headline(answer: Recommendation) -> Iterator[str]:
             "from. A measured run with more data per worker would reduce the uncertainty."
         )
     if answer.too_close and runner_up is not None:
-        yield f"Too close to call between {chosen.label} and {runner_up.label}."
+        both = probability(min(1.0, chosen.hardware_probability + runner_up.hardware_probability))
+        others = f"the hardware of one of them has {OBJECTIVES[answer.objective]} in {both} of simulated draws"
+        if answer.extrapolated:
+            others = "another candidate can be better than both"
+        yield f"Too close to call between {chosen.label} and {runner_up.label}; {others}."
     yield f"{'Best estimate' if answer.too_close else 'Recommended'}: {choice_text(chosen, answer)} (simulated)."
     if answer.extrapolated:
         yield (
