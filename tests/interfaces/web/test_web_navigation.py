@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.interfaces.web.rendering.navigation import PLACES, place_at
+from assay.interfaces.web.rendering.navigation import AREAS, area_at
 from builders import make_run
 from web_support import client_of, filled
 
-ALL_PAGES = [(place.title, page.title, page.address) for place in PLACES for page in place.pages]
+ALL_PAGES = [(area.title, page.title, page.address) for area in AREAS for page in area.pages]
 RUN = make_run(0).run_id
 DETAILS = [
     (f"/runs/{RUN}", "Explore", "Runs"),
@@ -30,7 +30,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_there_are_four_places() -> None:
-    assert [place.title for place in PLACES] == ["Decide", "Explore", "Forecast", "Trust"]
+    assert [area.title for area in AREAS] == ["Decide", "Explore", "Forecast", "Trust"]
 
 
 @pytest.mark.parametrize(("place", "title", "address"), ALL_PAGES)
@@ -46,5 +46,5 @@ def test_a_page_of_details_marks_the_place_that_leads_to_it(address: str, place:
 
 
 def test_pages_outside_the_navigation_mark_nothing() -> None:
-    assert place_at("/login") is None
-    assert place_at("/runsaway") is None
+    assert area_at("/login") is None
+    assert area_at("/runsaway") is None

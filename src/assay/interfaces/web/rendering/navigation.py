@@ -1,4 +1,4 @@
-"""The four places of the web app and their pages: Decide, Explore, Forecast, Trust."""
+"""The four areas of the web app and their pages: Decide, Explore, Forecast, Trust."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -15,7 +15,7 @@ class PageLink:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Area:
     """One entry of the navigation, with its pages; the first is where its link leads."""
 
     title: str
@@ -24,7 +24,7 @@ class Place:
     """Beginnings of the addresses of further pages, which are reached by links."""
 
     def page_at(self, path: str) -> PageLink | None:
-        """Return the page of this place at ``path``; the first for a page of details, None for another place."""
+        """Return the page of this area at ``path``; the first for a page of details, None for another area."""
         exact = next((page for page in self.pages if path == page.address), None)
         below = (*(page.address for page in self.pages if page.address != "/"), *self.details)
         inside = next((address for address in below if path.startswith(f"{address}/")), None)
@@ -33,8 +33,8 @@ class Place:
         return next((page for page in self.pages if page.address == inside), self.pages[0])
 
 
-PLACES: Final = (
-    Place(
+AREAS: Final = (
+    Area(
         "Decide",
         (
             PageLink("/", "Answers", filtered=True),
@@ -43,19 +43,19 @@ PLACES: Final = (
             PageLink("/plan", "Plan runs"),
         ),
     ),
-    Place(
+    Area(
         "Explore",
         (PageLink("/runs", "Runs", filtered=True), PageLink("/compare", "Compare")),
         ("/clusters", "/configurations", "/tuning"),
     ),
-    Place(
+    Area(
         "Forecast",
         (PageLink("/whatif", "What if"), PageLink("/predict", "Predict"), PageLink("/recommend", "Recommend")),
     ),
-    Place("Trust", (PageLink("/quality", "Quality", filtered=True), PageLink("/hosts", "Hosts"))),
+    Area("Trust", (PageLink("/quality", "Quality", filtered=True), PageLink("/hosts", "Hosts"))),
 )
 
 
-def place_at(path: str) -> Place | None:
-    """Return the place of the page at ``path``; None for pages outside the navigation, such as the sign-in page."""
-    return next((place for place in PLACES if place.page_at(path)), None)
+def area_at(path: str) -> Area | None:
+    """Return the area of the page at ``path``; None for pages outside the navigation, such as the sign-in page."""
+    return next((area for area in AREAS if area.page_at(path)), None)
