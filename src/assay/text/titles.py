@@ -12,6 +12,7 @@ from assay.workloads.catalogue import known_name, workloads
 COLUMN_TITLES = {
     "workload": "Workload",
     "layout": "Storage layout",
+    "device_class": "Storage class",
     "network": "Network",
     "cluster": "Cluster",
     "status": "Status",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -185,6 +186,7 @@ def test_the_command_prints_limits_bounds_and_what_they_rest_on(tmp_path: Path) 
     options = ["limits", run.run_id, "--repository", str(store.root)]
     text = CliRunner().invoke(assay, options).output
     assert "HDFS disks" in text
+    assert re.search(r"^HDFS disks limited [\d.]+ of [\d.]+ s\.$", text, re.MULTILINE)
     assert "infinitely fast disks" in text
     assert "2.17" in text
     told = json.loads(CliRunner().invoke(assay, [*options, "--json"]).output)

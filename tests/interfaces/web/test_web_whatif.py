@@ -114,7 +114,7 @@ def test_an_answer_takes_the_server_less_than_150_ms_of_cpu_once_it_is_warm(clie
 
 def test_nothing_to_ask_from_is_said(tmp_path: Path) -> None:
     Repository.create(tmp_path / "r")
-    assert "Nothing to ask from yet" in client_of(tmp_path / "r").get("/whatif").text
+    assert "No runs to simulate from" in client_of(tmp_path / "r").get("/whatif").text
 
 
 @needs_simulator

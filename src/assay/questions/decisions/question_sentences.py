@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.statistics import Verdict
 from assay.questions.decisions.answers import Obstacle, QuestionAnswer, Unanswered
 from assay.questions.decisions.buyer import CHEAPEST
@@ -109,6 +110,21 @@ def answer_cost(answer: QuestionAnswer) -> str | None:
     return cost_headline(answer.decisions[0]) if answer.decisions and answer.question.name != CHEAPEST else None
 
 
+def answer_confidence(answer: QuestionAnswer) -> str:
+    """Return whether the runs decide the question at 95 %, and for which settings; empty where there is no answer."""
+    if not answer.decisions:
+        return ""
+    first = answer.decisions[0]
+    if answer.question.name == CHEAPEST:
+        decided = first.cheapest is not None and not first.cheapest.ties
+    else:
+        decided = _settled(first)
+    compared = [option for option in first.options if option.time]
+    best = next((option for option in compared if option.option == first.leader), next(iter(compared), None))
+    scope = f", {scope_text(best.time.scope)}" if best and best.time and best.time.low is not None else ""
+    return f"{'decided at 95 %' if decided else 'undecided'}{scope}"
+
+
 @dataclass(frozen=True, slots=True)
 class QuestionView:
     """A buyer's question with its sentences: what ``--json`` and the REST API return."""
@@ -122,6 +138,8 @@ class QuestionView:
     """What the answer rests on; empty where there is none."""
     cost: str | None
     """What the leading option costs; None without prices, and where cost is the question."""
+    confidence: str
+    """Whether the runs decide it at 95 %, and for which settings; empty where there is no answer."""
     next_step: str | None
     """How to answer the question, or the runs to make next where the headline has no verdict; else None."""
     decisions: tuple[DecisionAnswer, ...]
@@ -137,6 +155,7 @@ def view_of(answer: QuestionAnswer) -> QuestionView:
         answer=answer_sentence(answer),
         evidence=answer_evidence(answer),
         cost=answer_cost(answer),
+        confidence=answer_confidence(answer),
         next_step=next_step(answer),
         decisions=tuple(answer_of(decision) for decision in answer.decisions),
     )

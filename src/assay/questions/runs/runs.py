@@ -5,11 +5,12 @@ each further condition.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import numpy as np
 
+from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.statistics import ANOMALY, DESCRIPTIVE, LAYOUT_DEVICES, NOT_ODD, RunTable
 from assay.analysis.statistics.facets import Facet, conditions_of, facets, level_counts, matching, page_of
 from assay.foundation.errors import RepositoryError
@@ -75,7 +76,16 @@ def selected(table: RunTable, where: Sequence[str], place: str = "where") -> Run
         raise RepositoryError(
             "there are no runs yet", hint="create runs with `assay import PATH`, `assay run PLAN` or `assay demo`"
         )
-    return table.taken(matching(table, conditions_of(as_recorded(where, table), place), place)) if where else table
+    if not where:
+        return table
+    conditions = conditions_of(as_recorded(where, table), place)
+    return table.taken(matching(_with_columns_of(conditions, table), conditions, place))
+
+
+def _with_columns_of(conditions: Iterable[str], table: RunTable) -> RunTable:
+    """Return the table with the derived factors among the columns of conditions, for example the device class."""
+    derived = {name: with_factors(table, [name]).columns.get(name) for name in conditions if name not in table.columns}
+    return replace(table, columns={**table.columns, **{name: column for name, column in derived.items() if column}})
 
 
 def in_order_of_start(repository: Repository, table: RunTable) -> list[int]:
@@ -104,14 +114,15 @@ def run_page(
 ) -> RunPage:
     """Return one page of the runs that match, with ``columns``, else those that most have."""
     conditions = conditions_of(as_recorded(where, table), "where")
-    page = page_of(table, matching(table, conditions, "where"), sort=sort, offset=offset, limit=limit)
+    wide = _with_columns_of(conditions, table)
+    page = page_of(table, matching(wide, conditions, "where"), sort=sort, offset=offset, limit=limit)
     shown = [name for name in (COLUMNS_SHOWN if columns is None else columns) if name in table.columns]
     return RunPage(
         total=page.total,
         of=len(table),
         offset=offset,
         runs=_rows(repository, table, page.positions, shown),
-        facets=tuple(facets(table, conditions, _worth_a_facet(table))) if with_facets else (),
+        facets=tuple(facets(wide, conditions, _worth_a_facet(table))) if with_facets else (),
         columns=(*table.columns, *table.values),
     )
 

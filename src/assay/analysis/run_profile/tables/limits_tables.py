@@ -1,10 +1,8 @@
 """What limited a run as tables of text: what the terminal, the page and the report show of it. Nothing is computed."""
 
-from collections.abc import Iterator
-
 from assay.analysis.run_profile.limits import LimitMoment, Limits
 from assay.analysis.run_profile.loads import Resource
-from assay.text import TextTable, share, tenths
+from assay.text import TextTable, capitalised, share, tenths
 
 LIMIT_TITLES = {
     Resource.CPU: "CPU",
@@ -16,8 +14,8 @@ LIMIT_TITLES = {
     Resource.MEMORY: "memory",
     Resource.CONTAINERS: "waiting for containers",
     Resource.FIXED: "fixed costs",
-    Resource.NO_TASK: "no task left for the node",
-    Resource.NOTHING: "nothing was busy",
+    Resource.NO_TASK: "node idle",
+    Resource.NOTHING: "no bottleneck found",
 }
 _FREED = {"disks": "infinitely fast disks", "network": "an infinitely fast network", "cpu": "infinitely fast CPUs"}
 
@@ -54,10 +52,11 @@ def _cells(moment: LimitMoment) -> tuple[str, ...]:
     return tenths(moment.t_s), moment.node, moment.phase, LIMIT_TITLES[moment.limit], share(moment.share)
 
 
-def limit_sentence(limits: Limits) -> Iterator[str]:
-    """Yield in a sentence what the limit was for the longest time, and what that can gain at most."""
-    total_s = limits.total_s(limits.main)
-    yield (
-        f"The limit for the longest time, {tenths(total_s)} of {tenths(limits.duration_s)} s: "
-        f"{LIMIT_TITLES[limits.main]}."
-    )
+def limit_sentence(limits: Limits) -> str:
+    """Return what the limit was for the longest time: ``Disks limited 26.0 of 56.3 s.``"""
+    times = f"{tenths(limits.total_s(limits.main))} of {tenths(limits.duration_s)} s"
+    if limits.main is Resource.NOTHING:
+        return f"No bottleneck found in {times}."
+    if limits.main is Resource.NO_TASK:
+        return f"Workers were idle in {times}."
+    return f"{capitalised(LIMIT_TITLES[limits.main])} limited {times}."

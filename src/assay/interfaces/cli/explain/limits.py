@@ -31,8 +31,7 @@ def limits(run: str, seconds: bool, as_json: bool, repository: Path) -> None:
         print_json(json_value(answer))
         return
     click.echo(f"run {answer.run_id}, {answer.origin}")
-    for sentence in limit_sentence(answer):
-        click.echo(sentence)
+    click.echo(limit_sentence(answer))
     for table in (*limit_sections(answer), *([seconds_table(answer)] if seconds else [])):
         for line in table_lines(table):
             click.echo(line)

@@ -5,7 +5,7 @@ Each calls the function that the command of the same name calls.
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Annotated, Literal
@@ -158,12 +158,12 @@ class CheapestView:
     """Why nothing could be priced."""
 
 
-def cheapest(context: Context) -> CheapestView:
-    """Return what runs cost under the server's own price book; nothing without a book."""
+def cheapest(context: Context, where: Sequence[str] = ()) -> CheapestView:
+    """Return what the matching runs cost under the server's own price book; nothing without a book."""
     if context.book is None:
         return CheapestView()
     try:
-        every = cost(context, CostQuestion())
+        every = cost(context, CostQuestion(where=list(where)))
     except AssayError as error:
         return CheapestView(problem=error)
     return CheapestView(

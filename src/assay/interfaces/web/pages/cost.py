@@ -16,6 +16,7 @@ from fastapi.responses import HTMLResponse
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 
+from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
 from assay.analysis.cost.repricing import amounts_of, price_names, repriced
 from assay.analysis.outliers.flagging import TIME_ODD
 from assay.analysis.statistics import RunTable, counts_by
@@ -40,6 +41,7 @@ from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.model.clusters.price import UNKNOWN
 from assay.questions.costs.job_cost import CostView, name_of
 from assay.questions.decisions.ask import decisions_of
+from assay.questions.decisions.buyer import levels_of_factor
 from assay.questions.decisions.sentences import cost_headline
 from assay.questions.decisions.values import DecisionRequest
 from assay.questions.runs.runs import comparable, levels_in, selected
@@ -135,12 +137,13 @@ def _page(request: Request, context: Context, pairs: Sequence[tuple[str, str]]) 
     return page_of(
         request,
         "cost",
+        filtered=table,
         empty=len(table) == 0,
         workloads=levels_in(table, "workload"),
         clusters=levels_in(table, "cluster"),
+        classes=levels_of_factor(table, DEVICE_CLASS)[0],
         factors=comparable(table),
         has_book=context.book is not None,
-        book_name=context.book.name if context.book else "",
         **(_results(context, pairs) if len(table) else {**_NOTHING, "asked": CostAsked()}),
     )
 
@@ -180,7 +183,7 @@ def _most_run(table: RunTable, of: str = "workload") -> str:
 
 
 def _where(asked: CostAsked) -> list[str]:
-    return [f"{name}={asked.state[name]}" for name in ("workload", "cluster") if asked.state.get(name)]
+    return [f"{name}={asked.state[name]}" for name in ("workload", "cluster", DEVICE_CLASS) if asked.state.get(name)]
 
 
 def job_text(plane: CostEffectivenessAnswer) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from urllib.parse import urlencode
 
+from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
 from assay.analysis.cost.repricing import amounts_of
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import parse_money
@@ -16,7 +17,7 @@ from assay.model import PriceBook
 
 PRICE = "price."
 YEARS = "3"
-_NAMES = ("view", "workload", "job", "cluster", "by", "take", "years", "rounding", "unflagged")
+_NAMES = ("view", "workload", "job", "cluster", DEVICE_CLASS, "by", "take", "years", "rounding", "unflagged")
 _USUAL = dict.fromkeys(_NAMES, "") | {"view": "run", "take": "all", "years": YEARS, "rounding": "none"}
 _LONGEST = 300
 _PRICES_MAX = 200
@@ -64,6 +65,9 @@ def asked_from(pairs: Iterable[tuple[str, str]]) -> CostAsked:
     for name, value in pairs:
         if name in _NAMES:
             state[name] = value[:_LONGEST]
+        elif name == "where" and value.partition("=")[0] in ("workload", "cluster", DEVICE_CLASS):  # of the filter bar
+            column, _, level = value.partition("=")
+            state[column] = level[:_LONGEST]
         elif name == "prices":
             text = value.replace("\r\n", "\n") if value.strip() else None
         elif name.startswith(PRICE) and value and len(changes) < _PRICES_MAX:

@@ -54,11 +54,12 @@ def static(context: ContextOf, stamp: str, name: str) -> Response:
 
 
 @router.get("/", dependencies=READERS)
-def overview(request: Request, context: ContextOf) -> Response:
-    """Show what there is, who leads, and what the runs say to common claims."""
+def overview(request: Request, context: ContextOf, where: Texts = []) -> Response:  # noqa: B006
+    """Show the answers to a buyer's questions, the costs of runs, and the evidence on common claims."""
     table = context.store.table()
-    summary = api_runs.summary(context)
-    claims = api_views.findings(context) if len(table) else None
+    where = [condition for condition in where if condition]
+    counts = context.ask(lambda _, chosen: counts_of(chosen), where, "counts of") if len(table) else counts_of(table)
+    claims = api_views.findings(context, where) if len(table) else None
     listed = campaigns(context.store.repository, time.time(), LISTED_MAX)
     known = {campaign.pid for campaign in listed if campaign.running}
     started = api_plan.list_started(context)
@@ -67,14 +68,16 @@ def overview(request: Request, context: ContextOf) -> Response:
     return page_of(
         request,
         "overview",
-        summary=summary,
+        filtered=table,
+        counts=counts,
         findings=claims,
         campaigns=listed,
         tunings={item.campaign_id for item in listed if is_tuning(context.store.repository, item.campaign_id)},
-        questions=shown_questions(context) if len(table) else [],
+        questions=shown_questions(context, where) if len(table) else [],
         colours=palette(table, "layout"),
-        costs=api_views.cheapest(context),
+        costs=api_views.cheapest(context, where),
         book=context.book,
+        where=where,
         starting=starting,
         broken=broken,
     )
@@ -108,6 +111,7 @@ def runs(
     return page_of(
         request,
         "runs",
+        filtered=context.store.table(),
         page=page,
         state=state,
         chosen=chosen,
@@ -169,6 +173,7 @@ def speedup(
     return page_of(
         request,
         "speedup",
+        filtered=table,
         empty=False,
         view=view,
         figures=figures,
@@ -185,7 +190,6 @@ def speedup(
         group=group or "workload",
         method=method,
         where=where,
-        workloads=levels_in(table, "workload"),
         colours=palette(table, names[0]),
     )
 
@@ -212,6 +216,7 @@ def quality(
     return page_of(
         request,
         "quality",
+        filtered=table,
         empty=False,
         precision=precision,
         causes=api_quality.get_causes(context, where),
@@ -221,7 +226,6 @@ def quality(
         odd=odd,
         counts=counts,
         where=where,
-        workloads=levels_in(table, "workload"),
         colours=palette(table, "layout"),
     )
 

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 
 from assay.analysis.outliers.anomalies import Anomaly
 from assay.analysis.run_profile.tables.environment_tables import environment_tables
-from assay.analysis.run_profile.tables.limits_tables import limit_sections
+from assay.analysis.run_profile.tables.limits_tables import limit_sections, limit_sentence
 from assay.analysis.run_profile.tables.run_tables import run_sections
 from assay.analysis.run_profile.tables.trace_views import (
     GROUPS,
@@ -34,7 +34,6 @@ from assay.questions.runs.limits import limits_of_seen
 from assay.questions.runs.log_lines import PART_BYTES, log_hits, log_lines
 from assay.questions.runs.whole_run import WholeRun
 from assay.questions.trust.flags import flags_of_run
-from assay.text import TextTable
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 LogName = Annotated[str, Path(max_length=500)]
@@ -70,6 +69,7 @@ def run(request: Request, context: ContextOf, run_id: api_runs.RunId, span: Span
     if close.run.run_id != run_id:
         return RedirectResponse(f"/runs/{close.run.run_id}", status_code=307)
     views = views_of([close.trace])
+    limits = limits_of_seen(close)
     return page_of(
         request,
         "run",
@@ -81,7 +81,8 @@ def run(request: Request, context: ContextOf, run_id: api_runs.RunId, span: Span
         nodes=sorted(set(close.trace.node) | {task.node for task in close.tasks if task.node}),
         sections=run_sections(close.run, close.detail, close.files),
         environment=environment_tables(close.run.environment),
-        limits=_limit_sections(close),
+        limited=limit_sentence(limits) if limits else None,
+        limits=limit_sections(limits) if limits else (),
         flags=_flags(context, close),
         requests=_requests(close, palette(context.store.table(), "layout")),
     )
@@ -92,11 +93,6 @@ def _flags(context: Context, close: WholeRun) -> tuple[Anomaly, ...]:
     return store.answer(
         ("flags", close.run.run_id), lambda _: flags_of_run(store.repository, store.flagged(), close.run)
     )
-
-
-def _limit_sections(close: WholeRun) -> tuple[TextTable, ...]:
-    limits = limits_of_seen(close)
-    return limit_sections(limits) if limits else ()
 
 
 def _requests(close: WholeRun, colours_of: Mapping[str, str]) -> Spec | None:

@@ -17,6 +17,7 @@ from assay.foundation.errors import AssayError
 from assay.foundation.units import format_bytes, format_duration
 from assay.interfaces.charts.drawing.identity import SHAPE_PATHS, shape_of
 from assay.interfaces.charts.drawing.letters import letters
+from assay.interfaces.web.rendering.navigation import AREAS, area_at
 from assay.interfaces.web.rendering.vega import Script, versions
 from assay.questions.comparisons.result_sentences import different_jobs_text, name_of, side_sentence
 from assay.questions.decisions.option_words import option_text
@@ -128,5 +129,7 @@ def _environment() -> Environment:
         different_jobs_text=different_jobs_text,
         plural=language.plural,
         claims_of=_origin_of_claims,
+        areas=AREAS,
+        area_at=area_at,
     )
     return environment

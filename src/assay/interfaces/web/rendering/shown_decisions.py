@@ -11,6 +11,7 @@ from assay.interfaces.web.api.decisions import decisions_on, question_answers_on
 from assay.interfaces.web.state.answering import palette
 from assay.interfaces.web.state.context import Context
 from assay.questions.comparisons.why import WhyQuestion, of_decision
+from assay.questions.decisions.buyer import CHEAPEST
 from assay.questions.decisions.forest import forest_rows
 from assay.questions.decisions.question_sentences import QuestionView, view_of
 from assay.questions.decisions.sentences import DecisionAnswer, answer_of
@@ -49,19 +50,22 @@ class ShownQuestion:
     decisions: tuple[ShownDecision, ...]
 
 
-def shown_questions(context: Context) -> list[ShownQuestion]:
-    """Return a buyer's questions for a page."""
+def shown_questions(context: Context, where: Sequence[str] = ()) -> list[ShownQuestion]:
+    """Return a buyer's questions about the matching runs for a page. The question of costs has no chart of speedups."""
     return [
-        ShownQuestion(view_of(answer), tuple(_shown(context, answer.decisions, answer.question.name)))
-        for answer in question_answers_on(context)
+        ShownQuestion(
+            view_of(answer),
+            tuple(_shown(context, answer.decisions, answer.question.name, charts=answer.question.name != CHEAPEST)),
+        )
+        for answer in question_answers_on(context, where)
     ]
 
 
-def _shown(context: Context, decisions: Sequence[Decision], name: str) -> list[ShownDecision]:
+def _shown(context: Context, decisions: Sequence[Decision], name: str, *, charts: bool = True) -> list[ShownDecision]:
     shown = []
     for number, decision in enumerate(decisions):
         rows = forest_rows(decision)
-        chart = speedup_forest(rows, _colours(context, decision.factor)) if rows else None
+        chart = speedup_forest(rows, _colours(context, decision.factor)) if rows and charts else None
         whys = tuple(of_decision(decision)[:WHYS_SHOWN]) if " + " not in decision.factor else ()
         shown.append(ShownDecision(f"{name}-{number}", answer_of(decision), chart, whys))
     return shown

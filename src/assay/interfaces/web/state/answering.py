@@ -12,6 +12,7 @@ from fastapi.routing import APIRoute
 
 from assay.analysis.statistics import RunTable
 from assay.interfaces.charts.drawing.identity import colours_of
+from assay.interfaces.web.rendering.filters import carried, filter_bar
 from assay.interfaces.web.server.security import HEADERS
 from assay.interfaces.web.state.context import get_context, get_roles
 
@@ -40,9 +41,12 @@ class PreparedRoute(APIRoute):
         return handle
 
 
-def page_of(request: Request, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """Return a page, or a part of one, from its template."""
-    context = get_context(request)
+def page_of(
+    request: Request, name: str, *, filtered: RunTable | None = None, status: int = 200, **values: Any
+) -> HTMLResponse:
+    """Return a page, or a part of one, from its template. ``filtered``: the runs that its filter bar chooses from."""
+    context, pairs = get_context(request), request.query_params.multi_items()
+    root = context.store.repository.root
     html = context.rendering.html(
         name,
         path=request.url.path,
@@ -50,7 +54,11 @@ def page_of(request: Request, name: str, *, status: int = 200, **values: Any) ->
         roles=get_roles(request),
         guarded=bool(context.guard.tokens),
         outdated_as_of=getattr(request.state, "outdated_as_of", None),
-        folder="DIR" if context.guard.tokens else quote(str(context.store.repository.root)),
+        folder="DIR" if context.guard.tokens else quote(str(root)),
+        repository="" if context.guard.tokens else root.resolve().name,
+        carried=carried(pairs),
+        bar=filter_bar(request.url.path, pairs, filtered) if filtered is not None and len(filtered) else None,
+        book_name=context.book.name if context.book else "",
         **values,
     )
     return HTMLResponse(html, status_code=status)

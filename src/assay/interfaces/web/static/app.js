@@ -38,6 +38,22 @@ for (const form of document.querySelectorAll("form[data-auto]")) {
   });
 }
 
+/** Copy text; servers without TLS have no clipboard of the browser, so a field is selected and copied there. */
+async function copy(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const field = Object.assign(document.createElement("textarea"), { value: text });
+  document.body.append(field);
+  field.select();
+  document.execCommand("copy");
+  field.remove();
+}
+
+document.getElementById("copy-link")?.addEventListener("click", async ({ target }) => {
+  await copy(location.href);
+  target.textContent = "Copied";
+  setTimeout(() => { target.textContent = "Copy link"; }, 2000);
+});
+
 // A table that goes on to the right says so, until its end is seen.
 const wide = (box) => box.classList.toggle("more", box.scrollWidth - box.clientWidth - box.scrollLeft > 2);
 const sizes = new ResizeObserver((entries) => { for (const { target } of entries) wide(target); });

@@ -9,7 +9,7 @@ const book = form.elements.prices;
 const KEPT = "assay-price-book";
 const QUIET_MS = 250;
 const STROKES_MS = 1000;
-const USUAL = { view: "run", take: "best", years: "3", rounding: "none" };
+const USUAL = { view: "run", take: "all", years: "3", rounding: "none" };
 let waiting;
 let asked = 0;
 let stroke = {};

@@ -1,0 +1,65 @@
+"""The filter bar: workload, cluster and storage class, kept in the address as ``where=COLUMN=LEVEL`` on every page.
+
+In: the pairs of an address and the table of runs. Out: the fields of the bar, and the conditions that links carry on.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
+from assay.analysis.statistics import RunTable
+from assay.questions.decisions.buyer import levels_of_factor
+from assay.questions.runs.runs import levels_in
+from assay.text import column_title, level_text
+
+COLUMNS: Final = ("workload", "cluster", DEVICE_CLASS)
+_NOT_KEPT: Final = ("offset", "job")
+"""Parameters that hold for the present choice of runs alone."""
+Pairs = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class FilterField:
+    """One select of the bar. With several chosen levels it is disabled: the list of runs changes them."""
+
+    title: str
+    levels: tuple[tuple[str, str], ...]
+    """Conditions with their titles."""
+    chosen: tuple[str, ...]
+    """Conditions in the address."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilterBar:
+    """The bar of one page."""
+
+    action: str
+    fields: tuple[FilterField, ...]
+    kept: Pairs
+    """Further pairs of the address, which a choice keeps."""
+    active: bool
+    """Whether any condition of the bar is in the address."""
+
+
+def carried(pairs: Pairs) -> list[tuple[str, str]]:
+    """Return the conditions of the bar in an address; the fields of the page Cost have their columns' names."""
+    named = [("where", f"{name}={text}") for name, text in pairs if name in COLUMNS and text]
+    conditions = [("where", text) for name, text in pairs if name == "where" and text.partition("=")[0] in COLUMNS]
+    return list(dict.fromkeys([*conditions, *named]))
+
+
+def filter_bar(path: str, pairs: Pairs, table: RunTable) -> FilterBar:
+    """Return the bar of a page. Columns with one level have no field; the page Cost has these fields in its form."""
+    conditions = [text for _, text in carried(pairs)]
+    fields = []
+    shown: list[tuple[str, str]] = []
+    for column in () if path == "/cost" else COLUMNS:
+        levels = levels_of_factor(table, column)[0] if column == DEVICE_CLASS else levels_in(table, column)
+        chosen = tuple(text for text in conditions if text.partition("=")[0] == column)
+        if len(levels) > 1 or chosen:
+            choices = tuple((f"{column}={level}", level_text(column, level)) for level in levels)
+            fields.append(FilterField(column_title(column), choices, chosen))
+        shown += [("where", text) for text in chosen if len(chosen) <= 1]
+    kept = [pair for pair in pairs if pair not in shown and pair[0] not in _NOT_KEPT and pair[1]]
+    return FilterBar(path, tuple(fields), kept, bool(conditions))

@@ -1,0 +1,61 @@
+"""The four areas of the web app and their pages: Decide, Explore, Forecast, Trust."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class PageLink:
+    """One page in the navigation."""
+
+    address: str
+    title: str
+    filtered: bool = False
+    """Whether the page shows only the runs that match the filter bar."""
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """One entry of the navigation, with its pages; the first is where its link leads."""
+
+    title: str
+    pages: tuple[PageLink, ...]
+    details: tuple[str, ...] = ()
+    """Beginnings of the addresses of further pages, which are reached by links."""
+
+    def page_at(self, path: str) -> PageLink | None:
+        """Return the page of this area at ``path``; the first for a page of details, None for another area."""
+        exact = next((page for page in self.pages if path == page.address), None)
+        below = (*(page.address for page in self.pages if page.address != "/"), *self.details)
+        inside = next((address for address in below if path.startswith(f"{address}/")), None)
+        if exact or inside is None:
+            return exact
+        return next((page for page in self.pages if page.address == inside), self.pages[0])
+
+
+AREAS: Final = (
+    Area(
+        "Decide",
+        (
+            PageLink("/", "Answers", filtered=True),
+            PageLink("/speedup", "Speedup", filtered=True),
+            PageLink("/cost", "Cost", filtered=True),
+            PageLink("/plan", "Plan runs"),
+        ),
+    ),
+    Area(
+        "Explore",
+        (PageLink("/runs", "Runs", filtered=True), PageLink("/compare", "Compare")),
+        ("/clusters", "/configurations", "/tuning"),
+    ),
+    Area(
+        "Forecast",
+        (PageLink("/whatif", "What if"), PageLink("/predict", "Predict"), PageLink("/recommend", "Recommend")),
+    ),
+    Area("Trust", (PageLink("/quality", "Quality", filtered=True), PageLink("/hosts", "Hosts"))),
+)
+
+
+def area_at(path: str) -> Area | None:
+    """Return the area of the page at ``path``; None for pages outside the navigation, such as the sign-in page."""
+    return next((area for area in AREAS if area.page_at(path)), None)

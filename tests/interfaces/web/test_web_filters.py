@@ -1,0 +1,94 @@
+"""The filter bar: its choice is in the address, narrows the answers, and is carried on by the navigation."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from assay.interfaces.web.rendering.filters import carried, filter_bar
+from assay.interfaces.web.server.app import create_app
+from assay.specs.prices import prices_of
+from assay.store import Repository
+from builders import PRICES_YAML
+from web_support import READ, client_of, filled, guarded, served
+
+if TYPE_CHECKING:
+    from browser_support import ObservedRun
+
+BOOK = PRICES_YAML.replace("per: cluster,", "per: cluster-hour,")
+WORKLOAD = "where=workload%3Dterasort"
+FILTERED = ("/", "/speedup", "/cost", "/runs", "/quality")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return filled(tmp_path_factory.mktemp("filters") / "repository").root
+
+
+@pytest.mark.parametrize("address", FILTERED)
+def test_every_filtered_page_has_the_bar_and_carries_the_choice_on(address: str, root: Path) -> None:
+    page = html.unescape(client_of(root).get(f"{address}?{WORKLOAD}").text)
+    assert 'id="copy-link"' in page
+    assert "Repository <b>repository</b>" in page
+    links = set(re.findall(r'<a href="([^"]*)"', page[: page.index("</header>")]))
+    assert {f"{first}?{WORKLOAD}" for first in ("/", "/runs", "/quality")} <= links
+    assert "/whatif" in links
+    assert f"assay report --repository {root} --workload terasort -o report.html" in page
+
+
+@pytest.mark.parametrize("address", FILTERED)
+@pytest.mark.parametrize("condition", ["workload=terasort", "cluster=lab-small", "device_class=SSD"])
+def test_every_choice_of_the_bar_is_valid_on_every_filtered_page(address: str, condition: str, root: Path) -> None:
+    client = client_of(root, book=prices_of(BOOK, "prices"), book_text=BOOK)
+    page = client.get(address, params={"where": condition})
+    assert page.status_code == 200
+    assert 'role="alert"' not in page.text
+
+
+def test_the_answers_are_of_the_matching_runs(root: Path) -> None:
+    client = client_of(root)
+    every = client.get("/").text
+    one_class = client.get("/", params={"where": "device_class=SSD"}).text
+    assert 'question unanswered" data-question="storage"' not in every
+    assert 'question unanswered" data-question="storage"' in one_class
+
+
+def test_links_carry_the_conditions_of_the_bar_alone() -> None:
+    pairs = [("by", "layout"), ("where", "workload=a"), ("where", "layout=SS2"), ("offset", "50")]
+    assert carried(pairs) == [("where", "workload=a")]
+    assert carried([("workload", "terasort"), ("years", "3")]) == [("where", "workload=terasort")]
+
+
+def test_several_levels_of_one_column_stay_in_the_address(root: Path) -> None:
+    pairs = [("where", "workload=terasort"), ("where", "workload=wordcount"), ("by", "layout"), ("offset", "50")]
+    bar = filter_bar("/speedup", pairs, Repository(root).table())
+    assert bar.fields[0].chosen == ("workload=terasort", "workload=wordcount")
+    assert list(bar.kept) == pairs[:3]
+
+
+def test_a_guarded_server_does_not_name_its_repository(root: Path, tmp_path: Path) -> None:
+    page = guarded(root, tmp_path).get("/", headers={"Authorization": f"Bearer {READ}"}).text
+    assert 'id="copy-link"' in page
+    assert "Repository <b>" not in page
+
+
+@pytest.fixture(scope="module")
+def server(root: Path) -> Iterator[str]:
+    with served(create_app(root)) as url:
+        yield url
+
+
+def test_a_choice_is_applied_at_once_and_the_link_is_copied(watched: ObservedRun) -> None:
+    page = watched.open("/")
+    page.locator(".filters select").first.select_option(label="TeraSort")
+    page.wait_for_url("**/?where=workload%3Dterasort")
+    page.get_by_role("button", name="Copy link").click()
+    page.wait_for_selector("#copy-link:has-text('Copied')")
+    page.get_by_role("link", name="Speedup", exact=True).click()
+    page.wait_for_url("**/speedup?where=workload%3Dterasort")
+    watched.check()

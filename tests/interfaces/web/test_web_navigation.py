@@ -1,0 +1,50 @@
+"""The navigation has four places; every page is in one of them, and its place and its page are marked."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from assay.interfaces.web.rendering.navigation import AREAS, area_at
+from builders import make_run
+from web_support import client_of, filled
+
+ALL_PAGES = [(area.title, page.title, page.address) for area in AREAS for page in area.pages]
+RUN = make_run(0).run_id
+DETAILS = [
+    (f"/runs/{RUN}", "Explore", "Runs"),
+    ("/clusters/lab-small", "Explore", "Runs"),
+    (f"/configurations/{RUN}", "Explore", "Runs"),
+]
+
+
+def current(page: str) -> tuple[list[str], list[str]]:
+    return re.findall(r'aria-current="true">([^<]*)<', page), re.findall(r'aria-current="page">([^<]*)<', page)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return filled(tmp_path_factory.mktemp("navigation") / "repository").root
+
+
+def test_there_are_four_places() -> None:
+    assert [area.title for area in AREAS] == ["Decide", "Explore", "Forecast", "Trust"]
+
+
+@pytest.mark.parametrize(("place", "title", "address"), ALL_PAGES)
+def test_every_page_marks_its_place_and_itself(place: str, title: str, address: str, root: Path) -> None:
+    answer = client_of(root).get(address)
+    assert answer.status_code == 200
+    assert current(answer.text) == ([place], [title])
+
+
+@pytest.mark.parametrize(("address", "place", "title"), DETAILS)
+def test_a_page_of_details_marks_the_place_that_leads_to_it(address: str, place: str, title: str, root: Path) -> None:
+    assert current(client_of(root).get(address).text) == ([place], [title])
+
+
+def test_pages_outside_the_navigation_mark_nothing() -> None:
+    assert area_at("/login") is None
+    assert area_at("/runsaway") is None
