@@ -132,9 +132,9 @@ class Imbalance:
 
 def imbalance(b: SideSessions, c: SideSessions, groups: Ints) -> Imbalance:
     """Return the imbalance of the groups ``groups`` that have both sides."""
-    place = np.full(len(b.contained), -1, dtype=np.int64)
-    place[groups] = np.arange(len(groups))
-    of_group = place[np.concatenate((b.groups, c.groups))]
+    position = np.full(len(b.contained), -1, dtype=np.int64)
+    position[groups] = np.arange(len(groups))
+    of_group = position[np.concatenate((b.groups, c.groups))]
     units, weights = np.concatenate((b.units, c.units)), np.concatenate((b.shares, -c.shares))
     both = of_group >= 0
     of_group, units, weights = of_group[both], units[both], weights[both]
@@ -167,9 +167,9 @@ def side_sessions(of_group: Ints, units: Ints, count: int, unordered: Mask, spre
     entries = ordered_set[first]
     shares = np.bincount(entry, minlength=len(entries)) / np.maximum(n[entries], 1)
     squares = np.bincount(entries, weights=shares * shares, minlength=count)
-    own = np.where(n > 1, (1 - squares) / np.maximum(n - 1, 1), 0.0)
+    within_runs = np.where(n > 1, (1 - squares) / np.maximum(n - 1, 1), 0.0)
     not_known = np.bincount(of_group[unordered], minlength=count) > 0
-    return SideSessions(entries, ordered_unit[first], shares, own, not_known, spread)
+    return SideSessions(entries, ordered_unit[first], shares, within_runs, not_known, spread)
 
 
 def session_numbers(started_unix_s: Floats, campaign: Ints, cluster: Ints) -> Ints:
@@ -232,8 +232,8 @@ def _goes_back_and_forth(group: Ints, level: Ints, begins: Mask) -> Mask:
     width = int(level.max(initial=0)) + 1
     cells = np.unique(group * width + level) // width
     levels = np.bincount(cells, minlength=count)
-    found: Mask = (stretches >= RETURNS_MIN * levels)[group] & (levels > 1)[group]
-    return found
+    returns: Mask = (stretches >= RETURNS_MIN * levels)[group] & (levels > 1)[group]
+    return returns
 
 
 def learned_spread(logs: Floats, session: Ints, configuration: Ints) -> SessionSpread:
@@ -307,7 +307,7 @@ def widened(error: float, degrees: float, multiple: float, spread: SessionSpread
     if multiple <= 0 or not np.isfinite(error):
         return error, degrees
     between, noise = multiple * spread.variance, multiple * spread.noise
-    own = error * error
-    total = max(own + between - noise, own, between)
-    parts = between**2 / spread.degrees + (own**2 / degrees if own > 0 and degrees > 0 else 0.0)
+    squared_error = error * error
+    total = max(squared_error + between - noise, squared_error, between)
+    parts = between**2 / spread.degrees + (squared_error**2 / degrees if squared_error > 0 and degrees > 0 else 0.0)
     return float(np.sqrt(total)), float(total**2 / parts)
