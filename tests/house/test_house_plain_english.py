@@ -12,9 +12,9 @@ from plain_english import findings
 
 PACKAGE = ROOT / "src" / "assay"
 PACKAGES = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
-REMAINING = {"analysis": 5, "questions": 220}
+REMAINING = {"analysis": 5}
 """Number of words per package that still have a plainer form. It may only fall; packages without an entry have none."""
-SHARED_NAMES = 13
+SHARED_NAMES = 4
 """Number of class names that are defined twice. It may only fall."""
 
 
