@@ -26,7 +26,7 @@ def test_a_tuning_shows_its_runs_and_counts_only_the_comparison(tmp_path: Path) 
     assert f"/tuning/{journal.campaign_id}" in client.get("/").text
     assert client.get("/tuning/0000").status_code == 404
     (journal.folder / TUNING).write_text('{"budget": "many"}')
-    assert "can't be read" in client.get(f"/api/v1/tuning/{journal.campaign_id}").text
+    assert "is damaged" in client.get(f"/api/v1/tuning/{journal.campaign_id}").text
 
 
 def test_a_tuning_that_is_not_there_is_not_found(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_a_tuning_that_is_not_there_is_not_found(tmp_path: Path) -> None:
     client = client_of(tmp_path / "repository")
     told = client.get("/api/v1/tuning/unknown")
     assert told.status_code == 404
-    assert "no id of a tuning begins with &#39;unknown&#39;" in told.text
+    assert "no id of a tuning begins with 'unknown'" in told.text
     assert client.get("/tuning/unknown").status_code == 404
 
 
