@@ -42,10 +42,10 @@ def simulated_logs(tuner: Tuner, profile: CostProfile) -> Floats:
     planned = _planned(tuner)
     plan = tuner.space.plan
     requests = [request_of(plan, run, profile) for run in planned.values()]
-    told = simulate([scenario_of(request).with_seed(plan.seed, "estimate") for request in requests])
-    found = np.full(len(tuner.possible), math.log(max(one.duration_s for one in told)))
-    found[list(planned)] = [math.log(one.duration_s) for one in told]
-    return found
+    results = simulate([scenario_of(request).with_seed(plan.seed, "estimate") for request in requests])
+    logs = np.full(len(tuner.possible), math.log(max(result.duration_s for result in results)))
+    logs[list(planned)] = [math.log(result.duration_s) for result in results]
+    return logs
 
 
 def predicted_logs(tuner: Tuner, repository: Repository | None, origin: Origin, left_out: Collection[str]) -> Estimated:
