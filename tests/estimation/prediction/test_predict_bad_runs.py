@@ -22,7 +22,7 @@ from assay.estimation.prediction.nearest import MeasuredConfigurations
 from assay.estimation.prediction.predict import predict
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model.runs.run import Run, RunStatus
-from assay.questions.forecasts.model_cache import TrainedModel
+from assay.questions.forecasts.model_cache import RepositoryModel
 from assay.questions.forecasts.next_runs import budget_of, characterise, next_runs_by
 from assay.store import Repository
 from learning import learning_runs
@@ -37,10 +37,10 @@ def few(clusters: Sequence[int] = (8,)) -> list[Run]:
     return learning_runs(clusters=clusters, slots=(2, 4, 8))
 
 
-def known(runs: Sequence[Run]) -> TrainedModel:
+def known(runs: Sequence[Run]) -> RepositoryModel:
     table = table_of(runs)
     model = learn(table)
-    return TrainedModel(table, MeasuredConfigurations.of(table), model, data_warnings(model, table))
+    return RepositoryModel(table, MeasuredConfigurations.of(table), model, data_warnings(model, table))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from assay.estimation.prediction.explaining import Cell, FactorImportance, cells
 from assay.foundation.errors import SpecificationError
 from assay.model import CONTAINERS, LAYOUT_FACTOR, MAP_SLOTS, NETWORK_FACTOR
 from assay.questions.forecasts.configuration_asked import factor_named
-from assay.questions.forecasts.model_cache import TrainedModel, learned
+from assay.questions.forecasts.model_cache import RepositoryModel, learned
 from assay.questions.runs.runs import selected
 from assay.store import Repository
 
@@ -28,7 +28,7 @@ class WhatMatters:
     notices: tuple[str, ...]
 
 
-def combined_factors(known: TrainedModel) -> tuple[str, ...]:
+def combined_factors(known: RepositoryModel) -> tuple[str, ...]:
     """Return the factors whose combinations are drawn: storage, network and containers, as far as runs vary them.
 
     None where fewer than two of them vary. Pages and reports draw ``what_matters_by(known, where, these).cells`` by
@@ -45,7 +45,7 @@ def what_matters(repository: Repository, where: Sequence[str], by: Sequence[str]
     return what_matters_by(learned(repository), where, by)
 
 
-def what_matters_by(known: TrainedModel, where: Sequence[str], by: Sequence[str] = ()) -> WhatMatters:
+def what_matters_by(known: RepositoryModel, where: Sequence[str], by: Sequence[str] = ()) -> WhatMatters:
     """Return the same by what was learned before."""
     table = selected(known.table, where, "--where")
     names = tuple(factor_named(name, known.model.encoding, "--by").name for name in by)

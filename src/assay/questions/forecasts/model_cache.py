@@ -16,7 +16,7 @@ from assay.store import Repository
 
 
 @dataclass(frozen=True, slots=True)
-class TrainedModel:
+class RepositoryModel:
     """A model with the runs that it was trained on."""
 
     table: RunTable
@@ -38,7 +38,7 @@ def with_hardware(repository: Repository, table: RunTable) -> RunTable:
     return replace(table, values={**table.values, **values})
 
 
-def learned(repository: Repository, runs: RunTable | None = None, *, threads: int = 2) -> TrainedModel:
+def learned(repository: Repository, runs: RunTable | None = None, *, threads: int = 2) -> RepositoryModel:
     """Return the model of all runs of the repository: the stored one if the runs have not changed.
 
     ``runs``: the table of all runs, if the caller has read it. ``threads``: number of training threads; the model does
@@ -51,7 +51,7 @@ def learned(repository: Repository, runs: RunTable | None = None, *, threads: in
     if (stored := repository.kept_model(name)) is not None:
         try:
             model = decode_model(stored, table.source)
-            return TrainedModel(table, measured, model, data_warnings(model, table))
+            return RepositoryModel(table, measured, model, data_warnings(model, table))
         except RepositoryError as error:
             notices.append(f"{error.message}; the model was trained again")
     from joblib import parallel_config  # imported here: most models are stored already
@@ -59,4 +59,4 @@ def learned(repository: Repository, runs: RunTable | None = None, *, threads: in
     with parallel_config(backend="threading", n_jobs=threads):
         model = learn(table)
     repository.keep_model(name, encode_model(model, table.source))
-    return TrainedModel(table, measured, model, (*notices, *data_warnings(model, table)))
+    return RepositoryModel(table, measured, model, (*notices, *data_warnings(model, table)))

@@ -20,7 +20,7 @@ from assay.foundation.errors import SpecificationError
 from assay.foundation.units import parse_duration
 from assay.model import LAYOUT_FACTOR
 from assay.questions.forecasts.configuration_asked import factor_named
-from assay.questions.forecasts.model_cache import TrainedModel, learned
+from assay.questions.forecasts.model_cache import RepositoryModel, learned
 from assay.questions.runs.runs import selected
 from assay.store import Repository
 
@@ -86,7 +86,7 @@ def next_runs(repository: Repository, where: Sequence[str], about: str, budget: 
     return next_runs_by(learned(repository), where, about, budget)
 
 
-def next_runs_by(known: TrainedModel, where: Sequence[str], about: str, budget: Budget) -> NextRunsAnswer:
+def next_runs_by(known: RepositoryModel, where: Sequence[str], about: str, budget: Budget) -> NextRunsAnswer:
     """Return the runs to make next, by a trained model. Raises SpecificationError for unknown names."""
     training = TrainingData.of(selected(known.table, where, "--where"))
     measured = training.configurations()
@@ -117,7 +117,7 @@ def next_runs_by(known: TrainedModel, where: Sequence[str], about: str, budget: 
     )
 
 
-def _question(candidates: RunTable, about: str, known: TrainedModel) -> Floats | None:
+def _question(candidates: RunTable, about: str, known: RepositoryModel) -> Floats | None:
     if about == SURFACE:
         return None
     name = factor_named(about, known.model.encoding, "--about").name
@@ -128,7 +128,7 @@ def _question(candidates: RunTable, about: str, known: TrainedModel) -> Floats |
     return contrast(codes, levels)
 
 
-def _unmeasured(measured: RunTable, known: TrainedModel) -> RunTable:
+def _unmeasured(measured: RunTable, known: RepositoryModel) -> RunTable:
     """Return the combinations of measured levels that were not measured. Dependent factors are combined as measured."""
     varied = [factor.name for factor in known.model.encoding.factors if factor.varied]
     blocks = _blocks(measured, [name for name in varied if name in measured.columns])
@@ -259,7 +259,7 @@ def _learning(table: RunTable, which: str) -> TrainingData:
 
 
 def _replayed(
-    known: TrainedModel, others: TrainingData, of_cluster: TrainingData, cluster: str, precision: float, most: int
+    known: RepositoryModel, others: TrainingData, of_cluster: TrainingData, cluster: str, precision: float, most: int
 ) -> Characterised:
     encoding, seed = known.model.encoding, known.model.seed
     plan = of_cluster.configurations()

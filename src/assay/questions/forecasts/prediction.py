@@ -13,7 +13,7 @@ from assay.estimation.prediction.predict import predict
 from assay.foundation.errors import SpecificationError
 from assay.model import Hardware, Origin
 from assay.questions.forecasts.configuration_asked import Whole, conditions, whole
-from assay.questions.forecasts.model_cache import TrainedModel, learned
+from assay.questions.forecasts.model_cache import RepositoryModel, learned
 from assay.store import Repository
 
 
@@ -66,7 +66,7 @@ def predicted(repository: Repository, where: Sequence[str], cluster: NewCluster 
 
 
 def predicted_by(
-    repository: Repository, known: TrainedModel, where: Sequence[str], cluster: NewCluster | None = None
+    repository: Repository, known: RepositoryModel, where: Sequence[str], cluster: NewCluster | None = None
 ) -> Prediction:
     """Return the prediction of a trained model."""
     asked = configuration_of(known, conditions(where, known.model.encoding), cluster)
@@ -95,7 +95,7 @@ def predicted_by(
     )
 
 
-def configuration_of(known: TrainedModel, named: Mapping[str, str], cluster: NewCluster | None) -> Whole:
+def configuration_of(known: RepositoryModel, named: Mapping[str, str], cluster: NewCluster | None) -> Whole:
     """Return the complete configuration. Raises SpecificationError without a workload, or with two clusters."""
     if cluster is not None:
         if named.get("cluster", cluster.name) != cluster.name:

@@ -17,7 +17,7 @@ from assay.estimation.prediction.predict import Basis, predict
 from assay.foundation.errors import SpecificationError
 from assay.model import Environment, Hardware, Origin
 from assay.questions.forecasts.configuration_asked import Whole, conditions, factor_named, levels_named
-from assay.questions.forecasts.model_cache import TrainedModel
+from assay.questions.forecasts.model_cache import RepositoryModel
 from assay.questions.forecasts.prediction import NewCluster, configuration_of
 from assay.store.formats.tables.asked_rows import ConfigurationRow
 from assay.store.formats.tables.mapped_rows import HARDWARE, cluster_name, hardware_of
@@ -64,7 +64,7 @@ class BatchPrediction:
 
 
 def batch_predicted(
-    known: TrainedModel,
+    known: RepositoryModel,
     rows: Sequence[ConfigurationRow],
     where: Sequence[str] = (),
     cluster: NewCluster | None = None,
@@ -95,7 +95,7 @@ def batch_predicted(
 
 
 def _predicted(
-    known: TrainedModel, rows: Sequence[ConfigurationRow], defaults: Mapping[str, str], cluster: NewCluster | None
+    known: RepositoryModel, rows: Sequence[ConfigurationRow], defaults: Mapping[str, str], cluster: NewCluster | None
 ) -> Iterator[PredictedRow]:
     wholes: dict[int, Whole] = {}
     problems: dict[int, str] = {}
@@ -133,7 +133,7 @@ def _predicted(
 
 
 def _configuration(
-    known: TrainedModel, row: ConfigurationRow, defaults: Mapping[str, str], cluster: NewCluster | None
+    known: RepositoryModel, row: ConfigurationRow, defaults: Mapping[str, str], cluster: NewCluster | None
 ) -> Whole:
     """Return a row's configuration. Raises SpecificationError or ValueError, in words, where it makes none."""
     encoding = known.model.encoding

@@ -18,7 +18,7 @@ from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, Conte
 from assay.questions.forecasts.configuration_asked import conditions
 from assay.questions.forecasts.coverage_map import CoverageMap, coverage_map
 from assay.questions.forecasts.importance import WhatMatters, combined_factors, what_matters_by
-from assay.questions.forecasts.model_cache import TrainedModel, learned
+from assay.questions.forecasts.model_cache import RepositoryModel, learned
 from assay.questions.forecasts.next_plan import CLUSTER, newest_plan, next_plan
 from assay.questions.forecasts.next_runs import NextRunsAnswer, budget_of, next_runs_by
 from assay.questions.forecasts.prediction import Prediction, predicted_by
@@ -36,7 +36,7 @@ PREPARED_MAX = 12
 Factors = Annotated[list[str], Query(max_length=4, description="Factors whose combinations are listed.")]
 
 
-def kept_model(context: Context, threads: int = 2) -> TrainedModel:
+def kept_model(context: Context, threads: int = 2) -> RepositoryModel:
     """Return what is learned from all runs, kept as long as they stay as they are."""
     return context.store.answer(("learned",), lambda table: learned(context.store.repository, table, threads=threads))
 
