@@ -115,9 +115,9 @@ def tuned(tuner: Tuner, truth: Array, drift: float, rng: Rng) -> Told:
         made = [_run(one, tuner.space, truth, drift * (len(runs) + n), rng) for n, one in enumerate(planned)]
         runs += made
     state = state_of("drawn", described | {NOTHING_BETTER: tuner.expects_nothing(runs)}, {}, runs)
-    assert state.found is not None
-    assert state.found_defaults is not None
-    believed = state.found_defaults.mean_s / state.found.mean_s
+    assert state.search_best is not None
+    assert state.search_defaults is not None
+    believed = state.search_defaults.mean_s / state.search_best.mean_s
     best = math.exp(float(truth[0] - truth[tuner.possible].min()))
     nothing = math.nan
     if state.ratio is None or state.ratio_low is None or state.ratio_high is None or state.compared is None:

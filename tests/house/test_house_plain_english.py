@@ -14,7 +14,7 @@ PACKAGE = ROOT / "src" / "assay"
 PACKAGES = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
 REMAINING = {"questions": 220}
 """Number of words per package that still have a plainer form. It may only fall; packages without an entry have none."""
-SHARED_NAMES = 13
+SHARED_NAMES = 4
 """Number of class names that are defined twice. It may only fall."""
 
 

@@ -62,7 +62,7 @@ def test_a_model_is_kept_used_again_and_learned_anew_when_it_was_changed(reposit
     assert learned(repository).notices == ()
     kept.write_bytes(before[:-1000] + b"x" * 1000)
     (notice,) = learned(repository).notices
-    assert "damaged or was changed; it was learned again" in notice
+    assert "damaged or was changed; the model was trained again" in notice
     assert kept.read_bytes() == before
 
 

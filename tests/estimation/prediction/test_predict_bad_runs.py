@@ -22,7 +22,7 @@ from assay.estimation.prediction.nearest import MeasuredConfigurations
 from assay.estimation.prediction.predict import predict
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model.runs.run import Run, RunStatus
-from assay.questions.forecasts.model_cache import Learned
+from assay.questions.forecasts.model_cache import RepositoryModel
 from assay.questions.forecasts.next_runs import budget_of, characterise, next_runs_by
 from assay.store import Repository
 from learning import learning_runs
@@ -37,10 +37,10 @@ def few(clusters: Sequence[int] = (8,)) -> list[Run]:
     return learning_runs(clusters=clusters, slots=(2, 4, 8))
 
 
-def known(runs: Sequence[Run]) -> Learned:
+def known(runs: Sequence[Run]) -> RepositoryModel:
     table = table_of(runs)
     model = learn(table)
-    return Learned(table, MeasuredConfigurations.of(table), model, data_warnings(model, table))
+    return RepositoryModel(table, MeasuredConfigurations.of(table), model, data_warnings(model, table))
 
 
 @pytest.mark.parametrize(
@@ -114,10 +114,7 @@ def test_runs_that_are_alike_in_all_that_varies_are_not_explained() -> None:
 
 @pytest.mark.parametrize(
     ("clusters", "kept", "words"),
-    [
-        ((8,), 72, "of other clusters, by which runs on it are chosen: 0 valid runs are too few"),
-        ((12, 8), 80, "on c8: 8 valid runs are too few"),
-    ],
+    [((8,), 72, "of other clusters: 0 valid runs are too few"), ((12, 8), 80, "on c8: 8 valid runs are too few")],
 )
 def test_a_cluster_that_can_not_be_characterised_is_refused_in_words(
     tmp_path: Path, clusters: Sequence[int], kept: int, words: str
@@ -144,7 +141,7 @@ def test_a_cluster_with_too_few_configurations_to_leave_some_is_refused_in_words
 
 @pytest.mark.parametrize("budget", ["", "0runs", "-3runs", "many", "2 parsecs", "0h"])
 def test_a_budget_that_is_none_is_refused_in_words(budget: str) -> None:
-    with pytest.raises(SpecificationError, match="is no budget"):
+    with pytest.raises(SpecificationError, match="is not a budget"):
         budget_of(budget)
 
 

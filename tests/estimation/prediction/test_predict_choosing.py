@@ -57,7 +57,7 @@ def test_no_candidate_comes_twice_and_doubt_never_grows(scale: list[float], runs
 
 @pytest.mark.parametrize("text", ["", "0runs", "-3 runs", "soon", "0s"])
 def test_what_is_no_budget_is_refused_in_words(text: str) -> None:
-    with pytest.raises(SpecificationError, match="is no budget"):
+    with pytest.raises(SpecificationError, match="is not a budget"):
         budget_of(text)
 
 

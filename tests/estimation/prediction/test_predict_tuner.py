@@ -23,7 +23,15 @@ from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.model.runs.run import FailureClass, Origin, Run, RunStatus
-from assay.questions.forecasts.tuning import TUNING, TuningAsked, TuningState, Warm, state_of, tuning_made, tuning_state
+from assay.questions.forecasts.tuning import (
+    TUNING,
+    TuningRequest,
+    TuningState,
+    Warm,
+    planned_tuning,
+    state_of,
+    tuning_state,
+)
 from assay.store import Repository
 from assay.store.bundles.ids import new_run_id
 from benchmark_support import benchmark
@@ -126,14 +134,14 @@ def test_what_can_not_be_varied_is_told_in_words(over: tuple[str, ...], words: s
 def test_workload_factor_budget_and_hopeless_spaces_are_refused_in_words() -> None:
     plan = load_plan(PLAN)
     for asked, words in (
-        (TuningAsked(OVER, "wordcount", 10), "workload"),
-        (TuningAsked(OVER, "terasort", 10, at={"layout": "SS9"}), "level of layout"),
-        (TuningAsked(OVER, "terasort", 10, at={"disk": "HDD"}), "factor of the plan"),
-        (TuningAsked(OVER, "terasort", 3), "too few"),
-        (TuningAsked(("containers=100,200",), "terasort", 10), "none of these configurations can be run"),
+        (TuningRequest(OVER, "wordcount", 10), "workload"),
+        (TuningRequest(OVER, "terasort", 10, at={"layout": "SS9"}), "level of layout"),
+        (TuningRequest(OVER, "terasort", 10, at={"disk": "HDD"}), "factor of the plan"),
+        (TuningRequest(OVER, "terasort", 3), "too few"),
+        (TuningRequest(("containers=100,200",), "terasort", 10), "none of these configurations can be run"),
     ):
         with pytest.raises(AssayError) as told:
-            tuning_made(plan, asked, None, None, Origin.MEASURED)
+            planned_tuning(plan, asked, None, None, Origin.MEASURED)
         assert words in str(told.value)
 
 
@@ -207,8 +215,8 @@ def test_an_estimate_comes_first_and_what_it_missed_is_learned() -> None:
 
 def test_that_nothing_is_expected_to_be_faster_is_written_down_though_a_lucky_run_was(tmp_path: Path) -> None:
     """Every candidate takes as long; in some search another than the plan's own was lucky, and is not expected."""
-    asked = TuningAsked(OVER, "terasort", 10, 2)
-    tuning = tuning_made(load_plan(PLAN), asked, None, None, Origin.MEASURED)
+    asked = TuningRequest(OVER, "terasort", 10, 2)
+    tuning = planned_tuning(load_plan(PLAN), asked, None, None, Origin.MEASURED)
     journal = create_campaign(Repository.create(tmp_path).folders.campaigns, tuning.plan, 14)
     tuning.keep(journal)
 
@@ -220,8 +228,8 @@ def test_that_nothing_is_expected_to_be_faster_is_written_down_though_a_lucky_ru
         tuning = replace(tuning, tuner=replace(tuning.tuner, seed=seed, _drawn={}))
         flat = carried_out(replace(tuning.tuner, pairs=0), partial(level, seed=seed))
         own = [replace(run, campaign_id=journal.campaign_id) for run in flat]
-        found = state(own).found
-        if tuning.tuner.expects_nothing(own) and found is not None and found.levels != state(own).defaults:
+        best = state(own).search_best
+        if tuning.tuner.expects_nothing(own) and best is not None and best.levels != state(own).defaults:
             break
     else:
         pytest.fail("no search expected nothing beside a luckier configuration")
@@ -229,7 +237,7 @@ def test_that_nothing_is_expected_to_be_faster_is_written_down_though_a_lucky_ru
     assert (state(own).claim, state(own).complete) == ("not compared yet", False)
     tuning.settle(journal, own)
     assert (state(own).claim, state(own).complete) == (
-        "nothing faster than the plan's own configuration was found",
+        "the search found nothing faster than the plan's configuration",
         True,
     )
 
@@ -268,7 +276,7 @@ def test_a_tuning_by_simulation_stops_goes_on_and_tells_what_came_of_it(tmp_path
     assert first.exit_code == 1, "the search is not over"
     told = json.loads(first.stdout)
     assert (told["searched"], told["complete"], told["ratio"]) == (3, False, None)
-    assert "the search goes on: 3 of 8" in told["claim"]
+    assert "the search is not finished: 3 of 8" in told["claim"]
     rest = CliRunner().invoke(assay, arguments)
     assert rest.exit_code == 0
     second = json.loads(rest.stdout)
@@ -316,8 +324,8 @@ def repository_of(folder: Path, runs: int, **fields: object) -> Repository:
 
 
 def test_a_prediction_from_other_runs_is_what_a_search_can_begin_with(tmp_path: Path) -> None:
-    asked = TuningAsked(OVER, "terasort", 8, warm=Warm.PREDICTION)
-    tuning = tuning_made(load_plan(PLAN), asked, repository_of(tmp_path, 60), None, Origin.MEASURED)
+    asked = TuningRequest(OVER, "terasort", 8, warm=Warm.PREDICTION)
+    tuning = planned_tuning(load_plan(PLAN), asked, repository_of(tmp_path, 60), None, Origin.MEASURED)
     estimate = tuning.tuner.estimate
     assert estimate is not None
     assert "from" in tuning.lines()[-1]
@@ -330,30 +338,30 @@ def test_a_prediction_from_other_runs_is_what_a_search_can_begin_with(tmp_path: 
 
 
 def test_a_prediction_of_what_nothing_is_known_of_is_refused_in_words(tmp_path: Path) -> None:
-    asked = TuningAsked(OVER, "terasort", 8, warm=Warm.PREDICTION)
+    asked = TuningRequest(OVER, "terasort", 8, warm=Warm.PREDICTION)
     other = repository_of(tmp_path / "other", 40, workload="wordcount", workload_parameters={"program": "wordcount"})
     few = repository_of(tmp_path / "few", 5)
     for repository, origin, words in (
-        (None, Origin.MEASURED, "there is no repository to learn from"),
+        (None, Origin.MEASURED, "there is no repository to predict from"),
         (few, Origin.MEASURED, "5 valid runs are too few to learn from"),
         (few, Origin.SIMULATED, "0 valid runs are too few to learn from"),
-        (other, Origin.MEASURED, "tell nothing of these configurations: no run has workload terasort"),
+        (other, Origin.MEASURED, "predict none of these configurations: no run has workload terasort"),
     ):
         with pytest.raises(SpecificationError) as told:  # which words is asserted below
-            tuning_made(load_plan(PLAN), asked, repository, None, origin)
+            planned_tuning(load_plan(PLAN), asked, repository, None, origin)
         assert words in str(told.value)
         assert "--warm simulation" in str(told.value)
 
 
 def test_a_tunings_own_runs_are_not_learned_from_beforehand(tmp_path: Path) -> None:
-    plan, asked = load_plan(PLAN), TuningAsked(OVER, "terasort", 8, warm=Warm.PREDICTION)
+    plan, asked = load_plan(PLAN), TuningRequest(OVER, "terasort", 8, warm=Warm.PREDICTION)
     repository = repository_of(tmp_path, 60)
-    before = tuning_made(plan, asked, repository, None, Origin.MEASURED)
+    before = planned_tuning(plan, asked, repository, None, Origin.MEASURED)
     journal = create_campaign(repository.folders.campaigns, before.plan, 8)
     before.keep(journal)
     first = before.tuner(before.plan, (), [])[0]
     repository.publish(replace(made(first, 1.0), run_id=new_run_id(), campaign_id=journal.campaign_id))
-    after = tuning_made(plan, asked, repository, None, Origin.MEASURED)
+    after = planned_tuning(plan, asked, repository, None, Origin.MEASURED)
     assert before.tuner.estimate is not None
     assert after.tuner.estimate is not None
     assert np.array_equal(before.tuner.estimate, after.tuner.estimate)

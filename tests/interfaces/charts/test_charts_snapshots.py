@@ -38,7 +38,7 @@ from assay.interfaces.charts.tuning import tuning_course
 from assay.interfaces.charts.whatif import TimeCostPoint, limit_bars, moved
 from assay.model.runs.run import Phase
 from assay.questions.costs.job_cost import cost_view
-from assay.questions.forecasts.tuning import Trial
+from assay.questions.forecasts.tuning import TuningTrial
 from assay.questions.runs.clusters import HistoryPoint
 from builders import make_trace, price_book, study_runs
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
@@ -140,10 +140,10 @@ def specs() -> dict[str, Spec]:
         ),
         "tuning_course": tuning_course(
             [
-                Trial(1, "a", {}, True, False, "valid", 60.0, None, 60.0),
-                Trial(2, "b", {"containers": "4"}, False, False, "valid", 50.0, None, 50.0),
-                Trial(3, "c", {"containers": "8"}, False, False, "failed", None, "out of memory", 50.0),
-                Trial(4, "d", {"containers": "4"}, False, True, "valid", 52.0, None, 50.0),
+                TuningTrial(1, "a", {}, True, False, "valid", 60.0, None, 60.0),
+                TuningTrial(2, "b", {"containers": "4"}, False, False, "valid", 50.0, None, 50.0),
+                TuningTrial(3, "c", {"containers": "8"}, False, False, "failed", None, "out of memory", 50.0),
+                TuningTrial(4, "d", {"containers": "4"}, False, True, "valid", 52.0, None, 50.0),
             ]
         ),
         "storage_costs": storage_costs([Stored("SS2", 0.7, 50.0), Stored("HS2", 0.8, None)], "HD2", palette),

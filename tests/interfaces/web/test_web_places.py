@@ -66,7 +66,7 @@ def test_a_cluster_has_a_page_with_its_layouts_prices_and_what_is_odd(client: Te
     assert "workers" in page.text
     assert "1 of the chart's 7 runs is flagged as odd" in page.text
     told = client.get("/api/v1/cluster/rack").json()
-    assert [(place["levels"]["layout"], place["runs"], place["flagged"]) for place in told["places"]] == [
+    assert [(place["levels"]["layout"], place["runs"], place["flagged"]) for place in told["setups"]] == [
         ("HD2", 8, 1),
         ("SS2", 1, 0),
     ]
@@ -74,7 +74,7 @@ def test_a_cluster_has_a_page_with_its_layouts_prices_and_what_is_odd(client: Te
     assert [(point["anomaly"], round(point["value"])) for point in odd] == [("too slow", 4)]
     nowhere = client.get("/clusters/nowhere")
     assert nowhere.status_code >= 400
-    assert "there are runs of rack" in nowhere.text
+    assert "clusters with runs: rack" in nowhere.text
 
 
 def test_a_configuration_has_its_mean_without_the_odd_run_and_its_history_with_it(client: TestClient) -> None:

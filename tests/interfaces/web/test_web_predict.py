@@ -30,7 +30,7 @@ def test_the_map_counts_valid_runs_and_what_never_was() -> None:
     ]
     found = coverage_map(table_of(runs))
     assert found.workloads == ("sort", "kmeans")
-    assert {tuple(place.levels.values()): [cell.runs for cell in place.cells] for place in found.places} == {
+    assert {tuple(place.levels.values()): [cell.runs for cell in place.cells] for place in found.setups} == {
         ("c8", "HDD", "IB"): [1, 0],
         ("c8", "SSD", "IB"): [1, 1],
     }
@@ -65,7 +65,7 @@ def test_a_cell_that_was_never_measured_has_a_plan_that_measures_it(client: Test
     asked = {"where": ["workload=sort", "layout=SSD", "network=IB", "cluster=c8"]}
     none = client.get("/api/v1/missing", params=asked)
     assert none.status_code == 400
-    assert "no plan was carried out on c8" in none.text
+    assert "the repository has no plan on c8" in none.text
     root = tmp_path / "repository"
     made = Repository.create(root)
     for run in learning_runs():

@@ -17,16 +17,16 @@ def test_a_tuning_shows_its_runs_and_counts_only_the_comparison(tmp_path: Path) 
     journal = published_tuning(repository, TIMES)
     client = client_of(tmp_path / "repository")
     state = client.get(f"/api/v1/tuning/{journal.campaign_id[:13]}").json()
-    assert state["found"] == {"levels": {"containers": "4"}, "runs": 2, "mean_s": state["found"]["mean_s"]}
+    assert state["search_best"] == {"levels": {"containers": "4"}, "runs": 2, "mean_s": state["search_best"]["mean_s"]}
     assert (state["compared"]["runs"], state["compared_defaults"]["runs"], state["failed"]) == (2, 2, 1)
-    assert state["ratio"] < 60.0 / state["found"]["mean_s"]  # the search thought more of it
+    assert state["ratio"] < 60.0 / state["search_best"]["mean_s"]  # the search thought more of it
     page = client.get(f"/tuning/{journal.campaign_id}").text
     for words in ("Tuning TeraSort", f"{state['ratio']:.2f} times as fast", "which is too good", "it &lt;died&gt;"):
         assert words in page
     assert f"/tuning/{journal.campaign_id}" in client.get("/").text
     assert client.get("/tuning/0000").status_code == 404
     (journal.folder / TUNING).write_text('{"budget": "many"}')
-    assert "can't be read" in client.get(f"/api/v1/tuning/{journal.campaign_id}").text
+    assert "is damaged" in client.get(f"/api/v1/tuning/{journal.campaign_id}").text
 
 
 def test_a_tuning_that_is_not_there_is_not_found(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_a_tuning_that_is_not_there_is_not_found(tmp_path: Path) -> None:
     client = client_of(tmp_path / "repository")
     told = client.get("/api/v1/tuning/unknown")
     assert told.status_code == 404
-    assert "no tuning's id begins with 'unknown'" in told.text
+    assert "no id of a tuning begins with 'unknown'" in told.text
     assert client.get("/tuning/unknown").status_code == 404
 
 
@@ -42,4 +42,4 @@ def test_a_search_whose_runs_all_failed_is_over_and_says_so(tmp_path: Path) -> N
     repository = Repository.create(tmp_path / "repository")
     state = tuning_state(repository, published_tuning(repository, ((2, None),) * 4).campaign_id)
     assert state.complete
-    assert state.claim.startswith("none of the search's runs was valid")
+    assert state.claim.startswith("no run of the search was valid")

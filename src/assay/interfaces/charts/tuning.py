@@ -9,7 +9,7 @@ from typing import Protocol
 from assay.interfaces.charts.drawing.style import FULL_PX, INK, PALETTE, Spec, chart
 
 HEIGHT_PX = 220
-KINDS = ("the plan's own configuration", "search", "comparison")
+KINDS = ("the plan's configuration", "search", "comparison")
 
 
 class Trial(Protocol):
@@ -25,7 +25,7 @@ class Trial(Protocol):
 
     @property
     def is_default(self) -> bool:
-        """Whether it is of the plan's own configuration."""
+        """Whether it is of the plan's configuration."""
 
     @property
     def comparison(self) -> bool:
@@ -41,7 +41,7 @@ class Trial(Protocol):
 
 
 def tuning_course(trials: Sequence[Trial], width_px: int = FULL_PX) -> Spec:
-    """Return times over the order of the runs, those of the plan's own configuration and of the comparison apart."""
+    """Return times over the order of the runs, those of the plan's configuration and of the comparison apart."""
     rows = [
         {
             "number": trial.number,

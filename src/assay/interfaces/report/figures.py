@@ -12,7 +12,7 @@ from assay.interfaces.charts.money import cost_bars
 from assay.interfaces.charts.runs import request_sizes, task_occupancy, task_timeline, time_shares
 from assay.interfaces.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.interfaces.report.output.document import ReportFigure
-from assay.questions.report.values import Report, RunView, WorkloadSection
+from assay.questions.report.values import Report, ReportSection, RunView
 from assay.text import origins_text, slug
 
 _OF_RUN = "of the run nearest to the median of each configuration"
@@ -41,7 +41,7 @@ class Figures:
     cost: ReportFigure | None
 
 
-def _section(section: WorkloadSection, name: str, palette: Mapping[str, str]) -> SectionFigures:
+def _section(section: ReportSection, name: str, palette: Mapping[str, str]) -> SectionFigures:
     counted = [summary for summary in section.summaries if summary.n]
     origin = f"{origins_text((s.origin, s.lab_scale) for s in counted).capitalize()}."
     runs = ", ".join(f"{s.level}: {s.n}" for s in counted)

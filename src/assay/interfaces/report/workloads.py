@@ -28,7 +28,7 @@ from assay.interfaces.report.tables import shortened, table
 from assay.questions.comparisons.result_sentences import exclusions_text, name_of
 from assay.questions.decisions.sentences import result_sentence
 from assay.questions.report.request import Fact
-from assay.questions.report.values import ConfigurationDetails, Report, RunView, WorkloadSection
+from assay.questions.report.values import ConfigurationDetails, Report, ReportSection, RunView
 from assay.text import NOTHING, language, numbers, ratios, titles
 
 TABLE_ROWS_MAX = 12
@@ -96,7 +96,7 @@ def _medians(result: SpeedupResult) -> str:
     return f"{numbers.seconds(candidate.median_s)} against {numbers.seconds(baseline.median_s)}"
 
 
-def _sentences(report: Report, section: WorkloadSection) -> list[Block]:
+def _sentences(report: Report, section: ReportSection) -> list[Block]:
     """Return the decision's sentences on the workload, where it has no other matched group, and the warnings."""
     decision = report.decisions[section.decision]
     levels = {c.candidate for c in section.comparisons}
@@ -114,7 +114,7 @@ def _sentences(report: Report, section: WorkloadSection) -> list[Block]:
     return blocks
 
 
-def _phases(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ...]:
+def _phases(section: ReportSection, figure: ReportFigure) -> tuple[Block, ...]:
     durations_s = [{phase.name: phase.duration_s for phase in summary.phases} for summary in section.summaries]
     names = dict.fromkeys(name for phases in durations_s for name in phases)
     rows = [(name, [numbers.seconds(phases.get(name)) for phases in durations_s]) for name in names]
@@ -122,7 +122,7 @@ def _phases(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ...]
     return (Heading("Phases side by side"), figure, _by_level("Phase", levels, "s", rows))
 
 
-def _throughput(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ...]:
+def _throughput(section: ReportSection, figure: ReportFigure) -> tuple[Block, ...]:
     rows = [
         (title, [numbers.rate(s.throughputs_mb_per_s.get(key)) for s in section.summaries])
         for key, title in THROUGHPUT_TITLES.items()
@@ -132,7 +132,7 @@ def _throughput(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, 
     return (Heading("Throughput"), figure, _by_level("Throughput", levels, "MB/s", rows))
 
 
-def _workload(report: Report, section: WorkloadSection, index: int, drawn: SectionFigures) -> Chapter:
+def _workload(report: Report, section: ReportSection, index: int, drawn: SectionFigures) -> Chapter:
     cells: list[tuple[Block, ...]] = []
     if drawn.runtime:
         cells.append((Heading("Run time"), drawn.runtime))
@@ -148,7 +148,7 @@ def _workload(report: Report, section: WorkloadSection, index: int, drawn: Secti
     return Chapter(f"workload-{index + 1}-{language.slug(section.title)}", section.title, tuple(blocks), inner=True)
 
 
-def _shares(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ...]:
+def _shares(section: ReportSection, figure: ReportFigure) -> tuple[Block, ...]:
     rows = [
         (name, [numbers.seconds(view.detail.breakdown.share_s(name)) for view in section.views])
         for name in section.phase_names()
@@ -157,7 +157,7 @@ def _shares(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ...]
     return (Heading("Where the time went"), Pair(((figure,), (_by_level("Phase", levels, "s", rows),))))
 
 
-def _requests(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ...]:
+def _requests(section: ReportSection, figure: ReportFigure) -> tuple[Block, ...]:
     rows: list[tuple[Line | str, ...]] = [
         (
             (Level(view.level),),
@@ -180,7 +180,7 @@ def _requests(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ..
     return (Heading("Size of disk requests"), *((Pair(((figure,), texts)),) if texts else (figure,)), *sizes)
 
 
-def _limits(section: WorkloadSection) -> tuple[Block, ...]:
+def _limits(section: ReportSection) -> tuple[Block, ...]:
     """Return for how long each resource limited each run, and the smallest possible time without that limit."""
     limits = {view.level: view.limits for view in section.views if view.limits is not None}
     if not limits:
@@ -215,7 +215,7 @@ def _task_rows(view: RunView) -> list[tuple[Line | str, ...]]:
     ]
 
 
-def _stages(section: WorkloadSection) -> list[Block]:
+def _stages(section: ReportSection) -> list[Block]:
     """Return the Spark stages of all runs of the section."""
     views = [view for view in section.views if view.stages]
     blocks: list[Block] = [Heading("Spark stages")] if views else []
@@ -229,7 +229,7 @@ def _stages(section: WorkloadSection) -> list[Block]:
     return blocks
 
 
-def _views(section: WorkloadSection, drawn: SectionFigures) -> tuple[Block, ...]:
+def _views(section: ReportSection, drawn: SectionFigures) -> tuple[Block, ...]:
     named: list[str | Level | Code] = []
     for index, view in enumerate(section.views):
         named += [", " if index else "", Level(view.level), " is run ", Code(view.run_id)]

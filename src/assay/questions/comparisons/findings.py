@@ -17,7 +17,7 @@ from assay.analysis.outliers.flagging import odd_times
 from assay.analysis.statistics import Floats, RunTable, first_rows, groups_by
 from assay.foundation.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, PriceBook
-from assay.questions.runs.cluster_facts import PlaceFacts, facts_of_places
+from assay.questions.runs.cluster_facts import FactsByLayout, facts_by_layout
 from assay.store import Repository
 
 
@@ -41,13 +41,13 @@ def findings_view(
     """Return what the runs of ``table`` say to every claim."""
     odd = odd_times(table)
     kept = table.taken(~odd) if exclude_flagged and odd.any() else table
-    rate_of = partial(_rates_per_h, facts_of_places(repository, kept), book) if book is not None else None
-    found = findings(kept, rate_of)
-    told = {origin: tuple(items) for origin, items in found.items()}
-    return FindingsView(told, int(odd.sum()), not exclude_flagged, book.name if book else None)
+    rate_of = partial(_rates_per_h, facts_by_layout(repository, kept), book) if book is not None else None
+    answers = findings(kept, rate_of)
+    by_origin = {origin: tuple(items) for origin, items in answers.items()}
+    return FindingsView(by_origin, int(odd.sum()), not exclude_flagged, book.name if book else None)
 
 
-def _rates_per_h(facts: PlaceFacts, book: PriceBook, configurations: RunTable) -> Floats:
+def _rates_per_h(facts: FactsByLayout, book: PriceBook, configurations: RunTable) -> Floats:
     """Return what an hour of each configuration costs; NaN where the book does not price it."""
     depends = {factor for item in book.items for factor in item.when}
     names = [name for name in ("cluster", LAYOUT_FACTOR, *sorted(depends)) if name in configurations.columns]

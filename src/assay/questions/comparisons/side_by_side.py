@@ -32,17 +32,17 @@ def sides_of(repository: Repository, table: RunTable, chosen: Sequence[Run], of:
 
     rows = [alike(table, run)[-LIKE_MAX:].tolist() for run in chosen]
     every = [row for of_side in rows for row in of_side]
-    found = dict(zip(every, repository.runs_at(table, every), strict=True))
-    made = [
-        [run, *(found[row] for row in of_side if found[row].run_id != run.run_id)]
+    run_at = dict(zip(every, repository.runs_at(table, every), strict=True))
+    sides = [
+        [run, *(run_at[row] for row in of_side if run_at[row].run_id != run.run_id)]
         for run, of_side in zip(chosen, rows, strict=True)
     ]
-    for place, side in enumerate(made):
-        twin = next((other for other in made[:place] if {r.run_id for r in other} == {r.run_id for r in side}), None)
+    for number, side in enumerate(sides):
+        twin = next((other for other in sides[:number] if {r.run_id for r in other} == {r.run_id for r in side}), None)
         if twin is not None:
             raise SpecificationError(
-                f"runs {chosen[place].run_id[:13]} and {twin[0].run_id[:13]} are of one configuration",
+                f"runs {chosen[number].run_id[:13]} and {twin[0].run_id[:13]} are of one configuration",
                 where="run",
                 hint="compare them as runs, or choose another",
             )
-    return side_by_side(made)
+    return side_by_side(sides)

@@ -1,4 +1,4 @@
-"""How much faster a factor's levels are over matched groups, which may be the fastest, and what else differed.
+"""Compute the speedups of a factor's levels over matched groups, the fastest candidates, and what else differed.
 
 In: a repository and its table of runs, the factors, the baseline. Out: one :class:`SpeedupView`, which the terminal,
 pages and report show; and the figures as published studies define them.
@@ -76,7 +76,7 @@ def differences(
 
 @dataclass(frozen=True, slots=True)
 class SpeedupView:
-    """Every level of a factor against its baseline, which may be the fastest, and what else differed."""
+    """Every level of a factor against its baseline, the fastest candidates, and what else differed."""
 
     factor: str
     baseline: str
@@ -84,7 +84,7 @@ class SpeedupView:
     results: tuple[SpeedupResult, ...]
     """Two-sided: each level against the baseline."""
     best: tuple[FastestLevels, ...]
-    """One-sided: which levels may be the fastest."""
+    """One-sided: the fastest candidates."""
     level_pairs: tuple[LevelPairs, ...]
     """Each level against each, by workload."""
     warnings: tuple[CodedWarning, ...]

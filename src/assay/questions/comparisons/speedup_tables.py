@@ -22,7 +22,7 @@ _BY_CLUSTER_MAX = 6
 
 
 @dataclass(frozen=True, slots=True)
-class TextTable:
+class SpeedupTable:
     """A table with its title and a note on how to read it. Headers of columns of numbers begin with ``#``."""
 
     title: str
@@ -50,7 +50,7 @@ def _same(name: str) -> str:
     return name
 
 
-def tables_of(view: SpeedupView, titled: Callable[[str], str] = _same) -> list[TextTable]:
+def tables_of(view: SpeedupView, titled: Callable[[str], str] = _same) -> list[SpeedupTable]:
     """Return the tables that have a row; ``titled`` names groups.
 
     Where origins differ, a group's name says which one it is of: measured and simulated runs make separate rows.
@@ -83,7 +83,7 @@ def _clusters(item: SpeedupResult) -> str:
     return "; ".join([*lines, *([f"{more} more"] if more > 0 else [])]) or NOTHING
 
 
-def _scopes(results: Sequence[SpeedupResult], named: Callable[[SpeedupResult], str]) -> TextTable:
+def _scopes(results: Sequence[SpeedupResult], named: Callable[[SpeedupResult], str]) -> SpeedupTable:
     rows = []
     for item in results:
         by_scope = {estimate.scope: estimate for estimate in item.by_scope}
@@ -105,9 +105,9 @@ def _scopes(results: Sequence[SpeedupResult], named: Callable[[SpeedupResult], s
                 _clusters(item),
             )
         )
-    return TextTable(
+    return SpeedupTable(
         "Scope",
-        "The mean speedup with its 95 % interval, for three scopes. A single further setting lies in the range of the "
+        "The mean speedup with its 95 % interval, for three scopes. A single further setting is in the range of the "
         "fifth column in 19 of 20 cases. Trimmed: without the smallest and largest fifth of the matched groups.",
         (
             "Group",
@@ -123,7 +123,7 @@ def _scopes(results: Sequence[SpeedupResult], named: Callable[[SpeedupResult], s
     )
 
 
-def _pairs(level_pairs: Sequence[LevelPairs], named: Callable[[LevelPairs], str]) -> TextTable:
+def _pairs(level_pairs: Sequence[LevelPairs], named: Callable[[LevelPairs], str]) -> SpeedupTable:
     def rows() -> Iterator[tuple[str, ...]]:
         for item in level_pairs:
             if len(item.levels) < 3:  # the result against the baseline says the same
@@ -154,7 +154,7 @@ def _pairs(level_pairs: Sequence[LevelPairs], named: Callable[[LevelPairs], str]
         note += f" Rows of {', '.join(different)} rest on different groups: compare levels here, not by rows."
     if separate:
         note += f" No group connects the levels on both sides of a slash: {'; '.join(separate)}."
-    return TextTable(
+    return SpeedupTable(
         "Each level against each",
         note,
         ("Group", "Compared", "#Groups with both", "#These groups alone", "#Joint estimate"),
@@ -162,7 +162,7 @@ def _pairs(level_pairs: Sequence[LevelPairs], named: Callable[[LevelPairs], str]
     )
 
 
-def _fastest(best: Sequence[FastestLevels], named: Callable[[FastestLevels], str]) -> TextTable:
+def _fastest(best: Sequence[FastestLevels], named: Callable[[FastestLevels], str]) -> SpeedupTable:
     rows = tuple(
         (
             named(item),
@@ -172,7 +172,7 @@ def _fastest(best: Sequence[FastestLevels], named: Callable[[FastestLevels], str
         for item in best
         if item.slower or item.never_compared or len(item.fastest_candidates) > 1
     )
-    return TextTable(
+    return SpeedupTable(
         "Fastest candidates (95 %)",
         "With 95 % confidence the fastest compared level is in the third column. The test is one-sided: a level that "
         "is not the fastest need not be slower than the baseline.",

@@ -68,9 +68,11 @@ def of_decision(decision: Decision) -> list[WhyQuestion]:
 
 def of_speedup(item: SpeedupResult, where: Sequence[str]) -> WhyQuestion:
     """Return the question why a speedup is what it is; ``where``: the conditions it was made under."""
-    own = [f"{item.by}={item.group}"] if item.by else []
-    also = [text for text in where if text and text not in own and text != f"lab_scale={item.lab_scale}"]
-    return WhyQuestion(item.factor, item.baseline, item.candidate, (*own, *also), item.origin, item.lab_scale or "")
+    of_group = [f"{item.by}={item.group}"] if item.by else []
+    also = [text for text in where if text and text not in of_group and text != f"lab_scale={item.lab_scale}"]
+    return WhyQuestion(
+        item.factor, item.baseline, item.candidate, (*of_group, *also), item.origin, item.lab_scale or ""
+    )
 
 
 def pair_of(repository: Repository, table: RunTable, asked: WhyQuestion) -> ExamplePair | None:
@@ -86,11 +88,11 @@ def pair_of(repository: Repository, table: RunTable, asked: WhyQuestion) -> Exam
 
 def _observed(table: RunTable) -> Mask:
     """Return which runs tell more than their time: some metric that the table was read with."""
-    found: Mask = np.zeros(len(table), dtype=np.bool_)
+    observed: Mask = np.zeros(len(table), dtype=np.bool_)
     for name, value in table.values.items():
         if name not in BASE_VALUES:
-            found |= np.isfinite(value)
-    return found
+            observed |= np.isfinite(value)
+    return observed
 
 
 def _of_stratum(table: RunTable, asked: WhyQuestion) -> RunTable:

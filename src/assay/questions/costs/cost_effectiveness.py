@@ -49,7 +49,7 @@ from assay.questions.decisions.costs import RunCosts, run_costs
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.sentences import cheapest_sentence
 from assay.questions.decisions.values import Decision, DecisionRequest
-from assay.questions.runs.cluster_facts import PlaceFacts, facts_of_places, implausible_runs
+from assay.questions.runs.cluster_facts import FactsByLayout, facts_by_layout, implausible_runs
 from assay.store import Repository
 
 
@@ -225,7 +225,7 @@ def _shared_levels(table: RunTable, chosen: ChosenRuns, names: Sequence[str]) ->
 
 
 def _rates(
-    levels: Sequence[dict[str, str]], facts: PlaceFacts, book: PriceBook, options: CostEffectivenessOptions
+    levels: Sequence[dict[str, str]], facts: FactsByLayout, book: PriceBook, options: CostEffectivenessOptions
 ) -> tuple[list[Rate | None], dict[str, str]]:
     """Return the hourly rate of each row (None without a price), and why the book does not price the others."""
     rates: list[Rate | None] = []
@@ -289,7 +289,7 @@ def _rows(
 
 
 def _of_job(
-    table: RunTable, job: _JobRows, facts: PlaceFacts, book: PriceBook, options: CostEffectivenessOptions
+    table: RunTable, job: _JobRows, facts: FactsByLayout, book: PriceBook, options: CostEffectivenessOptions
 ) -> JobCostEffectiveness:
     """Return times, costs, Pareto front and break-even prices of one job, not yet ranked."""
     chosen = choose(table, job.counted, job.flagged, options.by, options.take)
@@ -404,7 +404,7 @@ def _set_apart(table: RunTable, rows: Ints, implausible: ImplausibleSizes, by: S
 
 def cost_effectiveness_of_table(
     table: RunTable,
-    facts: PlaceFacts,
+    facts: FactsByLayout,
     book: PriceBook,
     options: CostEffectivenessOptions,
     spread: SessionSpread | None = None,
@@ -465,7 +465,7 @@ def cost_effectiveness(
 ) -> list[JobCostEffectiveness]:
     """Return the answer for each job, priced by what one run recorded of each cluster and layout."""
     table = with_factors(table, by)
-    facts = facts_of_places(repository, table)
+    facts = facts_by_layout(repository, table)
     factors = tuple(by) or default_factors(table)
     options = replace(options or CostEffectivenessOptions(), by=factors)
     return cost_effectiveness_of_table(table, facts, book, options, spread)

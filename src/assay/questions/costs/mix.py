@@ -79,29 +79,29 @@ def _work(text: str) -> Work:
 
 def _per_day(text: str) -> float:
     match = _RATE.fullmatch(text)
-    found = float(match[1]) * _PER[match[2]] if match else OFTEN.get(text, 0.0)
-    if not found > 0:
+    per_day = float(match[1]) * _PER[match[2]] if match else OFTEN.get(text, 0.0)
+    if not per_day > 0:
         raise ValueError(f"{text[:20]!r} is not how often; write {', '.join(OFTEN)}, or a number such as 4/day, 2/week")
-    return found
+    return per_day
 
 
 def _options(name: str, text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     forms = {key: form for key, form in varied_options(name).items() if not key.startswith("data")}
     for part in text.split(","):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or key not in forms:
             raise ValueError(unknown(f"option of {name}", key, forms))
         forms[key].parse(value)
-        found[key] = value
-    return found
+        options[key] = value
+    return options
 
 
 def _completed(name: str, options: Mapping[str, str], data_bytes: int) -> dict[str, str]:
     """Return the options with what a run needs: files of 1 GB, or one wave of tasks."""
-    own = workloads()[name]
-    if "waves" in options or any(option in options for option in own.waved):
+    workload = workloads()[name]
+    if "waves" in options or any(option in options for option in workload.waved):
         return dict(options)
-    if own.waved == ("files",):
+    if workload.waved == ("files",):
         return {**options, "files": str(max(1, round(data_bytes / 1e9)))}
-    return {**options, **({"waves": "1"} if own.waved else {})}
+    return {**options, **({"waves": "1"} if workload.waved else {})}

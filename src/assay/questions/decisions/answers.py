@@ -15,7 +15,7 @@ from assay.model import WORKERS_FACTOR
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import BUYER_QUESTIONS, CHEAPEST, BuyerQuestion, levels_of_factor
 from assay.questions.decisions.values import Decision, DecisionRequest
-from assay.questions.runs.cluster_facts import facts_of_places
+from assay.questions.runs.cluster_facts import facts_by_layout
 from assay.questions.runs.runs import selected
 from assay.store import Repository
 
@@ -94,7 +94,7 @@ def _recorded_workers(repository: Repository, valid: RunTable) -> tuple[tuple[st
     if "cluster" not in valid.columns:
         return (), 0
     column = valid.columns["cluster"]
-    workers = {cluster: facts.workers for (cluster, _), facts in facts_of_places(repository, valid).items()}
+    workers = {cluster: facts.workers for (cluster, _), facts in facts_by_layout(repository, valid).items()}
     known = [bool(workers.get(level)) for level in column.levels]
     runs = int(np.count_nonzero(np.array([*known, False])[column.codes]))
     return tuple(map(str, sorted({count for count in workers.values() if count}))), runs

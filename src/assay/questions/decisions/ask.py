@@ -20,7 +20,7 @@ from assay.questions.decisions.decide import decide
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.sentences import headline
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
-from assay.questions.runs.cluster_facts import facts_of_places, implausible_runs
+from assay.questions.runs.cluster_facts import facts_by_layout, implausible_runs
 from assay.questions.runs.runs import selected
 from assay.store import Repository
 from assay.text import joined, plural
@@ -38,7 +38,7 @@ def decisions_of(repository: Repository, table: RunTable, request: DecisionReque
         return ()
     chosen = selected(table, request.where)
     spread = session_spread(table)  # of all runs: a condition on runs must not change how much sessions differ
-    facts = facts_of_places(repository, chosen)
+    facts = facts_by_layout(repository, chosen)
     implausible = implausible_runs(chosen, facts)
     apart = chosen.taken(implausible.rows)
     reason = implausible.reason(np.flatnonzero(implausible.rows)) if len(apart) else ""
@@ -75,7 +75,9 @@ def factors_of_request(table: RunTable, request: DecisionRequest) -> tuple[str, 
 def _with_outliers(decision: Decision, without: Sequence[Decision], outliers: int) -> Decision:
     """Return the decision with a caveat where its leader or a verdict differs ``without`` outliers."""
     key = (decision.origin, decision.lab_scale, decision.baseline)
-    other = next((one for one in without if (one.origin, one.lab_scale, one.baseline) == key), None)
+    other = next(
+        (candidate for candidate in without if (candidate.origin, candidate.lab_scale, candidate.baseline) == key), None
+    )
     if other is None:
         text = f"Without {plural(outliers, 'outlier')}, nothing can be compared."
     elif _verdicts(decision) == _verdicts(other):

@@ -14,7 +14,7 @@ from assay.analysis.cost.prices import run_price
 from assay.analysis.statistics import Floats, RunTable, first_rows, groups_by
 from assay.foundation.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, YEAR_H, PriceBook
-from assay.questions.runs.cluster_facts import PlaceFacts
+from assay.questions.runs.cluster_facts import FactsByLayout
 
 _PRICED_BY = ("cluster", LAYOUT_FACTOR, "network")
 """Columns that tell hardware apart. Other factors, such as block sizes, cost nothing."""
@@ -36,7 +36,7 @@ class RunCosts:
 
 
 def run_costs(
-    facts: PlaceFacts, table: RunTable, book: PriceBook, years: float | None = None, on: str | None = None
+    facts: FactsByLayout, table: RunTable, book: PriceBook, years: float | None = None, on: str | None = None
 ) -> RunCosts:
     """Return what the hardware of each run costs per hour: its total cost over ``years``, per hour of use.
 

@@ -30,7 +30,7 @@ from assay.questions.decisions.caveats import caveats_of, in_order
 from assay.questions.decisions.cheapest import cheapest_of
 from assay.questions.decisions.costs import RunCosts
 from assay.questions.decisions.further_runs import further_runs
-from assay.questions.decisions.headline import Row, headline_of
+from assay.questions.decisions.headline import OptionRow, headline_of
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
 from assay.text import capitalised
 
@@ -140,7 +140,7 @@ def _decision(
     baseline = request.baseline if request.baseline in names else baseline_of_options(table, factor, names)
     code = table.columns[factor].code(baseline)
     rows = [
-        Row(
+        OptionRow(
             stratum=stratum,
             workload=times.strata.levels(table, stratum)["workload"] or "",
             option=option,
@@ -180,6 +180,6 @@ def _decision(
     of_decision &= np.isin(matched.table.columns[factor].codes[matched.positions], options)
     caveats = caveats_of(decision, matched, matched.positions[of_decision], request, costs)
     sessions = session_warnings(row.time.mean for row in rows if row.time)
-    told = [Caveat(CaveatKind.SESSIONS, f"{capitalised(warning.words)}.") for warning in sessions]
+    session_caveats = [Caveat(CaveatKind.SESSIONS, f"{capitalised(warning.words)}.") for warning in sessions]
     proposals = further_runs(times, decision, rows, code)
-    return replace(decision, caveats=in_order([*caveats, *told]), next_runs=proposals)
+    return replace(decision, caveats=in_order([*caveats, *session_caveats]), next_runs=proposals)

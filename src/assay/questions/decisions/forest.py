@@ -16,7 +16,7 @@ NAME_MAX = 32
 
 
 @dataclass(frozen=True, slots=True)
-class ForestRow:
+class DecisionRow:
     """One row of the chart."""
 
     candidate: str
@@ -30,12 +30,12 @@ class ForestRow:
     origin: str
 
 
-def forest_rows(decision: Decision) -> list[tuple[str, ForestRow]]:
+def forest_rows(decision: Decision) -> list[tuple[str, DecisionRow]]:
     """Return the rows with their names; empty where nothing was compared."""
     baseline = option_text(decision.factor, decision.baseline)
 
-    def row(option: str, time: TimeRatio) -> ForestRow:
-        return ForestRow(
+    def row(option: str, time: TimeRatio) -> DecisionRow:
+        return DecisionRow(
             option,
             baseline,
             time.ratio,

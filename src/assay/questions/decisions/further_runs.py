@@ -4,7 +4,7 @@ In: the estimates of a decision, and its rows with their verdicts. Out: :class:`
 
 A row is open when it has not enough runs or is not distinguishable. Further runs settle it when the interval becomes
 narrow enough, if the ratio stays as it is, either to show the difference after Bonferroni's correction over the
-decision, or to lie within the margin of equivalence. The error of a log ratio then comes to
+decision, or to stay within the margin of equivalence. The error of a log ratio then comes to
 
 - *few matched groups* (error from repetitions): s sqrt((1 / (n1 + k) + 1 / (n2 + k)) / g) with k further repetitions
   of both options in each of the g groups; s is their standard deviation, or that of all runs of the decision where
@@ -26,7 +26,7 @@ from assay.analysis.comparison.matched import GROUPS_MIN
 from assay.analysis.comparison.option_estimates import OptionEstimates, PairEstimate
 from assay.analysis.statistics import ABSENT, ALPHA, RUNS_MIN, InferenceScope, Ints, Verdict, satterthwaite
 from assay.model import Origin
-from assay.questions.decisions.headline import Row
+from assay.questions.decisions.headline import OptionRow
 from assay.questions.decisions.values import Aim, Decision, FurtherRuns
 
 PROPOSALS_MAX = 3
@@ -70,15 +70,15 @@ class _Error:
         from scipy.special import stdtrit  # imported here: 0.1 s that only a comparison needs
 
         first, second = self.counts
-        own = self.scatter * math.sqrt((1 / (first + further) + 1 / (second + further)) / self.groups)
+        within = self.scatter * math.sqrt((1 / (first + further) + 1 / (second + further)) / self.groups)
         between = self.sessions * min(self.counts) / (min(self.counts) + further)
-        variances = np.array([own**2, between**2])
+        variances = np.array([within**2, between**2])
         degrees = satterthwaite(variances, np.array([self.degrees + further * self.groups, self.session_degrees]))
         return float(stdtrit(degrees, 1 - alpha / 2)) * math.sqrt(float(variances.sum()))
 
 
 def further_runs(
-    times: OptionEstimates, decision: Decision, rows: Sequence[Row], baseline: int
+    times: OptionEstimates, decision: Decision, rows: Sequence[OptionRow], baseline: int
 ) -> tuple[FurtherRuns, ...]:
     """Return the proposals, first those for rows with too few runs, then the shortest; none for computed times."""
     if decision.origin in (Origin.SIMULATED, Origin.PREDICTED):
@@ -92,7 +92,7 @@ def further_runs(
     return tuple(proposal for _, proposal in proposals[:PROPOSALS_MAX])
 
 
-def _open_rows(times: OptionEstimates, decision: Decision, rows: Sequence[Row], baseline: int) -> Iterator[_Open]:
+def _open_rows(times: OptionEstimates, decision: Decision, rows: Sequence[OptionRow], baseline: int) -> Iterator[_Open]:
     """Yield the open rows against the baseline, then on one workload the options that tie with the leader."""
     alpha = ALPHA / max(decision.family, 1)
     for row, result in zip(rows, decision.results, strict=True):

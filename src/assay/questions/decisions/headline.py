@@ -31,7 +31,7 @@ _SCOPES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class OptionRow:
     """One option on one workload, or over several, before correction. Logs are of baseline / option."""
 
     stratum: int
@@ -54,7 +54,7 @@ class Headline:
 
 
 def headline_of(
-    estimates: OptionEstimates, rows: Sequence[Row], baseline: int, levels: Sequence[str], margin: float
+    estimates: OptionEstimates, rows: Sequence[OptionRow], baseline: int, levels: Sequence[str], margin: float
 ) -> Headline:
     """Return verdicts of all ``rows``, the options over their shared workloads, and the leader with its ties."""
     options = list(dict.fromkeys(row.option for row in rows))
@@ -68,7 +68,7 @@ def headline_of(
     cost_p = holm_where_known([row.cost.mean.p if row.cost else None for row in tested])
     position = {id(row): number for number, row in enumerate(tested)}
 
-    def judged(row: Row) -> tuple[Verdict, TimeRatio | None, CostRatio | None]:
+    def judged(row: OptionRow) -> tuple[Verdict, TimeRatio | None, CostRatio | None]:
         number = position[id(row)]
         time = _time_ratio(row.time, time_p[number]) if row.time else None
         verdict = _verdict(time, margin)
@@ -103,7 +103,7 @@ def headline_of(
     )
 
 
-def _shared(rows: Sequence[Row]) -> list[Row]:
+def _shared(rows: Sequence[OptionRow]) -> list[OptionRow]:
     """Return the rows that the headline rests on: of the workloads that its options share."""
     usable = [row for row in rows if row.time is not None and not generates_input(row.workload)]
     usable = usable or [row for row in rows if row.time is not None]
@@ -122,15 +122,15 @@ def _shared(rows: Sequence[Row]) -> list[Row]:
     return [row for row in usable if row.stratum in shared and row.option in members]
 
 
-def _over_workloads(rows: Sequence[Row], option: int) -> Row:
+def _over_workloads(rows: Sequence[OptionRow], option: int) -> OptionRow:
     """Return one option over its workloads; no time where it has no row."""
     if not rows:
-        return Row(-1, "", option, None, None)
+        return OptionRow(-1, "", option, None, None)
     if len(rows) == 1:
         return rows[0]
     times = [row.time for row in rows if row.time]
     costs = [row.cost for row in rows if row.cost]
-    return Row(-1, "", option, _mean_of(times), _mean_of(costs) if len(costs) == len(rows) else None)
+    return OptionRow(-1, "", option, _mean_of(times), _mean_of(costs) if len(costs) == len(rows) else None)
 
 
 def _mean_of(parts: Sequence[PairEstimate]) -> PairEstimate:
@@ -159,7 +159,7 @@ def _time_ratio(estimate: PairEstimate, holm_p: float | None) -> TimeRatio:
     )
 
 
-def _cost_ratio(row: Row, holm_p: float | None, *, enough_runs: bool) -> CostRatio | None:
+def _cost_ratio(row: OptionRow, holm_p: float | None, *, enough_runs: bool) -> CostRatio | None:
     """Return option cost / baseline cost; None where a run behind the time has no price."""
     if row.time is None or row.cost is None or row.cost.runs != row.time.runs:
         return None

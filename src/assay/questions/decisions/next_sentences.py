@@ -24,9 +24,9 @@ def _sentence(decision: Decision, runs: FurtherRuns) -> str:
         what = f"{runs.groups} more matched group{'s' if runs.groups != 1 else ''} of {title} with {names}{where}, "
         what += f"{missing} {duration},"
     else:
-        each = f" in each of {plural(runs.groups, 'matched group')}" if runs.groups > 1 else ""
+        in_each = f" in each of {plural(runs.groups, 'matched group')}" if runs.groups > 1 else ""
         more = f"{runs.repetitions} more repetition{'s' if runs.repetitions != 1 else ''}"
-        what = f"{more} of {title} with {names}{where}{each} {duration}"
+        what = f"{more} of {title} with {names}{where}{in_each} {duration}"
     return f"{what} would {_effect(decision, runs)}."
 
 

@@ -65,7 +65,7 @@ def levels_named(named: Iterable[tuple[str, str]], encoding: Encoding) -> dict[s
     return levels
 
 
-def factor_named(name: str, encoding: Encoding, place: str) -> EncodedFactor:
+def factor_named(name: str, encoding: Encoding, option: str) -> EncodedFactor:
     """Return the factor that a short name means. SpecificationError, with those that vary, when it means none."""
     asked = SHORT.get(name, name)
     same = [factor for factor in encoding.factors if asked == factor.name]
@@ -76,7 +76,7 @@ def factor_named(name: str, encoding: Encoding, place: str) -> EncodedFactor:
     known = ", ".join(sorted(factor.name for factor in encoding.factors if factor.varied))
     raise SpecificationError(
         f"{name!r} is ambiguous: {several}" if near else f"no run has a factor {name!r}",
-        where=f"{place} {name}",
+        where=f"{option} {name}",
         hint="write the full name" if near else f"factors that vary: {known}",
     )
 
@@ -124,8 +124,8 @@ def whole(table: RunTable, encoding: Encoding, named: Mapping[str, str], hardwar
 def _having(table: RunTable, name: str, level: str) -> Mask:
     column = table.columns[name]
     code = column.code(level)
-    found: Mask = column.codes == code if code >= 0 else np.zeros(len(table), dtype=np.bool_)
-    return found
+    rows: Mask = column.codes == code if code >= 0 else np.zeros(len(table), dtype=np.bool_)
+    return rows
 
 
 def _most_frequent(table: RunTable, keep: Mask, names: Sequence[str]) -> RunTable:

@@ -1,7 +1,6 @@
-"""What was measured of what: runs of each workload on each cluster with each layout and network, and what never was.
+"""Map which workloads were measured on which setups: combinations of cluster, layout and network.
 
-In: runs as a table. Out: a map with a row a workload and a column a place; a cell has its valid runs, and how many of
-them are flagged as odd. Places are those where some workload was measured.
+In: runs as a table. Out: for each setup that has runs and each workload, the number of valid runs and of flagged ones.
 """
 
 from dataclasses import dataclass
@@ -10,36 +9,37 @@ import numpy as np
 
 from assay.analysis.statistics import ANOMALY, NOT_ODD, RunTable, first_rows, groups_by, usable
 
-PLACE = ("cluster", "layout", "network")
-PLACES_MAX = 60
+SETUP = ("cluster", "layout", "network")
+SETUPS_MAX = 60
+"""Maximum number of setups in a map."""
 
 
 @dataclass(frozen=True, slots=True)
 class MapCell:
-    """One workload at one place."""
+    """One workload on one setup."""
 
     runs: int
-    """Valid ones; 0: never measured."""
+    """Valid runs; 0: never measured."""
     flagged: int
 
 
 @dataclass(frozen=True, slots=True)
-class MapPlace:
-    """One combination of cluster, layout and network, as far as runs have these factors."""
+class MapSetup:
+    """One combination of cluster, layout and network, where runs have these factors."""
 
     levels: dict[str, str]
     cells: tuple[MapCell, ...]
-    """One for each workload of the map."""
+    """One cell for each workload of the map."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoverageMap:
-    """Which cells were measured."""
+    """The map of all workloads and setups."""
 
     workloads: tuple[str, ...]
-    places: tuple[MapPlace, ...]
-    """Those with most runs first."""
-    more_places: int
+    setups: tuple[MapSetup, ...]
+    """Setups with most runs first."""
+    more_setups: int
     never_measured: int
     """Cells of the map without a run."""
 
@@ -47,7 +47,7 @@ class CoverageMap:
 def coverage_map(table: RunTable) -> CoverageMap:
     """Return the map of a table's valid runs."""
     taken = table.taken(usable(table))
-    names = [name for name in PLACE if name in taken.columns]
+    names = [name for name in SETUP if name in taken.columns]
     if not len(taken) or "workload" not in taken.columns or not names:
         return CoverageMap((), (), 0, 0)
     workload, groups = taken.columns["workload"], groups_by(taken, names)
@@ -57,13 +57,13 @@ def coverage_map(table: RunTable) -> CoverageMap:
         odd = (anomaly.codes >= 0) & (anomaly.codes != anomaly.code(NOT_ODD))
     order = np.argsort(-np.bincount(groups.of_row), kind="stable")
     first = first_rows(groups)
-    places = []
-    for group in order[:PLACES_MAX].tolist():
+    setups = []
+    for group in order[:SETUPS_MAX].tolist():
         here = groups.of_row == group
         cells = (here & (workload.codes == code) for code in present)
         levels = {name: text for name in names if (text := taken.columns[name].text(int(first[group]))) is not None}
-        places.append(MapPlace(levels, tuple(MapCell(int(cell.sum()), int((cell & odd).sum())) for cell in cells)))
-    never = sum(cell.runs == 0 for place in places for cell in place.cells)
+        setups.append(MapSetup(levels, tuple(MapCell(int(cell.sum()), int((cell & odd).sum())) for cell in cells)))
+    never = sum(cell.runs == 0 for setup in setups for cell in setup.cells)
     return CoverageMap(
-        tuple(workload.levels[code] for code in present), tuple(places), max(0, len(order) - PLACES_MAX), never
+        tuple(workload.levels[code] for code in present), tuple(setups), max(0, len(order) - SETUPS_MAX), never
     )

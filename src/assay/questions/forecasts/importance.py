@@ -11,7 +11,7 @@ from assay.estimation.prediction.explaining import Cell, FactorImportance, cells
 from assay.foundation.errors import SpecificationError
 from assay.model import CONTAINERS, LAYOUT_FACTOR, MAP_SLOTS, NETWORK_FACTOR
 from assay.questions.forecasts.configuration_asked import factor_named
-from assay.questions.forecasts.model_cache import Learned, learned
+from assay.questions.forecasts.model_cache import RepositoryModel, learned
 from assay.questions.runs.runs import selected
 from assay.store import Repository
 
@@ -28,16 +28,16 @@ class WhatMatters:
     notices: tuple[str, ...]
 
 
-def drawn_together(known: Learned) -> tuple[str, ...]:
+def combined_factors(known: RepositoryModel) -> tuple[str, ...]:
     """Return the factors whose combinations are drawn: storage, network and containers, as far as runs vary them.
 
     None where fewer than two of them vary. Pages and reports draw ``what_matters_by(known, where, these).cells`` by
     :func:`assay.interfaces.charts.combinations.combinations`.
     """
     varied = {factor.name for factor in known.model.encoding.factors if factor.varied}
-    found = [name for name in (LAYOUT_FACTOR, NETWORK_FACTOR) if name in varied]
-    found += [name for name in (CONTAINERS, MAP_SLOTS) if name in varied][:1]
-    return tuple(found) if len(found) > 1 else ()
+    names = [name for name in (LAYOUT_FACTOR, NETWORK_FACTOR) if name in varied]
+    names += [name for name in (CONTAINERS, MAP_SLOTS) if name in varied][:1]
+    return tuple(names) if len(names) > 1 else ()
 
 
 def what_matters(repository: Repository, where: Sequence[str], by: Sequence[str] = ()) -> WhatMatters:
@@ -45,11 +45,11 @@ def what_matters(repository: Repository, where: Sequence[str], by: Sequence[str]
     return what_matters_by(learned(repository), where, by)
 
 
-def what_matters_by(known: Learned, where: Sequence[str], by: Sequence[str] = ()) -> WhatMatters:
+def what_matters_by(known: RepositoryModel, where: Sequence[str], by: Sequence[str] = ()) -> WhatMatters:
     """Return the same by what was learned before."""
     table = selected(known.table, where, "--where")
     names = tuple(factor_named(name, known.model.encoding, "--by").name for name in by)
     if len(set(names)) < len(names):
         raise SpecificationError("a factor is named twice", where="--by", hint="each once")
-    found = cells(known.model, table, names) if names else []
-    return WhatMatters(tuple(where), explain(known.model, table), names, tuple(found), known.notices)
+    estimates = cells(known.model, table, names) if names else []
+    return WhatMatters(tuple(where), explain(known.model, table), names, tuple(estimates), known.notices)

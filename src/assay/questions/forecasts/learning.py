@@ -1,7 +1,6 @@
-"""The profile that measured runs of a repository teach: what a simulation needs of a workload.
+"""Learn a cost profile, which a simulation needs for each workload, from measured runs.
 
-In: a repository, narrowed by conditions. Out: a :class:`~assay.model.plans.workload_profile.CostProfile`. What the
-conditions leave out is not looked at.
+In: a repository and conditions on its runs. Out: a :class:`~assay.model.plans.workload_profile.CostProfile`.
 """
 
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from assay.store import Repository
 __all__ = ["learned_from", "profile_of", "shipped_profile"]
 
 RUNS_MAX = 400
-"""Of how many runs a profile is learned at most: the newest."""
+"""Maximum number of runs that a profile is learned from: the newest."""
 
 
 def learned_from(root: Path, where: Sequence[str] = (), name: str | None = None) -> CostProfile:
@@ -30,16 +29,16 @@ def learned_from(root: Path, where: Sequence[str] = (), name: str | None = None)
 
 
 def profile_of(store: Repository, runs: Sequence[Run], name: str) -> CostProfile:
-    """Return the profile of these runs; of several engines, the first's with those of the others beside it."""
+    """Return the profile of these runs. With several engines, the first one's includes the others."""
     engines = sorted({run.engine for run in runs if run.origin is Origin.MEASURED})
     if len(engines) < 2:
         return learned_profile([_watched(store, run) for run in runs], name)
-    each = [
+    profiles = [
         learned_profile([_watched(store, run) for run in runs if run.engine == engine], name)
         for engine in engines
         if any(run.engine == engine and run.status is RunStatus.VALID for run in runs)
     ]
-    return each[0].together_with(each[1:])
+    return profiles[0].together_with(profiles[1:])
 
 
 def _watched(store: Repository, run: Run) -> ObservedRun:

@@ -1,6 +1,6 @@
-"""What is learned from a repository, kept beside its index: learned once, and anew when the runs changed.
+"""Train the time model of a repository, and store it next to the index until the runs change.
 
-In: a repository. Out: its runs as a table with the hardware of their clusters, and the model of them.
+In: a repository. Out: its runs as a table with the hardware of their clusters, and the model trained on them.
 """
 
 from dataclasses import dataclass, replace
@@ -16,48 +16,47 @@ from assay.store import Repository
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
-    """A model with the runs that it was learned from."""
+class RepositoryModel:
+    """A model with the runs that it was trained on."""
 
     table: RunTable
     measured: MeasuredConfigurations
     """The configurations of the table."""
     model: TimeModel
     notices: tuple[str, ...]
-    """What a reader should know of how it came about."""
+    """Warnings about the stored model or the runs."""
 
 
 def with_hardware(repository: Repository, table: RunTable) -> RunTable:
-    """Return the table with values of the clusters' hardware, as far as runs recorded it."""
+    """Return the table with the clusters' hardware as values, where runs recorded it."""
     names = [name for name in ("cluster", "origin") if name in table.columns]
     groups = groups_by(table, names)
     if not table.source or not len(table):
         return table
-    clusters = [found.hardware for found in repository.environments_at(table, first_rows(groups).tolist())]
-    values = {name: found[groups.of_row] for name, found in hardware_values(clusters).items()}
+    clusters = [environment.hardware for environment in repository.environments_at(table, first_rows(groups).tolist())]
+    values = {name: environment[groups.of_row] for name, environment in hardware_values(clusters).items()}
     return replace(table, values={**table.values, **values})
 
 
-def learned(repository: Repository, runs: RunTable | None = None, *, threads: int = 2) -> Learned:
-    """Return what is learned from all runs, which are ``runs`` where the caller has read them.
+def learned(repository: Repository, runs: RunTable | None = None, *, threads: int = 2) -> RepositoryModel:
+    """Return the model of all runs of the repository: the stored one if the runs have not changed.
 
-    ``threads``: how many learn at a time; the model is the same.
-
-    Raises SpecificationError when there is too little to learn from.
+    ``runs``: the table of all runs, if the caller has read it. ``threads``: number of training threads; the model does
+    not depend on it. Raises SpecificationError for too few runs.
     """
     table = with_hardware(repository, repository.table() if runs is None else runs)
     measured = MeasuredConfigurations.of(table)
     name = f"times-{table.source.removesuffix('.parquet')}.model"
     notices = []
-    if (kept := repository.kept_model(name)) is not None:
+    if (stored := repository.kept_model(name)) is not None:
         try:
-            model = decode_model(kept, table.source)
-            return Learned(table, measured, model, data_warnings(model, table))
+            model = decode_model(stored, table.source)
+            return RepositoryModel(table, measured, model, data_warnings(model, table))
         except RepositoryError as error:
-            notices.append(f"{error.message}; it was learned again")
-    from joblib import parallel_config  # imported here: most models were learned before
+            notices.append(f"{error.message}; the model was trained again")
+    from joblib import parallel_config  # imported here: most models are stored already
 
     with parallel_config(backend="threading", n_jobs=threads):
         model = learn(table)
     repository.keep_model(name, encode_model(model, table.source))
-    return Learned(table, measured, model, (*notices, *data_warnings(model, table)))
+    return RepositoryModel(table, measured, model, (*notices, *data_warnings(model, table)))

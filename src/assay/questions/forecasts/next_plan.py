@@ -52,18 +52,18 @@ class NextPlan:
 
 def newest_plan(repository: Repository, cluster: str | None) -> Plan:
     """Return the plan of the newest campaign, on ``cluster`` where that is named. SpecificationError without one."""
-    for one in plan_texts(repository.folders.campaigns):
-        text = cluster_text(repository.folders.campaigns, one.campaign_id)
+    for stored in plan_texts(repository.folders.campaigns):
+        text = cluster_text(repository.folders.campaigns, stored.campaign_id)
         try:
-            plan = plan_of_texts(document_of(one.text.encode(), PLAN_FILE).content, text)
+            plan = plan_of_texts(document_of(stored.text.encode(), PLAN_FILE).content, text)
         except SpecificationError:
             continue
         if cluster in (None, plan.cluster.name):
             return plan
     on = f" on {cluster}" if cluster else ""
     raise SpecificationError(
-        f"no plan was carried out{on} that the new one could go by",
-        hint="name one, with its cluster, data and options: --like PLAN",
+        f"the repository has no plan{on} to start from",
+        hint="name a plan file, which gives cluster, data and options: --like PLAN",
     )
 
 
@@ -72,12 +72,12 @@ def next_plan(configurations: Sequence[Mapping[str, str]], base: Plan, name: str
     left_out: Counter[str] = Counter()
     notices: dict[str, None] = {}
     taken: list[dict[str, str]] = []
-    for one in configurations:
-        found = _as_planned(one, base, notices)
-        if isinstance(found, str):
-            left_out[found] += 1
-        elif found not in taken:
-            taken.append(found)
+    for configuration in configurations:
+        levels = _as_planned(configuration, base, notices)
+        if isinstance(levels, str):
+            left_out[levels] += 1
+        elif levels not in taken:
+            taken.append(levels)
     if not taken:
         why = "; ".join(f"{count}: {reason}" for reason, count in left_out.items())
         raise SpecificationError(f"none of these configurations can be run by the plan {base.name}: {why}")
@@ -99,20 +99,20 @@ def next_plan(configurations: Sequence[Mapping[str, str]], base: Plan, name: str
 
 
 def _refused(taken: Sequence[dict[str, str]], base: Plan, name: str) -> dict[int, str]:
-    found = {}
-    for at, one in enumerate(taken):
+    refused = {}
+    for at, levels in enumerate(taken):
         try:
-            _made([one], base, name)
+            _made([levels], base, name)
         except SpecificationError as error:
-            found[at] = error.message
-    return found
+            refused[at] = error.message
+    return refused
 
 
-def _as_planned(one: Mapping[str, str], base: Plan, notices: dict[str, None]) -> dict[str, str] | str:
+def _as_planned(configuration: Mapping[str, str], base: Plan, notices: dict[str, None]) -> dict[str, str] | str:
     """Return a configuration by the names and levels that plans use, or why it can't be one."""
     known = (WORKLOAD, CLUSTER, LAYOUT_FACTOR, *words_of(base.rules))
-    said = {name: level for name, level in one.items() if name in known or re.fullmatch(DOTTED, name)}
-    levels = {name: level for name, level in said.items() if level != ABSENT_LEVEL or name == COMPRESSION}
+    named = {name: level for name, level in configuration.items() if name in known or re.fullmatch(DOTTED, name)}
+    levels = {name: level for name, level in named.items() if level != ABSENT_LEVEL or name == COMPRESSION}
     if MAP_OUTPUT_COMPRESS in levels or MAP_OUTPUT_CODEC in levels:
         codec = _compressed(levels.get(MAP_OUTPUT_COMPRESS, "true"), levels.get(MAP_OUTPUT_CODEC, ""))
         if isinstance(codec, str):
@@ -136,7 +136,7 @@ def _as_planned(one: Mapping[str, str], base: Plan, notices: dict[str, None]) ->
 
 
 def _compressed(switch: str, codec: str) -> dict[str, str] | str:
-    """Return the switch and the codec of map output with its class; or why that codec can't be had."""
+    """Return the levels that select a codec of map output, or why the codec can't be used."""
     short = codec.rpartition(".")[2] or CODECS[0]
     if short not in CODECS:
         return f"stock Hadoop has no codec {short}"
@@ -145,29 +145,29 @@ def _compressed(switch: str, codec: str) -> dict[str, str] | str:
 
 
 def _made(taken: Sequence[Mapping[str, str]], base: Plan, name: str) -> Plan:
-    names = list(dict.fromkeys(name for one in taken for name in one if name != WORKLOAD))
-    varied = [name for name in names if len({one.get(name) for one in taken}) > 1]
+    names = list(dict.fromkeys(name for levels in taken for name in levels if name != WORKLOAD))
+    varied = [name for name in names if len({levels.get(name) for levels in taken}) > 1]
     fixed = {name: taken[0][name] for name in names if name not in varied}
-    complete = [one for one in taken if all(name in one for name in varied)]
+    complete = [levels for levels in taken if all(name in levels for name in varied)]
     if len(complete) < len(taken):
-        missing = next(name for one in taken for name in varied if name not in one)
+        missing = next(name for levels in taken for name in varied if name not in levels)
         raise SpecificationError(f"some of these configurations say {missing}, others do not")
-    used = {one[WORKLOAD] for one in taken}
+    used = {levels[WORKLOAD] for levels in taken}
     content = content_of(replace(base, workloads=tuple(spec for spec in base.workloads if spec.key in used)))
     parameters = dict(_first_levels(base))
     layout = fixed.pop(LAYOUT_FACTOR, None)
     if layout is None and LAYOUT_FACTOR not in varied:
         layout = next(f.levels[0] for f in base.factors if f.name == LAYOUT_FACTOR)
     parameters |= fixed
-    for each in names:
-        parameters = _without_rivals(parameters, each)
+    for factor in names:
+        parameters = _without_rivals(parameters, factor)
     parameters = {key: value for key, value in parameters.items() if key not in varied}
-    factors: dict[str, Value] = {each: list(dict.fromkeys(one[each] for one in taken)) for each in varied}
+    factors: dict[str, Value] = {factor: list(dict.fromkeys(levels[factor] for levels in taken)) for factor in varied}
     for key in ("until", "layout", "only"):
         content.pop(key, None)
     stated: dict[str, Value] = {"plan": name, "parameters": {**parameters}, "factors": factors, "repetitions": "1"}
     content |= stated
-    content["only"] = [{key: one[key] for key in (WORKLOAD, *varied)} for one in taken]
+    content["only"] = [{key: levels[key] for key in (WORKLOAD, *varied)} for levels in taken]
     if layout is not None:
         content["layout"] = layout
     content = {key: value for key, value in content.items() if value}
@@ -176,14 +176,14 @@ def _made(taken: Sequence[Mapping[str, str]], base: Plan, name: str) -> Plan:
 
 def _first_levels(base: Plan) -> dict[str, str]:
     """Return the plan's parameters, with its factors at their first levels."""
-    found = dict(base.parameters)
+    levels = dict(base.parameters)
     for factor in base.factors:
         level = factor.levels[0]
         if factor.settings:
-            found |= factor.settings[level]
+            levels |= factor.settings[level]
         elif factor.name != LAYOUT_FACTOR and workload_option(factor.name, base.workloads) is None:
-            found[factor.name] = level
-    return found
+            levels[factor.name] = level
+    return levels
 
 
 def _without_rivals(parameters: dict[str, str], name: str) -> dict[str, str]:

@@ -1,8 +1,8 @@
-"""Which runs to make next, so that least doubt is left about a question; and the fewest that tell a cluster's times.
+"""Choose the next runs that reduce the uncertainty of a question most, and the fewest runs that predict a cluster.
 
-In: a repository, conditions, a question, a budget of runs or of time. Out: configurations in the order in which to run
-them, with expected times, all predicted. Candidates are the combinations of levels that were measured, each by itself,
-but not together; a sample where there are very many.
+In: a repository, conditions, a question, and a budget of runs or time. Out: configurations in the order in which to run
+them, with predicted times. Candidates are combinations of measured levels that were not measured together; a sample of
+them where there are very many.
 """
 
 import itertools
@@ -20,22 +20,23 @@ from assay.foundation.errors import SpecificationError
 from assay.foundation.units import parse_duration
 from assay.model import LAYOUT_FACTOR
 from assay.questions.forecasts.configuration_asked import factor_named
-from assay.questions.forecasts.model_cache import Learned, learned
+from assay.questions.forecasts.model_cache import RepositoryModel, learned
 from assay.questions.runs.runs import selected
 from assay.store import Repository
 
 CANDIDATES_MAX = 1_500
+"""Maximum number of candidates; a random sample of more."""
 SURFACE = "surface"
 SIZES = (5, 10, 15, 20, 30, 40, 60, 80, 120, 160)
-"""So many runs on a cluster are tried in turn."""
+"""Numbers of runs on the cluster that are tried in turn."""
 REST_MIN = 5
-"""Configurations that are left to be told."""
+"""Minimum number of configurations that remain to test the predictions on."""
 _BUDGET = re.compile(r"(\d{1,6})\s*runs?")
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """So many runs, or so much time."""
+    """A number of runs or a run time; the other is None."""
 
     runs: int | None
     seconds: float | None
@@ -50,12 +51,12 @@ class NextRun:
     low_s: float | None
     high_s: float | None
     doubt_left: float
-    """Standard deviation of what is asked for after this run, as a factor less one: 0.1 is 10 %."""
+    """Standard deviation of the requested ratio or times after this run, as a factor minus 1: 0.1 is 10 %."""
 
 
 @dataclass(frozen=True, slots=True)
 class NextRunsAnswer:
-    """The runs, the most telling first."""
+    """The runs, the most informative first."""
 
     about: str
     candidates: int
@@ -63,41 +64,41 @@ class NextRunsAnswer:
     doubt: float
     runs: tuple[NextRun, ...]
     same: dict[str, str]
-    """What all candidates have alike, of factors that vary elsewhere."""
+    """Levels that all candidates share, of factors that vary among other runs."""
     notices: tuple[str, ...]
 
 
 def budget_of(text: str) -> Budget:
-    """Return the budget in ``20runs`` or ``2h``. SpecificationError for anything else."""
+    """Return the budget from ``20runs`` or ``2h``. Raises SpecificationError for other texts."""
     if (match := _BUDGET.fullmatch(text.strip())) is not None and int(match[1]) > 0:
         return Budget(int(match[1]), None)
     try:
-        found = parse_duration(text.strip())
+        seconds = parse_duration(text.strip())
     except ValueError:
-        found = 0.0
-    if found <= 0:
-        raise SpecificationError(f"{text!r} is no budget", where="--budget", hint="write 20runs, 90min or 2h")
-    return Budget(None, found)
+        seconds = 0.0
+    if seconds <= 0:
+        raise SpecificationError(f"{text!r} is not a budget", where="--budget", hint="write 20runs, 90min or 2h")
+    return Budget(None, seconds)
 
 
 def next_runs(repository: Repository, where: Sequence[str], about: str, budget: Budget) -> NextRunsAnswer:
-    """Return the runs. ``about``: ``surface``, or a factor whose levels are compared."""
+    """Return the runs to make next. ``about``: ``surface``, or the factor to compare."""
     return next_runs_by(learned(repository), where, about, budget)
 
 
-def next_runs_by(known: Learned, where: Sequence[str], about: str, budget: Budget) -> NextRunsAnswer:
-    """Return the same by what was learned before. SpecificationError for what can't be asked."""
-    told = TrainingData.of(selected(known.table, where, "--where"))
-    measured = told.configurations()
+def next_runs_by(known: RepositoryModel, where: Sequence[str], about: str, budget: Budget) -> NextRunsAnswer:
+    """Return the runs to make next, by a trained model. Raises SpecificationError for unknown names."""
+    training = TrainingData.of(selected(known.table, where, "--where"))
+    measured = training.configurations()
     candidates = _unmeasured(measured, known)
     if not len(candidates):
         raise SpecificationError("every combination of these levels was measured", hint="ask with fewer conditions")
     features = known.model.encoding.of(candidates)
-    said = estimates_by_tree(known.model.encoding.of(measured), told.logs, features, known.model.seed)
+    estimates = estimates_by_tree(known.model.encoding.of(measured), training.logs, features, known.model.seed)
     question = _question(candidates, about, known)
     answers = predict(known.model, candidates)
-    expected_s: Floats = np.where(np.isfinite(answers.expected_s), answers.expected_s, np.exp(said.mean(axis=1)))
-    chosen = most_informative(said, question, runs=budget.runs, expected_s=expected_s, budget_s=budget.seconds)
+    expected_s: Floats = np.where(np.isfinite(answers.expected_s), answers.expected_s, np.exp(estimates.mean(axis=1)))
+    chosen = most_informative(estimates, question, runs=budget.runs, expected_s=expected_s, budget_s=budget.seconds)
     varied = [factor.name for factor in known.model.encoding.factors if factor.varied]
     several = [name for name in varied if len(np.unique(candidates.columns[name].codes)) > 1]
     runs = tuple(
@@ -116,7 +117,7 @@ def next_runs_by(known: Learned, where: Sequence[str], about: str, budget: Budge
     )
 
 
-def _question(candidates: RunTable, about: str, known: Learned) -> Floats | None:
+def _question(candidates: RunTable, about: str, known: RepositoryModel) -> Floats | None:
     if about == SURFACE:
         return None
     name = factor_named(about, known.model.encoding, "--about").name
@@ -127,8 +128,8 @@ def _question(candidates: RunTable, about: str, known: Learned) -> Floats | None
     return contrast(codes, levels)
 
 
-def _unmeasured(measured: RunTable, known: Learned) -> RunTable:
-    """Return combinations of measured levels that were not measured; factors that move together stay together."""
+def _unmeasured(measured: RunTable, known: RepositoryModel) -> RunTable:
+    """Return the combinations of measured levels that were not measured. Dependent factors are combined as measured."""
     varied = [factor.name for factor in known.model.encoding.factors if factor.varied]
     blocks = _blocks(measured, [name for name in varied if name in measured.columns])
     choices = [_choices(measured, block) for block in blocks]
@@ -152,7 +153,7 @@ def _unmeasured(measured: RunTable, known: Learned) -> RunTable:
 
 
 def _possible(measured: RunTable, names: Sequence[str]) -> Callable[[tuple[int, ...]], bool]:
-    """Return whether a combination can be run: a cluster has the networks and layouts that were measured on it."""
+    """Return a test whether a combination can be run: a cluster has the networks and layouts that its runs have."""
     if "cluster" not in names:
         return lambda _: True
     cluster = names.index("cluster")
@@ -162,10 +163,10 @@ def _possible(measured: RunTable, names: Sequence[str]) -> Callable[[tuple[int, 
 
 
 def _choices(measured: RunTable, block: Sequence[str]) -> list[tuple[int, ...]]:
-    """Return the levels that were measured; of a factor by itself only those that are known."""
-    found = sorted({tuple(row) for row in _codes(measured, block).tolist()})
-    known = [cell for cell in found if cell != (ABSENT,)]
-    return known or found
+    """Return the combinations of levels that were measured, without unrecorded ones where others exist."""
+    cells = sorted({tuple(row) for row in _codes(measured, block).tolist()})
+    known = [cell for cell in cells if cell != (ABSENT,)]
+    return known or cells
 
 
 def _codes(table: RunTable, names: Sequence[str]) -> np.ndarray:
@@ -173,11 +174,11 @@ def _codes(table: RunTable, names: Sequence[str]) -> np.ndarray:
 
 
 def _blocks(table: RunTable, names: Sequence[str]) -> list[list[str]]:
-    """Return the factors, those together of which one follows from the other (a codec, and that there is one)."""
+    """Return groups of factors; in a group, each follows from the others (compression, and its codec)."""
     blocks: list[list[str]] = []
     for name in names:
         for block in blocks:
-            alone = [groups_by(table, [one]).count for one in (name, block[0])]
+            alone = [groups_by(table, [single]).count for single in (name, block[0])]
             if min(alone) > 1 and groups_by(table, [name, block[0]]).count == max(alone):
                 block.append(name)
                 break
@@ -209,33 +210,34 @@ def _table(measured: RunTable, names: Sequence[str], codes: np.ndarray) -> RunTa
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What so many runs on a cluster tell of the others."""
+    """How well a number of runs on a cluster predicts its other configurations."""
 
     runs: int
     error: float
-    """Median of the relative errors of the others' times."""
+    """Median relative error of the predicted times."""
     error_mean: float
 
 
 @dataclass(frozen=True, slots=True)
 class Characterised:
-    """Which configurations of a plan tell most of a cluster, in order, and what they told, by replay."""
+    """The configurations that predict a cluster best, in order, and the error after each step, by replay."""
 
     cluster: str
     plan: int
-    """Configurations that the cluster was measured with."""
+    """Number of configurations measured on the cluster."""
     precision: float
     enough: int | None
-    """So many runs reach the precision; None: not even all that were tried."""
+    """Number of runs that reaches the precision; None where no tried number does."""
     order: tuple[dict[str, str], ...]
     steps: tuple[Step, ...]
     notices: tuple[str, ...]
 
 
 def characterise(repository: Repository, cluster: str, precision: float, most: int = 80) -> Characterised:
-    """Return the fewest runs by which the other runs on ``cluster`` are told to a median error of ``precision``.
+    """Return the fewest runs that predict the other runs on ``cluster`` with a median error of ``precision``.
 
-    They are chosen by other clusters' runs alone, one at a time, and then looked up: a replay of what was measured.
+    It replays measured runs: each step chooses runs by what other clusters and earlier steps show, then looks up their
+    times.
     """
     known = learned(repository)
     table = known.table
@@ -244,9 +246,9 @@ def characterise(repository: Repository, cluster: str, precision: float, most: i
     if column is None or code == ABSENT:
         levels = ", ".join(column.levels) if column else "none"
         raise SpecificationError(f"no run has cluster {cluster!r}", where="CLUSTER", hint=f"clusters: {levels}")
-    others = _learning(table.taken(column.codes != code), "of other clusters, by which runs on it are chosen")
-    own = _learning(table.taken(column.codes == code), f"on {cluster}")
-    return _replayed(known, others, own, cluster, precision, most)
+    others = _learning(table.taken(column.codes != code), "of other clusters")
+    of_cluster = _learning(table.taken(column.codes == code), f"on {cluster}")
+    return _replayed(known, others, of_cluster, cluster, precision, most)
 
 
 def _learning(table: RunTable, which: str) -> TrainingData:
@@ -257,10 +259,10 @@ def _learning(table: RunTable, which: str) -> TrainingData:
 
 
 def _replayed(
-    known: Learned, others: TrainingData, own: TrainingData, cluster: str, precision: float, most: int
+    known: RepositoryModel, others: TrainingData, of_cluster: TrainingData, cluster: str, precision: float, most: int
 ) -> Characterised:
     encoding, seed = known.model.encoding, known.model.seed
-    plan = own.configurations()
+    plan = of_cluster.configurations()
     theirs, mine = encoding.of(others.configurations()), encoding.of(plan)
     chosen: list[int] = []
     steps: list[Step] = []
@@ -268,22 +270,22 @@ def _replayed(
     sizes = [size for size in SIZES if size <= min(most, len(plan) - REST_MIN)]
     if not sizes:
         raise SpecificationError(
-            f"{cluster} was measured in {len(plan)} configurations only, too few to choose some and tell the others",
+            f"{cluster} was measured in {len(plan)} configurations only, which is too few",
             where="CLUSTER",
-            hint=f"at least {SIZES[0] + REST_MIN} are needed; `assay next` says which to run",
+            hint=f"at least {SIZES[0] + REST_MIN} are needed; `assay next` proposes runs",
         )
     for size in sizes:
-        said = estimates_by_tree(
-            np.concatenate([theirs, mine[chosen]]), np.concatenate([others.logs, own.logs[chosen]]), mine, seed
+        estimates = estimates_by_tree(
+            np.concatenate([theirs, mine[chosen]]), np.concatenate([others.logs, of_cluster.logs[chosen]]), mine, seed
         )
         free = np.setdiff1d(np.arange(len(plan)), chosen)
-        picked = most_informative(said[free], None, runs=size - len(chosen))
+        picked = most_informative(estimates[free], None, runs=size - len(chosen))
         chosen += [int(free[at]) for at in picked.order]
         again = estimates_by_tree(
-            np.concatenate([theirs, mine[chosen]]), np.concatenate([others.logs, own.logs[chosen]]), mine, seed
+            np.concatenate([theirs, mine[chosen]]), np.concatenate([others.logs, of_cluster.logs[chosen]]), mine, seed
         )
         left = np.setdiff1d(np.arange(len(plan)), chosen)
-        off = np.abs(np.expm1(again.mean(axis=1)[left] - own.logs[left]))
+        off = np.abs(np.expm1(again.mean(axis=1)[left] - of_cluster.logs[left]))
         steps.append(Step(size, float(np.median(off)), float(off.mean())))
         if steps[-1].error <= precision and enough is None:
             enough = size

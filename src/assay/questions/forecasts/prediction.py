@@ -1,7 +1,7 @@
-"""How long a configuration will take that nobody ran, how sure that is, and what was measured near it.
+"""Predict the run time of a configuration, with an interval and the nearest measured configurations.
 
 In: a repository and ``COLUMN=LEVEL`` texts. Out: one :class:`Prediction`, in seconds, with a 90 % interval for one run;
-without a time where the repository does not tell.
+no time where the runs do not support a prediction.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,13 +13,13 @@ from assay.estimation.prediction.predict import predict
 from assay.foundation.errors import SpecificationError
 from assay.model import Hardware, Origin
 from assay.questions.forecasts.configuration_asked import Whole, conditions, whole
-from assay.questions.forecasts.model_cache import Learned, learned
+from assay.questions.forecasts.model_cache import RepositoryModel, learned
 from assay.store import Repository
 
 
 @dataclass(frozen=True, slots=True)
 class NewCluster:
-    """A cluster that no run may know, with its hardware as far as it is told."""
+    """A cluster that may have no runs, with the hardware that the user described."""
 
     name: str
     hardware: Hardware | None
@@ -27,7 +27,7 @@ class NewCluster:
 
 @dataclass(frozen=True, slots=True)
 class NearRuns:
-    """A measured configuration near to what was asked for."""
+    """A measured configuration that is similar to the requested one."""
 
     run_id: str
     """One of its runs."""
@@ -38,14 +38,14 @@ class NearRuns:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What one run of a configuration is expected to take."""
+    """The predicted time of one run of a configuration."""
 
     configuration: dict[str, str]
-    """What was named."""
+    """Levels that the request names."""
     assumed: dict[str, str]
-    """What was not: the levels most often found together with what was."""
+    """Levels that it does not name: those most often measured together with the named ones."""
     expected_s: float | None
-    """None: not known."""
+    """None where the runs do not support a prediction."""
     low_s: float | None
     high_s: float | None
     level: float
@@ -54,38 +54,39 @@ class Prediction:
     reasons: tuple[str, ...]
     nearest: tuple[NearRuns, ...]
     runs: int
-    """Valid runs that were learned from."""
+    """Valid runs that the model was trained on."""
     configurations: int
     origin: str
     notices: tuple[str, ...]
 
 
 def predicted(repository: Repository, where: Sequence[str], cluster: NewCluster | None = None) -> Prediction:
-    """Return the prediction. SpecificationError for conditions that can't be understood, or too few runs."""
+    """Return the prediction. Raises SpecificationError for unknown conditions, or too few runs."""
     return predicted_by(repository, learned(repository), where, cluster)
 
 
 def predicted_by(
-    repository: Repository, known: Learned, where: Sequence[str], cluster: NewCluster | None = None
+    repository: Repository, known: RepositoryModel, where: Sequence[str], cluster: NewCluster | None = None
 ) -> Prediction:
-    """Return the same by what was learned before."""
+    """Return the prediction of a trained model."""
     asked = configuration_of(known, conditions(where, known.model.encoding), cluster)
     answer = predict(known.model, asked.table)
     near = nearest(known.model.encoding, known.measured, asked.table)
-    ids = repository.ids_at(known.table, [one.position for one in near]) if near else []
+    ids = repository.ids_at(known.table, [configuration.position for configuration in near]) if near else []
     expected, low, high = (float(value[0]) for value in (answer.expected_s, answer.low_s, answer.high_s))
-    told = expected == expected  # not NaN
+    is_known = expected == expected  # not NaN
     return Prediction(
         configuration=dict(asked.named),
         assumed=dict(asked.assumed),
-        expected_s=expected if told else None,
-        low_s=low if told else None,
-        high_s=high if told else None,
+        expected_s=expected if is_known else None,
+        low_s=low if is_known else None,
+        high_s=high if is_known else None,
         level=LEVEL,
         basis=str(answer.basis_of(0)),
         reasons=answer.reasons.get(0, ()),
         nearest=tuple(
-            NearRuns(run_id, one.median_s, one.runs, one.differs) for run_id, one in zip(ids, near, strict=True)
+            NearRuns(run_id, configuration.median_s, configuration.runs, configuration.differs)
+            for run_id, configuration in zip(ids, near, strict=True)
         ),
         runs=known.model.runs,
         configurations=len(known.model.medians),
@@ -94,8 +95,8 @@ def predicted_by(
     )
 
 
-def configuration_of(known: Learned, named: Mapping[str, str], cluster: NewCluster | None) -> Whole:
-    """Return the whole configuration. SpecificationError without a workload, or with two clusters."""
+def configuration_of(known: RepositoryModel, named: Mapping[str, str], cluster: NewCluster | None) -> Whole:
+    """Return the complete configuration. Raises SpecificationError without a workload, or with two clusters."""
     if cluster is not None:
         if named.get("cluster", cluster.name) != cluster.name:
             raise SpecificationError(

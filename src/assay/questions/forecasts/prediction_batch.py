@@ -17,7 +17,7 @@ from assay.estimation.prediction.predict import Basis, predict
 from assay.foundation.errors import SpecificationError
 from assay.model import Environment, Hardware, Origin
 from assay.questions.forecasts.configuration_asked import Whole, conditions, factor_named, levels_named
-from assay.questions.forecasts.model_cache import Learned
+from assay.questions.forecasts.model_cache import RepositoryModel
 from assay.questions.forecasts.prediction import NewCluster, configuration_of
 from assay.store.formats.tables.asked_rows import ConfigurationRow
 from assay.store.formats.tables.mapped_rows import HARDWARE, cluster_name, hardware_of
@@ -64,7 +64,7 @@ class BatchPrediction:
 
 
 def batch_predicted(
-    known: Learned,
+    known: RepositoryModel,
     rows: Sequence[ConfigurationRow],
     where: Sequence[str] = (),
     cluster: NewCluster | None = None,
@@ -95,26 +95,26 @@ def batch_predicted(
 
 
 def _predicted(
-    known: Learned, rows: Sequence[ConfigurationRow], defaults: Mapping[str, str], cluster: NewCluster | None
+    known: RepositoryModel, rows: Sequence[ConfigurationRow], defaults: Mapping[str, str], cluster: NewCluster | None
 ) -> Iterator[PredictedRow]:
     wholes: dict[int, Whole] = {}
     problems: dict[int, str] = {}
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         try:
             if row.problem:
                 raise ValueError(row.problem)
-            wholes[place] = _configuration(known, row, defaults, cluster)
+            wholes[index] = _configuration(known, row, defaults, cluster)
         except SpecificationError as error:
-            problems[place] = f"{error.message}: {error.hint}" if error.hint else error.message
+            problems[index] = f"{error.message}: {error.hint}" if error.hint else error.message
         except ValueError as error:
-            problems[place] = str(error)
-    answers = predict(known.model, _joined([each.table for each in wholes.values()])) if wholes else None
-    answer_of = {place: number for number, place in enumerate(wholes)}
-    for place, row in enumerate(rows):
-        if answers is None or place in problems:
-            yield PredictedRow(row.line, dict(row.levels), {}, None, None, None, "", False, (), problems[place])
+            problems[index] = str(error)
+    answers = predict(known.model, _joined([whole.table for whole in wholes.values()])) if wholes else None
+    answer_of = {index: number for number, index in enumerate(wholes)}
+    for index, row in enumerate(rows):
+        if answers is None or index in problems:
+            yield PredictedRow(row.line, dict(row.levels), {}, None, None, None, "", False, (), problems[index])
             continue
-        number, asked = answer_of[place], wholes[place]
+        number, asked = answer_of[index], wholes[index]
         times = [float(values[number]) for values in (answers.expected_s, answers.low_s, answers.high_s)]
         expected_s, low_s, high_s = (time_s if np.isfinite(times[0]) else None for time_s in times)
         basis = answers.basis_of(number)
@@ -133,7 +133,7 @@ def _predicted(
 
 
 def _configuration(
-    known: Learned, row: ConfigurationRow, defaults: Mapping[str, str], cluster: NewCluster | None
+    known: RepositoryModel, row: ConfigurationRow, defaults: Mapping[str, str], cluster: NewCluster | None
 ) -> Whole:
     """Return a row's configuration. Raises SpecificationError or ValueError, in words, where it makes none."""
     encoding = known.model.encoding

@@ -1,8 +1,8 @@
-"""Tuning: which configuration is fastest within what may be tried, found by real runs, and then measured again.
+"""Tune a workload: search the fastest configuration by real runs, then measure it again against the defaults.
 
-In: a plan and what is asked of it; out: the campaign that answers (its plan, and who decides what is run next). In: a
-repository and a campaign; out: how that tuning stands, or what came of it. Times in seconds; every ratio is the
-defaults' time over the candidate's, above 1 where the candidate is faster.
+In: a plan and a request. Out: the plan of the campaign, and the tuner that picks its runs. In: a repository and a
+campaign. Out: the state or the result of the tuning. Times are in seconds. Ratios are time of the defaults / time of
+the candidate: above 1, the candidate is faster.
 """
 
 import hashlib
@@ -38,16 +38,17 @@ from assay.questions.forecasts.tuning_estimates import predicted_logs, simulated
 from assay.store import Repository
 
 TUNING = "tuning.json"
+"""The file in a campaign's folder that describes its tuning."""
 NOTHING_BETTER = "nothing_better"
-DEFAULTS, TUNED = "the plan's own configuration", "the one that was found"
+DEFAULTS, TUNED = "the plan's configuration", "the tuned configuration"
 
 
 class NoTuningError(RepositoryError):
-    """No campaign that is a tuning is meant."""
+    """The campaign does not exist, or is not a tuning."""
 
 
 class Warm(StrEnum):
-    """What the search knows before its first run."""
+    """What the search uses before its first run."""
 
     NOTHING = "nothing"
     REPOSITORY = "repository"
@@ -56,49 +57,52 @@ class Warm(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class TuningAsked:
-    """What is asked for, as the command line has it."""
+class TuningRequest:
+    """A request for a tuning, with the options of ``assay tune``."""
 
     over: tuple[str, ...]
     workload: str
     budget: int
     pairs: int = 4
-    """Of the comparison afterwards."""
+    """Pairs of runs in the comparison after the search."""
     strategy: Strategy = Strategy.BAYESIAN
     warm: Warm = Warm.NOTHING
     at: Mapping[str, str] | None = None
-    """Levels of the plan's own factors."""
+    """Levels of the plan's factors."""
 
 
 @dataclass(frozen=True, slots=True)
-class TuningMade:
-    """A tuning that can be carried out."""
+class PlannedTuning:
+    """A tuning that is ready to run."""
 
     plan: Plan
     tuner: Tuner
-    asked: TuningAsked
+    asked: TuningRequest
     estimated: str | None = None
-    """What an estimate made beforehand rests on, in words."""
+    """What the initial estimate is based on, as text; None without one."""
 
     def lines(self) -> list[str]:
-        """Return what will be done, in words."""
+        """Return lines that describe the planned runs."""
         space, possible = self.tuner.space, int(self.tuner.possible.sum())
         sample = f", a sample of {space.combinations:,}" if space.combinations > len(space.points) else ""
-        found = [
+        lines = [
             f"{self.asked.workload}: {possible:,} configurations can be tried{sample}; {self.tuner.budget} runs to "
-            f"find the fastest ({self.tuner.strategy}), then {2 * self.tuner.pairs} beside the plan's own"
+            f"find the fastest ({self.tuner.strategy}), then {2 * self.tuner.pairs} to compare it with the plan's "
+            "configuration"
         ]
-        why = Counter(words for one in range(len(space.points)) if (words := space.why_not(one)) is not None)
-        found += [f"{count:,} can't be: {words}" for words, count in why.most_common(3)]
+        why = Counter(
+            words for candidate in range(len(space.points)) if (words := space.why_not(candidate)) is not None
+        )
+        lines += [f"{count:,} can't be run: {words}" for words, count in why.most_common(3)]
         if self.tuner.before:
-            found.append(f"{len(self.tuner.before)} runs of such configurations are in the repository, and count")
-        return [*found, self.estimated] if self.estimated else found
+            lines.append(f"{len(self.tuner.before)} runs of these configurations are in the repository, and count")
+        return [*lines, self.estimated] if self.estimated else lines
 
     def keep(self, journal: CampaignJournal) -> None:
-        """Write down beside the campaign what it tunes, for whoever asks how it stands."""
-        told = {
+        """Write the description of the tuning to the campaign's folder, for later status requests."""
+        description = {
             "workload": self.asked.workload,
-            "over": {one.name: list(one.levels) for one in self.tuner.space.dimensions},
+            "over": {dimension.name: list(dimension.levels) for dimension in self.tuner.space.dimensions},
             "defaults": self.tuner.space.levels(0),
             "budget": self.tuner.budget,
             "pairs": self.tuner.pairs,
@@ -107,34 +111,36 @@ class TuningMade:
             NOTHING_BETTER: False,
         }
         if not (journal.folder / TUNING).exists():
-            _write(journal, told)
+            _write(journal, description)
 
     def settle(self, journal: CampaignJournal, runs: Sequence[Run]) -> None:
-        """Write down that the search expects nothing to be faster, if it does: its runs alone do not tell."""
-        told = object_in(journal.folder / TUNING)
-        found = self.tuner.expects_nothing([run for run in runs if run.campaign_id == journal.campaign_id])
-        if NOTHING_BETTER in told and told[NOTHING_BETTER] is not found:
-            _write(journal, {**told, NOTHING_BETTER: found})
+        """Record whether the search expects no configuration to be faster: the runs alone do not show it."""
+        description = object_in(journal.folder / TUNING)
+        nothing_better = self.tuner.expects_nothing([run for run in runs if run.campaign_id == journal.campaign_id])
+        if NOTHING_BETTER in description and description[NOTHING_BETTER] is not nothing_better:
+            _write(journal, {**description, NOTHING_BETTER: nothing_better})
 
 
-def _write(journal: CampaignJournal, told: Mapping[str, Any]) -> None:
-    write_whole(journal.folder / TUNING, json.dumps(told, indent=2, ensure_ascii=False).encode() + b"\n")
+def _write(journal: CampaignJournal, description: Mapping[str, Any]) -> None:
+    write_whole(journal.folder / TUNING, json.dumps(description, indent=2, ensure_ascii=False).encode() + b"\n")
 
 
-def tuning_made(
-    plan: Plan, asked: TuningAsked, repository: Repository | None, profile: CostProfile | None, origin: Origin
-) -> TuningMade:
-    """Return the tuning. Raises SpecificationError, in words, for what can't be asked.
+def planned_tuning(
+    plan: Plan, asked: TuningRequest, repository: Repository | None, profile: CostProfile | None, origin: Origin
+) -> PlannedTuning:
+    """Return the tuning. Raises SpecificationError for a request that can't be run.
 
-    ``profile``: what workloads cost, where the simulator is asked beforehand. Runs of ``origin`` alone count.
+    ``profile``: costs of the workloads, for an initial estimate by simulation. Only runs of ``origin`` count.
     """
     if asked.budget < BUDGET_MIN:
-        words = f"{asked.budget} runs are too few to look for anything"
-        raise SpecificationError(words, where="--budget", hint=f"{BUDGET_MIN} at least, better 10 for each name varied")
+        words = f"{asked.budget} runs are too few for a search"
+        raise SpecificationError(
+            words, where="--budget", hint=f"use at least {BUDGET_MIN}, better 10 for each tuned parameter"
+        )
     space = space_of(plan, asked.workload, dict(asked.at or {}), asked.over, asked.budget + 2 * asked.pairs)
     tuner = Tuner(space, asked.budget, asked.pairs, asked.strategy, seed=plan.seed)
     if int(tuner.possible.sum()) < 2:
-        why = next(reason for one in range(1, len(space.points)) if (reason := space.why_not(one)))
+        why = next(reason for candidate in range(1, len(space.points)) if (reason := space.why_not(candidate)))
         raise SpecificationError(f"none of these configurations can be run: {why}", where="--over")
     text = f"{space.plan.fingerprint} tuning {space.dimensions!r} {asked!r}"
     plan = replace(space.plan, fingerprint=hashlib.sha256(text.encode()).hexdigest())
@@ -144,38 +150,42 @@ def tuning_made(
     elif asked.warm is Warm.REPOSITORY and repository is not None:
         tuner = replace(tuner, before=_measured(tuner, plan, repository, origin))
     elif asked.warm is Warm.PREDICTION:
-        told = predicted_logs(tuner, repository, origin, _own(plan, repository) if repository else ())
-        return TuningMade(plan, replace(tuner, estimate=told.log_s), asked, told.words)
-    return TuningMade(plan, tuner, asked)
+        prediction = predicted_logs(tuner, repository, origin, _same_tuning_ids(plan, repository) if repository else ())
+        return PlannedTuning(plan, replace(tuner, estimate=prediction.log_s), asked, prediction.words)
+    return PlannedTuning(plan, tuner, asked)
 
 
 def _measured(tuner: Tuner, plan: Plan, repository: Repository, origin: Origin) -> tuple[CandidateRun, ...]:
-    """Return the runs of the candidates that other campaigns made, of the same work on the same cluster."""
-    own = _own(plan, repository)
+    """Return the runs of the candidates in other campaigns, with the same work on the same cluster."""
+    same_tuning = _same_tuning_ids(plan, repository)
     every = repository.runs(environment=False)
     history = [
-        run for run in every if run.cluster == plan.cluster.name and run.origin is origin and run.campaign_id not in own
+        run
+        for run in every
+        if run.cluster == plan.cluster.name and run.origin is origin and run.campaign_id not in same_tuning
     ]
-    found = []
+    results = []
     for candidate in np.flatnonzero(tuner.possible).tolist() if history else ():
         run = tuner.space.run(candidate, 1, 0, 0)
         assert run is not None
-        found += [CandidateRun(candidate, math.log(like.duration_s)) for like in like_runs(run, plan, history)]
-    return tuple(found)
+        results += [CandidateRun(candidate, math.log(like.duration_s)) for like in like_runs(run, plan, history)]
+    return tuple(results)
 
 
-def _own(plan: Plan, repository: Repository) -> set[str]:
-    """Return the ids of the campaigns that are this tuning: what they run is learned from as it goes."""
-    return {folder.parent.name for folder in repository.folders.campaigns.glob(f"*/{TUNING}") if _is_of(folder, plan)}
+def _same_tuning_ids(plan: Plan, repository: Repository) -> set[str]:
+    """Return the ids of the campaigns of this tuning; the tuner reads their runs itself."""
+    return {
+        folder.parent.name for folder in repository.folders.campaigns.glob(f"*/{TUNING}") if _has_plan(folder, plan)
+    }
 
 
-def _is_of(told: Path, plan: Plan) -> bool:
-    described = object_in(told.parent / "campaign.json")
+def _has_plan(file: Path, plan: Plan) -> bool:
+    described = object_in(file.parent / "campaign.json")
     return described.get("fingerprint") == plan.fingerprint
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class TuningTrial:
     """One run of a tuning."""
 
     number: int
@@ -183,18 +193,18 @@ class Trial:
     levels: dict[str, str]
     is_default: bool
     comparison: bool
-    """Whether it is of the comparison afterwards."""
+    """Whether the run belongs to the comparison after the search."""
     status: str
     duration_s: float | None
-    """None where the run was not valid."""
+    """None for a run that is not valid."""
     cause: str | None
     fastest_s: float | None
-    """The fastest run of the search so far."""
+    """Time of the fastest run of the search up to this one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """One configuration's runs: how many, and the geometric mean of their times."""
+class MeanTime:
+    """Number of runs of one configuration, and the geometric mean of their times."""
 
     levels: dict[str, str]
     runs: int
@@ -203,7 +213,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class TuningState:
-    """How a tuning stands, or what came of it."""
+    """State of a tuning, or its result."""
 
     campaign_id: str
     plan: str
@@ -217,19 +227,19 @@ class TuningState:
     defaults: dict[str, str]
     budget: int
     pairs: int
-    trials: tuple[Trial, ...]
+    trials: tuple[TuningTrial, ...]
     searched: int
     failed: int
     search_s: float
-    """What the search's runs took together."""
-    found: Side | None
-    """The configuration with the least mean time in the search. Picked because it was fast, it was lucky too."""
-    found_defaults: Side | None
-    compared: Side | None
-    """The winner of the search in the comparison, and the defaults there: runs that picked nothing."""
-    compared_defaults: Side | None
+    """Total time of the search's runs."""
+    search_best: MeanTime | None
+    """The configuration with the least mean time in the search. It was selected for fast runs: the time is biased."""
+    search_defaults: MeanTime | None
+    compared: MeanTime | None
+    """The winner of the search in the comparison, without bias. ``compared_defaults``: the defaults there."""
+    compared_defaults: MeanTime | None
     ratio: float | None
-    """Of the comparison, with its 95 % interval."""
+    """Ratio in the comparison; ``ratio_low`` and ``ratio_high`` are its 95 % interval."""
     ratio_low: float | None
     ratio_high: float | None
     claim: str
@@ -237,22 +247,22 @@ class TuningState:
 
 
 def tuning_state(repository: Repository, prefix: str | None = None) -> TuningState:
-    """Return how a tuning stands: that whose id begins so, or the newest. NoTuningError where there is none."""
+    """Return the state of the newest tuning whose id begins with ``prefix``. Raises NoTuningError without one."""
     folders = sorted(path.parent for path in repository.folders.campaigns.glob(f"*/{TUNING}"))
     chosen = [folder for folder in folders if prefix is None or folder.name.startswith(prefix)]
     if not chosen:
-        words = "no campaign here is a tuning" if prefix is None else f"no tuning's id begins with {prefix!r}"
-        raise NoTuningError(words, where=str(repository.root), hint="`assay tune PLAN --over …` begins one")
+        words = "the repository has no tuning" if prefix is None else f"no id of a tuning begins with {prefix!r}"
+        raise NoTuningError(words, where=str(repository.root), hint="`assay tune PLAN --over …` starts one")
     folder = chosen[-1]
-    told, described = object_in(folder / TUNING), object_in(folder / "campaign.json")
-    if not all(isinstance(told.get(name), kind) for name, kind in _FORM.items()):
-        raise RepositoryError("what this campaign tunes can't be read", where=str(folder / TUNING))
+    description, described = object_in(folder / TUNING), object_in(folder / "campaign.json")
+    if not all(isinstance(description.get(name), kind) for name, kind in _FORM.items()):
+        raise RepositoryError("the description of this tuning is damaged", where=str(folder / TUNING))
     runs = [run for run in repository.runs(environment=False) if run.campaign_id == folder.name]
-    return state_of(folder.name, told, described, runs)
+    return state_of(folder.name, description, described, runs)
 
 
 def tune(
-    tuning: TuningMade, request: CampaignRequest, repository: Repository, watcher: ProgressObserver
+    tuning: PlannedTuning, request: CampaignRequest, repository: Repository, watcher: ProgressObserver
 ) -> tuple[TuningState, CampaignSummary | None]:
     """Make the remaining runs of a tuning; return its state, and the summary of this call or None without runs left.
 
@@ -272,62 +282,62 @@ _FORM = {"workload": str, "over": dict, "defaults": dict, "budget": int, "pairs"
 
 
 def is_tuning(repository: Repository, campaign_id: str) -> bool:
-    """Say whether a campaign is a tuning."""
+    """Return whether a campaign is a tuning."""
     return (repository.folders.campaigns / campaign_id / TUNING).is_file()
 
 
 def state_of(
-    campaign_id: str, told: Mapping[str, Any], described: Mapping[str, Any], runs: Sequence[Run]
+    campaign_id: str, description: Mapping[str, Any], described: Mapping[str, Any], runs: Sequence[Run]
 ) -> TuningState:
-    """Return how a tuning stands: ``told`` is what :meth:`TuningMade.keep` wrote, ``runs`` those of its campaign."""
-    budget, pairs, over = int(told["budget"]), int(told["pairs"]), dict(told["over"])
-    defaults = dict(told["defaults"])
+    """XX :meth:`PlannedTuning.keep` wrote, ``runs`` those of its campaign."""
+    budget, pairs, over = int(description["budget"]), int(description["pairs"]), dict(description["over"])
+    defaults = dict(description["defaults"])
     trials = _trials(runs, budget, list(over), defaults)
-    search = [one for one in trials if not one.comparison]
-    found, found_defaults = _best(search), _side(search, defaults)
+    search = [trial for trial in trials if not trial.comparison]
+    best, search_defaults = _best(search), _side(search, defaults)
     later = {run.position: run for run in runs if run.position >= budget and run.status is RunStatus.VALID}
     levels = {at: _levels(run, list(over)) for at, run in later.items()}
     sides = [[later[at] for at in sorted(later) if (levels[at] == defaults) is of] for of in (True, False)]
     mean = log_ratio(sides[0], sides[1]) if all(sides) else None
     ratio = mean.ratio if mean else None
-    picked = [one for one in trials if one.comparison and not one.is_default]
-    searched = len(search) >= budget and found is not None
-    # Tunings of earlier releases did not write down what was expected: there the fastest runs stand for it.
-    nothing_better = searched and bool(told.get(NOTHING_BETTER, found is not None and found.levels == defaults))
-    over_with = len(search) >= budget and (found is None or (pairs > 0 and nothing_better))
+    picked = [trial for trial in trials if trial.comparison and not trial.is_default]
+    searched = len(search) >= budget and best is not None
+    # Tunings of earlier releases did not record the expectation: their fastest runs decide.
+    nothing_better = searched and bool(description.get(NOTHING_BETTER, best is not None and best.levels == defaults))
+    over_with = len(search) >= budget and (best is None or (pairs > 0 and nothing_better))
     complete = len(later) >= 2 * pairs or over_with
     return TuningState(
         campaign_id=campaign_id,
         plan=str(described.get("plan", "")),
         cluster=str(described.get("cluster", "")),
-        workload=str(told["workload"]),
+        workload=str(description["workload"]),
         origin=str(runs[0].origin) if runs else None,
-        strategy=str(told.get("strategy", "")),
-        warm=str(told.get("warm", "")),
+        strategy=str(description.get("strategy", "")),
+        warm=str(description.get("warm", "")),
         over=over,
         defaults=defaults,
         budget=budget,
         pairs=pairs,
         trials=tuple(trials),
         searched=len(search),
-        failed=sum(one.duration_s is None for one in search),
+        failed=sum(trial.duration_s is None for trial in search),
         search_s=sum(run.duration_s for run in runs if run.position < budget),
-        found=found,
-        found_defaults=found_defaults,
-        compared=_side([one for one in trials if one.comparison], picked[0].levels) if picked else None,
-        compared_defaults=_side([one for one in trials if one.comparison], defaults),
+        search_best=best,
+        search_defaults=search_defaults,
+        compared=_side([trial for trial in trials if trial.comparison], picked[0].levels) if picked else None,
+        compared_defaults=_side([trial for trial in trials if trial.comparison], defaults),
         ratio=ratio.value if ratio else None,
         ratio_low=ratio.low if ratio else None,
         ratio_high=ratio.high if ratio else None,
         claim=_compared(mean, len(sides[0]), len(sides[1]))
         if mean
-        else _not_compared(len(search), budget, found, nothing_better=nothing_better),
+        else _not_compared(len(search), budget, best, nothing_better=nothing_better),
         complete=complete or (pairs == 0 and len(search) >= budget),
     )
 
 
 def _compared(mean: LogMean, runs_defaults: int, runs_tuned: int) -> str:
-    """Return the verdict on the tuned configuration as a sentence; a small gain counts as well as a large one."""
+    """Return the verdict on the tuned configuration as a sentence; a small gain counts as much as a large one."""
     ratio = mean.ratio
     verdict = verdict_of(ratio, mean.p, 1, (runs_defaults, runs_tuned), margin=0.0)
     text = verdict_text(verdict, TUNED, DEFAULTS, ratio.value, margin=0.0)
@@ -335,20 +345,20 @@ def _compared(mean: LogMean, runs_defaults: int, runs_tuned: int) -> str:
     return f"{text} ({evidence_text(ratio.low, ratio.high, basis, mean.scope)})."
 
 
-def _not_compared(searched: int, budget: int, found: Side | None, *, nothing_better: bool) -> str:
+def _not_compared(searched: int, budget: int, best: MeanTime | None, *, nothing_better: bool) -> str:
     if searched < budget:
-        return f"the search goes on: {searched} of {budget} runs are made"
-    if found is None:
-        return "none of the search's runs was valid, so that nothing was found; `assay runs` tells why each failed"
-    return "nothing faster than the plan's own configuration was found" if nothing_better else "not compared yet"
+        return f"the search is not finished: {searched} of {budget} runs are made"
+    if best is None:
+        return "no run of the search was valid, so there is no result; `assay runs` shows why each failed"
+    return "the search found nothing faster than the plan's configuration" if nothing_better else "not compared yet"
 
 
-def _trials(runs: Sequence[Run], budget: int, names: Sequence[str], defaults: Mapping[str, str]) -> list[Trial]:
+def _trials(runs: Sequence[Run], budget: int, names: Sequence[str], defaults: Mapping[str, str]) -> list[TuningTrial]:
     last: dict[int, Run] = {}
     for run in runs:
         if run.position not in last or run.status is RunStatus.VALID:
             last[run.position] = run
-    found: list[Trial] = []
+    trials: list[TuningTrial] = []
     fastest: float | None = None
     for at in sorted(last):
         run, levels = last[at], _levels(last[at], names)
@@ -356,8 +366,8 @@ def _trials(runs: Sequence[Run], budget: int, names: Sequence[str], defaults: Ma
         if valid and at < budget:
             fastest = min(run.duration_s, fastest if fastest is not None else math.inf)
         took_s = run.duration_s if valid else None
-        found.append(
-            Trial(
+        trials.append(
+            TuningTrial(
                 at + 1,
                 run.run_id,
                 levels,
@@ -369,18 +379,18 @@ def _trials(runs: Sequence[Run], budget: int, names: Sequence[str], defaults: Ma
                 fastest,
             )
         )
-    return found
+    return trials
 
 
 def _levels(run: Run, names: Sequence[str]) -> dict[str, str]:
     return {name: run.levels[name] for name in names if name in run.levels}
 
 
-def _side(trials: Sequence[Trial], levels: Mapping[str, str]) -> Side | None:
-    times = [one.duration_s for one in trials if one.levels == levels and one.duration_s is not None]
-    return Side(dict(levels), len(times), math.exp(fmean(map(math.log, times)))) if times else None
+def _side(trials: Sequence[TuningTrial], levels: Mapping[str, str]) -> MeanTime | None:
+    times = [trial.duration_s for trial in trials if trial.levels == levels and trial.duration_s is not None]
+    return MeanTime(dict(levels), len(times), math.exp(fmean(map(math.log, times)))) if times else None
 
 
-def _best(trials: Sequence[Trial]) -> Side | None:
-    sides = [_side(trials, dict(levels)) for levels in dict.fromkeys(tuple(one.levels.items()) for one in trials)]
+def _best(trials: Sequence[TuningTrial]) -> MeanTime | None:
+    sides = [_side(trials, dict(levels)) for levels in dict.fromkeys(tuple(trial.levels.items()) for trial in trials)]
     return min((side for side in sides if side), key=lambda side: side.mean_s, default=None)

@@ -1,8 +1,8 @@
-"""What is known of a tuning's candidates before their first run: the simulator's word, or what was learned from runs.
+"""Estimate the candidates of a tuning before their first run, by simulation or by a model of earlier runs.
 
 In: a :class:`~assay.estimation.tuning.tuner.Tuner` with its space, and a cost profile or a repository. Out: the
-logarithm of each candidate's time in seconds. A candidate that can't be run gets the longest; one that nothing is known
-of the middle.
+logarithm of each candidate's time in seconds. A candidate that can't be run gets the longest time, one without an
+estimate the median.
 """
 
 import math
@@ -26,78 +26,77 @@ from assay.questions.forecasts.model_cache import with_hardware
 from assay.store import Repository
 from assay.workloads.catalogue import workloads
 
-INSTEAD = "--warm simulation asks the simulator instead, and without --warm the search begins at random"
+INSTEAD = "--warm simulation uses the simulator instead; without --warm the search starts at random"
 
 
 @dataclass(frozen=True, slots=True)
 class Estimated:
-    """An estimate of the candidates, and in words what it rests on."""
+    """An estimate of the candidates, and what it is based on as text."""
 
     log_s: Floats
     words: str
 
 
 def simulated_logs(tuner: Tuner, profile: CostProfile) -> Floats:
-    """Return the logarithm of each candidate's simulated time; the longest of those that can't be run."""
+    """Return the logarithm of each candidate's simulated time; the longest for candidates that can't be run."""
     planned = _planned(tuner)
     plan = tuner.space.plan
     requests = [request_of(plan, run, profile) for run in planned.values()]
-    told = simulate([scenario_of(request).with_seed(plan.seed, "estimate") for request in requests])
-    found = np.full(len(tuner.possible), math.log(max(one.duration_s for one in told)))
-    found[list(planned)] = [math.log(one.duration_s) for one in told]
-    return found
+    results = simulate([scenario_of(request).with_seed(plan.seed, "estimate") for request in requests])
+    logs = np.full(len(tuner.possible), math.log(max(result.duration_s for result in results)))
+    logs[list(planned)] = [math.log(result.duration_s) for result in results]
+    return logs
 
 
-def predicted_logs(tuner: Tuner, repository: Repository | None, origin: Origin, own: Collection[str]) -> Estimated:
-    """Return what runs of ``origin`` tell of the candidates, those of the campaigns ``own`` left aside.
+def predicted_logs(tuner: Tuner, repository: Repository | None, origin: Origin, left_out: Collection[str]) -> Estimated:
+    """Return the times of the candidates that runs of ``origin`` predict, without the campaigns ``left_out``.
 
-    The tuning's own runs are learned from as it goes; here they would count twice. SpecificationError, in words, when
-    there are too few runs, or none tells anything of any candidate.
+    The tuner reads the runs of the same tuning itself; here they would count twice. Raises SpecificationError for too
+    few runs, or where they predict no candidate.
     """
     if repository is None:
-        raise SpecificationError("there is no repository to learn from", where="--warm", hint=INSTEAD)
+        raise SpecificationError("there is no repository to predict from", where="--warm", hint=INSTEAD)
     table = repository.table()
-    learned_from = with_hardware(repository, table.taken(_others(table, origin, own)))
+    learned_from = with_hardware(repository, table.taken(_others(table, origin, left_out)))
     try:
         model = learn(learned_from)
     except SpecificationError as error:
         raise SpecificationError(
-            f"a prediction of the candidates: {error.message}", where="--warm", hint=INSTEAD
+            f"the candidates can't be predicted: {error.message}", where="--warm", hint=INSTEAD
         ) from error
     planned = _planned(tuner)
     asked = _rows([_as_recorded(run, tuner.space.plan, origin) for run in planned.values()], learned_from)
     answers = predict(model, asked)
     known = np.isfinite(answers.expected_s)
     if not known.any():
-        why = next((words[0] for words in answers.reasons.values() if words), "they are like none of them")
+        why = next((words[0] for words in answers.reasons.values() if words), "no measured configuration is similar")
         raise SpecificationError(
-            f"{model.runs:,} {origin} runs tell nothing of these configurations: {why}", where="--warm", hint=INSTEAD
+            f"{model.runs:,} {origin} runs predict none of these configurations: {why}", where="--warm", hint=INSTEAD
         )
-    told = np.log(answers.expected_s[known])
-    found = np.full(len(tuner.possible), float(told.max()))
-    found[list(planned)] = np.where(known, np.log(np.where(known, answers.expected_s, 1.0)), np.median(told))
+    known_logs = np.log(answers.expected_s[known])
+    logs = np.full(len(tuner.possible), float(known_logs.max()))
+    logs[list(planned)] = np.where(known, np.log(np.where(known, answers.expected_s, 1.0)), np.median(known_logs))
     words = (
-        f"{int(known.sum()):,} of {len(planned):,} configurations have a prediction to begin with, "
-        f"from {model.runs:,} {origin} runs"
+        f"{int(known.sum()):,} of {len(planned):,} configurations have a prediction, from {model.runs:,} {origin} runs"
     )
-    return Estimated(found, words if known.all() else f"{words}; the others are taken for the middle of these")
+    return Estimated(logs, words if known.all() else f"{words}; the others start at the median")
 
 
 def _planned(tuner: Tuner) -> dict[int, PlannedRun]:
-    runs = ((one, tuner.space.run(one, 1, 0, 0)) for one in np.flatnonzero(tuner.possible).tolist())
-    return {one: run for one, run in runs if run is not None}
+    runs = ((candidate, tuner.space.run(candidate, 1, 0, 0)) for candidate in np.flatnonzero(tuner.possible).tolist())
+    return {candidate: run for candidate, run in runs if run is not None}
 
 
-def _others(table: RunTable, origin: Origin, own: Collection[str]) -> np.ndarray:
+def _others(table: RunTable, origin: Origin, left_out: Collection[str]) -> np.ndarray:
     keep: np.ndarray = usable(table)
-    for name, wanted, of in (("origin", (str(origin),), True), ("campaign_id", own, False)):
+    for name, wanted, of in (("origin", (str(origin),), True), ("campaign_id", left_out, False)):
         if (column := table.columns.get(name)) is not None:
             keep = keep & (np.isin(column.codes, [column.code(level) for level in wanted]) == of)
     return keep
 
 
 def _as_recorded(planned: PlannedRun, plan: Plan, origin: Origin) -> Run:
-    """Return what the record of a planned run would say of its configuration."""
+    """Return a run with the configuration that a planned run would record."""
     workload = workloads()[planned.workload.name]
     return Run(
         run_id="",
@@ -127,7 +126,7 @@ def _as_recorded(planned: PlannedRun, plan: Plan, origin: Origin) -> Run:
 
 
 def _rows(runs: list[Run], like: RunTable) -> RunTable:
-    """Return the runs as a table that has the columns of another, whose engine's version and hardware it takes over."""
+    """Return the runs as a table with the columns, engine version and hardware of the table ``like``."""
     made = table_of(runs)
     size = len(made)
     there = like.columns["cluster"].codes == like.columns["cluster"].code(runs[0].cluster)

@@ -157,19 +157,19 @@ def _asked_runs(store: Repository, asked: WhatIfQuestion) -> list[Run]:
     every = store.runs_at(table, range(len(table)))
     usable = [run for run in every if run.origin is Origin.MEASURED and run.status is RunStatus.VALID]
     target = asked.target
-    found = [
+    chosen = [
         run
         for run in usable
         if not target or run.run_id.startswith(target) or run.campaign_id.startswith(target) or run.plan == target
     ]
-    if not found:
+    if not chosen:
         words = f" that is called {target!r} or belongs to it" if target else ""
         raise RepositoryError(
             f"there is no valid measured run{words}",
             where=str(store.root),
             hint="what was measured anchors the answer; `assay runs` lists what there is",
         )
-    return found
+    return chosen
 
 
 def measured_of(store: Repository, runs: Sequence[Run], cluster: str = "") -> list[Measured]:
@@ -181,13 +181,13 @@ def measured_of(store: Repository, runs: Sequence[Run], cluster: str = "") -> li
         levels = (f"{name}={level}" for name, level in sorted(run.levels.items()))
         by_key.setdefault((run.campaign_id, run.workload, *levels), []).append(run)
     plans: dict[tuple[str, str], Plan] = {}
-    found = []
+    groups = []
     for alike in by_key.values():
         texts = _texts_of(store, alike[0], cluster)
         if texts not in plans:
             plans[texts] = plan_of_texts(document_of(texts[0].encode(), PLAN_FILE).content, texts[1])
-        found.append(Measured(plans[texts], alike[0].workload, tuple(alike)))
-    return found
+        groups.append(Measured(plans[texts], alike[0].workload, tuple(alike)))
+    return groups
 
 
 def _texts_of(store: Repository, run: Run, given_cluster: str) -> tuple[str, str]:
@@ -215,7 +215,7 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
     scenarios = [anchor.scenario, _scenario(after, profile)]
     unchanged = _asked(after, profile) == _asked(before, profile)
     sides = list(anchor.simulated), list(anchor.simulated) if unchanged else ask(_drawn(after, profile))
-    times = [[one.duration_s for one in side] for side in sides]
+    times = [[result.duration_s for result in side] for side in sides]
     measured_s = math.exp(fmean(math.log(run.duration_s) for run in group.runs))
     shares = [shares_of(_asked(plan, profile), side) for plan, side in zip((before, after), sides, strict=True)]
     scatter = _scatter(group.runs)
@@ -277,8 +277,8 @@ def _drawn(plan: Plan, profile: CostProfile) -> list[ScenarioDocument]:
 
 
 def _limits(side: Sequence[SimulationResult]) -> dict[str, float]:
-    names = dict.fromkeys(name for one in side for name in one.limits)
-    return {name.replace(":dfs", ":hdfs"): fmean(one.limits.get(name, 0.0) for one in side) for name in names}
+    names = dict.fromkeys(name for result in side for name in result.limits)
+    return {name.replace(":dfs", ":hdfs"): fmean(result.limits.get(name, 0.0) for result in side) for name in names}
 
 
 def _largest(limits: Mapping[str, float]) -> str:
@@ -287,8 +287,8 @@ def _largest(limits: Mapping[str, float]) -> str:
 
 def _scatter(runs: Sequence[Run]) -> float:
     """Return the spread of the logarithm of repeated runs; the usual one where they are too few to tell less."""
-    found = stdev(math.log(run.duration_s) for run in runs) if len(runs) > 1 else SCATTER_SIGMA
-    return max(found, SCATTER_SIGMA)
+    spread = stdev(math.log(run.duration_s) for run in runs) if len(runs) > 1 else SCATTER_SIGMA
+    return max(spread, SCATTER_SIGMA)
 
 
 def _spread(before_s: Sequence[float], after_s: Sequence[float]) -> Spread:

@@ -1,7 +1,7 @@
-"""What can be asked of measured runs with sliders: which runs there are, and what each control stands at.
+"""List the measured runs that a what-if question can start from, and the controls that change them.
 
-In: a repository, or one anchor with the changes so far. Out: places to ask from, and :class:`Control` values in the
-names that ``assay whatif --set`` takes. The answer itself is :mod:`assay.questions.forecasts.whatif`.
+In: a repository, or an anchor with the changes so far. Out: :class:`AnchorChoice` values, and :class:`Control` values
+with the names that ``assay whatif --set`` takes. :mod:`assay.questions.forecasts.whatif` answers the question.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,14 +19,14 @@ from assay.specs.layouts import fitting_codes
 from assay.store import Repository
 
 RUNS_MAX = 1000
-"""Of how many measured runs, the newest, places are listed."""
+"""Maximum number of measured runs that are listed: the newest."""
 _MORE = 8
-"""A control ends at so many times what it stands at."""
+"""Ratio of a control's upper end and its present value."""
 
 
 @dataclass(frozen=True, slots=True)
-class AskedFrom:
-    """Runs that a question can be anchored on: ``run_id`` is the first of them."""
+class AnchorChoice:
+    """Runs that a question can start from. ``run_id``: the first of them."""
 
     run_id: str
     workload: str
@@ -37,74 +37,75 @@ class AskedFrom:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """One thing to set: ``name`` and ``unit`` make what ``--set NAME=VALUEunit`` takes."""
+    """One value to set. ``name`` and ``unit`` are those of ``--set NAME=VALUEunit``."""
 
     name: str
     title: str
     group: str
     """``cluster``, ``work`` or ``disks``."""
-    own: str
-    """What was measured, and ``now``: what it stands at."""
+    measured: str
+    """The measured value. ``now``: the present one."""
     now: str
     unit: str = ""
     choices: tuple[str, ...] = ()
-    """Instead of a number."""
+    """Possible values; empty for a number."""
     least: float = 1.0
     most: float = 1.0
     whole: bool = True
 
 
-def places_to_ask_from(store: Repository, table: RunTable) -> tuple[AskedFrom, ...]:
-    """Return the measured runs whose plans are kept here, by workload and configuration, the newest first."""
-    found = []
+def anchor_choices(store: Repository, table: RunTable) -> tuple[AnchorChoice, ...]:
+    """Return the measured runs whose plans are stored, by workload and configuration, newest first."""
+    groups = []
     for runs in _by_campaign(_measured(store, table)):
         try:
-            found += measured_of(store, runs)
-        except AssayError:  # its plan is elsewhere: nothing of it can be asked
+            groups += measured_of(store, runs)
+        except AssayError:  # no stored plan: the runs can't be simulated
             continue
     return tuple(
-        AskedFrom(one.runs[0].run_id, one.workload, one.configuration, one.plan.name, len(one.runs)) for one in found
+        AnchorChoice(group.runs[0].run_id, group.workload, group.configuration, group.plan.name, len(group.runs))
+        for group in groups
     )
 
 
 def anchor_of(store: Repository, table: RunTable, run_id: str, ask: Ask) -> Anchor:
-    """Return the anchor of the runs that are like one: same campaign, workload and configuration.
+    """Return the anchor of the runs with the campaign, workload and configuration of one run.
 
-    What the workloads cost is learned from that campaign's runs in this configuration alone. Raises RepositoryError
-    where there is no such run.
+    The cost profile is learned from this campaign's runs in this configuration. Raises RepositoryError for an unknown
+    run.
     """
     every = _measured(store, table)
-    one = next((run for run in every if run.run_id.startswith(run_id)), None) if run_id else None
-    if one is None:
+    example = next((run for run in every if run.run_id.startswith(run_id)), None) if run_id else None
+    if example is None:
         raise RepositoryError(
-            f"there is no valid measured run {run_id[:40]!r} whose plan is kept here",
+            f"there is no valid measured run {run_id[:40]!r} with a stored plan",
             where=str(store.root),
-            hint="what was measured anchors the answer; `assay runs` lists what there is",
+            hint="a what-if question starts from measured runs; `assay runs` lists them",
         )
-    alike = [run for run in every if run.campaign_id == one.campaign_id and run.levels == one.levels]
-    [measured] = measured_of(store, [run for run in alike if run.workload == one.workload])
+    alike = [run for run in every if run.campaign_id == example.campaign_id and run.levels == example.levels]
+    [measured] = measured_of(store, [run for run in alike if run.workload == example.workload])
     return anchored(measured, profile_of(store, alike, "these runs"), ask)
 
 
 def controls_of(anchor: Anchor, changes: Sequence[Change]) -> tuple[Control, ...]:
-    """Return everything that can be slid, chosen or stepped."""
-    own = _stands(anchor.measured, ())
+    """Return the controls, with the present changes."""
+    measured = _controls(anchor.measured, ())
     try:
-        now = _stands(anchor.measured, changes)
-    except AssayError:  # what is asked can't be: the controls stand where they were asked to
-        now = own
+        now = _controls(anchor.measured, changes)
+    except AssayError:  # impossible changes: the controls show them all the same
+        now = measured
     asked = dict(changes)
-    found = []
-    for name, control in own.items():
+    controls = []
+    for name, control in measured.items():
         text = asked.get(name, now.get(name, control).now)
         text = text.removesuffix(control.unit).strip() if control.unit else text
         choices = now.get(name, control).choices
-        found.append(
+        controls.append(
             Control(
                 name,
                 control.title,
                 control.group,
-                control.own,
+                control.measured,
                 text,
                 control.unit,
                 tuple(dict.fromkeys([*choices, text])) if choices else (),
@@ -113,7 +114,7 @@ def controls_of(anchor: Anchor, changes: Sequence[Change]) -> tuple[Control, ...
                 control.whole,
             )
         )
-    return tuple(found)
+    return tuple(controls)
 
 
 def _measured(store: Repository, table: RunTable) -> list[Run]:
@@ -125,14 +126,14 @@ def _measured(store: Repository, table: RunTable) -> list[Run]:
 
 
 def _by_campaign(runs: Sequence[Run]) -> list[list[Run]]:
-    found: dict[str, list[Run]] = {}
+    by_id: dict[str, list[Run]] = {}
     for run in runs:
-        found.setdefault(run.campaign_id, []).append(run)
-    return list(found.values())
+        by_id.setdefault(run.campaign_id, []).append(run)
+    return list(by_id.values())
 
 
-def _stands(measured: Measured, changes: Sequence[Change]) -> dict[str, Control]:
-    """Return the controls at what a configuration with these changes has."""
+def _controls(measured: Measured, changes: Sequence[Change]) -> dict[str, Control]:
+    """Return the controls with the values of a configuration with these changes."""
     plan = altered(measured.plan, measured.levels, measured.workload, changes)
     run = only_run(plan)
     configuration, cluster = run.configuration, plan.cluster
@@ -145,7 +146,7 @@ def _stands(measured: Measured, changes: Sequence[Change]) -> dict[str, Control]
     at_once = float(containers_per_node(configuration.parameters, MAP_MEMORY))
     controls = [
         Control("layout", "Storage layout", "disks", layout, layout, "", layouts),
-        *(one for group, device in _groups(worker.devices).items() for one in _disk(group, *device)),
+        *(item for group, device in _groups(worker.devices).items() for item in _disk(group, *device)),
         _number("workers.count", "Workers", "cluster", float(configuration.workers or len(cluster.workers)), ""),
         _number("nic", "Network per node", "cluster", link / 1e9, "Gbit/s", whole=False),
         _number("worker.cores", "Cores of a worker", "cluster", float(worker.cores), ""),
@@ -161,28 +162,28 @@ def _stands(measured: Measured, changes: Sequence[Change]) -> dict[str, Control]
 
 
 def _codes(texts: Sequence[str]) -> list[str]:
-    """Return layout codes one by one, of ranges such as ``HD2-HD5`` too."""
-    found = []
+    """Return single layout codes; ``HD2-HD5`` becomes four."""
+    codes = []
     for text in texts:
         first, dash, last = text.partition("-")
         stem = first.rstrip("0123456789")
-        found += [f"{stem}{n}" for n in range(int(first[len(stem) :]), int(last[len(stem) :]) + 1)] if dash else [text]
-    return found
+        codes += [f"{stem}{n}" for n in range(int(first[len(stem) :]), int(last[len(stem) :]) + 1)] if dash else [text]
+    return codes
 
 
 def _groups(devices: Sequence[Device]) -> Mapping[str, tuple[Device, int]]:
-    """Return each kind of disk by its name without number, with how many there are."""
-    found: dict[str, tuple[Device, int]] = {}
+    """Return each group of disks by its name without number, with the number of disks."""
+    groups: dict[str, tuple[Device, int]] = {}
     for device in devices:
         group = device.name.rstrip("0123456789")
-        found[group] = (device, found.get(group, (device, 0))[1] + 1)
-    return found
+        groups[group] = (device, groups.get(group, (device, 0))[1] + 1)
+    return groups
 
 
 def _disk(group: str, device: Device, count: int) -> list[Control]:
     name = f"worker.devices.{group}"
     return [
-        _number(f"{name}.count", f"{group}: how many", "disks", float(count), ""),
+        _number(f"{name}.count", f"{group}: number", "disks", float(count), ""),
         _number(f"{name}.read", f"{group}: reads", "disks", device.read_bytes_per_s / 1e6, "MB/s", whole=False),
         _number(f"{name}.write", f"{group}: writes", "disks", device.write_bytes_per_s / 1e6, "MB/s", whole=False),
     ]

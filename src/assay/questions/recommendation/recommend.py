@@ -19,8 +19,8 @@ from assay.model import YEAR_H, CostProfile, HardwareCatalogue, Origin, PriceBoo
 from assay.questions.costs.mix import DAY_S, Work, parse_mix
 from assay.questions.recommendation.finalists import Finalists, examine_finalists
 from assay.questions.recommendation.request import Constraints, Objective, RecommendRequest
-from assay.questions.recommendation.search import RESERVE_SHARE, ClusterSearch, Progress, Stage, start_search
-from assay.questions.recommendation.sensitivity import Change, Hardware, changes_of, hardware_of
+from assay.questions.recommendation.search import RESERVE_SHARE, ClusterSearch, Progress, SearchStage, start_search
+from assay.questions.recommendation.sensitivity import AnswerChange, Hardware, changes_of, hardware_of
 from assay.questions.recommendation.value_of_information import (
     InputDraws,
     draw_inputs,
@@ -115,7 +115,7 @@ class Recommendation:
     constraints: Constraints
     objective: Objective
     confidence: float
-    stages: tuple[Stage, ...]
+    stages: tuple[SearchStage, ...]
     origin: str
     seed: int
     profile: str
@@ -131,7 +131,7 @@ class Recommendation:
     """
     finalists: tuple[Choice, ...] = ()
     """Every cluster that was examined, the best first."""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[AnswerChange, ...] = ()
     uncertainties: tuple[Uncertainty, ...] = ()
     """The most valuable to measure first."""
     value_of_perfect_information: float = 0.0
@@ -357,13 +357,13 @@ def _best_shares(objective: Floats, kept: Mask) -> Floats:
     return shares
 
 
-def _last_stages(search: ClusterSearch, request: RecommendRequest, finalists: Finalists) -> list[Stage]:
+def _last_stages(search: ClusterSearch, request: RecommendRequest, finalists: Finalists) -> list[SearchStage]:
     text = "simulated as flows: the predicted Pareto front, and the best by the objective"
     if len(search.store) >= request.simulations:
         text += f"; the maximum of {request.simulations} was reached, so a better cluster may not be simulated"
     exact = sum(fidelity == "requests" for fidelity in finalists.fidelities)
     examined = f"examined with {finalists.simulations} more simulations, {exact} of them request by request"
-    return [Stage("flows", len(search.store), text), Stage("finals", len(finalists.rows), examined)]
+    return [SearchStage("flows", len(search.store), text), SearchStage("finals", len(finalists.rows), examined)]
 
 
 def _assumptions(search: ClusterSearch, finalists: Finalists) -> tuple[str, ...]:

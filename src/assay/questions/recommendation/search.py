@@ -48,7 +48,7 @@ _REPLICATION = "dfs.replication"
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class SearchStage:
     """One stage of the search: how many clusters remained after it, and what it did."""
 
     name: str
@@ -152,7 +152,7 @@ class ClusterSearch:
     surrogate: Surrogate
     rows: Ints
     """Clusters that no bound and no failed simulation ruled out."""
-    stages: list[Stage]
+    stages: list[SearchStage]
     data_factor: float = 1.0
     """Factor on the data of every workload."""
     store: SimulationStore = field(default_factory=SimulationStore)
@@ -297,17 +297,19 @@ def start_search(
     """Return the search over the clusters that no bound rules out. Raises SpecificationError if none has a price."""
     prices = bills(book, parts_of(candidates))
     every = np.arange(len(candidates))
-    stages = [Stage("catalogue", len(candidates), f"clusters that {candidates.catalogue.name}'s choices combine to")]
+    stages = [
+        SearchStage("catalogue", len(candidates), f"clusters that {candidates.catalogue.name}'s choices combine to")
+    ]
     rows = every[prices.priced[candidates.machine]]
     if not rows.size:
         why = "; ".join(f"{layout}: {reason}" for layout, reason in list(prices.unpriced.items())[:3])
         raise SpecificationError(f"the price book {book.name} prices none of the catalogue's clusters: {why}")
     if len(rows) < len(candidates):
         unpriced = ", ".join(list(prices.unpriced)[:5])
-        stages.append(Stage("prices", len(rows), f"priced; {unpriced} of {len(prices.unpriced)} layouts are not"))
+        stages.append(SearchStage("prices", len(rows), f"priced; {unpriced} of {len(prices.unpriced)} layouts are not"))
     power = powers(candidates)
     rows = rows[_has_room(power, candidates, works, constraints, profile, data_factor)[rows]]
-    stages.append(Stage("room", len(rows), "hold all replicas of the data, and the output of runs"))
+    stages.append(SearchStage("room", len(rows), "hold all replicas of the data, and the output of runs"))
     bound_s = np.stack(
         [
             least_s(power, profile, profile.workloads[work.workload], _moved(candidates, work, profile, data_factor))
@@ -331,9 +333,9 @@ def start_search(
     if constraints.budget is not None:
         lowest = np.array([float(price.low) for price in prices.prices])
         rows = rows[(search.priced(rows).factors @ lowest) * constraints.years * YEAR_H <= constraints.budget]
-        stages.append(Stage("budget", len(rows), "within the budget at the lowest prices"))
+        stages.append(SearchStage("budget", len(rows), "within the budget at the lowest prices"))
     rows = rows[search.in_time(bound_s[rows], _SLACK)]
-    stages.append(Stage("bounds", len(rows), "can be in time by bytes and CPU cycles alone"))
+    stages.append(SearchStage("bounds", len(rows), "can be in time by bytes and CPU cycles alone"))
     search.rows = rows
     return search
 

@@ -1,8 +1,8 @@
 """Find what would change a recommendation: a price, more data, another codec.
 
-In: a search with its finalists and the chosen finalist. Out: :class:`Change` values. Price changes are exact, because
-every bill is linear in each price. For more data and other codecs the search is repeated with fewer simulations and
-without draws: a cluster keeps a constraint if its time with the finalists' margin does.
+In: a search with its finalists and the chosen finalist. Out: :class:`AnswerChange` values. Price changes are exact,
+because every bill is linear in each price. For more data and other codecs the search is repeated with fewer simulations
+and without draws: a cluster keeps a constraint if its time with the finalists' margin does.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ Hardware = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class AnswerChange:
     """One change of the inputs, and whether it changes the recommendation."""
 
     kind: str
@@ -62,7 +62,7 @@ def changes_of(
     catalogue: HardwareCatalogue,
     book: PriceBook,
     progress: Progress | None,
-) -> tuple[Change, ...]:
+) -> tuple[AnswerChange, ...]:
     """Return what would change the choice of the finalist ``chosen``."""
     changes = [] if search.objective is Objective.TIME else _price_changes(search, finalists, chosen, book)
     now = _best_again(search, catalogue, book, finalists.margin(), 1.0)
@@ -74,7 +74,7 @@ def changes_of(
     return tuple(changes)
 
 
-def _price_changes(search: ClusterSearch, finalists: Finalists, chosen: int, book: PriceBook) -> list[Change]:
+def _price_changes(search: ClusterSearch, finalists: Finalists, chosen: int, book: PriceBook) -> list[AnswerChange]:
     """Return for each price where another finalist with other hardware becomes the best."""
     eligible = search.in_time(finalists.times_s * finalists.margin(), 1.0)
     if search.constraints.budget is not None:
@@ -96,7 +96,7 @@ def _price_changes(search: ClusterSearch, finalists: Finalists, chosen: int, boo
             if hardware_of(search.candidates.levels(row)) == chosen_hardware:
                 continue
             changes.append(
-                Change(
+                AnswerChange(
                     "price",
                     flip.price.name,
                     f"{money(price, book.currency)} per {flip.price.per}",
@@ -143,7 +143,7 @@ def _growth(
     book: PriceBook,
     hardware: Hardware,
     progress: Progress | None,
-) -> Change:
+) -> AnswerChange:
     """Return from which multiple of the data on another cluster is the best."""
     last = 1.0
     for number, factor in enumerate(DATA_FACTORS):
@@ -152,9 +152,11 @@ def _growth(
         best = _best_again(search, catalogue, book, finalists.margin(), factor)
         if best is None or best.hardware != hardware:
             then = best.label if best else _NO_CLUSTER
-            return Change("growth", "data", "as requested", f"between {last:g} and {factor:g} times the data", then)
+            return AnswerChange(
+                "growth", "data", "as requested", f"between {last:g} and {factor:g} times the data", then
+            )
         last = factor
-    return Change("growth", "data", "as requested", "", f"the same up to {last:g} times the data")
+    return AnswerChange("growth", "data", "as requested", "", f"the same up to {last:g} times the data")
 
 
 def _codec(
@@ -164,7 +166,7 @@ def _codec(
     catalogue: HardwareCatalogue,
     book: PriceBook,
     same: tuple[Hardware, Hardware],
-) -> Change:
+) -> AnswerChange:
     """Return the best cluster with another codec of map output."""
     levels = search.candidates.levels(int(finalists.rows[chosen]))
     now = levels.get(COMPRESSION) or catalogue.parameters.get(COMPRESSION, "none")
@@ -174,7 +176,7 @@ def _codec(
     best = _best_again(search, changed, book, finalists.margin(), 1.0)
     others = ", ".join(codecs)
     if best is None:
-        return Change("codec", f"map output with {others}", now, others, _NO_CLUSTER)
+        return AnswerChange("codec", f"map output with {others}", now, others, _NO_CLUSTER)
     if best.hardware in same:
-        return Change("codec", f"map output with {others}", now, "", "the same cluster")
-    return Change("codec", f"map output with {others}", now, others, best.label)
+        return AnswerChange("codec", f"map output with {others}", now, "", "the same cluster")
+    return AnswerChange("codec", f"map output with {others}", now, others, best.label)

@@ -34,7 +34,7 @@ from assay.questions.report.method import method_facts
 from assay.questions.report.provenance import provenance_of
 from assay.questions.report.request import DetailLevel, ReportRequest
 from assay.questions.report.selection import present_levels, runs_of_decision, with_factor
-from assay.questions.report.values import ConfigurationDetails, GroupDetails, Report, RunCosts
+from assay.questions.report.values import ConfigurationDetails, GroupDetails, Report, RunCostSection
 from assay.questions.runs.hardware import hardware_of
 from assay.questions.runs.hosts import checked_hosts
 from assay.questions.runs.whole_run import examples_of, whole_run, with_figures
@@ -110,7 +110,7 @@ def _further_questions(
 def _detailed(request: ReportRequest, decisions: Sequence[Decision]) -> list[tuple[int, Decision]]:
     """Return the decisions that have details, with their positions: all but those that only sum up layouts."""
     summary = DEVICE_CLASS if request.factor != DEVICE_CLASS else None
-    return [(place, decision) for place, decision in enumerate(decisions) if decision.factor != summary]
+    return [(position, decision) for position, decision in enumerate(decisions) if decision.factor != summary]
 
 
 def _configurations(
@@ -132,10 +132,10 @@ def _configurations(
     runs = with_figures(repository, repository.runs_at(table, range(len(table))))
     by_id = {run.run_id: run for run in runs}
     selected = []
-    for place, decision in detailed:
+    for position, decision in detailed:
         chosen = runs_of_decision(table, decision)
         ids = repository.ids_at(chosen, range(len(chosen)))
-        selected.append((place, decision, [by_id[run_id] for run_id in ids]))
+        selected.append((position, decision, [by_id[run_id] for run_id in ids]))
     return configuration_details(runs, selected, repository.trace, partial(whole_run, repository))
 
 
@@ -176,11 +176,11 @@ def _job_costs(
     return cost_view(configurations.runs, book, decisions=decisions, years=years)
 
 
-def _run_costs(repository: Repository, table: RunTable, book: PriceBook) -> RunCosts:
+def _run_costs(repository: Repository, table: RunTable, book: PriceBook) -> RunCostSection:
     """Return time and cost of a run on each layout, network and cluster."""
     planes = cost_effectiveness(repository, table, book, CostEffectivenessOptions((), take="all"))
     unpriced = (f"{name}: {why}" for view in planes for name, why in (view.set_apart | view.unpriced).items())
-    return RunCosts(tuple(planes), tuple(dict.fromkeys(unpriced)))
+    return RunCostSection(tuple(planes), tuple(dict.fromkeys(unpriced)))
 
 
 def _what_if(repository: Repository, request: ReportRequest, book: PriceBook | None) -> tuple[WhatIf, ...]:

@@ -18,8 +18,8 @@ from assay.analysis.statistics import RunTable
 from assay.model import Run, Trace
 from assay.questions.decisions.values import Decision
 from assay.questions.report.selection import runs_of_decision
-from assay.questions.report.values import ConfigurationDetails, RunTraffic, RunView, WorkloadSection
-from assay.questions.runs.limits import limits_of_seen
+from assay.questions.report.values import ConfigurationDetails, ReportSection, RunTraffic, RunView
+from assay.questions.runs.limits import limits_of_whole_run
 from assay.questions.runs.whole_run import WholeRun
 
 COMPARISONS_MAX = 40
@@ -29,7 +29,7 @@ SECTIONS_MAX = 4
 LEVELS_MAX = 6
 """Maximum number of configurations in the charts of one workload."""
 VIEWS_MAX = 3
-"""Maximum number of runs per workload that are looked at closely."""
+"""Maximum number of runs per workload that are shown in detail."""
 
 TraceOf = Callable[[str], Trace]
 """Returns the trace of a run by its id, empty without one."""
@@ -55,23 +55,25 @@ def configuration_details(
 
     ``observed_of``: None for no close look at single runs.
     """
-    sections: list[WorkloadSection] = []
+    sections: list[ReportSection] = []
     for number, decision, of_decision in decisions:
         comparisons = compare(of_decision, factor=decision.factor, baseline=decision.baseline)
         for key in dict.fromkeys((c.group, c.context) for c in comparisons):
             members = tuple(c for c in comparisons if (c.group, c.context) == key)
             compared = [c.runs for c in members if c.runs is not None]
             summaries = (compared[0].baseline, *(runs_of_pair.candidate for runs_of_pair in compared))
-            sections.append(WorkloadSection(number, *key, members, summaries))
-    drawn = sorted(range(len(sections)), key=lambda place: -sum(s.n for s in sections[place].summaries))[:SECTIONS_MAX]
+            sections.append(ReportSection(number, *key, members, summaries))
+    drawn = sorted(range(len(sections)), key=lambda position: -sum(s.n for s in sections[position].summaries))[
+        :SECTIONS_MAX
+    ]
     by_id = {run.run_id: run for run in runs}
     leaders = {number: decision.leader for number, decision, _ in decisions}
     return ConfigurationDetails(
         sections=tuple(
-            _with_charts(sections[place], leaders[sections[place].decision], by_id, trace_of, observed_of)
-            for place in sorted(drawn)
+            _with_charts(sections[position], leaders[sections[position].decision], by_id, trace_of, observed_of)
+            for position in sorted(drawn)
         ),
-        left_out=tuple(section.title for place, section in enumerate(sections) if place not in drawn),
+        left_out=tuple(section.title for position, section in enumerate(sections) if position not in drawn),
         comparisons=tuple(c for section in sections for c in section.comparisons),
         profile=_profile(runs),
         runs=tuple(runs),
@@ -79,8 +81,8 @@ def configuration_details(
 
 
 def _with_charts(
-    section: WorkloadSection, leader: str, by_id: dict[str, Run], trace_of: TraceOf, observed_of: ObservedOf | None
-) -> WorkloadSection:
+    section: ReportSection, leader: str, by_id: dict[str, Run], trace_of: TraceOf, observed_of: ObservedOf | None
+) -> ReportSection:
     """Return the section with the traffic and the views of its baseline, its leader and some further configurations."""
     first = section.summaries[0].level
     ranked = sorted(section.summaries, key=lambda summary: (summary.level != first, summary.level != leader))
@@ -96,7 +98,7 @@ def _with_charts(
     ]
     whole_runs = [(level, observed_of(run)) for level, run in typical if level in closely] if observed_of else []
     views = [_view(level, whole, step_s) for level, whole in whole_runs if whole.tasks or whole.detail.devices]
-    return WorkloadSection(
+    return ReportSection(
         section.decision,
         section.workload,
         section.context,
@@ -116,7 +118,7 @@ def _view(level: str, whole: WholeRun, step_s: float) -> RunView:
         whole.detail,
         occupancy(run, whole.tasks, step_s),
         timeline(whole.tasks),
-        limits_of_seen(whole),
+        limits_of_whole_run(whole),
         (stages_table(run), stage_sums_table(run)) if run.stages else (),
     )
 

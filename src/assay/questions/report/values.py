@@ -21,7 +21,7 @@ from assay.estimation.prediction.explaining import Cell
 from assay.execution.campaign.plan_texts import PlanText
 from assay.model import CodedWarning, Origin, Run
 from assay.questions.comparisons.findings import FindingsView
-from assay.questions.comparisons.speedup_tables import TextTable as SpeedupTable
+from assay.questions.comparisons.speedup_tables import SpeedupTable
 from assay.questions.costs.cost_effectiveness import JobCostEffectiveness
 from assay.questions.costs.job_cost import CostView
 from assay.questions.decisions.option_words import option_text
@@ -65,7 +65,7 @@ class RunView:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkloadSection:
+class ReportSection:
     """One workload: a summary of each configuration, and details of one run of each.
 
     The baseline comes first. ``traffic`` is empty without traces, ``views`` without task attempts and traces.
@@ -105,7 +105,7 @@ class WorkloadSection:
 class ConfigurationDetails:
     """Each configuration by itself."""
 
-    sections: tuple[WorkloadSection, ...]
+    sections: tuple[ReportSection, ...]
     """The workloads with charts, those of most runs first."""
     left_out: tuple[str, ...]
     """Titles of the workloads without charts, because the report would be too long."""
@@ -147,7 +147,7 @@ class GroupDetails:
 
 
 @dataclass(frozen=True, slots=True)
-class RunCosts:
+class RunCostSection:
     """Time and cost of a run on each layout, network and cluster, by workload."""
 
     planes: tuple[JobCostEffectiveness, ...]
@@ -207,7 +207,7 @@ class Report:
     configurations: ConfigurationDetails | None
     groups: GroupDetails | None
     job_costs: CostView | None
-    run_costs: RunCosts | None
+    run_costs: RunCostSection | None
     whatif: tuple[WhatIf, ...]
     """Simulated effect of the requested changes on the measured runs."""
     findings: FindingsView

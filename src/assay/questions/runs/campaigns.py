@@ -1,4 +1,4 @@
-"""How a repository's campaigns stand, which plans they carried out, and which clusters plans can be made for.
+"""List the campaigns of a repository with their progress, their plans, and the cluster files for new plans.
 
 In: a repository, which another process may be writing, and a time (Unix seconds). Out: frozen answers. Reads only.
 """
@@ -23,35 +23,35 @@ _IS_CLUSTER = re.compile(r"^cluster:.*^nodes:", re.MULTILINE | re.DOTALL)
 
 
 def campaigns(repository: Repository, now_unix_s: float, most: int | None = None) -> list[CampaignStatus]:
-    """Return how the campaigns stand, the newest first; ``most``: no more than so many."""
+    """Return the progress of the campaigns, newest first; at most ``most``."""
     folders = campaign_folders(repository.folders.campaigns)[::-1][:most]
     return [status_of(folder, now_unix_s) for folder in folders]
 
 
 def campaigns_named(repository: Repository, prefix: str | None, now_unix_s: float) -> list[CampaignStatus]:
-    """Return the campaigns whose ids begin with ``prefix``; without one those that run, or else the newest.
+    """Return the campaigns whose ids begin with ``prefix``; without it the running ones, or else the newest.
 
-    Raises RepositoryError when no id begins so.
+    Raises RepositoryError if no id begins with it.
     """
     return find(repository.folders.campaigns, prefix, now_unix_s)
 
 
 def plans(repository: Repository) -> list[PlanText]:
-    """Return the plans that were carried out, as they were, the newest first."""
+    """Return the plans of the campaigns, newest first."""
     return plan_texts(repository.folders.campaigns)
 
 
 def newest_on(repository: Repository, table: RunTable, cluster: str) -> list[Run]:
-    """Return the newest runs on a cluster, whole, at most :data:`HISTORY_MAX`: what the time of others is told from."""
+    """Return the newest runs on a cluster, at most :data:`HISTORY_MAX`, to estimate the time of further runs from."""
     return repository.runs_at(table, np.flatnonzero(has_level(table, "cluster", cluster))[-HISTORY_MAX:].tolist())
 
 
 def cluster_files(repository: Repository, served: Iterable[Path]) -> dict[str, str]:
-    """Return the cluster files in the ``served`` folders and the repository's own: name to text; odd ones are left out.
+    """Return the text of each cluster file in the ``served`` folders and in the repository, by name.
 
-    A file that a link leads out of its folder to is none of them.
+    Files that are too large, unreadable, or reached by a link out of the folder are left out.
     """
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for folder in (*served, repository.folders.clusters):
         for path in sorted([*folder.glob("*.yaml"), *folder.glob("*/*.yaml")])[:CLUSTERS_MAX]:
             try:
@@ -61,5 +61,5 @@ def cluster_files(repository: Repository, served: Iterable[Path]) -> dict[str, s
             except (OSError, UnicodeDecodeError):
                 continue
             if _IS_CLUSTER.search(text):
-                found.setdefault(str(path.relative_to(folder)), text)
-    return found
+                texts.setdefault(str(path.relative_to(folder)), text)
+    return texts

@@ -13,7 +13,7 @@ from assay.analysis.statistics import RunTable, first_rows, groups_by, usable
 from assay.model import ClusterFacts, Environment
 from assay.store import Repository
 
-PlaceFacts = Mapping[tuple[str, str], ClusterFacts]
+FactsByLayout = Mapping[tuple[str, str], ClusterFacts]
 """Cluster and layout to the facts that a run there recorded."""
 
 
@@ -26,7 +26,7 @@ def first_facts(hosts: Iterable[tuple[str, str, Environment]]) -> dict[tuple[str
     return facts
 
 
-def facts_of_places(repository: Repository, table: RunTable) -> dict[tuple[str, str], ClusterFacts]:
+def facts_by_layout(repository: Repository, table: RunTable) -> dict[tuple[str, str], ClusterFacts]:
     """Return the facts that one run on each cluster and layout recorded."""
     names = [name for name in ("cluster", "layout") if name in table.columns]
     rows = first_rows(groups_by(table, names)).tolist()
@@ -36,10 +36,10 @@ def facts_of_places(repository: Repository, table: RunTable) -> dict[tuple[str, 
     return first_facts(zip(*levels, repository.environments_at(table, rows), strict=True))
 
 
-def implausible_runs(table: RunTable, facts: PlaceFacts) -> ImplausibleSizes:
+def implausible_runs(table: RunTable, facts: FactsByLayout) -> ImplausibleSizes:
     """Return the valid runs of ``table`` whose recorded data size is implausible.
 
-    ``facts``: as :func:`facts_of_places` returns them; times are compared per worker where every cluster's are known.
+    ``facts``: as :func:`facts_by_layout` returns them; times are compared per worker where every cluster's are known.
     """
     column = table.columns.get("cluster")
     workers = np.full(len(table), np.nan)

@@ -1,9 +1,9 @@
-"""A cluster, and a configuration, each as a whole: hardware, prices, the history of its runs with what is odd in it.
+"""Describe a cluster or a configuration: hardware, prices, and the history of its runs with their anomalies.
 
 In: a repository, its flagged table of runs, a price book where there is one, and a cluster's name or a run. Out: frozen
-answers. Times in a cluster's history are shares of the median of each run's repetitions, so that all its configurations
-stand on one axis; those of a configuration are seconds. Shares of bare devices are means over a run: bytes that its
-workers' disks moved each second, over what the layout's bare devices were measured to move.
+answers. Values in a cluster's history are time / median time of the repetitions, so that all configurations share one
+axis; values in a configuration's history are seconds. The share of a bare device is the mean throughput of the workers'
+disks over a run / the measured throughput of the layout's devices without load.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,16 +35,18 @@ from assay.analysis.statistics import (
 )
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model import LAYOUT_FACTOR, PriceBook, Run
-from assay.questions.runs.cluster_facts import PlaceFacts, facts_of_places
+from assay.questions.runs.cluster_facts import FactsByLayout, facts_by_layout
 from assay.questions.runs.hardware import HardwareView, hardware_of
 from assay.questions.runs.runs import level_at
 from assay.questions.trust.flags import FlagCount, Flagged, flag_count
 from assay.store import Repository
 
 HISTORY_MAX = 600
-"""Runs of a history at most: all that are flagged, and the newest of the others."""
+"""Maximum number of runs of a history: the flagged ones, and the newest of the others."""
 EXAMPLES_MAX = 30
+"""Maximum number of runs whose hardware is read."""
 LISTED_MAX = 60
+"""Maximum number of layouts that a page lists."""
 _SUMMARY = ("workload", LAYOUT_FACTOR, "network", "status")
 
 
@@ -61,17 +63,17 @@ class HistoryPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class PricedPlace:
-    """What an hour of one layout (and network) costs."""
+class PricedSetup:
+    """The price per hour of one layout (and network)."""
 
     levels: dict[str, str]
     runs: int
     flagged: int
     rate_per_h: float | None
     unpriced: str
-    """Why it has no price; empty where it has one, or there is no book."""
+    """Why it has no price; empty with a price, or without a price book."""
     example: str
-    """A run there."""
+    """The id of one of its runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ class ClusterView:
     flags: FlagCount
     by: dict[str, tuple[LevelCount, ...]]
     hardware: HardwareView
-    places: tuple[PricedPlace, ...]
+    setups: tuple[PricedSetup, ...]
     history: tuple[HistoryPoint, ...]
     currency: str
     book: str | None
@@ -91,7 +93,7 @@ class ClusterView:
 
 @dataclass(frozen=True, slots=True)
 class ReachedShare:
-    """How much of its bare devices' bandwidth a configuration's runs used, on average over their time."""
+    """Mean throughput of a configuration's runs compared with the bandwidth of the bare devices."""
 
     direction: str
     bytes_per_s: float
@@ -100,13 +102,13 @@ class ReachedShare:
 
     @property
     def share(self) -> float:
-        """Of what the bare devices do."""
+        """Throughput / bandwidth of the bare devices."""
         return self.bytes_per_s / self.bare_bytes_per_s
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationView:
-    """All runs that are equal to one in everything."""
+    """All runs with the configuration of one run."""
 
     example: Run
     levels: dict[str, str]
@@ -114,32 +116,32 @@ class ConfigurationView:
     counted: int
     flags: FlagCount
     mean: Estimate | None
-    """Of the runs that count, those with odd times left out."""
+    """Mean time of the runs that count, without outliers in time."""
     history: tuple[HistoryPoint, ...]
     undated: int
     changes: tuple[ChangePoint, ...]
     reached: tuple[ReachedShare, ...]
-    price: PricedPlace
+    price: PricedSetup
     cost_per_run: float | None
     currency: str
     book: str | None
 
 
 def cluster_view(repository: Repository, known: Flagged, name: str, book: PriceBook | None) -> ClusterView:
-    """Return what is known of a cluster. RepositoryError, with the choices, when no run is of it."""
+    """Return the view of a cluster. Raises RepositoryError, with the choices, for one without runs."""
     column = known.table.columns.get("cluster")
     if column is None or name not in column.levels:
         names = ", ".join(sorted(column.levels)) if column is not None else "none"
-        raise RepositoryError(f"no run is of a cluster {name!r}", hint=f"there are runs of {names}")
+        raise RepositoryError(f"no run is on a cluster {name!r}", hint=f"clusters with runs: {names}")
     table = known.table.taken(column.codes == column.code(name))
-    places = [factor for factor in (LAYOUT_FACTOR, "network") if factor in table.columns]
-    groups = groups_by(table, places)
+    factors = [factor for factor in (LAYOUT_FACTOR, "network") if factor in table.columns]
+    groups = groups_by(table, factors)
     first, counts = first_rows(groups), np.bincount(groups.of_row, minlength=groups.count)
     odd = np.bincount(groups.of_row[odd_times(table)], minlength=groups.count)
-    facts = facts_of_places(repository, table)
+    facts = facts_by_layout(repository, table)
     ids = repository.ids_at(table, first.tolist())
     priced = [
-        _priced(table, int(row), places, facts, book, (int(counts[n]), int(odd[n])), ids[n])
+        _priced(table, int(row), factors, facts, book, (int(counts[n]), int(odd[n])), ids[n])
         for n, row in enumerate(first)
     ]
     newest = np.argsort(-np.nan_to_num(table.values["started_unix_s"]), kind="stable")[:EXAMPLES_MAX]
@@ -149,7 +151,7 @@ def cluster_view(repository: Repository, known: Flagged, name: str, book: PriceB
         flags=flag_count(table),
         by={factor: _counted(table, factor) for factor in _SUMMARY if factor in table.columns},
         hardware=hardware_of(repository, repository.runs_at(table, newest.tolist())),
-        places=tuple(sorted(priced, key=lambda place: -place.runs)),
+        setups=tuple(sorted(priced, key=lambda setup: -setup.runs)),
         history=_history(repository, table, _paces(table)),
         currency=book.currency if book else "",
         book=book.name if book else None,
@@ -157,15 +159,15 @@ def cluster_view(repository: Repository, known: Flagged, name: str, book: PriceB
 
 
 def configuration_view(repository: Repository, known: Flagged, run: Run, book: PriceBook | None) -> ConfigurationView:
-    """Return what is known of the configuration of a run."""
+    """Return the view of the configuration of a run."""
     rows = alike(known.table, run)
     table = known.table.taken(rows)
-    places = [factor for factor in ("cluster", LAYOUT_FACTOR, "network") if factor in table.columns]
-    facts = facts_of_places(repository, table)
+    names = [factor for factor in ("cluster", LAYOUT_FACTOR, "network") if factor in table.columns]
+    facts = facts_by_layout(repository, table)
     flags, odd = flag_count(table), odd_times(table)
     counts = usable(table) & ~odd
     times = table.values["duration_s"]
-    price = _priced(table, 0, places, facts, book, (len(table), int(odd.sum())), run.run_id)
+    price = _priced(table, 0, names, facts, book, (len(table), int(odd.sum())), run.run_id)
     off = offsets_in(table, np.flatnonzero(counts), sides=1)
     mean = geometric_mean(times[counts].tolist(), off) if counts.any() else None
     per_run = price.rate_per_h * mean.value / 3600 if price.rate_per_h is not None and mean else None
@@ -178,7 +180,7 @@ def configuration_view(repository: Repository, known: Flagged, run: Run, book: P
         mean=mean,
         history=_history(repository, table, np.where(times > 0, times, np.nan)),
         undated=int(np.count_nonzero(~np.isfinite(table.values["started_unix_s"]))),
-        changes=tuple(change for found in histories(table).changed for change in found.changes),
+        changes=tuple(change for history in histories(table).changed for change in history.changes),
         reached=_reached(repository, table, counts, run),
         price=price,
         cost_per_run=per_run,
@@ -190,34 +192,34 @@ def configuration_view(repository: Repository, known: Flagged, run: Run, book: P
 def _counted(table: RunTable, name: str) -> tuple[LevelCount, ...]:
     column = table.columns[name]
     counts = level_counts(column, np.ones(len(table), dtype=np.bool_)).tolist()
-    found = [LevelCount(level, int(n), False) for level, n in zip(column.levels, counts, strict=True) if n]
-    return tuple(sorted(found, key=lambda item: -item.runs))
+    levels = [LevelCount(level, int(n), False) for level, n in zip(column.levels, counts, strict=True) if n]
+    return tuple(sorted(levels, key=lambda item: -item.runs))
 
 
 def _priced(
     table: RunTable,
     row: int,
     names: Sequence[str],
-    facts: PlaceFacts,
+    facts: FactsByLayout,
     book: PriceBook | None,
     counts: tuple[int, int],
     example: str,
-) -> PricedPlace:
+) -> PricedSetup:
     every = {name: text for name in table.factors if (text := level_at(table, name, row)) is not None}
     levels = {name: every[name] for name in names if name in every}
     rate, why = None, ""
     if book is not None:
         layout = every.get(LAYOUT_FACTOR, "")
         try:
-            told = counts_from_facts(facts.get((every.get("cluster", ""), layout)), layout, every)
-            rate = float(hourly_rate(book, told, layout).per_h)
+            counted = counts_from_facts(facts.get((every.get("cluster", ""), layout)), layout, every)
+            rate = float(hourly_rate(book, counted, layout).per_h)
         except SpecificationError as error:
             why = error.message
-    return PricedPlace(levels, *counts, rate, why, example)
+    return PricedSetup(levels, *counts, rate, why, example)
 
 
 def _paces(table: RunTable) -> np.ndarray:
-    """Return each valid run's time over the median of its repetitions; NaN without another."""
+    """Return time / median time of the repetitions for each valid run; NaN without a second run."""
     good = usable(table)
     rows = np.flatnonzero(good)
     every = configurations_of(table)
@@ -253,13 +255,13 @@ def _history(repository: Repository, table: RunTable, values: np.ndarray) -> tup
 
 
 def _reached(repository: Repository, table: RunTable, counts: np.ndarray, run: Run) -> tuple[ReachedShare, ...]:
-    """Return the shares of the layout's bare devices; empty where devices, or what runs moved, were not measured."""
+    """Return the shares of the layout's bare devices; empty where devices or disk traffic were not measured."""
     facts = run.recorded.cluster
     rows = np.flatnonzero(counts)
     if facts is None or not facts.device_names or not facts.workers or not len(rows):
         return ()
     hardware = hardware_of(repository, repository.runs_at(table, rows[-EXAMPLES_MAX:].tolist()))
-    found = []
+    shares = []
     for direction, metric in (("read", "disk_read_bytes"), ("write", "disk_write_bytes")):
         bare = _bare_of(hardware, direction, facts.device_names, facts.workers)
         moved = table.values.get(metric)
@@ -268,12 +270,12 @@ def _reached(repository: Repository, table: RunTable, counts: np.ndarray, run: R
         rates = moved[rows] / table.values["duration_s"][rows]
         rates = rates[np.isfinite(rates)]
         if len(rates):
-            found.append(ReachedShare(direction, float(np.median(rates)), bare, len(rates)))
-    return tuple(found)
+            shares.append(ReachedShare(direction, float(np.median(rates)), bare, len(rates)))
+    return tuple(shares)
 
 
 def _bare_of(hardware: HardwareView, direction: str, names: Mapping[str, str], workers: int) -> float | None:
-    """Return what the layout's devices of all workers move, bare; None where one of them was not measured."""
+    """Return the bandwidth of the layout's bare devices of all workers; None where one was not measured."""
     total = 0.0
     for name in names:
         row = next((row for row in hardware.devices if name in row.devices), None)

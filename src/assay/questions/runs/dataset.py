@@ -1,7 +1,7 @@
-"""Runs of a dataset, picked by the Spark that stands there: the table that questions over many runs are asked of.
+"""Select runs of an exported dataset with Spark, as the table that questions are asked about.
 
-In: a dataset's address, a Spark, conditions as for a repository. Out: a :class:`RunTable`, in the order and with the
-levels of the repository that was exported, so that answers are the same to the last digit.
+In: a dataset's address, a Spark master, and conditions as for a repository. Out: a :class:`RunTable` with the order and
+the levels of the exported repository, so that answers are the same to the last digit.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,10 +16,12 @@ from assay.store.index.dataset import DESCRIPTION, described, picked_table
 
 
 def dataset_table(address: str, on: str, where: Sequence[str], progress: Callable[[str], None]) -> RunTable:
-    """Return the runs that match. Raises as a repository's table does, and EngineError where Spark could not."""
+    """Return the runs that match. Raises like a repository's table, and EngineError where Spark fails."""
     store = store_at(address, progress)
     if DESCRIPTION not in store.names():
-        raise RepositoryError("there is no dataset here", where=address, hint="`assay export --dataset` makes one")
+        raise RepositoryError(
+            "there is no dataset at this address", where=address, hint="`assay export --dataset` writes one"
+        )
     levels = described(store.read(DESCRIPTION))
     nothing = np.empty(0, dtype=np.int32)
     columns = {name: Column(nothing, tuple(known)) for name, known in levels.items()}

@@ -1,7 +1,7 @@
-"""Into how many directories to split a worker's devices, and what that does to how they fill.
+"""Choose the number of directories on each device of a worker, and predict how the devices fill.
 
-In: a cluster, a baseline of it where there is one, and which devices are for what. Out: a :class:`DirectoryPlan`;
-bytes are one worker's, at full scale.
+In: a cluster, its baseline if there is one, and the devices for HDFS and for intermediate data. Out: a
+:class:`DirectoryPlan`; bytes are those of one worker, at full scale.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,25 +31,25 @@ REPLICATION_USUAL = 3
 
 @dataclass(frozen=True, slots=True)
 class DevicesAsked:
-    """Which devices to split, and what they have to hold."""
+    """The devices to split, and the data that they hold."""
 
     hdfs: tuple[str, ...] | None = None
-    """Names of devices; None: all, as for ``intermediate``."""
+    """Names of devices; None: all. The same for ``intermediate``."""
     intermediate: tuple[str, ...] | None = None
     replication: int | None = None
-    """Copies in HDFS; None: three, or as many as there are workers."""
+    """Replicas in HDFS; None: three, or the number of workers if that is less."""
     intermediate_ratio: float = 1.0
     """Bytes of intermediate data for each byte of data."""
     data_bytes: float | None = None
     directories_max: int = 16
-    """On one device."""
+    """Maximum number of directories on one device."""
     difference: float = 0.10
-    """By how much bandwidths per directory may differ."""
+    """Maximum relative difference of the bandwidths per directory."""
 
 
 @dataclass(frozen=True, slots=True)
 class DirectoryPlan:
-    """Directories of each device, and how full they get."""
+    """The directories of each device, and how the devices fill."""
 
     bandwidths_from: str
     devices: tuple[Device, ...]
@@ -66,25 +66,25 @@ class DirectoryPlan:
 
 
 def newest_baseline(repository: Repository, cluster: str) -> Path | None:
-    """Return the file of the newest baseline that a run on ``cluster`` carries; None when there is none."""
+    """Return the file of the newest baseline among the runs on ``cluster``; None without one."""
     made = [run for run in repository.runs(environment=False) if run.cluster == cluster and run.baseline_id]
     newest = max(made, key=lambda run: run.started_at, default=None)
     return repository.bundle_path(newest.run_id) / "baseline.json" if newest else None
 
 
 def read_baseline(path: Path, cluster: str) -> Baseline:
-    """Return the baseline in a file. Raises SpecificationError when it is none, or another cluster's."""
+    """Return the baseline in a file. Raises SpecificationError for another file, or another cluster."""
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Baseline)
+        baseline = msgspec.json.decode(path.read_bytes(), type=Baseline)
     except OSError as error:
         raise SpecificationError(f"the baseline can't be read: {error.strerror}", where=str(path)) from None
     except msgspec.MsgspecError as error:
         raise SpecificationError(
-            f"this is no baseline: {error}", where=str(path), hint="write one with: assay baseline CLUSTER --json"
+            f"this is not a baseline: {error}", where=str(path), hint="write one with: assay baseline CLUSTER --json"
         ) from None
-    if found.cluster != cluster:
-        raise SpecificationError(f"this is a baseline of {found.cluster!r}, not of {cluster!r}", where=str(path))
-    return found
+    if baseline.cluster != cluster:
+        raise SpecificationError(f"this is a baseline of {baseline.cluster!r}, not of {cluster!r}", where=str(path))
+    return baseline
 
 
 def _chosen(option: str, wanted: Sequence[str] | None, devices: Sequence[Device]) -> Sequence[str]:
@@ -102,7 +102,7 @@ def _chosen(option: str, wanted: Sequence[str] | None, devices: Sequence[Device]
 
 
 def directory_plan(cluster: Cluster, baseline: Baseline | None, asked: DevicesAsked) -> DirectoryPlan:
-    """Split the devices of a worker in proportion to their bandwidth: the baseline's, else the specification's."""
+    """Split the devices of a worker in proportion to their bandwidth, from the baseline or else the specification."""
     devices = cluster.workers[0].type.devices
     rates = bandwidths(cluster, baseline)
     hdfs, intermediate = (
@@ -120,7 +120,9 @@ def directory_plan(cluster: Cluster, baseline: Baseline | None, asked: DevicesAs
     ]
     capacities = {d.name: float(d.capacity_bytes) for d in devices if any(d.name in u.directories for u in uses)}
     filled = fill(capacities, uses)
-    source = f"the baseline of {baseline.measured_at}" if baseline else "the specification: no baseline was measured"
+    source = (
+        f"the baseline of {baseline.measured_at}" if baseline else "the specification, because no baseline was measured"
+    )
     planned = DirectoryPlan(
         source if baseline else f"{source} (assay baseline, or a run's)",
         tuple(d for d in devices if d.name in capacities),
@@ -139,21 +141,21 @@ def directory_plan(cluster: Cluster, baseline: Baseline | None, asked: DevicesAs
 
 
 def _uneven(planned: DirectoryPlan) -> list[str]:
-    """Return warnings of bandwidths that stay apart, or that nobody measured."""
+    """Return warnings about bandwidths that still differ, or that were not measured."""
     words = [
-        f"{part}: with at most so many directories, bandwidths per directory still differ by {found.spread:.0%}; "
+        f"{part}: with this maximum of directories, bandwidths per directory still differ by {directories.spread:.0%}; "
         "raise --directories-max"
-        for part, found in (("hdfs", planned.hdfs), ("intermediate", planned.intermediate))
-        if found.spread > planned.difference + 1e-9
+        for part, directories in (("hdfs", planned.hdfs), ("intermediate", planned.intermediate))
+        if directories.spread > planned.difference + 1e-9
     ]
     unmeasured = [device.name for device in planned.devices if not planned.rates[device.name].measured]
     if unmeasured and len(unmeasured) < len(planned.devices):
-        words.append(f"the baseline lacks {', '.join(unmeasured)}: the specification's bandwidth stands for it")
+        words.append(f"the baseline lacks {', '.join(unmeasured)}: the specified bandwidth is used")
     return words
 
 
 def _filling(planned: DirectoryPlan) -> list[str]:
-    """Return warnings of devices that are full before others, and of data that do not fit."""
+    """Return warnings about devices that fill before others, and data that do not fit."""
     words = []
     order = list(planned.fill.full_after.items())
     first = {name for name, at in order if at <= order[0][1] * (1 + 1e-9)} if order else set()
@@ -162,11 +164,11 @@ def _filling(planned: DirectoryPlan) -> list[str]:
         fills = (
             f"{', '.join(sorted(first))} {'fills' if len(first) == 1 else 'fill'} first, after {format_bytes(after)}"
         )
-        goes_on = room > after * (1 + 1e-9)
+        others_continue = room > after * (1 + 1e-9)
         rest = (
-            f"from then on the others take all, at their pace, until {format_bytes(room)}"
-            if goes_on
-            else "then HDFS or the intermediate data have no place left, whatever is free elsewhere"
+            f"after that the others take all data, at their speed, up to {format_bytes(room)}"
+            if others_continue
+            else "then HDFS or intermediate data have no space left, even if other devices have some"
         )
         words.append(f"{fills} of data per node; {rest}")
     if planned.data_bytes is not None and planned.data_bytes > planned.fill.ends_at:
@@ -178,7 +180,7 @@ def _filling(planned: DirectoryPlan) -> list[str]:
 
 
 def _steered(planned: DirectoryPlan, cluster: Cluster) -> list[str]:
-    """Return a warning of HDFS's own way to even out devices, which would undo the split."""
+    """Return a warning where HDFS's AvailableSpaceVolumeChoosingPolicy would undo the split."""
     spaced = available_space(planned.devices, planned.hdfs.directories, cluster.scale)
     if not spaced.preferred:
         return []
@@ -186,7 +188,7 @@ def _steered(planned: DirectoryPlan, cluster: Cluster) -> list[str]:
     even = sum(planned.hdfs.directories[name] for name in spaced.preferred) / total
     steered = sum(spaced.shares[name] for name in spaced.preferred)
     return [
-        "HDFS's AvailableSpaceVolumeChoosingPolicy (dfs.datanode.fsdataset.volume.choosing.policy) would keep "
-        f"devices from filling first, and undo the split: {', '.join(spaced.preferred)}, with more room, would "
-        f"get {steered:.0%} of the blocks instead of {even:.0%}"
+        "HDFS's AvailableSpaceVolumeChoosingPolicy (dfs.datanode.fsdataset.volume.choosing.policy) would undo the "
+        f"split: {', '.join(spaced.preferred)} with more free space would get {steered:.0%} of the blocks instead "
+        f"of {even:.0%}"
     ]

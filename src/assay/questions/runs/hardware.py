@@ -1,7 +1,7 @@
-"""What hardware do runs stand on? Each kind of node and device as described, beside what the bare device reached.
+"""Describe the hardware of runs: each kind of node and device as specified, with the measured bare device.
 
-In: a repository and some of its runs. Out: a :class:`HardwareView`; empty where no campaign kept a cluster file, as for
-imported runs. Rates are bytes/s: described ones at full size, bare ones as measured (in a lab: at its scale).
+In: a repository and some of its runs. Out: a :class:`HardwareView`; empty where no cluster file is stored, as for
+imported runs. Rates are bytes/s: specified ones at full size, measured ones at the scale of a lab.
 """
 
 from collections import Counter
@@ -24,13 +24,13 @@ READ, WRITE, LINK = "sequential_read_bytes_per_s", "sequential_write_bytes_per_s
 
 @dataclass(frozen=True, slots=True)
 class Bare:
-    """One figure of all like devices or links, measured by themselves."""
+    """One metric of all equal devices or links, measured without load."""
 
     median: float
     lowest: float
     n: int
     share: float | None
-    """Median of measured / described, each as the lab scales it; None where the description has no figure."""
+    """Median of measured / specified, at the scale of a lab; None where the specification has no value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +45,20 @@ class NodeRow:
     memory_bytes: int
     nic_bits_per_s: float
     link: Bare | None
-    """Its links, each way between two nodes."""
+    """Its links, in each direction between two nodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceRow:
-    """Like devices of one kind of node."""
+    """Equal devices of one kind of node."""
 
     cluster: str
     node: str
     devices: tuple[str, ...]
-    """Their names on every such node."""
+    """Their names on each of these nodes."""
     kind: str
     product: str
-    """What its maker calls it; empty where the description does not say."""
+    """The manufacturer's name for it; empty where the specification has none."""
     capacity_bytes: int
     read_bytes_per_s: float
     write_bytes_per_s: float
@@ -68,26 +68,26 @@ class DeviceRow:
 
 @dataclass(frozen=True, slots=True)
 class HardwareView:
-    """All nodes and devices, the clusters in the order of their first run."""
+    """All nodes and devices; clusters in the order of their first run."""
 
     nodes: tuple[NodeRow, ...]
     devices: tuple[DeviceRow, ...]
     unknown: tuple[str, ...]
-    """Clusters of which no description is kept."""
+    """Clusters without a stored specification."""
 
 
 def hardware_of(repository: Repository, runs: Sequence[Run]) -> HardwareView:
-    """Return the hardware below the runs, by the newest description and baseline of each cluster."""
+    """Return the hardware of the runs, by the newest specification and baseline of each cluster."""
     nodes: list[NodeRow] = []
     devices: list[DeviceRow] = []
     unknown = []
     for name in dict.fromkeys(run.cluster for run in runs):
-        own = sorted((run for run in runs if run.cluster == name), key=lambda run: run.started_at, reverse=True)
-        cluster = _described(repository, own)
+        of_cluster = sorted((run for run in runs if run.cluster == name), key=lambda run: run.started_at, reverse=True)
+        cluster = _described(repository, of_cluster)
         if cluster is None:
             unknown.append(name)
             continue
-        measured = _measured(repository, own)
+        measured = _measured(repository, of_cluster)
         nodes += _nodes(name, cluster, measured)
         devices += _devices(name, cluster, measured)
     return HardwareView(tuple(nodes), tuple(devices), tuple(unknown))
@@ -98,7 +98,7 @@ def _described(repository: Repository, runs: Iterable[Run]) -> Cluster | None:
         text = made_with(repository, run).cluster
         try:
             return cluster_of(document_of(text.encode(), CLUSTER_FILE), Path()) if text else None
-        except AssayError:  # a file of an older version, or one that was changed
+        except AssayError:  # a file of an older version, or an edited one
             continue
     return None
 
@@ -108,32 +108,32 @@ def _measured(repository: Repository, runs: Iterable[Run]) -> Sequence[Measureme
     if newest is None:
         return ()
     try:
-        found: Baseline = read_baseline(repository.bundle_path(newest.run_id) / "baseline.json", newest.cluster)
+        baseline: Baseline = read_baseline(repository.bundle_path(newest.run_id) / "baseline.json", newest.cluster)
     except AssayError:
         return ()
-    return found.measurements
+    return baseline.measurements
 
 
 def _bare(measured: Iterable[Measurement], metric: str, nodes: set[str], subjects: set[str] | None) -> Bare | None:
-    found = [
+    measurements = [
         m for m in measured if m.metric == metric and m.node in nodes and (subjects is None or m.subject in subjects)
     ]
-    if not found:
+    if not measurements:
         return None
-    shares = [m.value / m.expected for m in found if m.expected]
-    values = [m.value for m in found]
+    shares = [m.value / m.expected for m in measurements if m.expected]
+    values = [m.value for m in measurements]
     return Bare(median(values), min(values), len(values), median(shares) if shares else None)
 
 
 def _nodes(name: str, cluster: Cluster, measured: Sequence[Measurement]) -> list[NodeRow]:
     rows = []
     for kind in dict.fromkeys(node.type.name for node in cluster.nodes):
-        own = [node for node in cluster.nodes if node.type.name == kind]
-        shown = own[0].type
-        roles = tuple(sorted({role.value for node in own for role in node.roles}))
-        link = _bare(measured, LINK, {node.name for node in own}, None)
+        members = [node for node in cluster.nodes if node.type.name == kind]
+        shown = members[0].type
+        roles = tuple(sorted({role.value for node in members for role in node.roles}))
+        link = _bare(measured, LINK, {node.name for node in members}, None)
         nic = shown.nic.rate_bits_per_s
-        rows.append(NodeRow(name, kind, len(own), roles, shown.cores, shown.memory_bytes, nic, link))
+        rows.append(NodeRow(name, kind, len(members), roles, shown.cores, shown.memory_bytes, nic, link))
     return rows
 
 
@@ -144,10 +144,10 @@ def _alike(device: Device) -> tuple[object, ...]:
 def _devices(name: str, cluster: Cluster, measured: Sequence[Measurement]) -> list[DeviceRow]:
     rows = []
     for kind in dict.fromkeys(node.type.name for node in cluster.nodes):
-        own = [node for node in cluster.nodes if node.type.name == kind]
-        nodes = {node.name for node in own}
-        for like in Counter(map(_alike, own[0].type.devices)):
-            members = [device for device in own[0].type.devices if _alike(device) == like]
+        members_of_kind = [node for node in cluster.nodes if node.type.name == kind]
+        nodes = {node.name for node in members_of_kind}
+        for like in Counter(map(_alike, members_of_kind[0].type.devices)):
+            members = [device for device in members_of_kind[0].type.devices if _alike(device) == like]
             first, names = members[0], {device.name for device in members}
             rows.append(
                 DeviceRow(

@@ -46,9 +46,12 @@ def checked_hosts(repository: Repository) -> tuple[CheckedCluster, ...]:
 
 def _shown(report: HostCheckReport) -> CheckedCluster:
     hosts = (*report.hosts, *([BETWEEN] if len(report.hosts) > 1 else []))
-    rows = [CriterionRow(each, tuple(report.worst(host, each.name) for host in hosts)) for each in report.criteria]
+    rows = [
+        CriterionRow(criterion, tuple(report.worst(host, criterion.name) for host in hosts))
+        for criterion in report.criteria
+    ]
     worse = [row for row in rows if any(grade is not None and grade.rank >= Grade.NOTE.rank for grade in row.grades)]
-    known = {each.name: each for each in report.criteria}
+    known = {criterion.name: criterion for criterion in report.criteria}
     return CheckedCluster(
         report,
         hosts,

@@ -1,6 +1,6 @@
-"""What limited a run, and how much faster could it be at most? From its own traces and attempts alone.
+"""Find what limited a run, and how much faster it could be at most, from its traces and task attempts.
 
-In: a repository and a run. Out: :class:`~assay.analysis.run_profile.limits.Limits`; None where the run has no traces.
+In: a repository and a run. Out: :class:`~assay.analysis.run_profile.limits.Limits`; None without traces.
 """
 
 from assay.analysis.run_profile.limits import Limits, limits_of
@@ -10,21 +10,18 @@ from assay.store import Repository
 
 
 def limits_of_run(store: Repository, run_id: str) -> Limits:
-    """Return what limited the run whose id begins with ``run_id``.
-
-    Raises RepositoryError, in words, for a run that no trace tells of.
-    """
+    """Return the limits of the run whose id begins with ``run_id``. Raises RepositoryError for a run without traces."""
     seen = whole_run(store, store.run(run_id))
-    found = limits_of_seen(seen)
-    if found is None:
+    limits = limits_of_whole_run(seen)
+    if limits is None:
         raise RepositoryError(
-            "nobody can say what limited it: there are no traces of its workers",
+            "the limits of this run are unknown: it has no traces of its workers",
             where=f"run {seen.run.run_id}",
-            hint="runs that assay makes have traces; imported ones do where samples were imported with them",
+            hint="runs that assay executes have traces; imported runs have them if samples were imported too",
         )
-    return found
+    return limits
 
 
-def limits_of_seen(seen: WholeRun) -> Limits | None:
-    """Return what limited a run that was read already; None where no trace tells of its workers."""
+def limits_of_whole_run(seen: WholeRun) -> Limits | None:
+    """Return the limits of a run that was read already; None without traces of its workers."""
     return limits_of(seen.run, seen.tasks, seen.trace)

@@ -1,7 +1,7 @@
-"""A run's log by lines: a part of it with the lines' numbers, and the lines that have a text.
+"""Read a part of a run's log with line numbers, and search a log for a text.
 
-In: a repository, a run's id and a log's name, which must be one of the run's. Out: :class:`LogLines`, :class:`LogHits`.
-A log is read as a stream, whatever its size; a line longer than :data:`LINE_MAX` bytes counts as several.
+In: a repository, the id of a run, and the name of one of its logs. Out: :class:`LogLines`, :class:`LogHits`. A log is
+read as a stream; a line longer than :data:`LINE_MAX` bytes counts as several.
 """
 
 from collections import deque
@@ -11,16 +11,20 @@ from dataclasses import dataclass
 from assay.store import Repository
 
 PART_BYTES = 256_000
+"""Maximum size of a part, in bytes."""
 LINE_MAX = 64_000
+"""Maximum length of a line, in bytes."""
 HITS_MAX = 200
+"""Maximum number of hits that are returned."""
 _HIT_CHARACTERS = 300
+"""Maximum length of a hit's text."""
 _LINES_BEFORE = 20
-"""A part that shows a hit begins so many lines before it."""
+"""Number of lines before a hit in the part that shows it."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogLines:
-    """Whole lines of a log, ``first`` the number of the first one, from 1."""
+    """Consecutive lines of a log. ``first``: number of the first line, from 1."""
 
     name: str
     first: int
@@ -32,7 +36,7 @@ class LogLines:
 
 @dataclass(frozen=True, slots=True)
 class LogHit:
-    """A line that has the text; ``offset_bytes``: where a part begins that shows it with some lines before."""
+    """A line with the text. ``offset_bytes``: start of a part that shows it with some lines before it."""
 
     number: int
     text: str
@@ -41,7 +45,7 @@ class LogHit:
 
 @dataclass(frozen=True, slots=True)
 class LogHits:
-    """The first lines that have a text, in any letters' case, of ``total`` such lines in a log of ``lines``."""
+    """The first lines that contain a text, case ignored. ``total``: all of them; ``lines``: all lines of the log."""
 
     wanted: str
     hits: tuple[LogHit, ...]
@@ -54,7 +58,7 @@ def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
     rest = b""
     for chunk in chunks:
         *whole, rest = (rest + chunk).split(b"\n")
-        for line in (each + b"\n" for each in whole):
+        for line in (part + b"\n" for part in whole):
             yield from (line[at : at + LINE_MAX] for at in range(0, len(line), LINE_MAX))
         while len(rest) > LINE_MAX:
             yield rest[:LINE_MAX]
@@ -84,9 +88,9 @@ def log_lines(repository: Repository, run_id: str, name: str, offset_bytes: int 
 
 
 def log_hits(repository: Repository, run_id: str, name: str, wanted: str) -> LogHits:
-    """Return the lines of a log that have ``wanted``."""
+    """Return the lines of a log that contain ``wanted``."""
     at, number, total = 0, 0, 0
-    found: list[LogHit] = []
+    hits: list[LogHit] = []
     before: deque[int] = deque(maxlen=_LINES_BEFORE)
     folded = wanted.casefold()
     for line in _lines(repository.log_chunks(run_id, name)):
@@ -95,7 +99,7 @@ def log_hits(repository: Repository, run_id: str, name: str, wanted: str) -> Log
         text = _text(line)
         if folded in text.casefold():
             total += 1
-            if len(found) < HITS_MAX:
-                found.append(LogHit(number, text[:_HIT_CHARACTERS], before[0]))
+            if len(hits) < HITS_MAX:
+                hits.append(LogHit(number, text[:_HIT_CHARACTERS], before[0]))
         at += len(line)
-    return LogHits(wanted, tuple(found), total, number)
+    return LogHits(wanted, tuple(hits), total, number)

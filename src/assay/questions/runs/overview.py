@@ -25,14 +25,14 @@ def counts_of(
 ) -> RunCounts:
     """Return how many runs there are by each of the columns ``names`` that the table has."""
     every = np.ones(len(table), dtype=np.bool_)
-    found = {}
+    by = {}
     for name in names:
         column = table.columns.get(name)
         if column is not None:
             counts = level_counts(column, every)
             levels = [LevelCount(level, int(count), False) for level, count in zip(column.levels, counts, strict=True)]
-            found[name] = tuple(sorted((item for item in levels if item.runs), key=lambda item: -item.runs))
+            by[name] = tuple(sorted((item for item in levels if item.runs), key=lambda item: -item.runs))
     started = table.values["started_unix_s"]
     dated = started[np.isfinite(started)]
     first, last = (float(dated.min()), float(dated.max())) if len(dated) else (None, None)
-    return RunCounts(len(table), found, first, last)
+    return RunCounts(len(table), by, first, last)

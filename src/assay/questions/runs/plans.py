@@ -58,8 +58,8 @@ def recorded_plan(run: Run) -> str:
     }
     recorded = run.recorded.cluster
     if recorded is not None and recorded.layout is not None and not devices_of_code(run.layout):
-        places = {"hdfs": dict(recorded.layout.hdfs), "intermediate": dict(recorded.layout.intermediate)}
-        content["layouts"] = {run.layout: places}
+        layout = {"hdfs": dict(recorded.layout.hdfs), "intermediate": dict(recorded.layout.intermediate)}
+        content["layouts"] = {run.layout: layout}
     return json.dumps(content)
 
 

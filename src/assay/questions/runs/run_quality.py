@@ -1,6 +1,6 @@
-"""What runs are worth: why some are not valid, what was not observed, which are odd, and what should be repeated.
+"""Assess the quality of runs: why some are not valid, what was not observed, outliers, and missing repetitions.
 
-In: a repository and a table of its runs. Out: frozen answers, the most frequent or most serious first.
+In: a repository and a table of its runs. Out: frozen answers, most frequent or most serious first.
 """
 
 from dataclasses import dataclass
@@ -11,20 +11,22 @@ from assay.analysis.outliers.causes import Cause, causes_of
 from assay.analysis.outliers.precision import precision
 from assay.analysis.statistics import Column, Ints, RunTable, has_level, level_counts, usable
 from assay.model import RunStatus
-from assay.questions.runs.runs import level_at, told_apart_by
+from assay.questions.runs.runs import distinguishing_levels, level_at
 from assay.questions.trust.flags import Flagged
 from assay.store import Repository
 
 NOT_VALID_MAX = 2_000
-"""Of how many runs the causes are read at most: the newest."""
+"""Maximum number of runs whose causes are read: the newest."""
 NEEDS_MAX = 100
+"""Maximum number of configurations that are listed with missing repetitions."""
 NO_PLAN = "no plan named"
 PRECISION = 0.05
+"""Default half-width of the 95 % interval of a mean time, as a share of the mean."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotValid:
-    """Why runs are not valid, the most frequent first."""
+    """Why runs are not valid, most frequent cause first."""
 
     not_valid: int
     looked_at: int
@@ -33,7 +35,7 @@ class NotValid:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What of a plan's runs is there, and whether their caches were cold."""
+    """Number of a plan's runs with traces, and with cold caches."""
 
     plan: str
     runs: int
@@ -45,10 +47,10 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Imprecise:
-    """One configuration that is not known precisely enough; see :class:`assay.analysis.outliers.precision.Need`."""
+    """One configuration whose mean time is not precise enough; see :class:`assay.analysis.outliers.precision.Need`."""
 
     run_id: str
-    """A run of it."""
+    """One of its runs."""
     configuration: dict[str, str]
     runs: int
     half_width: float | None
@@ -58,7 +60,7 @@ class Imprecise:
 
 @dataclass(frozen=True, slots=True)
 class StillNeeded:
-    """How many repetitions are still needed; see :class:`assay.analysis.outliers.precision.Precision`."""
+    """Number of repetitions that are still needed; see :class:`assay.analysis.outliers.precision.Precision`."""
 
     wanted: float
     configurations: int
@@ -71,7 +73,7 @@ class StillNeeded:
 
 @dataclass(frozen=True, slots=True)
 class OddRun:
-    """One anomaly with the run that it is about; see :class:`assay.analysis.outliers.anomalies.Anomaly`."""
+    """One anomaly with its run; see :class:`assay.analysis.outliers.anomalies.Anomaly`."""
 
     run_id: str
     workload: str
@@ -87,7 +89,7 @@ class OddRun:
 
 @dataclass(frozen=True, slots=True)
 class OddRuns:
-    """Anomalies, the most serious first."""
+    """Anomalies, most serious first."""
 
     total: int
     looked_at: int
@@ -95,7 +97,7 @@ class OddRuns:
 
 
 def why_not_valid(repository: Repository, table: RunTable) -> NotValid:
-    """Return why runs are not valid: alike causes together."""
+    """Return why runs are not valid; equal causes are counted together."""
     rows = np.flatnonzero(~has_level(table, "status", RunStatus.VALID.value))
     runs = repository.runs_at(table, rows[-NOT_VALID_MAX:].tolist()) if len(rows) else []
     return NotValid(len(rows), len(runs), tuple(causes_of(runs)))
@@ -109,7 +111,7 @@ def traced_rows(repository: Repository, table: RunTable) -> Ints:
 
 
 def coverage(table: RunTable, traced: Ints) -> tuple[Coverage, ...]:
-    """Return for each plan how many of its runs have a trace, and cold caches. ``traced``: of :func:`traced_rows`."""
+    """Return the number of runs with a trace and with cold caches by plan. ``traced``: from :func:`traced_rows`."""
     named = table.columns.get("plan", Column(np.zeros(len(table), np.int32), (NO_PLAN,)))
     plans = Column(np.where(named.codes < 0, len(named.levels), named.codes).astype(np.int32), (*named.levels, NO_PLAN))
     cold, warm, simulated = (has_level(table, "cold", level) for level in ("cold", "warm", "simulated"))
@@ -125,18 +127,20 @@ def coverage(table: RunTable, traced: Ints) -> tuple[Coverage, ...]:
 
 
 def still_needed(repository: Repository, table: RunTable, wanted: float = PRECISION) -> StillNeeded:
-    """Return how many repetitions each configuration needs for a half-width of ``wanted``, a share of its mean."""
-    found = precision(table, wanted, NEEDS_MAX)
-    ids = repository.ids_at(table, [need.position for need in found.needs]) if found.needs else []
+    """Return the repetitions that each configuration needs for a half-width of ``wanted``, a share of its mean."""
+    missing = precision(table, wanted, NEEDS_MAX)
+    ids = repository.ids_at(table, [need.position for need in missing.needs]) if missing.needs else []
     needs = tuple(
-        Imprecise(run_id, told_apart_by(table, n.position), n.runs, n.half_width, n.needed, n.assumed)
-        for run_id, n in zip(ids, found.needs, strict=True)
+        Imprecise(run_id, distinguishing_levels(table, n.position), n.runs, n.half_width, n.needed, n.assumed)
+        for run_id, n in zip(ids, missing.needs, strict=True)
     )
-    return StillNeeded(wanted, found.configurations, found.enough, found.single, found.more_runs, found.unknown, needs)
+    return StillNeeded(
+        wanted, missing.configurations, missing.enough, missing.single, missing.more_runs, missing.unknown, needs
+    )
 
 
 def odd_runs(repository: Repository, flagged: Flagged, table: RunTable, limit: int | None = None) -> OddRuns:
-    """Return the ``limit`` most serious anomalies, or all, of the runs of ``table``; they are judged among all runs."""
+    """Return the ``limit`` most serious anomalies, or all, of the runs of ``table``, compared with all runs."""
     among = flagged.among(table)
     listed = flagged.anomalies.at(among[:limit])
     every = flagged.table

@@ -1,7 +1,7 @@
-"""Which runs are looked at, what they can be told apart by, and a list of them a page at a time.
+"""Select runs by conditions, and list them page by page with the factors that distinguish them.
 
-In: a repository, its table of runs, and conditions ``COLUMN=LEVEL``. Out: tables, and one page with the counts beside
-each further condition.
+In: a repository, its table of runs, and conditions ``COLUMN=LEVEL``. Out: tables, and pages of runs with the number of
+runs that each further condition leaves.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,8 +19,8 @@ from assay.text import workload_named
 
 NEWEST_FIRST = "-started_unix_s"
 FASTEST_FIRST = "duration_s"
-METRICS_LOOKED_AT = ("disk_read_bytes", "disk_write_bytes", "cpu_imbalance", "disk_imbalance", "nic_imbalance")
-"""Metrics that questions over many runs look at besides times: what a table is read with."""
+METRICS_USED = ("disk_read_bytes", "disk_write_bytes", "cpu_imbalance", "disk_imbalance", "nic_imbalance")
+"""Metrics that questions over many runs use in addition to times. A table is read with them."""
 COLUMNS_SHOWN = ("workload", "layout", "network", "cluster")
 _FIRST = (*COLUMNS_SHOWN, "status", "origin", "cold", ANOMALY)
 
@@ -37,14 +37,14 @@ class RunRow:
     """ISO 8601 in UTC; None when not known."""
     duration_s: float | None
     columns: dict[str, str]
-    """The columns asked for; what a run does not have is left out."""
+    """Levels of the requested columns that the run recorded."""
     anomaly: str | None
-    """The most serious odd thing about it; None where nothing is odd, or nobody looked."""
+    """The most serious anomaly; None for a run without one, or one that was not checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
-    """One page of runs, and what further conditions would leave."""
+    """One page of runs, and the facets of all runs that match."""
 
     total: int
     """Runs that match."""
@@ -54,23 +54,23 @@ class RunPage:
     runs: tuple[RunRow, ...]
     facets: tuple[Facet, ...]
     columns: tuple[str, ...]
-    """Every column that runs can be filtered and sorted by."""
+    """All columns to filter and sort by."""
 
 
 def as_recorded(conditions: Iterable[str], table: RunTable) -> list[str]:
-    """Return the conditions with workloads, which may be given by their titles, as the runs have them."""
+    """Return the conditions with workloads by name where they are given by title."""
     column = table.columns.get("workload")
-    said = [(text, *text.partition("=")) for text in conditions]
+    parts = [(text, *text.partition("=")) for text in conditions]
     return [
         f"{name}={workload_named(level, column.levels)}" if column and name == "workload" and equals else text
-        for text, name, equals, level in said
+        for text, name, equals, level in parts
     ]
 
 
-def selected(table: RunTable, where: Sequence[str], place: str = "where") -> RunTable:
-    """Return the runs that match. ``place``: where the conditions come from, for messages.
+def selected(table: RunTable, where: Sequence[str], option: str = "where") -> RunTable:
+    """Return the runs that match. ``option``: the option that gave the conditions, for messages.
 
-    Raises RepositoryError when the table is empty, SpecificationError with the choices for an unknown column or level.
+    Raises RepositoryError for an empty table, and SpecificationError with the choices for an unknown column or level.
     """
     if len(table) == 0:
         raise RepositoryError(
@@ -97,7 +97,7 @@ def in_order_of_start(repository: Repository, table: RunTable) -> list[int]:
 
 
 def usual_order(table: RunTable) -> str:
-    """Return the order of a list of runs unless another one is chosen: newest first, where any run has a date."""
+    """Return the default order of a list of runs: newest first if any run has a date, else fastest first."""
     return NEWEST_FIRST if np.isfinite(table.values["started_unix_s"]).any() else FASTEST_FIRST
 
 
@@ -112,7 +112,7 @@ def run_page(
     *,
     with_facets: bool = True,
 ) -> RunPage:
-    """Return one page of the runs that match, with ``columns``, else those that most have."""
+    """Return one page of the runs that match. ``columns``: those to show; None: :data:`COLUMNS_SHOWN`."""
     conditions = conditions_of(as_recorded(where, table), "where")
     wide = _with_columns_of(conditions, table)
     page = page_of(table, matching(wide, conditions, "where"), sort=sort, offset=offset, limit=limit)
@@ -168,7 +168,7 @@ def levels_in(table: RunTable, name: str) -> list[str]:
     return [level for level, number in zip(column.levels, counts, strict=True) if number]
 
 
-def told_apart_by(table: RunTable, position: int) -> dict[str, str]:
+def distinguishing_levels(table: RunTable, position: int) -> dict[str, str]:
     """Return a run's levels of the factors that not all runs of the table have alike."""
     several = [name for name in table.factors if len(table.columns[name].levels) > 1]
     return {name: text for name in several if (text := table.columns[name].text(position)) is not None}
@@ -181,7 +181,7 @@ def comparable(table: RunTable) -> list[str]:
 
 
 def _worth_a_facet(table: RunTable) -> list[str]:
-    """Return the columns that are worth a facet: those with several levels, what describes runs first."""
+    """Return the columns to make facets of: those with several levels, in order of importance."""
     several = [n for n, column in table.columns.items() if len(column.levels) > 1 and n != LAYOUT_DEVICES]
     return _ordered(sorted(several, key=lambda name: name in DESCRIPTIVE), _FIRST)
 

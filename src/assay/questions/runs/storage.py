@@ -1,7 +1,8 @@
-"""Cost per capacity against cost per performance of a price book's devices: LISA'14's table 5 and what follows from it.
+"""Compare devices of a price book by cost per capacity and cost per performance, as table 5 of the LISA'14 paper does.
 
-In: a price book whose device items say capacity and bandwidth. Out: a row for each, and for each other device the
-baseline's devices that have its bandwidth, or its price. The arithmetic is in ``analysis/cost/storage.py``.
+In: a price book whose device items have a capacity and a bandwidth. Out: a row for each device; for each device
+but the baseline, also how many baseline devices have its bandwidth, and how many have its price.
+``analysis/cost/storage.py`` has the formulas.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from assay.model import LineItem, PriceBook
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """One device beside as many of the baseline's as have its bandwidth, and as many as cost as much."""
+    """One device, and the numbers of baseline devices that have its bandwidth and its price."""
 
     candidate: Setup
     equal_bandwidth: Setup
@@ -28,7 +29,7 @@ class Against:
 
 @dataclass(frozen=True, slots=True)
 class StorageView:
-    """The devices, and each of them against the baseline."""
+    """All devices, and each other device compared with the baseline."""
 
     book: str
     currency: str
@@ -43,9 +44,9 @@ def _times(item: LineItem, count: int) -> Setup:
 
 
 def storage_view(book: PriceBook, *, baseline: str | None = None, gain: float | None = None) -> StorageView:
-    """Return the view; ``baseline`` is an item's name or a device kind, else the book's first device.
+    """Return the view. ``baseline``: an item's name or a device kind; None: the book's first device.
 
-    SpecificationError when no purchased device says its capacity and bandwidth, or none is the baseline.
+    Raises SpecificationError if no purchased device has a capacity and a bandwidth, or none is the baseline.
     """
     items = [
         item
@@ -58,21 +59,21 @@ def storage_view(book: PriceBook, *, baseline: str | None = None, gain: float | 
             hint="add capacity: 2TB, bandwidth: 120MB/s to the items with per: device",
         )
     first = _baseline(items, baseline)
-    one = _times(first, 1)
+    single = _times(first, 1)
     rows = []
     for item in items:
         if item is first:
             continue
         candidate = _times(item, 1)
-        equal = _times(first, equal_bandwidth_count(one, candidate))
-        as_dear = _times(first, max(1, equal_cost_count(one, candidate)))
+        equal = _times(first, equal_bandwidth_count(single, candidate))
+        same_price = _times(first, max(1, equal_cost_count(single, candidate)))
         rows.append(
             Against(
                 candidate,
                 equal,
-                as_dear,
+                same_price,
                 float(candidate.price / equal.price),
-                float(candidate.per_tb / one.per_tb),
+                float(candidate.per_tb / single.per_tb),
                 None if gain is None else cost_per_performance(equal.price, candidate.price, gain),
             )
         )
@@ -93,5 +94,5 @@ def _baseline(items: Sequence[LineItem], baseline: str | None) -> LineItem:
         if baseline in (item.name, item.device):
             return item
     raise SpecificationError(
-        f"the price book has no device {baseline!r}", hint=f"there is {', '.join(item.name for item in items)}"
+        f"the price book has no device {baseline!r}", hint=f"its devices: {', '.join(item.name for item in items)}"
     )

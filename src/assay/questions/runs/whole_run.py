@@ -1,6 +1,6 @@
-"""One run of a repository with all that lies beside it, and what of it older bundles keep only in their raw logs.
+"""Read a run with everything that its bundle holds; jobs of older bundles come from their logs.
 
-In: a repository and a run. Out: the run with its jobs, its attempts, its trace, and their :class:`RunDetail`.
+In: a repository and a run. Out: the run with its jobs, task attempts, trace and :class:`RunDetail`.
 """
 
 import re
@@ -17,13 +17,13 @@ from assay.store import Repository
 from assay.store.formats.hadoop.jhist import job_of, parse_jhist
 
 _PROGRAM = "program"
-"""Only assay's own runs name it; imported ones keep no logs."""
+"""Only runs that assay executed record it; imported runs have no logs."""
 _HISTORY = re.compile(r"job_[0-9]+_[0-9]+\.jhist")
 
 
 @dataclass(frozen=True, slots=True)
 class WholeRun:
-    """A run with everything that its bundle holds of it."""
+    """A run with everything that its bundle holds."""
 
     run: Run
     tasks: tuple[Task, ...]
@@ -36,7 +36,7 @@ class WholeRun:
 
 
 def whole_run(store: Repository, run: Run) -> WholeRun:
-    """Read what lies beside ``run`` and put it together."""
+    """Return ``run`` with the contents of its bundle."""
     tasks, trace = tuple(store.tasks(run.run_id)), store.trace(run.run_id)
     whole = run if run.jobs else replace(run, jobs=_jobs_in_logs(store, run))
     logs, files = tuple(store.logs(run.run_id)), store.files(run.run_id)
@@ -44,7 +44,7 @@ def whole_run(store: Repository, run: Run) -> WholeRun:
 
 
 def _jobs_in_logs(store: Repository, run: Run) -> tuple[Job, ...]:
-    """Return the jobs in the histories among a bundle's logs: those of versions that kept them nowhere else."""
+    """Return the jobs from the job histories among the logs: older bundles have them nowhere else."""
     names = [name for name in store.logs(run.run_id) if _HISTORY.fullmatch(name)]
     if not names or not run.started_at:
         return ()
@@ -53,18 +53,18 @@ def _jobs_in_logs(store: Repository, run: Run) -> tuple[Job, ...]:
     for name in names:
         try:
             jobs.append(job_of(parse_jhist(store.log(run.run_id, name), source=name), start_unix_s))
-        except FormatError:  # a damaged history: what the bundle has besides is shown without it
+        except FormatError:  # damaged history: the rest of the bundle is shown without it
             return ()
     return tuple(sorted(jobs, key=lambda job: job.submit_s))
 
 
 def workload_profile(store: Repository, table: RunTable, reference: str) -> Profile:
-    """Return what each workload reads, shuffles, writes and computes, against ``reference``; see its module."""
+    """Return what each workload reads, shuffles, writes and computes, compared with the workload ``reference``."""
     return profile(with_figures(store, store.runs_at(table, range(len(table)))), reference=reference)
 
 
 def with_figures(store: Repository, runs: Sequence[Run]) -> list[Run]:
-    """Return ``runs`` with the metrics of their details; those that bundles of older versions lack are made now."""
+    """Return ``runs`` with the metrics of their details; for older bundles they are computed now."""
     return [_completed(store, run) if not run.jobs and _PROGRAM in run.workload_parameters else run for run in runs]
 
 
@@ -73,6 +73,6 @@ def _completed(store: Repository, run: Run) -> Run:
 
 
 def examples_of(repository: Repository, table: RunTable) -> list[Run]:
-    """Return one run of each cluster, engine and origin, whole."""
+    """Return one run of each cluster, engine and origin."""
     names = [name for name in ("cluster", "engine", "engine_version", "origin") if name in table.columns]
     return repository.runs_at(table, first_rows(groups_by(table, names)).tolist()) if len(table) else []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assay.analysis.changes import ChangePoint, histories
 from assay.analysis.statistics import RunTable
-from assay.questions.runs.runs import told_apart_by
+from assay.questions.runs.runs import distinguishing_levels
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,10 @@ class ChangesView:
 
 def changes_of(table: RunTable) -> ChangesView:
     """Return the changes of every configuration's run time."""
-    found = histories(table)
-    told = (ConfigurationHistory(told_apart_by(table, h.position), h.runs, h.changes) for h in found.changed)
-    return ChangesView(tuple(told), found.searched, found.correlation, found.wander, found.runs_without_start)
+    history = histories(table)
+    changed = (
+        ConfigurationHistory(distinguishing_levels(table, h.position), h.runs, h.changes) for h in history.changed
+    )
+    return ChangesView(
+        tuple(changed), history.searched, history.correlation, history.wander, history.runs_without_start
+    )

@@ -1,8 +1,8 @@
-"""Is this run flagged as odd, and why? Asked by every place that uses runs: lists, a run's page, costs, comparisons.
+"""Flag outliers among the runs of a repository, with the reasons. Lists, run pages, costs and decisions use the flags.
 
-In: all runs of a repository as a table, or a repository. Out: the table with its column ``anomaly``, by which runs can
-be chosen, counted and left out, and the reasons of each. What is odd is judged among all runs, whatever is looked at
-later: a run is flagged everywhere or nowhere. A million runs take half a second, so a server asks once for each index.
+In: all runs of a repository as a table, or a repository. Out: the table with a column ``anomaly``, to select, count and
+exclude runs by, and the reasons for each flag. A run is compared with all runs of the repository, whatever is selected
+later, so it is flagged everywhere or nowhere. A million runs take half a second; a server computes this once per index.
 """
 
 from collections.abc import Sequence
@@ -14,48 +14,48 @@ from assay.analysis.outliers.anomalies import Anomalies, Anomaly, find_anomalies
 from assay.analysis.outliers.flagging import flagged
 from assay.analysis.statistics import ANOMALY, NOT_ODD, Ints, RunTable, usable
 from assay.model import Run
-from assay.questions.runs.runs import METRICS_LOOKED_AT, in_order_of_start, selected
+from assay.questions.runs.runs import METRICS_USED, in_order_of_start, selected
 from assay.store import Repository
 from assay.text import plural
 
 
 @dataclass(frozen=True, slots=True)
 class Flagged:
-    """All runs with what is odd about them."""
+    """All runs with their anomalies."""
 
     table: RunTable
     """With the column ``anomaly``."""
     anomalies: Anomalies
 
     def why(self, row: int) -> tuple[Anomaly, ...]:
-        """Return what is odd about the run with this number in the index, the most serious first."""
+        """Return the anomalies of the run with this row number in the index, most serious first."""
         return tuple(self.anomalies.at(np.flatnonzero(self.anomalies.rows == row)))
 
     def among(self, chosen: RunTable) -> Ints:
-        """Return which anomalies are of runs of ``chosen``, the most serious first."""
-        found: Ints = np.flatnonzero(np.isin(self.anomalies.rows, chosen.rows))
-        return found
+        """Return the positions of the anomalies of runs of ``chosen``, most serious first."""
+        anomalies: Ints = np.flatnonzero(np.isin(self.anomalies.rows, chosen.rows))
+        return anomalies
 
 
 def flags(table: RunTable) -> Flagged:
-    """Return the runs of a table that has all of them, flagged."""
-    found = find_anomalies(table)
-    return Flagged(flagged(table, found, usable(table)), found)
+    """Return the runs of a table with flags. The table must hold all runs of the repository."""
+    anomalies = find_anomalies(table)
+    return Flagged(flagged(table, anomalies, usable(table)), anomalies)
 
 
 def flags_in(repository: Repository) -> Flagged:
-    """Return the runs of a repository, flagged."""
-    return flags(repository.table(METRICS_LOOKED_AT))
+    """Return the runs of a repository with flags."""
+    return flags(repository.table(METRICS_USED))
 
 
 def flags_of_run(repository: Repository, known: Flagged, run: Run) -> tuple[Anomaly, ...]:
-    """Return what is odd about one run."""
-    places = repository.positions_of(known.table, [run.run_id])
-    return known.why(int(known.table.rows[places[0]])) if len(places) else ()
+    """Return the anomalies of one run."""
+    positions = repository.positions_of(known.table, [run.run_id])
+    return known.why(int(known.table.rows[positions[0]])) if len(positions) else ()
 
 
 def flagged_runs(repository: Repository, known: Flagged, where: Sequence[str], limit: int | None) -> list[Run]:
-    """Return the runs that are flagged and match, the newest last; ``limit`` keeps the newest."""
+    """Return the flagged runs that match, newest last; at most the ``limit`` newest."""
     if not len(known.anomalies):
         return []
     matching = selected(known.table, where)
@@ -64,16 +64,16 @@ def flagged_runs(repository: Repository, known: Flagged, where: Sequence[str], l
 
 
 def odd_kinds(repository: Repository, known: Flagged) -> dict[str, str]:
-    """Return the most serious odd thing of each run that has one, by its id."""
+    """Return the most serious anomaly of each flagged run, by run id."""
     odd = np.unique(known.anomalies.positions).tolist()
     column = known.table.columns[ANOMALY]
     ids = repository.ids_at(known.table, odd) if odd else []
-    return {run_id: column.levels[column.codes[place]] for run_id, place in zip(ids, odd, strict=True)}
+    return {run_id: column.levels[column.codes[position]] for run_id, position in zip(ids, odd, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)
 class FlagCount:
-    """How many of some runs are flagged, by kind, the most frequent first."""
+    """Number of flagged runs among some runs, by kind, most frequent first."""
 
     looked_at: int
     flagged: int
@@ -81,7 +81,7 @@ class FlagCount:
 
     @property
     def sentence(self) -> str:
-        """The count in words; empty without a flagged run."""
+        """The count as text; empty without a flagged run."""
         if not self.flagged:
             return ""
         kinds = ", ".join(f"{number} {kind}" for kind, number in self.kinds)
@@ -90,7 +90,7 @@ class FlagCount:
 
 
 def flag_count(table: RunTable, positions: Sequence[int] | None = None) -> FlagCount:
-    """Return how many runs of a flagged table, or of some of its rows, are flagged."""
+    """Return the number of flagged runs in a table with flags, or in some of its rows."""
     column = table.columns.get(ANOMALY)
     if column is None:
         return FlagCount(0, 0, ())
@@ -104,6 +104,6 @@ def flag_count(table: RunTable, positions: Sequence[int] | None = None) -> FlagC
 
 
 def flag_count_of(repository: Repository, known: Flagged, run_ids: Sequence[str]) -> FlagCount:
-    """Return how many of the runs of these ids are flagged."""
-    found = flag_count(known.table, repository.positions_of(known.table, run_ids))
-    return replace(found, looked_at=len(run_ids))
+    """Return the number of flagged runs among those with these ids."""
+    count = flag_count(known.table, repository.positions_of(known.table, run_ids))
+    return replace(count, looked_at=len(run_ids))

@@ -19,7 +19,7 @@ from assay.store import Repository
 _FARTHEST = float(np.log(1000.0))
 
 
-class SaidBy(StrEnum):
+class FlagSource(StrEnum):
     """Whose opinion it is that a run is odd."""
 
     REPETITIONS = "repetitions"
@@ -28,14 +28,14 @@ class SaidBy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class OddByTwo:
+class OutlierOpinion:
     """One odd run."""
 
     run_id: str
     workload: str
     layout: str
     kind: str
-    said_by: SaidBy
+    flagged_by: FlagSource
     reason: str
     predicted_s: float | None
     """What the other configurations let one expect."""
@@ -47,9 +47,9 @@ class OddByTwo:
 class TwoOpinions:
     """All odd runs of those that were picked."""
 
-    odd: tuple[OddByTwo, ...]
+    odd: tuple[OutlierOpinion, ...]
     looked_at: int
-    said_by: dict[str, int]
+    flagged_by: dict[str, int]
 
 
 def two_opinions(repository: Repository, flagged: Flagged, table: RunTable) -> TwoOpinions:
@@ -70,7 +70,7 @@ def two_opinions(repository: Repository, flagged: Flagged, table: RunTable) -> T
         _odd(every, opinion, first.get(at), at, run_id, second=at in second)
         for at, run_id in zip(positions, ids, strict=True)
     )
-    counts = {who.value: sum(one.said_by is who for one in odd) for who in SaidBy}
+    counts = {source.value: sum(run.flagged_by is source for run in odd) for source in FlagSource}
     return TwoOpinions(odd, int(np.count_nonzero(np.isfinite(opinion.expected_s) & chosen)), counts)
 
 
@@ -84,19 +84,21 @@ def _times_off(table: RunTable, opinion: Opinion, anomaly: Anomaly | None, at: i
     return float(min(max(by_model, by_first), _FARTHEST))
 
 
-def _odd(table: RunTable, opinion: Opinion, anomaly: Anomaly | None, at: int, run_id: str, *, second: bool) -> OddByTwo:
+def _odd(
+    table: RunTable, opinion: Opinion, anomaly: Anomaly | None, at: int, run_id: str, *, second: bool
+) -> OutlierOpinion:
     duration_s, expected_s = float(table.values["duration_s"][at]), float(opinion.expected_s[at])
     slower = duration_s > expected_s
     ratio = duration_s / expected_s if slower else expected_s / duration_s
     times = f"{ratio:.2f} times as {'long' if slower else 'fast'}"
     model = f"{duration_s:,.0f} s: {times} as other configurations let expect ({expected_s:,.0f} s, predicted)"
     known = np.isfinite(expected_s)
-    return OddByTwo(
+    return OutlierOpinion(
         run_id=run_id,
         workload=level_at(table, "workload", at) or "",
         layout=level_at(table, "layout", at) or "",
         kind=str(anomaly.kind) if anomaly else str(Kind.TOO_SLOW if slower else Kind.TOO_FAST),
-        said_by=SaidBy.PREDICTION if anomaly is None else SaidBy.BOTH if second else SaidBy.REPETITIONS,
+        flagged_by=FlagSource.PREDICTION if anomaly is None else FlagSource.BOTH if second else FlagSource.REPETITIONS,
         reason=anomaly.reason if anomaly else model,
         predicted_s=expected_s if known else None,
         errors_off=float(opinion.errors_off[at]) if known else None,

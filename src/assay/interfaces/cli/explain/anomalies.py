@@ -75,12 +75,12 @@ def _print_two_opinions(
             run.workload or NOTHING,
             run.layout or NOTHING,
             run.kind,
-            run.said_by,
+            run.flagged_by,
             seconds(run.predicted_s),
             run.reason,
         )
         for run in opinions.odd
     ]
     print_rows(("Run", "Workload", "Layout", "Kind", "Flagged by", "Predicted (s)", "Reason"), cells, limit=rows)
-    counts = ", ".join(f"{number} flagged by {source}" for source, number in opinions.said_by.items())
+    counts = ", ".join(f"{number} flagged by {source}" for source, number in opinions.flagged_by.items())
     click.echo(f"{plural(len(opinions.odd), 'outlier')} among {opinions.looked_at:,} valid runs: {counts}.")

@@ -18,7 +18,7 @@ from assay.interfaces.cli.common import json_option, print_json, print_table, re
 from assay.text import plural
 
 if TYPE_CHECKING:
-    from assay.questions.forecasts.tuning import Side, TuningState
+    from assay.questions.forecasts.tuning import MeanTime, TuningState
 
 _BUDGET = re.compile(r"(\d{1,5})\s*runs?")
 SHOWN = 10
@@ -106,7 +106,7 @@ def tune(
     described = load_plan(plan)
     simulate = simulate or described.cluster.simulated
     fields |= {"strategy": Strategy(fields["strategy"]), "warm": tuning.Warm(fields["warm"])}
-    asked = tuning.TuningAsked(budget=_budget(budget), at=dict(parse_changes(at, "--at")), **fields)
+    asked = tuning.TuningRequest(budget=_budget(budget), at=dict(parse_changes(at, "--at")), **fields)
     from_simulator = asked.warm is tuning.Warm.SIMULATION
     if profile is not None and not simulate and not from_simulator:
         raise SpecificationError("--profile applies to simulations", hint="add --simulate or --warm simulation")
@@ -118,7 +118,7 @@ def tune(
     costs = profile_from([profile] if profile else [], None, ()) if simulate or from_simulator else None
     opened = None if dry_run and not Repository.is_at(repository) else Repository.create(repository)
     origin = Origin.SIMULATED if simulate else Origin.MEASURED
-    planned = tuning.tuning_made(described, asked, opened, costs, origin)
+    planned = tuning.planned_tuning(described, asked, opened, costs, origin)
     if dry_run or opened is None:
         for line in planned.lines():
             click.echo(line)
@@ -170,14 +170,14 @@ def show(state: TuningState) -> None:
         f"{state.searched} of {plural(state.budget, 'run')} of the search ({state.strategy}){failed}, "
         f"{format_duration(state.search_s)} in all."
     )
-    if state.found and state.found_defaults and state.found.levels != state.defaults:
-        gain = state.found_defaults.mean_s / state.found.mean_s
+    if state.search_best and state.search_defaults and state.search_best.levels != state.defaults:
+        gain = state.search_defaults.mean_s / state.search_best.mean_s
         click.echo(f"Speedup within the search: {gain:.2f}, biased upwards, because the fastest was selected.")
 
 
-def _levels_text(side: Side) -> str:
+def _levels_text(side: MeanTime) -> str:
     return " ".join(f"{name}={level}" for name, level in side.levels.items()) or "the defaults of the engine"
 
 
-def _mean_text(side: Side) -> str:
+def _mean_text(side: MeanTime) -> str:
     return f"{side.mean_s:,.1f} s (mean of {plural(side.runs, 'run')})"

@@ -17,8 +17,8 @@ from assay.interfaces.web.state.answering import PreparedRoute
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
 from assay.questions.forecasts.configuration_asked import conditions
 from assay.questions.forecasts.coverage_map import CoverageMap, coverage_map
-from assay.questions.forecasts.importance import WhatMatters, drawn_together, what_matters_by
-from assay.questions.forecasts.model_cache import Learned, learned
+from assay.questions.forecasts.importance import WhatMatters, combined_factors, what_matters_by
+from assay.questions.forecasts.model_cache import RepositoryModel, learned
 from assay.questions.forecasts.next_plan import CLUSTER, newest_plan, next_plan
 from assay.questions.forecasts.next_runs import NextRunsAnswer, budget_of, next_runs_by
 from assay.questions.forecasts.prediction import Prediction, predicted_by
@@ -36,7 +36,7 @@ PREPARED_MAX = 12
 Factors = Annotated[list[str], Query(max_length=4, description="Factors whose combinations are listed.")]
 
 
-def kept_model(context: Context, threads: int = 2) -> Learned:
+def kept_model(context: Context, threads: int = 2) -> RepositoryModel:
     """Return what is learned from all runs, kept as long as they stay as they are."""
     return context.store.answer(("learned",), lambda table: learned(context.store.repository, table, threads=threads))
 
@@ -48,7 +48,7 @@ def prepare(context: Context) -> None:
     for workload in sorted(counts, key=lambda name: -counts[name])[:PREPARED_MAX]:
         began_s = time.monotonic()
         with suppress(SpecificationError):
-            get_reasons(context, [f"workload={workload}"], list(drawn_together(known)))
+            get_reasons(context, [f"workload={workload}"], list(combined_factors(known)))
         time.sleep(time.monotonic() - began_s)  # requests have as much time
     get_map(context)
 

@@ -13,7 +13,7 @@ from assay.interfaces.web.api.models import About, LogPart, RunParts, Summary, T
 from assay.interfaces.web.rendering.rendering import NotFoundError
 from assay.interfaces.web.state.context import API_VERSION, PROBLEMS, READERS, Context, ContextOf, RolesOf, Where
 from assay.model import Run, Task
-from assay.questions.runs.limits import limits_of_seen
+from assay.questions.runs.limits import limits_of_whole_run
 from assay.questions.runs.overview import counts_of
 from assay.questions.runs.runs import NEWEST_FIRST, RunPage, run_page
 from assay.questions.runs.whole_run import WholeRun, whole_run
@@ -97,7 +97,7 @@ def detail(context: ContextOf, run_id: RunId) -> RunDetail:
 @router.get("/runs/{run_id}/limits")
 def limits(context: ContextOf, run_id: RunId) -> Limits:
     """Tell which resource was the limit when and where, and how much faster the run could be at most."""
-    run_limits = limits_of_seen(close_view(context, run_id))
+    run_limits = limits_of_whole_run(close_view(context, run_id))
     if run_limits is None:
         raise NotFoundError("there are no traces of the run's workers", hint="the limits follow from the traces")
     return run_limits

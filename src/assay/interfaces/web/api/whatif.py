@@ -14,7 +14,7 @@ from assay.analysis.cost.repricing import repriced
 from assay.execution.planning.plan_files.changed_plan import Change, parse_question
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf
 from assay.questions.forecasts.whatif import Anchor, WhatIf, answered
-from assay.questions.forecasts.whatif_page import AskedFrom, anchor_of, places_to_ask_from
+from assay.questions.forecasts.whatif_page import AnchorChoice, anchor_choices, anchor_of
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["what if"])
 RunId = Annotated[str, Query(min_length=4, max_length=100, description="The beginning of a run's id.")]
@@ -38,9 +38,9 @@ def answer_of(context: Context, anchor: Anchor, changes: Sequence[Change], price
 
 
 @router.get("/whatif/places")
-def get_places(context: ContextOf) -> tuple[AskedFrom, ...]:
+def get_places(context: ContextOf) -> tuple[AnchorChoice, ...]:
     """List the measured runs that can be asked from, by workload and configuration."""
-    return context.store.answer(("asked from",), lambda table: places_to_ask_from(context.store.repository, table))
+    return context.store.answer(("asked from",), lambda table: anchor_choices(context.store.repository, table))
 
 
 @router.get("/whatif")

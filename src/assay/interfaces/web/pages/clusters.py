@@ -76,7 +76,7 @@ def cluster(request: Request, context: ContextOf, name: Name) -> Response:
 
 def _recorded_facts(context: Context, view: ClusterView) -> TextTable | None:
     """Return the facts about the cluster that an imported run recorded, without those that depend on the layout."""
-    facts = api_runs.find_run(context, view.places[0].example).environment.get("cluster")
+    facts = api_runs.find_run(context, view.setups[0].example).environment.get("cluster")
     if not isinstance(facts, Mapping):
         return None
     recorded = {

@@ -11,8 +11,8 @@ from assay.interfaces.web.api import predict as api_predict
 from assay.interfaces.web.state.answering import PreparedRoute, Texts, page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
 from assay.interfaces.web.state.page_cache import cached_page
-from assay.questions.forecasts.coverage_map import PLACE
-from assay.questions.forecasts.importance import drawn_together
+from assay.questions.forecasts.coverage_map import SETUP
+from assay.questions.forecasts.importance import combined_factors
 from assay.questions.runs.runs import levels_in
 from assay.text import column_title
 
@@ -39,11 +39,11 @@ def predict(request: Request, context: ContextOf, where: Texts = []) -> Response
             workload = prediction.configuration.get("workload", "")
             if prediction.expected_s is not None and workload:
                 matters = api_predict.get_reasons(
-                    context, [f"workload={workload}"], list(drawn_together(api_predict.kept_model(context)))
+                    context, [f"workload={workload}"], list(combined_factors(api_predict.kept_model(context)))
                 )
         except SpecificationError as error:
             refused = error
-    choices = {name: levels_in(table, name) for name in ("workload", *PLACE) if name in table.columns}
+    choices = {name: levels_in(table, name) for name in ("workload", *SETUP) if name in table.columns}
     chosen = dict(condition.split("=", 1) for condition in asked if "=" in condition)
     rest = [condition for condition in asked if condition.partition("=")[0] not in choices]
     known = api_predict.get_map(context)
@@ -63,5 +63,5 @@ def predict(request: Request, context: ContextOf, where: Texts = []) -> Response
         if matters is not None and matters.cells
         else None,
         map=known,
-        addresses=[[("where", f"{name}={level}") for name, level in row.levels.items()] for row in known.places],
+        addresses=[[("where", f"{name}={level}") for name, level in row.levels.items()] for row in known.setups],
     )

@@ -30,7 +30,7 @@ from assay.interfaces.web.api import runs as api_runs
 from assay.interfaces.web.rendering.rendering import NotFoundError
 from assay.interfaces.web.state.answering import Text, Texts, page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
-from assay.questions.runs.limits import limits_of_seen
+from assay.questions.runs.limits import limits_of_whole_run
 from assay.questions.runs.log_lines import PART_BYTES, log_hits, log_lines
 from assay.questions.runs.whole_run import WholeRun
 from assay.questions.trust.flags import flags_of_run

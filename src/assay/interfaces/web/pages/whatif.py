@@ -24,7 +24,7 @@ from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
 from assay.model import PriceBook
 from assay.questions.forecasts.whatif import Anchor
-from assay.questions.forecasts.whatif_page import AskedFrom, Control, controls_of
+from assay.questions.forecasts.whatif_page import AnchorChoice, Control, controls_of
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 _LONGEST = 300
@@ -108,7 +108,7 @@ def _values(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any
     return values
 
 
-def _fill(context: Context, values: dict[str, Any], asked: _Asked, run: AskedFrom) -> None:
+def _fill(context: Context, values: dict[str, Any], asked: _Asked, run: AnchorChoice) -> None:
     anchor = api_whatif.kept_anchor(context, run.run_id)
     changes = changes_of(anchor, asked.values)
     values |= {
@@ -143,9 +143,9 @@ def changes_of(anchor: Anchor, values: Mapping[str, str]) -> tuple[Change, ...]:
 
 def _same(text: str, control: Control) -> bool:
     bare = text.removesuffix(control.unit).strip() if control.unit else text
-    if _BARE.fullmatch(bare) and _BARE.fullmatch(control.own):
-        return float(bare) == float(control.own)
-    return bare == control.own
+    if _BARE.fullmatch(bare) and _BARE.fullmatch(control.measured):
+        return float(bare) == float(control.measured)
+    return bare == control.measured
 
 
 def _prices(book: PriceBook, changed: Mapping[str, float]) -> tuple[PriceControl, ...]:

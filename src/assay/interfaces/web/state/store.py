@@ -27,7 +27,7 @@ from typing import TypeVar
 from assay.analysis.statistics import RunTable
 from assay.foundation.errors import AssayError, RepositoryError
 from assay.interfaces.web.state.answer_cache import AnswerCache
-from assay.questions.runs.runs import METRICS_LOOKED_AT
+from assay.questions.runs.runs import METRICS_USED
 from assay.questions.trust.flags import Flagged, flags
 from assay.store import Repository
 from assay.store.index.tables import DuckDBReader
@@ -221,7 +221,7 @@ class Store:
         if before is not None and unchanged:
             flagged = before.flagged
         else:
-            table = self.repository.table(METRICS_LOOKED_AT)
+            table = self.repository.table(METRICS_USED)
             if len(table) > self.waited_for_max:
                 self.repository.cache_row_lookup(table)
             same = before is not None and before.table.source == table.source and len(before.table) == len(table)
