@@ -78,8 +78,8 @@ def selected(table: RunTable, where: Sequence[str], option: str = "where") -> Ru
         )
     if not where:
         return table
-    conditions = conditions_of(as_recorded(where, table), place)
-    return table.taken(matching(_with_columns_of(conditions, table), conditions, place))
+    conditions = conditions_of(as_recorded(where, table), option)
+    return table.taken(matching(_with_columns_of(conditions, table), conditions, option))
 
 
 def _with_columns_of(conditions: Iterable[str], table: RunTable) -> RunTable:

@@ -69,7 +69,7 @@ def run(request: Request, context: ContextOf, run_id: api_runs.RunId, span: Span
     if close.run.run_id != run_id:
         return RedirectResponse(f"/runs/{close.run.run_id}", status_code=307)
     views = views_of([close.trace])
-    limits = limits_of_seen(close)
+    limits = limits_of_whole_run(close)
     return page_of(
         request,
         "run",
