@@ -92,7 +92,7 @@ def test_what_the_command_can_not_do_is_told(tmp_path: Path) -> None:
     assert "no output format" in refused("export", *here)
     assert "takes all runs" in refused("export", "csv", "--dataset", dataset, *here)
     assert "need each other" in refused("speedup", "--by", "layout", "--on", "local", *here)
-    with pytest.raises(RepositoryError, match="no dataset here"):
+    with pytest.raises(RepositoryError, match="there is no dataset"):
         dataset_table(dataset, "local", (), print)
     CliRunner().invoke(assay, ["export", "--dataset", dataset, *here])
     with pytest.raises(SpecificationError, match="no run has layout 'SSD9'"):
