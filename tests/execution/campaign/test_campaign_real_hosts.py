@@ -1,7 +1,7 @@
-"""The way of docs/how-to/your-own-cluster.md, on hosts that assay is told nothing of but addresses and a login.
+"""Follow docs/how-to/your-own-cluster.md on hosts of which assay knows only addresses and a login.
 
-A lab stands for them: entered through a jump host by a user who is not root, first without sudo, then with it; one of
-the hosts has Python 3.6. Its Hadoop is somebody else's in the second half.
+The hosts are a lab, reached through a jump host by a user who is not root, first without sudo, then with it. One of the
+hosts has Python 3.6. In the second half, another user runs the Hadoop.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def test_devices_and_links_measure_what_they_describe(lab: Lab, disks: Disks) ->
     """The self-test is the test: each device and link is there, none faster than 15 % above its scaled specification.
 
     A busy machine can make a device look slower, never faster, so slowness is measured again and judged mildly;
-    docs/explanation/lab.md has what a machine of its own gives.
+    docs/measurements/lab.md has the figures of an idle machine.
     """
     best: dict[tuple[str, str], float] = {}
     for _ in range(MEASURED_AT_MOST):
