@@ -65,6 +65,13 @@ def test_every_question_stays_in_the_list_and_says_what_is_missing(tmp_path: Pat
     assert all(next_step(answer) for answer in by_name.values() if not answer.decisions)
 
 
+def test_a_parameter_that_sets_the_containers_is_named_with_its_value(tmp_path: Path) -> None:
+    runs = [make_run(number, parameters={"yarn.nodemanager.resource.memory-mb": "1536"}) for number in range(4)]
+    assert answer_sentence(answers(runs, tmp_path / "r")["containers"]) == (
+        "Not measured: all runs have the same number of containers (yarn.nodemanager.resource.memory-mb = 1536)."
+    )
+
+
 def test_runs_without_a_recorded_level_are_counted(tmp_path: Path) -> None:
     runs = [make_run(number, levels={"layout": "HD2", "network": "ETH"}) for number in range(4)]
     runs += [make_run(number, workload="sort") for number in range(10, 30)]

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.statistics import Verdict
+from assay.model import CONTAINERS
 from assay.questions.decisions.answers import Obstacle, QuestionAnswer, Unanswered
-from assay.questions.decisions.buyer import CHEAPEST
+from assay.questions.decisions.buyer import CHEAPEST, parallelism_factors
 from assay.questions.decisions.next_sentences import next_sentences
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.sentences import (
@@ -67,7 +68,9 @@ def _unanswered_sentence(answer: QuestionAnswer, why: Unanswered) -> str:
 
 
 def _level(factor: str, level: str) -> str:
-    """Return a level without the words that name its factor: ``3``, not ``3 workers``."""
+    """Return a level without its factor (``3``, not ``3 workers``); a parameter of an engine keeps its name."""
+    if factor in parallelism_factors() and factor != CONTAINERS:
+        return f"{factor} = {level}"
     return level if level.isdecimal() else option_text(factor, level)
 
 
