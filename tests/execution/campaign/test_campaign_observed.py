@@ -59,7 +59,7 @@ def test_a_command_that_fails_is_a_failed_run_and_a_time_is_watched_too(cluster:
 def test_what_can_not_be_watched_is_refused_in_words(cluster: Path, tmp_path: Path, asked: list[str]) -> None:
     done = assay("observe", cluster, "--repository", tmp_path / "repository", *asked, check=False)
     assert done.returncode == 2
-    assert done.stderr.startswith(("assay: ", "watching"))
+    assert done.stderr.startswith(("assay: ", "observing"))
 
 
 @pytest.mark.slow
