@@ -20,20 +20,20 @@ SNAPPY = "org.apache.hadoop.io.compress.SnappyCodec"
 
 
 def run(number: int, duration_s: float, **parameters: str) -> Run:
-    told = {name.replace("__", "."): text for name, text in parameters.items()}
-    return make_run(number, duration_s=duration_s, levels={"layout": "HD2", **told}, parameters=told)
+    levels = {name.replace("__", "."): text for name, text in parameters.items()}
+    return make_run(number, duration_s=duration_s, levels={"layout": "HD2", **levels}, parameters=levels)
 
 
 def runs() -> list[Run]:
-    found = []
+    speedups = []
     for number in range(6):
         block = {"dfs__blocksize": str(number)}
-        found += [
+        speedups += [
             run(4 * number, 100 + number, **{SWITCH: "false"}, **block),
             run(4 * number + 1, 50 + number / 2, **{SWITCH: "true", CODEC: SNAPPY}, **block),
             run(4 * number + 2, 80 + number, **{SWITCH: "true"}, **block),
         ]
-    return [*found, run(99, 10.0)]
+    return [*speedups, run(99, 10.0)]
 
 
 def test_switch_and_codec_become_one_factor() -> None:
@@ -47,10 +47,10 @@ def test_switch_and_codec_become_one_factor() -> None:
 
 def test_runs_with_and_without_are_matched() -> None:
     alone = matched_speedups(table_of(runs()), SWITCH, "false")
-    assert [found.groups for found in alone] == [6]  # with the codec that is not named only
-    found = {s.candidate: s for s in matched_speedups(with_compression(table_of(runs())), "compression", "none")}
-    assert found["Snappy"].groups == 6
-    assert found["Snappy"].ratio == pytest.approx(2)
+    assert [result.groups for result in alone] == [6]  # with the codec that is not named only
+    result = {s.candidate: s for s in matched_speedups(with_compression(table_of(runs())), "compression", "none")}
+    assert result["Snappy"].groups == 6
+    assert result["Snappy"].ratio == pytest.approx(2)
 
 
 def test_what_moves_together_is_named_and_nothing_else_is_changed() -> None:
@@ -61,8 +61,8 @@ def test_what_moves_together_is_named_and_nothing_else_is_changed() -> None:
     plain = table_of([make_run(1)])
     assert with_compression(plain) is plain
     assert moves_with(SWITCH, plain) is None
-    own = table_of([make_run(1, levels={"layout": "HD2", "compression": "lzo"})])
-    assert with_compression(own) is own
+    single_run = table_of([make_run(1, levels={"layout": "HD2", "compression": "lzo"})])
+    assert with_compression(single_run) is single_run
 
 
 RULES = engine_kind("hadoop").rules
@@ -99,13 +99,15 @@ def test_runs_of_a_plan_are_compared_by_a_word_that_stands_for_several_parameter
     assert {name for group in groups for name in group.context.split("=")[:1]} == {
         "compression" if factor == "containers" else "containers"
     }
-    (found,) = matched_speedups(with_compression(table_of(made)), factor, baseline)
-    assert (found.candidate, found.groups) == (candidate, 2)
-    assert found.ratio == pytest.approx(ratio, rel=0.01)
+    (speedup,) = matched_speedups(with_compression(table_of(made)), factor, baseline)
+    assert (speedup.candidate, speedup.groups) == (candidate, 2)
+    assert speedup.ratio == pytest.approx(ratio, rel=0.01)
     assert set(factors_of(made)) == {"compression", "containers"}
 
 
 def test_runs_that_state_the_parameters_stand_beside_runs_that_have_the_level() -> None:
-    told = [planned(number, 50.0, compression=codec, containers="2") for number, codec in enumerate(["snappy", "none"])]
-    column = with_compression(table_of([*told, *runs()[:3]])).columns["compression"]
+    stated = [
+        planned(number, 50.0, compression=codec, containers="2") for number, codec in enumerate(["snappy", "none"])
+    ]
+    column = with_compression(table_of([*stated, *runs()[:3]])).columns["compression"]
     assert [column.text(row) for row in range(5)] == ["snappy", "none", "none", "snappy", "default codec"]

@@ -69,13 +69,13 @@ def test_the_plain_comparison_is_the_matched_core_on_one_set(seed: int) -> None:
 @pytest.mark.parametrize("blocks", [3, 4, 5, 6, 12])
 def test_pairing_within_blocks_is_the_paired_t_from_five_blocks_on(blocks: int) -> None:
     runs = generated(blocks, (blocks, blocks), blocks=True)
-    (found,) = compare(runs, factor="layout", baseline="A")
+    (comparison,) = compare(runs, factor="layout", baseline="A")
     apart = [b - c for b, c in zip(logs_of(runs, "A"), logs_of(runs, "B"), strict=True)]
-    assert found.ratio == pytest.approx(math.exp(sum(apart) / blocks))
-    assert (found.method == PAIRED) is (blocks >= PAIRS_MIN)
-    if found.method == PAIRED:
+    assert comparison.ratio == pytest.approx(math.exp(sum(apart) / blocks))
+    assert (comparison.method == PAIRED) is (blocks >= PAIRS_MIN)
+    if comparison.method == PAIRED:
         truth = stats.ttest_1samp(apart, 0).confidence_interval(0.95)
-        assert (found.low, found.high) == pytest.approx((math.exp(truth.low), math.exp(truth.high)), rel=1e-9)
+        assert (comparison.low, comparison.high) == pytest.approx((math.exp(truth.low), math.exp(truth.high)), rel=1e-9)
 
 
 def test_one_rule_gives_the_verdict_of_one_group_and_of_many() -> None:
@@ -101,13 +101,13 @@ def test_engines_are_compared_whatever_their_versions_on_each_layout(varied: boo
         for run in runs_with(times, engine=engine, engine_version=version):
             levels = {"engine": engine, "layout": run.layout} if varied else run.levels
             runs.append(replace(run, run_id=f"{engine}-{run.run_id}", levels=levels))
-    by_context = {one.context: one for one in compare(runs, factor="engine", baseline="hadoop")}
+    by_context = {result.context: result for result in compare(runs, factor="engine", baseline="hadoop")}
     assert set(by_context) == {"layout=HD2", "layout=SS2"}
     on_disks = by_context["layout=HD2"]
     assert (on_disks.baseline, on_disks.candidate) == ("hadoop", "spark")
     assert (on_disks.runs_baseline, on_disks.runs_candidate) == (2, 2)
     assert on_disks.ratio == pytest.approx(2.0)
     of_layouts = compare(runs, factor="layout", baseline="HD2")
-    assert {one.context for one in of_layouts} == {"engine=hadoop", "engine=spark"}
+    assert {result.context for result in of_layouts} == {"engine=hadoop", "engine=spark"}
     [matched] = matched_speedups(table_of(runs), "engine", "hadoop")
     assert matched.groups == 2

@@ -41,9 +41,9 @@ def test_runs_that_were_observed_come_first_and_repetitions_next() -> None:
     observed = np.array([False, False, False, False, True, True, True])
     assert example_pair(table_of(RUNS), "layout", "HD2", "SS2", observed) == (4, 5)
     repeated = [*RUNS, _run(7, "HD2", 91, 10), _run(8, "SS2", 11, 10)]
-    found = example_pair(table_of(repeated), "layout", "HD2", "SS2", np.zeros(9, dtype=bool))
-    assert found is not None
-    assert {RUNS[0].parameters["io.sort.factor"]} == {repeated[row].parameters["io.sort.factor"] for row in found}
+    pair = example_pair(table_of(repeated), "layout", "HD2", "SS2", np.zeros(9, dtype=bool))
+    assert pair is not None
+    assert {RUNS[0].parameters["io.sort.factor"]} == {repeated[row].parameters["io.sort.factor"] for row in pair}
 
 
 def test_the_observed_run_of_a_set_is_chosen() -> None:

@@ -50,8 +50,8 @@ def tenth_dearer(configurations: RunTable) -> Floats:
 
 
 def by_name(runs: list[Run], rate_of: RateOf | None = None) -> dict[str, Finding]:
-    (found,) = findings(table_of(runs), rate_of).values()
-    return {finding.name: finding for finding in found}
+    (claims,) = findings(table_of(runs), rate_of).values()
+    return {finding.name: finding for finding in claims}
 
 
 def test_a_world_as_the_papers_tell_it_supports_their_claims() -> None:
@@ -79,9 +79,9 @@ def test_the_opposite_world_contradicts_them() -> None:
 
 
 def test_runs_that_say_nothing_leave_claims_undecided() -> None:
-    found = by_name([make_run(layout="HDD"), make_run(layout="SSD")])
-    assert {finding.answer for finding in found.values()} == {ClaimAnswer.UNDECIDED}
-    assert "no matched group" in found["infiniband-needs-ssd"].sentence
+    claims = by_name([make_run(layout="HDD"), make_run(layout="SSD")])
+    assert {finding.answer for finding in claims.values()} == {ClaimAnswer.UNDECIDED}
+    assert "no matched group" in claims["infiniband-needs-ssd"].sentence
     assert findings(table_of([])) == {}
 
 
@@ -128,14 +128,14 @@ def test_one_plan_is_enough_when_its_runs_repeat() -> None:
         seconds = {"HDD-1": 400.0, "HDD-11": 150.0, "SSD": 100.0 if codec == "none" else 140.0}[layout]
         return seconds * (0.7 if containers == "4" and layout == "HDD-11" else 1.0)
 
-    found = by_name(interleaved(one_plan(pace)))
-    assert found["ssd-helps-shuffle"].answer is ClaimAnswer.SUPPORTED
-    assert found["compression-hides"].answer is ClaimAnswer.SUPPORTED
-    needed = found["containers-need-disks"]
+    claims = by_name(interleaved(one_plan(pace)))
+    assert claims["ssd-helps-shuffle"].answer is ClaimAnswer.SUPPORTED
+    assert claims["compression-hides"].answer is ClaimAnswer.SUPPORTED
+    needed = claims["containers-need-disks"]
     assert needed.answer is ClaimAnswer.SUPPORTED
-    several, one = needed.evidence
+    several, single = needed.evidence
     assert several.ratio == pytest.approx(1 / 0.7, rel=0.02)
-    assert one.groups == 2  # HDD-1; beside the one SSD there are not several
+    assert single.groups == 2  # HDD-1; beside the one SSD there are not several
 
 
 def test_all_hdd_and_all_ssd_are_told_apart_and_single_runs_give_no_interval() -> None:
@@ -157,9 +157,9 @@ def test_origins_are_answered_apart() -> None:
 def test_ties_of_whole_seconds_do_not_make_a_claim_certain() -> None:
     """100 and 100 s against 99 and 99 s: a second is all that the clock tells, and less than what was rounded."""
     times = {"HDD": (100.0, 100.0), "SSD": (99.0, 99.0)}
-    runs = [make_run(layout=name, duration_s=time) for name, found in times.items() for time in found]
-    (found,) = findings(table_of(runs)).values()
-    claim = next(one for one in found if one.name == "ssd-helps-shuffle")
+    runs = [make_run(layout=name, duration_s=time) for name, claims in times.items() for time in claims]
+    (claims,) = findings(table_of(runs)).values()
+    claim = next(claim_ for claim_ in claims if claim_.name == "ssd-helps-shuffle")
     (evidence,) = claim.evidence
     assert (evidence.low or 2) < 1 < (evidence.high or 0)
     assert claim.answer is ClaimAnswer.UNDECIDED
@@ -179,19 +179,19 @@ def test_infiniband_pays_where_it_is_faster_than_it_is_dearer() -> None:
     def fifth_dearer(configurations: RunTable) -> Floats:
         return np.asarray(tenth_dearer(configurations) ** (np.log(1.2) / np.log(1.1)))
 
-    found = by_name(network_pays(1.3, 1.125), fifth_dearer)["infiniband-needs-ssd"]
-    assert found.answer is ClaimAnswer.SUPPORTED
-    assert "costs 1.20 to 1.20 times as much" in found.judged
-    assert found.evidence[0].ratio == pytest.approx(1.3 / 1.2, rel=0.01)
+    claim = by_name(network_pays(1.3, 1.125), fifth_dearer)["infiniband-needs-ssd"]
+    assert claim.answer is ClaimAnswer.SUPPORTED
+    assert "costs 1.20 to 1.20 times as much" in claim.judged
+    assert claim.evidence[0].ratio == pytest.approx(1.3 / 1.2, rel=0.01)
     assert by_name(network_pays(1.3, 1.125), tenth_dearer)["infiniband-needs-ssd"].answer is ClaimAnswer.CONTRADICTED
     assert by_name(network_pays(1.3, 1.25), fifth_dearer)["infiniband-needs-ssd"].answer is ClaimAnswer.CONTRADICTED
 
 
 def test_without_prices_nobody_can_say_what_pays() -> None:
-    found = by_name(network_pays(1.3, 1.0))["infiniband-needs-ssd"]
-    assert found.answer is ClaimAnswer.UNDECIDED
-    assert "depends on prices" in found.judged
-    assert found.evidence[0].ratio == pytest.approx(1.3, rel=0.01)
+    claim = by_name(network_pays(1.3, 1.0))["infiniband-needs-ssd"]
+    assert claim.answer is ClaimAnswer.UNDECIDED
+    assert "depends on prices" in claim.judged
+    assert claim.evidence[0].ratio == pytest.approx(1.3, rel=0.01)
 
 
 def test_making_the_input_is_no_workload_of_a_claim() -> None:
@@ -204,9 +204,9 @@ def test_making_the_input_is_no_workload_of_a_claim() -> None:
         )
         for run in network_pays(1.0, 1.0)
     ]
-    found = by_name([*network_pays(1.3, 1.0), *made], tenth_dearer)["infiniband-needs-ssd"]
-    assert found.answer is ClaimAnswer.SUPPORTED
-    assert {name for one in found.evidence for name in one.workloads} == {"terasort", "wordcount"}
+    claim = by_name([*network_pays(1.3, 1.0), *made], tenth_dearer)["infiniband-needs-ssd"]
+    assert claim.answer is ClaimAnswer.SUPPORTED
+    assert {name for evidence in claim.evidence for name in evidence.workloads} == {"terasort", "wordcount"}
 
 
 def test_workloads_of_unknown_class_are_excluded_from_claims_about_a_class_and_counted() -> None:
@@ -215,12 +215,12 @@ def test_workloads_of_unknown_class_are_excluded_from_claims_about_a_class_and_c
 
     known = study(pace)
     unknown = [replace(run, workload="customer_job", duration_s=run.duration_s / 3) for run in known[:10]]
-    found = by_name([*known, *unknown])
-    shuffle = found["ssd-helps-shuffle"]
+    claims = by_name([*known, *unknown])
+    shuffle = claims["ssd-helps-shuffle"]
     assert (shuffle.unknown_runs, shuffle.unknown_workloads) == (10, ("customer_job",))
     assert shuffle.sentence.endswith("10 runs of 1 workload of unknown class excluded.")
     assert shuffle.evidence[0].workloads == ("terasort",)
-    assert found["infiniband-needs-ssd"].unknown_runs == 0
+    assert claims["infiniband-needs-ssd"].unknown_runs == 0
 
 
 def test_the_class_of_a_labelled_workload_is_that_of_its_program() -> None:

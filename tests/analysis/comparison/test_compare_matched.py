@@ -42,18 +42,18 @@ RUNS = st.lists(
 ).map(lambda rows: [run_of(i, layout, block, s, workload=w) for i, (layout, block, w, s) in enumerate(rows)])
 
 
-def one(speedups: list[SpeedupResult], candidate: str, group: str = "terasort") -> SpeedupResult:
+def result_of(speedups: list[SpeedupResult], candidate: str, group: str = "terasort") -> SpeedupResult:
     return next(s for s in speedups if s.candidate == candidate and s.group == group)
 
 
 def test_a_mixture_of_configurations_gains_nothing() -> None:
     """SSD ran mostly with the slow block size: by averages it is slower, by matched groups it is twice as fast."""
     times = {("HDD", "64"): [100.0] * 5, ("HDD", "128"): [1000.0], ("SSD", "64"): [50.0], ("SSD", "128"): [500.0] * 5}
-    runs = [run_of(0, layout, block, s) for (layout, block), found in times.items() for s in found]
+    runs = [run_of(0, layout, block, s) for (layout, block), seconds in times.items() for s in seconds]
     table = table_of(runs)
-    found = one(matched_speedups(table, "layout", "HDD"), "SSD")
-    assert found.ratio == pytest.approx(2.0)
-    assert (found.groups, found.runs_baseline, found.runs_candidate) == (2, 6, 6)
+    seconds = result_of(matched_speedups(table, "layout", "HDD"), "SSD")
+    assert seconds.ratio == pytest.approx(2.0)
+    assert (seconds.groups, seconds.runs_baseline, seconds.runs_candidate) == (2, 6, 6)
     averaged = next(figure for figure in aloja(table, "layout", "HDD") if figure.level == "SSD")
     assert averaged.value == pytest.approx(250 / 425)
     assert averaged.configurations == 2
@@ -62,8 +62,8 @@ def test_a_mixture_of_configurations_gains_nothing() -> None:
 @settings(max_examples=examples(60), deadline=None)
 @given(RUNS)
 def test_the_ratio_is_the_geometric_mean_over_sets_of_ratios_of_geometric_means(runs: list[Run]) -> None:
-    found = matched_speedups(table_of(runs), "layout", "HDD") if any(r.layout == "HDD" for r in runs) else []
-    for speedup in found:
+    results = matched_speedups(table_of(runs), "layout", "HDD") if any(r.layout == "HDD" for r in runs) else []
+    for speedup in results:
         logs = []
         for block in ("64", "128", "256"):
             sides = [
@@ -111,7 +111,7 @@ def test_the_order_of_rows_does_not_matter(runs: list[Run], chance: random.Rando
     chance.shuffle(mixed)
 
     def told(runs: list[Run]) -> dict[tuple[str, str], tuple[object, ...]]:
-        found = matched_speedups(table_of(runs), "layout", "HDD")
+        results = matched_speedups(table_of(runs), "layout", "HDD")
         return {
             (s.group, s.candidate): (
                 s.groups,
@@ -119,7 +119,7 @@ def test_the_order_of_rows_does_not_matter(runs: list[Run], chance: random.Rando
                 s.low and round(math.log(s.low), 6),
                 dict(s.excluded),
             )
-            for s in found
+            for s in results
         }
 
     assert told(runs) == told(mixed)
@@ -137,16 +137,16 @@ def test_what_does_not_count_is_counted_by_reason() -> None:
         run_of(6, "SSD", "256", 100),
         run_of(7, "SSD", "256", 100),
     ]
-    found = one(matched_speedups(table_of(runs), "layout", "HDD"), "SSD")
-    assert found.ratio == pytest.approx(2.0)
-    assert found.excluded == {
+    result = result_of(matched_speedups(table_of(runs), "layout", "HDD"), "SSD")
+    assert result.ratio == pytest.approx(2.0)
+    assert result.excluded == {
         Exclusion.NO_BASELINE: 2,
         Exclusion.NO_CANDIDATE: 1,
         Exclusion.INVALID: 1,
         Exclusion.FAILED: 1,
         Exclusion.WARM: 1,
     }
-    assert found.verdict is Verdict.NOT_ENOUGH_RUNS
+    assert result.verdict is Verdict.NOT_ENOUGH_RUNS
 
 
 def test_origins_and_scales_are_never_mixed() -> None:
@@ -156,19 +156,19 @@ def test_origins_and_scales_are_never_mixed() -> None:
             [("HDD", 100, Origin.MEASURED), ("SSD", 50, Origin.SIMULATED), ("HDD", 90, Origin.SIMULATED)]
         )
     ]
-    found = {s.origin: s for s in matched_speedups(table_of(runs), "layout", "HDD")}
-    assert found["simulated"].ratio == pytest.approx(1.8)
-    assert "measured" not in found
+    speedups = {s.origin: s for s in matched_speedups(table_of(runs), "layout", "HDD")}
+    assert speedups["simulated"].ratio == pytest.approx(1.8)
+    assert "measured" not in speedups
     with pytest.raises(SpecificationError, match="never mixed"):
         matched_speedups(table_of(runs), "layout", "HDD", ignore=frozenset({"origin"}))
 
 
 def test_an_ignored_factor_may_differ_and_says_so() -> None:
     runs = [run_of(0, "HDD", "64", 100), run_of(1, "SSD", "128", 50)]
-    assert one(matched_speedups(table_of(runs), "layout", "HDD"), "SSD").groups == 0
-    found = one(matched_speedups(table_of(runs), "layout", "HDD", ignore=frozenset({"dfs.blocksize"})), "SSD")
-    assert found.ratio == pytest.approx(2.0)
-    assert (found.groups, found.ignored) == (1, {"dfs.blocksize": 1})
+    assert result_of(matched_speedups(table_of(runs), "layout", "HDD"), "SSD").groups == 0
+    speedup = result_of(matched_speedups(table_of(runs), "layout", "HDD", ignore=frozenset({"dfs.blocksize"})), "SSD")
+    assert speedup.ratio == pytest.approx(2.0)
+    assert (speedup.groups, speedup.ignored) == (1, {"dfs.blocksize": 1})
 
 
 def test_few_sets_with_repetitions_use_the_scatter_within_them() -> None:
@@ -178,15 +178,15 @@ def test_few_sets_with_repetitions_use_the_scatter_within_them() -> None:
             [("HDD", 100), ("HDD", 104), ("HDD", 96), ("SSD", 50), ("SSD", 51), ("SSD", 49)]
         )
     ]
-    found = one(matched_speedups(table_of(runs), "layout", "HDD"), "SSD")
-    assert found.method == WITHIN_MATCHED_GROUPS
-    assert found.verdict is Verdict.FASTER
+    speedup = result_of(matched_speedups(table_of(runs), "layout", "HDD"), "SSD")
+    assert speedup.method == WITHIN_MATCHED_GROUPS
+    assert speedup.verdict is Verdict.FASTER
     spread = [
         run_of(i, layout, str(block), (100 if layout == "HDD" else 50) * (1 + block / 50))
         for block in range(6)
         for i, layout in enumerate(("HDD", "SSD"))
     ]
-    assert one(matched_speedups(table_of(spread), "layout", "HDD"), "SSD").method == OVER_MATCHED_GROUPS
+    assert result_of(matched_speedups(table_of(spread), "layout", "HDD"), "SSD").method == OVER_MATCHED_GROUPS
 
 
 def test_deployments_count_once_however_many_runs_they_have() -> None:
@@ -195,10 +195,10 @@ def test_deployments_count_once_however_many_runs_they_have() -> None:
         for block in range(blocks):
             for layout, s in (("HDD", 100.0 * gain), ("SSD", 100.0)):
                 runs.append(run_of(len(runs), layout, str(block), s, campaign_id=f"c{campaign}"))
-    found = one(matched_speedups(table_of(runs), "layout", "HDD", deployments=True), "SSD")
-    assert found.method == OVER_DEPLOYMENTS
-    assert found.ratio == pytest.approx(2.0)
-    assert found.degrees == 2
+    speedup = result_of(matched_speedups(table_of(runs), "layout", "HDD", deployments=True), "SSD")
+    assert speedup.method == OVER_DEPLOYMENTS
+    assert speedup.ratio == pytest.approx(2.0)
+    assert speedup.degrees == 2
 
 
 def test_over_all_workloads_every_workload_counts_the_same() -> None:
@@ -208,17 +208,17 @@ def test_over_all_workloads_every_workload_counts_the_same() -> None:
         for block in range(blocks)
         for i, (layout, s) in enumerate((("HDD", 100 * gain), ("SSD", 100.0)))
     ]
-    (found,) = matched_speedups(table_of(runs), "layout", "HDD", by=None)
-    assert found.ratio == pytest.approx(2.0)
-    assert (found.groups, found.combined) == (33, CombinedParts("workload", 2, 2))
+    (speedup,) = matched_speedups(table_of(runs), "layout", "HDD", by=None)
+    assert speedup.ratio == pytest.approx(2.0)
+    assert (speedup.groups, speedup.combined) == (33, CombinedParts("workload", 2, 2))
 
 
 def test_factors_can_be_joined() -> None:
     rows = [("HDD", "ETH", 100), ("SSD", "IB", 20), ("SSD", "ETH", 40)]
     runs = [replace(run_of(0, layout, "64", s), levels={"network": network}) for layout, network, s in rows]
     table = table_of(runs)
-    found = {s.candidate: s.ratio for s in matched_speedups(table, ("layout", "network"), "HDD + ETH")}
-    assert found == {"SSD + IB": pytest.approx(5.0), "SSD + ETH": pytest.approx(2.5)}
+    ratios = {s.candidate: s.ratio for s in matched_speedups(table, ("layout", "network"), "HDD + ETH")}
+    assert ratios == {"SSD + IB": pytest.approx(5.0), "SSD + ETH": pytest.approx(2.5)}
     assert "layout" not in combined(table, ["layout", "network"]).columns
 
 
@@ -257,10 +257,10 @@ def test_keys_stay_apart_beyond_what_64_bits_hold() -> None:
 @given(st.lists(st.tuples(st.integers(0, 4), st.floats(-20, 20)), min_size=1, max_size=40))
 def test_medians_by_group(rows: list[tuple[int, float]]) -> None:
     group, values = np.array([g for g, _ in rows], dtype=np.int64), np.array([v for _, v in rows])
-    found = median_by(values, Groups(group, 6))
+    medians = median_by(values, Groups(group, 6))
     for number in range(6):
         expected = np.median(values[group == number]) if (group == number).any() else math.nan
-        assert found[number] == pytest.approx(expected, abs=1e-9, nan_ok=True)
+        assert medians[number] == pytest.approx(expected, abs=1e-9, nan_ok=True)
 
 
 def test_lisa14_normalises_durations_and_averages_gains() -> None:
@@ -268,8 +268,8 @@ def test_lisa14_normalises_durations_and_averages_gains() -> None:
     runs = [
         make_run(workload=w, layout=layout, duration_s=s)
         for w, by in times.items()
-        for layout, found in by.items()
-        for s in found
+        for layout, levels in by.items()
+        for s in levels
     ]
     figures = {(f.workload, f.level): f for f in lisa14(table_of(runs), "layout", "HD11")}
     assert figures["terasort", "SSD"].value == pytest.approx(0.7)

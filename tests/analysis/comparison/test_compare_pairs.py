@@ -32,14 +32,19 @@ from builders import make_run, make_trace, runs_with, study_runs, words_of
 
 
 def test_the_ratio_is_baseline_time_over_candidate_time() -> None:
-    (found,) = compare(
+    (comparison,) = compare(
         runs_with({"HD2": [20.0, 22.0, 24.0], "SS2": [10.0, 11.0, 12.0]}), factor="layout", baseline="HD2"
     )
-    assert found.ratio == pytest.approx(2.0)
-    assert (found.baseline, found.candidate, found.runs_baseline, found.runs_candidate) == ("HD2", "SS2", 3, 3)
-    assert found.runs is not None
-    assert (found.runs.baseline.median_s, found.runs.candidate.median_s) == (22.0, 11.0)
-    assert found.origin == Origin.MEASURED
+    assert comparison.ratio == pytest.approx(2.0)
+    assert (comparison.baseline, comparison.candidate, comparison.runs_baseline, comparison.runs_candidate) == (
+        "HD2",
+        "SS2",
+        3,
+        3,
+    )
+    assert comparison.runs is not None
+    assert (comparison.runs.baseline.median_s, comparison.runs.candidate.median_s) == (22.0, 11.0)
+    assert comparison.origin == Origin.MEASURED
 
 
 def test_complete_blocks_are_paired_and_drift_cancels() -> None:
@@ -57,31 +62,31 @@ def test_complete_blocks_are_paired_and_drift_cancels() -> None:
 
 def test_a_block_with_one_side_missing_is_not_paired() -> None:
     runs = runs_with({"HD2": [20.0, 21.0, 22.0], "SS2": [10.0, 11.0]})
-    (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert found.method == WELCH
-    assert (found.runs_baseline, found.runs_candidate) == (3, 2)
+    (comparison,) = compare(runs, factor="layout", baseline="HD2")
+    assert comparison.method == WELCH
+    assert (comparison.runs_baseline, comparison.runs_candidate) == (3, 2)
 
 
 def test_fewer_than_five_blocks_are_two_samples() -> None:
     for blocks, paired in ((3, False), (4, False), (5, True)):
         runs = runs_with({"HD2": [20.0 + n for n in range(blocks)], "SS2": [10.0 + n for n in range(blocks)]})
-        (found,) = compare(runs, factor="layout", baseline="HD2")
-        assert (found.method == PAIRED) is paired
+        (comparison,) = compare(runs, factor="layout", baseline="HD2")
+        assert (comparison.method == PAIRED) is paired
 
 
 def test_blocks_with_two_of_each_are_paired_by_repetition() -> None:
     runs = [replace(run, block=run.repetition // 2) for run in runs_with({"HD2": [20.0] * 6, "SS2": [10.0] * 6})]
-    (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert found.method == PAIRED
+    (comparison,) = compare(runs, factor="layout", baseline="HD2")
+    assert comparison.method == PAIRED
 
 
 def test_runs_that_are_not_valid_are_counted_and_left_out() -> None:
     runs = runs_with({"HD2": [20.0, 20.0, 999.0], "SS2": [10.0, 10.0, 999.0]})
     runs[2] = replace(runs[2], status=RunStatus.INVALID)
     runs[5] = replace(runs[5], status=RunStatus.FAILED, duration_s=0.0)
-    (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert found.ratio == pytest.approx(2.0)
-    assert (found.runs_baseline, found.runs_candidate, dict(found.excluded)) == (
+    (comparison,) = compare(runs, factor="layout", baseline="HD2")
+    assert comparison.ratio == pytest.approx(2.0)
+    assert (comparison.runs_baseline, comparison.runs_candidate, dict(comparison.excluded)) == (
         2,
         2,
         {Exclusion.INVALID: 1, Exclusion.FAILED: 1},
@@ -91,28 +96,32 @@ def test_runs_that_are_not_valid_are_counted_and_left_out() -> None:
 def test_warm_runs_do_not_count_beside_cold_ones() -> None:
     runs = runs_with({"HD2": [20.0, 20.0, 5.0], "SS2": [10.0, 10.0]})
     runs[2] = replace(runs[2], cold=False)
-    (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert (found.runs_baseline, dict(found.excluded)) == (2, {Exclusion.WARM: 1})
-    assert "1 warm runs are left out" in found.warnings[0].words
+    (comparison,) = compare(runs, factor="layout", baseline="HD2")
+    assert (comparison.runs_baseline, dict(comparison.excluded)) == (2, {Exclusion.WARM: 1})
+    assert "1 warm runs are left out" in comparison.warnings[0].words
 
 
 def test_warm_runs_count_when_all_are_warm_and_a_warning_says_so() -> None:
-    (found,) = compare(runs_with({"HD2": [2.0, 2.0], "SS2": [1.0, 1.0]}, cold=False), factor="layout", baseline="HD2")
-    assert found.runs_baseline == 2
-    assert "all 4 runs are warm" in found.warnings[0].words
+    (comparison,) = compare(
+        runs_with({"HD2": [2.0, 2.0], "SS2": [1.0, 1.0]}, cold=False), factor="layout", baseline="HD2"
+    )
+    assert comparison.runs_baseline == 2
+    assert "all 4 runs are warm" in comparison.warnings[0].words
 
 
 def test_warm_runs_count_beside_unknown_ones() -> None:
     runs = runs_with({"HD2": [2.0, 2.0], "SS2": [1.0, 1.0]}, cold=False)
     runs[0] = replace(runs[0], cold=None)
-    (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert (found.runs_baseline, found.runs_candidate, dict(found.excluded)) == (2, 2, {})
-    assert "3 of 4 runs are warm" in found.warnings[0].words
+    (comparison,) = compare(runs, factor="layout", baseline="HD2")
+    assert (comparison.runs_baseline, comparison.runs_candidate, dict(comparison.excluded)) == (2, 2, {})
+    assert "3 of 4 runs are warm" in comparison.warnings[0].words
 
 
 def test_unknown_cache_state_is_a_warning() -> None:
-    (found,) = compare(runs_with({"HD2": [2.0, 2.0], "SS2": [1.0, 1.0]}, cold=None), factor="layout", baseline="HD2")
-    assert "not known for 4 of 4 runs" in found.warnings[0].words
+    (comparison,) = compare(
+        runs_with({"HD2": [2.0, 2.0], "SS2": [1.0, 1.0]}, cold=None), factor="layout", baseline="HD2"
+    )
+    assert "not known for 4 of 4 runs" in comparison.warnings[0].words
 
 
 @pytest.mark.parametrize(
@@ -130,16 +139,16 @@ def test_unknown_cache_state_is_a_warning() -> None:
 def test_runs_under_other_circumstances_are_never_mixed(change: dict[str, object]) -> None:
     same = runs_with({"HD2": [20.0] * 3, "SS2": [10.0] * 3})
     other = [replace(r, run_id=f"x{r.run_id}", **change) for r in runs_with({"HD2": [50.0] * 3, "SS2": [10.0] * 3})]  # type: ignore[arg-type]
-    found = compare([*same, *other], factor="layout", baseline="HD2")
-    assert sorted(round(c.ratio or 0, 6) for c in found) == [2.0, 5.0]
-    assert all(c.context for c in found)
+    comparisons = compare([*same, *other], factor="layout", baseline="HD2")
+    assert sorted(round(c.ratio or 0, 6) for c in comparisons) == [2.0, 5.0]
+    assert all(c.context for c in comparisons)
 
 
 def test_a_candidate_without_a_comparable_baseline_is_said_aloud() -> None:
     runs = [make_run(0, layout="HD2"), make_run(1, layout="SS2", engine_version="9")]
-    (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert (found.ratio, found.runs_baseline, found.verdict) == (None, 0, Verdict.NOT_COMPARED)
-    assert "2 hard disks per worker (HD2) has no valid run" in sentence(found)
+    (comparison,) = compare(runs, factor="layout", baseline="HD2")
+    assert (comparison.ratio, comparison.runs_baseline, comparison.verdict) == (None, 0, Verdict.NOT_COMPARED)
+    assert "2 hard disks per worker (HD2) has no valid run" in sentence(comparison)
 
 
 def test_an_engine_parameter_and_a_workload_option_can_be_the_factor() -> None:
@@ -147,8 +156,8 @@ def test_an_engine_parameter_and_a_workload_option_can_be_the_factor() -> None:
         make_run(n, parameters={"dfs.blocksize": size}, levels={"dfs.blocksize": size}, duration_s=time_s, block=n // 2)
         for n, (size, time_s) in enumerate([("64MiB", 10.0), ("128MiB", 5.0)] * 3)
     ]
-    (found,) = compare(runs, factor="dfs.blocksize", baseline="64MiB")
-    assert found.ratio == pytest.approx(2.0)
+    (comparison,) = compare(runs, factor="dfs.blocksize", baseline="64MiB")
+    assert comparison.ratio == pytest.approx(2.0)
     options = [
         make_run(n, workload="big", workload_parameters={"program": "terasort", "reduces": count}, duration_s=time_s)
         for n, (count, time_s) in enumerate([("3", 9.0), ("6", 3.0)] * 2)
@@ -163,8 +172,8 @@ def test_another_workloads_option_does_not_split_a_comparison() -> None:
         replace(run, workload="wordcount", levels={**run.levels, "terasort.reduces": str(run.block)})
         for run in runs_with({"HD2": [2.0] * 3, "SS2": [1.0] * 3})
     ]
-    (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert found.runs_baseline == 3
+    (comparison,) = compare(runs, factor="layout", baseline="HD2")
+    assert comparison.runs_baseline == 3
     assert level_of(runs[0], "terasort.reduces") is None
 
 
@@ -172,8 +181,8 @@ def test_directories_that_follow_from_the_layout_do_not_split_it() -> None:
     runs = [
         replace(r, parameters={"dfs.datanode.data.dir": f"/{r.layout}"}) for r in runs_with({"A": [2.0], "B": [1.0]})
     ]
-    (found,) = compare(runs, factor="layout", baseline="A")
-    assert found.ratio == pytest.approx(2.0)
+    (comparison,) = compare(runs, factor="layout", baseline="A")
+    assert comparison.ratio == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(
@@ -191,20 +200,22 @@ def test_directories_that_follow_from_the_layout_do_not_split_it() -> None:
     ],
 )
 def test_the_verdict_says_no_more_than_the_runs(times: dict[str, list[float]], conclusion: Verdict, words: str) -> None:
-    (found,) = compare(runs_with(times), factor="layout", baseline="HD2")
-    assert found.verdict is conclusion
-    assert words in sentence(found)
+    (comparison,) = compare(runs_with(times), factor="layout", baseline="HD2")
+    assert comparison.verdict is conclusion
+    assert words in sentence(comparison)
     n = len(times["HD2"])
-    assert (found.low is None) == (n == 1)
-    assert ("no rank test can reach 5 %" in remark(found)) == (n in (2, 3))
+    assert (comparison.low is None) == (n == 1)
+    assert ("no rank test can reach 5 %" in remark(comparison)) == (n in (2, 3))
 
 
 def test_four_runs_a_side_need_no_remark() -> None:
-    (found,) = compare(runs_with({"HD2": [20.0] * 4, "SS2": [10.0, 10.1, 10.2, 10.3]}), factor="layout", baseline="HD2")
-    assert remark(found) == ""
-    assert found.runs is not None
-    assert found.runs.rank_test is not None
-    assert found.runs.rank_test.p == pytest.approx(2 / 70)
+    (comparison,) = compare(
+        runs_with({"HD2": [20.0] * 4, "SS2": [10.0, 10.1, 10.2, 10.3]}), factor="layout", baseline="HD2"
+    )
+    assert remark(comparison) == ""
+    assert comparison.runs is not None
+    assert comparison.runs.rank_test is not None
+    assert comparison.runs.rank_test.p == pytest.approx(2 / 70)
 
 
 def test_cpu_limits_and_differing_hosts_are_warnings() -> None:
@@ -212,10 +223,10 @@ def test_cpu_limits_and_differing_hosts_are_warnings() -> None:
     runs[3] = replace(runs[3], metrics={"cpu_busy_share": 0.9})
     runs[2] = replace(runs[2], warnings=(CodedWarning(WarningCode.CPU_LIMIT, "busy on average"),))
     runs[0] = replace(runs[0], environment={**runs[0].environment, "kernel": "5.10", "uptime_s": 1e9})
-    (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert found.warnings[0].words.startswith("CPU was the limit in 2 of 4 runs")
-    assert found.warnings[1].words == "kernel was not the same in all runs: 5.10 or 6.1.0-18 against 6.1.0-18"
-    assert len(found.warnings) == 2
+    (comparison,) = compare(runs, factor="layout", baseline="HD2")
+    assert comparison.warnings[0].words.startswith("CPU was the limit in 2 of 4 runs")
+    assert comparison.warnings[1].words == "kernel was not the same in all runs: 5.10 or 6.1.0-18 against 6.1.0-18"
+    assert len(comparison.warnings) == 2
 
 
 def test_effective_parameters_that_were_not_varied_on_purpose_are_a_warning() -> None:
@@ -223,8 +234,8 @@ def test_effective_parameters_that_were_not_varied_on_purpose_are_a_warning() ->
         replace(run, environment={"parameters": {"io.sort": f"{run.layout}", "x.data.dir": run.layout, "factor": "1"}})
         for run in runs_with({"HD2": [2.0, 2.0], "SS2": [1.0, 1.0]})
     ]
-    (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert words_of(found.warnings) == ("parameters.io.sort was not the same in all runs: HD2 against SS2",)
+    (comparison,) = compare(runs, factor="layout", baseline="HD2")
+    assert words_of(comparison.warnings) == ("parameters.io.sort was not the same in all runs: HD2 against SS2",)
 
 
 def test_throttled_disks_against_modelled_ones_are_a_warning() -> None:
@@ -233,8 +244,8 @@ def test_throttled_disks_against_modelled_ones_are_a_warning() -> None:
         replace(run, environment={"lab": {"disks": {"emulator": emulators[run.layout], "reason": run.layout}}})
         for run in runs_with({"HD2": [2.0, 2.0], "SS2": [1.0, 1.0]})
     ]
-    (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert words_of(found.warnings) == ("lab.disks.emulator was not the same in all runs: throttle against model",)
+    (comparison,) = compare(runs, factor="layout", baseline="HD2")
+    assert words_of(comparison.warnings) == ("lab.disks.emulator was not the same in all runs: throttle against model",)
 
 
 def test_phases_and_throughputs_stand_side_by_side() -> None:
@@ -247,9 +258,9 @@ def test_phases_and_throughputs_stand_side_by_side() -> None:
         )
         for r in runs
     ]
-    (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert found.runs is not None
-    baseline, candidate = found.runs.baseline, found.runs.candidate
+    (comparison,) = compare(runs, factor="layout", baseline="HD2")
+    assert comparison.runs is not None
+    baseline, candidate = comparison.runs.baseline, comparison.runs.candidate
     assert [(phase.name, phase.duration_s) for phase in baseline.phases] == [("map", 3.0), ("reduce", 16.0)]
     assert candidate.throughputs_mb_per_s["job_throughput_mb_per_s"] == pytest.approx(10.0)
     assert baseline.throughputs_mb_per_s["per_stream_mb_per_s"] is None
@@ -258,12 +269,12 @@ def test_phases_and_throughputs_stand_side_by_side() -> None:
 def test_levels_come_in_the_order_of_the_runs() -> None:
     runs = study_runs()
     assert levels_of(runs[::-1], "layout") == ["HD2", "SS2"]
-    assert [s.n for one in run_groups(runs, "layout") for s in summarise_group(one)] == [3] * 6
+    assert [s.n for group in run_groups(runs, "layout") for s in summarise_group(group)] == [3] * 6
 
 
 def test_the_clearest_comparison_has_the_largest_effect_that_is_sure() -> None:
-    found = compare(study_runs(), factor="layout", baseline="HD2")
-    best = clearest(found)
+    comparison = compare(study_runs(), factor="layout", baseline="HD2")
+    best = clearest(comparison)
     assert best is not None
     assert best.group == "terasort"
     assert clearest([]) is None
@@ -285,16 +296,16 @@ def test_disk_traffic_adds_up_to_the_bytes_moved() -> None:
         ("hdd2", "read"),
         ("hdd2", "write"),
     ]
-    for one in series:
-        assert sum(one.mb_per_s) * 1e6 == pytest.approx(one.total_bytes)
-        assert max(one.mb_per_s) <= 18.0 + 1e-9  # three nodes of 6 MB/s at most
+    for traffic in series:
+        assert sum(traffic.mb_per_s) * 1e6 == pytest.approx(traffic.total_bytes)
+        assert max(traffic.mb_per_s) <= 18.0 + 1e-9  # three nodes of 6 MB/s at most
 
 
 def test_nodes_can_be_chosen_and_an_empty_trace_has_no_traffic() -> None:
     run = make_run(duration_s=60.0)
     whole = disk_traffic(make_trace(run), 60.0)
-    one = disk_traffic(make_trace(run), 60.0, nodes=frozenset({"worker1"}))
-    assert 0 < one[0].total_bytes < whole[0].total_bytes
+    traffic = disk_traffic(make_trace(run), 60.0, nodes=frozenset({"worker1"}))
+    assert 0 < traffic[0].total_bytes < whole[0].total_bytes
     assert disk_traffic(Trace(), 60.0) == []
 
 
@@ -322,9 +333,9 @@ def test_mount_options_are_compared_and_device_numbers_are_not() -> None:
         )
         for number, run in enumerate(runs)
     ]
-    (found,) = compare(runs, factor="layout", baseline="HD2")
+    (comparison,) = compare(runs, factor="layout", baseline="HD2")
     path = "nodes.w1.file_systems.mounts./data.options"
-    assert words_of(found.warnings) == (f"{path} was not the same in all runs: rw or rw,noatime against rw",)
+    assert words_of(comparison.warnings) == (f"{path} was not the same in all runs: rw or rw,noatime against rw",)
 
 
 def test_hard_disks_are_what_others_are_compared_with_whatever_ran_first() -> None:
@@ -364,5 +375,5 @@ def test_what_a_word_stands_for_is_no_difference_between_its_levels() -> None:
         )
         for number, count in enumerate(["2", "4", "2", "4"])
     ]
-    (found,) = compare(runs, factor="containers", baseline="2")
-    assert found.warnings == ()
+    (comparison,) = compare(runs, factor="containers", baseline="2")
+    assert comparison.warnings == ()

@@ -27,16 +27,16 @@ def test_a_report_shows_the_figures_that_the_questions_answer(tmp_path: Path) ->
     table = repository.table()
     report = report_of(repository, table, ReportRequest())
     assert report.configurations is not None
-    each = list(comparison_view(repository, table, report.decisions, "layout").results)
-    assert sorted(report.configurations.comparisons, key=lambda c: c.group) == sorted(each, key=lambda c: c.group)
-    assert sorted(each, key=lambda c: c.group) == sorted(
+    results = list(comparison_view(repository, table, report.decisions, "layout").results)
+    assert sorted(report.configurations.comparisons, key=lambda c: c.group) == sorted(results, key=lambda c: c.group)
+    assert sorted(results, key=lambda c: c.group) == sorted(
         compare(runs, factor="layout", baseline="HD2"), key=lambda c: c.group
     )
-    assert [c.holm_p for c in each] == sorted(c.holm_p or 0 for c in each), "the clearest difference comes first"
-    assert [(c.ratio, c.low, c.high) for c in each] != []
+    assert [c.holm_p for c in results] == sorted(c.holm_p or 0 for c in results), "the clearest difference comes first"
+    assert [(c.ratio, c.low, c.high) for c in results] != []
     (decision,) = report.decisions
     assert decision == decide(table, DecisionRequest("layout"))[0]
-    assert {c.baseline for c in each} == {decision.baseline}
+    assert {c.baseline for c in results} == {decision.baseline}
     over = speedup_view(repository, table, ["layout"], decision.baseline)
     assert over.baseline == decision.baseline
 
@@ -92,8 +92,8 @@ def test_levels_and_times_of_a_comparison_stand_in_the_same_order(tmp_path: Path
     ]
     folder = tmp_path / "r"
     build_repository(folder, runs)
-    told = CliRunner().invoke(compare_command, ["--by", "dfs.blocksize", "--repository", str(folder)])
-    assert told.exit_code == 0, told.output
-    row = next(line for line in told.output.splitlines() if "→" in line)
+    output = CliRunner().invoke(compare_command, ["--by", "dfs.blocksize", "--repository", str(folder)])
+    assert output.exit_code == 0, output.output
+    row = next(line for line in output.output.splitlines() if "→" in line)
     assert "64MiB → 16MiB" in row
     assert "61.0 → 31.0" in row

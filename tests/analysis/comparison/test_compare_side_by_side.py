@@ -35,37 +35,37 @@ def test_what_was_varied_on_purpose_is_told_from_what_came_along_and_from_the_ho
         )
         for n in range(3)
     ]
-    found = side_by_side([slow, fast])
-    by_name = {item.name: (item.kind, item.levels) for item in found.differences}
+    comparison = side_by_side([slow, fast])
+    by_name = {item.name: (item.kind, item.levels) for item in comparison.differences}
     assert by_name["layout"] == (DifferenceKind.PURPOSE, (("HD2",), ("SS2",)))
     assert by_name["dfs.blocksize"] == (DifferenceKind.ALONG, (("64MiB",), ("128MiB",)))
     assert by_name["caches"] == (DifferenceKind.ALONG, (("cold",), ("not known",)))
     assert by_name["kernel"] == (DifferenceKind.HOSTS, (("6.1",), ("6.6",)))
-    assert found.same["workload"] == "terasort"
-    first, second = found.sides
+    assert comparison.same["workload"] == "terasort"
+    first, second = comparison.sides
     assert (first.label, second.label) == ("A: HD2 64MiB", "B: SS2 128MiB")
     assert first.ratio is None
     assert second.ratio == pytest.approx(61 / 31, rel=0.01)
     assert second.ratio_low is not None
     assert second.ratio_low < (second.ratio or 0)
-    assert "× as fast as A: HD2" in side_sentence(found, second)
+    assert "× as fast as A: HD2" in side_sentence(comparison, second)
 
 
 @pytest.mark.parametrize(
     "change", [{"workload": "sort"}, {"origin": Origin.PUBLISHED}, {"lab_scale": None}, {"data_bytes": 5}]
 )
 def test_different_jobs_have_no_ratio(change: dict[str, object]) -> None:
-    found = side_by_side([[make_run(0)], [make_run(1, **change)]])
-    assert different_jobs_text(found).endswith("different jobs, so their times can't be compared.")
-    assert found.sides[1].ratio is None
+    comparison = side_by_side([[make_run(0)], [make_run(1, **change)]])
+    assert different_jobs_text(comparison).endswith("different jobs, so their times can't be compared.")
+    assert comparison.sides[1].ratio is None
 
 
 def test_runs_that_do_not_count_are_counted_apart() -> None:
     runs = runs_with({"HD2": [60.0, 61, 62], "SS2": [30.0, 31, 32]})
     failed = make_run(90, status=RunStatus.FAILED, duration_s=1.0)
-    found = side_by_side([[failed, *runs[:3]], runs[3:]])
-    assert (found.sides[0].summary.n, found.sides[0].left_out) == (3, 1)
-    assert found.sides[0].typical_run_id == runs[1].run_id
+    comparison = side_by_side([[failed, *runs[:3]], runs[3:]])
+    assert (comparison.sides[0].summary.n, comparison.sides[0].left_out) == (3, 1)
+    assert comparison.sides[0].typical_run_id == runs[1].run_id
     assert side_by_side([[failed], [runs[0]]]).sides[1].ratio is None
 
 
@@ -89,13 +89,13 @@ def test_the_api_puts_sides_beside_each_other(tmp_path: Path) -> None:
     client = client_of(filled(tmp_path / "r").root)
     ids = {run.layout: run.run_id for run in study_runs() if run.workload == "terasort" and run.status == "valid"}
     query = [("run", ids["HD2"]), ("run", ids["SS2"])]
-    found = client.get("/api/v1/sides", params=query).json()
-    assert [side["summary"]["n"] for side in found["sides"]] == [3, 3]
-    assert found["sides"][1]["ratio_low"] is not None
+    comparison = client.get("/api/v1/sides", params=query).json()
+    assert [side["summary"]["n"] for side in comparison["sides"]] == [3, 3]
+    assert comparison["sides"][1]["ratio_low"] is not None
     single = client.get("/api/v1/sides", params=[*query, ("of", "runs")]).json()
     assert [side["summary"]["n"] for side in single["sides"]] == [1, 1]
     twins = [run.run_id for run in study_runs() if (run.workload, run.layout) == ("terasort", "HD2")][:2]
-    answer = client.get("/api/v1/sides", params=[("run", one) for one in twins])
+    answer = client.get("/api/v1/sides", params=[("run", run_id) for run_id in twins])
     assert (answer.status_code, "of one configuration" in answer.json()["message"]) == (400, True)
     assert client.get("/api/v1/sides", params=[("run", twins[0])]).status_code == 400
     assert client.get("/api/v1/sides", params=[("run", "nothing"), ("run", twins[0])]).status_code == 404

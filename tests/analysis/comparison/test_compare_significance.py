@@ -73,9 +73,9 @@ def test_the_smallest_reachable_p_is_that_of_the_best_arrangement(a: list[float]
         right = [pooled[i] for i in range(len(pooled)) if i not in chosen]
         every.append(rank_test_p(left, right))
     assert smallest_p_with_ties(a, b) == pytest.approx(min(every))
-    found = rank_test(a, b)
-    assert found.exact
-    assert found.p >= found.smallest_reachable_p - 1e-12
+    test = rank_test(a, b)
+    assert test.exact
+    assert test.p >= test.smallest_reachable_p - 1e-12
 
 
 def test_levels_that_may_be_best() -> None:
@@ -86,11 +86,11 @@ def test_levels_that_may_be_best() -> None:
                 noise = 1 + 0.01 * ((block * 7 + len(layout)) % 5)
                 parameters = {"dfs.blocksize": str(block) if layout != "NVE" else "other"}
                 runs.append(make_run(len(runs), layout=layout, duration_s=s * noise, parameters=parameters))
-    (found,) = indistinguishable_from_best(table_of(runs), "layout")
-    assert set(found.fastest_candidates) == {"SSD", "SS2"}
-    assert found.never_compared == ("NVE",)
-    assert set(found.slower) == {"HDD"}
-    assert found.slower["HDD"][1] < 1e-4
+    (best,) = indistinguishable_from_best(table_of(runs), "layout")
+    assert set(best.fastest_candidates) == {"SSD", "SS2"}
+    assert best.never_compared == ("NVE",)
+    assert set(best.slower) == {"HDD"}
+    assert best.slower["HDD"][1] < 1e-4
     with pytest.raises(SpecificationError, match="too many"):
         indistinguishable_from_best(table_of([make_run(i, layout=f"HD{i}") for i in range(70)]), "layout")
 
@@ -141,9 +141,9 @@ def test_repeating_does_not_stop_before_five_runs() -> None:
     assert not precise_enough([100.0, 100.1], 0.05)
     assert precise_enough([100.0, 100.1, 100.2, 100.1, 100.0], 0.05)
     assert half_width([3.0]) == float("inf")
-    found = geometric_mean([100.0, 110.0, 120.0])
+    mean = geometric_mean([100.0, 110.0, 120.0])
     assert half_width([100.0] * 5) == 0  # to repeat does not take away that times are rounded
-    assert half_width([100.0, 110.0, 120.0]) == pytest.approx((found.high or 0) / found.value - 1)
+    assert half_width([100.0, 110.0, 120.0]) == pytest.approx((mean.high or 0) / mean.value - 1)
 
 
 def test_a_level_that_wins_wherever_both_ran_does_not_lose_by_way_of_another_cluster() -> None:

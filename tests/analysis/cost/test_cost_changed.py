@@ -105,6 +105,6 @@ def test_what_a_book_does_not_describe_it_does_not_price(
     items: tuple[LineItem, ...], after: PricedCluster, words: str
 ) -> None:
     book = PriceBook("test", "USD", "2026-01-01", "made up", items)
-    found = why_unpriced(book, _priced(network="10Gbit/s" if items is NETWORKS else None), after)
-    assert words in found
-    assert bool(words) == bool(found)
+    reason = why_unpriced(book, _priced(network="10Gbit/s" if items is NETWORKS else None), after)
+    assert words in reason
+    assert bool(words) == bool(reason)

@@ -37,7 +37,7 @@ TABLE_2 = [
 
 def runs_of(example: str) -> list[Run]:
     path = EXAMPLES / example / "results.yaml"
-    return [found.run for found in published.FORMAT.read([Source(path, path.name)]) if isinstance(found, ImportedRun)]
+    return [item.run for item in published.FORMAT.read([Source(path, path.name)]) if isinstance(item, ImportedRun)]
 
 
 def book_of(example: str) -> PriceBook:
@@ -89,8 +89,8 @@ def test_bscs_table_2(take: str) -> None:
     (view,) = cost_effectiveness_of_table(
         table, first_facts((run.cluster, run.layout, run.recorded) for run in runs), book_of("bsc-2015"), question
     )
-    found = [(row.levels["layout"], row.levels["network"], row.time_s, money(row.cost, "USD")) for row in view.rows]
-    assert found == [(layout, network, seconds, f"${cost}") for layout, network, seconds, cost in TABLE_2]
+    costs = [(row.levels["layout"], row.levels["network"], row.time_s, money(row.cost, "USD")) for row in view.rows]
+    assert costs == [(layout, network, seconds, f"${cost}") for layout, network, seconds, cost in TABLE_2]
     # One run of each: the paper's order stays, but no verdict rests on it.
     assert [row.rank for row in view.rows] == [1] * 8
     assert view.headline.startswith("No option is shown to be the cheapest")

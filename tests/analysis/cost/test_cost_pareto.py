@@ -33,14 +33,14 @@ def price(name: str, amount: str, low: str | None = None, high: str | None = Non
 
 
 def rate(*items: tuple[Price, int]) -> Rate:
-    return Rate("USD", tuple(RatedItem(found, Decimal(n), Decimal(n), "rent") for found, n in items))
+    return Rate("USD", tuple(RatedItem(name, Decimal(n), Decimal(n), "rent") for name, n in items))
 
 
 @given(st.lists(POINT, min_size=1, max_size=30))
 def test_the_front_is_what_no_other_point_beats(points: list[tuple[int, int]]) -> None:
-    found = on_front(np.array([float(t) for t, _ in points]), np.array([float(c) for _, c in points]))[0]
+    front = on_front(np.array([float(t) for t, _ in points]), np.array([float(c) for _, c in points]))[0]
     expected = [not any(t <= time and c <= cost and (t, c) != (time, cost) for t, c in points) for time, cost in points]
-    assert list(found) == expected
+    assert list(front) == expected
 
 
 @given(st.lists(st.tuples(SECONDS, SECONDS), min_size=1, max_size=20))
@@ -55,19 +55,19 @@ def test_one_run_each_tells_nothing_of_how_sure_a_ranking_is(points: list[tuple[
     durations = np.array([t for t, _ in points])
     codes = np.arange(len(points))
     book = priced([rate((price("hour", "1", "0.5", "2"), n)) for _, n in points])
-    found = plane(times_of(durations, codes, len(points)), book, seed=seed)
-    assert found.front_shares is None
-    assert found.draws == 0
-    assert found.times_s == pytest.approx(durations, rel=1e-15)
-    assert np.isnan([*found.time_low_s, *found.cost_low, *found.cost_high]).all()
+    result = plane(times_of(durations, codes, len(points)), book, seed=seed)
+    assert result.front_shares is None
+    assert result.draws == 0
+    assert result.times_s == pytest.approx(durations, rel=1e-15)
+    assert np.isnan([*result.time_low_s, *result.cost_low, *result.cost_high]).all()
 
 
 def test_a_single_run_borrows_the_scatter_of_its_kind_and_never_looks_surer_than_two() -> None:
     again = [100.0, 110.0, 95.0, 105.0, 130.0, 120.0]
     durations, codes = np.array([*again, 80.0, 60.0, 61.0]), np.array([0] * 6 + [1, 2, 2])
-    found = plane(times_of(durations, codes, 3), priced([rate((price("hour", "1"), 1))] * 3))
-    widths = np.log(found.time_high_s / found.time_low_s)
-    assert list(found.borrowed) == [False, True, True]
+    result = plane(times_of(durations, codes, 3), priced([rate((price("hour", "1"), 1))] * 3))
+    widths = np.log(result.time_high_s / result.time_low_s)
+    assert list(result.borrowed) == [False, True, True]
     assert widths[1] == pytest.approx(widths[2] * np.sqrt(2))
 
 
@@ -77,15 +77,15 @@ def test_times_of_a_cluster_scatter_as_they_do_there() -> None:
     variance, degrees = spread_by(times, np.array([5, 5, 7, 7]), np.array([5, 7, 7, 9]))
     assert variance == pytest.approx([quiet, loud, loud, (quiet + loud) / 2])
     assert degrees == pytest.approx([1, 1, 1, 2]), "where nothing repeats on a cluster, that of all"
-    assert [len(found) for found in spread_by(times, np.array([5, 5, 7, 7]), np.zeros(0, dtype=np.int64))] == [0, 0]
+    assert [len(rows) for rows in spread_by(times, np.array([5, 5, 7, 7]), np.zeros(0, dtype=np.int64))] == [0, 0]
 
 
 def test_no_seed_moves_what_is_not_drawn() -> None:
     durations, codes = two(5, 1.05)
     book = priced([rate((price("h", "1"), 1))] * 2)
-    one, other = (plane(times_of(durations, codes, 2), book, seed=seed) for seed in (1, 2))
+    first, other = (plane(times_of(durations, codes, 2), book, seed=seed) for seed in (1, 2))
     for name in ("time_low_s", "time_high_s", "cost_low", "cost_high"):
-        assert list(getattr(one, name)) == list(getattr(other, name))
+        assert list(getattr(first, name)) == list(getattr(other, name))
 
 
 def two(n: int, ratio: float, seed: int = 0) -> tuple[Floats, Ints]:
@@ -100,40 +100,40 @@ def two(n: int, ratio: float, seed: int = 0) -> tuple[Floats, Ints]:
 def test_probabilities_grow_sure_with_the_runs(n: int) -> None:
     durations, codes = two(n, 1.03, seed=1)
     book = priced([rate((price("hour", "1"), 1))] * 2)
-    found = plane(times_of(durations, codes, 2), book)
-    assert found.front_shares is not None
-    assert found.front_shares.sum() == pytest.approx(1)
-    best = int(np.argmin(found.times_s))
-    assert found.front_shares[best] > (0.99 if n == 2000 else 0.5)
-    assert np.all(found.time_low_s < found.times_s)
-    assert np.all(found.times_s < found.time_high_s)
+    result = plane(times_of(durations, codes, 2), book)
+    assert result.front_shares is not None
+    assert result.front_shares.sum() == pytest.approx(1)
+    best = int(np.argmin(result.times_s))
+    assert result.front_shares[best] > (0.99 if n == 2000 else 0.5)
+    assert np.all(result.time_low_s < result.times_s)
+    assert np.all(result.times_s < result.time_high_s)
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 30])
 def test_the_draws_scatter_as_the_interval_of_the_mean_says(n: int) -> None:
     durations, codes = two(n, 1.5)
     times = times_of(durations, codes, 2)
-    found = plane(times, priced([rate((price("h", "3600"), 1))] * 2))
+    result = plane(times, priced([rate((price("h", "3600"), 1))] * 2))
     errors = mean_errors(times, *pooled_spread(times))
     drawn = np.quantile(drawn_times_s(times, errors, 200_000, np.random.default_rng(0)), (0.025, 0.975), axis=0)
-    assert found.time_low_s == pytest.approx(drawn[0], rel=0.02 if n > 2 else 0.1)
-    assert found.cost_high == pytest.approx(found.time_high_s)
+    assert result.time_low_s == pytest.approx(drawn[0], rel=0.02 if n > 2 else 0.1)
+    assert result.cost_high == pytest.approx(result.time_high_s)
     for code in (0, 1) if n >= SPREAD_RUNS_MIN else ():
         expected = geometric_mean(durations[codes == code].tolist())
-        assert (found.time_low_s[code], found.time_high_s[code]) == pytest.approx((expected.low, expected.high))
+        assert (result.time_low_s[code], result.time_high_s[code]) == pytest.approx((expected.low, expected.high))
 
 
 def test_a_price_range_scatters_costs_and_not_times_and_all_configurations_alike() -> None:
     shared = price("node", "2", "1", "4")
     durations, codes = np.array([100.0, 100.0, 50.0, 50.0]), np.array([0, 0, 1, 1])
     book = priced([rate((shared, 1)), rate((shared, 2))])
-    found = plane(times_of(durations, codes, 2), book)
+    result = plane(times_of(durations, codes, 2), book)
     # Whole seconds: half a second either way is all that equal times leave open.
-    assert list(found.time_low_s) == pytest.approx([99.5, 49.5], rel=1e-4)
-    assert np.all(found.cost_low < found.costs)
-    assert np.all(found.costs < found.cost_high)
-    assert found.front_shares is not None
-    assert found.front_shares[1] == 1
+    assert list(result.time_low_s) == pytest.approx([99.5, 49.5], rel=1e-4)
+    assert np.all(result.cost_low < result.costs)
+    assert np.all(result.costs < result.cost_high)
+    assert result.front_shares is not None
+    assert result.front_shares[1] == 1
 
 
 def test_the_same_seed_gives_the_same_draws() -> None:

@@ -36,24 +36,24 @@ def book(*items: LineItem) -> PriceBook:
 
 def test_sandisks_tables_5_and_7_come_out_as_printed() -> None:
     rows = tco({key: Runtime(s) for key, s in RUNTIMES.items()}, PRICES, years=3, rounding="paper")
-    found = {(row.workload, row.layout): row for row in rows}
-    assert {key: row.jobs for key, row in found.items()} == {
+    costs = {(row.workload, row.layout): row for row in rows}
+    assert {key: row.jobs for key, row in costs.items()} == {
         ("read", "HDD"): 53876,
         ("read", "SSD"): 195068,
         ("write", "HDD"): 18438,
         ("write", "SSD"): 71727,
     }
-    assert {key: row.cost_per_job for key, row in found.items()} == {
+    assert {key: row.cost_per_job for key, row in costs.items()} == {
         ("read", "HDD"): 0.69,
         ("read", "SSD"): 0.23,
         ("write", "HDD"): 2.03,
         ("write", "SSD"): 0.64,
     }
-    assert found["read", "HDD"].jobs_per_day == 49.2
-    assert found["write", "HDD"].jobs_per_day == 16.84
-    assert found["write", "SSD"].jobs_per_day == 65.5
+    assert costs["read", "HDD"].jobs_per_day == 49.2
+    assert costs["write", "HDD"].jobs_per_day == 16.84
+    assert costs["write", "SSD"].jobs_per_day == 65.5
     # As the paper prints it; 86400 / 485 is 178.144, and its own 195068 jobs follow from that.
-    assert found["read", "SSD"].jobs_per_day == 178.15
+    assert costs["read", "SSD"].jobs_per_day == 178.15
 
 
 def test_without_the_papers_rounding_nothing_is_rounded() -> None:
@@ -157,8 +157,8 @@ def test_a_cost_over_years_is_as_sure_whichever_runs_are_compared_with_it() -> N
 
     def interval(runs: list[Run], similar: list[Run]) -> tuple[float | None, float | None]:
         rows = cost_view(runs, price_book(), similar=similar).rows
-        [found] = [row for row in rows if (row.layout, row.n) == ("HD2", 1)]
-        return found.cost_per_job_low, found.cost_per_job_high
+        [single_row] = [row for row in rows if (row.layout, row.n) == ("HD2", 1)]
+        return single_row.cost_per_job_low, single_row.cost_per_job_high
 
     known = interval([*single, *again], [])
     assert None not in known

@@ -133,8 +133,8 @@ def test_an_unpriced_part_is_named(items: list[LineItem], missing: str) -> None:
 
 def test_a_master_on_a_worker_is_paid_for_with_it_and_an_unknown_one_is_not() -> None:
     priced = book(item("1", "worker-hour"), item("0", "device", "hdd"))
-    one = replace(COUNTS, nodes=1, workers=1)
-    assert hourly_rate(priced, one, "HD2").per_h == 1
+    single = replace(COUNTS, nodes=1, workers=1)
+    assert hourly_rate(priced, single, "HD2").per_h == 1
     with pytest.raises(SpecificationError, match="no price for the masters"):
         hourly_rate(priced, Counts(workers=6, layout_devices={"hdd": 2}), "HD2")
 
@@ -169,8 +169,8 @@ def test_a_named_device_and_a_node_type_are_priced_apart_from_the_rest() -> None
         item("100", "node-hour", name="big", node_type="big"),
         item("7", "node-hour"),
     )
-    found = {counted.item.name: int(counted.count) for counted in bill_of_materials(priced, counts, "own")}
-    assert found == {"fast": 12, "device-hour": 6, "big": 1, "node-hour": 6}
+    numbers = {counted.item.name: int(counted.count) for counted in bill_of_materials(priced, counts, "own")}
+    assert numbers == {"fast": 12, "device-hour": 6, "big": 1, "node-hour": 6}
 
 
 def test_prices_hold_on_their_days_only() -> None:

@@ -76,13 +76,13 @@ def test_a_modelled_hdds_figures_give_its_numbers_back(
     read: float, write_share: float, inner: float, full_s: float
 ) -> None:
     model = HddModel(inner_share=inner, seek_full_s=full_s)
-    found = calibrate(_hdd_figures(model, read, read * write_share), capacity_bytes=CAPACITY_BYTES)
-    assert found.kind is DeviceKind.HDD
-    assert found.value("read") == read
-    assert found.value("write") == read * write_share
-    assert found.value("inner_share") == pytest.approx(inner, rel=1e-3)
-    assert found.value("seek_full") == pytest.approx(full_s, rel=0.02)
-    assert found.value("write_cache") == 0
+    calibration = calibrate(_hdd_figures(model, read, read * write_share), capacity_bytes=CAPACITY_BYTES)
+    assert calibration.kind is DeviceKind.HDD
+    assert calibration.value("read") == read
+    assert calibration.value("write") == read * write_share
+    assert calibration.value("inner_share") == pytest.approx(inner, rel=1e-3)
+    assert calibration.value("seek_full") == pytest.approx(full_s, rel=0.02)
+    assert calibration.value("write_cache") == 0
 
 
 @given(st.floats(100e6, 7e9), st.floats(50e-6, 400e-6), st.floats(15e-6, 300e-6))
@@ -91,16 +91,16 @@ def test_modelled_flashs_figures_give_its_numbers_back(read: float, read_s: floa
         channels=default_flash(nvme=read > 600e6).channels, read_latency_s=read_s, write_latency_s=write_s
     )
     alone_s = [s + flash_transfer_s(model, read, read, 4096) for s in (read_s, write_s)]
-    found = calibrate(
+    calibration = calibrate(
         [
             _figure("r", read, 2**20),
             _figure("w", read, 2**20, writes=True),
             *(_figure("x", 4096 / s, 4096, random=True, writes=bool(i), latency_s=s) for i, s in enumerate(alone_s)),
         ]
     )
-    assert found.kind is (DeviceKind.NVME if read > 600e6 else DeviceKind.SSD)
-    assert found.value("read_latency") == pytest.approx(read_s, rel=0.01)
-    assert found.value("write_latency") == pytest.approx(write_s, rel=0.01)
+    assert calibration.kind is (DeviceKind.NVME if read > 600e6 else DeviceKind.SSD)
+    assert calibration.value("read_latency") == pytest.approx(read_s, rel=0.01)
+    assert calibration.value("write_latency") == pytest.approx(write_s, rel=0.01)
 
 
 @pytest.mark.slow
@@ -109,9 +109,9 @@ def test_the_printed_entry_is_one_that_a_cluster_file_takes(read: float, full_s:
     import tempfile
 
     model = HddModel(seek_full_s=full_s)
-    found = calibrate(_hdd_figures(model, read, read), capacity_bytes=CAPACITY_BYTES)
+    calibration = calibrate(_hdd_figures(model, read, read), capacity_bytes=CAPACITY_BYTES)
     with tempfile.TemporaryDirectory() as folder:
-        device = _load(entry_lines("disk", found), Path(folder))
+        device = _load(entry_lines("disk", calibration), Path(folder))
     assert (device.name, device.kind, device.capacity_bytes) == ("disk1", DeviceKind.HDD, CAPACITY_BYTES)
     assert device.read_bytes_per_s == pytest.approx(read, rel=1e-3)
     assert device.hdd_model.seek_full_s == pytest.approx(full_s, rel=0.03)
@@ -125,18 +125,18 @@ def test_random_reads_of_a_small_part_do_not_pass_for_the_whole_disk() -> None:
         (16 * 2**30, None, "--capacity"),
         (0, CAPACITY_BYTES, "too little"),
     ):
-        found = calibrate(_hdd_figures(HddModel(seek_full_s=0.02), 2e8, 2e8, span=span), capacity_bytes=capacity)
-        (seek,) = (number for number in found.numbers if number.key == "seek_full")
+        calibration = calibrate(_hdd_figures(HddModel(seek_full_s=0.02), 2e8, 2e8, span=span), capacity_bytes=capacity)
+        (seek,) = (number for number in calibration.numbers if number.key == "seek_full")
         assert (seek.value, seek.measured) == (HddModel().seek_full_s, False)
         assert words in seek.source
 
 
 def test_a_fast_random_write_shows_a_write_cache_whose_size_stays_unknown() -> None:
-    told = [f for f in _hdd_figures(HddModel(), 2e8, 2e8) if f.job != "e"]
-    found = calibrate([*told, _figure("e", 4e6, 4096, writes=True, random=True, latency_s=0.001)])
-    (cache,) = (number for number in found.numbers if number.key == "write_cache")
+    measured = [f for f in _hdd_figures(HddModel(), 2e8, 2e8) if f.job != "e"]
+    calibration = calibrate([*measured, _figure("e", 4e6, 4096, writes=True, random=True, latency_s=0.001)])
+    (cache,) = (number for number in calibration.numbers if number.key == "write_cache")
     assert (cache.value > 0, cache.measured) == (True, False)
-    capacity = next(number for number in found.numbers if number.key == "capacity")
+    capacity = next(number for number in calibration.numbers if number.key == "capacity")
     assert not capacity.measured
 
 
@@ -147,15 +147,15 @@ def test_without_a_sequential_read_or_a_kind_there_is_no_device() -> None:
     assert "fio-job" in caught.value.hint
     with pytest.raises(FormatError, match="can't be distinguished"):
         calibrate([_figure("r", 1e8, 2**20)])
-    found = calibrate([_figure("r", 1e8, 2**20)], kind=DeviceKind.HDD)
-    assert not any(number.measured for number in found.numbers if number.key != "read")
+    calibration = calibrate([_figure("r", 1e8, 2**20)], kind=DeviceKind.HDD)
+    assert not any(number.measured for number in calibration.numbers if number.key != "read")
 
 
 def test_deep_random_reads_below_the_bandwidth_are_a_limit_of_requests() -> None:
-    told = [_figure("r", 500e6, 2**20), _figure("x", 4096 / 1e-4, 4096, random=True, latency_s=1e-4)]
-    limited = calibrate([*told, _figure("q", 70000 * 4096.0, 4096, random=True, depth=32)])
+    measured = [_figure("r", 500e6, 2**20), _figure("x", 4096 / 1e-4, 4096, random=True, latency_s=1e-4)]
+    limited = calibrate([*measured, _figure("q", 70000 * 4096.0, 4096, random=True, depth=32)])
     assert limited.value("read_iops") == 70000
-    free = calibrate([*told, _figure("q", 490e6, 4096, random=True, depth=32)])
+    free = calibrate([*measured, _figure("q", 490e6, 4096, random=True, depth=32)])
     assert free.value("read_iops") is None
 
 
@@ -193,15 +193,15 @@ def test_jobs_are_recognised_by_what_they_do_and_not_by_their_names(names: list[
         *(_job(names[3], "read", 10**7, 3, rw="read", bs="640k", numjobs="3") for _ in range(3)),
         _job(names[4], "read", 10**6, 4, rw="randrw"),
     ]
-    found = figures(parse_fio(_report(jobs, ioengine="libaio", filename="/dev/sdx")))
-    assert [(f.job, f.writes, f.random, f.request_bytes, f.streams, f.depth) for f in found] == [
+    measured = figures(parse_fio(_report(jobs, ioengine="libaio", filename="/dev/sdx")))
+    assert [(f.job, f.writes, f.random, f.request_bytes, f.streams, f.depth) for f in measured] == [
         (names[0], False, False, 2**20, 1, 4),
         (names[1], True, False, 2**19, 1, 1),
         (names[2], False, True, 4096, 1, 1),
         (names[3], False, False, 640 * 1024, 3, 3),
     ]
-    assert found[3].bytes_per_s == 3 * 10**7
-    assert found[2].latency_s == pytest.approx(4096 / 10**6)
+    assert measured[3].bytes_per_s == 3 * 10**7
+    assert measured[2].latency_s == pytest.approx(4096 / 10**6)
 
 
 def test_depth_counts_only_where_the_engine_queues_and_offsets_only_on_a_device() -> None:
@@ -217,8 +217,8 @@ def _calibrated_seek(capacity_bytes: int | None, size: str | None) -> Calibrated
     """Return the longest seek found from random reads of 15 ms over ``size`` of a block device."""
     some = {"size": size} if size else {}
     jobs = [_job("a", "read", 2 * 10**8, 0, rw="read"), _job("b", "read", 4096 * 1000 // 15, 1, rw="randread", **some)]
-    found = calibrate(figures(parse_fio(_report(jobs, filename="/dev/sdx"))), capacity_bytes=capacity_bytes)
-    return next(number for number in found.numbers if number.key == "seek_full")
+    calibration = calibrate(figures(parse_fio(_report(jobs, filename="/dev/sdx"))), capacity_bytes=capacity_bytes)
+    return next(number for number in calibration.numbers if number.key == "seek_full")
 
 
 @pytest.mark.parametrize("capacity_bytes", [CAPACITY_BYTES, None])
@@ -237,9 +237,9 @@ def test_a_part_of_a_block_device_in_per_cent_is_a_part(capacity_bytes: int | No
 def test_what_is_read_a_fifth_before_the_inner_edge_is_not_the_edges_rate() -> None:
     at_80 = (1 - (1 - 0.5**2) * 0.8) ** 0.5
     assert at_80 == pytest.approx(0.63, abs=0.01)
-    told = [_figure("a", 2e8, 2**20), _figure("i", 2e8 * at_80, 2**20, offset=0.8)]
-    found = calibrate(told, kind=DeviceKind.HDD, capacity_bytes=CAPACITY_BYTES)
-    (share,) = (number for number in found.numbers if number.key == "inner_share")
+    measured = [_figure("a", 2e8, 2**20), _figure("i", 2e8 * at_80, 2**20, offset=0.8)]
+    calibration = calibrate(measured, kind=DeviceKind.HDD, capacity_bytes=CAPACITY_BYTES)
+    (share,) = (number for number in calibration.numbers if number.key == "inner_share")
     assert share.value == pytest.approx(0.5, rel=1e-3)
     assert "80% of the disk" in share.source
 
@@ -265,9 +265,9 @@ def test_there_are_other_ways_past_the_page_cache(options: dict[str, str]) -> No
 @given(st.sampled_from([5400, 7200, 10000, 15000]), st.floats(0.008, 0.03))
 def test_a_disks_own_turns_per_minute_leave_the_arm_its_true_time(rpm: int, full_s: float) -> None:
     figures_ = _hdd_figures(HddModel(seek_full_s=full_s, rpm=rpm), 2e8, 2e8)
-    found = calibrate(figures_, capacity_bytes=CAPACITY_BYTES, rpm=rpm)
-    assert found.value("seek_full") == pytest.approx(full_s, rel=0.02)
-    (turns,) = (number for number in found.numbers if number.key == "rpm")
+    calibration = calibrate(figures_, capacity_bytes=CAPACITY_BYTES, rpm=rpm)
+    assert calibration.value("seek_full") == pytest.approx(full_s, rel=0.02)
+    (turns,) = (number for number in calibration.numbers if number.key == "rpm")
     assert (turns.value, turns.measured, turns.source) == (rpm, True, "as you said")
 
 
@@ -301,9 +301,9 @@ def test_the_printed_job_file_runs_and_its_report_makes_a_device(tmp_path: Path)
     lines = [line for line in done.stdout.splitlines() if not line.startswith("#")]
     assert _load(lines, tmp_path).capacity_bytes == 2 * 10**12
     assert "# job sequential-read" in done.stdout
-    told = json.loads(_assay("device", "calibrate", str(report), "--json").stdout)
-    assert {number["key"] for number in told["numbers"]} >= {"read", "write", "capacity"}
-    assert told["entry"]["kind"] == told["name"]
+    answer = json.loads(_assay("device", "calibrate", str(report), "--json").stdout)
+    assert {number["key"] for number in answer["numbers"]} >= {"read", "write", "capacity"}
+    assert answer["entry"]["kind"] == answer["name"]
 
 
 def test_a_device_is_read_to_its_inner_edge_and_never_written_unasked() -> None:
@@ -338,8 +338,8 @@ def test_the_entry_says_what_was_left_out_and_takes_the_turns(tmp_path: Path) ->
 
 
 def test_values_are_printed_with_their_units() -> None:
-    found = calibrate(_hdd_figures(HddModel(), 1.5e8, 1.5e8), capacity_bytes=CAPACITY_BYTES)
-    texts = {number.key: value_text(number) for number in found.numbers}
+    calibration = calibrate(_hdd_figures(HddModel(), 1.5e8, 1.5e8), capacity_bytes=CAPACITY_BYTES)
+    texts = {number.key: value_text(number) for number in calibration.numbers}
     assert (texts["read"], texts["capacity"], texts["inner_share"], texts["seek_track"], texts["rpm"]) == (
         "150MB/s",
         "4TB",

@@ -27,9 +27,9 @@ TB = 10**12
 
 
 def test_lisa14s_ssd_is_split_into_ten_directories() -> None:
-    found = split(LISA14, error=0.1, most=16)
-    assert found.directories == {**dict.fromkeys(list(LISA14)[:6], 1), "ssd1": 10}
-    assert found.spread == pytest.approx(1300 / 10 / 120 - 1)
+    result = split(LISA14, error=0.1, most=16)
+    assert result.directories == {**dict.fromkeys(list(LISA14)[:6], 1), "ssd1": 10}
+    assert result.spread == pytest.approx(1300 / 10 / 120 - 1)
     assert split(LISA14, error=0.02, most=16).directories["ssd1"] == 11
 
 
@@ -37,18 +37,18 @@ def test_lisa14s_ssd_is_split_into_ten_directories() -> None:
 def test_the_split_is_the_smallest_within_the_error_or_the_best_that_is_allowed(
     given_rates: dict[str, float], error: float, most: int
 ) -> None:
-    found = split(given_rates, error=error, most=most)
+    result = split(given_rates, error=error, most=most)
     every = [
         dict(zip(given_rates, counts, strict=True))
         for counts in itertools.product(range(1, most + 1), repeat=len(given_rates))
     ]
     within = [counts for counts in every if spread_of(given_rates, counts) <= error + 1e-9]
-    assert all(1 <= count <= most for count in found.directories.values())
-    assert found.spread == pytest.approx(spread_of(given_rates, found.directories))
+    assert all(1 <= count <= most for count in result.directories.values())
+    assert result.spread == pytest.approx(spread_of(given_rates, result.directories))
     if within:
-        assert found.directories == min(within, key=lambda counts: sum(counts.values()))
+        assert result.directories == min(within, key=lambda counts: sum(counts.values()))
     else:
-        assert found.spread == pytest.approx(min(spread_of(given_rates, counts) for counts in every))
+        assert result.spread == pytest.approx(min(spread_of(given_rates, counts) for counts in every))
 
 
 @given(rates, st.integers(1, 9))
@@ -95,10 +95,10 @@ def test_volume_choosing_by_space_steers_away_from_the_smaller_ssd() -> None:
         Device("ssd1", DeviceKind.SSD, 1, 1, None, None, TB),
     ]
     directories = split(LISA14, error=0.1, most=16).directories
-    found = available_space(devices, directories, 1.0)
-    assert "ssd1" not in found.preferred
-    assert found.shares["ssd1"] == pytest.approx(10 * 0.25 / (6 * 0.75 + 10 * 0.25))
-    assert sum(found.shares.values()) == pytest.approx(1)
+    result = available_space(devices, directories, 1.0)
+    assert "ssd1" not in result.preferred
+    assert result.shares["ssd1"] == pytest.approx(10 * 0.25 / (6 * 0.75 + 10 * 0.25))
+    assert sum(result.shares.values()) == pytest.approx(1)
     alike = available_space(devices[:2], {"hdd1": 1, "hdd2": 3}, 1.0)
     assert (alike.preferred, alike.shares) == ((), {"hdd1": 0.25, "hdd2": 0.75})
 
@@ -119,10 +119,10 @@ def measured(cluster: str = "small") -> Baseline:
 
 def test_a_baseline_of_a_lab_stands_for_the_described_devices() -> None:
     cluster = small_cluster()
-    found = bandwidths(cluster, measured())
-    assert found["hdd"].measured
-    assert found["hdd"].bytes_per_s == pytest.approx(2 / (1 / 10e6 + 1 / 5e6) / SCALE)
-    assert found["ssd"].bytes_per_s == pytest.approx(40e6 / SCALE)
+    rates = bandwidths(cluster, measured())
+    assert rates["hdd"].measured
+    assert rates["hdd"].bytes_per_s == pytest.approx(2 / (1 / 10e6 + 1 / 5e6) / SCALE)
+    assert rates["ssd"].bytes_per_s == pytest.approx(40e6 / SCALE)
     assert not bandwidths(cluster, None)["hdd"].measured
     assert bandwidths(cluster, None)["hdd"].bytes_per_s == pytest.approx(120e6)
 
@@ -183,13 +183,13 @@ def test_the_command_takes_a_measured_baseline_and_says_what_does_not_fit(tmp_pa
             }
         )
     )
-    found = assay_json(
+    answer = assay_json(
         "layout", "plan", cluster, "--baseline", baseline, "--hdfs", "hdd1", "--data", "3TB", "--replication", "1"
     )
-    assert found["layout"] == {"hdfs": {"hdd1": 1}, "intermediate": {"hdd1": 1, "ssd1": 9}}
-    assert [device["measured"] for device in found["devices"]] == [True, True]
-    assert any("do not fit" in words for words in found["warnings"])
-    assert found["room_per_node_bytes"] < 3e12
+    assert answer["layout"] == {"hdfs": {"hdd1": 1}, "intermediate": {"hdd1": 1, "ssd1": 9}}
+    assert [device["measured"] for device in answer["devices"]] == [True, True]
+    assert any("do not fit" in words for words in answer["warnings"])
+    assert answer["room_per_node_bytes"] < 3e12
     few = assay_json("layout", "plan", cluster, "--baseline", baseline, "--directories-max", "2")
     assert any("raise --directories-max" in words for words in few["warnings"])
 
@@ -202,8 +202,8 @@ def test_the_newest_baseline_of_the_cluster_is_found_among_the_runs(tmp_path: Pa
         baseline = replace(measured(name), measured_at=f"2026-01-{day}")
         run = replace(make_run(number), cluster=name, baseline_id="b", started_at=f"2026-01-{day}T00:00:00.000+00:00")
         runs.publish(run, files={"baseline.json": msgspec.json.encode(baseline)})
-    found = assay_json("layout", "plan", cluster, "--repository", repository)
-    assert found["bandwidths_from"] == "the baseline of 2026-01-03"
+    answer = assay_json("layout", "plan", cluster, "--repository", repository)
+    assert answer["bandwidths_from"] == "the baseline of 2026-01-03"
     other = tmp_path / "other.json"
     other.write_bytes(msgspec.json.encode(measured("another")))
     refused = assay("layout", "plan", cluster, "--baseline", other)

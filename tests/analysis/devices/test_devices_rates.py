@@ -57,9 +57,9 @@ def test_a_disk_without_stated_requests_does_as_most_of_7200_rpm_do() -> None:
 
 
 @given(hdd_models, st.floats(0.05, 0.95))
-def test_the_bandwidth_falls_from_the_outer_edge_to_the_inner_share(model: HddModel, place: float) -> None:
+def test_the_bandwidth_falls_from_the_outer_edge_to_the_inner_share(model: HddModel, position: float) -> None:
     disk = _disk(1, model)
-    at = disk.capacity_bytes * place
+    at = disk.capacity_bytes * position
     rate = 1e6 / disk.transfer_s(at, 1e6)
     assert model.inner_share * 120e6 * 0.999 <= rate <= 120e6 * 1.001
     assert 1e6 / disk.transfer_s(disk.capacity_bytes - 1e6, 1e6) == pytest.approx(model.inner_share * 120e6, rel=0.01)

@@ -31,10 +31,10 @@ def jobs(times_s: list[float], **changes: Any) -> list[Run]:
 
 def test_jobs_that_died_at_once_are_found_even_when_they_are_the_most() -> None:
     died, done = [12.0, 13.0] * 20, [600.0, 620.0, 700.0, 900.0] * 5
-    found = find_anomalies(table_of(jobs(died + done)))
-    assert found.of_kind(Kind.NOT_DONE).tolist() == list(range(40))
-    assert found.floors_s == {"terasort": 600.0}
-    assert "no run that does this work takes less than 600 s" in found.listed(1)[0].reason
+    anomalies = find_anomalies(table_of(jobs(died + done)))
+    assert anomalies.of_kind(Kind.NOT_DONE).tolist() == list(range(40))
+    assert anomalies.floors_s == {"terasort": 600.0}
+    assert "no run that does this work takes less than 600 s" in anomalies.listed(1)[0].reason
 
 
 def test_a_layout_that_explains_the_short_time_is_an_excuse_and_an_engine_parameter_is_not() -> None:
@@ -53,10 +53,10 @@ def test_an_excuse_that_other_work_refutes_is_none() -> None:
 
 
 def test_a_few_slow_runs_do_not_make_the_others_failures() -> None:
-    found = find_anomalies(table_of(jobs([100.0, 101.0, 99.0] * 10 + [900.0])))
-    assert found.of_kind(Kind.NOT_DONE).tolist() == []
-    assert found.of_kind(Kind.TOO_SLOW).tolist() == [30]
-    (only,) = found.listed()
+    anomalies = find_anomalies(table_of(jobs([100.0, 101.0, 99.0] * 10 + [900.0])))
+    assert anomalies.of_kind(Kind.NOT_DONE).tolist() == []
+    assert anomalies.of_kind(Kind.TOO_SLOW).tolist() == [30]
+    (only,) = anomalies.listed()
     assert only.reason == "900 s: 9.00 times as long as the median of 31 repetitions says (100 s)"
     assert only.repetitions == 31
 
@@ -77,10 +77,10 @@ def test_without_repetitions_a_model_of_all_factors_judges() -> None:
                 )
     odd = make_run(layout="SSD", duration_s=500.0, parameters={"dfs.blocksize": "3", "io.sort": "0"})
     runs[44] = odd  # as slow as a hard disk, so no workload-wide bound would see it
-    found = find_anomalies(table_of(runs))
-    assert found.of_kind(Kind.TOO_SLOW).tolist() == [44]
-    assert found.of_kind(Kind.TOO_FAST).tolist() == []
-    assert "a model of all factors" in found.listed(1)[0].reason
+    anomalies = find_anomalies(table_of(runs))
+    assert anomalies.of_kind(Kind.TOO_SLOW).tolist() == [44]
+    assert anomalies.of_kind(Kind.TOO_FAST).tolist() == []
+    assert "a model of all factors" in anomalies.listed(1)[0].reason
 
 
 def test_two_runs_do_not_tell_which_of_them_is_off() -> None:
@@ -97,7 +97,7 @@ def test_too_few_bytes_and_imbalance_are_read_from_metrics() -> None:
     table = table_of(runs)
     assert positions(table, Kind.FEW_BYTES) == [6]
     assert positions(table, Kind.IMBALANCE) == [6]
-    reasons = {found.kind: found.reason for found in find_anomalies(table).listed()}
+    reasons = {anomaly.kind: anomaly.reason for anomaly in find_anomalies(table).listed()}
     assert reasons[Kind.FEW_BYTES] == "disk read: 200 MB against 1 GB, the median of its 7 repetitions"
     assert reasons[Kind.IMBALANCE].startswith("node time imbalance: the busiest node did 1.90 times")
 
@@ -147,7 +147,7 @@ def test_the_most_serious_comes_first_whatever_its_kind() -> None:
         replace(make_run(workload="wordcount", duration_s=s), metrics={"cpu_imbalance": i})
         for s, i in ((100.0, 1.6), (101.0, 1.0), (99.0, 1.1), (100.0, 1.0), (100.5, 1.0))
     ]
-    kinds = [found.kind for found in find_anomalies(table_of([*uneven, *quick, *slow])).listed()]
+    kinds = [anomaly.kind for anomaly in find_anomalies(table_of([*uneven, *quick, *slow])).listed()]
     assert kinds == [Kind.TOO_SLOW, Kind.TOO_FAST, Kind.IMBALANCE]
 
 
@@ -155,9 +155,9 @@ def test_the_benchmark_of_statements_counts_flags_of_runs_that_are_not_odd() -> 
     module, rng = benchmark("statement_errors"), np.random.default_rng(1)
     for ask, gain in ((module.of_not_done, 30.0), (module.of_few_bytes, 4.0), (module.of_imbalance, 4.0)):
         assert ask(rng, gain) == (False, 1.0)
-        wrong, told = ask(rng, 1.0)
+        wrong, flagged = ask(rng, 1.0)
         assert not wrong
-        assert np.isnan(told)
+        assert np.isnan(flagged)
     assert module.of_few_bytes(rng, 1.2) == (False, 0.0)
     assert module.of_imbalance(rng, 1.0, tasks=20)[0]  # few tasks lie unevenly by chance
 

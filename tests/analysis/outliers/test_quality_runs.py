@@ -21,11 +21,11 @@ from web_support import client_of, filled
 @given(st.lists(st.floats(50, 200), min_size=2, max_size=8), st.sampled_from([0.01, 0.05, 0.2]))
 def test_all_at_once_gives_what_one_by_one_gives(times_s: list[float], wanted: float) -> None:
     table = table_of([make_run(n, duration_s=time_s) for n, time_s in enumerate(times_s)])
-    found = precision(table, wanted)
+    precisions = precision(table, wanted)
     if half_width(times_s) <= wanted:
-        assert (found.enough, found.needs) == (1, ())
+        assert (precisions.enough, precisions.needs) == (1, ())
         return
-    (need,) = found.needs
+    (need,) = precisions.needs
     expected = runs_needed(times_s, wanted)
     assert need.needed == (None if expected is None else max(expected, len(times_s) + 1))
     assert need.half_width == pytest.approx(half_width(times_s))
@@ -34,11 +34,11 @@ def test_all_at_once_gives_what_one_by_one_gives(times_s: list[float], wanted: f
 def test_a_single_run_takes_its_workloads_scatter() -> None:
     noise = random.Random(1)
     runs = runs_with({"HD2": [60 * noise.lognormvariate(0, 0.1) for _ in range(10)], "SS2": [30.0]})
-    found = precision(table_of(runs), 0.05)
-    assert (found.configurations, found.single) == (2, 1)
-    single = next(need for need in found.needs if need.runs == 1)
+    precisions = precision(table_of(runs), 0.05)
+    assert (precisions.configurations, precisions.single) == (2, 1)
+    single = next(need for need in precisions.needs if need.runs == 1)
     assert (single.assumed, single.half_width) == (True, None)
-    assert single.needed == next(need.needed for need in found.needs if need.runs == 10)
+    assert single.needed == next(need.needed for need in precisions.needs if need.runs == 10)
     alone = precision(table_of([make_run(0)]), 0.05)
     assert (alone.unknown, alone.needs[0].needed) == (1, None)
     assert precision(table_of([make_run(0, status=RunStatus.FAILED)]), 0.05).configurations == 0
@@ -59,12 +59,12 @@ def test_causes_that_differ_in_numbers_alone_are_one() -> None:
         make_run(5),
         make_run(6, status=RunStatus.INVALID, cause="wrong output", checks=(Check("sorted", False, "is not"),)),
     ]
-    found = causes_of(runs)
-    assert (found[0].runs, found[0].failure_class) == (2, "engine")
-    assert found[0].text.endswith("9 s")
-    assert found[0].examples == (runs[1].run_id, runs[0].run_id)
-    assert sum(cause.runs for cause in found) == 5
-    assert next(cause for cause in found if cause.checks).checks == ("sorted",)
+    causes = causes_of(runs)
+    assert (causes[0].runs, causes[0].failure_class) == (2, "engine")
+    assert causes[0].text.endswith("9 s")
+    assert causes[0].examples == (runs[1].run_id, runs[0].run_id)
+    assert sum(cause.runs for cause in causes) == 5
+    assert next(cause for cause in causes if cause.checks).checks == ("sorted",)
 
 
 def test_which_runs_have_a_trace_is_told_without_reading_it(tmp_path: Path) -> None:

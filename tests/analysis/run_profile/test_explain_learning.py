@@ -72,40 +72,40 @@ def _watched(maps: int = 8, reduces: int = 4, **changes: Any) -> ObservedRun:
 def test_runs_of_unknown_data_size_or_without_tasks_are_left_out_and_counted() -> None:
     bare = {"map_tasks": 8.0, "reduce_tasks": 4.0, "hdfs_read_bytes": float(DATA)}
     unusable = [_watched(data_bytes=None), _watched(data_bytes=0), ObservedRun(_watched(jobs=(), metrics=bare).run)]
-    found = learned_profile([_watched(), *unusable, _watched()], "mine")
-    assert (found.learned.runs, found.learned.excluded) == (2, 3)
-    assert found.learned.source.endswith("; left out: 2 runs with unknown data size, 1 run without tasks")
+    learned = learned_profile([_watched(), *unusable, _watched()], "mine")
+    assert (learned.learned.runs, learned.learned.excluded) == (2, 3)
+    assert learned.learned.source.endswith("; left out: 2 runs with unknown data size, 1 run without tasks")
     alone = learned_profile([_watched(), _watched()], "mine")
-    assert (found.costs, found.workloads) == (alone.costs, alone.workloads)
+    assert (learned.costs, learned.workloads) == (alone.costs, alone.workloads)
     with pytest.raises(SpecificationError, match="left out: 2 runs with unknown data size, 1 run without tasks"):
         learned_profile(unusable, "mine")
 
 
 def test_what_runs_cost_is_learned_from_them() -> None:
-    found = learned_profile([_watched() for _ in range(3)], "mine")
-    costs, one = found.costs, found.workloads["terasort"]
+    learned = learned_profile([_watched() for _ in range(3)], "mine")
+    costs, terasort = learned.costs, learned.workloads["terasort"]
     assert (costs.client_start_s.value, costs.job_start_s.value) == pytest.approx((3.0, 3.0))
     assert (costs.job_end_s.value, costs.client_end_s.value) == pytest.approx((1.0, 2.0))
-    assert (one.maps, one.reduces) == ("splits", "reduces")
-    assert (one.read, one.map_output, one.written) == pytest.approx((1.0, 1.02, 1.0))
-    assert one.map_cpu_s_per_byte.value == pytest.approx(4e-8, rel=0.02)
-    assert one.reduce_cpu_s_per_byte.value == pytest.approx(3e-8, rel=0.05)
+    assert (terasort.maps, terasort.reduces) == ("splits", "reduces")
+    assert (terasort.read, terasort.map_output, terasort.written) == pytest.approx((1.0, 1.02, 1.0))
+    assert terasort.map_cpu_s_per_byte.value == pytest.approx(4e-8, rel=0.02)
+    assert terasort.reduce_cpu_s_per_byte.value == pytest.approx(3e-8, rel=0.05)
     # One workload can't tell a job's share from an attempt's and a byte's: what they add up to is found.
     moved = 7.02 * DATA
     total = costs.job_cpu_s.value + 12 * (costs.task_cpu_s.value - 0.3) + moved * costs.io_cpu_s_per_byte.value
     assert total == pytest.approx(MASTER_S + 12 * JVM_S + moved * BYTE_S, rel=0.05)
-    assert (found.machine_cores, found.cpu_model) == (2, "EPYC")
-    assert found.background_cores == pytest.approx(BACKGROUND)
+    assert (learned.machine_cores, learned.cpu_model) == (2, "EPYC")
+    assert learned.background_cores == pytest.approx(BACKGROUND)
 
 
 def test_a_profile_is_kept_in_a_file(tmp_path: Path) -> None:
-    found = learned_profile([_watched()], "mine")
-    text = profile_text(found)
+    learned = learned_profile([_watched()], "mine")
+    text = profile_text(learned)
     (tmp_path / "mine.yaml").write_text(text)
     read = load_profile(tmp_path / "mine.yaml")
     assert profile_text(read) == text
-    assert read.workloads.keys() == found.workloads.keys()
-    assert read.learned.source == found.learned.source
+    assert read.workloads.keys() == learned.workloads.keys()
+    assert read.learned.source == learned.learned.source
 
 
 def test_a_wrong_profile_is_refused_with_its_line() -> None:

@@ -13,9 +13,9 @@ from staged_samples import BYTE_S, DATA, GROWN, JVM_S, MAP_S_PER_BYTE, RESULT_S_
 
 
 def test_what_stages_do_with_a_byte_is_learned_from_runs() -> None:
-    found = learned_profile([watched_stages() for _ in range(3)], "mine")
-    first, last = found.workloads["terasort"].stages
-    assert found.engine == "spark"
+    learned = learned_profile([watched_stages() for _ in range(3)], "mine")
+    first, last = learned.workloads["terasort"].stages
+    assert learned.engine == "spark"
     assert (first.tasks, last.tasks) == ("splits", "reduces")
     assert (first.parents, last.parents) == ((), (0,))
     assert (first.read, first.shuffled, first.written) == pytest.approx((1.0, GROWN, 0.0))
@@ -23,9 +23,9 @@ def test_what_stages_do_with_a_byte_is_learned_from_runs() -> None:
     assert first.cpu_s_per_byte.value == pytest.approx(MAP_S_PER_BYTE, rel=0.01)
     assert last.cpu_s_per_byte.value == pytest.approx(RESULT_S_PER_BYTE, rel=0.01)
     assert last.memory == pytest.approx(45e6 * 4 / (GROWN * 1e8))
-    assert found.costs.client_start_s.value == pytest.approx(10.0)
-    assert found.costs.job_cpu_s.value == pytest.approx(JVM_S, rel=0.2)
-    assert found.costs.io_cpu_s_per_byte.value == pytest.approx(BYTE_S, rel=0.2)
+    assert learned.costs.client_start_s.value == pytest.approx(10.0)
+    assert learned.costs.job_cpu_s.value == pytest.approx(JVM_S, rel=0.2)
+    assert learned.costs.io_cpu_s_per_byte.value == pytest.approx(BYTE_S, rel=0.2)
 
 
 def test_what_a_codec_leaves_is_told_by_runs_with_and_without_it() -> None:
@@ -38,10 +38,10 @@ def test_what_a_codec_leaves_is_told_by_runs_with_and_without_it() -> None:
 
 
 def test_a_file_keeps_the_stages_and_refuses_what_reads_from_later_ones() -> None:
-    found = learned_profile([watched_stages() for _ in range(3)], "mine")
-    text = profile_text(found)
+    learned = learned_profile([watched_stages() for _ in range(3)], "mine")
+    text = profile_text(learned)
     again = profile_of_text(text)
-    assert [one.tasks for one in again.workloads["terasort"].stages] == ["splits", "reduces"]
+    assert [stage.tasks for stage in again.workloads["terasort"].stages] == ["splits", "reduces"]
     assert profile_text(again) == text
     with pytest.raises(SpecificationError, match="can only read what a stage before it has shuffled"):
         profile_of_text(text.replace("parents: [0]", "parents: [1]"))
@@ -49,9 +49,9 @@ def test_a_file_keeps_the_stages_and_refuses_what_reads_from_later_ones() -> Non
 
 def test_only_runs_of_the_most_frequent_graph_are_learned() -> None:
     odd = watched_stages(stages=watched_stages().run.stages[:1])
-    found = learned_profile([watched_stages(), odd, watched_stages()], "mine").workloads["terasort"]
-    assert len(found.stages) == 2
-    assert found.n == 2
+    terasort = learned_profile([watched_stages(), odd, watched_stages()], "mine").workloads["terasort"]
+    assert len(terasort.stages) == 2
+    assert terasort.n == 2
 
 
 def test_a_stage_of_hardly_any_bytes_keeps_its_cpu_and_tells_nothing_of_memory() -> None:
@@ -66,8 +66,8 @@ def test_a_stage_of_hardly_any_bytes_keeps_its_cpu_and_tells_nothing_of_memory()
 
 
 def test_a_run_of_unknown_data_size_is_left_out() -> None:
-    found = learned_profile([watched_stages(), watched_stages(data_bytes=None)], "mine")
-    assert (found.learned.runs, found.learned.excluded) == (1, 1)
+    learned = learned_profile([watched_stages(), watched_stages(data_bytes=None)], "mine")
+    assert (learned.learned.runs, learned.learned.excluded) == (1, 1)
     assert (
-        found.workloads["terasort"].stages == learned_profile([watched_stages()], "mine").workloads["terasort"].stages
+        learned.workloads["terasort"].stages == learned_profile([watched_stages()], "mine").workloads["terasort"].stages
     )

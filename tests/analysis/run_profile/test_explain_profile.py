@@ -34,9 +34,9 @@ def test_ratios_are_to_terasort_on_the_same_layout() -> None:
         run_of(3, "terasort", SORT | {"hdfs_read_bytes": 50.0}, 1, layout="SS2", levels={"layout": "SS2"}),
         run_of(4, "wordcount", SORT, 1, layout="HS2", levels={"layout": "HS2"}),
     ]
-    found = profile(runs)
-    assert found.has_ratios
-    sort, generated, other, alone = found.rows
+    profiles = profile(runs)
+    assert profiles.has_ratios
+    sort, generated, other, alone = profiles.rows
     assert (sort.input_ratio, sort.shuffle_ratio, sort.output_ratio, sort.cpu_ratio) == (1, 1, 1, 1)
     ratios = (generated.input_ratio, generated.shuffle_ratio, generated.output_ratio, generated.cpu_ratio)
     assert ratios == (0, 0, 3, 0.5)
@@ -45,15 +45,17 @@ def test_ratios_are_to_terasort_on_the_same_layout() -> None:
 
 
 def test_a_side_that_does_not_tell_its_copies_makes_both_count_one() -> None:
-    found = profile([run_of(1, "terasort", SORT, None), run_of(2, "teragen", GENERATED, 3)])
-    assert found.rows[1].output_ratio == 1
+    profiles = profile([run_of(1, "terasort", SORT, None), run_of(2, "teragen", GENERATED, 3)])
+    assert profiles.rows[1].output_ratio == 1
 
 
 def test_cpu_time_over_duration_stands_in_for_both_sides() -> None:
     bare = {"hdfs_read_bytes": 1.0, "cpu_s": 30.0}
-    found = profile([run_of(1, "terasort", SORT | {"cpu_s": 60.0}, 1), run_of(2, "wordcount", bare, 1, duration_s=30)])
-    assert found.rows[1].cpu_busy_share is None
-    assert found.rows[1].cpu_ratio == 1
+    profiles = profile(
+        [run_of(1, "terasort", SORT | {"cpu_s": 60.0}, 1), run_of(2, "wordcount", bare, 1, duration_s=30)]
+    )
+    assert profiles.rows[1].cpu_busy_share is None
+    assert profiles.rows[1].cpu_ratio == 1
 
 
 def test_medians_of_valid_runs_only_and_another_reference() -> None:
@@ -67,6 +69,6 @@ def test_options_of_one_workload_do_not_part_it_from_the_others() -> None:
     levels = {"layout": "HD2", "dfs.blocksize": "64MB"}
     sort = run_of(1, "terasort", SORT, 1, levels=levels | {"terasort.reduces": "6"})
     varied = levels | {"terasort.reduces": "12"}  # the plan varied it, and TeraGen has nothing to do with it
-    found = profile([sort, run_of(2, "teragen", GENERATED, 1, levels=varied)])
-    assert found.rows[1].cpu_ratio == pytest.approx(0.5)
-    assert found.rows[1].context == "dfs.blocksize=64MB"
+    profiles = profile([sort, run_of(2, "teragen", GENERATED, 1, levels=varied)])
+    assert profiles.rows[1].cpu_ratio == pytest.approx(0.5)
+    assert profiles.rows[1].context == "dfs.blocksize=64MB"

@@ -19,7 +19,7 @@ SSD = {"map": 10.0, "shuffle": 5.2, "merge": 1.8, "reduce": 8.0}
 def _side(
     label: str, phases: dict[str, float], moved: float = 0.0, busy: float = 0.0, wait_s: float = 0.0, cpu: float = 0.0
 ) -> SideSeen:
-    times = tuple(PhaseTime(name, 0.0, each, each, each, each) for name, each in phases.items())
+    times = tuple(PhaseTime(name, 0.0, seconds, seconds, seconds, seconds) for name, seconds in phases.items())
     disks = Transfers(
         read_bytes=moved / 4,
         write_bytes=3 * moved / 4,
@@ -50,16 +50,16 @@ def _side(
 
 
 def test_the_phases_that_explain_the_difference_are_named_the_longest_first() -> None:
-    found = reasons([_side("A: HD2", HDD), _side("B: SS2", SSD)])
-    assert found.sentences == (
+    result = reasons([_side("A: HD2", HDD), _side("B: SS2", SSD)])
+    assert result.sentences == (
         "B: SS2 took 23.0 s less than A: HD2: 10.0 s in map, 7.0 s in reduce and 6.2 s in merge.",
     )
-    assert found.phases_s[1] == Measure("shuffle", (5.0, 5.2))
+    assert result.phases_s[1] == Measure("shuffle", (5.0, 5.2))
 
 
 def test_a_slower_side_is_said_to_be_slower() -> None:
-    found = reasons([_side("A: SS2", SSD), _side("B: HD2", HDD)])
-    assert found.sentences[0].startswith("B: HD2 took 23.0 s more than A: SS2: 10.0 s in map")
+    result = reasons([_side("A: SS2", SSD), _side("B: HD2", HDD)])
+    assert result.sentences[0].startswith("B: HD2 took 23.0 s more than A: SS2: 10.0 s in map")
 
 
 def test_equal_work_and_shorter_waits_are_told_apart_from_less_work() -> None:
@@ -71,24 +71,24 @@ def test_equal_work_and_shorter_waits_are_told_apart_from_less_work() -> None:
     assert "its busiest disk was busy 21 % of the time instead of 45 %" in waiting
     assert waiting.endswith("CPUs were busy 75 % of the time instead of 47 %.")
     less = _side("B: SS2", SSD, moved=300e6, busy=0.21, wait_s=0.098)
-    told = reasons([slow, less]).sentences[1]
-    assert told == "The amounts of work differ: 300 MB to and from disks instead of 666 MB."
+    sentence = reasons([slow, less]).sentences[1]
+    assert sentence == "The amounts of work differ: 300 MB to and from disks instead of 666 MB."
 
 
 def test_no_phase_is_named_of_a_difference_that_one_run_of_each_does_not_show() -> None:
     """48 s against 41 s: two runs of one configuration are as far apart once in ten times."""
     slow, fast = _side("A", HDD), _side("B", HDD | {"map": 13.0})
-    found = reasons([slow, fast])
-    told = "B took 7.0 s less than A: one run of each does not show more than chance, so no phase is named."
-    assert found.sentences == (told,)
-    assert found.phases_s[0] == Measure("map", (20.0, 13.0))  # what was observed stands in the table
+    result = reasons([slow, fast])
+    sentence = "B took 7.0 s less than A: one run of each does not show more than chance, so no phase is named."
+    assert result.sentences == (sentence,)
+    assert result.phases_s[0] == Measure("map", (20.0, 13.0))  # what was observed stands in the table
     assert "10.0 s in map" in reasons([slow, _side("B", HDD | {"map": 10.0})]).sentences[0]
 
 
 def test_another_amount_beside_an_equal_one_is_not_called_other_work() -> None:
     """Faster disks write more back before a run ends, a faster CPU takes fewer seconds: the work was the same."""
-    said = _work({"disk_moved_bytes": 666e6, "cpu_s": 100.0}, {"disk_moved_bytes": 900e6, "cpu_s": 98.0})
-    assert said == (
+    sentence = _work({"disk_moved_bytes": 666e6, "cpu_s": 100.0}, {"disk_moved_bytes": 900e6, "cpu_s": 98.0})
+    assert sentence == (
         "Similar amounts: 98.0 s of the tasks' CPU time instead of 100.0 s. "
         "Different amounts: 900 MB to and from disks instead of 666 MB. "
         "Caches or a different processor can explain that."
@@ -108,12 +108,12 @@ def test_the_benchmark_of_reasons_tells_more_data_from_faster_disks() -> None:
 
 
 def test_figures_name_their_units_and_leave_out_what_nobody_saw() -> None:
-    found = reasons([_side("A", HDD, moved=666e6, busy=0.45, wait_s=0.2), _side("B", SSD)])
-    assert Measure("disk_busy_max_share", (0.45, None)) in found.figures
-    assert "cpu_busy_share" not in {one.name for one in found.figures}
+    result = reasons([_side("A", HDD, moved=666e6, busy=0.45, wait_s=0.2), _side("B", SSD)])
+    assert Measure("disk_busy_max_share", (0.45, None)) in result.figures
+    assert "cpu_busy_share" not in {figure.name for figure in result.figures}
 
 
 @pytest.mark.parametrize("sides", [[], [_side("A", HDD)], [_side("A", HDD), _side("B", {})]])
 def test_fewer_than_two_that_were_observed_say_nothing(sides: list[SideSeen]) -> None:
-    found = reasons(sides)
-    assert (found.labels, found.phases_s, found.figures, found.sentences) == ((), (), (), ())
+    result = reasons(sides)
+    assert (result.labels, result.phases_s, result.figures, result.sentences) == ((), (), (), ())

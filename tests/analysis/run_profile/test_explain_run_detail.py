@@ -26,8 +26,8 @@ intervals = st.builds(Phase, st.sampled_from(["map", "shuffle", "reduce", "waste
 
 
 def test_every_moment_of_a_run_has_its_phase_and_overlaps_are_told() -> None:
-    found = phases_of_run(hybrid_run(), hybrid_tasks())
-    share = {phase.name: phase.share_s for phase in found.phases}
+    phases = phases_of_run(hybrid_run(), hybrid_tasks())
+    share = {phase.name: phase.share_s for phase in phases.phases}
     # outside of jobs 2 + 4 + 2 s; setups 2 + 2 s; cleanups 2 + 2 s
     assert (share["overhead"], share["setup"], share["cleanup"]) == pytest.approx((8, 4, 4))
     # 4-6 maps alone; 6-8 four maps and two reduces; 8-12 one map, two reduces, from 9 to 10 a killed one too; 26-36
@@ -37,22 +37,22 @@ def test_every_moment_of_a_run_has_its_phase_and_overlaps_are_told() -> None:
     assert share["merge"] == pytest.approx(1 / 2)
     assert share["reduce"] == pytest.approx(1 / 2 + 4)
     assert sum(share.values()) == pytest.approx(40)
-    assert {each.names: each.duration_s for each in found.overlaps} == pytest.approx(
+    assert {overlap.names: overlap.duration_s for overlap in phases.overlaps} == pytest.approx(
         {("map", "shuffle"): 5.0, ("map", "shuffle", "waste"): 1.0, ("merge", "reduce"): 1.0}
     )
-    maps = next(phase for phase in found.phases if phase.name == "map")
+    maps = next(phase for phase in phases.phases if phase.name == "map")
     assert (maps.start_s, maps.end_s, maps.active_s, maps.alone_s) == pytest.approx((4, 36, 18, 12))
 
 
 def test_a_jobs_phases_add_up_to_the_job() -> None:
     job = hybrid_run().jobs[1]
-    found = phases_of_job(job, [task for task in hybrid_tasks() if task.job_id == job.job_id])
-    assert [(p.name, p.share_s) for p in found.phases] == [("setup", 2), ("map", 10), ("cleanup", 2)]
+    phases = phases_of_job(job, [task for task in hybrid_tasks() if task.job_id == job.job_id])
+    assert [(p.name, p.share_s) for p in phases.phases] == [("setup", 2), ("map", 10), ("cleanup", 2)]
 
 
 @given(st.lists(intervals, max_size=12), st.lists(st.tuples(moments, moments), max_size=3))
-def test_parts_add_up_whatever_overlaps(found: list[Phase], jobs: list[tuple[float, float]]) -> None:
-    divided = divide(found, jobs, 0.0, 50.0)
+def test_parts_add_up_whatever_overlaps(phases: list[Phase], jobs: list[tuple[float, float]]) -> None:
+    divided = divide(phases, jobs, 0.0, 50.0)
     assert sum(phase.share_s for phase in divided.phases) == pytest.approx(50)
     for phase in divided.phases:
         assert 0 <= phase.start_s <= phase.end_s <= 50
@@ -64,9 +64,9 @@ def test_parts_add_up_whatever_overlaps(found: list[Phase], jobs: list[tuple[flo
 @given(st.lists(st.tuples(moments, moments), max_size=20), st.floats(min_value=0.5, max_value=30))
 def test_occupancy_holds_all_the_time_that_attempts_took(spans: list[tuple[float, float]], step_s: float) -> None:
     tasks = [make_task(n, min(span), max(span)) for n, span in enumerate(spans)]
-    found = occupancy(make_run(duration_s=50.0), tasks, step_s)
+    slots = occupancy(make_run(duration_s=50.0), tasks, step_s)
     inside_s = sum(max(0.0, min(task.end_s, 50) - max(task.start_s, 0)) for task in tasks)
-    assert sum(sum(one.tasks) for one in found) * step_s == pytest.approx(inside_s, abs=1e-6)
+    assert sum(sum(slot.tasks) for slot in slots) * step_s == pytest.approx(inside_s, abs=1e-6)
 
 
 @given(st.lists(st.tuples(moments, moments, st.sampled_from(WORKERS)), max_size=30))
@@ -75,10 +75,10 @@ def test_no_two_attempts_are_in_one_lane_at_once(spans: list[tuple[float, float,
     placed = lanes(tasks)
     assert len(placed) == sum(task.end_s > task.start_s for task in tasks)
     by_lane: dict[tuple[str, int], list[Task]] = {}
-    for each in placed:
-        by_lane.setdefault((each.node, each.lane), []).append(each.task)
-    for own in by_lane.values():
-        assert all(before.end_s <= after.start_s for before, after in pairwise(own))
+    for attempt in placed:
+        by_lane.setdefault((attempt.node, attempt.lane), []).append(attempt.task)
+    for attempts in by_lane.values():
+        assert all(before.end_s <= after.start_s for before, after in pairwise(attempts))
 
 
 def test_a_timeline_leaves_out_whole_nodes_when_there_are_too_many_lanes() -> None:
@@ -93,7 +93,7 @@ def test_a_timeline_leaves_out_whole_nodes_when_there_are_too_many_lanes() -> No
 def test_waves_stragglers_and_what_attempts_do_not_tell() -> None:
     maps, reduces, second = summarise_kinds(hybrid_tasks())
     assert (maps.tasks, maps.attempts, maps.succeeded, maps.killed, maps.at_once_max, maps.waves) == (5, 5, 4, 1, 4, 2)
-    assert [(each.attempt_id, each.ratio) for each in maps.stragglers] == [("attempt_1_0001_m_000003_0", 2.0)]
+    assert [(task.attempt_id, task.ratio) for task in maps.stragglers] == [("attempt_1_0001_m_000003_0", 2.0)]
     assert (maps.median_s, maps.longest_s, maps.spilled_records, maps.cpu_s) == (4, 8, 20, 4)
     assert (reduces.kind, reduces.waves, reduces.stragglers) == ("reduce", 1, ())
     assert (second.job_id, second.tasks) == ("job_1_0002", 1)
@@ -200,9 +200,9 @@ def test_a_run_of_which_nothing_is_known_is_given_nothing() -> None:
 
 
 def test_without_attempts_a_runs_own_phases_are_divided() -> None:
-    told = (Phase("setup", 0, 10), Phase("map", 10, 40), Phase("reduce", 30, 50), Phase("cleanup", 50, 55))
-    found = phases_of_run(make_run(phases=told), [])
-    assert [(phase.name, phase.share_s) for phase in found.phases] == [
+    phases = (Phase("setup", 0, 10), Phase("map", 10, 40), Phase("reduce", 30, 50), Phase("cleanup", 50, 55))
+    parts = phases_of_run(make_run(phases=phases), [])
+    assert [(phase.name, phase.share_s) for phase in parts.phases] == [
         ("overhead", 5),
         ("setup", 10),
         ("map", 25),
@@ -213,7 +213,7 @@ def test_without_attempts_a_runs_own_phases_are_divided() -> None:
 
 def test_what_was_asked_for_counts_copies() -> None:
     detail = run_detail(hybrid_run(), hybrid_tasks(), hybrid_trace())
-    assert [(each.purpose, each.read_bytes, each.write_bytes) for each in detail.asked] == [
+    assert [(demand.purpose, demand.read_bytes, demand.write_bytes) for demand in detail.asked] == [
         (Purpose.HDFS, 1000, 1000),
         (Purpose.INTERMEDIATE, 710, 700),
     ]
@@ -223,8 +223,8 @@ def test_what_was_asked_for_counts_copies() -> None:
 def test_an_imported_terasorts_copies_are_its_own_parameter() -> None:
     imported = make_run(workload_parameters={}, parameters={"dfs.replication": "3"})
     assert replication_of(imported) is None
-    own = replace(imported, parameters={"mapreduce.terasort.output.replication": "1", "dfs.replication": "3"})
-    assert replication_of(own) == 1
+    stated = replace(imported, parameters={"mapreduce.terasort.output.replication": "1", "dfs.replication": "3"})
+    assert replication_of(stated) == 1
     assert replication_of(replace(imported, workload="wordcount")) == 3
 
 
@@ -275,8 +275,8 @@ def test_request_sizes_of_a_lab_come_with_its_own_limit() -> None:
 )
 def test_what_an_old_bundle_says_of_its_lab_may_have_any_form(lab: object) -> None:
     run = hybrid_run()
-    found = run_detail(replace(run, environment=run.environment | {"lab": lab}), [], hybrid_trace())
-    assert found.request_bytes_max == {}
+    detail = run_detail(replace(run, environment=run.environment | {"lab": lab}), [], hybrid_trace())
+    assert detail.request_bytes_max == {}
 
 
 def test_what_all_nodes_have_alike_stands_once_in_the_environment() -> None:
@@ -287,8 +287,8 @@ def test_what_all_nodes_have_alike_stands_once_in_the_environment() -> None:
         "parameters": {f"p{n}": str(n) for n in range(ROWS_MAX + 5)},
         "empty": {},
     }
-    found = {table.title: table.rows for table in environment_tables(tree)}
-    assert {title: rows for title, rows in found.items() if title != "parameters"} == {
+    tables = {table.title: table.rows for table in environment_tables(tree)}
+    assert {title: rows for title, rows in tables.items() if title != "parameters"} == {
         "the run": (("assay", "0.2.0"),),
         "alike on all 2 nodes": (("cpu › cores", "4"),),
         "node w1": (("id", "a"),),
@@ -297,5 +297,5 @@ def test_what_all_nodes_have_alike_stands_once_in_the_environment() -> None:
         "lab: node w1": (("link", "1"),),
         "lab: node w2": (("link", "2"),),
     }
-    assert len(found["parameters"]) == ROWS_MAX + 1
-    assert "and more" in found["parameters"][-1][1]
+    assert len(tables["parameters"]) == ROWS_MAX + 1
+    assert "and more" in tables["parameters"][-1][1]

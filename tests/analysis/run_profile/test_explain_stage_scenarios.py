@@ -25,8 +25,8 @@ DATA = 60_000_000
 
 def _profile(*stages: StageProfile) -> CostProfile:
     learned = learned_profile([watched_stages() for _ in range(3)], "mine")
-    one = learned.workloads["terasort"]
-    return replace(learned, workloads={"terasort": replace(one, stages=stages or one.stages)})
+    workload = learned.workloads["terasort"]
+    return replace(learned, workloads={"terasort": replace(workload, stages=stages or workload.stages)})
 
 
 def _document(profile: CostProfile, parameters: dict[str, str] | None = None) -> ScenarioDocument:

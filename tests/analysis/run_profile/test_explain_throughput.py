@@ -21,23 +21,23 @@ TRANSFERS = st.lists(_transfer(), min_size=1, max_size=15)
 
 
 @given(st.integers(1, 9), st.floats(0.1, 90), st.floats(-5, 50), st.integers(1, 10**10))
-def test_constant_overlap_is_total_bytes_over_time(n: int, length: float, start: float, each: int) -> None:
-    found = gated_aggregate([Transfer(start, start + length, each)] * n)
-    assert found is not None
-    assert found.mean_mb_per_s == pytest.approx(n * each / length / 1e6, rel=1e-6)
-    assert found.concurrency_max == n
-    assert found.slots == found.slots_total
+def test_constant_overlap_is_total_bytes_over_time(n: int, length: float, start: float, size_bytes: int) -> None:
+    throughput = gated_aggregate([Transfer(start, start + length, size_bytes)] * n)
+    assert throughput is not None
+    assert throughput.mean_mb_per_s == pytest.approx(n * size_bytes / length / 1e6, rel=1e-6)
+    assert throughput.concurrency_max == n
+    assert throughput.slots == throughput.slots_total
 
 
 @given(TRANSFERS)
 def test_it_lies_between_nothing_and_the_sum_of_all_rates(moved: list[Transfer]) -> None:
-    found = gated_aggregate(moved)
-    if found is None:
+    throughput = gated_aggregate(moved)
+    if throughput is None:
         return
     rates = sum(t.moved_bytes / (t.end_s - t.start_s) for t in moved) / 1e6
-    assert -1e-9 <= found.mean_mb_per_s <= rates * (1 + 1e-6) + 1e-9
-    assert 1 <= found.slots <= found.slots_total
-    assert found.stddev_mb_per_s >= 0
+    assert -1e-9 <= throughput.mean_mb_per_s <= rates * (1 + 1e-6) + 1e-9
+    assert 1 <= throughput.slots <= throughput.slots_total
+    assert throughput.stddev_mb_per_s >= 0
 
 
 @given(TRANSFERS, st.floats(1, 1000))
@@ -53,18 +53,18 @@ def test_when_it_happened_does_not_matter_much(moved: list[Transfer], later: flo
 def test_a_straggler_does_not_count() -> None:
     crowd = [Transfer(0, 10, 10_000_000)] * 4
     straggler = Transfer(0, 100, 100_000_000)
-    found = gated_aggregate([*crowd, straggler])
-    assert found is not None
-    assert found.mean_mb_per_s == pytest.approx(5.0)
-    assert (found.slots, found.slots_total, found.concurrency_max) == (10, 100, 5)
+    throughput = gated_aggregate([*crowd, straggler])
+    assert throughput is not None
+    assert throughput.mean_mb_per_s == pytest.approx(5.0)
+    assert (throughput.slots, throughput.slots_total, throughput.concurrency_max) == (10, 100, 5)
 
 
 def test_a_slot_counts_from_half_of_the_largest_concurrency_on() -> None:
-    found = gated_aggregate([Transfer(0, 20, 20_000_000), Transfer(0, 10, 10_000_000)])
-    assert found is not None
-    assert found.slots == 20
-    assert found.mean_mb_per_s == pytest.approx(1.5)
-    assert found.stddev_mb_per_s == pytest.approx(0.5)
+    throughput = gated_aggregate([Transfer(0, 20, 20_000_000), Transfer(0, 10, 10_000_000)])
+    assert throughput is not None
+    assert throughput.slots == 20
+    assert throughput.mean_mb_per_s == pytest.approx(1.5)
+    assert throughput.stddev_mb_per_s == pytest.approx(0.5)
 
 
 def test_nothing_moved_has_no_rate() -> None:
@@ -83,26 +83,26 @@ def test_only_attempts_that_succeeded_are_transfers() -> None:
 def test_measured_streams_are_taken_second_by_second_of_their_clock() -> None:
     """Two streams of 3 s from x.5 on: the first and the last slot are half a second long, and all of them count."""
     streams = [CountedStream(10.5, 13.5, 10, (5, 20, 30, 5)), CountedStream(10.5, 13.5, 10, (5, 0, 10, 5))]
-    found = gated_aggregate(streams)
-    assert found is not None
-    assert [(slot.start_s, slot.length_s, slot.concurrency, slot.moved_bytes) for slot in found.curve] == [
+    throughput = gated_aggregate(streams)
+    assert throughput is not None
+    assert [(slot.start_s, slot.length_s, slot.concurrency, slot.moved_bytes) for slot in throughput.curve] == [
         (10.5, 0.5, 2.0, 10.0),
         (11.0, 1.0, 2.0, 20.0),
         (12.0, 1.0, 2.0, 40.0),
         (13.0, 0.5, 2.0, 10.0),
     ]
-    assert found.mean_mb_per_s == pytest.approx(80 / 3 / 1e6)
-    assert found.stddev_mb_per_s == pytest.approx((((20 - 80 / 3) ** 2 * 2 + (40 - 80 / 3) ** 2) / 3) ** 0.5 / 1e6)
+    assert throughput.mean_mb_per_s == pytest.approx(80 / 3 / 1e6)
+    assert throughput.stddev_mb_per_s == pytest.approx((((20 - 80 / 3) ** 2 * 2 + (40 - 80 / 3) ** 2) / 3) ** 0.5 / 1e6)
 
 
 def test_bytes_in_seconds_with_too_few_streams_do_not_count() -> None:
     """Four containers in seconds 0 and 1, one in seconds 2 to 5: what goes then is no rate of the cluster."""
     crowd = [CountedStream(0.0, 2.0, 0, (100, 100)) for _ in range(3)]
-    found = gated_aggregate([*crowd, CountedStream(0.0, 6.0, 0, (100, 100, 900, 900, 900, 900))])
-    assert found is not None
-    assert (found.slots, found.slots_total, found.concurrency_max) == (2, 6, 4)
-    assert found.mean_mb_per_s == pytest.approx(400 / 1e6)
-    assert [slot.counted for slot in found.curve] == [True, True, False, False, False, False]
+    throughput = gated_aggregate([*crowd, CountedStream(0.0, 6.0, 0, (100, 100, 900, 900, 900, 900))])
+    assert throughput is not None
+    assert (throughput.slots, throughput.slots_total, throughput.concurrency_max) == (2, 6, 4)
+    assert throughput.mean_mb_per_s == pytest.approx(400 / 1e6)
+    assert [slot.counted for slot in throughput.curve] == [True, True, False, False, False, False]
 
 
 def test_a_pause_lowers_the_measured_aggregate_and_not_the_evenly_spread_one() -> None:
@@ -123,11 +123,11 @@ def _measured(draw: st.DrawFn) -> CountedStream:
 
 @given(st.lists(_measured(), min_size=1, max_size=8))
 def test_no_byte_is_lost_whatever_the_clocks_say(streams: list[CountedStream]) -> None:
-    found = gated_aggregate(streams)
-    if found is None:
+    throughput = gated_aggregate(streams)
+    if throughput is None:
         return
-    assert sum(slot.moved_bytes for slot in found.curve) == pytest.approx(sum(s.moved_bytes for s in streams))
-    active_s = sum(slot.concurrency * slot.length_s for slot in found.curve)
+    assert sum(slot.moved_bytes for slot in throughput.curve) == pytest.approx(sum(s.moved_bytes for s in streams))
+    active_s = sum(slot.concurrency * slot.length_s for slot in throughput.curve)
     assert active_s == pytest.approx(sum(s.end_s - s.start_s for s in streams), rel=1e-6)
-    counted = [slot for slot in found.curve if slot.counted]
-    assert all(slot.concurrency >= found.concurrency_max / 2 - 1e-6 for slot in counted)
+    counted = [slot for slot in throughput.curve if slot.counted]
+    assert all(slot.concurrency >= throughput.concurrency_max / 2 - 1e-6 for slot in counted)

@@ -16,22 +16,22 @@ Ints = NDArray[np.int64]
 def test_with_two_treatments_it_is_student_t_on_the_blocks_differences() -> None:
     values = np.random.default_rng(1).normal(0, 1, (7, 2))
     fit = fit_blocks(np.repeat(np.arange(7), 2), np.tile([0, 1], 7), values.ravel(), 2)
-    found = fit.contrasts(np.array([0]), np.array([1]))
+    contrasts = fit.contrasts(np.array([0]), np.array([1]))
     apart = values[:, 0] - values[:, 1]
-    assert found.mean[0] == pytest.approx(apart.mean(), abs=1e-14)
-    assert found.error[0] == pytest.approx(apart.std(ddof=1) / np.sqrt(7), abs=1e-14)
-    assert found.degrees[0] == pytest.approx(6)
+    assert contrasts.mean[0] == pytest.approx(apart.mean(), abs=1e-14)
+    assert contrasts.error[0] == pytest.approx(apart.std(ddof=1) / np.sqrt(7), abs=1e-14)
+    assert contrasts.degrees[0] == pytest.approx(6)
 
 
 def test_a_hand_example_with_a_level_that_is_compared_by_way_of_another_only() -> None:
     """Blocks AB: 3 and 5; AC: 10. A - B is 4 by the first two, A - C 10, so B - C is 6, which no block says itself."""
     block, treatment = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 0, 1, 0, 2])
     fit = fit_blocks(block, treatment, np.array([3.0, 0, 5, 0, 10, 0]), 4)
-    found = fit.contrasts(np.array([0, 0, 1, 0]), np.array([1, 2, 2, 3]))
-    assert found.mean[:3] == pytest.approx([4.0, 10.0, 6.0])
-    assert found.error[0] == pytest.approx(1.0)  # standard deviation of 3 and 5 over the root of 2
-    assert np.isnan(found.error[1:3]).all()  # one block alone has C
-    assert np.isnan(found.mean[3])  # and none has D
+    contrasts = fit.contrasts(np.array([0, 0, 1, 0]), np.array([1, 2, 2, 3]))
+    assert contrasts.mean[:3] == pytest.approx([4.0, 10.0, 6.0])
+    assert contrasts.error[0] == pytest.approx(1.0)  # standard deviation of 3 and 5 over the root of 2
+    assert np.isnan(contrasts.error[1:3]).all()  # one block alone has C
+    assert np.isnan(contrasts.mean[3])  # and none has D
     assert len(set(fit.part[:3].tolist())) == 1
     assert fit.part[3] not in fit.part[:3]
 
@@ -49,8 +49,8 @@ def _by_definition(block: Ints, treatment: Ints, value: Array, pair: tuple[int, 
     contrast[list(pair)] = 1, -1
     residual, left = within @ (value - x @ effect), within - x @ inverse @ x.T
     variance, columns = 0.0, []
-    for one in range(blocks):
-        rows = block == one
+    for block_index in range(blocks):
+        rows = block == block_index
         share, axes = np.linalg.eigh(np.eye(int(rows.sum())) - x[rows] @ inverse @ x[rows].T)
         pulled = axes @ np.diag(share**-0.5) @ axes.T @ x[rows] @ inverse @ contrast
         variance += float(pulled @ residual[rows]) ** 2
@@ -65,16 +65,16 @@ def test_errors_and_degrees_are_those_of_the_definition() -> None:
     block, treatment = np.repeat(np.arange(12), [len(c) for c in chosen]), np.concatenate(chosen)
     value = rng.normal(0, 1, len(block))
     pairs = [(0, 4), (1, 3), (2, 1)]
-    found = fit_blocks(block, treatment, value, 5).contrasts(*np.array(pairs).T)
+    contrasts = fit_blocks(block, treatment, value, 5).contrasts(*np.array(pairs).T)
     for at, pair in enumerate(pairs):
         mean, error, degrees = _by_definition(block, treatment, value, pair)
-        assert (found.mean[at], found.error[at], found.degrees[at]) == pytest.approx((mean, error, degrees))
+        assert (contrasts.mean[at], contrasts.error[at], contrasts.degrees[at]) == pytest.approx((mean, error, degrees))
 
 
 def test_random_effects_by_hand() -> None:
     """Means 1, 2, 3 that each are exact: as a sample of units their spread is all there is."""
-    found = over_units(np.array([1.0, 2.0, 3.0]), np.zeros(3))
-    assert (found.mean, found.error, found.degrees, found.apart) == pytest.approx((2.0, 1 / np.sqrt(3), 2.0, 1.0))
+    mean = over_units(np.array([1.0, 2.0, 3.0]), np.zeros(3))
+    assert (mean.mean, mean.error, mean.degrees, mean.apart) == pytest.approx((2.0, 1 / np.sqrt(3), 2.0, 1.0))
     sure = over_units(np.array([1.0, 1.1]), np.array([4.0, 4.0]))  # they differ by less than their own errors
     assert (sure.apart, sure.mean, sure.error) == pytest.approx((0.0, 1.05, np.sqrt(2)))
     with pytest.raises(ValueError, match="one unit"):
@@ -84,17 +84,17 @@ def test_random_effects_by_hand() -> None:
 def test_units_far_apart_get_the_variance_that_explains_it() -> None:
     """Paule and Mandel: with it, the weighted squares add up to their degrees of freedom."""
     means, variances = np.array([0.1, 0.9, 0.4, 1.6]), np.array([0.01, 0.04, 0.02, 0.3])
-    found = over_units(means, variances)
-    weights = 1 / (found.apart**2 + variances)
-    assert float((weights * (means - found.mean) ** 2).sum()) == pytest.approx(3.0, abs=1e-6)
+    mean = over_units(means, variances)
+    weights = 1 / (mean.apart**2 + variances)
+    assert float((weights * (means - mean.mean) ** 2).sum()) == pytest.approx(3.0, abs=1e-6)
 
 
 def test_one_odd_value_moves_the_mean_and_not_the_trimmed_one() -> None:
     values = np.array([0.0, 0.01, -0.01, 0.02, -0.02, 0.0, 0.01, -0.01, 0.0, 1.5])
-    found = trimmed_mean(values)
+    mean = trimmed_mean(values)
     assert values.mean() == pytest.approx(0.15)
-    assert abs(found.mean) < 0.01
-    assert found.degrees == 5
-    assert found.mean + 3 * found.error < 0.1
+    assert abs(mean.mean) < 0.01
+    assert mean.degrees == 5
+    assert mean.mean + 3 * mean.error < 0.1
     with pytest.raises(ValueError, match="too few"):
         trimmed_mean(values[:4])

@@ -42,27 +42,27 @@ def simulated(**by_layout: float) -> list[Run]:
 def test_an_offset_is_the_simulators_error_or_what_rounding_hides() -> None:
     nothing = np.array([np.nan])
     assert offsets(np.array([100.0]), nothing, nothing, sides=2) == pytest.approx([0.005])
-    one, two = (offsets(np.array([100.0]), np.array([80.0]), np.array([125.0]), sides=sides)[0] for sides in (1, 2))
-    assert one == pytest.approx(math.log(1.25) * 1.96 / 1.645, rel=1e-3)
-    assert two == pytest.approx(one / math.sqrt(2))
+    first, two = (offsets(np.array([100.0]), np.array([80.0]), np.array([125.0]), sides=sides)[0] for sides in (1, 2))
+    assert first == pytest.approx(math.log(1.25) * 1.96 / 1.645, rel=1e-3)
+    assert two == pytest.approx(first / math.sqrt(2))
 
 
 def test_two_simulated_sides_have_the_interval_of_errors_with_nothing_in_common() -> None:
-    (found,) = compare(simulated(HD2=100.0, SS2=50.0), factor="layout", baseline="HD2")
-    assert found.low is not None
-    assert found.high is not None
+    (comparison,) = compare(simulated(HD2=100.0, SS2=50.0), factor="layout", baseline="HD2")
+    assert comparison.low is not None
+    assert comparison.high is not None
     half = math.log(SPREAD) * math.sqrt(2) * 1.96 / 1.645
-    assert math.log(found.high / found.low) / 2 == pytest.approx(half, rel=1e-3)
-    assert remark(found).startswith("Simulated: ")
+    assert math.log(comparison.high / comparison.low) / 2 == pytest.approx(half, rel=1e-3)
+    assert remark(comparison).startswith("Simulated: ")
 
 
 def test_a_simulated_difference_smaller_than_the_simulators_error_is_none() -> None:
     runs = simulated(HD2=100.0, SS2=90.0)
-    (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert found.verdict is Verdict.NOT_DISTINGUISHABLE
+    (comparison,) = compare(runs, factor="layout", baseline="HD2")
+    assert comparison.verdict is Verdict.NOT_DISTINGUISHABLE
     (same,) = speedups_of(match(table_of(runs), "layout"), "HD2")
     assert same.verdict is Verdict.NOT_DISTINGUISHABLE
-    assert (same.low, same.high) == pytest.approx((found.low, found.high))
+    assert (same.low, same.high) == pytest.approx((comparison.low, comparison.high))
     measured = [replace(run, origin=Origin.MEASURED, metrics={}) for run in runs]
     assert compare(measured, factor="layout", baseline="HD2")[0].verdict is Verdict.FASTER
 

@@ -25,11 +25,11 @@ ODD = 1.0000123456789
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [3, 5])
 def test_student_t_covers_95_percent_and_the_bootstrap_far_less(n: int) -> None:
-    found = benchmark("interval_coverage").coverage(n, noise="log-normal", experiments=1500, resamples=400, seed=11)
-    assert 0.93 <= found.paired_t <= 0.97
-    assert 0.93 <= found.welch_t <= 0.985
-    assert found.bootstrap_percentile < 0.91
-    assert found.bootstrap_bca < 0.91
+    shares = benchmark("interval_coverage").coverage(n, noise="log-normal", experiments=1500, resamples=400, seed=11)
+    assert 0.93 <= shares.paired_t <= 0.97
+    assert 0.93 <= shares.welch_t <= 0.985
+    assert shares.bootstrap_percentile < 0.91
+    assert shares.bootstrap_bca < 0.91
 
 
 @given(TIMES, TIMES)
@@ -40,9 +40,9 @@ def test_welch_agrees_with_scipy_on_logarithms(baseline: list[float], candidate:
     if max(max(side) - min(side) for side in logs) < 1e-6:
         return
     expected = stats.ttest_ind(*logs, equal_var=False).confidence_interval(0.95)
-    found = welch_ratio(baseline, candidate)
-    assert found.low == pytest.approx(math.exp(expected.low), rel=1e-6)
-    assert found.high == pytest.approx(math.exp(expected.high), rel=1e-6)
+    interval = welch_ratio(baseline, candidate)
+    assert interval.low == pytest.approx(math.exp(expected.low), rel=1e-6)
+    assert interval.high == pytest.approx(math.exp(expected.high), rel=1e-6)
 
 
 @given(st.lists(st.tuples(st.floats(1, 1000), st.floats(1, 1000)), min_size=2, max_size=8))
@@ -51,9 +51,9 @@ def test_paired_agrees_with_scipy_on_log_ratios(pairs: list[tuple[float, float]]
     if max(logs) - min(logs) < 1e-6:
         return
     expected = stats.ttest_1samp(logs, 0).confidence_interval(0.95)
-    found = geometric_mean([b / c * ODD for b, c in pairs])
-    assert found.low == pytest.approx(math.exp(expected.low), rel=1e-6, abs=1e-300)
-    assert found.high == pytest.approx(math.exp(expected.high), rel=1e-6)
+    interval = geometric_mean([b / c * ODD for b, c in pairs])
+    assert interval.low == pytest.approx(math.exp(expected.low), rel=1e-6, abs=1e-300)
+    assert interval.high == pytest.approx(math.exp(expected.high), rel=1e-6)
 
 
 @given(TIMES, TIMES)
@@ -73,15 +73,17 @@ def test_the_unit_of_time_does_not_matter(a: list[float], b: list[float], unit: 
 
 
 def test_one_run_on_a_side_has_a_ratio_but_no_interval() -> None:
-    found = welch_ratio([10.0], [5.0, 5.0])
-    assert found.value == pytest.approx(2.0)
-    assert (found.low, found.high) == (None, None)
+    interval = welch_ratio([10.0], [5.0, 5.0])
+    assert interval.value == pytest.approx(2.0)
+    assert (interval.low, interval.high) == (None, None)
 
 
 def test_an_interval_is_never_narrower_than_what_rounding_allows() -> None:
     """100 s can be 99.5 to 100.5 s. Equal times of many decimals have no such excuse, and give no width."""
-    found = welch_ratio([100.0] * 2, [90.0] * 2)
-    assert (found.low, found.high) == pytest.approx((1.1111 * np.exp(-0.01056), 1.1111 * np.exp(0.01056)), abs=1e-4)
+    interval = welch_ratio([100.0] * 2, [90.0] * 2)
+    assert (interval.low, interval.high) == pytest.approx(
+        (1.1111 * np.exp(-0.01056), 1.1111 * np.exp(0.01056)), abs=1e-4
+    )
     tenths, exact = welch_ratio([10.1] * 3, [5.05] * 3), welch_ratio([10.1234567] * 3, [10.1234567 / 2] * 3)
     assert (tenths.low, tenths.high) == pytest.approx((2 * np.exp(-0.00594), 2 * np.exp(0.00594)), abs=1e-4)
     assert (exact.low, exact.high) == pytest.approx((2.0, 2.0))
@@ -97,16 +99,16 @@ def test_intervals_of_whole_seconds_hold_the_truth() -> None:
     for _ in range(400):
         middle = 30 + rng.random()
         sides = (np.rint(rng.normal(at, 0.1, 2)).tolist() for at in (middle, middle / 1.1))
-        found = welch_ratio(*sides)
-        held += (found.low or 0) <= 1.1 <= (found.high or 0)
+        interval = welch_ratio(*sides)
+        held += (interval.low or 0) <= 1.1 <= (interval.high or 0)
     assert held / 400 >= 0.95
 
 
 @settings(max_examples=examples(25), deadline=None)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=9), st.lists(st.integers(1, 4), min_size=1, max_size=9))
 def test_no_p_lies_below_the_smallest_that_these_times_can_reach(a: list[int], b: list[int]) -> None:
-    found = rank_test([float(x) for x in a], [float(x) for x in b])
-    assert found.p >= found.smallest_reachable_p - 1e-12
+    test = rank_test([float(x) for x in a], [float(x) for x in b])
+    assert test.p >= test.smallest_reachable_p - 1e-12
 
 
 @pytest.mark.parametrize("bad", [[0.0], [-1.0], [math.nan], [math.inf], []])

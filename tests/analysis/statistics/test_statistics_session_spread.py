@@ -19,8 +19,8 @@ def drawn(configurations: int, sessions: int, spread: float, seed: int) -> tuple
 
 @pytest.mark.parametrize("configurations", [ROBUST_MIN // 2, 4 * ROBUST_MIN])
 def test_the_learned_spread_is_the_drawn_one_on_average(configurations: int) -> None:
-    found = [learned_spread(*drawn(configurations, 30, 0.1, seed)).variance for seed in range(300)]
-    assert np.mean(found) == pytest.approx(0.01, rel=0.15)
+    variances = [learned_spread(*drawn(configurations, 30, 0.1, seed)).variance for seed in range(300)]
+    assert np.mean(variances) == pytest.approx(0.01, rel=0.15)
 
 
 def test_a_few_broken_sessions_do_not_move_the_spread_of_many_configurations() -> None:

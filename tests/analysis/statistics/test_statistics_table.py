@@ -61,7 +61,7 @@ def test_rows_of_equal_columns_share_a_group_and_groups_are_numbered_in_the_colu
     table = RunTable(np.arange(500), {str(n): Column(code, Many()) for n, code in enumerate(codes)}, {})
     groups = groups_by(table, ["0", "1"])
     pairs = list(zip(*codes, strict=True))
-    number = {pair: place for place, pair in enumerate(sorted(set(pairs)))}
+    number = {pair: index for index, pair in enumerate(sorted(set(pairs)))}
     assert groups.of_row.tolist() == [number[pair] for pair in pairs]
     assert groups.count == len(number)
 
