@@ -55,9 +55,9 @@ def known(runs: Sequence[Run]) -> RepositoryModel:
     ],
 )
 def test_too_little_to_learn_from_is_refused_in_words(of: list[Run], words: str) -> None:
-    with pytest.raises(SpecificationError, match=words) as told:
+    with pytest.raises(SpecificationError, match=words) as raised:
         learn(table_of(of))
-    assert told.value.hint
+    assert raised.value.hint
 
 
 def test_sound_runs_raise_no_doubt() -> None:
@@ -99,9 +99,9 @@ def test_a_factor_that_never_varied_says_nothing_and_is_refused_where_it_is_aske
         next_runs_by(holes, [], "network", budget_of("2runs"))
     assert "network" not in [effect.factor for effect in explain(model, table).factors]
     ethernet = table_of([replace(few()[0], levels={"layout": "HDD", "network": "ETH"})])
-    found = predict(model, ethernet)
-    assert np.isnan(found.expected_s[0])
-    assert "no run has network ETH; measured levels: IB" in found.reasons[0]
+    predicted = predict(model, ethernet)
+    assert np.isnan(predicted.expected_s[0])
+    assert "no run has network ETH; measured levels: IB" in predicted.reasons[0]
 
 
 def test_runs_that_are_alike_in_all_that_varies_are_not_explained() -> None:
@@ -128,12 +128,12 @@ def test_a_cluster_that_can_not_be_characterised_is_refused_in_words(
 
 def test_a_cluster_with_too_few_configurations_to_leave_some_is_refused_in_words(tmp_path: Path) -> None:
     repository = Repository.create(tmp_path)
-    own = [
+    few_rows = [
         replace(run, run_id=f"{90_000 + 10 * copy + n:032d}", duration_s=run.duration_s * (1.0 + copy / 50))
         for n, run in enumerate(few((8,))[:12:4] + few((8,))[1:24:4])
         for copy in range(3)
     ]
-    for run in (*few((12,)), *own):
+    for run in (*few((12,)), *few_rows):
         repository.publish(run)
     with pytest.raises(SpecificationError, match="c8 was measured in 9 configurations only"):
         characterise(repository, "c8", 0.1)
@@ -175,12 +175,12 @@ def content() -> bytes:
         _header(runs="many"),
         _header(unseen=[]),
         _header(level_quantiles=["colour"]),
-        _array("forest.roots", lambda found: found + 10**6),
-        _array("forest.right", lambda found: found * 0 - 1),
-        _array("forest.number", lambda found: found[:-1]),
-        _array("forest.feature", lambda found: found.astype(np.int64)),
-        _array("medians", lambda found: found[:-1]),
-        _array("medians", lambda found: found.astype(object)),
+        _array("forest.roots", lambda array: array + 10**6),
+        _array("forest.right", lambda array: array * 0 - 1),
+        _array("forest.number", lambda array: array[:-1]),
+        _array("forest.feature", lambda array: array.astype(np.int64)),
+        _array("medians", lambda array: array[:-1]),
+        _array("medians", lambda array: array.astype(object)),
         lambda arrays: arrays.pop("scale.right"),
         lambda arrays: arrays.pop("header"),
     ],

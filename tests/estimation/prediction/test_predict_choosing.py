@@ -15,44 +15,44 @@ from effort import examples
 
 def doubts(scale: list[float], trees: int = 200, seed: int = 1) -> np.ndarray:
     drawn = np.random.default_rng(seed).normal(0.0, 1.0, (len(scale), trees))
-    found: np.ndarray = drawn * np.array(scale)[:, None]
-    return found
+    deviations: np.ndarray = drawn * np.array(scale)[:, None]
+    return deviations
 
 
 def test_the_most_doubtful_candidate_comes_first_and_doubt_shrinks() -> None:
-    found = most_informative(doubts([0.1, 2.0, 0.3, 1.0]), None, runs=4)
-    assert found.order == (1, 3, 2, 0)
-    assert list(found.uncertainty) == sorted(found.uncertainty, reverse=True)
-    assert found.uncertainty[-1] < 0.1
+    chosen = most_informative(doubts([0.1, 2.0, 0.3, 1.0]), None, runs=4)
+    assert chosen.order == (1, 3, 2, 0)
+    assert list(chosen.uncertainty) == sorted(chosen.uncertainty, reverse=True)
+    assert chosen.uncertainty[-1] < 0.1
 
 
 def test_one_run_tells_of_all_that_trees_agree_about() -> None:
     alike = doubts([1.0])
-    said = np.concatenate([alike, alike, alike, doubts([1.1], seed=2)])
-    assert most_informative(said, None, runs=2).order[0] in (0, 1, 2)
-    assert set(most_informative(said, None, runs=2).order) & {3} == {3}
+    drawn = np.concatenate([alike, alike, alike, doubts([1.1], seed=2)])
+    assert most_informative(drawn, None, runs=2).order[0] in (0, 1, 2)
+    assert set(most_informative(drawn, None, runs=2).order) & {3} == {3}
 
 
 def test_what_is_asked_decides() -> None:
     codes = np.array([0, 0, 1, 1, 2])
-    said = doubts([1.0, 1.0, 1.0, 1.0, 9.0])
-    assert most_informative(said, contrast(codes, [0, 1]), runs=1).order[0] != 4
-    assert most_informative(said, None, runs=1).order == (4,)
+    drawn = doubts([1.0, 1.0, 1.0, 1.0, 9.0])
+    assert most_informative(drawn, contrast(codes, [0, 1]), runs=1).order[0] != 4
+    assert most_informative(drawn, None, runs=1).order == (4,)
 
 
 def test_a_budget_of_time_is_kept_and_counts_what_a_second_tells() -> None:
-    said, expected_s = doubts([1.0, 1.2, 1.0]), np.array([10.0, 1000.0, 20.0])
-    found = most_informative(said, None, expected_s=expected_s, budget_s=35.0)
-    assert set(found.order) == {0, 2}
-    assert most_informative(said, None, expected_s=expected_s, budget_s=5.0).order == ()
+    drawn, expected_s = doubts([1.0, 1.2, 1.0]), np.array([10.0, 1000.0, 20.0])
+    chosen = most_informative(drawn, None, expected_s=expected_s, budget_s=35.0)
+    assert set(chosen.order) == {0, 2}
+    assert most_informative(drawn, None, expected_s=expected_s, budget_s=5.0).order == ()
 
 
 @settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.floats(0, 5), min_size=1, max_size=12), st.integers(0, 20))
 def test_no_candidate_comes_twice_and_doubt_never_grows(scale: list[float], runs: int) -> None:
-    found = most_informative(doubts(scale), None, runs=runs)
-    assert len(set(found.order)) == len(found.order) == min(runs, len(scale))
-    assert all(a >= b - 1e-9 for a, b in zip(found.uncertainty, found.uncertainty[1:], strict=False))
+    chosen = most_informative(doubts(scale), None, runs=runs)
+    assert len(set(chosen.order)) == len(chosen.order) == min(runs, len(scale))
+    assert all(a >= b - 1e-9 for a, b in zip(chosen.uncertainty, chosen.uncertainty[1:], strict=False))
 
 
 @pytest.mark.parametrize("text", ["", "0runs", "-3 runs", "soon", "0s"])

@@ -29,27 +29,27 @@ def model(table: RunTable) -> TimeModel:
 
 
 def test_shares_add_up_and_name_what_the_formula_has(model: TimeModel, table: RunTable) -> None:
-    found = explain(model, table.taken(has_level(table, "workload", "terasort")))
-    shares = {effect.factor: effect.share for effect in found.factors}
+    explained = explain(model, table.taken(has_level(table, "workload", "terasort")))
+    shares = {effect.factor: effect.share for effect in explained.factors}
     assert list(shares)[:2] == ["mapreduce.tasktracker.map.tasks.maximum", "layout"]
     assert shares["network"].value < 0.1
-    together = sum(share.value for share in shares.values()) + sum(pair.share.value for pair in found.pairs)
-    assert together + found.rest == pytest.approx(1.0, abs=0.05)
+    together = sum(share.value for share in shares.values()) + sum(pair.share.value for pair in explained.pairs)
+    assert together + explained.rest == pytest.approx(1.0, abs=0.05)
     assert all(share.low <= share.value <= share.high for share in shares.values() if share.low and share.high)
-    layout = next(effect for effect in found.factors if effect.factor == "layout")
+    layout = next(effect for effect in explained.factors if effect.factor == "layout")
     assert [level.level for level in layout.levels] == sorted(LAYOUTS, key=lambda name: LAYOUTS[name])
     assert layout.levels[0].ratio < 1 < layout.levels[-1].ratio
-    assert found.alike == ("workload",)
+    assert explained.alike == ("workload",)
 
 
 def test_combinations_tell_their_times_and_which_nobody_measured(model: TimeModel, table: RunTable) -> None:
     slow = has_level(table, "layout", "HDD") & has_level(table, "network", "IB")
     picked = table.taken(has_level(table, "workload", "sort") & ~slow)
-    found = {cell.levels: cell for cell in cells(model, picked, ["layout", "network"])}
-    assert found["HDD", "IB"].configurations == 0
-    assert found["SSD", "IB"].configurations == 12
+    measured = {cell.levels: cell for cell in cells(model, picked, ["layout", "network"])}
+    assert measured["HDD", "IB"].configurations == 0
+    assert measured["SSD", "IB"].configurations == 12
     mean_s = np.mean([time_s("sort", "SSD", "IB", slots, cores) for slots in (2, 4, 6, 8, 10, 12) for cores in (8, 12)])
-    assert found["SSD", "IB"].expected_s == pytest.approx(mean_s, rel=0.2)
+    assert measured["SSD", "IB"].expected_s == pytest.approx(mean_s, rel=0.2)
 
 
 def test_runs_that_are_all_alike_explain_nothing(model: TimeModel, table: RunTable) -> None:

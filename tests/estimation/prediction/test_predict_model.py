@@ -33,26 +33,26 @@ def model(table: RunTable) -> TimeModel:
     return learn(table)
 
 
-def one(*what: Any, **changes: Any) -> RunTable:
+def single_row(*what: Any, **changes: Any) -> RunTable:
     return table_of([replace(configured(0, *what), **changes)])
 
 
 def test_a_configuration_like_the_measured_ones_is_told_with_an_interval(model: TimeModel) -> None:
-    found = predict(model, one("terasort", "SSD", "IB", 6, 12))
+    predicted = predict(model, single_row("terasort", "SSD", "IB", 6, 12))
     true_s = time_s("terasort", "SSD", "IB", 6, 12)
-    assert found.basis_of(0) is Basis.MEASURED
-    assert found.expected_s[0] == pytest.approx(true_s, rel=0.15)
-    assert found.low_s[0] < true_s < found.high_s[0]
+    assert predicted.basis_of(0) is Basis.MEASURED
+    assert predicted.expected_s[0] == pytest.approx(true_s, rel=0.15)
+    assert predicted.low_s[0] < true_s < predicted.high_s[0]
 
 
 def test_intervals_hold_for_configurations_that_were_not_learned_from(table: RunTable) -> None:
     groups = TrainingData.of(table).groups.of_row
     left = np.isin(groups, np.random.default_rng(3).permutation(groups.max() + 1)[:40])
-    found = predict(learn(table.taken(~left)), table.taken(left))
+    predicted = predict(learn(table.taken(~left)), table.taken(left))
     times_s = table.values["duration_s"][left]
-    held = (found.low_s <= times_s) & (times_s <= found.high_s)
+    held = (predicted.low_s <= times_s) & (times_s <= predicted.high_s)
     assert held.mean() >= 0.85
-    assert np.median(found.high_s / found.low_s) < 2
+    assert np.median(predicted.high_s / predicted.low_s) < 2
 
 
 def test_the_same_table_and_seed_give_the_same_model(table: RunTable, model: TimeModel) -> None:
@@ -78,16 +78,16 @@ def test_repetitions_never_stand_on_both_sides(table: RunTable) -> None:
     ],
 )
 def test_outside_what_was_learned_there_is_no_time(model: TimeModel, changes: dict[str, Any], why: str) -> None:
-    found = predict(model, one("terasort", "SSD", "IB", 6, 12, **changes))
-    assert np.isnan(found.expected_s[0])
-    assert found.basis_of(0) is Basis.UNKNOWN
-    assert any(why in words for words in found.reasons[0])
+    predicted = predict(model, single_row("terasort", "SSD", "IB", 6, 12, **changes))
+    assert np.isnan(predicted.expected_s[0])
+    assert predicted.basis_of(0) is Basis.UNKNOWN
+    assert any(why in words for words in predicted.reasons[0])
 
 
 def test_a_new_cluster_is_told_from_others_with_a_wider_interval() -> None:
     learned = learn(learning_table(clusters=(4, 6, 8, 10, 12)))
-    known = predict(learned, one("terasort", "SSD", "IB", 8, 8))
-    new = predict(learned, one("terasort", "SSD", "IB", 8, 9))
+    known = predict(learned, single_row("terasort", "SSD", "IB", 8, 8))
+    new = predict(learned, single_row("terasort", "SSD", "IB", 8, 9))
     assert new.basis_of(0) is Basis.NEW_CLUSTER
     assert "no run has cluster c9; its error is estimated by leaving out 5 clusters in turn" in new.reasons[0][0]
     assert new.low_s[0] < time_s("terasort", "SSD", "IB", 8, 9) < new.high_s[0]
@@ -97,24 +97,24 @@ def test_a_new_cluster_is_told_from_others_with_a_wider_interval() -> None:
 def test_parts_that_were_never_measured_together_are_said_to_be_so(table: RunTable) -> None:
     layout, cluster = table.columns["layout"], table.columns["cluster"]
     apart = (layout.codes == layout.code("SSD")) & (cluster.codes == cluster.code("c12"))
-    found = predict(learn(table.taken(~apart)), one("terasort", "SSD", "IB", 6, 12))
-    assert found.basis_of(0) in (Basis.NEW_PAIR, Basis.UNKNOWN)
-    assert "no run has cluster and layout c12 with SSD" in found.reasons[0][0]
+    predicted = predict(learn(table.taken(~apart)), single_row("terasort", "SSD", "IB", 6, 12))
+    assert predicted.basis_of(0) in (Basis.NEW_PAIR, Basis.UNKNOWN)
+    assert "no run has cluster and layout c12 with SSD" in predicted.reasons[0][0]
 
 
 def test_contradictory_runs_make_the_interval_wide_and_nothing_fail(table: RunTable, model: TimeModel) -> None:
     noise = np.random.default_rng(1).lognormal(0.0, 1.0, len(table))
     wild = learn(replace(table, values={**table.values, "duration_s": table.values["duration_s"] * noise}))
-    asked = one("terasort", "SSD", "IB", 6, 12)
+    asked = single_row("terasort", "SSD", "IB", 6, 12)
     calm, unsure = predict(model, asked), predict(wild, asked)
     assert unsure.high_s[0] / unsure.low_s[0] > 3 * calm.high_s[0] / calm.low_s[0]
 
 
 def test_the_nearest_configurations_are_of_the_same_workload(table: RunTable, model: TimeModel) -> None:
-    found = nearest(model.encoding, MeasuredConfigurations.of(table), one("sort", "SSD", "IB", 6, 12))
-    assert found[0].differs == ()
-    assert [table.columns["workload"].text(near.position) for near in found] == ["sort"] * 3
-    assert found[1].median_s == pytest.approx(found[0].median_s, rel=0.5)
+    rows = nearest(model.encoding, MeasuredConfigurations.of(table), single_row("sort", "SSD", "IB", 6, 12))
+    assert rows[0].differs == ()
+    assert [table.columns["workload"].text(near.position) for near in rows] == ["sort"] * 3
+    assert rows[1].median_s == pytest.approx(rows[0].median_s, rel=0.5)
 
 
 def test_a_model_is_read_as_it_was_written(model: TimeModel, table: RunTable) -> None:
