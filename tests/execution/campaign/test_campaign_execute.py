@@ -54,11 +54,11 @@ class Killing:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.said: list[str] = []
+        self.messages: list[str] = []
         self.killed = False
 
     def say(self, text: str) -> None:
-        self.said.append(text)
+        self.messages.append(text)
 
     def step(self, text: str) -> None:
         if self.killed or not text.startswith("job:"):
@@ -94,7 +94,7 @@ def test_a_lab_of_the_campaigns_own_that_lost_its_disks_is_made_anew(plan: Plan,
     assert watcher.killed
     assert (dict(summary.statuses)["valid"], summary.lab_lost) == (2, None)
     assert summary.not_valid == summary.failures[FailureClass.INFRASTRUCTURE] == 1
-    assert [text for text in watcher.said if text.startswith("rebuilding the lab: ")]
+    assert [text for text in watcher.messages if text.startswith("rebuilding the lab: ")]
     assert Counter(run.status for run in repository.runs())[RunStatus.VALID] == 2
     assert plan.cluster.name not in [lab.name for lab in labs()]
 

@@ -176,7 +176,7 @@ attempts: 1
     assert all("ssd1/tiered.ONE_SSD: hdfs1 hdfs2 hdfs3 local1 local2" in node for node in large_nodes)
     runs = {run["levels"]["setup"]: run for run in assay_json("runs", "--repository", campaign.repository)}
     assert {run["status"] for run in runs.values()} == {"valid"}
-    for level, workers, maps, lies in (("small", 1, "1", "on SSD"), ("large", 2, "3", "on DISK+SSD")):
+    for level, workers, maps, directories in (("small", 1, "1", "on SSD"), ("large", 2, "3", "on DISK+SSD")):
         shown = assay_json("show", runs[level]["run_id"], "--repository", campaign.repository)
         environment = shown["environment"]
         assert environment["cluster"]["workers"] == workers
@@ -185,7 +185,7 @@ attempts: 1
         assert shown["workload_parameters"]["maps"] == maps, "one wave: all containers but the ApplicationMaster's"
         (check,) = (check for check in shown["checks"] if check["name"] == "storage policy")
         assert check["passed"]
-        assert lies in check["detail"]
+        assert directories in check["detail"]
 
 
 def _ends(campaign: Campaign) -> list[str]:
@@ -207,7 +207,7 @@ def _datanodes(name: str) -> list[set[str]]:
     ]
     return [
         {
-            f"{path.parts[-3]}/{path.name}: {' '.join(sorted(one.name for one in path.iterdir()))}"
+            f"{path.parts[-3]}/{path.name}: {' '.join(sorted(entry.name for entry in path.iterdir()))}"
             for path in root.glob("[hs][ds]d1/assay/*")
         }
         for root in mounts

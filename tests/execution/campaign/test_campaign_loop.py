@@ -302,10 +302,10 @@ def test_a_bundle_that_can_not_be_stored_ends_the_call_at_once_and_is_stored_by_
     assert scene.repository.runs() == []
 
     monkeypatch.setattr(scene.repository, "publish", publish)
-    said: list[str] = []
-    recover_unpublished(scene.repository, scene.prepare().journal, said.append)
+    lines: list[str] = []
+    recover_unpublished(scene.repository, scene.prepare().journal, lines.append)
     assert len(scene.repository.runs()) == 1
-    assert "is stored now" in said[0]
+    assert "is stored now" in lines[0]
     assert scene.repository.verify() == []
     executor, _ = scene.go()
     assert len(executor.made) == 5, "it is not made again"
@@ -343,7 +343,7 @@ def test_the_journal_tells_where_the_time_went_and_what_to_expect(tmp_path: Path
     scene = Scene(tmp_path)
     scene.go(WORKLOAD)
     attempts = attempts_of(read_events(scene.folder))
-    assert [one.status for one in attempts] == ["failed", *["valid"] * 6]
+    assert [attempt.status for attempt in attempts] == ["failed", *["valid"] * 6]
     assert attempts[0].failure_class == "workload"
     assert {step.name for step in attempts[1].steps} == {"restart", "job", "publish"}
     benchmark = loaded(ROOT / "benchmarks" / "campaign_share.py")

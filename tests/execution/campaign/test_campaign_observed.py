@@ -16,7 +16,7 @@ from fault_layer import DAY_S, Layer, require_layer
 
 
 @pytest.fixture(autouse=True)
-def own_labs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def separate_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give assay an empty state directory: it removes and names abandoned labs, which other tests make meanwhile."""
     monkeypatch.setenv("ASSAY_STATE", str(tmp_path / "state"))
 

@@ -82,7 +82,7 @@ class Walk:
         file = self.folder / f"{name}.yaml"
         hosts = [self.hosts.host(host) for host in HOSTS]
         entered = [*self.hosts.login, "--jump", self.hosts.host("gate"), "--below", "bench"]
-        told("discover", *hosts, *entered, "--name", name, "-o", file)
+        output_of("discover", *hosts, *entered, "--name", name, "-o", file)
         print(text := file.read_text())
         assert "lab:" not in text
         file.write_text(re.sub(r"(?<=write: )450MB/s(?=  # guessed)", "300MB/s", text))
@@ -104,7 +104,7 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
     assert left_of(name, state_root()) == []
 
 
-def told(*arguments: str | Path, check: bool = True) -> str:
+def output_of(*arguments: str | Path, check: bool = True) -> str:
     """Run the program as the documentation does, and show what it says, for the documentation."""
     print(f"\n$ assay {' '.join(map(str, arguments))}")
     done = assay(*arguments, check=check)
@@ -114,14 +114,14 @@ def told(*arguments: str | Path, check: bool = True) -> str:
 
 def test_without_sudo_hosts_are_found_checked_measured_and_a_hadoop_is_deployed(walk: Walk) -> None:
     rack = walk.discovered("rack-7")
-    told("check", rack, "--keep", walk.root)
-    told("baseline", rack)
+    output_of("check", rack, "--keep", walk.root)
+    output_of("baseline", rack)
     (walk.folder / "plan.yaml").write_text(OURS)
-    told("run", walk.folder / "plan.yaml", "--repository", walk.root, "--no-baseline")
+    output_of("run", walk.folder / "plan.yaml", "--repository", walk.root, "--no-baseline")
     runs = assay_json("runs", "--repository", walk.root)
     assert [run["status"] for run in runs] == ["valid", "valid"]
     assert {run["cold"] for run in runs} == {None}
-    told("compare", "--by", "layout", "--baseline", "HDD", "--repository", walk.root)
+    output_of("compare", "--by", "layout", "--baseline", "HDD", "--repository", walk.root)
     for run in Repository.open(walk.root).runs():
         assert set(run.environment["nodes"]) == set(HOSTS)
 
@@ -133,13 +133,13 @@ def test_with_sudo_jobs_go_to_somebody_elses_hadoop_and_all_is_reported(walk: Wa
     start_theirs(walk.hosts, HOSTS, distribution)
     theirs = walk.discovered("rack-7-theirs")
     assert "provider: attached" in theirs.read_text()
-    told("check", theirs, check=False)
+    output_of("check", theirs, check=False)
     (walk.folder / "attached.yaml").write_text(THEIRS)
-    told("run", walk.folder / "attached.yaml", "--repository", walk.root, "--no-baseline")
+    output_of("run", walk.folder / "attached.yaml", "--repository", walk.root, "--no-baseline")
     runs = [run for run in assay_json("runs", "--repository", walk.root) if run["plan"] == "blocks"]
     assert [run["status"] for run in runs] == ["valid", "valid"]
     assert {run["cold"] for run in runs} == {True}
-    told("show", runs[0]["run_id"], "--repository", walk.root)
-    told("compare", "--by", "dfs.blocksize", "--repository", walk.root)
-    told("report", "-o", walk.folder / "report.html", "--by", "dfs.blocksize", "--repository", walk.root)
+    output_of("show", runs[0]["run_id"], "--repository", walk.root)
+    output_of("compare", "--by", "dfs.blocksize", "--repository", walk.root)
+    output_of("report", "-o", walk.folder / "report.html", "--by", "dfs.blocksize", "--repository", walk.root)
     assert (walk.folder / "report.html").stat().st_size > 20_000

@@ -104,17 +104,17 @@ def test_a_run_is_repeated_until_its_mean_is_known_and_no_further(plan: Plan) ->
     careful = replace(plan, repetitions=2, until=Until(0.05, 9))
     runs = planned_runs(careful)
     assert max(run.repetition for run in runs) == 9
-    one = [run for run in runs if run.key[:2] == runs[0].key[:2]]
-    steady = [replace(finished(run), duration_s=10.0 + run.repetition / 100) for run in one[:5]]
-    assert one[4] in as_planned(careful, runs, steady[:4])  # four runs are not believed
-    assert one[5] not in as_planned(careful, runs, steady)
-    assert one[1] in as_planned(careful, runs, [run for run in steady if run.repetition != 2])  # the plan's own
+    repeated = [run for run in runs if run.key[:2] == runs[0].key[:2]]
+    steady = [replace(finished(run), duration_s=10.0 + run.repetition / 100) for run in repeated[:5]]
+    assert repeated[4] in as_planned(careful, runs, steady[:4])  # four runs are not believed
+    assert repeated[5] not in as_planned(careful, runs, steady)
+    assert repeated[1] in as_planned(careful, runs, [run for run in steady if run.repetition != 2])  # the plan's own
     restless = [replace(run, duration_s=10.0 * (1 + run.repetition % 2)) for run in steady]
-    assert one[5] in as_planned(careful, runs, restless)
-    assert one[5] in as_planned(careful, runs, [replace(run, status=RunStatus.INVALID) for run in steady])
+    assert repeated[5] in as_planned(careful, runs, restless)
+    assert repeated[5] in as_planned(careful, runs, [replace(run, status=RunStatus.INVALID) for run in steady])
     left = {planned.key for planned, _ in Schedule(runs).left_after(careful, steady)}
-    assert not left & {run.key for run in one}
-    assert len(left) == len(runs) - len(one)
+    assert not left & {run.key for run in repeated}
+    assert len(left) == len(runs) - len(repeated)
 
 
 def test_a_finished_run_is_recognised_as_its_planned_one(plan: Plan) -> None:
@@ -155,10 +155,10 @@ def test_a_folder_that_can_not_be_written_is_told_in_words(plan: Plan, tmp_path:
     (tmp_path / "file").write_text("")
     with pytest.raises(RepositoryError, match="can't be stored"):
         create_campaign(tmp_path / "file", plan, 1)
-    begun = create_campaign(tmp_path, plan, 1)
-    (begun.folder / journal.JOURNAL).mkdir()
+    created = create_campaign(tmp_path, plan, 1)
+    (created.folder / journal.JOURNAL).mkdir()
     with pytest.raises(RepositoryError, match="can't be stored"):
-        begun.write("start")
+        created.write("start")
 
 
 def test_only_one_process_carries_out_a_campaign(plan: Plan, tmp_path: Path) -> None:

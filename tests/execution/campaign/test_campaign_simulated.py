@@ -117,10 +117,10 @@ def test_a_simulated_run_is_not_called_cold_and_its_time_left_is_that_of_computi
     assert preview.output.startswith("4 runs to simulate: seconds each")
     done = CliRunner().invoke(assay, ["run", *arguments])
     assert done.exit_code == 0, (done.output, done.exception)
-    begun = [line for line in done.stderr.splitlines() if line.startswith("run ")]
-    assert len(begun) == 4
-    assert "left" not in begun[0]
-    for line in begun[1:]:
+    started = [line for line in done.stderr.splitlines() if line.startswith("run ")]
+    assert len(started) == 4
+    assert "left" not in started[0]
+    for line in started[1:]:
         seconds = re.search(r"about (\d+(\.\d+)?) s left", line)
         assert seconds is not None, line
         assert float(seconds[1]) < 60

@@ -92,12 +92,12 @@ def test_nodes_of_a_large_cluster_are_observed_together_and_all_figures_are_thos
     [node] = [use for use in detail.nodes if use.worker]
     assert (node.nodes, node.attempts) == (NODES, 600)
     assert [use.nodes for use in detail.devices] == [use.nodes for use in apart.devices]
-    limits, each = limits_of(run, tasks, few), limits_of(other, tasks, many)
+    limits, whole_limits = limits_of(run, tasks, few), limits_of(other, tasks, many)
     assert limits is not None
-    assert each is not None
+    assert whole_limits is not None
     assert limits.workers == ("kind",)
     assert limits.rests_on[0].startswith("Traces of 240 workers in groups (kind")
-    assert sum(one.time_s for one in limits.times) == pytest.approx(run.duration_s)
+    assert sum(limit.time_s for limit in limits.times) == pytest.approx(run.duration_s)
 
 
 @needs_simulator
@@ -129,7 +129,7 @@ def test_a_small_scenario_is_drawn_whole(tmp_path: Path) -> None:
 
 def _times(scenario: Scenario) -> float:
     seeds = [scenario.with_seed(seed, "x") for seed in (1, 2, 3)]
-    return math.exp(sum(math.log(one.duration_s) for one in simulate(seeds)) / len(seeds))
+    return math.exp(sum(math.log(run.duration_s) for run in simulate(seeds)) / len(seeds))
 
 
 @needs_simulator

@@ -68,10 +68,13 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
 
 def test_what_spark_loses_is_named_and_the_campaign_goes_on(lab: tuple[Path, str], tmp_path: Path) -> None:
     """A fault goes in by each run, one after the other, and the run after all of them is valid."""
-    found, wrong = carry_out_in_turn([row for row in ROWS if row.in_turn], tmp_path, lab[1])
-    for one in found:
-        print(f"{one.row.name}: {one.attempts}; {one.cause}; noticed after {one.noticed_s} s; {one.took_s:.0f} s")
-    assert {one.row.name: one.wrong for one in found if one.wrong} == {}
+    outcomes, wrong = carry_out_in_turn([row for row in ROWS if row.in_turn], tmp_path, lab[1])
+    for outcome in outcomes:
+        print(
+            f"{outcome.row.name}: {outcome.attempts}; {outcome.cause}; noticed after {outcome.noticed_s} s; "
+            f"{outcome.took_s:.0f} s"
+        )
+    assert {outcome.row.name: outcome.wrong for outcome in outcomes if outcome.wrong} == {}
     assert wrong == []
 
 
@@ -89,8 +92,12 @@ async def _client(transport: Transport, cluster: Cluster, engine: SparkEngine, f
     (settings["spark"] / "spark-defaults.conf").write_text(DEFAULTS.format(jars=jars))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
         way.connect((cluster.hosts[cluster.master.name], 9))
-        own = way.getsockname()[0]
-    return {"HADOOP_CONF_DIR": str(settings["hadoop"]), "SPARK_CONF_DIR": str(settings["spark"]), "SPARK_LOCAL_IP": own}
+        address = way.getsockname()[0]
+    return {
+        "HADOOP_CONF_DIR": str(settings["hadoop"]),
+        "SPARK_CONF_DIR": str(settings["spark"]),
+        "SPARK_LOCAL_IP": address,
+    }
 
 
 def _answers(dataset: str, masters: tuple[str, ...], root: Path) -> dict[str, Any]:
@@ -126,8 +133,8 @@ async def test_a_dataset_on_hdfs_is_answered_alike_by_yarn_and_by_sparks_own_mas
             monkeypatch.setenv(variable, value)
         masters = (engine.standalone.url, "yarn")
         address = engine.effective_parameters({})["fs.defaultFS"]
-        told = await asyncio.to_thread(_answers, f"{address}/assay/runs", masters, tmp_path / "repository")
+        answers = await asyncio.to_thread(_answers, f"{address}/assay/runs", masters, tmp_path / "repository")
     assert java_processes(name) == {}
-    assert told[""]
+    assert answers[""]
     for on in masters:
-        assert told[on] == told[""], on
+        assert answers[on] == answers[""], on

@@ -67,12 +67,12 @@ def root(journal: CampaignJournal) -> Path:
 
 def test_a_campaign_that_goes_on_shows_its_run_phase_and_end(going: CampaignJournal) -> None:
     began = read_events(going.folder)[-1]["at_unix_s"]
-    one = status_of(going.folder, began + 30.0)
-    assert (one.running, one.pid) == (True, os.getpid())
-    assert (one.planned, one.done, one.failed) == (18, 5, 1)
-    assert (one.run, one.title, one.phase) == (6, "run 5", "terasort: map 40 %, reduce 0 %")
-    assert one.left_s == pytest.approx(70.0)
-    assert [(f.title, f.failure_class, f.cause) for f in one.failures] == [("run 5", "engine", "it died")]
+    status = status_of(going.folder, began + 30.0)
+    assert (status.running, status.pid) == (True, os.getpid())
+    assert (status.planned, status.done, status.failed) == (18, 5, 1)
+    assert (status.run, status.title, status.phase) == (6, "run 5", "terasort: map 40 %, reduce 0 %")
+    assert status.left_s == pytest.approx(70.0)
+    assert [(f.title, f.failure_class, f.cause) for f in status.failures] == [("run 5", "engine", "it died")]
     assert status_of(going.folder, began + 500.0).left_s == 0.0
 
 
@@ -82,8 +82,8 @@ def test_the_command_prints_it_in_words_and_as_json(going: CampaignJournal) -> N
     assert "5 of 18 runs done, 1 failed" in shown
     assert "now: terasort: map 40 %" in shown
     assert "failed (engine)" in shown
-    [one] = json.loads(invoke("campaign", "status", "--json", "--repository", root(going)).output)
-    assert (one["running"], one["run"], one["failures"][0]["failure_class"]) == (True, 6, "engine")
+    [status] = json.loads(invoke("campaign", "status", "--json", "--repository", root(going)).output)
+    assert (status["running"], status["run"], status["failures"][0]["failure_class"]) == (True, 6, "engine")
     [listed] = json.loads(invoke("campaign", "list", "--json", "--repository", root(going)).output)
     assert listed["campaign_id"] == going.campaign_id
     assert going.campaign_id in invoke("campaign", "list", "--repository", root(going)).output
@@ -123,7 +123,7 @@ def test_the_end_of_a_run_that_is_stored_beside_its_retry_is_the_first_attempts(
     begin(journal, 0)
     begin(journal, 0, 2)
     end(journal, 0, "failed", 1)
-    assert [one.status for one in attempts_of(read_events(journal.folder))] == ["failed", None]
+    assert [attempt.status for attempt in attempts_of(read_events(journal.folder))] == ["failed", None]
 
 
 @given(cut=st.integers(0, 400), noise=st.binary(max_size=30))

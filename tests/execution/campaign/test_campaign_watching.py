@@ -157,8 +157,8 @@ async def test_two_nodes_without_a_path_end_the_work_but_not_while_one_of_them_i
 
 def test_a_node_that_no_other_hears_is_named_alone() -> None:
     seen = [NodeObservations(name) for name in ("master", "worker1", "worker2")]
-    for one in (seen[0], seen[2]):
-        one.take(line(unheard={"worker1": UNHEARD_LOOKS}), 10.0)
+    for view in (seen[0], seen[2]):
+        view.take(line(unheard={"worker1": UNHEARD_LOOKS}), 10.0)
     assert of_hosts(seen) == ["no other node hears worker1"]
     pair = [NodeObservations("master"), NodeObservations("worker1"), seen[2]]
     assert of_hosts(pair) == ["packets between worker2 and worker1 are lost, in one direction at least"]
@@ -242,8 +242,8 @@ def looks(namespace: str, directories: Mapping[str, str], *between: Sequence[str
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         seen.take(json.loads(process.stdout.readline()), time.time())
-        for one in between:
-            subprocess.run(one, check=True)
+        for view in between:
+            subprocess.run(view, check=True)
             for _ in range(2):
                 seen.take(json.loads(process.stdout.readline()), time.time())
         assert process.stdin is not None
@@ -303,19 +303,19 @@ def test_a_device_that_fills_up_is_seen_even_when_it_is_empty_again(namespace: s
     assert [change.words for change in seen.low.values()] == ["hdd1 of worker1 was full"]
 
 
-def line(**told: Any) -> dict[str, Any]:
-    return {"daemons": {}, "links": {}, "room": {}, "unheard": {}, "oom": 0, "kernel": [], "cpu_s": 0.0, **told}
+def line(**fields: Any) -> dict[str, Any]:
+    return {"daemons": {}, "links": {}, "room": {}, "unheard": {}, "oom": 0, "kernel": [], "cpu_s": 0.0, **fields}
 
 
 def ended(*passed: bool) -> AttemptState:
-    checks = tuple(Check("replicas", one, "2 of 2" if one else "1 of 2") for one in passed)
+    checks = tuple(Check("replicas", passing, "2 of 2" if passing else "1 of 2") for passing in passed)
     state = AttemptState(finished=ProgramResult(Outcome(0, "", {}, 0, 30.0), 1000.0))
     state.validation = ValidationResult(checks)
     return state
 
 
 @pytest.mark.parametrize(
-    ("told", "at_unix_s", "passed", "wants"),
+    ("fields", "at_unix_s", "passed", "wants"),
     [
         ({}, 1010.0, True, (RunStatus.VALID, None)),
         ({}, 1010.0, False, (RunStatus.INVALID, FailureClass.VALIDATION)),
@@ -334,10 +334,10 @@ def ended(*passed: bool) -> AttemptState:
     ],
 )
 def test_links_and_devices_decide_the_class_before_what_came_of_them(
-    told: dict[str, Any], at_unix_s: float, passed: bool, wants: tuple[RunStatus, FailureClass | None]
+    fields: dict[str, Any], at_unix_s: float, passed: bool, wants: tuple[RunStatus, FailureClass | None]
 ) -> None:
     seen = NodeObservations("worker1")
-    seen.take(line(**told), at_unix_s)
+    seen.take(line(**fields), at_unix_s)
     state = ended(passed)
     state.seen = (seen,)
     status, why, failure_class = status_of(state, None, NO_HISTORY)

@@ -30,15 +30,15 @@ TERAGEN = "org.apache.hadoop.examples.terasort.TeraGen"
 
 @pytest.fixture
 def theirs() -> Iterator[tuple[Theirs, int]]:
-    with serving(Theirs()) as found:
-        yield found
+    with serving(Theirs()) as served:
+        yield served
 
 
 @pytest.fixture
 def standby() -> Iterator[tuple[Theirs, int]]:
     """The other one of a pair."""
-    with serving(Theirs(state="standby")) as found:
-        yield found
+    with serving(Theirs(state="standby")) as served:
+        yield served
 
 
 @pytest.fixture(autouse=True)
@@ -189,7 +189,7 @@ async def test_a_cluster_that_restarts_between_runs_is_waited_for(
 
     def show(words: str) -> None:
         shown.append(words)
-        if sum("waiting" in each for each in shown) == 3:
+        if sum("waiting" in line for line in shown) == 3:
             vars(state).update(vars(Theirs(port=port)))
 
     vars(state).update(wrong)
@@ -287,18 +287,18 @@ async def test_of_two_masters_the_active_one_is_found_and_a_failover_is_followed
 async def test_a_failover_in_the_middle_of_a_run_is_followed_by_what_looks_and_what_reads(
     theirs: tuple[Theirs, int], standby: tuple[Theirs, int], tmp_path: Path
 ) -> None:
-    (first, one), (second, two) = theirs, standby
+    (first, first_port), (second, two) = theirs, standby
     pair = {
         "fs.defaultFS": "hdfs://big",
         "dfs.nameservices": "big",
         "dfs.ha.namenodes.big": "nn1,nn2",
-        "dfs.namenode.http-address.big.nn1": f"127.0.0.1:{one}",
+        "dfs.namenode.http-address.big.nn1": f"127.0.0.1:{first_port}",
         "dfs.namenode.http-address.big.nn2": f"127.0.0.1:{two}",
         "yarn.resourcemanager.ha.rm-ids": "rm1,rm2",
-        "yarn.resourcemanager.webapp.address.rm1": f"127.0.0.1:{one}",
+        "yarn.resourcemanager.webapp.address.rm1": f"127.0.0.1:{first_port}",
         "yarn.resourcemanager.webapp.address.rm2": f"127.0.0.1:{two}",
     }
-    provider = attached(tmp_path, one, sleep_s=5, settings=pair)
+    provider = attached(tmp_path, first_port, sleep_s=5, settings=pair)
     engine = await opened(provider)
     second.others = 5
     try:

@@ -144,18 +144,18 @@ def test_a_policy_tells_hdfs_what_kinds_its_directories_are_and_has_a_file_syste
     assert chosen.image_directory.endswith("/t.ONE_SSD/namenode")
     assert replace(chosen, workers=1).name == "t.ONE_SSD.1"
     lazy = replace(chosen, layout=replace(tiered, policy=StoragePolicy.LAZY_PERSIST), memory_bytes=2**26)
-    found = properties(lazy, CLUSTER.workers[0])
-    assert found["dfs.datanode.data.dir"].endswith(",[RAM_DISK]/dev/shm/assay-abc123/t.LAZY_PERSIST/worker1")
-    assert found["dfs.datanode.max.locked.memory"] == str(2**26)
+    files = properties(lazy, CLUSTER.workers[0])
+    assert files["dfs.datanode.data.dir"].endswith(",[RAM_DISK]/dev/shm/assay-abc123/t.LAZY_PERSIST/worker1")
+    assert files["dfs.datanode.max.locked.memory"] == str(2**26)
     assert "dfs.datanode.data.dir" not in properties(lazy, CLUSTER.master)
 
 
 def test_daemons_listen_on_the_chosen_network_alone() -> None:
     hosts = {node.name: f"10.1.0.{number}" for number, node in enumerate(CLUSTER.nodes, 1)}
-    found = properties(replace(deployment(), hosts=hosts, one_network=True), CLUSTER.workers[0])
-    assert found["dfs.datanode.address"] == "10.1.0.2:9866"
-    assert found["fs.defaultFS"] == "hdfs://10.1.0.1:8020"
-    assert found["yarn.nodemanager.bind-host"] == "10.1.0.2"
+    files = properties(replace(deployment(), hosts=hosts, one_network=True), CLUSTER.workers[0])
+    assert files["dfs.datanode.address"] == "10.1.0.2:9866"
+    assert files["fs.defaultFS"] == "hdfs://10.1.0.1:8020"
+    assert files["yarn.nodemanager.bind-host"] == "10.1.0.2"
 
 
 def test_a_tasks_heap_follows_its_containers_memory_unless_it_is_stated() -> None:
@@ -178,11 +178,11 @@ def test_a_tasks_heap_follows_its_containers_memory_unless_it_is_stated() -> Non
     ],
 )
 def test_what_lazy_persist_lacks_is_said(answer: str, lacking: list[str]) -> None:
-    found, words = usable_bytes(answer)
+    usable, words = usable_bytes(answer)
     assert len(words) == len(lacking)
     assert all(part in word for part, word in zip(lacking, words, strict=True))
     if not lacking:
-        assert found == 4000000 * 1024 // 2
+        assert usable == 4000000 * 1024 // 2
 
 
 @given(replication=st.integers(1, 6), policy=st.sampled_from(StoragePolicy), blocks=st.integers(1, 9))
@@ -218,8 +218,8 @@ def test_only_where_nodes_share_a_machine_jvms_are_made_small() -> None:
     assert "-Xmx256m" in deployment().daemon_java_options
     assert real.daemon_java_options == ""
     options = {
-        name: properties(one, CLUSTER.workers[0])["mapreduce.map.java.opts"]
-        for name, one in (("lab", deployment()), ("real", real))
+        name: properties(made, CLUSTER.workers[0])["mapreduce.map.java.opts"]
+        for name, made in (("lab", deployment()), ("real", real))
     }
     assert "SerialGC" in options["lab"]
     assert options["real"] == "-Xmx256m --add-opens=java.base/java.lang=ALL-UNNAMED -Dassay.deployment=abc123"

@@ -95,9 +95,9 @@ def test_what_has_no_mistake_runs_at_least_one_task(given_kinds: dict[str, str],
     ],
 )
 def test_what_would_fail_or_wait_for_ever_is_named(parameters: dict[str, str], at: str, words: str) -> None:
-    (names, found), *_ = mistakes(parameters, 1)
+    (names, messages), *_ = mistakes(parameters, 1)
     assert names[0] == at
-    assert words in found
+    assert words in messages
 
 
 def test_a_stated_heap_is_the_last_one() -> None:

@@ -76,9 +76,9 @@ def test_a_list_is_read_line_by_line_and_a_wrong_line_is_named() -> None:
 
 
 def test_the_repository_is_the_one_that_the_user_names(tmp_path: Path) -> None:
-    with pytest.raises(EngineError, match="no Maven repository") as told:
+    with pytest.raises(EngineError, match="no Maven repository") as raised:
         repository({}, tmp_path)
-    assert "MAVEN_REPOSITORY" in str(told.value)
+    assert "MAVEN_REPOSITORY" in str(raised.value)
     _settings(tmp_path)
     assert repository({"PLACE": "maven2"}, tmp_path) == "https://profile.example/maven2"
     _settings(tmp_path, "<mirror><mirrorOf>central</mirrorOf><url>https://mirror.example/m/</url></mirror>")
@@ -93,10 +93,10 @@ def test_the_repository_is_the_one_that_the_user_names(tmp_path: Path) -> None:
 
 
 def test_jars_come_from_a_server_that_is_busy_at_first(server: str, tmp_path: Path) -> None:
-    said: list[str] = []
-    jars.fetch(JARS, server, tmp_path / "lib", said.append)
+    lines: list[str] = []
+    jars.fetch(JARS, server, tmp_path / "lib", lines.append)
     assert _fetched(tmp_path / "lib") == {Path(path).name: content for path, content in CONTENTS.items()}
-    assert "20 jars" in said[0]
+    assert "20 jars" in lines[0]
     assert set(_Server.asked.values()) == {2}
 
 
@@ -126,15 +126,15 @@ def test_what_is_not_there_or_not_the_same_is_refused(server: str, tmp_path: Pat
 
 
 def test_a_password_in_the_address_is_used_and_never_told(server: str, tmp_path: Path) -> None:
-    address, said = server.replace("//", "//me:secret@"), list[str]()
-    jars.fetch(JARS[:1], address, tmp_path / "lib", said.append)
+    address, lines = server.replace("//", "//me:secret@"), list[str]()
+    jars.fetch(JARS[:1], address, tmp_path / "lib", lines.append)
     _Server.asked = {}
     missing = Jar("org/example/none/1/none-1.jar", 1, "0" * 64)
-    with pytest.raises(EngineError, match="answers 404") as told:
-        jars.fetch((missing,), address, tmp_path / "other", said.append)
+    with pytest.raises(EngineError, match="answers 404") as raised:
+        jars.fetch((missing,), address, tmp_path / "other", lines.append)
     with pytest.raises(EngineError) as wrong:
         repository({"MAVEN_REPOSITORY": "ftp://me:secret@host"}, tmp_path)
-    assert "secret" not in f"{told.value} {wrong.value} {said}"
+    assert "secret" not in f"{raised.value} {wrong.value} {lines}"
 
 
 def test_a_server_that_does_not_answer_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,20 +146,20 @@ def test_a_server_that_does_not_answer_is_given_up(tmp_path: Path, monkeypatch: 
 def test_without_maven_a_wheel_assembles_hadoop_from_its_list(
     server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = Installation(tmp_path / "site-packages" / "assay")
-    (own.package / "shipped").mkdir(parents=True)
-    (own.package / "shipped" / "hadoop-jars.txt").write_text(
+    installation_ = Installation(tmp_path / "site-packages" / "assay")
+    (installation_.package / "shipped").mkdir(parents=True)
+    (installation_.package / "shipped" / "hadoop-jars.txt").write_text(
         "".join(f"{jar.sha256}  {jar.size_bytes}  {jar.path}\n" for jar in JARS)
     )
-    monkeypatch.setattr(distribution, "installation", lambda: own)
+    monkeypatch.setattr(distribution, "installation", lambda: installation_)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("HADOOP_HOME", raising=False)
     monkeypatch.delenv("MAVEN_REPOSITORY", raising=False)
-    with pytest.raises(EngineError, match="no Maven repository") as told:
+    with pytest.raises(EngineError, match="no Maven repository") as raised:
         distribution.assemble(lambda _: None)
-    assert "HADOOP_HOME" in str(told.value)
+    assert "HADOOP_HOME" in str(raised.value)
     assert distribution.find() is None
     monkeypatch.setenv("MAVEN_REPOSITORY", server)
     made = distribution.assemble(lambda _: None)

@@ -24,7 +24,7 @@ from campaign_support import require_hadoop
 from paths import ROOT
 
 SOURCES = ROOT / "java" / "jobs"
-OWN, STOCK = Program(f"{JOBS_PACKAGE}Shuffle", ()), Program("org.apache.hadoop.examples.Sort", ())
+ASSAY_PROGRAM, STOCK = Program(f"{JOBS_PACKAGE}Shuffle", ()), Program("org.apache.hadoop.examples.Sort", ())
 
 
 @pytest.fixture
@@ -73,22 +73,22 @@ def test_what_maven_says_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "mvn").write_text("#!/bin/sh\necho '[ERROR] no such artifact'; echo '[ERROR] [Help 1]'; exit 1\n")
     (tmp_path / "mvn").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    with pytest.raises(EngineError, match="no such artifact") as told:
+    with pytest.raises(EngineError, match="no such artifact") as raised:
         package(tmp_path / "pom.xml", "the thing", {})
-    assert "Help" not in str(told.value)
+    assert "Help" not in str(raised.value)
 
 
 async def test_a_jar_that_cannot_be_built_is_missed_by_its_own_programs_alone(
     sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    said: list[str] = []
-    shipped = await jobs.ship({}, "/home/assay", said.append)
+    lines: list[str] = []
+    shipped = await jobs.ship({}, "/home/assay", lines.append)
     assert shipped.behind("a:b") == "a:b"
     shipped.require_for(STOCK)
     with pytest.raises(EngineError, match="javac"):
-        shipped.require_for(OWN)
-    assert any("continuing without" in line for line in said)
+        shipped.require_for(ASSAY_PROGRAM)
+    assert any("continuing without" in line for line in lines)
 
 
 async def test_the_jar_is_put_on_every_host(sources: Path, tmp_path: Path) -> None:
@@ -102,24 +102,24 @@ async def test_the_jar_is_put_on_every_host(sources: Path, tmp_path: Path) -> No
     assert shipped == JobsJar(f"{home}/{name}")
     assert (home / name).read_bytes() == b"jar"
     assert shipped.behind("a:b") == f"a:b:{shipped.path}"
-    shipped.require_for(OWN)
+    shipped.require_for(ASSAY_PROGRAM)
 
 
 def test_a_jar_that_came_along_is_taken_without_its_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = Installation(tmp_path / "assay")
-    (own.package / "shipped").mkdir(parents=True)
-    monkeypatch.setattr(jobs, "installation", lambda: own)
+    installation_ = Installation(tmp_path / "assay")
+    (installation_.package / "shipped").mkdir(parents=True)
+    monkeypatch.setattr(jobs, "installation", lambda: installation_)
     with pytest.raises(EngineError, match="lacks assay's jobs"):
         jobs.find()
-    (own.package / "shipped" / "assay-jobs.jar").write_bytes(b"jar")
-    assert jobs.require(lambda line: pytest.fail(line)) == own.package / "shipped" / "assay-jobs.jar"
+    (installation_.package / "shipped" / "assay-jobs.jar").write_bytes(b"jar")
+    assert jobs.require(lambda line: pytest.fail(line)) == installation_.package / "shipped" / "assay-jobs.jar"
 
 
 def test_jobs_are_compiled_against_the_hadoop_that_is_assembled() -> None:
     for pom in (SOURCES / "pom.xml", ROOT / "java" / "hadoop-distribution" / "pom.xml"):
-        found = re.search(r"<hadoop.version>(.*)</hadoop.version>", pom.read_text())
-        assert found is not None
-        assert found[1] == ASSEMBLED_VERSION
+        version = re.search(r"<hadoop.version>(.*)</hadoop.version>", pom.read_text())
+        assert version is not None
+        assert version[1] == ASSEMBLED_VERSION
 
 
 def test_every_program_of_a_workload_is_among_the_sources() -> None:
@@ -128,9 +128,9 @@ def test_every_program_of_a_workload_is_among_the_sources() -> None:
     programs = [programs["hadoop"] for programs in of_engines if "hadoop" in programs]
     programs += [needed.program for workload in workloads().values() if (needed := workload.input(size))]
     programs = [program for program in programs if program.engine == "hadoop"]
-    own = {program.main_class for program in programs if program.main_class.startswith(JOBS_PACKAGE)}
-    assert len(own) >= 8
-    for name in own:
+    programs_here = {program.main_class for program in programs if program.main_class.startswith(JOBS_PACKAGE)}
+    assert len(programs_here) >= 8
+    for name in programs_here:
         source = SOURCES / "src" / "main" / "java" / f"{name.replace('.', '/')}.java"
         usage = re.search(r'fit\(arguments, "(.*?)"\)', source.read_text())
         assert usage is not None

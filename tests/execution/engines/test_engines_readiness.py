@@ -32,7 +32,8 @@ def moved(folder: Path, data: str = "data") -> Deployment:
     """Return a deployment whose home and devices lie below ``folder``, the same for every node."""
     types = {
         node.type.name: replace(
-            node.type, devices=tuple(replace(one, directory=str(folder / data / one.name)) for one in node.type.devices)
+            node.type,
+            devices=tuple(replace(device, directory=str(folder / data / device.name)) for device in node.type.devices),
         )
         for node in CLUSTER.nodes
     }
@@ -42,10 +43,10 @@ def moved(folder: Path, data: str = "data") -> Deployment:
 
 
 def folders(made: Deployment) -> dict[str, list[str]]:
-    found = {node.name: [made.directory] for node in made.cluster.nodes}
+    directories = {node.name: [made.directory] for node in made.cluster.nodes}
     for node in made.cluster.workers:
-        found[node.name] += made.hdfs_directories(node)
-    return found
+        directories[node.name] += made.hdfs_directories(node)
+    return directories
 
 
 async def asked(made: Deployment) -> str:
@@ -107,15 +108,15 @@ async def test_clocks_that_differ_and_containers_that_do_not_fit_are_told(
 
 
 def test_what_masters_see_is_told_in_words() -> None:
-    told = in_words(ClusterHealth(live_datanodes=1, live_nodemanagers=2, safe_mode=True), 2)
-    assert told == "1 DataNodes and 2 NodeManagers of 2 are live, HDFS in safe mode"
+    text = in_words(ClusterHealth(live_datanodes=1, live_nodemanagers=2, safe_mode=True), 2)
+    assert text == "1 DataNodes and 2 NodeManagers of 2 are live, HDFS in safe mode"
     assert in_words(None, 2) == "a master daemon does not answer"
 
 
-def script(user: str, folder: Path, own: bool = False) -> list[list[str]]:
+def script(user: str, folder: Path, as_user: bool = False) -> list[list[str]]:
     """Return what the script says of a folder to a user."""
     source = (resources.files("assay.execution.engines.hadoop.deployment.node") / "ready.py").read_text()
-    owned = [str(folder)] if own else []
+    owned = [str(folder)] if as_user else []
     options = {"folders": [str(folder)], "own": owned, "room_bytes": 1 << 20, "metadata": []}
     python = "/usr/bin/python3" if Path("/usr/bin/python3").exists() else sys.executable
     command = [python, "-c", source, json.dumps(options)]
@@ -146,7 +147,7 @@ def test_full_read_only_and_forbidden_folders_are_told_apart_with_what_to_do(sma
         [f"{small}/new can't be written by nobody", "chown it to nobody, or name another directory"]
     ]
     data.chmod(0o777)
-    [[words, hint]] = script("nobody", data, own=True)
+    [[words, hint]] = script("nobody", data, as_user=True)
     assert words == f"{data} belongs to root, and a DataNode of nobody sets its mode"
     assert "chown" in hint
     (small / "fill").write_bytes(b"x" * ((7 << 20) + (960 << 10)))

@@ -103,9 +103,9 @@ async def test_a_real_java_makes_it_and_starts_with_it(tmp_path: Path, monkeypat
     assert archive is not None
     assert archive.recording("NameNode")
     (archive.folder / "NameNode.classes").write_text("java/lang/Object\njava/util/ArrayList\n")
-    said: list[str] = []
-    assert await archive.make(said.append)
-    assert said
+    lines: list[str] = []
+    assert await archive.make(lines.append)
+    assert lines
     assert [path.name for path in archive.folder.iterdir()] == ["daemons.jsa"]
     command = ["java", *archive.options(str(tmp_path)), "-version"]
     assert (await asyncio.to_thread(subprocess.run, command, capture_output=True, check=False)).returncode == 0
@@ -160,8 +160,8 @@ def test_output_that_nobody_could_check_is_not_called_wrong(check: Outcome | Non
     broken = Check("sorted output", False, "TeraValidate could not run: Permission denied: staging")
     finished = ProgramResult(Outcome(0, "", {}, 0, 9.0), 0.0)
     gathered = AttemptState(finished=finished, validation=ValidationResult((broken,), unjudged=check))
-    status, why, found = status_of(gathered, None, TimeLimit(60.0, "a guess"))
-    assert (status, found) == (RunStatus.INVALID, failure_class)
+    status, why, failure = status_of(gathered, None, TimeLimit(60.0, "a guess"))
+    assert (status, failure) == (RunStatus.INVALID, failure_class)
     assert why == "sorted output: TeraValidate could not run: Permission denied: staging"
 
 

@@ -51,19 +51,19 @@ def test_configurations_share_daemons_and_file_systems_as_far_as_jobs_carry_what
     assert key == RULES.deployment_key(carried, CLUSTER) == RULES.deployment_key(all_of_them, CLUSTER)
     assert key != RULES.deployment_key(daemons, CLUSTER)
     assert key != RULES.deployment_key(fewer, CLUSTER)
-    place = RULES.file_system(BASE, CLUSTER)
-    assert place == RULES.file_system(daemons, CLUSTER)
-    assert place != RULES.file_system(fewer, CLUSTER)
+    file_system = RULES.file_system(BASE, CLUSTER)
+    assert file_system == RULES.file_system(daemons, CLUSTER)
+    assert file_system != RULES.file_system(fewer, CLUSTER)
     assert RULES.carried_by_job("mapreduce.task.io.sort.mb")
     assert not RULES.carried_by_job(containers.NODE_MEMORY)
 
 
 def test_words_become_the_parameters_that_they_name() -> None:
-    found = RULES.parameters({"containers": "3", "compression": "snappy", "dfs.replication": "2"})
+    parameters = RULES.parameters({"containers": "3", "compression": "snappy", "dfs.replication": "2"})
     targets = {name for names in RULES.words.values() for name in names}
-    assert set(found) == {*targets, "dfs.replication"}
-    assert containers.containers_per_node(found, containers.MAP_MEMORY) == 3
-    assert not [*RULES.mistakes(found, CLUSTER, len(CLUSTER.workers))]
+    assert set(parameters) == {*targets, "dfs.replication"}
+    assert containers.containers_per_node(parameters, containers.MAP_MEMORY) == 3
+    assert not [*RULES.mistakes(parameters, CLUSTER, len(CLUSTER.workers))]
 
 
 @pytest.mark.parametrize(

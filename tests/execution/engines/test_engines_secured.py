@@ -189,8 +189,8 @@ def test_a_campaign_on_it_leaves_no_secret_in_bundles_reports_or_output(secured:
     assay("report", "-o", tmp_path / "report.html", "--repository", root, check=False)
     files = [path for path in tmp_path.rglob("*") if path.is_file() and "home" not in path.parts]
     assert any(path.name.endswith("_conf.xml.gz") for path in files)
-    found = [gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in files]
-    _nothing_secret(secured, [ran.stdout.encode(), ran.stderr.encode(), *found])
+    contents = [gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in files]
+    _nothing_secret(secured, [ran.stdout.encode(), ran.stderr.encode(), *contents])
     assert not [path for path in (tmp_path / "home").rglob("*") if path.name == "ticket"]
 
 

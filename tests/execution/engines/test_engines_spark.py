@@ -82,17 +82,17 @@ def cluster() -> Cluster:
 
 
 def test_a_whole_log_tells_jobs_tasks_and_phases_from_the_drivers_start() -> None:
-    told = recorded(log(EVENTS), 1_700_000_000.0)
-    assert [(job.job_id, job.name, job.status, job.submit_s, job.finish_s) for job in told.jobs] == [
+    record = recorded(log(EVENTS), 1_700_000_000.0)
+    assert [(job.job_id, job.name, job.status, job.submit_s, job.finish_s) for job in record.jobs] == [
         ("0", "save", "succeeded", 3.0, 4.0)
     ]
-    assert [(task.node, task.start_s, task.end_s) for task in told.tasks] == [("w1", 3.5, 4.0)]
-    assert [(phase.name, phase.start_s, phase.end_s) for phase in told.phases] == [
+    assert [(task.node, task.start_s, task.end_s) for task in record.tasks] == [("w1", 3.5, 4.0)]
+    assert [(phase.name, phase.start_s, phase.end_s) for phase in record.phases] == [
         ("setup", 0.0, 3.0),
         ("stage 0", 3.0, 4.0),
         ("cleanup", 4.0, 5.0),
     ]
-    assert [check.passed for check in told.checks] == [True]
+    assert [check.passed for check in record.checks] == [True]
 
 
 @pytest.mark.parametrize(
@@ -140,9 +140,9 @@ def test_what_never_fits_is_told_before_anything_starts(
     cluster: Cluster, parameters: dict[str, str], words: str
 ) -> None:
     assert not [*RULES.mistakes({"dfs.replication": "2"}, cluster, 3)]
-    found = [*RULES.mistakes({"dfs.replication": "2", **parameters}, cluster, 3)]
-    assert words in found[0].words
-    assert {name for name in parameters if not name.endswith("enabled")} <= set(found[0].names)
+    mistakes = [*RULES.mistakes({"dfs.replication": "2", **parameters}, cluster, 3)]
+    assert words in mistakes[0].words
+    assert {name for name in parameters if not name.endswith("enabled")} <= set(mistakes[0].names)
 
 
 def test_a_plan_whose_executors_do_not_fit_is_refused_with_its_line(tmp_path: Path) -> None:
@@ -205,9 +205,9 @@ def test_a_named_spark_is_taken_as_it_is_or_refused_in_words(tmp_path: Path, mon
     with pytest.raises(EngineError, match=r"Spark 2\.4\.8 is too old"):
         distribution.find()
     (tmp_path / "jars" / "spark-core_2.12-2.4.8.jar").rename(tmp_path / "jars" / "spark-core_2.12-3.5.1.jar")
-    found = distribution.find()
-    assert found is not None
-    assert (found.version, found.major) == ("3.5.1", 3)
+    home = distribution.find()
+    assert home is not None
+    assert (home.version, home.major) == ("3.5.1", 3)
 
 
 @pytest.mark.slow
@@ -252,7 +252,7 @@ async def test_a_java_that_is_too_old_is_named_with_its_host(tmp_path: Path) -> 
     assert caught.value.where == f"w1: {java}"
 
 
-@pytest.mark.parametrize("name", [name for name, one in workloads().items() if "spark" in one.engines])
+@pytest.mark.parametrize("name", [name for name, declared in workloads().items() if "spark" in declared.engines])
 def test_each_program_is_there_and_is_told_where_input_and_output_are(name: str) -> None:
     workload = workloads()[name]
     size = Size(10**9, 2, maps=4, reduces=3)
@@ -272,9 +272,9 @@ def test_an_executor_that_was_lost_is_told_as_the_cause_and_its_attempts_count_a
     lost = json.loads(json.dumps(EVENTS[3]))
     lost["Task End Reason"] = {"Reason": "ExecutorLostFailure", "Loss Reason": "Container killed on request (exit 137)"}
     lost["Task Info"] |= {"Task ID": 7, "Failed": True}
-    told = recorded(log([*EVENTS[:3], lost, *EVENTS[3:]]), 1_700_000_000.0)
-    assert told.failed_tasks == 1
-    assert [(check.passed, check.detail) for check in told.checks] == [
+    record = recorded(log([*EVENTS[:3], lost, *EVENTS[3:]]), 1_700_000_000.0)
+    assert record.failed_tasks == 1
+    assert [(check.passed, check.detail) for check in record.checks] == [
         (True, "every end of 2 task attempts is there"),
         (False, "the first that failed: ExecutorLostFailure: Container killed on request (exit 137)"),
     ]
@@ -319,14 +319,14 @@ def test_an_executor_that_went_while_a_job_ran_is_a_loss_but_not_one_that_was_le
         "Executor ID": "1",
         "Executor Info": {"Host": "w1", "Total Cores": 2},
     }
-    told = recorded(log([*EVENTS[:2], added, EVENTS[2], removed("1", why), *EVENTS[3:]]), 0.0)
-    assert words is None if told.problem is None else words is not None and told.problem.startswith(words)
+    record = recorded(log([*EVENTS[:2], added, EVENTS[2], removed("1", why), *EVENTS[3:]]), 0.0)
+    assert words is None if record.problem is None else words is not None and record.problem.startswith(words)
     after = recorded(log([*EVENTS[:2], added, *EVENTS[2:6], removed("1", why), *EVENTS[6:]]), 0.0)
     assert after.problem is None, "its jobs had ended"
 
 
 def test_stages_of_jobs_that_a_program_calls_alike_are_one_phase() -> None:
     named = [{**event, "Properties": {"spark.job.description": "question 14"}} for event in EVENTS[2:3]]
-    told = recorded(log([*EVENTS[:2], *named, *EVENTS[3:]]), 1_700_000_000.0)
-    assert [(phase.name, phase.start_s, phase.end_s) for phase in told.phases][1] == ("question 14", 3.0, 4.0)
-    assert [stage.stage_id for stage in told.stages] == [0], "stages are told one by one"
+    record = recorded(log([*EVENTS[:2], *named, *EVENTS[3:]]), 1_700_000_000.0)
+    assert [(phase.name, phase.start_s, phase.end_s) for phase in record.phases][1] == ("question 14", 3.0, 4.0)
+    assert [stage.stage_id for stage in record.stages] == [0], "stages are told one by one"

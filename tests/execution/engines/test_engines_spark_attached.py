@@ -37,8 +37,8 @@ ROWS = Program("io.github.assay.spark.Rows", ("100", "2", "/assay/output/x"), en
 
 @pytest.fixture
 def theirs() -> Iterator[tuple[Theirs, int]]:
-    with serving(Theirs()) as found:
-        yield found
+    with serving(Theirs()) as served:
+        yield served
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +64,7 @@ def nothing_is_built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def attached(
-    folder: Path, port: int, *, version: str = "4.3.0", master: str = "yarn", said: str = "", sleep_s: float = 0.0
+    folder: Path, port: int, *, version: str = "4.3.0", master: str = "yarn", output: str = "", sleep_s: float = 0.0
 ) -> Provider:
     site_xml(folder, port)
     for name, text in (
@@ -82,7 +82,7 @@ def attached(
     ]
     (folder / "event-log").write_bytes(log(tagged))
     lines = (
-        said
+        output
         or "spark.eventLog.enabled  true\n"
         f"spark.eventLog.dir=file://{folder}/events\n# a word\nspark.executor.memory 3g"
     )
@@ -124,7 +124,7 @@ async def test_a_program_goes_by_their_client_and_its_log_is_found_among_those_o
     assert done.tasks
     [line] = (tmp_path / "asked-spark").read_text().splitlines()
     assert line.startswith(f"{tmp_path} {tmp_path} --conf ")
-    said = [
+    lines = [
         "spark.master=yarn",
         "spark.submit.deployMode=client",
         "spark.yarn.queue=nights",
@@ -133,7 +133,7 @@ async def test_a_program_goes_by_their_client_and_its_log_is_found_among_those_o
         "spark.executor.cores=3",
         "spark.executor.instances=1",
     ]
-    assert [words for words in said if f"--conf {words} " not in line] == []
+    assert [words for words in lines if f"--conf {words} " not in line] == []
     assert "spark.executor.memory" not in line, "sizes that nobody states are theirs"
     assert line.endswith(
         "--jars /ours/jobs.jar --class io.github.assay.spark.Rows /ours/programs.jar 100 2 /user/me/assay/SSD/output/x"
@@ -160,13 +160,13 @@ async def test_what_stands_in_the_way_is_said(theirs: tuple[Theirs, int], tmp_pa
     await attached(tmp_path, port).open(lambda _: None)
 
 
-@pytest.mark.parametrize("said", ["# nothing", "spark.eventLog.enabled true\nspark.eventLog.dir s3a://logs/spark"])
+@pytest.mark.parametrize("output", ["# nothing", "spark.eventLog.enabled true\nspark.eventLog.dir s3a://logs/spark"])
 async def test_logs_go_into_our_own_folder_where_theirs_can_not_be_read(
-    theirs: tuple[Theirs, int], tmp_path: Path, said: str
+    theirs: tuple[Theirs, int], tmp_path: Path, output: str
 ) -> None:
     state, port = theirs
     shown: list[str] = []
-    provider = attached(tmp_path, port, said=said)
+    provider = attached(tmp_path, port, output=output)
     await provider.open(shown.append)
     await provider.close()
     [words] = [words for words in shown if "event logs" in words]
@@ -193,7 +193,7 @@ async def test_other_applications_on_spark_s_own_master_disturb_a_run(
         assert await engine.health_check() == "Spark's master has no worker that lives"
     finally:
         await provider.close()
-    disturbed = [str(each) for each in done.warnings if each.code is WarningCode.DISTURBED]
+    disturbed = [str(warning) for warning in done.warnings if warning.code is WarningCode.DISTURBED]
     assert disturbed == ["disturbed by others: 2 applications held 8 cores of Spark's master"]
     assert "spark.cores.max=3" in (tmp_path / "asked-spark").read_text()
 
@@ -206,7 +206,7 @@ def test_what_the_cluster_file_says_no_plan_may_say(tmp_path: Path) -> None:
 
     def mistakes(**parameters: str) -> str:
         named = {name.replace("_", "."): value for name, value in parameters.items()}
-        return " ".join(each.words for each in rules.mistakes(named, cluster, 1, list(named)))
+        return " ".join(mistake.words for mistake in rules.mistakes(named, cluster, 1, list(named)))
 
     assert mistakes(spark_executor_memory="640g", spark_executor_cores="64") == "", "how much there is, only it knows"
     assert "is set by the cluster file" in mistakes(spark_master="standalone")

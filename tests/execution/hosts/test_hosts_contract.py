@@ -120,8 +120,8 @@ async def test_a_timeout_ends_the_process_and_its_children(node: Transport, tmp_
     with pytest.raises(HostError, match="took longer than 1 s") as caught:
         await node.run(["sh", "-c", script], timeout_s=1)
     assert caught.value.where is not None
-    for who in ("parent", "child"):
-        assert not alive(int((tmp_path / who).read_text())), who
+    for process in ("parent", "child"):
+        assert not alive(int((tmp_path / process).read_text())), process
 
 
 @pytest.mark.slow
@@ -158,7 +158,7 @@ async def test_a_cancellation_right_at_the_start_leaves_nothing(node: Transport,
 
 async def test_many_commands_at_once(node: Transport) -> None:
     done = await asyncio.gather(*(node.run(["echo", str(i)], timeout_s=30) for i in range(30)))
-    assert [int(each.stdout) for each in done] == list(range(30))
+    assert [int(result.stdout) for result in done] == list(range(30))
 
 
 async def test_a_foreground_process_talks_line_by_line_and_ends_at_the_end_of_stdin(node: Transport) -> None:

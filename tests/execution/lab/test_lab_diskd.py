@@ -230,7 +230,7 @@ def change(path: str, value: object) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "said"),
+    ("path", "value", "message"),
     [
         ("mount", None, "mount: is missing"),
         ("mount", "relative", "mount: must be an absolute path"),
@@ -254,18 +254,18 @@ def change(path: str, value: object) -> Any:
         ("devices.1.model.queue_depth", 0, "devices[1].model.queue_depth: must be 1 to 65536"),
     ],
 )
-def test_a_bad_specification_is_refused_in_one_line(tmp_path: Path, path: str, value: object, said: str) -> None:
+def test_a_bad_specification_is_refused_in_one_line(tmp_path: Path, path: str, value: object, message: str) -> None:
     require_daemon(mounting=False)
     document = specification(tmp_path)
     change(path, value)(document)
-    assert said in refusal(tmp_path, write_specification(tmp_path, document))
+    assert message in refusal(tmp_path, write_specification(tmp_path, document))
 
 
 def test_what_is_not_a_specification_is_refused_in_one_line(tmp_path: Path) -> None:
     require_daemon(mounting=False)
     (tmp_path / "bad.json").write_text('{"mount": }')
-    for argument, said in (("bad.json", "not JSON at byte 10"), ("none.json", "No such file"), ("-h", "usage")):
-        assert said in refusal(tmp_path, argument)
+    for argument, message in (("bad.json", "not JSON at byte 10"), ("none.json", "No such file"), ("-h", "usage")):
+        assert message in refusal(tmp_path, argument)
 
 
 def test_an_image_in_use_or_of_another_size_is_refused(folder: Path) -> None:
@@ -274,8 +274,8 @@ def test_an_image_in_use_or_of_another_size_is_refused(folder: Path) -> None:
         other = specification(folder) | {"mount": str(folder / "other")}
         assert "another process has locked it" in refusal(folder, write_specification(folder, other))
     (folder / "ssd.img").write_bytes(bytes(4096))
-    said = refusal(folder, write_specification(folder, specification(folder)))
-    assert f"it has 4096 bytes and should have {SIZE_BYTES}" in said
+    message = refusal(folder, write_specification(folder, specification(folder)))
+    assert f"it has 4096 bytes and should have {SIZE_BYTES}" in message
 
 
 def test_the_device_models_own_tests_pass() -> None:

@@ -14,7 +14,7 @@ from assay.foundation.errors import LabError
 from lab_support import SCALE, require_lab, small_cluster, unique_name
 
 pytestmark = pytest.mark.lab
-OWN = 2e9 * SCALE
+FULL_RATE = 2e9 * SCALE
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +31,8 @@ def test_links_get_another_rate_at_both_ends_and_their_own_back(name: str) -> No
     assert lab.links.shape(50e6) == {"master": 50e6, "worker": 50e6}
     assert set(rates(name)) == {50e6}
     assert lab.links.shape(10e9) == {"master": 10e9, "worker": 10e9}
-    assert lab.links.shape(None) == {"master": OWN, "worker": OWN}
-    assert set(rates(name)) == {OWN}
+    assert lab.links.shape(None) == {"master": FULL_RATE, "worker": FULL_RATE}
+    assert set(rates(name)) == {FULL_RATE}
     lab.detach()
 
 
@@ -43,7 +43,7 @@ def test_whoever_uses_a_lab_after_an_assay_that_died_finds_the_links_as_describe
     assert (lab_directory(name) / CHANGED).exists()
     assert set(rates(name)) == {30e6}
     lab = Lab.attach(name)
-    assert set(rates(name)) == {OWN}
+    assert set(rates(name)) == {FULL_RATE}
     assert not (lab_directory(name) / CHANGED).exists()
     lab.detach()
 
@@ -52,7 +52,7 @@ def test_leaving_a_lab_leaves_it_as_described(name: str) -> None:
     lab = Lab.attach(name)
     lab.links.shape(30e6)
     lab.detach()
-    assert set(rates(name)) == {OWN}
+    assert set(rates(name)) == {FULL_RATE}
 
 
 def test_a_rate_that_the_kernel_does_not_have_is_an_error(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,6 +71,6 @@ def rates(name: str) -> list[float]:
     ends = []
     for namespace in (f"assay-{name}.switch", f"assay-{name}-master", f"assay-{name}-worker"):
         shown = json.loads(run(["tc", "-j", "-n", namespace, "qdisc", "show"]))
-        ends += [8.0 * one["options"]["rate"] for one in shown if one["kind"] == "tbf"]
+        ends += [8.0 * shaper["options"]["rate"] for shaper in shown if shaper["kind"] == "tbf"]
     assert len(ends) == 4
     return ends

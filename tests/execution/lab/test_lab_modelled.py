@@ -79,8 +79,8 @@ def _read(lab: Lab, disk: str, streams: int) -> tuple[float, float]:
 
 def _best(lab: Lab, disk: str, streams: int) -> tuple[float, float]:
     """Return the most of three readings each: whatever else the machine does makes them less, never more."""
-    found = [_read(lab, disk, streams) for _ in range(3)]
-    return max(rate for rate, _ in found), max(busy for _, busy in found)
+    speeds = [_read(lab, disk, streams) for _ in range(3)]
+    return max(rate for rate, _ in speeds), max(busy for _, busy in speeds)
 
 
 @pytest.mark.lab
@@ -93,9 +93,9 @@ def test_a_machine_that_can_takes_the_model_and_says_so(lab: Lab) -> None:
 @pytest.mark.lab
 @pytest.mark.alone
 def test_interleaved_readers_cost_an_arm_bandwidth_and_flash_none(lab: Lab) -> None:
-    one, several = _best(lab, "hdd", 1)[0], _best(lab, "hdd", 8)[0]
-    assert several < 0.85 * one
-    assert several > 0.25 * one
+    single, several = _best(lab, "hdd", 1)[0], _best(lab, "hdd", 8)[0]
+    assert several < 0.85 * single
+    assert several > 0.25 * single
     assert _best(lab, "ssd", 8)[0] > 0.7 * _best(lab, "ssd", 1)[0]
 
 
@@ -188,9 +188,9 @@ def test_without_a_daemon_that_works_disks_are_throttled_and_the_reason_is_kept(
     require_emulator(Disks.THROTTLE)
     program = _program(tmp_path, "echo 'no fuse today' >&2; exit 1")
     monkeypatch.setenv("ASSAY_DISKD", str(program))
-    found = probe(tmp_path)
-    assert not found.has(DEVICE_MODEL)
-    assert "no fuse today" in found.detail(DEVICE_MODEL)
+    emulators = probe(tmp_path)
+    assert not emulators.has(DEVICE_MODEL)
+    assert "no fuse today" in emulators.detail(DEVICE_MODEL)
     name = unique_name("less")
     with Lab.up(small_cluster(disks=None), name=name, persistent=False, state=tmp_path) as lab:
         assert lab.facts["disks"]["emulator"] == "throttle"

@@ -52,8 +52,8 @@ def test_controllers_of_version_1_are_found_by_their_mounts() -> None:
         "33 30 0:29 / /sys/fs/cgroup/my\\040memory rw shared:9 - cgroup cgroup rw,memory\n"
         "34 30 0:30 / / rw - ext4 /dev/vda rw\n"
     )
-    found = find_controllers(text)
-    assert {name: (c.version, str(c.mount)) for name, c in found.items()} == {
+    controllers = find_controllers(text)
+    assert {name: (c.version, str(c.mount)) for name, c in controllers.items()} == {
         "cpu": (1, "/sys/fs/cgroup/cpu,cpuacct"),
         "cpuacct": (1, "/sys/fs/cgroup/cpu,cpuacct"),
         "io": (1, "/sys/fs/cgroup/blkio"),
@@ -196,9 +196,9 @@ def test_a_lock_tells_its_holder_and_dies_with_it(tmp_path: Path) -> None:
     holder = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert holder.stdout
     assert holder.stdout.readline() == "held\n"
-    found = lock_holder(path)
-    assert found
-    assert found.pid == holder.pid
+    process = lock_holder(path)
+    assert process
+    assert process.pid == holder.pid
     with pytest.raises(LabError, match=f"in use .process {holder.pid}, since"):
         take_lab_lock(tmp_path)
     holder.kill()

@@ -128,10 +128,10 @@ def test_devices_and_links_measure_what_they_describe(lab: Lab, disks: Disks) ->
     best: dict[tuple[str, str], float] = {}
     for _ in range(MEASURED_AT_MOST):
         measured = asyncio.run(_baseline(lab.cluster))
-        for one in measured.measurements:
-            key = (one.subject, one.metric)
-            if one.deviation is not None:
-                best[key] = max(one.deviation, best.get(key, -1.0))
+        for measurement in measured.measurements:
+            key = (measurement.subject, measurement.metric)
+            if measurement.deviation is not None:
+                best[key] = max(measurement.deviation, best.get(key, -1.0))
         if min(best.values()) > -0.15:
             break
     modelled = {

@@ -134,7 +134,7 @@ def _fio_report(argv: Sequence[str]) -> bytes:
     return json.dumps({"fio version": "fio-3.33", "jobs": jobs}).encode()
 
 
-async def _told(host: Recorder, cluster: Cluster | None = None) -> Baseline:
+async def _baseline_of(host: Recorder, cluster: Cluster | None = None) -> Baseline:
     return await baseline.measure_baseline(cluster or _cluster(Path("/data")), {"here": host})  # type: ignore[dict-item]
 
 
@@ -142,7 +142,7 @@ async def _told(host: Recorder, cluster: Cluster | None = None) -> Baseline:
 async def test_all_metadata_is_written_before_a_disk_is_measured(knows: bool) -> None:
     """Else the kernel writes it at a time of its own, and the arm leaves the reader for it."""
     host = Recorder(knows_file_systems=knows)
-    await _told(host)
+    await _baseline_of(host)
     folder = "/data/.assay-baseline"
     synced = [("sync", "-f", "--", folder), *([] if knows else [("sync",)])]
     wanted = [("rm",), ("mkdir",), *synced, ("fio",), *synced, ("fio",), ("rm",)]
@@ -151,7 +151,7 @@ async def test_all_metadata_is_written_before_a_disk_is_measured(knows: bool) ->
 
 
 async def test_streams_that_end_at_different_times_are_not_credited_with_rates_they_never_had_together() -> None:
-    measured = await _told(Recorder())
+    measured = await _baseline_of(Recorder())
     (streams,) = (m.value for m in measured.measurements if m.metric == "streams_8_read_bytes_per_s")
     assert streams == 2 * STREAM_BYTES / (max(STREAM_RUNTIMES_MS) / 1000)
 
@@ -167,11 +167,11 @@ def _with_hdd(lab: LabSettings | None) -> Cluster:
 
 async def test_a_real_hdds_short_seeks_are_not_compared_with_the_whole_disks_requests_per_second() -> None:
     cluster = _with_hdd(None)
-    found = {m.metric: (m.expected, m.modelled) for m in (await _told(Recorder(), cluster)).measurements}
+    expected = {m.metric: (m.expected, m.modelled) for m in (await _baseline_of(Recorder(), cluster)).measurements}
     hdd = cluster.nodes[0].type.devices[0]
     how = BaselineSettings(int(150e6 * baseline.FILE_S) // 2**22 * 2**22, 8, 2 * baseline.HOST_READAHEAD_BYTES, 4096, 1)
     by_model = device_rates.modelled(hdd, 1.0, how)
-    assert found == {
+    assert expected == {
         "sequential_read_bytes_per_s": (150e6, False),
         "sequential_write_bytes_per_s": (150e6, False),
         "streams_8_read_bytes_per_s": (by_model.streams_bytes_per_s, True),
@@ -188,14 +188,14 @@ async def test_a_real_hdds_short_seeks_are_not_compared_with_the_whole_disks_req
 async def test_a_throttled_disk_is_held_to_what_is_stated(
     disks: Disks, random: Callable[[float], bool], modelled: bool
 ) -> None:
-    found = await _told(Recorder(), _with_hdd(LabSettings(0.5, 2**30, disks)))
-    (iops,) = (m for m in found.measurements if m.metric == "random_read_iops")
+    baseline_ = await _baseline_of(Recorder(), _with_hdd(LabSettings(0.5, 2**30, disks)))
+    (iops,) = (m for m in baseline_.measurements if m.metric == "random_read_iops")
     assert iops.expected is not None
     assert (random(iops.expected), iops.modelled) == (True, modelled)
 
 
 async def test_what_the_model_computed_is_told_from_what_the_file_states(capsys: pytest.CaptureFixture[str]) -> None:
-    measured = await _told(Recorder(), _with_hdd(None))
+    measured = await _baseline_of(Recorder(), _with_hdd(None))
     cli._print(measured)
     rows = {
         words: line
@@ -205,8 +205,8 @@ async def test_what_the_model_computed_is_told_from_what_the_file_states(capsys:
     }
     assert "modelled, off" in rows["random"]
     assert "modelled" not in rows["sequential read"]
-    told = {one["metric"]: one["modelled"] for one in cli._json(measured)["measurements"]}
-    assert (told["random_read_iops"], told["sequential_read_bytes_per_s"]) == (True, False)
+    modelled = {measurement["metric"]: measurement["modelled"] for measurement in cli._json(measured)["measurements"]}
+    assert (modelled["random_read_iops"], modelled["sequential_read_bytes_per_s"]) == (True, False)
 
 
 async def test_a_disk_without_room_is_not_written_to(tmp_path: Path) -> None:

@@ -26,16 +26,16 @@ def device_of(path: Path) -> int:
 
 
 async def test_hardware_kernel_and_versions_are_this_machines(tmp_path: Path) -> None:
-    found = await capture(LocalTransport("n1"), directories=[str(tmp_path), str(tmp_path / "not" / "yet")])
-    assert found["node"] == "n1"
-    assert found["assay"] == __version__
-    assert found["kernel"]["release"] == platform.release()
-    assert found["hardware"]["cpu"]["logical_cores"] == os.cpu_count()
-    assert found["hardware"]["memory"]["total_bytes"] > 100_000_000
-    assert found["sysctls"]["vm.swappiness"] == text_of("/proc/sys/vm/swappiness")
-    assert len(found["limits"]["open_files"]) == 2
-    assert found["java"] is None
-    assert json.loads(json.dumps(found)) == found
+    facts = await capture(LocalTransport("n1"), directories=[str(tmp_path), str(tmp_path / "not" / "yet")])
+    assert facts["node"] == "n1"
+    assert facts["assay"] == __version__
+    assert facts["kernel"]["release"] == platform.release()
+    assert facts["hardware"]["cpu"]["logical_cores"] == os.cpu_count()
+    assert facts["hardware"]["memory"]["total_bytes"] > 100_000_000
+    assert facts["sysctls"]["vm.swappiness"] == text_of("/proc/sys/vm/swappiness")
+    assert len(facts["limits"]["open_files"]) == 2
+    assert facts["java"] is None
+    assert json.loads(json.dumps(facts)) == facts
 
 
 async def test_a_directorys_mount_has_its_options_even_before_the_directory_exists(tmp_path: Path) -> None:
@@ -55,9 +55,9 @@ async def test_a_directorys_mount_has_its_options_even_before_the_directory_exis
 async def test_two_captures_differ_in_their_time_alone(tmp_path: Path) -> None:
     first = await capture(LocalTransport("n1"), directories=[str(tmp_path)])
     second = await capture(LocalTransport("n1"), directories=[str(tmp_path)])
-    for each in (first, second):
-        del each["captured_at"], each["file_systems"]  # others may mount something in between
-        del each["hardware"]["nics"], each["hardware"]["disks"]
+    for capture_ in (first, second):
+        del capture_["captured_at"], capture_["file_systems"]  # others may mount something in between
+        del capture_["hardware"]["nics"], capture_["hardware"]["disks"]
     assert first == second
 
 
@@ -67,9 +67,9 @@ async def test_the_jvm_says_its_version_and_a_missing_one_says_why() -> None:
     assert "No such file" in missing["error"]
     if shutil.which("java") is None:
         pytest.skip("no Java here: its version is NOT tested")
-    found = (await capture(LocalTransport("n1"), directories=[], java="java"))["java"]
-    assert found["version"][0].isdigit()
-    assert found["lines"][0].split('"')[1] == found["version"]
+    java = (await capture(LocalTransport("n1"), directories=[], java="java"))["java"]
+    assert java["version"][0].isdigit()
+    assert java["lines"][0].split('"')[1] == java["version"]
 
 
 async def test_a_script_that_fails_is_an_error_that_names_node_and_script() -> None:

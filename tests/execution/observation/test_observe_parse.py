@@ -49,10 +49,10 @@ def parsed(raw: bytes) -> tuple[Trace, list[str]]:
 def test_a_sample_becomes_bytes_and_seconds() -> None:
     trace, warnings = parsed(raw_of(HEADER, SAMPLE, END))
     assert warnings == []
-    found = dict(
+    sample = dict(
         zip(zip(trace.subject, trace.metric, strict=True), zip(trace.value, trace.counter, strict=True), strict=True)
     )
-    assert found == {
+    assert sample == {
         ("cpu", "user_s"): (1.0, True),
         ("cpu", "nice_s"): (0.2, True),
         ("cpu", "system_s"): (0.3, True),

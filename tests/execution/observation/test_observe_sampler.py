@@ -44,8 +44,8 @@ def on_real_disk(path: Path) -> bool:
 def test_node_scripts_are_python_3_6_and_fit_an_argument(name: str) -> None:
     tree = ast.parse(source(name), feature_version=(3, 6))
     imported = {
-        alias.name.split(".")[0] for each in ast.walk(tree) if isinstance(each, ast.Import) for alias in each.names
-    } | {str(each.module) for each in ast.walk(tree) if isinstance(each, ast.ImportFrom)}
+        alias.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names
+    } | {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert imported <= {
         "ctypes",
         "errno",
@@ -201,7 +201,7 @@ async def test_the_kernels_own_cgroup_is_read() -> None:
         {"cpu": "/sys/fs/cgroup/cpuacct", "memory": "/sys/fs/cgroup/memory"},
         {"cpu": "/sys/fs/cgroup/system.slice", "memory": "/sys/fs/cgroup/system.slice"},
     ]
-    group = next((each for each in candidates if exists(f"{each['memory']}/memory.stat")), None)
+    group = next((candidate for candidate in candidates if exists(f"{candidate['memory']}/memory.stat")), None)
     if group is None:
         pytest.skip("no memory control group here: the kernel's own files are NOT tested")
     sampler = await Sampler.start(LocalTransport(NODE), SamplerOptions(interval_s=5, cgroup=group))

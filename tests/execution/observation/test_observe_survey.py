@@ -24,7 +24,7 @@ from assay.model.clusters.host_checks import Grade, HostCheckReport
 from assay.specs import load_cluster
 from assay.store import Repository
 from campaign_support import assay
-from fleet import Fleet, each, fleet
+from fleet import Fleet, fleet, run_on_each
 from paths import ROOT
 
 OPTIONS = {"directories": ["/nowhere/else"], "peers": ["localhost"], "neighbour": None, "watch_s": 0.05}
@@ -33,15 +33,15 @@ OLD_PYTHONS = sorted((Path.home() / ".pyenv" / "versions").glob("3.6.*/bin/pytho
 
 @pytest.mark.slow
 async def test_this_machine_is_found_as_it_is(tmp_path: Path) -> None:
-    found = await survey(LocalTransport("here"), directories=[str(tmp_path), "/nowhere/else"], peers=["localhost"])
-    assert found.basics.cores == os.cpu_count()
-    assert found.user.uid == os.getuid()
-    assert found.peers == {"localhost": ("127.0.0.1",)}
-    assert found.directories[str(tmp_path)].writable
-    assert not found.directories["/nowhere/else"].exists
-    assert abs(found.clock.offset_s) <= found.clock.uncertain_s + 0.5
-    assert any(mount.point == "/" for mount in found.mounts)
-    assert found.tools["tar"] == shutil.which("tar")
+    facts = await survey(LocalTransport("here"), directories=[str(tmp_path), "/nowhere/else"], peers=["localhost"])
+    assert facts.basics.cores == os.cpu_count()
+    assert facts.user.uid == os.getuid()
+    assert facts.peers == {"localhost": ("127.0.0.1",)}
+    assert facts.directories[str(tmp_path)].writable
+    assert not facts.directories["/nowhere/else"].exists
+    assert abs(facts.clock.offset_s) <= facts.clock.uncertain_s + 0.5
+    assert any(mount.point == "/" for mount in facts.mounts)
+    assert facts.tools["tar"] == shutil.which("tar")
 
 
 @pytest.mark.parametrize("name", ["survey", "services"])
@@ -62,8 +62,8 @@ def test_a_virtual_interface_is_no_hardware_and_what_lies_on_hardware_is() -> No
     )
     if "Operation not permitted" in done.stderr or "Unknown device type" in done.stderr:
         pytest.skip(f"no network of its own here: {done.stderr.strip()}")
-    found = json.loads(done.stdout)["nics"]["v0"]
-    assert (found["speed_mbit_per_s"], found["hardware"]) == (10_000, False)
+    nic = json.loads(done.stdout)["nics"]["v0"]
+    assert (nic["speed_mbit_per_s"], nic["hardware"]) == (10_000, False)
 
 
 def test_the_lowest_limit_of_nested_control_groups_counts(tmp_path: Path) -> None:
@@ -147,9 +147,9 @@ def test_a_python_that_is_too_old_is_said_to_be(name: str) -> None:
 @pytest.mark.slow
 async def test_a_host_that_can_not_be_asked_is_told_apart_from_those_that_can(tmp_path: Path) -> None:
     nowhere = Address("127.0.0.1", 1, "x", known_hosts=str(tmp_path / "none"))
-    found = await survey_all({"here": None, "there": nowhere})
-    assert list(found.hosts) == ["here"]
-    assert "refuses port 1" in str(found.failed["there"])
+    surveys = await survey_all({"here": None, "there": nowhere})
+    assert list(surveys.hosts) == ["here"]
+    assert "refuses port 1" in str(surveys.failed["there"])
 
 
 FORTY = [f"n{number:02}" for number in range(1, 41)]
@@ -169,7 +169,7 @@ def forty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
 @pytest.mark.slow
 def test_forty_hosts_are_found_but_for_those_that_can_not_be(forty: Fleet, tmp_path: Path) -> None:
     """One hangs, one refuses, one has another key, one has a full disk, one has Python 3.6; nobody is root."""
-    each(forty, [FULL], "dd if=/dev/zero of=/mnt/data/filler bs=1M || true")
+    run_on_each(forty, [FULL], "dd if=/dev/zero of=/mnt/data/filler bs=1M || true")
     forty.stop(HANGS, signal.SIGSTOP)
     forty.stop(REFUSES, signal.SIGTERM)
     lines = Path(forty.known_hosts).read_text().splitlines()
@@ -184,10 +184,12 @@ def test_forty_hosts_are_found_but_for_those_that_can_not_be(forty: Fleet, tmp_p
     done = assay("discover", *hosts, *forty.login, "--below", "assay", "-o", file, check=False)
     took_s = time.monotonic() - began
     assert done.returncode == 3, done.stderr
-    said = {name: next(line for line in done.stderr.splitlines() if forty.address(name) + ":" in line) for name in GONE}
-    assert "does not answer within" in said[HANGS]
-    assert "refuses port 22" in said[REFUSES]
-    assert "is not the one in" in said[CHANGED]
+    messages = {
+        name: next(line for line in done.stderr.splitlines() if forty.address(name) + ":" in line) for name in GONE
+    }
+    assert "does not answer within" in messages[HANGS]
+    assert "refuses port 22" in messages[REFUSES]
+    assert "is not the one in" in messages[CHANGED]
     cluster = load_cluster(file)
     assert len(cluster.nodes) == 37, done.stderr
     assert {device.directory for node in cluster.workers for device in node.type.devices} == {"/mnt/data/assay"}
@@ -215,7 +217,7 @@ def test_hosts_behind_a_jump_host_are_found_checked_and_observed_by_a_user_who_i
     forty: Fleet, tmp_path: Path
 ) -> None:
     names, file, root = ["n31", "n32", OLD], tmp_path / "rack.yaml", tmp_path / "repository"
-    each(forty, names, "mkdir /mnt/data/bench && chown 43210 /mnt/data/bench")
+    run_on_each(forty, names, "mkdir /mnt/data/bench && chown 43210 /mnt/data/bench")
     hosts = [forty.address(name) for name in names]
     assay("discover", *hosts, *forty.login, "--jump", forty.address("n40"), "--below", "bench", "-o", file)
     checked = assay("check", file, "--json", "--keep", root, check=False)

@@ -79,15 +79,15 @@ def test_the_described_cluster_can_be_changed(plan: Plan) -> None:
         "racks.uplink=40Gbit/s",
         "layout=SS3",
     ]
-    found = altered(plan, LEVELS, "dfsio-write", parse_question(texts))
-    worker = found.cluster.workers[-1]
-    assert [node.name for node in found.cluster.workers] == [f"worker{n}" for n in range(1, 6)]
+    changed = altered(plan, LEVELS, "dfsio-write", parse_question(texts))
+    worker = changed.cluster.workers[-1]
+    assert [node.name for node in changed.cluster.workers] == [f"worker{n}" for n in range(1, 6)]
     assert worker.type.nic.rate_bits_per_s == 25e9
-    assert only_run(found).configuration.network is None  # the network that was chosen gave way to the link
+    assert only_run(changed).configuration.network is None  # the network that was chosen gave way to the link
     assert {d.name for d in worker.type.devices} == {"hdd1", "hdd2", "ssd1", "ssd2", "ssd3"}
     assert (worker.type.cores, worker.type.cpu_speed) == (16, 2.0)
-    assert found.cluster.racks is not None
-    assert (found.cluster.racks.nodes, found.cluster.racks.uplink_bits_per_s) == (2, 40e9)
+    assert changed.cluster.racks is not None
+    assert (changed.cluster.racks.nodes, changed.cluster.racks.uplink_bits_per_s) == (2, 40e9)
     fewer = altered(plan, LEVELS, "terasort", [("workers.count", "2"), ("dfs.replication", "2")])
     assert len(fewer.cluster.workers) == 2
 
@@ -125,10 +125,10 @@ def test_a_name_is_set_once() -> None:
 
 def test_a_run_that_tried_what_no_factor_asks_for_is_taken_as_it_was(plan: Plan) -> None:
     """Such as one of a tuning, whose levels are its own."""
-    own = {**LEVELS, "mapreduce.task.io.sort.mb": "44", "compression": "snappy"}
-    found = only_run(altered(plan, own, "terasort")).configuration.parameters
-    assert found["mapreduce.task.io.sort.mb"] == "44"
-    assert found["mapreduce.map.output.compress"] == "true"
+    levels = {**LEVELS, "mapreduce.task.io.sort.mb": "44", "compression": "snappy"}
+    parameters = only_run(altered(plan, levels, "terasort")).configuration.parameters
+    assert parameters["mapreduce.task.io.sort.mb"] == "44"
+    assert parameters["mapreduce.map.output.compress"] == "true"
 
 
 @pytest.mark.parametrize("engine", ["hadoop", "spark"])
@@ -138,5 +138,5 @@ def test_a_run_of_a_plan_that_varies_engines_is_of_its_own_one(tmp_path: Path, e
         "factors:", "factors:\n  engine: [hadoop, spark]"
     )
     (tmp_path / "plan.yaml").write_text(varied)
-    found = altered(load_plan(tmp_path / "plan.yaml"), {**LEVELS, "engine": engine}, "terasort")
-    assert found.engine == engine
+    changed = altered(load_plan(tmp_path / "plan.yaml"), {**LEVELS, "engine": engine}, "terasort")
+    assert changed.engine == engine

@@ -55,8 +55,8 @@ def test_every_other_block_goes_the_opposite_way_so_that_places_balance(plan: Pl
     for before, after in itertools.pairwise(orders):
         assert after == before[::-1]
     pairs = orders[: len(orders) // 2 * 2]
-    places = [sum(order.index(key) for order in pairs) for key in orders[0]]
-    assert len(set(places)) == 1  # a drift weighs on all configurations alike
+    sums = [sum(order.index(key) for order in pairs) for key in orders[0]]
+    assert len(set(sums)) == 1  # a drift weighs on all configurations alike
 
 
 def test_a_restart_says_what_it_is_for_and_a_parameter_of_jobs_needs_none() -> None:

@@ -312,8 +312,8 @@ def test_what_assay_sets_by_itself_is_held_against_machines_but_not_against_a_la
     text = PLAN.replace("network: [ETH, 40Gbit/s]", "dfs.replication: [1, 2]").replace("HY2", "HDD")
     load(tmp_path, text, CLUSTER.replace("memory_floor: 4GiB", "memory_floor: 1GiB"))
     load(tmp_path, text, HOSTS)
-    found = refusal(tmp_path, text, HOSTS.replace("memory: 16GB", "memory: 1.5GB"))
-    assert "yarn.nodemanager.resource.memory-mb: containers get 1.61 GB, a worker has 1.5 GB; less of it" in found[0]
+    mistakes = refusal(tmp_path, text, HOSTS.replace("memory: 16GB", "memory: 1.5GB"))
+    assert "yarn.nodemanager.resource.memory-mb: containers get 1.61 GB, a worker has 1.5 GB; less of it" in mistakes[0]
 
 
 CLUSTER_MISTAKES = [

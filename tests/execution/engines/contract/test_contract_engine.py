@@ -51,7 +51,7 @@ async def running(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, theirs: Path
 ) -> AsyncIterator[Running]:
     subject = SUBJECTS[request.param]
-    home = theirs if subject.beside else tmp_path_factory.mktemp("contract") / "home"
+    home = theirs if subject.shares_engine else tmp_path_factory.mktemp("contract") / "home"
     provider = subject.provider(home)
     await provider.open(lambda _: None)
     try:
@@ -98,8 +98,8 @@ async def test_a_program_runs_and_what_it_did_is_told_in_the_words_of_all_engine
         (phase.start_s, phase.end_s) for phase in done.phases
     ]:
         assert -0.5 <= start_s <= end_s <= took_s + 2
-    told = {"duration_s", *(["tasks"] if done.tasks else []), *(["phases"] if done.phases else [])}
-    assert told <= set(done.sources) <= told | set(done.metrics)
+    fields = {"duration_s", *(["tasks"] if done.tasks else []), *(["phases"] if done.phases else [])}
+    assert fields <= set(done.sources) <= fields | set(done.metrics)
 
 
 async def test_a_program_that_fails_is_an_outcome_with_its_last_words(running: Running) -> None:
@@ -157,10 +157,10 @@ async def test_a_check_writes_its_report_wherever_it_runs(running: Running) -> N
 
 async def test_what_is_in_force_counts_defaults_and_the_plan(running: Running) -> None:
     subject, engine = running.subject, running.engine
-    found = engine.effective_parameters({**subject.base, **subject.carried})
-    assert found.items() >= dict(subject.carried).items()
+    parameters = engine.effective_parameters({**subject.base, **subject.carried})
+    assert parameters.items() >= dict(subject.carried).items()
     subject.requires("defaults")
-    assert set(found) >= {default.name for default in subject.kind.rules.defaults}
+    assert set(parameters) >= {default.name for default in subject.kind.rules.defaults}
 
 
 async def test_what_is_shuffled_lies_in_the_folders_of_the_layout(running: Running) -> None:
@@ -184,14 +184,14 @@ async def test_what_is_shuffled_lies_in_the_folders_of_the_layout(running: Runni
 
 def _large_files(folder: Path) -> set[str]:
     """Return what shuffles and spills have written below ``folder``: whatever is no log, jar or class archive."""
-    found = set()
+    files = set()
     for root, _, names in os.walk(folder):
         for name in names:
             path = Path(root) / name
             with contextlib.suppress(OSError):
                 if path.stat().st_size > 2**20 and path.suffix not in (".jar", ".log", ".zip"):
-                    found.add(str(path))
-    return found
+                    files.add(str(path))
+    return files
 
 
 async def test_its_nodes_and_folders_are_there(running: Running) -> None:

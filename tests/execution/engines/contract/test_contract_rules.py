@@ -66,14 +66,14 @@ def test_inputs_stay_with_the_layout_whatever_the_parameters_are(subject: Subjec
 def test_what_can_not_be_is_a_mistake_that_names_who_is_at_fault(subject: Subject, tmp_path: Path) -> None:
     rules, cluster = subject.kind.rules, subject.cluster(tmp_path / "home")
     assert not [*rules.mistakes(subject.base, cluster, 1)]
-    found = [*rules.mistakes({**subject.base, **subject.impossible}, cluster, 1)]
-    assert found
-    assert set(found[0].names) & set(subject.impossible)
-    assert found[0].words
+    mistakes = [*rules.mistakes({**subject.base, **subject.impossible}, cluster, 1)]
+    assert mistakes
+    assert set(mistakes[0].names) & set(subject.impossible)
+    assert mistakes[0].words
 
 
 def test_more_workers_run_more_tasks_at_once(subject: Subject) -> None:
     rules = subject.kind.rules
     for kind in ("map", "reduce"):
-        one, three = (rules.tasks_of_a_wave(subject.base, kind, workers) for workers in (1, 3))
-        assert 1 <= one < three
+        single, three = (rules.tasks_of_a_wave(subject.base, kind, workers) for workers in (1, 3))
+        assert 1 <= single < three
