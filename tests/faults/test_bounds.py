@@ -24,5 +24,5 @@ def test_what_comes_in_has_bounds_in_memory_and_time(parser: str) -> None:
     assert done.returncode == 0, done.stderr
     took = json.loads(done.stdout)
     assert len(took) >= 6
-    over = {kind: one for kind, one in took.items() if one["cpu_s"] > CPU_MAX_S or one["bytes"] > BYTES_MAX}
+    over = {kind: cost for kind, cost in took.items() if cost["cpu_s"] > CPU_MAX_S or cost["bytes"] > BYTES_MAX}
     assert over == {}

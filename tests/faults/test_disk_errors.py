@@ -83,7 +83,7 @@ def disturbed(tmp_path: Path) -> Disturbed:
     return Disturbed(tmp_path)
 
 
-PLACES = {
+FAILING_STEPS = {
     "the repository": (errno.ENOSPC, "", CHANGES),
     "room for a bundle": (errno.ENOSPC, "/partial/room", WRITES),
     "a bundle's run": (errno.ENOSPC, "/run.json", WRITES),
@@ -104,7 +104,7 @@ PLACES = {
 
 
 @needs_simulator
-@pytest.mark.parametrize(("number", "part", "calls"), PLACES.values(), ids=PLACES)
+@pytest.mark.parametrize(("number", "part", "calls"), FAILING_STEPS.values(), ids=FAILING_STEPS)
 def test_an_error_of_the_disk_ends_the_call_in_words_and_loses_nothing(
     disturbed: Disturbed, number: int, part: str, calls: int
 ) -> None:

@@ -27,7 +27,7 @@ def test_every_parser_has_a_corpus_and_reads_it(name: str, tmp_path: Path) -> No
 @needs_atheris
 def test_a_defect_behind_two_conditions_is_found(tmp_path: Path) -> None:
     done = fuzzed("fuzz_planted", tmp_path, seconds=300, executions=PLANTED_EXECUTIONS)
-    assert [found.partition(" ")[0] for found in done.findings] == ["ZeroDivisionError"]
+    assert [finding.partition(" ")[0] for finding in done.findings] == ["ZeroDivisionError"]
     assert (tmp_path / "findings" / "1").read_bytes().startswith(b"RATE -7")
 
 

@@ -29,8 +29,8 @@ repository = Repository.open(Path(sys.argv[1]))
 PUBLISH = "repository.publish(make_run(1), trace=make_trace(make_run(1)), logs={'client.log': b'words' * 100})"
 IMPORT = """
 Path(sys.argv[1]).parent.joinpath('x.csv').write_text('x')
-found = ImportedRun('k', 'x:1', make_run(2), (), make_trace(make_run(2)))
-repository.import_runs('any', lambda: iter([found]), [('x.csv', Path(sys.argv[1]).parent / 'x.csv')])
+imported = ImportedRun('k', 'x:1', make_run(2), (), make_trace(make_run(2)))
+repository.import_runs('any', lambda: iter([imported]), [('x.csv', Path(sys.argv[1]).parent / 'x.csv')])
 """
 INDEX = "repository.publish(make_run(1)); repository.publish(make_run(2)); assert len(repository.runs()) == 2"
 UNSYNCED = "module.sync_tree = lambda folder: None; "
@@ -44,24 +44,26 @@ def broken(code: str, folder: Path) -> tuple[int, list[str]]:
     Repository.create(root)
     shutil.copytree(root, before)
     operations = recorded([sys.executable, "-c", PRELUDE + code, str(root)], root, folder / "strace")
-    assert any(one.kind == "rename" and "/bundles/" in one.other for one in operations)
+    assert any(operation.kind == "rename" and "/bundles/" in operation.other for operation in operations)
     bundles = {path.name: len(list(path.rglob("*"))) for path in (root / "bundles").iterdir()}
     wrong, looked_at, known = [], 0, set()
     for number, kept in enumerate(states(operations, drawn=2, seed=1)):
         state = folder / f"state-{number}"
         laid_out(kept, before, root, state)
         looked_at += 1
-        found = {path.name: len(list(path.rglob("*"))) for path in (state / "bundles").iterdir()}
-        if any(bundles.get(name) != count for name, count in found.items()):
-            wrong.append(f"{number}: {found}")
-        wrong += [f"{number}: {one.detail}" for name in found for one in check_bundle(state / "bundles" / name)]
+        counts = {path.name: len(list(path.rglob("*"))) for path in (state / "bundles").iterdir()}
+        if any(bundles.get(name) != count for name, count in counts.items()):
+            wrong.append(f"{number}: {counts}")
+        wrong += [
+            f"{number}: {operation.detail}" for name in counts for operation in check_bundle(state / "bundles" / name)
+        ]
         # Asking makes or repairs the index: what it answers is in the bundles, whatever became of its own files.
         index = tuple(sorted((path.name, path.stat().st_size) for path in (state / "index").rglob("*.parquet")))
-        if (key := (tuple(sorted(found)), index)) not in known:
+        if (key := (tuple(sorted(counts)), index)) not in known:
             known.add(key)
             runs = Repository.open(state).runs(environment=False)
-            if not wrong and len(runs) != len(found):
-                wrong.append(f"{number}: {len(runs)} runs in {len(found)} bundles")
+            if not wrong and len(runs) != len(counts):
+                wrong.append(f"{number}: {len(runs)} runs in {len(counts)} bundles")
         shutil.rmtree(state)
     return looked_at, wrong
 
