@@ -30,48 +30,55 @@ def _tree(folder: Path) -> Installation:
 
 
 def test_this_suite_runs_from_a_source_tree() -> None:
-    own = installation()
-    assert own.tree == ROOT
-    assert own.examples == EXAMPLES
-    assert own.hadoop_pom == ROOT / "java" / "hadoop-distribution" / "pom.xml"
-    assert own.jobs_sources == ROOT / "java" / "jobs"
-    assert own.jobs_jar is None
+    installation_ = installation()
+    assert installation_.tree == ROOT
+    assert installation_.examples == EXAMPLES
+    assert installation_.hadoop_pom == ROOT / "java" / "hadoop-distribution" / "pom.xml"
+    assert installation_.jobs_sources == ROOT / "java" / "jobs"
+    assert installation_.jobs_jar is None
 
 
 def test_parts_that_did_not_come_along_are_none(tmp_path: Path) -> None:
-    own = _wheel(tmp_path)
-    assert own.tree is None
-    programs = [own.disks_daemon, own.simulator]
-    assert [*programs, own.examples, own.hadoop_pom, own.hadoop_jars, own.jobs_jar, own.jobs_sources] == [None] * 7
-    assert own.commit is None
-    assert own.version == __version__
+    installation_ = _wheel(tmp_path)
+    assert installation_.tree is None
+    programs = [installation_.disks_daemon, installation_.simulator]
+    assert [
+        *programs,
+        installation_.examples,
+        installation_.hadoop_pom,
+        installation_.hadoop_jars,
+        installation_.jobs_jar,
+        installation_.jobs_sources,
+    ] == [None] * 7
+    assert installation_.commit is None
+    assert installation_.version == __version__
 
 
 def test_a_wheel_has_its_parts_beside_the_package(tmp_path: Path) -> None:
-    own = _wheel(tmp_path)
-    shipped = own.package / "shipped"
+    installation_ = _wheel(tmp_path)
+    shipped = installation_.package / "shipped"
     (shipped / "examples").mkdir()
     for name in ("assay-diskd", "assay-simulate", "assay-jobs.jar", "hadoop-jars.txt", "hadoop-distribution.pom.xml"):
         (shipped / name).touch()
-    assert own.disks_daemon is None  # it can't be executed
+    assert installation_.disks_daemon is None  # it can't be executed
     for name in ("assay-diskd", "assay-simulate"):
         (shipped / name).chmod(0o755)
     (shipped / "commit").write_text("8f3c2a91b7de\n")
-    assert own.disks_daemon == shipped / "assay-diskd"
-    assert own.simulator == shipped / "assay-simulate"
-    assert own.examples == shipped / "examples"
-    assert own.jobs_jar == shipped / "assay-jobs.jar"
-    assert own.hadoop_jars == shipped / "hadoop-jars.txt"
-    assert own.hadoop_pom == shipped / "hadoop-distribution.pom.xml"
-    assert own.version == f"{__version__} (8f3c2a91b7de)"
+    assert installation_.disks_daemon == shipped / "assay-diskd"
+    assert installation_.simulator == shipped / "assay-simulate"
+    assert installation_.examples == shipped / "examples"
+    assert installation_.jobs_jar == shipped / "assay-jobs.jar"
+    assert installation_.hadoop_jars == shipped / "hadoop-jars.txt"
+    assert installation_.hadoop_pom == shipped / "hadoop-distribution.pom.xml"
+    assert installation_.version == f"{__version__} (8f3c2a91b7de)"
 
 
 def test_a_checkout_asks_git_for_its_commit_and_says_what_was_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = _tree(tmp_path)
-    assert own.tree == tmp_path
-    assert own.commit is None  # an unpacked archive of the sources
+    installation_ = _tree(tmp_path)
+    assert installation_.tree == tmp_path
+    assert installation_.commit is None  # an unpacked archive of the sources
     for variable in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"):
         monkeypatch.setenv(variable, "somebody")
     for command in (["init", "-q"], ["add", "pyproject.toml"], ["commit", "-qm", "first"]):
@@ -79,14 +86,14 @@ def test_a_checkout_asks_git_for_its_commit_and_says_what_was_changed(
     head = subprocess.run(
         ["git", "-C", str(tmp_path), "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True
     )
-    assert own.commit == head.stdout.strip()
+    assert installation_.commit == head.stdout.strip()
     (tmp_path / "pyproject.toml").write_text("changed")
-    assert own.commit == f"{head.stdout.strip()}-dirty"
+    assert installation_.commit == f"{head.stdout.strip()}-dirty"
     monkeypatch.setenv("PATH", "")
-    assert own.commit is None
+    assert installation_.commit is None
 
 
 def test_the_version_is_printed_with_the_commit() -> None:
-    told = CliRunner().invoke(assay, ["--version"])
-    assert told.exit_code == 0
-    assert told.output.split()[:2] == ["assay", __version__]
+    result = CliRunner().invoke(assay, ["--version"])
+    assert result.exit_code == 0
+    assert result.output.split()[:2] == ["assay", __version__]
