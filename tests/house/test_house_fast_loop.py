@@ -75,7 +75,7 @@ def test_make_test_runs_every_test_once(marked: tuple[str, ...]) -> None:
         return name in marked
 
     sets = [Expression.compile(words) for words in (tool.ALONE, *tool.BESIDE.values())]
-    assert sum(one.evaluate(is_marked) for one in sets) == 1
+    assert sum(expression.evaluate(is_marked) for expression in sets) == 1
 
 
 @pytest.mark.parametrize(
@@ -145,5 +145,5 @@ def test_what_failed_is_tried_once_more_alone_and_named(
     (tmp_path / "test_it.py").write_text(tests)
     assert tool.main(["-q"]) == code
     tool.sys.stdout.seek(0)
-    said = tool.sys.stdout.read().splitlines()[-1]
-    assert re.sub(r"[0-9]+ s", "N s", said) == last
+    line = tool.sys.stdout.read().splitlines()[-1]
+    assert re.sub(r"[0-9]+ s", "N s", line) == last

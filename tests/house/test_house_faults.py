@@ -19,7 +19,7 @@ def functions(file: str) -> frozenset[str]:
     if not path.exists():
         return frozenset()
     parsed = ast.parse(path.read_text(encoding="utf-8"))
-    return frozenset(one.name for one in parsed.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
+    return frozenset(node.name for node in parsed.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.fault)
@@ -38,7 +38,7 @@ def test_no_fault_stands_twice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "words"),
+    ("outcomes", "words"),
     [
         ({}, "not run"),
         ({"a.py::t": ""}, "in part (1); not run: u"),
@@ -48,7 +48,7 @@ def test_no_fault_stands_twice() -> None:
         ({"a.py::t": "skipped: needs root", "a.py::u": "skipped: needs root"}, "skipped: needs root"),
     ],
 )
-def test_a_claim_holds_as_far_as_its_tests_passed(found: dict[str, str], words: str) -> None:
+def test_a_claim_holds_as_far_as_its_tests_passed(outcomes: dict[str, str], words: str) -> None:
     claim = Claim("a|b", "c", ("a.py::t", "a.py::u"), ("d, job, hadoop",))
-    assert verdict(claim, found) == words
+    assert verdict(claim, outcomes) == words
     assert line(claim, words) == rf"| a\|b | c | `a.py::t`, `a.py::u`, row “d, job, hadoop” | {words} |"

@@ -83,8 +83,8 @@ def test_a_function_that_is_too_long_would_be_seen() -> None:
 
 def docstring(text: str) -> str:
     """Return the text that a module begins with, behind comments."""
-    found = re.match(r'(?:#.*\n|\s)*+r?"""(.*?)"""', text, re.DOTALL)
-    return found[1] if found else ""
+    match = re.match(r'(?:#.*\n|\s)*+r?"""(.*?)"""', text, re.DOTALL)
+    return match[1] if match else ""
 
 
 def test_modules_say_what_they_answer(texts: dict[Path, str]) -> None:
@@ -99,19 +99,19 @@ def test_every_folder_of_sources_is_a_package() -> None:
     assert [name for name in bare if not name.endswith("/node")] == []
 
 
-def layouts_of_their_own(text: str) -> list[str]:
+def formatter_exemptions(text: str) -> list[str]:
     """Return the comments that exempt code from the formatter: there is one layout."""
     return re.findall(r"#[ \t]*(?:fmt|yapf)[ \t]*:[ \t]*(?:skip|off|disable)\b", text)
 
 
 def test_no_code_has_a_layout_of_its_own() -> None:
-    assert [shown(path) for path in tracked() if path.suffix == ".py" and layouts_of_their_own(path.read_text())] == []
+    assert [shown(path) for path in tracked() if path.suffix == ".py" and formatter_exemptions(path.read_text())] == []
 
 
 @pytest.mark.parametrize("words", ["fmt: " + "skip", "fmt:" + "off", "fmt: " + "skip because"])
 def test_a_layout_of_its_own_would_be_seen(words: str) -> None:
-    assert layouts_of_their_own(f"x = [1,2]  # {words}\n")
-    assert not layouts_of_their_own(f"x = {words!r}\n")
+    assert formatter_exemptions(f"x = [1,2]  # {words}\n")
+    assert not formatter_exemptions(f"x = {words!r}\n")
 
 
 def test_no_file_names_a_registry_or_leaves_work_undone() -> None:

@@ -65,8 +65,8 @@ class Installed:
 def _programs_without(folder: Path) -> str:
     """Return a PATH of links to this machine's programs but the absent ones."""
     folder.mkdir()
-    for place in ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"):
-        for program in Path(place).glob("*"):
+    for directory in ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"):
+        for program in Path(directory).glob("*"):
             link = folder / program.name
             if program.name not in _ABSENT and not link.is_symlink():
                 link.symlink_to(program)
@@ -176,6 +176,6 @@ def test_hadoop_is_fetched_without_maven(installed: Installed, maven_repository:
     if absent:
         pytest.skip(f"Maven keeps {len(absent)} of the jars elsewhere: the fetch can't be tried here")
     installed.run("hadoop", "fetch", MAVEN_REPOSITORY=maven_repository)
-    found = json.loads(installed.run("hadoop", "where", "--json"))
-    assert found["jobs"] == str(installed.shipped / "assay-jobs.jar")
-    assert len(list((Path(found["home"]) / "lib").glob("*.jar"))) == len(listed)
+    where = json.loads(installed.run("hadoop", "where", "--json"))
+    assert where["jobs"] == str(installed.shipped / "assay-jobs.jar")
+    assert len(list((Path(where["home"]) / "lib").glob("*.jar"))) == len(listed)
