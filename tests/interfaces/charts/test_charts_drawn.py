@@ -73,14 +73,14 @@ def test_the_traffic_chart_has_the_same_axes_in_all_panels() -> None:
 
 
 def test_a_configuration_has_one_colour_in_all_charts() -> None:
-    found: dict[str, set[str]] = {}
+    colours: dict[str, set[str]] = {}
     for spec in _specs(HALF_PX).values():
         for scale in (part["scale"] for part in _walk(spec) if isinstance(part.get("scale"), dict)):
             domain = scale.get("domain")
             if isinstance(domain, list) and all(isinstance(level, str) for level in domain):
                 for level, colour in zip(domain, scale["range"], strict=True):
-                    found.setdefault(level, set()).add(colour)
-    assert found == {"HD2": {PALETTE[0]}, "SS2": {PALETTE[1]}}
+                    colours.setdefault(level, set()).add(colour)
+    assert colours == {"HD2": {PALETTE[0]}, "SS2": {PALETTE[1]}}
 
 
 def test_every_quantitative_axis_names_its_unit() -> None:
@@ -122,7 +122,7 @@ def test_a_logarithmic_axis_has_only_lines_that_are_labelled(values: list[float]
 
 def test_numbers_of_lines_to_neighbours_do_not_cover_each_other() -> None:
     """The thickest of those from one level to two that stand side by side has its number."""
-    levels = tuple(f"L{place}" for place in range(12))
+    levels = tuple(f"L{number}" for number in range(12))
     pairs = (("L3", "L4", 9), ("L3", "L5", 7), ("L0", "L6", 5))
     numbers = comparison_network(LevelNetwork(levels, pairs), {})["layer"][1]["data"]["values"]
     assert [row["sets"] for row in numbers] == [9, 5]

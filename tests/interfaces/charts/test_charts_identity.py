@@ -33,18 +33,18 @@ def test_a_layout_keeps_its_colour_whatever_is_added(others: set[str], layout: s
 
 
 def test_layouts_look_as_they_always_did_and_no_two_look_alike() -> None:
-    found = colours_of(CODES)
-    assert found["HDD"] == PALETTE[0]
-    assert found["SSD"] == PALETTE[1]
-    assert colours_of(["Hybrid"])["Hybrid"] != found["HDD"]
-    assert len(set(found.values())) == len(CODES)
-    assert colours_of(["HDD-11", "HDD, 4 containers"])["HDD, 4 containers"] == found["HDD"]
+    colours = colours_of(CODES)
+    assert colours["HDD"] == PALETTE[0]
+    assert colours["SSD"] == PALETTE[1]
+    assert colours_of(["Hybrid"])["Hybrid"] != colours["HDD"]
+    assert len(set(colours.values())) == len(CODES)
+    assert colours_of(["HDD-11", "HDD, 4 containers"])["HDD, 4 containers"] == colours["HDD"]
     assert [shape_of(name) for name in ("HDD", "HD2", "SSD", "SS2")] == [SHAPES[0], SHAPES[1], SHAPES[0], SHAPES[1]]
 
 
-@pytest.mark.parametrize(("one", "other", "difference"), SHARMA)
-def test_differences_of_colours_are_those_that_were_published(one: Lab, other: Lab, difference: float) -> None:
-    assert ciede2000(one, other) == pytest.approx(difference, abs=5e-5)
+@pytest.mark.parametrize(("first", "other", "difference"), SHARMA)
+def test_differences_of_colours_are_those_that_were_published(first: Lab, other: Lab, difference: float) -> None:
+    assert ciede2000(first, other) == pytest.approx(difference, abs=5e-5)
 
 
 @pytest.mark.parametrize(
@@ -54,16 +54,16 @@ def test_any_two_colours_can_be_told_apart(eyes: str, least: float) -> None:
     """2.3 is the least difference that is seen side by side; layouts of two devices beside one differ most."""
     every = [lab(colour, eyes) for colour in (*PALETTE, *OTHERS)]
     assert len(every) == 20
-    assert min(ciede2000(one, other) for one, other in combinations(every, 2)) >= least
+    assert min(ciede2000(first, other) for first, other in combinations(every, 2)) >= least
     usual = [lab(colours_of(CODES)[name], eyes) for name in ("HDD", "HD5", "SSD", "SS2", "HS5")]
-    assert min(ciede2000(one, other) for one, other in combinations(usual, 2)) >= 1.1 * least
+    assert min(ciede2000(first, other) for first, other in combinations(usual, 2)) >= 1.1 * least
 
 
 @given(st.lists(st.sampled_from([*CODES, *(f"name {n}" for n in range(30))]), unique=True, min_size=2, max_size=19))
 def test_up_to_nineteen_levels_that_are_shown_together_have_a_colour_each(names: list[str]) -> None:
-    found = colours_of(names)
-    assert len(set(found.values())) == len(names)
-    assert set(found.values()) <= {*PALETTE[:-1], *OTHERS}
+    colours = colours_of(names)
+    assert len(set(colours.values())) == len(names)
+    assert set(colours.values()) <= {*PALETTE[:-1], *OTHERS}
 
 
 def test_every_colour_can_be_seen_on_white_and_on_dark() -> None:

@@ -21,11 +21,11 @@ POINTS = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 380)), min_size=1, max
 @given(POINTS, st.integers(1, 30))
 def test_no_name_covers_a_name_or_a_point(points: list[tuple[float, float]], letters: int) -> None:
     narrow, wide = 640.0, 810.0
-    found = placed(points, ["x" * letters] * len(points), (narrow, wide))
+    labels = placed(points, ["x" * letters] * len(points), (narrow, wide))
     for width in (narrow, wide):
         dots = [(x * width - 10, y - 10, x * width + 10, y + 10) for x, y in points]
         names: dict[int, tuple[float, float, float, float]] = {}
-        for number, (side, (x, y)) in enumerate(zip(found, points, strict=True)):
+        for number, (side, (x, y)) in enumerate(zip(labels, points, strict=True)):
             if side is None:
                 continue
             length = 6.0 * letters
@@ -36,9 +36,9 @@ def test_no_name_covers_a_name_or_a_point(points: list[tuple[float, float]], let
         for (_, a), (_, b) in itertools.combinations(names.items(), 2):
             assert a[0] >= b[2] or b[0] >= a[2] or a[1] >= b[3] or b[1] >= a[3], (a, b)
         for number, name in names.items():
-            for own, dot in enumerate(dots):
+            for index, dot in enumerate(dots):
                 covers = name[0] < dot[2] and dot[0] < name[2] and name[1] < dot[3] and dot[1] < name[3]
-                assert own == number or not covers
+                assert index == number or not covers
 
 
 def test_a_lonely_name_stands_at_the_right_and_at_the_edge_at_the_left() -> None:

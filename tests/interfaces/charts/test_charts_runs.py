@@ -34,13 +34,13 @@ def specs(width_px: int) -> dict[str, dict[str, Any]]:
 
 
 def test_the_charts_are_what_they_were() -> None:
-    found = json.loads(json.dumps(specs(HALF_PX), allow_nan=False))
-    for spec in found.values():
+    charts = json.loads(json.dumps(specs(HALF_PX), allow_nan=False))
+    for spec in charts.values():
         del spec["config"]
     if os.environ.get("ASSAY_SNAPSHOTS") == "write":
         SNAPSHOT.parent.mkdir(exist_ok=True)
-        SNAPSHOT.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-    assert found == json.loads(SNAPSHOT.read_text())
+        SNAPSHOT.write_text(json.dumps(charts, indent=1, ensure_ascii=False) + "\n")
+    assert charts == json.loads(SNAPSHOT.read_text())
 
 
 @pytest.mark.parametrize("width_px", [HALF_PX, NARROW_PX])

@@ -89,7 +89,7 @@ def specs() -> dict[str, Spec]:
     palette = dict(zip(["HD2", "SS2"], PALETTE, strict=False))
     summaries = summarise_group(run_groups(runs, "layout")[0])
     view = cost_view(runs, price_book(), baseline="HD2")
-    found = [s for s in matched_speedups(table_of(runs), "layout", "HD2") if s.ratio is not None]
+    speedups = [s for s in matched_speedups(table_of(runs), "layout", "HD2") if s.ratio is not None]
     compared = compare(runs, factor="layout", baseline="HD2")
     sides = {run.layout: disk_traffic(make_trace(run), run.duration_s) for run in runs[:2]}
     series = [Series("w1", "disk:sda", "read_bytes", "MB/s", True, 2, (0.0, 1.0), (1.0, 2.0))]
@@ -102,7 +102,7 @@ def specs() -> dict[str, Spec]:
         "throughput_bars": throughput_bars(summaries, palette),
         "speedup_forest": speedup_forest([(c.group, c) for c in compared], palette),
         "speedup_forest counted": speedup_forest(
-            named_speedups(found), palette, domain=speedup_domain(compared), counted=True
+            named_speedups(speedups), palette, domain=speedup_domain(compared), counted=True
         ),
         "phase_timeline": phase_timeline(summaries, palette),
         "disk_traffic_areas": disk_traffic_areas(sides, palette),
@@ -160,10 +160,10 @@ def rounded(value: Any) -> Any:
 
 
 def test_the_charts_are_what_they_were() -> None:
-    found = rounded(json.loads(json.dumps(specs(), allow_nan=False)))
+    charts = rounded(json.loads(json.dumps(specs(), allow_nan=False)))
     if os.environ.get("ASSAY_SNAPSHOTS") == "write":
-        SNAPSHOT.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-    assert found == json.loads(SNAPSHOT.read_text())
+        SNAPSHOT.write_text(json.dumps(charts, indent=1, ensure_ascii=False) + "\n")
+    assert charts == json.loads(SNAPSHOT.read_text())
 
 
 def test_no_chart_is_without_a_snapshot() -> None:

@@ -27,11 +27,11 @@ def test_layouts_stand_beside_the_baseline() -> None:
 
 
 def test_quadrants_meet_between_the_best_and_the_worst() -> None:
-    found = quadrants([200.0, 312.5, 250.0], [1.0, 4.0, 2.9])
-    assert found is not None
-    assert (found.time_s, found.cost) == (250.0, 2.0)
-    assert found.name(200, 1) == "fast, economical"
-    assert found.name(300, 3) == "slow, expensive"
-    assert found.name(250, 2.9) == "fast, expensive"
+    quadrants_ = quadrants([200.0, 312.5, 250.0], [1.0, 4.0, 2.9])
+    assert quadrants_ is not None
+    assert (quadrants_.time_s, quadrants_.cost) == (250.0, 2.0)
+    assert quadrants_.name(200, 1) == "fast, economical"
+    assert quadrants_.name(300, 3) == "slow, expensive"
+    assert quadrants_.name(250, 2.9) == "fast, expensive"
     assert quadrants([1.0], [1.0]) is None
     assert quadrants([1.0, 1.0], [1.0, 2.0]) is None

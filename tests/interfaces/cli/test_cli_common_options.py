@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from assay.interfaces.cli.main import assay
 from assay.store import Repository
-from builders import make_run, said
+from builders import coded_warnings, make_run
 from paths import ROOT
 
 
@@ -67,7 +67,7 @@ def test_a_warning_that_many_comparisons_share_is_printed_once(tmp_path: Path) -
                         levels={"layout": layout},
                         duration_s=60.0 + number,
                         environment={**make_run().environment, "kernel": f"6.1.0-{18 + (layout == 'SS2')}"},
-                        warnings=said("the same"),
+                        warnings=coded_warnings("the same"),
                     )
                 )
     printed = output("compare", "--repository", tmp_path / "r")

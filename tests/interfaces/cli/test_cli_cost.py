@@ -55,7 +55,9 @@ def run_of(number: int, layout: str, duration_s: float, **changes: Any) -> Run:
 def sample_runs() -> list[Run]:
     times = {"HD2": [100.0, 104.0, 98.0], "SS2": [60.0, 62.0, 61.0]}
     runs = [
-        run_of(i * 10 + j, layout, s) for i, (layout, found) in enumerate(times.items()) for j, s in enumerate(found)
+        run_of(i * 10 + j, layout, s)
+        for i, (layout, seconds) in enumerate(times.items())
+        for j, s in enumerate(seconds)
     ]
     slow = [run_of(50 + j, "SS2", s, parameters={"dfs.blocksize": "32MiB"}) for j, s in enumerate([90.0, 95.0])]
     bad = run_of(70, "SS2", 1.0, status=RunStatus.INVALID)

@@ -23,8 +23,8 @@ def test_every_kind_of_error_has_a_code_of_its_own_that_is_documented() -> None:
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, AssayError)]
     codes = [kind.exit_code for kind in kinds if "exit_code" in vars(kind)]
     assert len(set(codes)) == len(codes)
-    told = {int(code) for code in re.findall(r"^\| (\d+) \|", DOC.read_text(), re.MULTILINE)}
-    assert told == {0, 130, 141, *codes}
+    documented = {int(code) for code in re.findall(r"^\| (\d+) \|", DOC.read_text(), re.MULTILINE)}
+    assert documented == {0, 130, 141, *codes}
 
 
 @pytest.fixture
@@ -62,5 +62,5 @@ def test_a_mistake_has_the_code_of_its_kind(
     monkeypatch.chdir(ROOT)
     result = CliRunner().invoke(assay, [*words, "--repository", str(root)], standalone_mode=False)
     error = result.exception
-    found = error.exit_code if isinstance(error, AssayError | ClickException) else result.exit_code
-    assert found == code, (error, result.output)
+    exit_code = error.exit_code if isinstance(error, AssayError | ClickException) else result.exit_code
+    assert exit_code == code, (error, result.output)

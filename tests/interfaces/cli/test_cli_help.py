@@ -55,10 +55,10 @@ def test_an_example_parses(name: str, line: str, tmp_path: Path, monkeypatch: py
     context = click.Context(assay, info_name="assay")
     command: click.Command = assay
     while isinstance(command, click.Group):
-        found = command.get_command(context, words[0])
-        assert found is not None, f"{command.name} has no command {words[0]}"
+        subcommand = command.get_command(context, words[0])
+        assert subcommand is not None, f"{command.name} has no command {words[0]}"
         name, *words = words
-        command = found
+        command = subcommand
         if isinstance(command, click.Group):
             context = click.Context(command, info_name=name, parent=context)
     context = command.make_context(name, list(words), parent=context)

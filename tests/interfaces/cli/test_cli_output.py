@@ -191,7 +191,7 @@ def test_charts_keep_a_device_that_has_a_chart_s_name(tmp_path: Path) -> None:
 
 
 WRITES = re.compile(r"\.write_(?:text|bytes)\(|open\([^)]*[\"'][wax]b?[\"']|copyfile|\.rename\(")
-OWN = re.compile(r" *(with made\.open|made\.|\(folder / |main\.write_text)")
+WRITING = re.compile(r" *(with made\.open|made\.|\(folder / |main\.write_text)")
 """Writing into what `written` hands out, and into a folder that the command has made for itself."""
 
 
@@ -201,7 +201,7 @@ def test_every_command_writes_named_files_the_same_way(package: str) -> None:
     files = sorted((ROOT / "src" / "assay" / "interfaces" / package).rglob("*.py"))
     assert files
     lines = [f"{path.name}:{line}" for path in files for line in path.read_text(encoding="utf-8").splitlines()]
-    assert [line for line in lines if WRITES.search(line) and not OWN.match(line.partition(":")[2])] == []
+    assert [line for line in lines if WRITES.search(line) and not WRITING.match(line.partition(":")[2])] == []
 
 
 def test_a_report_s_folder_is_checked_before_anything_is_computed(tmp_path: Path, root: Path) -> None:

@@ -18,7 +18,7 @@ from assay.interfaces.cli.explain.run_text import phase_bars
 from assay.model.runs.run import CacheState, Check, Origin, Phase, Run, RunStatus, Task
 from assay.questions.runs.whole_run import whole_run, with_figures
 from assay.store import Repository
-from builders import make_run, said
+from builders import coded_warnings, make_run
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from jhist_samples import SUBMIT_MS, as_json, sort_job
 from program import called as assay
@@ -46,7 +46,7 @@ def full_run() -> Run:
             CacheState("w1", 900_000_000, 20_000_000, 4_000_000, 0, True, None),
             CacheState("w2", 900_000_000, 900_000_000, None, None, False, "no sudo"),
         ),
-        warnings=said("the CPU was the limit"),
+        warnings=coded_warnings("the CPU was the limit"),
         sources={"phases": "job history", "per_stream_mb_per_s": "TestDFSIO"},
         environment={"kernel": "6.1", "nodes": {"w1": {}}},
     )
@@ -145,9 +145,9 @@ def test_a_run_has_a_line_in_a_terminal_of_80_columns(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "assay", "runs", "--repository", str(root)]
     subprocess.run(command, env=environment, stdout=stdout, check=True)
     os.close(stdout)
-    told = os.read(terminal, 65536).decode()  # a pty holds that little
+    output = os.read(terminal, 65536).decode()  # a pty holds that little
     os.close(terminal)
-    lines = told.replace("\r", "").strip().splitlines()
+    lines = output.replace("\r", "").strip().splitlines()
     assert len(lines) == 5
     assert max(map(len, lines)) <= 80
     assert lines[-1].startswith("All of them: ")
@@ -169,9 +169,9 @@ def test_a_table_that_is_wider_than_the_terminal_tears_no_word_and_no_figure() -
     environment = {**os.environ, "COLUMNS": "60", "LINES": "40", "TERM": "dumb"}
     subprocess.run([sys.executable, "-c", program], env=environment, stdout=stdout, check=True)
     os.close(stdout)
-    told = re.sub(r"\x1b\[[0-9;]*m", "", os.read(terminal, 65536).decode()).replace("\r", "").splitlines()
+    output = re.sub(r"\x1b\[[0-9;]*m", "", os.read(terminal, 65536).decode()).replace("\r", "").splitlines()
     os.close(terminal)
-    assert told == [
+    assert output == [
         "Costs",
         "Rank  Place               Time (s)        Interval",
         "   1  m1000-01 with SSDs    12,522  $0.22 to $0.57",
@@ -244,8 +244,8 @@ def test_show_fits_80_columns_and_tells_of_time_tasks_disks_and_nodes(hybrid: Pa
         "The busiest worker over the mean one: CPU 1.50, disks 1.46, network 1.00.",
     ):
         assert expected in lines, shown
-    own = shown.split("where it came from")[0].split("where the time went")[1]
-    assert max(map(len, own.splitlines())) <= 80
+    timing = shown.split("where it came from")[0].split("where the time went")[1]
+    assert max(map(len, timing.splitlines())) <= 80
 
 
 def test_show_prints_parts_by_name(hybrid: Path) -> None:
@@ -279,8 +279,8 @@ def test_a_run_of_which_little_is_known_says_so(stored: Path) -> None:
 def test_histories_among_the_logs_tell_what_older_bundles_do_not(tmp_path: Path) -> None:
     logs = {"job_1_0001.jhist": as_json(sort_job()), "job_2_0001.jhist": b"damaged"}
     repository = Repository.create(tmp_path)
-    begun = datetime.fromtimestamp(SUBMIT_MS / 1000 - 2, UTC).isoformat()
-    run = make_run(3, started_at=begun, duration_s=20.0, workload_parameters={"program": "terasort"})
+    start = datetime.fromtimestamp(SUBMIT_MS / 1000 - 2, UTC).isoformat()
+    run = make_run(3, started_at=start, duration_s=20.0, workload_parameters={"program": "terasort"})
     repository.publish(run, logs={"job_1_0001.jhist": logs["job_1_0001.jhist"]})
     seen = whole_run(repository, run)
     assert [(job.job_id, job.submit_s, job.finish_s) for job in seen.run.jobs] == [("job_1", 2.0, 14.5)]
@@ -295,8 +295,8 @@ def test_profile_compares_with_terasort(hybrid: Path) -> None:
     metrics = {"hdfs_read_bytes": 2e9, "hdfs_write_bytes": 1e9, "shuffle_bytes": 1e9, "cpu_busy_share": 0.5}
     for number, workload in enumerate(("terasort", "wordcount"), start=5):
         factor = 1.0 if workload == "terasort" else 0.5
-        told = {name: factor * value for name, value in metrics.items()}
-        repository.publish(make_run(number, workload=workload, metrics=told, layout="SS2", levels={"layout": "SS2"}))
+        levels = {name: factor * value for name, value in metrics.items()}
+        repository.publish(make_run(number, workload=workload, metrics=levels, layout="SS2", levels={"layout": "SS2"}))
     shown = assay("profile", "--layout", "SS2", "--repository", hybrid).stdout
     lines = [" ".join(line.split()) for line in shown.splitlines()]
     assert "wordcount SS2 1 0.50 0.50 0.50 0.50" in lines

@@ -39,11 +39,11 @@ def run(*arguments: str | Path) -> Result:
     return CliRunner().invoke(assay, [*map(str, arguments)])
 
 
-@pytest.mark.parametrize("told", ["terasort", "TeraSort", "TERASORT"])
+@pytest.mark.parametrize("name", ["terasort", "TeraSort", "TERASORT"])
 @pytest.mark.parametrize("command", ["runs", "compare", "export"])
-def test_a_workload_is_known_by_what_is_shown_of_it(command: str, told: str, stored: Path) -> None:
+def test_a_workload_is_known_by_what_is_shown_of_it(command: str, name: str, stored: Path) -> None:
     words = [command, "csv"] if command == "export" else [command]
-    result = run(*words, "--workload", told, "--repository", stored)
+    result = run(*words, "--workload", name, "--repository", stored)
     assert result.exit_code == 0, result.exception
     assert "terasort" in result.stdout.casefold()
     assert "dfsio" not in result.stdout
@@ -110,19 +110,19 @@ def test_prices_by_cluster_lead_from_tco_to_cost(stored: Path, tmp_path: Path) -
 
 
 def test_a_full_disk_in_the_table_writer_is_told_with_place_and_way_out(tmp_path: Path) -> None:
-    told = (
+    message = (
         'IO Error: Async write failed for range [offset=1]: {"exception_type":"IO","exception_message":'
         f'"Could not write file \\"{tmp_path}/partial/x~1/runs.parquet\\": No space left on device","errno":"28"}}'
     )
-    error = tables._in_words(told)
+    error = tables._in_words(message)
     assert isinstance(error, AssayError)
     assert (error.message, error.where) == ("there is no room to write: No space left on device", str(tmp_path))
     assert "make room" in str(error)
-    assert "exception_type" not in str(tables._in_words(told.replace("No space left on device", "Is a directory")))
+    assert "exception_type" not in str(tables._in_words(message.replace("No space left on device", "Is a directory")))
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "hint"),
     [
         (("comapre",), "Did you mean 'compare'?"),
         (("compare", "--by", "disk"), "did you mean 'layout'?"),
@@ -132,7 +132,7 @@ def test_a_full_disk_in_the_table_writer_is_told_with_place_and_way_out(tmp_path
         (("compare", "--by", "layout", "--baseline", "hd2"), "did you mean 'HD2'?"),
     ],
 )
-def test_what_looks_like_a_name_that_is_there_is_told(arguments: tuple[str, ...], told: str, stored: Path) -> None:
+def test_what_looks_like_a_name_that_is_there_is_told(arguments: tuple[str, ...], hint: str, stored: Path) -> None:
     where = () if arguments == ("comapre",) else ("--repository", stored)
     result = run(*arguments, *where)
     assert result.exit_code != 0
@@ -141,7 +141,7 @@ def test_what_looks_like_a_name_that_is_there_is_told(arguments: tuple[str, ...]
         if result.exception is None or isinstance(result.exception, SystemExit)
         else (getattr(result.exception, "hint", None) or "")
     )
-    assert told in shown
+    assert hint in shown
 
 
 def test_what_looks_like_nothing_is_not_guessed() -> None:

@@ -17,10 +17,10 @@ import pytest
 
 from assay.model.runs.run import Check, RunStatus
 from assay.store import Repository
-from builders import make_run, said
+from builders import coded_warnings, make_run
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x1b[8mhidden\x9b1A\x08\x7f\rover"
-OWN = re.compile(r"\x1b\[[0-9;]*m|\r\n|\n|\t")
+CONTROL = re.compile(r"\x1b\[[0-9;]*m|\r\n|\n|\t")
 """What assay itself sends to a terminal: styles of tables, and ends of lines."""
 
 
@@ -47,7 +47,7 @@ def printed(*words: str | Path, terminal: bool) -> str:
 def assert_harmless(text: str) -> None:
     assert "hidden" in text
     assert "\\x1b" in text or "\x1b" not in text
-    assert [f"{ord(c):02x}" for c in OWN.sub("", text) if ord(c) < 32 or 127 <= ord(c) < 160] == []
+    assert [f"{ord(c):02x}" for c in CONTROL.sub("", text) if ord(c) < 32 or 127 <= ord(c) < 160] == []
     assert "\x1b[8m" not in text
 
 
@@ -57,7 +57,12 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     repository = Repository.create(tmp_path_factory.mktemp("terminal") / "r")
     for number in range(4):
         repository.publish(make_run(number, layout=("HDD", "SSD")[number % 2], workload=f"sort{EVIL}"))
-    changes = {"status": RunStatus.FAILED, "cause": EVIL, "warnings": said(EVIL), "checks": (Check(EVIL, False, EVIL),)}
+    changes = {
+        "status": RunStatus.FAILED,
+        "cause": EVIL,
+        "warnings": coded_warnings(EVIL),
+        "checks": (Check(EVIL, False, EVIL),),
+    }
     repository.publish(make_run(9, **changes))
     return repository
 

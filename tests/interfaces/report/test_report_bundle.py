@@ -192,10 +192,10 @@ def _repacked(
         for entry in source:
             content = source.extractfile(entry)
             assert content is not None
-            found = change.get(entry.name.partition("/")[2], content.read())
-            if found is not None:
-                entry.size = len(found)
-                copy.addfile(entry, io.BytesIO(found))
+            data = change.get(entry.name.partition("/")[2], content.read())
+            if data is not None:
+                entry.size = len(data)
+                copy.addfile(entry, io.BytesIO(data))
         if extra is not None:
             copy.addfile(extra)
     return target

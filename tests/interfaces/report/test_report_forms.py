@@ -23,7 +23,7 @@ from assay.interfaces.report.output.pdf import as_data
 from assay.interfaces.report.output.pictures import on_paper, svg
 from assay.interfaces.report.output.writing import write_document
 from assay.model.runs.run import Origin, Run
-from builders import build_repository, make_trace, price_book, runs_with, said, study_runs
+from builders import build_repository, coded_warnings, make_trace, price_book, runs_with, study_runs
 from report_support import configurations_of, document_of
 from simulator_support import EXAMPLE, measured_repository, needs_simulator
 
@@ -106,7 +106,8 @@ def test_markdown_says_what_html_says(document: ReportDocument) -> None:
 
 
 def test_hostile_text_stays_text_in_markdown() -> None:
-    runs = [replace(run, plan=HOSTILE, cluster=HOSTILE, cause=HOSTILE, warnings=said(HOSTILE)) for run in study_runs()]
+    hostile = {"plan": HOSTILE, "cluster": HOSTILE, "cause": HOSTILE, "warnings": coded_warnings(HOSTILE)}
+    runs = [replace(run, **hostile) for run in study_runs()]
     text = markdown(made_of(runs), "c")
     shown = re.sub(r"^(`{3,})\n.*?^\1$", "", text, flags=re.DOTALL | re.MULTILINE)
     assert "<b>" not in shown
@@ -116,9 +117,9 @@ def test_hostile_text_stays_text_in_markdown() -> None:
 
 @given(st.text(max_size=40))
 def test_an_escaped_text_is_one_line_without_live_marks(text: str) -> None:
-    found = escaped(text)
-    assert "\n" not in found
-    bare = re.sub(r"\\.", "x", found)
+    line = escaped(text)
+    assert "\n" not in line
+    bare = re.sub(r"\\.", "x", line)
     assert not set(bare) & set("`*_[]<>|#~$")
     assert not re.match(r"\s*([-+=]|\d+[.)])(\s|$)", bare)
 
@@ -143,10 +144,10 @@ def test_workloads_whose_titles_look_alike_keep_charts_apart() -> None:
         for name in ("a b!", "a-b?")
         for run in runs_with({"HD2": [2.0, 2.1, 2.2], "SS2": [1.0, 1.1, 1.2]})
     ]
-    found = made_of([replace(run, run_id=f"r{place}") for place, run in enumerate(runs)])
-    names = [figure.name for figure in charts_of(found)]
+    report = made_of([replace(run, run_id=f"r{index}") for index, run in enumerate(runs)])
+    names = [figure.name for figure in charts_of(report)]
     assert len(names) == len(set(names))
-    anchors = [chapter.anchor for chapter in found.chapters]
+    anchors = [chapter.anchor for chapter in report.chapters]
     assert len(anchors) == len(set(anchors))
 
 
@@ -177,9 +178,9 @@ def test_title_and_question_can_be_given(root: Path, tmp_path: Path) -> None:
     )
     assert "<title>Disks &lt;1&gt; · assay</title>" in page.read_text()
     assert "Which &amp; why?" in page.read_text()
-    found = json.loads(result.stdout)
-    assert (found["title"], found["question"]) == ("Disks <1>", "Which & why?")
-    assert "--title 'Disks <1>' --question 'Which & why?' --date " in found["provenance"]["commands"][-1]
+    answer = json.loads(result.stdout)
+    assert (answer["title"], answer["question"]) == ("Disks <1>", "Which & why?")
+    assert "--title 'Disks <1>' --question 'Which & why?' --date " in answer["provenance"]["commands"][-1]
 
 
 @pytest.mark.parametrize("name", ["report.doc", "report"])
@@ -202,7 +203,7 @@ def test_pdf_without_typst_says_what_to_do(
 def test_pdf_has_every_chapter_and_hostile_text_as_text(tmp_path: Path) -> None:
     pytest.importorskip("typst", reason="SKIPPED LOUDLY: typst is not installed, so no PDF was made")
     evil = '#panic("x") $x$ *b* @ref <label> // /* `r` "'
-    runs = [replace(run, plan=evil, cluster=evil, cause=evil, warnings=said(evil)) for run in study_runs()]
+    runs = [replace(run, plan=evil, cluster=evil, cause=evil, warnings=coded_warnings(evil)) for run in study_runs()]
     made = made_of(runs, book=price_book())
     path = tmp_path / "r.pdf"
     write_document(path, made)
@@ -222,9 +223,9 @@ def test_figures_are_numbered_in_the_order_in_which_they_stand_on_paper(document
 def test_columns_of_text_have_room_on_paper_by_what_they_hold(document: ReportDocument) -> None:
     tables = [b for c in json.loads(as_data(document))["chapters"] for b in c["blocks"] if b["kind"] == "table"]
     assert tables
-    for one in tables:
-        for place, column in enumerate(one["columns"]):
-            longest = max(sum(len(part["text"]) for part in row[place]) for row in one["rows"])
+    for table in tables:
+        for index, column in enumerate(table["columns"]):
+            longest = max(sum(len(part["text"]) for part in row[index]) for row in table["rows"])
             assert column["room"] >= min(longest, 44)
 
 
@@ -258,8 +259,8 @@ def test_a_report_without_traces_or_prices_leaves_those_parts_out() -> None:
 
 def test_of_published_runs_nothing_is_claimed_that_they_do_not_tell() -> None:
     runs = [
-        replace(run, origin=Origin.PUBLISHED, lab_scale=None, started_at="", block=place, cold=None)
-        for place, run in enumerate(runs_with({"HD2": [2.0], "SS2": [1.0]}))
+        replace(run, origin=Origin.PUBLISHED, lab_scale=None, started_at="", block=index, cold=None)
+        for index, run in enumerate(runs_with({"HD2": [2.0], "SS2": [1.0]}))
     ]
     content = configurations_of(runs)
     assert not {fact.name for fact in content.method} & {"Order", "When"}

@@ -21,7 +21,7 @@ from assay.model.runs.run import Origin, Run, RunStatus
 from assay.questions.report.combinations import combined_times
 from assay.store import Repository
 from assay.text.ratios import format_ratio
-from builders import make_run, said
+from builders import coded_warnings, make_run
 from learning import learning_runs
 from matching import matched_speedups
 from report_support import document_of, groups_of
@@ -34,16 +34,16 @@ SETS = 6
 
 def many_runs(script: str = "SS2") -> list[Run]:
     """Return runs of two workloads in sets that differ in block size: sort gains 3, count nothing; and one alone."""
-    found: list[Run] = []
+    runs: list[Run] = []
     for number in range(SETS):
         for workload, gain in (("sort", 3.0), ("count", 1.0)):
             for layout, speed in (("HD2", 1.0), (script, gain)):
-                duration_s = (100 + 7 * number) / speed * (1 + 0.01 * (len(found) % 3))
+                duration_s = (100 + 7 * number) / speed * (1 + 0.01 * (len(runs) % 3))
                 levels = {"layout": layout, "dfs.blocksize": str(number)}
-                run = make_run(len(found), workload=workload, layout=layout, duration_s=duration_s, levels=levels)
-                found.append(replace(run, parameters={"dfs.blocksize": str(number)}))
-    found.append(make_run(99, workload="sort", layout="LONE", levels={"layout": "LONE", "dfs.blocksize": "77"}))
-    return found
+                run = make_run(len(runs), workload=workload, layout=layout, duration_s=duration_s, levels=levels)
+                runs.append(replace(run, parameters={"dfs.blocksize": str(number)}))
+    runs.append(make_run(99, workload="sort", layout="LONE", levels={"layout": "LONE", "dfs.blocksize": "77"}))
+    return runs
 
 
 def table(runs: list[Run]) -> RunTable:
@@ -101,15 +101,15 @@ def test_nothing_that_is_equal_is_said_and_not_drawn() -> None:
 
 
 def test_the_chart_has_a_row_for_each_level_with_its_sets_and_a_ring_without_an_interval() -> None:
-    found = [s for s in matched_speedups(table(many_runs()), "layout", "HD2") if s.ratio is not None]
+    speedups = [s for s in matched_speedups(table(many_runs()), "layout", "HD2") if s.ratio is not None]
     few = matched_speedups(
         table([make_run(1, layout="HD2", duration_s=90), make_run(2, layout="SS2", duration_s=1)]), "layout"
     )
-    domain = speedup_domain([*found, *few])
+    domain = speedup_domain([*speedups, *few])
     assert domain[0] <= 0.9
     assert domain[1] == pytest.approx(99)
     spec = speedup_forest(
-        [(s.candidate, s) for s in [*found, *few]], colours_of(["HD2", "SS2"]), domain=domain, counted=True
+        [(s.candidate, s) for s in [*speedups, *few]], colours_of(["HD2", "SS2"]), domain=domain, counted=True
     )
     texts = [row["label"] for row in spec["data"]["values"]]
     assert [text.partition("× ")[2] for text in texts] == [f"({SETS} groups)", f"({SETS} groups)", "(1 group)"]
@@ -125,7 +125,7 @@ def test_a_configuration_has_the_colour_of_the_web_pages() -> None:
 
 def test_the_page_is_escaped_and_asks_nobody() -> None:
     runs = table(many_runs("<script>x</script>"))
-    page = html(document_of(groups_of(runs, warnings=said("<b>kernel"))))
+    page = html(document_of(groups_of(runs, warnings=coded_warnings("<b>kernel"))))
     assert "<script" not in page
     assert "<b>kernel" not in page
     assert "http:" not in page
@@ -167,11 +167,11 @@ def test_several_factors_and_prices_make_a_matched_page(stored: Path, tmp_path: 
     page = tmp_path / "r.html"
     result = report(stored, "--by", "layout,dfs.blocksize", "--prices", str(book), "-o", str(page))
     assert result.exit_code == 0, result.exception
-    found = json.loads(result.stdout)
-    assert found["decisions"][0]["decision"]["factor"] == "layout + dfs.blocksize"
-    planes = {plane["job"]["workload"]: plane for plane in found["run_costs"]["planes"]}
+    answer = json.loads(result.stdout)
+    assert answer["decisions"][0]["decision"]["factor"] == "layout + dfs.blocksize"
+    planes = {plane["job"]["workload"]: plane for plane in answer["run_costs"]["planes"]}
     assert [row["levels"]["layout"] for row in planes["sort"]["rows"]] == ["SS2", "HD2"]
-    assert any("LONE" in text for text in found["run_costs"]["unpriced"])
+    assert any("LONE" in text for text in answer["run_costs"]["unpriced"])
     assert "Time against cost" in page.read_text()
 
 
@@ -179,13 +179,13 @@ def test_a_browser_shows_it_without_a_word_and_without_scrolling_sideways(browse
     page = tmp_path / "r.html"
     runs = table(many_runs())
     page.write_text(html(document_of(groups_of(runs))))
-    said: list[str] = []
+    messages: list[str] = []
     for width in (1200, 360):
         shown = browser.new_page(viewport={"width": width, "height": 800})
-        shown.on("console", lambda message: said.append(message.text))
+        shown.on("console", lambda message: messages.append(message.text))
         shown.goto(page.as_uri())
         assert shown.evaluate("document.documentElement.scrollWidth") <= width
-        assert said == []
+        assert messages == []
         assert shown.locator("svg:visible").count() == 1, "the decision"
         shown.close()
 
@@ -196,7 +196,7 @@ def test_caveats_and_threats_of_a_table_have_a_chapter() -> None:
         for number, run in enumerate(many_runs())
     ]
     runs.append(make_run(100, workload="sort", layout="SS2", status=RunStatus.FAILED))
-    report = groups_of(table(runs), warnings=said("the kernel is not the same"))
+    report = groups_of(table(runs), warnings=coded_warnings("the kernel is not the same"))
     (chapter,) = [chapter for chapter in document_of(report).chapters if chapter.anchor == "threats"]
     texts = [point.text for block in chapter.blocks if isinstance(block, Points) for point in block.points]
     assert set(texts) >= {caveat.text for caveat in report.decisions[0].caveats}
@@ -218,11 +218,11 @@ def test_storage_network_and_containers_have_a_chapter_of_what_was_measured_toge
     for run in kept:
         store.publish(run)
     assert combined_times(store, store.table().taken(np.arange(1))) == ()
-    (one,) = combined_times(store, store.table())
-    assert (one.workload, one.not_measured) == ("sort", 1)
-    assert one.factors == ("layout", "network", slots)
-    assert all(cell.configurations for cell in one.cells)
-    assert first not in {cell.levels for cell in one.cells}
+    (times,) = combined_times(store, store.table())
+    assert (times.workload, times.not_measured) == ("sort", 1)
+    assert times.factors == ("layout", "network", slots)
+    assert all(cell.configurations for cell in times.cells)
+    assert first not in {cell.levels for cell in times.cells}
     path = tmp_path / "report.html"
     CliRunner().invoke(assay, ["report", "-o", str(path), "--matched", "--repository", str(root)])
     page = path.read_text()

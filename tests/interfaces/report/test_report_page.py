@@ -21,7 +21,7 @@ from assay.model.runs.trace import Trace
 from assay.questions.json_values import json_value
 from assay.questions.report.values import Report
 from assay.questions.runs.whole_run import WholeRun
-from builders import PRICES_YAML, build_repository, make_trace, price_book, runs_with, said, study_runs
+from builders import PRICES_YAML, build_repository, coded_warnings, make_trace, price_book, runs_with, study_runs
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from report_support import configurations_of, document_of
 
@@ -126,18 +126,18 @@ def test_a_spark_run_has_its_stages_in_the_close_look() -> None:
     last = replace(stage, stage_id=1, name="saved", parents=(0,), start_s=5.5, end_s=9.0, spilled_bytes=0)
     runs = runs_with({"HD2": [4.0, 4.1, 4.2], "SS2": [2.0, 2.1, 2.2]})
     text = unescape(re.sub(r"<[^>]+>", " ", render_report(closely(runs, stages=(stage, last)))))
-    found = " ".join(text.split())
-    assert "Spark stages" in found
-    assert "HD2 0 – 2.0 5.5 8 rows by range HD2 1 0 5.5 9.0 8 saved SS2 0" in found
-    assert "HD2 0 100 MB – 100 MB – 4 MB 0.4 s –" in found
+    shown = " ".join(text.split())
+    assert "Spark stages" in shown
+    assert "HD2 0 – 2.0 5.5 8 rows by range HD2 1 0 5.5 9.0 8 saved SS2 0" in shown
+    assert "HD2 0 100 MB – 100 MB – 4 MB 0.4 s –" in shown
     assert "Spark stages" not in render_report(closely(runs))
 
 
 def test_a_close_look_is_json_too() -> None:
     """Of real runs ``--json`` has task attempts, which are no dataclasses."""
     report = closely(runs_with({"HD2": [4.0, 4.1, 4.2], "SS2": [2.0, 2.1, 2.2]}))
-    told = json.loads(json.dumps(json_value(report)))
-    placed = told["configurations"]["sections"][0]["views"][0]["timeline"]["placed"]
+    answer = json.loads(json.dumps(json_value(report)))
+    placed = answer["configurations"]["sections"][0]["views"][0]["timeline"]["placed"]
     assert {item["task"]["kind"] for item in placed} == {"map", "reduce"}
 
 
@@ -164,7 +164,7 @@ def test_hostile_text_in_a_run_stays_text() -> None:
             plan=HOSTILE,
             cluster=HOSTILE,
             cause=HOSTILE,
-            warnings=said(HOSTILE),
+            warnings=coded_warnings(HOSTILE),
             engine=HOSTILE,
             layout=HOSTILE if run.layout == "SS2" else run.layout,
             started_at=f"{HOSTILE}{run.started_at}",
@@ -221,9 +221,9 @@ def test_compare_prints_the_contracts_json(root: Path) -> None:
     result = call("compare", "--by", "layout", "--baseline", "HD2", "--repository", root, "--json")
     answer = json.loads(result.stdout)
     assert answer["decisions"][0]["headline"]
-    found = answer["results"]
-    assert {c["group"] for c in found} == {"dfsio-write", "dfsio-read", "terasort"}
-    for c in found:
+    results = answer["results"]
+    assert {c["group"] for c in results} == {"dfsio-write", "dfsio-read", "terasort"}
+    for c in results:
         assert c.keys() >= {
             "group",
             "factor",
@@ -270,11 +270,11 @@ def test_tco_prints_tables_and_json(root: Path, tmp_path: Path) -> None:
     text = call("tco", "--prices", prices, "--repository", root).stdout
     assert "Read the ratios between layouts" in text
     assert "Jobs in 3 years" in text
-    found = json.loads(call("tco", "--prices", prices, "--repository", root, "--years", "5", "--json").stdout)
-    assert found["years"] == 5
-    assert found["bills"]["SS2"]["total"] == 46567
-    assert len(found["rows"]) == 6
-    assert found["rows"][0]["jobs"] == pytest.approx(86400 / found["rows"][0]["runtime_s"] * 5 * 365)
+    answer = json.loads(call("tco", "--prices", prices, "--repository", root, "--years", "5", "--json").stdout)
+    assert answer["years"] == 5
+    assert answer["bills"]["SS2"]["total"] == 46567
+    assert len(answer["rows"]) == 6
+    assert answer["rows"][0]["jobs"] == pytest.approx(86400 / answer["rows"][0]["runtime_s"] * 5 * 365)
 
 
 @pytest.mark.slow

@@ -56,17 +56,17 @@ def _searched(browser: Browser, url: str) -> str:
 def test_answers_fit_every_window(browser: Browser, pages: tuple[str, list[str]], width_px: int) -> None:
     server, addresses = pages
     with watched_page(browser, server, width_px) as watched:
-        found = {address: wrong for address in addresses if (wrong := misfits(watched.open(address)))}
+        misfits_ = {address: wrong for address in addresses if (wrong := misfits(watched.open(address)))}
         watched.check()
-    assert found == {}
+    assert misfits_ == {}
 
 
 @needs_simulator
 def test_answers_are_whole_on_paper(browser: Browser, pages: tuple[str, list[str]]) -> None:
     server, addresses = pages
     with watched_page(browser, server, 1440) as watched:
-        found = {address: wrong for address in addresses if (wrong := cut_on_paper(watched.open(address)))}
-    assert found == {}
+        misfits_ = {address: wrong for address in addresses if (wrong := cut_on_paper(watched.open(address)))}
+    assert misfits_ == {}
 
 
 @needs_simulator
@@ -75,11 +75,13 @@ def test_answers_have_no_serious_finding(
     browser: Browser, pages: tuple[str, list[str]], width_px: int, scheme: str
 ) -> None:
     server, addresses = pages
-    found = {}
+    violations_by_page = {}
     with watched_page(browser, server, width_px, color_scheme=scheme, bypass_csp=True) as watched:
         for address in addresses:
             watched.open(address)
             violations = axe.Axe().run(watched.page).response["violations"]
-            if serious := [one["id"] for one in violations if one["impact"] in ("serious", "critical")]:
-                found[address] = serious
-    assert found == {}
+            if serious := [
+                violation["id"] for violation in violations if violation["impact"] in ("serious", "critical")
+            ]:
+                violations_by_page[address] = serious
+    assert violations_by_page == {}

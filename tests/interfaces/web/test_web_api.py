@@ -19,7 +19,7 @@ from assay.store import Repository
 from assay.store.bundles.bundle import write_sums
 from assay.store.exchange.remote import digest_header, digest_of
 from assay.store.exchange.transfer import pack
-from builders import PRICES_YAML, make_run, make_trace, said
+from builders import PRICES_YAML, coded_warnings, make_run, make_trace
 from web_support import EVIL, READ, UPLOAD, client_of, filled, guarded
 
 API = "/api/v1"
@@ -36,7 +36,7 @@ def client(root: Path) -> TestClient:
 
 
 @pytest.fixture
-def own(root: Path, tmp_path: Path) -> Path:
+def writable(root: Path, tmp_path: Path) -> Path:
     copy = tmp_path / "own"
     shutil.copytree(root, copy)
     return copy
@@ -168,10 +168,10 @@ def test_every_other_view_answers(client: TestClient) -> None:
         assert client.get(f"{API}/{view}").status_code == 200, view
 
 
-def test_it_reads_while_somebody_else_writes(own: Path) -> None:
-    client = client_of(own)
+def test_it_reads_while_somebody_else_writes(writable: Path) -> None:
+    client = client_of(writable)
     before = client.get(f"{API}/runs").json()["of"]
-    Repository.open(own).publish(make_run(5000, workload="new-one"))
+    Repository.open(writable).publish(make_run(5000, workload="new-one"))
     assert client.get(f"{API}/runs").json()["of"] == before + 1
     assert client.get(f"{API}/runs", params={"where": "workload=new-one"}).json()["total"] == 1
 
@@ -208,14 +208,14 @@ def test_another_site_can_make_a_browser_post_nothing(client: TestClient, header
     assert client.post(f"{API}/cost", json={}, headers=headers).status_code == status
 
 
-def test_without_tokens_nothing_can_be_uploaded(own: Path) -> None:
-    answer = client_of(own).put(f"{API}/bundles/x", content=b"", headers={"Repr-Digest": digest_header("0" * 64)})
+def test_without_tokens_nothing_can_be_uploaded(writable: Path) -> None:
+    answer = client_of(writable).put(f"{API}/bundles/x", content=b"", headers={"Repr-Digest": digest_header("0" * 64)})
     assert answer.status_code == 403
     assert "--token-file" in answer.json()["hint"]
 
 
-def test_with_tokens_each_role_may_do_its_own(own: Path, tmp_path: Path) -> None:
-    client = guarded(own, tmp_path)
+def test_with_tokens_each_role_may_do_its_own(writable: Path, tmp_path: Path) -> None:
+    client = guarded(writable, tmp_path)
     assert client.get(f"{API}/runs").status_code == 401
     assert client.get(f"{API}/runs", headers={"Authorization": "Bearer nonsense"}).status_code == 401
     assert client.get(f"{API}/runs", headers={"Authorization": f"Bearer {READ}"}).status_code == 200
@@ -227,8 +227,8 @@ def test_with_tokens_each_role_may_do_its_own(own: Path, tmp_path: Path) -> None
     ]
 
 
-def test_a_browser_signs_in_by_a_page_and_out_again(own: Path, tmp_path: Path) -> None:
-    client = guarded(own, tmp_path)
+def test_a_browser_signs_in_by_a_page_and_out_again(writable: Path, tmp_path: Path) -> None:
+    client = guarded(writable, tmp_path)
     home = {"Origin": "http://assay.example"}
     first = client.get("/runs?sort=layout", follow_redirects=False)
     assert (first.status_code, first.headers["location"]) == (303, "/login?next=%2Fruns%3Fsort%3Dlayout")
@@ -246,8 +246,8 @@ def test_a_browser_signs_in_by_a_page_and_out_again(own: Path, tmp_path: Path) -
 
 
 def packed(repository: Repository, bundle_id: str) -> tuple[bytes, str]:
-    found = pack(repository, bundle_id)
-    return b"".join(found.chunks()), found.sha256
+    bundle = pack(repository, bundle_id)
+    return b"".join(bundle.chunks()), bundle.sha256
 
 
 def upload(client: TestClient, bundle_id: str, content: bytes, **headers: str) -> tuple[int, dict[str, str]]:
@@ -305,8 +305,8 @@ def test_uploads_that_are_not_whole_are_refused(other: Repository, receiver: tup
         "another checksum": upload(client, run_id, content, **{"Repr-Digest": digest_header("0" * 64)}),
         "no checksum": upload(client, run_id, content, **{"Repr-Digest": "md5=:x:"}),
     }
-    for case, (status, told) in cases.items():
-        assert (case, status) == (case, 422), told
+    for case, (status, message) in cases.items():
+        assert (case, status) == (case, 422), message
     assert upload(client, run_id, bytes(100_001))[0] == 413
     assert repository.runs() == []
     assert sha256
@@ -336,7 +336,7 @@ def test_uploads_that_are_not_whole_are_refused(other: Repository, receiver: tup
         {"workload": "tera\nsort"},
         {"workload": "tera\x1b[2Jsort"},
         {"layout": "HDD\x00", "levels": {"layout": "HDD\x00"}},
-        {"warnings": said("\x1b[8m")},
+        {"warnings": coded_warnings("\x1b[8m")},
         {"checks": (Check("replicas", True, "\x07"),)},
     ],
     ids=lambda changes: " ".join(map(repr, changes)),
@@ -381,8 +381,8 @@ def test_a_tar_reaches_nothing_outside_its_folder(
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for _ in range(2 if kind == "twice" else 1):
             archive.addfile(entry, io.BytesIO())
-    status, told = upload(client, "evil-bundle", buffer.getvalue())
-    assert status == 422, told
+    status, message = upload(client, "evil-bundle", buffer.getvalue())
+    assert status == 422, message
     assert not list(tmp_path.rglob("evil"))
 
 
@@ -409,11 +409,11 @@ def test_an_upload_whose_header_claims_4_gib_is_refused_unread(
     entry.type, entry.size = kind, 1 << 32
     tracemalloc.start()
     try:
-        status, told = upload(receiver[0], "claims", entry.tobuf(tarfile.GNU_FORMAT) + bytes(50_000))
+        status, message = upload(receiver[0], "claims", entry.tobuf(tarfile.GNU_FORMAT) + bytes(50_000))
         assert tracemalloc.get_traced_memory()[1] < 20_000_000
     finally:
         tracemalloc.stop()
-    assert status == 422, told
+    assert status == 422, message
 
 
 def test_nothing_from_a_run_reaches_a_page_unescaped(client: TestClient) -> None:
@@ -467,10 +467,10 @@ def test_every_link_of_every_page_leads_somewhere(client: TestClient) -> None:
     assert any("lab_scale" in address for address in seen)
 
 
-def test_a_job_that_the_book_does_not_price_does_not_hide_the_others(own: Path) -> None:
-    Repository.open(own).publish(make_run(6000, workload="other", layout="NVE", levels={"layout": "NVE"}))
+def test_a_job_that_the_book_does_not_price_does_not_hide_the_others(writable: Path) -> None:
+    Repository.open(writable).publish(make_run(6000, workload="other", layout="NVE", levels={"layout": "NVE"}))
     prices = PRICES_YAML.replace("per: cluster,", "per: cluster-hour,")
-    planes = client_of(own).post(f"{API}/cost", json={"prices": prices}).json()
+    planes = client_of(writable).post(f"{API}/cost", json={"prices": prices}).json()
     priced = {plane["job"]["workload"]: (len(plane["rows"]), len(plane["unpriced"])) for plane in planes}
     assert priced["terasort"] == (2, 0)
     assert priced["other"] == (0, 1)

@@ -58,12 +58,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.mark.parametrize(("width_px", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
 def test_no_page_has_a_serious_finding(browser: Browser, server: str, width_px: int, scheme: str) -> None:
-    found = {}
+    violations_by_page = {}
     with watched_page(browser, server, width_px, color_scheme=scheme, bypass_csp=True) as watched:
         for name, address in PAGES.items():
             watched.open(address)
             violations = axe.Axe().run(watched.page).response["violations"]
             serious = [item for item in violations if item["impact"] in ("serious", "critical")]
             if serious:
-                found[name] = [(item["id"], [node["html"][:160] for node in item["nodes"][:3]]) for item in serious]
-    assert not found, "\n".join(f"{name}: {what}" for name, what in found.items())
+                violations_by_page[name] = [
+                    (item["id"], [node["html"][:160] for node in item["nodes"][:3]]) for item in serious
+                ]
+    assert not violations_by_page, "\n".join(f"{name}: {what}" for name, what in violations_by_page.items())

@@ -35,9 +35,9 @@ def server(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
     app = create_app(root, tokens=read_tokens(tokens), cluster_folders=[folder], campaigns=True)
     with served(app) as url:
         yield url
-        for one in app.state.context.started:
-            one.process.terminate()
-            one.process.wait(timeout=120)
+        for process in app.state.context.started:
+            process.process.terminate()
+            process.process.wait(timeout=120)
 
 
 def test_a_plan_is_started_followed_and_its_run_looked_at(watched: ObservedRun, root: Path) -> None:

@@ -78,10 +78,10 @@ def test_kinds_of_runs_are_told_apart_in_words(tmp_path: Path) -> None:
         layout = ("HD2", "SS2")[number % 2]
         made.publish(make_run(number, layout=layout, levels={"layout": layout}, data_bytes=size))
     page = client_of(made.root, book=prices_of(BOOK, "prices"), book_text=BOOK).get("/cost").text
-    told = re.sub(r"<[^>]+>", "", page[page.index('class="jobs"') :].partition("</p>")[0])
-    assert "measured, lab 1/20, 100 MB" in told
-    assert "measured, lab 1/20, 5 GB" in told
-    assert "0.05" not in told
+    text = re.sub(r"<[^>]+>", "", page[page.index('class="jobs"') :].partition("</p>")[0])
+    assert "measured, lab 1/20, 100 MB" in text
+    assert "measured, lab 1/20, 5 GB" in text
+    assert "0.05" not in text
 
 
 def test_a_price_that_was_changed_is_never_folded_away() -> None:

@@ -29,19 +29,19 @@ def poor() -> Survey:
 
 def test_the_newest_check_is_shown_hosts_against_checks(tmp_path: Path) -> None:
     repository = kept(tmp_path / "repository")
-    assert [found.checked_at for found in newest_checks(repository)] == ["2026-01-02T10:00:00+00:00"]
+    assert [check.checked_at for check in newest_checks(repository)] == ["2026-01-02T10:00:00+00:00"]
     with client_of(repository.root) as client:
         page = client.get("/hosts").text
         assert "transparent huge pages: enabled" in page
         assert "Hortonworks Community" in page
         assert "has no address" in page
         assert EVIL not in page
-        [found] = client.get("/api/v1/hosts").json()
-    assert found["hosts"] == ["w1", "w2", "between hosts"]
-    rows = {row["criterion"]["name"]: row["grades"] for row in found["rows"]}
+        [check] = client.get("/api/v1/hosts").json()
+    assert check["hosts"] == ["w1", "w2", "between hosts"]
+    rows = {row["criterion"]["name"]: row["grades"] for row in check["rows"]}
     assert rows["open-files"] == ["error", "fit", None]
-    assert found["fit"] + len(rows) == len(CRITERIA)
-    assert found["counts"]["error"] >= 3
+    assert check["fit"] + len(rows) == len(CRITERIA)
+    assert check["counts"]["error"] >= 3
 
 
 def test_without_a_check_the_page_says_how_to_make_one(tmp_path: Path) -> None:

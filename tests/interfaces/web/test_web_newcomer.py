@@ -84,23 +84,23 @@ def test_the_three_answers_are_links_away(browser: Browser, server: str, width_p
         assert "SSD" in row.inner_text()
         row.get_by_role("link", name="TeraSort").click()
         page.wait_for_url("**/cost?**")
-        told = settled(page)
-        assert "1 SSD per worker (SSD) is the cheapest per job on TeraSort" in told
-        assert "single run" not in told
+        text = settled(page)
+        assert "1 SSD per worker (SSD) is the cheapest per job on TeraSort" in text
+        assert "single run" not in text
         page.get_by_role("link", name="How much faster each storage is on TeraSort, and why").click()
         page.wait_for_url("**/speedup?**")
         assert "1 SSD per worker (SSD) is 4." in settled(page)
         page.get_by_role("link", name="Compare SSD with HDD closely").first.click()
         page.wait_for_url("**/compare?run=**")
-        told = settled(page)
-        assert "as fast as" in told
-        assert "nothing but their times is known" in told
+        text = settled(page)
+        assert "as fast as" in text
+        assert "nothing but their times is known" in text
         page.get_by_role("link", name="TeraSort: 2 SSDs per worker (SS2) against 2 hard disks per worker (HD2)").click()
         page.wait_for_selector("text=measured, lab 1/20")
-        told = settled(page)
-        assert "s less than A: HD2: " in told
-        assert "its busiest disk" in told or "to and from disks" in told
-        assert "CPUs were busy" in told
+        text = settled(page)
+        assert "s less than A: HD2: " in text
+        assert "its busiest disk" in text or "to and from disks" in text
+        assert "CPUs were busy" in text
         assert page.locator("#why .drawing.drawn svg").count() >= 1
         watched.check()
 
@@ -138,16 +138,16 @@ def test_with_the_keyboard_alone(watched: ObservedRun) -> None:
 
 def test_a_ranking_of_single_runs_does_not_claim_to_be_sure(watched: ObservedRun) -> None:
     page = watched.open("/cost?workload=terasort&by=mapreduce.task.io.sort.factor")
-    told = settled(page)
-    assert "pooled" in told
+    text = settled(page)
+    assert "pooled" in text
     page = watched.open("/cost?workload=terasort&take=fastest")
     assert "0.18 to 0.43" in settled(page), "the decision rests on all runs, whatever the rows show"
 
 
 def test_what_the_book_does_not_price_is_said_on_the_first_page(watched: ObservedRun) -> None:
-    told = watched.open("/").locator("main").inner_text()
-    assert "This book prices nothing of" in told
-    assert "TeraSort (measured, lab 1/20)" in told
+    text = watched.open("/").locator("main").inner_text()
+    assert "This book prices nothing of" in text
+    assert "TeraSort (measured, lab 1/20)" in text
 
 
 def test_codes_are_explained_where_they_stand(watched: ObservedRun) -> None:
@@ -173,10 +173,10 @@ def test_the_api_gives_the_same_reasons(watched: ObservedRun) -> None:
     }
     pair = ask(f"{address}/why", params=asked).json()
     assert pair["observed"]
-    found = ask(f"{address}/reasons?run={pair['runs'][0]}&run={pair['runs'][1]}").json()
+    answer = ask(f"{address}/reasons?run={pair['runs'][0]}&run={pair['runs'][1]}").json()
     page = watched.open(f"/compare?run={pair['runs'][0]}&run={pair['runs'][1]}")
-    assert found["labels"] == ["A: HD2", "B: SS2"]
-    assert page.locator(".reasons li").all_inner_texts() == found["sentences"]
+    assert answer["labels"] == ["A: HD2", "B: SS2"]
+    assert page.locator(".reasons li").all_inner_texts() == answer["sentences"]
     full_size = ask(f"{address}/why", params=asked | {"origin": "measured"})
     assert (full_size.status, "equal to one with HD2" in full_size.json()["message"]) == (404, True)
 

@@ -56,9 +56,9 @@ def test_the_text_is_a_plan_of_what_was_asked_for() -> None:
         "dfs.blocksize": ("64MiB", "128MiB"),
     }
     assert (plan.parameters["dfs.replication"], plan.repetitions) == ("2", 3)
-    one = written(api_plan.content_of(asked(layouts=["HD2"], levels={}))).text
-    assert "layout: HD2" in one
-    assert "factors" not in one
+    first = written(api_plan.content_of(asked(layouts=["HD2"], levels={}))).text
+    assert "layout: HD2" in first
+    assert "factors" not in first
 
 
 @given(st.text(max_size=20), st.text(max_size=20), st.text(max_size=10))
@@ -67,10 +67,10 @@ def test_texts_can_not_break_out_of_their_place(name: str, level: str, value: st
         name=name, layouts=["HD2"], levels={"dfs.blocksize": [level]}, parameters={"dfs.replication": value}
     )
     try:
-        told = [factor.name for factor in api_plan.plan_of(question, CLUSTER).factors]
+        factors = [factor.name for factor in api_plan.plan_of(question, CLUSTER).factors]
     except SpecificationError as error:
-        told = [(error.where or "").partition(":")[0]]
-    assert told in (["layout", "dfs.blocksize"], ["plan.yaml"])
+        factors = [(error.where or "").partition(":")[0]]
+    assert factors in (["layout", "dfs.blocksize"], ["plan.yaml"])
 
 
 def test_too_many_runs_are_refused_before_they_are_laid_out() -> None:
@@ -83,11 +83,11 @@ def test_too_many_runs_are_refused_before_they_are_laid_out() -> None:
 
 def test_the_api_counts_runs_and_names_what_is_wrong(tmp_path: Path) -> None:
     client = client_of(filled(tmp_path / "r").root, cluster_folders=[EXAMPLES])
-    assert "lab/cluster.yaml" in [one["name"] for one in client.get("/api/v1/clusters").json()]
-    assert not [one for one in client.get("/api/v1/clusters").json() if "plan" in one["name"]]
-    found = client.post("/api/v1/plan", json=ASKED).json()
-    assert (found["runs"], found["configurations"], len(found["rows"])) == (4, 2, 4)
-    assert found["expected_s"] > 0
+    assert "lab/cluster.yaml" in [entry["name"] for entry in client.get("/api/v1/clusters").json()]
+    assert not [entry for entry in client.get("/api/v1/clusters").json() if "plan" in entry["name"]]
+    answer = client.post("/api/v1/plan", json=ASKED).json()
+    assert (answer["runs"], answer["configurations"], len(answer["rows"])) == (4, 2, 4)
+    assert answer["expected_s"] > 0
     wrong = client.post("/api/v1/plan", json={**ASKED, "layouts": ["HD9"]})
     assert (wrong.status_code, wrong.json()["where"].startswith("plan.yaml:")) == (400, True)
     for name in ("../secret.yaml", "lab/hdd-vs-ssd.yaml", "/etc/passwd"):

@@ -39,8 +39,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def client(root: Path) -> Iterator[TestClient]:
-    with client_of(root) as found:
-        yield found
+    with client_of(root) as client_:
+        yield client_
 
 
 def over(client: TestClient, key: str) -> dict[str, Any]:
@@ -59,10 +59,10 @@ def test_the_form_begins_a_search_that_its_address_shows_and_the_api_answers(cli
     assert sent.status_code == 303
     address = sent.headers["location"]
     assert address == "/recommend?w=terasort%3A2GB%3Adaily&catalogue=bsc-2015"
-    begun = client.post(
+    response = client.post(
         "/api/v1/recommend", json={"workloads": [FORM["w"]], "catalogue": FORM["catalogue"]}, headers=SAME
     )
-    state = over(client, begun.json()["key"])
+    state = over(client, response.json()["key"])
     assert state["problem"] is None
     page = client.get(address).text
     assert state["answer"]["chosen"]["label"] in page
@@ -101,16 +101,16 @@ def test_what_can_not_be_asked_is_said_on_the_page(client: TestClient, wrong: di
 
 
 def test_searches_wait_for_each_other_and_no_more_than_a_few() -> None:
-    searches, begun, go_on = Searches(), Event(), Event()
+    searches, started, go_on = Searches(), Event(), Event()
 
     def answering(pool: SimulatorPool, progress: Progress | None) -> Recommendation:
         del pool, progress
-        begun.set()
+        started.set()
         go_on.wait(TIMEOUT_S)
         raise SpecificationError("enough")
 
     first = searches.start(0, answering)
-    assert begun.wait(TIMEOUT_S)
+    assert started.wait(TIMEOUT_S)
     others = [searches.start(number, answering) for number in range(1, WAITING_MAX)]
     assert all("waiting" in other.step for other in others)
     assert searches.start(1, answering) is others[0]
@@ -118,7 +118,7 @@ def test_searches_wait_for_each_other_and_no_more_than_a_few() -> None:
         searches.start("one more", answering)
     go_on.set()
     until = time.monotonic() + TIMEOUT_S
-    while not all(one.over for one in (first, *others)) and time.monotonic() < until:
+    while not all(search.over for search in (first, *others)) and time.monotonic() < until:
         time.sleep(0.01)
     assert str(first.problem) == "enough"
 

@@ -15,7 +15,7 @@ from assay.analysis.run_profile.run_detail import run_detail
 from assay.analysis.run_profile.tables.run_tables import run_sections
 from assay.interfaces.cli.main import assay
 from assay.store import Repository
-from builders import build_repository, make_trace, said, study_runs
+from builders import build_repository, coded_warnings, make_trace, study_runs
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from web_support import client_of
 
@@ -37,17 +37,17 @@ class Cells(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.texts: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Begin a text at every element that holds one."""
         if tag in ("td", "th", "p", "li", "h2"):
-            self.found.append("")
+            self.texts.append("")
 
     def handle_data(self, data: str) -> None:
         """Add to the text."""
-        if self.found:
-            self.found[-1] += data
+        if self.texts:
+            self.texts[-1] += data
 
 
 def sections_of(printed: str) -> dict[str, list[str]]:
@@ -58,13 +58,13 @@ def sections_of(printed: str) -> dict[str, list[str]]:
 def test_the_page_of_a_run_says_what_assay_show_prints(tmp_path: Path) -> None:
     repository = Repository.create(tmp_path / "r")
     run = replace(
-        hybrid_run(), metrics=METRICS, sources={"exec_time_s": "TestDFSIO"}, warnings=said("the CPU was full")
+        hybrid_run(), metrics=METRICS, sources={"exec_time_s": "TestDFSIO"}, warnings=coded_warnings("the CPU was full")
     )
     repository.publish(run, tasks=hybrid_tasks(), trace=hybrid_trace())
     printed = CliRunner().invoke(assay, ["show", run.run_id, "--repository", str(repository.root)]).output
     page = Cells()
     page.feed(client_of(repository.root).get(f"/runs/{run.run_id}").text)
-    shown = {" ".join(text.split()) for text in page.found}
+    shown = {" ".join(text.split()) for text in page.texts}
     sections = sections_of(printed)
     assert {"configuration", "where the time went", "tasks", "data", "disk traffic by purpose", "metrics"} <= set(
         sections

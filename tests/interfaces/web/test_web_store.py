@@ -70,10 +70,10 @@ def test_an_engine_that_broke_is_started_again() -> None:
 
 def test_many_threads_share_an_engine(root: Path) -> None:
     repository = Repository.open(root, DuckDBReader().connection)
-    table, found = repository.table(), []
-    at_once(8, lambda: found.append(repository.ids_at(table, range(len(table)))))
-    assert found == [found[0]] * 8
-    assert len(set(found[0])) == len(table)
+    table, answers = repository.table(), []
+    at_once(8, lambda: answers.append(repository.ids_at(table, range(len(table)))))
+    assert answers == [answers[0]] * 8
+    assert len(set(answers[0])) == len(table)
 
 
 def test_places_and_ids_lead_to_each_other(root: Path) -> None:
@@ -82,8 +82,10 @@ def test_places_and_ids_lead_to_each_other(root: Path) -> None:
     ids = repository.ids_at(table, range(len(table)))
     assert repository.positions_of(table, [ids[5], ids[1], "no such run"]) == [1, 5]
     assert repository.positions_of(table, []) == []
-    found = repository.environments_at(table, [3, 0])
-    assert [each.tree for each in found] == [run.environment for run in repository.runs_at(table, [3, 0])]
+    environments = repository.environments_at(table, [3, 0])
+    assert [environment.tree for environment in environments] == [
+        run.environment for run in repository.runs_at(table, [3, 0])
+    ]
 
 
 def test_the_hosts_differences_are_those_of_the_whole_runs(tmp_path: Path) -> None:

@@ -85,8 +85,8 @@ def command(*words: str | Path, authority: Path | None, token: str = READ) -> tu
     result = CliRunner().invoke(assay, [str(word) for word in words], env=environment)
     error = result.exception
     assert error is None or isinstance(error, AssayError | SystemExit), error
-    told = f"{error}\n{error.hint}" if isinstance(error, AssayError) else ""
-    return error.exit_code if isinstance(error, AssayError) else result.exit_code, result.output + told
+    message = f"{error}\n{error.hint}" if isinstance(error, AssayError) else ""
+    return error.exit_code if isinstance(error, AssayError) else result.exit_code, result.output + message
 
 
 @pytest.mark.slow
@@ -103,7 +103,7 @@ def test_runs_travel_both_ways_with_an_authority_of_ones_own(server: str, folder
 
 
 @pytest.mark.parametrize(
-    ("certificate", "scheme", "authority", "told"),
+    ("certificate", "scheme", "authority", "messages"),
     [
         ("server", "https", False, ("not signed by an authority that this host trusts", "SSL_CERT_FILE")),
         ("other", "https", True, ("for another name", "a name that the certificate has")),
@@ -113,7 +113,7 @@ def test_runs_travel_both_ways_with_an_authority_of_ones_own(server: str, folder
     ids=["not trusted", "another name", "expired", "no TLS"],
 )
 def test_what_goes_wrong_with_tls_is_told_in_words(
-    folder: Path, tmp_path: Path, certificate: str, scheme: str, authority: bool, told: tuple[str, ...]
+    folder: Path, tmp_path: Path, certificate: str, scheme: str, authority: bool, messages: tuple[str, ...]
 ) -> None:
     with _secured(folder, certificate) as url:
         address = url.replace("https", scheme)
@@ -121,7 +121,7 @@ def test_what_goes_wrong_with_tls_is_told_in_words(
             "pull", address, "--repository", tmp_path / "r", authority=folder / "authority.pem" if authority else None
         )
     assert code == 6
-    for part in told:
+    for part in messages:
         assert part in text
     assert "Traceback" not in text
 
@@ -138,7 +138,7 @@ def test_a_server_without_tls_and_a_file_of_no_authority_are_told(folder: Path, 
 
 
 def test_a_key_of_another_certificate_is_refused_before_anybody_connects(folder: Path) -> None:
-    for certificate, key, told in (
+    for certificate, key, message in (
         ("server.pem", "other.key", "the key is not this certificate's"),
         ("tokens", "server.key", "not usable"),
         ("server.pem", "tokens", "not usable"),
@@ -158,7 +158,7 @@ def test_a_key_of_another_certificate_is_refused_before_anybody_connects(folder:
             authority=None,
         )
         assert code == 2
-        assert told in text
+        assert message in text
         assert " at https" not in text
 
 
@@ -170,7 +170,7 @@ def test_a_browser_signs_in_over_tls_and_its_session_never_travels_in_the_clear(
         page.keyboard.press("Enter")
         page.wait_for_selector("h1:has-text('Decide')")
         page.wait_for_selector("body[data-charts=drawn]")
-        session = next(each for each in page.context.cookies() if each["name"] == COOKIE)
+        session = next(cookie for cookie in page.context.cookies() if cookie["name"] == COOKIE)
         assert session["secure"]
         assert session["httpOnly"]
         watched.check()

@@ -114,7 +114,7 @@ def test_a_bundle_damaged_at_the_server_is_not_taken(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("words", "token", "told"),
+    ("words", "token", "message"),
     [
         (("pull",), None, "this server needs a token"),
         (("pull",), "nonsense-nonsense-nonsense", "this server needs a token"),
@@ -122,13 +122,13 @@ def test_a_bundle_damaged_at_the_server_is_not_taken(tmp_path: Path) -> None:
     ],
 )
 def test_who_may_not_is_told_what_to_show(
-    server: tuple[str, Repository], tmp_path: Path, words: tuple[str], token: str | None, told: str
+    server: tuple[str, Repository], tmp_path: Path, words: tuple[str], token: str | None, message: str
 ) -> None:
     repository = Repository.create(tmp_path / "r")
     repository.publish(make_run(8200))
     code, text = command(*words, server[0], "--repository", repository.root, token=token)
     assert code == 6
-    assert told in text
+    assert message in text
 
 
 class _Strange(BaseHTTPRequestHandler):
@@ -197,7 +197,7 @@ def test_nobody_there_is_told_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "mode", "told"),
+    ("lines", "mode", "message"),
     [
         ("read short", 0o600, "at least"),
         ("read", 0o600, "ROLES TOKEN"),
@@ -206,14 +206,14 @@ def test_nobody_there_is_told_so(tmp_path: Path) -> None:
         ("read aaaaaaaaaaaaaaaaaaaaaaaaaaaa", 0o644, "other users may read"),
     ],
 )
-def test_a_token_file_that_is_not_safe_is_refused(tmp_path: Path, lines: str, mode: int, told: str) -> None:
+def test_a_token_file_that_is_not_safe_is_refused(tmp_path: Path, lines: str, mode: int, message: str) -> None:
     path = tmp_path / "tokens"
     path.write_text(lines)
     path.chmod(mode)
     repository = Repository.create(tmp_path / "r").root
     code, text = command("serve", "--repository", repository, "--token-file", path, "--port", "0")
     assert code == 2
-    assert told in text
+    assert message in text
 
 
 def test_serve_refuses_to_be_open_to_all(tmp_path: Path) -> None:

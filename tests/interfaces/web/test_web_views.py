@@ -26,9 +26,9 @@ from web_support import client_of
 def test_a_facets_counts_ignore_its_own_condition_alone() -> None:
     table = table_of(study_runs())
     conditions = conditions_of(["layout=HD2", "workload=terasort"])
-    found = {facet.column: facet for facet in facets(table, conditions, ["layout", "workload"])}
-    layouts = {level.level: (level.runs, level.chosen) for level in found["layout"].levels}
-    workloads = {level.level: level.runs for level in found["workload"].levels}
+    facets_ = {facet.column: facet for facet in facets(table, conditions, ["layout", "workload"])}
+    layouts = {level.level: (level.runs, level.chosen) for level in facets_["layout"].levels}
+    workloads = {level.level: level.runs for level in facets_["workload"].levels}
     assert layouts == {"HD2": (4, True), "SS2": (3, False)}
     assert workloads == {"terasort": 4, "dfsio-write": 3, "dfsio-read": 3}
     assert int(matching(table, conditions).sum()) == 4
@@ -77,8 +77,8 @@ def test_a_single_spike_among_a_million_survives() -> None:
 
 
 def test_counters_become_rates_and_a_restart_is_no_negative_one() -> None:
-    at, found = rates(np.array([0.0, 1.0, 3.0, 4.0]), np.array([0.0, 10.0, 50.0, 5.0]))
-    assert (at.tolist(), found.tolist()) == ([1.0, 3.0, 4.0], [10.0, 20.0, 5.0])
+    at, values = rates(np.array([0.0, 1.0, 3.0, 4.0]), np.array([0.0, 10.0, 50.0, 5.0]))
+    assert (at.tolist(), values.tolist()) == ([1.0, 3.0, 4.0], [10.0, 20.0, 5.0])
     trace = Trace()
     for t, value in ((0.0, 0.0), (1.0, 2e6)):
         trace.append(t, "n", "disk:hdd1", "read_bytes", counter=True, value=value)

@@ -33,26 +33,32 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def client(root: Path) -> Iterator[TestClient]:
-    with client_of(root, book=load_prices(PRICES)) as found:
-        yield found
+    with client_of(root, book=load_prices(PRICES)) as client_:
+        yield client_
 
 
 @pytest.fixture(scope="module")
 def run_id(client: TestClient) -> str:
-    places = client.get("/api/v1/whatif/places").json()
-    assert len(places) == 6
-    assert all(place["n"] == 3 for place in places)
-    return next(str(p["run_id"]) for p in places if (p["workload"], p["configuration"]) == ("terasort", "layout=HD2"))
+    configurations = client.get("/api/v1/whatif/places").json()
+    assert len(configurations) == 6
+    assert all(configuration["n"] == 3 for configuration in configurations)
+    return next(
+        str(p["run_id"]) for p in configurations if (p["workload"], p["configuration"]) == ("terasort", "layout=HD2")
+    )
 
 
 @needs_simulator
 def test_controls_stand_at_what_was_measured(client: TestClient, run_id: str) -> None:
     page = client.get("/whatif", params={"run": run_id}).text
-    own = dict(re.findall(r'name="([^"]+)"[^>]* data-own="([^"]*)"', page))
-    own |= dict(re.findall(r'name="([^"]+)" form="whatif-form" value="[^"]*" data-own="([^"]*)"', page))
-    assert own["layout"] == "HD2"
-    assert (own["workers.count"], own["worker.devices.hdd.count"], own["nic"]) == ("3", "2", "10")
-    assert any(name.startswith("price.") for name in own)
+    measured_values = dict(re.findall(r'name="([^"]+)"[^>]* data-own="([^"]*)"', page))
+    measured_values |= dict(re.findall(r'name="([^"]+)" form="whatif-form" value="[^"]*" data-own="([^"]*)"', page))
+    assert measured_values["layout"] == "HD2"
+    assert (measured_values["workers.count"], measured_values["worker.devices.hdd.count"], measured_values["nic"]) == (
+        "3",
+        "2",
+        "10",
+    )
+    assert any(name.startswith("price.") for name in measured_values)
     assert "simulated" in page
     assert "measured" in page
 
@@ -106,9 +112,9 @@ def test_an_answer_takes_the_server_less_than_150_ms_of_cpu_once_it_is_warm(clie
     client.post("/whatif/results", content=f"run={run_id}", headers=SAME)
     took_s = []
     for workers in range(4, 16):
-        begun = time.process_time()
+        start_s = time.process_time()
         client.post("/whatif/results", content=f"run={run_id}&workers.count={workers}", headers=SAME)
-        took_s.append(time.process_time() - begun)
+        took_s.append(time.process_time() - start_s)
     assert min(took_s) < 0.15  # of CPU: other tests may run beside this one
 
 
@@ -208,4 +214,4 @@ def test_sliding_answers_and_the_link_holds_the_state(browser: Browser, root: Pa
             "document.querySelector('[data-control=\"workers.count\"] input[type=number]').value === '3'"
         )
         watched.check()
-    assert not any(one._process.poll() is None for one in app.state.context.simulators._every)
+    assert not any(simulator._process.poll() is None for simulator in app.state.context.simulators._every)

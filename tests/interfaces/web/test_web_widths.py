@@ -63,25 +63,25 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.mark.parametrize("width_px", [390, 768, 1024, 1440])
 def test_every_page_fits_and_hides_nothing(browser: Browser, server: str, width_px: int) -> None:
     """768 px is also what is left of a laptop's 1,536 at a zoom of 200 %."""
-    found = {}
+    misfits_by_page = {}
     with watched_page(browser, server, width_px) as watched:
         for address in PAGES:
             page = watched.open(address)
             wrong = misfits(page)
             if any(wrong.values()):
-                found[address] = wrong
+                misfits_by_page[address] = wrong
         watched.check()
-    assert found == {}
+    assert misfits_by_page == {}
 
 
 def test_on_paper_nothing_is_cut(browser: Browser, server: str) -> None:
-    found = {}
+    misfits = {}
     with watched_page(browser, server, 1440) as watched:
         for address in PAGES:
             page = watched.open(address)
             if wrong := cut_on_paper(page):
-                found[address] = wrong
-    assert found == {}
+                misfits[address] = wrong
+    assert misfits == {}
 
 
 def test_a_table_that_goes_on_says_so_until_its_end_is_seen(browser: Browser, server: str) -> None:
@@ -124,7 +124,7 @@ def test_on_paper_no_badge_is_broken_within_a_word(browser: Browser, server: str
                          new Set([...text.getClientRects()].map(rect => Math.round(rect.top))).size]; })"""
         )
         assert lines
-        assert all(found <= words for words, found in lines)
+        assert all(words_of_badge <= words for words, words_of_badge in lines)
 
 
 def test_no_short_word_is_broken_in_a_sheet(browser: Browser, server: str) -> None:

@@ -43,7 +43,7 @@ def test_dated_runs_come_newest_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("started", "told"),
+    ("started", "phrase"),
     [
         (("2026-01-05T10:00:00Z", "2026-01-07T10:00:00Z"), "2026-01-05 to 2026-01-07"),
         (("2026-01-05T10:00:00Z", "2026-01-05T11:00:00Z"), "2026-01-05"),
@@ -51,11 +51,11 @@ def test_dated_runs_come_newest_first(tmp_path: Path) -> None:
     ],
 )
 def test_the_card_of_one_origin_says_when_it_was_and_not_the_origin_again(
-    started: tuple[str, str], told: str, tmp_path: Path
+    started: tuple[str, str], phrase: str, tmp_path: Path
 ) -> None:
     page = client_of(runs(tmp_path, *started)).get("/").text
     card = page.partition('<b class="words">')[2].partition("</li>")[0]
-    assert re.findall(r"<span>([^<]*)</span>", card) == [told]
+    assert re.findall(r"<span>([^<]*)</span>", card) == [phrase]
     assert card.count("measured") == 2, "in the badge's class and its word"
 
 
