@@ -40,7 +40,7 @@ PARTS = ["assay", "cluster", "nodes", "parameters", "lab", "layout", "hdfs", "in
 
 def test_what_was_recorded_is_read_back() -> None:
     lab = {"nodes": {"w1": {"devices": {"hdd1": {"request_bytes": 4096}}}, "w2": {"devices": {"hdd1": "?"}}}}
-    found = Environment(
+    environment = Environment(
         {
             "assay": {"version": "0.2.0", "python": "3.12"},
             "cluster": CLUSTER.tree(),
@@ -49,42 +49,47 @@ def test_what_was_recorded_is_read_back() -> None:
             "lab": lab,
         }
     )
-    assert found.cluster == CLUSTER
-    assert found.layout_devices == CLUSTER.layout_devices
-    assert found.nodes == {"w1": NodeFacts("Xeon", 8, 2**34, "Debian 12", "6.1", "17.0.1")}
-    assert (found.assay_version, found.assay_python) == ("0.2.0", "3.12")
-    assert found.parameters == {"dfs.replication": "3"}
-    assert found.request_bytes == {"hdd1": 4096}
-    assert ("nodes.w1.kernel.release", "6.1") in list(found.leaves())
+    assert environment.cluster == CLUSTER
+    assert environment.layout_devices == CLUSTER.layout_devices
+    assert environment.nodes == {"w1": NodeFacts("Xeon", 8, 2**34, "Debian 12", "6.1", "17.0.1")}
+    assert (environment.assay_version, environment.assay_python) == ("0.2.0", "3.12")
+    assert environment.parameters == {"dfs.replication": "3"}
+    assert environment.request_bytes == {"hdd1": 4096}
+    assert ("nodes.w1.kernel.release", "6.1") in list(environment.leaves())
 
 
 @pytest.mark.parametrize("tree", [{}, {"cluster": "many"}, {"cluster": None, "nodes": [], "lab": 3, "assay": {}}])
 def test_what_was_not_recorded_is_nothing(tree: dict[str, Any]) -> None:
-    found = Environment(tree)
-    assert (found.cluster, found.nodes, found.parameters, found.request_bytes) == (None, {}, {}, {})
-    assert found.layout_devices == {}
-    assert found.assay_version == ""
+    environment = Environment(tree)
+    assert (environment.cluster, environment.nodes, environment.parameters, environment.request_bytes) == (
+        None,
+        {},
+        {},
+        {},
+    )
+    assert environment.layout_devices == {}
+    assert environment.assay_version == ""
 
 
 def test_a_labs_facts_say_what_a_campaign_needs() -> None:
     node = {"address": "10.0.0.2", "link_bits_per_s": 10**8, "cgroup": {"cpu": "/c", "memory": "/m"}, "devices": {}}
     tree = {"name": "lab", "subnet": "10.0.0.0/24", "nodes": {"w1": node, "odd": 3}, "warnings": ["too many cores"]}
-    found = LabFacts.of(tree)
-    assert found.tree is tree
-    assert (found.name, found.subnet, found.warnings) == ("lab", "10.0.0.0/24", ("too many cores",))
-    assert found.nodes["w1"] == LabNodeFacts("10.0.0.2", 1e8, {"cpu": "/c", "memory": "/m"}, {})
-    assert found.control_groups == {"w1": {"cpu": "/c", "memory": "/m"}}
+    environment = LabFacts.of(tree)
+    assert environment.tree is tree
+    assert (environment.name, environment.subnet, environment.warnings) == ("lab", "10.0.0.0/24", ("too many cores",))
+    assert environment.nodes["w1"] == LabNodeFacts("10.0.0.2", 1e8, {"cpu": "/c", "memory": "/m"}, {})
+    assert environment.control_groups == {"w1": {"cpu": "/c", "memory": "/m"}}
 
 
 def test_a_cluster_of_odd_counts_keeps_those_that_are_counts() -> None:
-    found = ClusterFacts.of({"nodes": "many", "masters": True, "workers": 3, "layout": {"hdfs": {}}, "ports": -1})
-    assert found == ClusterFacts(workers=3)
+    facts = ClusterFacts.of({"nodes": "many", "masters": True, "workers": 3, "layout": {"hdfs": {}}, "ports": -1})
+    assert facts == ClusterFacts(workers=3)
 
 
 @given(st.dictionaries(st.sampled_from(PARTS), st.dictionaries(st.sampled_from(PARTS), json_values) | json_values))
 def test_no_record_is_a_traceback(tree: dict[str, Any]) -> None:
-    found = Environment(tree)
-    assert found.cluster is None or found.cluster.layout_devices == found.layout_devices
-    assert len(found.nodes) + len(found.parameters) + len(found.request_bytes) >= 0
-    assert isinstance(found.assay_version + found.assay_python, str)
-    assert all(isinstance(text, str) for _, text in found.leaves())
+    environment = Environment(tree)
+    assert environment.cluster is None or environment.cluster.layout_devices == environment.layout_devices
+    assert len(environment.nodes) + len(environment.parameters) + len(environment.request_bytes) >= 0
+    assert isinstance(environment.assay_version + environment.assay_python, str)
+    assert all(isinstance(text, str) for _, text in environment.leaves())

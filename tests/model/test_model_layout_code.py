@@ -33,11 +33,11 @@ from assay.model.clusters.layout_code import beginning, devices_of_code, devices
 def test_a_code_says_its_devices_and_what_they_hold(
     code: str, devices: dict[str, int], hdfs: tuple[str, ...], intermediate: tuple[str, ...]
 ) -> None:
-    found = parse(code)
-    assert found
-    assert (found.devices, found.hdfs, found.intermediate) == (devices, hdfs, intermediate)
-    assert str(found) == code
-    assert named(code) == found
+    layout = parse(code)
+    assert layout
+    assert (layout.devices, layout.hdfs, layout.intermediate) == (devices, hdfs, intermediate)
+    assert str(layout) == code
+    assert named(code) == layout
     assert devices_of_code(code) == devices
 
 
@@ -59,9 +59,9 @@ def test_another_name_is_no_code(name: str) -> None:
     ],
 )
 def test_the_papers_spellings_are_known(name: str, devices: dict[str, int | None]) -> None:
-    found = named(name)
-    assert found
-    assert found.devices == devices
+    layout = named(name)
+    assert layout
+    assert layout.devices == devices
 
 
 @pytest.mark.parametrize("name", ["HDFS-on-NVMe", "HDD-on-NVMe", "HDFS", "hardware", "remote", "R", "SSDs", "shared"])
@@ -70,15 +70,15 @@ def test_a_name_that_only_begins_like_a_code_says_nothing_of_devices(name: str) 
 
 
 def test_what_stands_after_a_code_is_kept_apart() -> None:
-    found = beginning("HD5, replication 1")
-    assert found
-    assert (str(found[0]), found[1]) == ("HD5", ", REPLICATION 1")
+    layout = beginning("HD5, replication 1")
+    assert layout
+    assert (str(layout[0]), layout[1]) == ("HD5", ", REPLICATION 1")
 
 
 @given(st.text(max_size=20))
 def test_no_name_is_a_traceback(name: str) -> None:
-    found = beginning(name)
-    assert found is None or devices_of_text(devices_text(found[0].devices)) == found[0].devices
+    layout = beginning(name)
+    assert layout is None or devices_of_text(devices_text(layout[0].devices)) == layout[0].devices
 
 
 @given(st.dictionaries(st.sampled_from(["hdd", "ssd", "nvme", "remote"]), st.none() | st.integers(1, 999)))
