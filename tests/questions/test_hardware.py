@@ -28,8 +28,8 @@ def read_of(node: str, device: str, value: float) -> Measurement:
 def kept(root: Path, *, described: bool = True, text: str | None = None) -> Repository:
     repository = Repository.create(root)
     run = replace(make_run(1), cluster=NAME, campaign_id="campaign-1", baseline_id="b-1")
-    found = [read_of("worker1", "hdd1", 5e6), read_of("worker1", "hdd2", 6e6), read_of("worker2", "hdd1", 2e6)]
-    baseline = Baseline("b-1", NAME, "2026-11-22T12:00:00Z", {"fio": "3"}, tuple(found))
+    reads = [read_of("worker1", "hdd1", 5e6), read_of("worker1", "hdd2", 6e6), read_of("worker2", "hdd1", 2e6)]
+    baseline = Baseline("b-1", NAME, "2026-11-22T12:00:00Z", {"fio": "3"}, tuple(reads))
     repository.publish(run, files={"baseline.json": msgspec.json.encode(baseline)})
     folder = repository.folders.campaigns / "campaign-1"
     folder.mkdir(parents=True)
@@ -67,7 +67,7 @@ def test_what_a_maker_calls_a_device_is_told_and_sets_it_apart(tmp_path: Path) -
     assert chapter is not None
     texts = [plain(c) for block in chapter.blocks if isinstance(block, Table) for row in block.rows for c in row]
     assert "2 × HDD (hdd1, hdd2), Maker HD-500" in texts
-    assert sum("Maker" in one for one in texts) == 1
+    assert sum("Maker" in line for line in texts) == 1
 
 
 @pytest.mark.parametrize("text", [None, "cluster: [", "cluster: other\nnodes: 3\n"])

@@ -21,15 +21,15 @@ def filled(root: Path, content: bytes) -> tuple[Repository, str]:
 def test_parts_have_whole_lines_with_their_numbers_and_together_are_the_log(tmp_path: Path) -> None:
     repository, run_id = filled(tmp_path, LOG)
     wanted = LOG.decode("utf-8", "replace").replace("\r", "").split("\n")
-    found: list[str] = []
+    lines: list[str] = []
     at: int | None = 0
     while at is not None:
         part = log_lines(repository, run_id, "a.log", at)
-        assert part.first == len(found) + 1
+        assert part.first == len(lines) + 1
         assert sum(map(len, part.lines)) <= PART_BYTES
-        found += part.lines
+        lines += part.lines
         at = part.next_offset_bytes
-    assert found == wanted
+    assert lines == wanted
 
 
 def test_a_part_that_is_asked_for_from_within_a_line_begins_with_the_next(tmp_path: Path) -> None:
@@ -41,10 +41,10 @@ def test_a_part_that_is_asked_for_from_within_a_line_begins_with_the_next(tmp_pa
 
 def test_lines_are_found_in_any_letters_case_and_lead_to_where_they_stand(tmp_path: Path) -> None:
     repository, run_id = filled(tmp_path, LOG)
-    found = log_hits(repository, run_id, "a.log", "LINE 1999")
-    assert [hit.number for hit in found.hits] == [1999, *range(19_990, 20_000)]
-    assert (found.total, found.lines) == (11, 20_001)
-    part = log_lines(repository, run_id, "a.log", found.hits[1].offset_bytes)
+    hits = log_hits(repository, run_id, "a.log", "LINE 1999")
+    assert [hit.number for hit in hits.hits] == [1999, *range(19_990, 20_000)]
+    assert (hits.total, hits.lines) == (11, 20_001)
+    part = log_lines(repository, run_id, "a.log", hits.hits[1].offset_bytes)
     assert part.first < 19_990 <= part.first + len(part.lines) - 1
     assert log_hits(repository, run_id, "a.log", "line").total == 20_000
 

@@ -108,9 +108,9 @@ def test_the_page_names_every_column_of_each_table(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "how-to" / "read-runs-with-spark.md").read_text()
     for table in ("runs", "traces"):
         source = f"read_parquet('{store.root}/{table}/**/*.parquet', hive_partitioning = true)"
-        found = asked(f"DESCRIBE SELECT * FROM {source}")
+        columns = asked(f"DESCRIBE SELECT * FROM {source}")
         section = text[text.index(f"## `{table}`") :].split("\n## ")[0]
-        assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == {name for name, *_ in found}
+        assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == {name for name, *_ in columns}
 
 
 @pytest.mark.hadoop
@@ -129,6 +129,6 @@ def test_a_real_spark_gives_the_repositorys_answers_to_the_last_digit(tmp_path: 
             done = CliRunner().invoke(assay, ["export", "--dataset", dataset, *here], catch_exceptions=False)
             assert "bundles added" in done.output
     where = ("workload=terasort",)
-    own, told = selected(repository.table(()), where), dataset_table(str(folder), "local", where, print)
-    assert len(told) == len(own)
-    assert speedups_over(told, ["layout"]) == speedups_over(own, ["layout"])
+    expected, answered = selected(repository.table(()), where), dataset_table(str(folder), "local", where, print)
+    assert len(answered) == len(expected)
+    assert speedups_over(answered, ["layout"]) == speedups_over(expected, ["layout"])

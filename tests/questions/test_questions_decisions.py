@@ -73,9 +73,9 @@ def test_two_runs_an_option_are_not_enough() -> None:
 
 
 def test_disjoint_clusters_have_baselines_of_their_own() -> None:
-    one = group({"HD2": [60.0, 61.0, 59.0], "SS2": [44.0, 45.0, 43.0]}, cluster="lab")
+    single = group({"HD2": [60.0, 61.0, 59.0], "SS2": [44.0, 45.0, 43.0]}, cluster="lab")
     other = group({"HD5": [30.0, 31.0, 29.0], "SS1": [40.0, 41.0, 39.0]}, 100, cluster="azure")
-    decisions = decide(table_of([*one, *other]), DecisionRequest("layout"))
+    decisions = decide(table_of([*single, *other]), DecisionRequest("layout"))
     assert sorted((decision.baseline, decision.leader) for decision in decisions) == [("HD2", "SS2"), ("HD5", "HD5")]
     text = headline(next(decision for decision in decisions if decision.baseline == "HD5"))
     assert text.startswith("1 SSD per worker (SS1) is slower than 5 hard disks per worker (HD5)")

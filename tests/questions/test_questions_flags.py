@@ -85,12 +85,12 @@ def planes(repository: Repository, *where: str, **asked: Any) -> list[JobCostEff
 def test_a_run_is_flagged_with_its_reason_whatever_it_is_looked_at_with(repository: Repository) -> None:
     known = flags_in(repository)
     run = repository.run(make_run(ODD).run_id)
-    (found,) = flags_of_run(repository, known, run)
-    assert found.reason.startswith("20 s: 5.00 times as fast as the median of 13 repetitions says")
+    (flag,) = flags_of_run(repository, known, run)
+    assert flag.reason.startswith("20 s: 5.00 times as fast as the median of 13 repetitions says")
     assert flags_of_run(repository, known, repository.run(make_run(0).run_id)) == ()
-    alone = selected(known.table, [f"anomaly={found.kind}"])
-    told = odd_runs(repository, known, alone)
-    assert [odd.run_id for odd in told.anomalies] == [run.run_id]
+    alone = selected(known.table, [f"anomaly={flag.kind}"])
+    outliers = odd_runs(repository, known, alone)
+    assert [odd.run_id for odd in outliers.anomalies] == [run.run_id]
     assert flag_count(known.table) == FlagCount(26, 1, (("too fast", 1),))
     assert flag_count(known.table).sentence == "1 of 26 runs is flagged as odd (1 too fast)"
 
@@ -240,8 +240,8 @@ def test_no_single_run_of_alojas_k_means_is_named_the_cheapest() -> None:
         pytest.skip("ALOJA's tables are not here")
     clusters, dump = ALOJA / "aloja-clusters.csv", ALOJA / "aloja-execs-2014-09-dump.csv"
     text = price_book_text(parse_clusters(Source(clusters, clusters.name).text()), source="x", date="2015-10-01")
-    found = execs.FORMAT.read([Source(dump, dump.name)])
-    known = flags(table_of([one.run for one in found if isinstance(one, ImportedRun)]))
+    items = execs.FORMAT.read([Source(dump, dump.name)])
+    known = flags(table_of([item.run for item in items if isinstance(item, ImportedRun)]))
     table, book = selected(known.table, ["workload=kmeans"]), prices_of(text, "prices")
     for include in (True, False):
         (view,) = cost_effectiveness_of_table(

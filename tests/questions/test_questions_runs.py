@@ -54,19 +54,19 @@ def test_a_page_has_the_newest_first_and_what_tells_runs_apart_before_the_rest(r
 
 def test_what_is_missing_is_counted_by_plan(repository: Repository) -> None:
     table = repository.table()
-    found = {row.plan: row for row in coverage(table, traced_rows(repository, table))}
-    assert sum(row.runs for row in found.values()) == len(table)
-    assert sum(row.traced for row in found.values()) == 1
-    assert (found[NO_PLAN].runs, found[NO_PLAN].traced) == (1, 0)
+    counts = {row.plan: row for row in coverage(table, traced_rows(repository, table))}
+    assert sum(row.runs for row in counts.values()) == len(table)
+    assert sum(row.traced for row in counts.values()) == 1
+    assert (counts[NO_PLAN].runs, counts[NO_PLAN].traced) == (1, 0)
     few = selected(table, ["status=failed"])
     assert [row.traced for row in coverage(few, traced_rows(repository, table))] == [0, 0]
 
 
 def test_causes_and_repetitions_name_runs_that_can_be_looked_at(repository: Repository) -> None:
     table = repository.table()
-    told = why_not_valid(repository, table)
-    assert (told.not_valid, told.looked_at) == (3, 3)
-    assert make_run(950).run_id in {run_id for cause in told.causes for run_id in cause.examples}
+    causes = why_not_valid(repository, table)
+    assert (causes.not_valid, causes.looked_at) == (3, 3)
+    assert make_run(950).run_id in {run_id for cause in causes.causes for run_id in cause.examples}
     needed = still_needed(repository, table, 0.001)
     assert repository.run(needed.needs[0].run_id).workload == needed.needs[0].configuration["workload"]
     assert odd_runs(repository, flags(table), table, 0).anomalies == ()

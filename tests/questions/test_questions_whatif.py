@@ -47,9 +47,9 @@ def _asked(*arguments: str) -> Result:
 
 
 def _answers(repository: Path, *arguments: str) -> list[dict[str, Any]]:
-    found = _asked("whatif", *arguments, "--json", "--repository", str(repository))
-    assert found.exit_code == 0, (found.output, found.exception)
-    answers: list[dict[str, Any]] = json.loads(found.output)
+    result = _asked("whatif", *arguments, "--json", "--repository", str(repository))
+    assert result.exit_code == 0, (result.output, result.exception)
+    answers: list[dict[str, Any]] = json.loads(result.output)
     return answers
 
 
@@ -57,20 +57,20 @@ def _answers(repository: Path, *arguments: str) -> list[dict[str, Any]]:
 def test_the_other_layouts_times_are_told_with_interval_limit_cost_and_assumptions(measured: Path) -> None:
     prices = str(EXAMPLE.parent / "prices.yaml")
     answers = _answers(measured, "--where", "layout=HD2", "--set", "layout=SS2", "--prices", prices)
-    assert {each["workload"] for each in answers} == set(TIMES_S)
-    for each in answers:
-        assert each.keys() >= KEYS
-        assert each["n_measured"] == 3
-        assert each["changes"] == {"layout": "SS2"}
-        assert each["low_s"] < each["simulated_s"] < each["high_s"]
-        assert each["ratio"] == pytest.approx(each["measured_s"] / each["simulated_s"])
-        assert each["low_s"] <= TIMES_S[each["workload"]][1] <= each["high_s"]
-        assert each["limit_before"] == "disk:hdfs"
-        assert each["limit_after"] == "cpu"
-        assert each["cost_before"] > 0
-        assert each["cost_after"] > 0
-        assert each["origin"] == "simulated"
-        assert any("learned from 9 measured runs" in words for words in each["assumptions"])
+    assert {answer["workload"] for answer in answers} == set(TIMES_S)
+    for answer in answers:
+        assert answer.keys() >= KEYS
+        assert answer["n_measured"] == 3
+        assert answer["changes"] == {"layout": "SS2"}
+        assert answer["low_s"] < answer["simulated_s"] < answer["high_s"]
+        assert answer["ratio"] == pytest.approx(answer["measured_s"] / answer["simulated_s"])
+        assert answer["low_s"] <= TIMES_S[answer["workload"]][1] <= answer["high_s"]
+        assert answer["limit_before"] == "disk:hdfs"
+        assert answer["limit_after"] == "cpu"
+        assert answer["cost_before"] > 0
+        assert answer["cost_after"] > 0
+        assert answer["origin"] == "simulated"
+        assert any("learned from 9 measured runs" in words for words in answer["assumptions"])
 
 
 @needs_simulator
@@ -86,12 +86,12 @@ def test_what_the_conditions_leave_out_is_not_looked_at(measured: Path, tmp_path
 
 @needs_simulator
 def test_a_change_that_changes_nothing_says_what_was_measured(measured: Path) -> None:
-    for each in _answers(measured, "--where", "layout=HD2", "--set", "layout=HD2", "--set", "workers.count=3"):
-        assert each["simulated_s"] == pytest.approx(each["measured_s"], rel=1e-9)
-        assert each["ratio"] == pytest.approx(1.0, rel=1e-9)
-        assert each["ratio_low"] < 1 < each["ratio_high"]
-        assert each["origin"] == "measured"
-        assert each["limits_before"] == each["limits_after"]
+    for answer in _answers(measured, "--where", "layout=HD2", "--set", "layout=HD2", "--set", "workers.count=3"):
+        assert answer["simulated_s"] == pytest.approx(answer["measured_s"], rel=1e-9)
+        assert answer["ratio"] == pytest.approx(1.0, rel=1e-9)
+        assert answer["ratio_low"] < 1 < answer["ratio_high"]
+        assert answer["origin"] == "measured"
+        assert answer["limits_before"] == answer["limits_after"]
 
 
 @needs_simulator
@@ -153,11 +153,11 @@ def test_every_bundle_carries_its_plan_and_cluster(tmp_path: Path) -> None:
 def test_a_cluster_that_the_book_does_not_price_has_no_cost_and_the_reason(measured: Path) -> None:
     asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(EXAMPLE.parent / "prices.yaml"))
     for change in ("workers.count=12", "nic=25Gbit/s", "layout=SS1"):
-        [each] = _answers(measured, *asked, "--set", change)
-        assert each["cost_before"] > 0
-        assert each["cost_after"] is None
+        [answer] = _answers(measured, *asked, "--set", change)
+        assert answer["cost_before"] > 0
+        assert answer["cost_after"] is None
         shown = _asked("whatif", *asked, "--set", change, "--repository", str(measured)).output
-        assert f"- no cost: {each['cost_unknown']}" in shown
+        assert f"- no cost: {answer['cost_unknown']}" in shown
 
 
 @needs_simulator
@@ -168,11 +168,11 @@ def test_a_book_of_parts_prices_more_workers(measured: Path, tmp_path: Path) -> 
         "  - {name: server, price: $4500, per: node}\n  - {name: disk, price: $250, per: device, device: hdd}\n"
     )
     asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(book))
-    [each] = _answers(measured, *asked, "--set", "workers.count=12")
-    assert each["cost_unknown"] == ""
+    [answer] = _answers(measured, *asked, "--set", "workers.count=12")
+    assert answer["cost_unknown"] == ""
     before, after = 4 * 4500 + 6 * 250, 13 * 4500 + 24 * 250
-    times = each["simulated_s"] / each["measured_s"]
-    assert each["cost_after"] / each["cost_before"] == pytest.approx(after / before * times, rel=1e-3)
+    times = answer["simulated_s"] / answer["measured_s"]
+    assert answer["cost_after"] / answer["cost_before"] == pytest.approx(after / before * times, rel=1e-3)
 
 
 @needs_simulator
@@ -200,9 +200,9 @@ def test_far_beyond_what_was_learned_is_said_and_widens_the_interval(measured: P
     ],
 )
 def test_what_can_not_be_asked_is_said_in_words(measured: Path, arguments: tuple[str, ...], words: str) -> None:
-    found = _asked("whatif", *arguments, "--repository", str(measured))
-    assert isinstance(found.exception, AssayError)
-    assert words in str(found.exception)
+    result = _asked("whatif", *arguments, "--repository", str(measured))
+    assert isinstance(result.exception, AssayError)
+    assert words in str(result.exception)
 
 
 @needs_simulator
@@ -249,14 +249,14 @@ def test_a_labs_profile_on_real_hosts_says_so() -> None:
     run = only_run(changed)
     size = size_of(run, changed)
     asked = SimulationRequest(changed.cluster, run.configuration, run.workload.name, size, shipped_profile())
-    found = scenario_of(asked)
-    assert found.document.cluster.cpu_pool is None
-    assert any("learned in labs" in words for words in found.assumptions)
+    scenario = scenario_of(asked)
+    assert scenario.document.cluster.cpu_pool is None
+    assert any("learned in labs" in words for words in scenario.assumptions)
 
 
 def test_a_campaign_on_hosts_is_not_gone_on_with_by_simulation() -> None:
-    found = _asked("run", str(EXAMPLE), "--profile", "x.yaml")
-    assert "--simulate" in str(found.exception)
+    result = _asked("run", str(EXAMPLE), "--profile", "x.yaml")
+    assert "--simulate" in str(result.exception)
 
 
 def test_a_miss_corrects_what_the_same_resource_limits() -> None:
@@ -269,26 +269,26 @@ def test_a_miss_corrects_what_the_same_resource_limits() -> None:
 
 
 def test_shares_of_the_time_add_up() -> None:
-    found = time_shares({"cpu": 0.5, "disk:dfs": 0.3, "disk:intermediate": 0.2}, 5.0, 20.0, {"dfs": "hdd"})
-    assert sum(found.values()) == pytest.approx(1)
-    assert found["fixed"] == pytest.approx(0.25)
+    shares = time_shares({"cpu": 0.5, "disk:dfs": 0.3, "disk:intermediate": 0.2}, 5.0, 20.0, {"dfs": "hdd"})
+    assert sum(shares.values()) == pytest.approx(1)
+    assert shares["fixed"] == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize("count", [8, 16])
 def test_so_few_draws_have_the_spread_that_they_stand_for(count: int) -> None:
     """Drawn plainly, eight of the usual seed had three quarters of it, and every answer has the same ones."""
     profile = shipped_profile().of_engine("hadoop")
-    found = list(draws(profile, count, 1))
-    assert (found[0].cpu, found[0].disks, found[0].links, found[0].fixed) == (1.0, 1.0, 1.0, 1.0)
+    drawn = list(draws(profile, count, 1))
+    assert (drawn[0].cpu, drawn[0].disks, drawn[0].links, drawn[0].fixed) == (1.0, 1.0, 1.0, 1.0)
     for logs, sigma in (
-        ([math.log(one.cpu) for one in found], cpu_sigma(profile)),
-        ([math.log(one.disks) for one in found], DEVICE_SIGMA),
-        ([math.log(one.fixed) for one in found], spread_of(profile.costs.job_start_s)),
+        ([math.log(draw.cpu) for draw in drawn], cpu_sigma(profile)),
+        ([math.log(draw.disks) for draw in drawn], DEVICE_SIGMA),
+        ([math.log(draw.fixed) for draw in drawn], spread_of(profile.costs.job_start_s)),
     ):
         assert stdev(logs) == pytest.approx(sigma)
         assert fmean(logs) == pytest.approx(0.0, abs=1e-12)
-    assert [one.cpu for one in draws(profile, 1, 1)] == [1.0]
-    assert len({one.cpu for one in draws(profile, 2, 1)}) == 2
+    assert [draw.cpu for draw in draws(profile, 1, 1)] == [1.0]
+    assert len({draw.cpu for draw in draws(profile, 2, 1)}) == 2
 
 
 def test_what_is_uncertain_of_both_sides_cancels_only_as_far_as_the_answer_is_corrected() -> None:
@@ -307,10 +307,10 @@ def test_what_is_uncertain_of_both_sides_cancels_only_as_far_as_the_answer_is_co
 def test_the_benchmark_of_what_if_holds_answers_against_worlds() -> None:
     module = benchmark("whatif_errors")
     [judged] = module.judgements("terasort", "HD2", ("layout", "SS2"), 1, 3)
-    said = judged.said
-    assert judged.ratio == pytest.approx(said.ratio, rel=0.5)
+    estimate = judged.said
+    assert judged.ratio == pytest.approx(estimate.ratio, rel=0.5)
     assert judged.tells
     assert not judged.wrong
     assert replace(judged, ratio=0.9).wrong
-    assert replace(judged, truth_s=said.simulated_s).holds
-    assert not replace(judged, truth_s=said.high_s * 1.01).holds
+    assert replace(judged, truth_s=estimate.simulated_s).holds
+    assert not replace(judged, truth_s=estimate.high_s * 1.01).holds

@@ -23,7 +23,7 @@ def times(**by_layout: float) -> dict[str, list[float]]:
 
 def renumbered(*groups: list[Run]) -> list[Run]:
     every = [run for group in groups for run in group]
-    return [replace(run, run_id=f"{place:08d}-0000-7000-8000-000000000000") for place, run in enumerate(every)]
+    return [replace(run, run_id=f"{number:08d}-0000-7000-8000-000000000000") for number, run in enumerate(every)]
 
 
 def rows_of(document: ReportDocument) -> list[list[str]]:
