@@ -151,7 +151,7 @@ def test_the_users_words_are_stronger_than_guesses(tmp_path: Path) -> None:
     )
 )
 def test_whatever_is_found_the_file_loads_with_one_master(
-    tmp_path_factory: pytest.TempPathFactory, found: list[tuple[int, int, int | None, int, bool | None, str | None]]
+    tmp_path_factory: pytest.TempPathFactory, surveyed: list[tuple[int, int, int | None, int, bool | None, str | None]]
 ) -> None:
     hosts = [
         replace(
@@ -162,7 +162,7 @@ def test_whatever_is_found_the_file_loads_with_one_master(
             mounts=tuple(mount(i) for i in range(1, disks + 1)),
             daemons=(daemon(role),) if role else (),
         )
-        for number, (cores, memory, rate, disks, turns, role) in enumerate(found)
+        for number, (cores, memory, rate, disks, turns, role) in enumerate(surveyed)
     ]
     cluster, _, _ = written(tmp_path_factory.mktemp("any"), hosts)
     assert sum(Role.MASTER in node.roles for node in cluster.nodes) == 1

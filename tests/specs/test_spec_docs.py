@@ -18,7 +18,7 @@ BLOCKS: list[str] = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
 
 
 def block(first_line: str) -> str:
-    return next(found for found in BLOCKS if found.startswith(first_line))
+    return next(text for text in BLOCKS if text.startswith(first_line))
 
 
 def test_the_examples_load(tmp_path: Path) -> None:

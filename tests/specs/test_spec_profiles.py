@@ -8,11 +8,13 @@ from assay.specs.profiles import profile_of_text, profile_text
 
 
 def test_the_profile_that_comes_with_assay_says_where_it_is_from() -> None:
-    found = shipped_profile()
-    assert {"terasort", "dfsio-write", "dfsio-read", "dfsioe-write", "dfsioe-read", "wordcount"} <= set(found.workloads)
-    assert "measured runs" in found.learned.source
-    assert found.learned.runs > 100
-    assert profile_text(profile_of_text(profile_text(found))) == profile_text(found)
+    profile = shipped_profile()
+    assert {"terasort", "dfsio-write", "dfsio-read", "dfsioe-write", "dfsioe-read", "wordcount"} <= set(
+        profile.workloads
+    )
+    assert "measured runs" in profile.learned.source
+    assert profile.learned.runs > 100
+    assert profile_text(profile_of_text(profile_text(profile))) == profile_text(profile)
 
 
 def test_the_schema_of_profiles_is_offered() -> None:

@@ -130,11 +130,11 @@ def test_every_workload_with_its_options_is_in_the_schema() -> None:
 
 def _strings(schema: Any) -> list[dict[str, Any]]:
     if isinstance(schema, list):
-        return [found for item in schema for found in _strings(item)]
+        return [text for item in schema for text in _strings(item)]
     if not isinstance(schema, dict):
         return []
-    own = [schema] if isinstance(schema.get("pattern"), str) else []
-    return own + [found for item in schema.values() for found in _strings(item)]
+    patterns = [schema] if isinstance(schema.get("pattern"), str) else []
+    return patterns + [text for item in schema.values() for text in _strings(item)]
 
 
 @pytest.mark.parametrize("kind", ["cluster", "plan", "prices"])
