@@ -200,11 +200,11 @@ def test_what_old_runs_recorded_of_hosts_and_lab_is_read_as_values(old: Path) ->
     runs = Repository.open(old / "measured").runs()
     assert runs
     for run in runs:
-        found, lab = run.recorded, LabFacts.of(run.environment["lab"])
-        assert found.cluster is not None
-        assert (found.cluster.workers, found.cluster.layout is not None) == (3, True)
-        assert found.layout_devices == devices_of_code(run.layout)
-        assert found.assay_version == "0.1.0"
-        assert all(node.kernel and node.java and node.memory_bytes for node in found.nodes.values())
-        assert lab.nodes.keys() == lab.control_groups.keys() == found.nodes.keys()
-        assert found.request_bytes["ssd1"] == 65536
+        environment, lab = run.recorded, LabFacts.of(run.environment["lab"])
+        assert environment.cluster is not None
+        assert (environment.cluster.workers, environment.cluster.layout is not None) == (3, True)
+        assert environment.layout_devices == devices_of_code(run.layout)
+        assert environment.assay_version == "0.1.0"
+        assert all(node.kernel and node.java and node.memory_bytes for node in environment.nodes.values())
+        assert lab.nodes.keys() == lab.control_groups.keys() == environment.nodes.keys()
+        assert environment.request_bytes["ssd1"] == 65536

@@ -25,15 +25,18 @@ _PLACEHOLDER = re.compile(r"[A-Z][A-Z_]+(?=[/.\-]|$)|…")
 def documented() -> list[re.Pattern[str]]:
     """Return what the page names, as patterns of paths."""
     (block,) = (text for text in re.findall(r"^```\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE) if "bundles/" in text)
-    found, folder = [], ""
+    documented_names, folder = [], ""
     for line in block.splitlines():
         named = re.match(r"( *)(\S+(?:, \S+)*)(?:  |$)", line)
         assert named, line
         names = [name for name in named[2].split(", ") if name != "..."]
         if not named[1]:
             folder = names[0] if names[0].endswith("/") else ""
-        found += [name if not named[1] else folder + name for name in names]
-    return [re.compile("".join(_part(part) for part in re.split(f"({_PLACEHOLDER.pattern})", name))) for name in found]
+        documented_names += [name if not named[1] else folder + name for name in names]
+    return [
+        re.compile("".join(_part(part) for part in re.split(f"({_PLACEHOLDER.pattern})", name)))
+        for name in documented_names
+    ]
 
 
 def _part(text: str) -> str:
@@ -52,8 +55,8 @@ def test_all_that_is_written_is_named_on_the_page(tmp_path: Path) -> None:
     run = make_run(1)
     repository.publish(run, tasks=[TASK], trace=make_trace(run), logs={"job.log": b"x"})
     (tmp_path / "x.csv").write_text("x")
-    found = ImportedRun("k", "x:1", make_run(2), (TASK,), make_trace(run))
-    repository.import_runs("any", lambda: iter([found]), [("x.csv", tmp_path / "x.csv")])
+    item = ImportedRun("k", "x:1", make_run(2), (TASK,), make_trace(run))
+    repository.import_runs("any", lambda: iter([item]), [("x.csv", tmp_path / "x.csv")])
     plan = load_plan(ROOT / "examples" / "lab" / "hdd-vs-ssd.yaml")
     journal = create_campaign(repository.folders.campaigns, plan, len(schedule(plan, expand(plan))))
     with journal.hold():

@@ -34,9 +34,9 @@ def filled(folder: Path, *numbers: int) -> Repository:
 
 
 def test_repositories_merge_by_copying_what_is_missing(tmp_path: Path) -> None:
-    one, other = filled(tmp_path / "one", 1, 2), filled(tmp_path / "other", 2, 3)
+    first, other = filled(tmp_path / "one", 1, 2), filled(tmp_path / "other", 2, 3)
     seen: list[tuple[int, int]] = []
-    copied = copy_bundles(one, other, lambda done, total: seen.append((done, total)))
+    copied = copy_bundles(first, other, lambda done, total: seen.append((done, total)))
     assert (copied.copied, copied.already_there, copied.refused) == (1, 1, ())
     assert seen == [(1, 1)]
     assert other.runs() == [make_run(1), make_run(2), make_run(3)]
@@ -44,9 +44,9 @@ def test_repositories_merge_by_copying_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_a_damaged_bundle_is_refused_by_name(tmp_path: Path) -> None:
-    one, other = filled(tmp_path / "one", 1, 2), filled(tmp_path / "other")
-    (one.root / "bundles" / make_run(1).run_id / "run.json").write_text("{}")
-    copied = copy_bundles(one, other, lambda *_: None)
+    first, other = filled(tmp_path / "one", 1, 2), filled(tmp_path / "other")
+    (first.root / "bundles" / make_run(1).run_id / "run.json").write_text("{}")
+    copied = copy_bundles(first, other, lambda *_: None)
     assert (copied.copied, [problem.run_id for problem in copied.refused]) == (1, [make_run(1).run_id])
     assert other.runs() == [make_run(2)]
 

@@ -136,14 +136,14 @@ def published(repository: Repository) -> Path:
 
 
 @pytest.mark.parametrize("name", ["run.json", "tasks.parquet", "logs/client.gz"])
-@pytest.mark.parametrize("place", [0.1, 0.5, 0.9])
-def test_verify_finds_a_single_flipped_bit(repository: Repository, name: str, place: float) -> None:
+@pytest.mark.parametrize("position", [0.1, 0.5, 0.9])
+def test_verify_finds_a_single_flipped_bit(repository: Repository, name: str, position: float) -> None:
     file = published(repository) / name
     content = bytearray(file.read_bytes())
-    content[int(len(content) * place)] ^= 1
+    content[int(len(content) * position)] ^= 1
     file.write_bytes(content)
-    found = [(problem.run_id, problem.file, problem.kind) for problem in repository.verify()]
-    assert (make_run(1).run_id, name, ProblemKind.CHANGED) in found
+    problems = [(problem.run_id, problem.file, problem.kind) for problem in repository.verify()]
+    assert (make_run(1).run_id, name, ProblemKind.CHANGED) in problems
 
 
 def test_verify_finds_what_is_missing_extra_and_strange(repository: Repository) -> None:

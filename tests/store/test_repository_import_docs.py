@@ -21,7 +21,7 @@ def block(language: str, holding: str = "") -> str:
     return next(text for name, text in fences if name == language and holding in text)
 
 
-def said(item: ImportedRun | SkippedItem) -> str:
+def line_of(item: ImportedRun | SkippedItem) -> str:
     if isinstance(item, SkippedItem):
         return f"{item.where}: left: {item.why}\n"
     run = item.run
@@ -34,12 +34,12 @@ def said(item: ImportedRun | SkippedItem) -> str:
 def test_the_table_reads_as_the_page_says(tmp_path: Path) -> None:
     mapping = dict(pair.split("=", 1) for pair in re.findall(r"--map (\S+=\S+)", TEXT))
     read = items(table_format(mapping, {}), tmp_path, block("csv"), "runs.csv")
-    assert "".join(said(item) for item in read) == block("", "runs.csv:2")
+    assert "".join(line_of(item) for item in read) == block("", "runs.csv:2")
 
 
 def test_typed_results_read_as_the_page_says(tmp_path: Path) -> None:
     read = items(published.FORMAT, tmp_path, block("yaml"), "results.yaml")
-    assert "".join(said(item) for item in read) == block("", "results.yaml:6")
+    assert "".join(line_of(item) for item in read) == block("", "results.yaml:6")
 
 
 def test_every_format_field_and_key_is_on_the_page() -> None:

@@ -86,13 +86,13 @@ def test_importing_again_adds_nothing_and_a_longer_copy_only_what_is_new(
 
 
 def test_bundles_of_overlapping_imports_that_are_copied_together_count_each_run_once(tmp_path: Path) -> None:
-    one, other = (Repository.create(tmp_path / name) for name in ("one", "other"))
-    import_lines(one, written(tmp_path, "short.txt", "10\n20\n"))
+    first, other = (Repository.create(tmp_path / name) for name in ("one", "other"))
+    import_lines(first, written(tmp_path, "short.txt", "10\n20\n"))
     import_lines(other, written(tmp_path, "long.txt", "10\n20\n30\n"))
     for bundle in (other.root / "bundles").iterdir():
-        bundle.rename(one.root / "bundles" / bundle.name)
-    assert sorted(run.duration_s for run in one.runs()) == [10.0, 20.0, 30.0]
-    assert len(one.table()) == 3
+        bundle.rename(first.root / "bundles" / bundle.name)
+    assert sorted(run.duration_s for run in first.runs()) == [10.0, 20.0, 30.0]
+    assert len(first.table()) == 3
 
 
 def test_what_is_left_is_said_and_strict_takes_nothing(repository: Repository, tmp_path: Path) -> None:
@@ -226,8 +226,8 @@ def test_rows_belong_to_the_table_that_they_were_read_with(repository: Repositor
     table = repository.table()
     repository.publish(make_run(1))
     repository.runs()
-    found = repository.runs_at(table, range(0, len(table), 7))
-    assert [run.duration_s for run in found] == table.values["duration_s"][::7].tolist()
+    runs = repository.runs_at(table, range(0, len(table), 7))
+    assert [run.duration_s for run in runs] == table.values["duration_s"][::7].tolist()
     repository.verify()
     with pytest.raises(RepositoryError, match="has changed"):
         repository.runs_at(table, [0])
@@ -246,9 +246,9 @@ def test_names_of_levels_and_metrics_do_not_take_the_place_of_a_runs_own(
     repository.import_runs("any", lambda: iter([ImportedRun("k", "x:1", run)]), [("x", path)])
     table = repository.table()
     assert table.values["duration_s"].tolist() == [5.0]
-    found = {name: column.text(0) for name, column in table.columns.items()}
-    assert (found["workload"], found["status"], found["codec"]) == ("sort", "valid", "None")
-    assert (found["level:workload"], found["level:status"]) == ("ZZZ", "fast")
+    texts = {name: column.text(0) for name, column in table.columns.items()}
+    assert (texts["workload"], texts["status"], texts["codec"]) == ("sort", "valid", "None")
+    assert (texts["level:workload"], texts["level:status"]) == ("ZZZ", "fast")
 
 
 def test_a_number_that_is_not_finite_is_left_and_hides_nothing(repository: Repository, tmp_path: Path) -> None:

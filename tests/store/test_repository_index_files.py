@@ -48,14 +48,14 @@ def answers(repository: Repository) -> list[object]:
     ids = repository.ids_at(table, range(len(table)))
     whole = [run.run_id for run in repository.runs_at(table, range(len(table)))]
     rows = sorted(
-        (run_id, table.values["duration_s"][place], tuple((n, c.text(place)) for n, c in sorted(table.columns.items())))
-        for place, run_id in enumerate(ids)
+        (run_id, table.values["duration_s"][index], tuple((n, c.text(index)) for n, c in sorted(table.columns.items())))
+        for index, run_id in enumerate(ids)
     )
-    found = [(run_id, repository.run(run_id).duration_s) for run_id in sorted(ids)[::25]]
+    durations = [(run_id, repository.run(run_id).duration_s) for run_id in sorted(ids)[::25]]
     assert whole == ids
     assert repository.positions_of(table, ids[::2]) == list(range(0, len(ids), 2))
     assert sorted(run.run_id for run in repository.runs()) == sorted(ids)
-    return [rows, found, [run.run_id for run in repository.runs(workload="w1", limit=3)]]
+    return [rows, durations, [run.run_id for run in repository.runs(workload="w1", limit=3)]]
 
 
 @pytest.mark.slow
@@ -199,5 +199,5 @@ def test_a_workload_has_one_name_whatever_an_import_called_it(tmp_path: Path) ->
     assert [run.workload for run in repository.runs(workload="own_job")] == ["own_job"]
     assert repository.run(make_run(1).run_id).workload == "dfsioe-write"
     assert {row[1] for row in zip(*columns_of_runs(repository.runs())[1], strict=True)} == {"dfsioe-write", "own_job"}
-    for told in ("dfsioe_write", "DFSIOE-Write", "enhanced dfsio write"):
-        assert workload_named(told, workload.levels) == "dfsioe-write"
+    for name in ("dfsioe_write", "DFSIOE-Write", "enhanced dfsio write"):
+        assert workload_named(name, workload.levels) == "dfsioe-write"

@@ -88,10 +88,10 @@ print(json.dumps({
     ],
 }))
 """
-    found = in_a_private_mount(READ_ONLY, repository.root, code, temporary=temporary)
+    output = in_a_private_mount(READ_ONLY, repository.root, code, temporary=temporary)
     expected = len(study_runs()) + (8 if state == "older index" else 0)
     files = 0 if state == "damaged bundle" else 1  # there the index has all runs that can be read
-    assert found == {"runs": expected, "same": True, "still": True, "files": files, "commands": [0, 0, 0]}
+    assert output == {"runs": expected, "same": True, "still": True, "files": files, "commands": [0, 0, 0]}
     assert list(temporary.iterdir()) == []
     assert sorted(path.name for path in repository.folders.index.iterdir()) == there
 
@@ -147,8 +147,8 @@ if END == "SIGKILL":  # the next process that makes temporary folders removes wh
     folders.close()
 print(json.dumps({"first": first, "full": full, "total": total["total"], "kept": kept, "left": len(ours() - before)}))
 """
-    found = in_a_private_mount('mount -t tmpfs -o size=4m tmpfs "$1"', tmp_path, f"END = {end!r}" + code)
-    assert found == {"first": [200] * 6, "full": [200] * 6, "total": 24, "kept": 1, "left": 0}
+    output = in_a_private_mount('mount -t tmpfs -o size=4m tmpfs "$1"', tmp_path, f"END = {end!r}" + code)
+    assert output == {"first": [200] * 6, "full": [200] * 6, "total": 24, "kept": 1, "left": 0}
 
 
 def test_what_could_not_be_kept_is_kept_once_there_is_room(tmp_path: Path) -> None:

@@ -61,8 +61,8 @@ def test_without_a_column_they_are_probably_the_same_and_it_asks(tmp_path: Path)
     assert "3 of 3 runs are probably in" in asked.output
     assert asked.exit_code != 0
     assert times(tmp_path) == [77.5, 302, 1119]
-    (told,) = json.loads(taken(tmp_path, "b.csv", less, "--json").output)["imports"]
-    assert [(one["runs"], one["of"], one["its_runs"]) for one in told["probably"]] == [(3, 3, 3)]
+    (answer,) = json.loads(taken(tmp_path, "b.csv", less, "--json").output)["imports"]
+    assert [(match["runs"], match["of"], match["its_runs"]) for match in answer["probably"]] == [(3, 3, 3)]
     assert taken(tmp_path, "b.csv", less, "--again").exit_code == 0
     assert times(tmp_path) == [77.5, 77.5, 302, 302, 1119, 1119]
 

@@ -85,6 +85,6 @@ def test_a_broken_file_does_not_keep_the_others_from_being_read(tmp_path: Path) 
         yield ImportedRun(text, source.name, foreign_run(workload="sort", duration_s=float(text)))
 
     sources = [Source(tmp_path / name, name) for name in ("good", "bad", "last")]
-    found = list(one_by_one(read_file)(sources))
-    assert [type(item).__name__ for item in found] == ["ImportedRun", "SkippedItem", "ImportedRun"]
-    assert found[1] == SkippedItem("bad:1", "is no number")
+    items = list(one_by_one(read_file)(sources))
+    assert [type(item).__name__ for item in items] == ["ImportedRun", "SkippedItem", "ImportedRun"]
+    assert items[1] == SkippedItem("bad:1", "is no number")

@@ -45,14 +45,14 @@ def test_a_code_is_the_layouts_and_the_networks_name_and_0_is_none(code: str, na
 
 @pytest.mark.parametrize(("code", "codec"), [("1", "DefaultCodec"), ("3", "SnappyCodec"), ("Cmp3", "SnappyCodec")])
 def test_compression_codes_name_the_codec(code: str, codec: str) -> None:
-    found = codes.parameters({"comp": code})
-    assert found == {codes.COMPRESS: "true", codes.CODEC: f"org.apache.hadoop.io.compress.{codec}"}
+    parameters = codes.parameters({"comp": code})
+    assert parameters == {codes.COMPRESS: "true", codes.CODEC: f"org.apache.hadoop.io.compress.{codec}"}
 
 
 @pytest.mark.parametrize("code", ["2", "Cmp2", "BZIP2", "lzo"])
 def test_compression_2_is_lzo_whatever_the_page_calls_it(code: str) -> None:
-    found = codes.parameters({"comp": code})
-    assert found == {codes.COMPRESS: "true", codes.CODEC: "com.hadoop.compression.lzo.LzoCodec"}
+    parameters = codes.parameters({"comp": code})
+    assert parameters == {codes.COMPRESS: "true", codes.CODEC: "com.hadoop.compression.lzo.LzoCodec"}
 
 
 @pytest.mark.parametrize("code", ["0", "Cmp0", "None"])

@@ -26,8 +26,8 @@ def read(tmp_path: Path, text: str | bytes) -> list[ImportedRun | SkippedItem]:
 
 
 def parted(entries: list[ImportedRun | SkippedItem]) -> tuple[dict[str, ImportedRun], list[SkippedItem]]:
-    found = {each.key: each for each in entries if isinstance(each, ImportedRun)}
-    return found, [each for each in entries if isinstance(each, SkippedItem)]
+    runs = {entry.key: entry for entry in entries if isinstance(entry, ImportedRun)}
+    return runs, [entry for entry in entries if isinstance(entry, SkippedItem)]
 
 
 def first(tmp_path: Path, text: str) -> ImportedRun:
@@ -35,28 +35,28 @@ def first(tmp_path: Path, text: str) -> ImportedRun:
 
 
 def test_a_row_of_execs_is_a_run_with_its_configuration(tmp_path: Path) -> None:
-    found, left = parted(read(tmp_path, dump()))
-    assert list(found) == [FIRST, SECOND]
+    runs, left = parted(read(tmp_path, dump()))
+    assert list(runs) == [FIRST, SECOND]
     assert left == []
-    run = found[FIRST].run
+    run = runs[FIRST].run
     assert (run.workload, run.duration_s, run.cluster, run.layout) == ("terasort", 100, "ours", "SSD")
     assert run.started_at == "2014-05-13T16:53:20.000+00:00"
     assert run.levels["network"] == "IB"
     assert run.workload_parameters == {"suite": "HiBench"}
     assert run.parameters["dfs.blocksize"] == str(128 * 2**20)
     assert run.parameters["mapreduce.map.output.compress.codec"] == "org.apache.hadoop.io.compress.SnappyCodec"
-    assert found[FIRST].where == "d.sql:26"
+    assert runs[FIRST].where == "d.sql:26"
 
 
 def test_the_label_of_a_run_is_its_status(tmp_path: Path) -> None:
-    found, _ = parted(read(tmp_path, dump()))
-    assert (found[FIRST].run.status, found[FIRST].run.cause) == (RunStatus.VALID, None)
-    assert (found[SECOND].run.status, found[SECOND].run.cause) == (RunStatus.INVALID, "ALOJA's table marks it invalid")
+    runs, _ = parted(read(tmp_path, dump()))
+    assert (runs[FIRST].run.status, runs[FIRST].run.cause) == (RunStatus.VALID, None)
+    assert (runs[SECOND].run.status, runs[SECOND].run.cause) == (RunStatus.INVALID, "ALOJA's table marks it invalid")
 
 
 def test_maps_and_reduces_are_tasks_and_setup_is_none(tmp_path: Path) -> None:
     tasks = first(tmp_path, dump()).tasks
-    assert [each.kind for each in tasks] == ["map", "map", "reduce"]
+    assert [task.kind for task in tasks] == ["map", "map", "reduce"]
     assert tasks[2] == Task(
         job_id="job_201405131650_0002",
         task_id="task_201405131650_0002_r_000002",
@@ -172,8 +172,8 @@ def test_a_trace_of_part_of_the_run_is_a_warning(tmp_path: Path) -> None:
 )
 def test_a_row_that_can_not_be_so_is_left_with_its_rows(tmp_path: Path, old: str, new: str, why: str) -> None:
     rows = (aloja_mini.EXEC_ROWS[0].replace(old, new), aloja_mini.EXEC_ROWS[1])
-    found, left = parted(read(tmp_path, dump(execs=rows)))
-    assert list(found) == [SECOND]
+    runs, left = parted(read(tmp_path, dump(execs=rows)))
+    assert list(runs) == [SECOND]
     assert len(left) == 1
     assert why in left[0].why
     assert left[0].why.endswith("its rows of other tables are left with it: 121")
@@ -182,17 +182,17 @@ def test_a_row_that_can_not_be_so_is_left_with_its_rows(tmp_path: Path, old: str
 def test_a_zero_start_is_not_known_and_then_nothing_can_be_placed(tmp_path: Path) -> None:
     dates = "'2014-05-13 16:53:20','2014-05-13 16:55:00'"
     row = aloja_mini.EXEC_ROWS[0].replace(dates, "'0000-00-00 00:00:00',NULL")
-    found, left = parted(read(tmp_path, dump(execs=(row,))))
-    assert found[FIRST].run.started_at == ""
-    assert found[FIRST].tasks == ()
-    assert any("START_TIME" in each.why for each in left)
+    runs, left = parted(read(tmp_path, dump(execs=(row,))))
+    assert runs[FIRST].run.started_at == ""
+    assert runs[FIRST].tasks == ()
+    assert any("START_TIME" in item.why for item in left)
 
 
 def test_tasks_of_the_preparation_and_of_other_times_are_left_and_counted(tmp_path: Path) -> None:
     more = [task(20, "MAP", "50:00", "50:30"), task(21, "MAP", "50:00", "50:40"), task(22, "MAP", "59:00", "59:30")]
-    found, left = parted(read(tmp_path, dump(f"INSERT INTO `JOB_tasks` VALUES {','.join(more)};\n")))
-    assert len(found[FIRST].tasks) == 3
-    assert sorted(each.why for each in left) == [
+    runs, left = parted(read(tmp_path, dump(f"INSERT INTO `JOB_tasks` VALUES {','.join(more)};\n")))
+    assert len(runs[FIRST].tasks) == 3
+    assert sorted(item.why for item in left) == [
         "JOB_tasks: rows that are outside their run: 1",
         "JOB_tasks: rows that ended before their run began (its preparation, or another's): 2",
     ]
@@ -210,8 +210,8 @@ def test_tasks_of_the_preparation_and_of_other_times_are_left_and_counted(tmp_pa
     ],
 )
 def test_an_unsound_task_is_left(tmp_path: Path, row: str, why: str) -> None:
-    found, left = parted(read(tmp_path, dump(f"INSERT INTO `JOB_tasks` VALUES {row};\n")))
-    assert len(found[FIRST].tasks) == 3
+    runs, left = parted(read(tmp_path, dump(f"INSERT INTO `JOB_tasks` VALUES {row};\n")))
+    assert len(runs[FIRST].tasks) == 3
     assert len(left) == 1
     assert why in left[0].why
 
@@ -235,21 +235,21 @@ def test_an_unsound_sample_is_left(tmp_path: Path, figures: str, why: str) -> No
 def test_rows_of_runs_that_are_not_there_are_counted_by_table(tmp_path: Path) -> None:
     more = f"INSERT INTO `JOB_tasks` VALUES {task(20, 'MAP', '53:30', '54:00', execution=7)},(1,8{',NULL' * 14});\n"
     _, left = parted(read(tmp_path, dump(more)))
-    assert [each.why for each in left] == ["JOB_tasks: rows of 2 executions that are not in execs: 2"]
+    assert [item.why for item in left] == ["JOB_tasks: rows of 2 executions that are not in execs: 2"]
 
 
 def test_repeated_numbers_and_damaged_rows_are_left_by_their_line(tmp_path: Path) -> None:
     rows = (*aloja_mini.EXEC_ROWS, aloja_mini.EXEC_ROWS[0], "(3,1,'x")
-    found, left = parted(read(tmp_path, dump(execs=rows)))
-    assert list(found) == [FIRST, SECOND]
-    assert [each.where for each in left] == ["d.sql:26", "d.sql:26"]
+    runs, left = parted(read(tmp_path, dump(execs=rows)))
+    assert list(runs) == [FIRST, SECOND]
+    assert [item.where for item in left] == ["d.sql:26", "d.sql:26"]
     assert "repeats id_exec 1" in left[0].why
     assert "row 4 can't be read" in left[1].why
 
 
 def test_a_dump_of_something_else_is_left_and_not_claimed(tmp_path: Path) -> None:
     other = "-- MySQL dump 10.13\nCREATE TABLE `wiki` (`a` int);\nINSERT INTO `wiki` VALUES (1);\n-- Dump completed\n"
-    assert [type(each) for each in read(tmp_path, other)] == [SkippedItem]
+    assert [type(item) for item in read(tmp_path, other)] == [SkippedItem]
     assert not FORMAT.recognises("d.sql", other.encode())
     assert FORMAT.recognises("d.sql", dump().encode()[:65536])
     assert not FORMAT.recognises("execs.csv", b"id_exec,`execs`\n")
@@ -258,25 +258,25 @@ def test_a_dump_of_something_else_is_left_and_not_claimed(tmp_path: Path) -> Non
 def test_damaged_dumps_give_runs_or_reasons_and_no_other_error(tmp_path: Path) -> None:
     text = dump(sar("SAR_load", "ldavg-1", ["(1,1,'w1',1.000,'2014-05-13 16:53:30',0.5)"])).encode()
     for damaged in mutations(text, fuzz_count(), seed=1):
-        for each in read(tmp_path, damaged):
-            assert isinstance(each, SkippedItem) or 0 < each.run.duration_s <= 30 * 86_400
-            if isinstance(each, ImportedRun) and each.trace:
-                assert all(0 <= value < 1e16 for value in each.trace.value)
+        for item in read(tmp_path, damaged):
+            assert isinstance(item, SkippedItem) or 0 < item.run.duration_s <= 30 * 86_400
+            if isinstance(item, ImportedRun) and item.trace:
+                assert all(0 <= value < 1e16 for value in item.trace.value)
 
 
 @pytest.mark.skipif(not REAL.is_file(), reason=f"ALOJA's dump is not at {REAL}: nothing real is tested")
 def test_alojas_own_dump_gives_its_sound_runs() -> None:
     source = Source(REAL, REAL.name)
     assert FORMAT.recognises(source.name, source.head())
-    found, left = parted(list(FORMAT.read([source])))
-    assert len(found) == 9
-    durations = {key.rpartition("/")[2]: each.run.duration_s for key, each in found.items()}
+    runs, left = parted(list(FORMAT.read([source])))
+    assert len(runs) == 9
+    durations = {key.rpartition("/")[2]: item.run.duration_s for key, item in runs.items()}
     assert durations["dfsioe_read"] == 3294
-    bayes = found["20140129_055025_conf_IB_HDD_b_m12_i20_r1_I32768_c0_z256/bayes"]
+    bayes = runs["20140129_055025_conf_IB_HDD_b_m12_i20_r1_I32768_c0_z256/bayes"]
     assert len(bayes.tasks) == 97
     assert bayes.trace is not None
     assert {"cpu", "memory", "nic:ib0", "disk:all"} <= set(bayes.trace.subject)
-    edited = [each.why for each in left if "contradicts itself" in each.why]
+    edited = [item.why for item in left if "contradicts itself" in item.why]
     assert len(edited) == 1
     assert "bench is wordcount" in edited[0]
-    assert any("9 executions that are not in execs: 2790" in each.why for each in left)
+    assert any("9 executions that are not in execs: 2790" in item.why for item in left)

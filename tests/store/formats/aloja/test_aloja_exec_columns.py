@@ -139,8 +139,8 @@ def test_damaged_tables_are_read_or_skipped_line_by_line(tmp_path: Path) -> None
     )
     for damaged in mutations(sound.replace("/terasort", "/sort", 1).encode(), examples(60)):
         items = items_of(tmp_path, damaged)
-        places = [*(run.where for run in runs_of(items)), *(skipped.where for skipped in reasons_of(items))]
-        assert len(places) == len(set(places)) > 0
+        positions = [*(run.where for run in runs_of(items)), *(skipped.where for skipped in reasons_of(items))]
+        assert len(positions) == len(set(positions)) > 0
 
 
 def table_text(count: int) -> str:
@@ -192,7 +192,8 @@ def test_runs_are_stored_the_same_as_columns_and_one_by_one(tmp_path: Path) -> N
     assert {run.run_id: run for run in repository.runs()} == {run.run_id: run for run in other.runs()}
     (bundle,) = repository.folders.bundles.iterdir()
     mine, theirs = (
-        json.loads((one.folders.bundles / bundle.name / "import.json").read_text()) for one in (repository, other)
+        json.loads((repository_.folders.bundles / bundle.name / "import.json").read_text())
+        for repository_ in (repository, other)
     )
     assert mine | {"imported_at": ""} == theirs | {"imported_at": ""}
     assert repository.verify() == []
@@ -211,13 +212,13 @@ def test_more_of_a_table_adds_what_is_new_and_another_notation_nothing(tmp_path:
 
 def test_without_a_column_a_table_is_probably_the_same_by_columns_and_by_rows(tmp_path: Path) -> None:
     less = "\n".join(line.rpartition(",")[0].rpartition(",")[0] for line in table_text(200).split("\n"))
-    told = []
+    answers = []
     for columns in (True, False):
         imported(tmp_path, f"r{columns}", table_text(200), columns=columns)
         summary, _ = imported(tmp_path, f"r{columns}", less, columns=columns)
-        told.append(summary)
-    assert told[0] == told[1]
-    assert (told[0].taken, told[0].probably[0].runs) == (0, told[0].probably[0].of)
+        answers.append(summary)
+    assert answers[0] == answers[1]
+    assert (answers[0].taken, answers[0].probably[0].runs) == (0, answers[0].probably[0].of)
 
 
 def test_all_of_alojas_dump_is_read_as_expected() -> None:

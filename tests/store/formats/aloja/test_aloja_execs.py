@@ -90,21 +90,21 @@ def taken(folder: Path, **files: str | bytes) -> list[ImportedRun | SkippedItem]
 
 
 def only(folder: Path, text: str, **files: str) -> Run:
-    (found,) = taken(folder, t_csv=text, **files)
-    assert isinstance(found, ImportedRun), found
-    return found.run
+    (item,) = taken(folder, t_csv=text, **files)
+    assert isinstance(item, ImportedRun), item
+    return item.run
 
 
 def left(folder: Path, text: str) -> SkippedItem:
-    (found,) = (item for item in taken(folder, t_csv=text) if isinstance(item, SkippedItem))
-    return found
+    (skipped,) = (item for item in taken(folder, t_csv=text) if isinstance(item, SkippedItem))
+    return skipped
 
 
 def test_a_row_of_execs_becomes_a_run(tmp_path: Path) -> None:
-    (found,) = taken(tmp_path, t_csv=table(PLAIN))
-    assert isinstance(found, ImportedRun)
-    run = found.run
-    assert (found.key, found.where, run.workload) == (PLAIN["exec"], "t.csv:2", "terasort")
+    (item,) = taken(tmp_path, t_csv=table(PLAIN))
+    assert isinstance(item, ImportedRun)
+    run = item.run
+    assert (item.key, item.where, run.workload) == (PLAIN["exec"], "t.csv:2", "terasort")
     assert (run.duration_s, run.status, run.cause) == (600.0, RunStatus.VALID, None)
     assert (run.layout, run.levels) == ("HS2", {"layout": "HS2", "network": "IB"})
     assert run.parameters == {
@@ -137,9 +137,9 @@ def test_quoted_cells_and_decimal_commas_are_read(tmp_path: Path) -> None:
 
 
 def test_a_gzipped_table_is_the_same(tmp_path: Path) -> None:
-    (found,) = taken(tmp_path, t_csv=gzip.compress(table(PLAIN).encode()))
-    assert isinstance(found, ImportedRun)
-    assert found.run == only(tmp_path, table(PLAIN))
+    (run,) = taken(tmp_path, t_csv=gzip.compress(table(PLAIN).encode()))
+    assert isinstance(run, ImportedRun)
+    assert run.run == only(tmp_path, table(PLAIN))
 
 
 @pytest.mark.parametrize("flag", ["0", "FALSE"])
@@ -203,11 +203,11 @@ def test_a_folder_that_tells_something_else_than_the_row_is_a_warning(tmp_path: 
 )
 def test_a_duration_that_is_none_leaves_the_row_with_its_line(tmp_path: Path, duration: str, words: str) -> None:
     other = row(id_exec="8", exec=PLAIN["exec"].replace("terasort", "sort"), bench="sort")
-    found = taken(tmp_path, t_csv=table(row(exe_time=duration), other))
-    assert isinstance(found[0], SkippedItem)
-    assert found[0].where == "t.csv:2"
-    assert words in found[0].why
-    assert isinstance(found[1], ImportedRun)
+    items = taken(tmp_path, t_csv=table(row(exe_time=duration), other))
+    assert isinstance(items[0], SkippedItem)
+    assert items[0].where == "t.csv:2"
+    assert words in items[0].why
+    assert isinstance(items[1], ImportedRun)
 
 
 @pytest.mark.parametrize(
@@ -228,34 +228,34 @@ def test_a_row_that_cannot_be_meant_is_left_with_its_reason(
 def test_a_row_with_missing_cells_or_a_stray_quote_costs_that_row_alone(tmp_path: Path) -> None:
     second = row(id_exec="8", exec=PLAIN["exec"].replace("terasort", "sort"), bench="sort")
     lines = table(PLAIN, second).splitlines()
-    found = taken(tmp_path, t_csv="\n".join([lines[0], "1,2,3", '"' + lines[1], lines[2]]))
-    assert [type(item) for item in found] == [SkippedItem, SkippedItem, ImportedRun]
-    assert [item.where for item in found] == ["t.csv:2", "t.csv:3", "t.csv:4"]
+    items = taken(tmp_path, t_csv="\n".join([lines[0], "1,2,3", '"' + lines[1], lines[2]]))
+    assert [type(item) for item in items] == [SkippedItem, SkippedItem, ImportedRun]
+    assert [item.where for item in items] == ["t.csv:2", "t.csv:3", "t.csv:4"]
 
 
 def test_a_run_that_stands_twice_is_taken_once(tmp_path: Path) -> None:
-    found = taken(tmp_path, a_csv=table(PLAIN, PLAIN), b_csv=table(PLAIN))
-    assert isinstance(found[0], ImportedRun)
-    assert [(item.where, item.why) for item in found[1:] if isinstance(item, SkippedItem)] == [
+    items = taken(tmp_path, a_csv=table(PLAIN, PLAIN), b_csv=table(PLAIN))
+    assert isinstance(items[0], ImportedRun)
+    assert [(item.where, item.why) for item in items[1:] if isinstance(item, SkippedItem)] == [
         ("a.csv:3", "the same run is at a.csv:2"),
         ("b.csv:2", "the same run is at a.csv:2"),
     ]
 
 
 def test_an_id_that_stands_for_two_runs_leaves_the_second(tmp_path: Path) -> None:
-    found = taken(tmp_path, t_csv=table(PLAIN, row(exec=PLAIN["exec"].replace("terasort", "sort"), bench="sort")))
-    assert [type(item) for item in found] == [ImportedRun, SkippedItem]
-    assert "the id 7 is also at line 2" in str(found[1])
+    items = taken(tmp_path, t_csv=table(PLAIN, row(exec=PLAIN["exec"].replace("terasort", "sort"), bench="sort")))
+    assert [type(item) for item in items] == [ImportedRun, SkippedItem]
+    assert "the id 7 is also at line 2" in str(items[1])
 
 
 def test_tables_that_were_joined_may_repeat_the_header(tmp_path: Path) -> None:
     second = row(id_exec="8", exec=PLAIN["exec"].replace("terasort", "sort"), bench="sort")
-    found = taken(tmp_path, t_csv=table(PLAIN) + "\n" + table(second))
-    assert [type(item) for item in found] == [ImportedRun, ImportedRun]
+    items = taken(tmp_path, t_csv=table(PLAIN) + "\n" + table(second))
+    assert [type(item) for item in items] == [ImportedRun, ImportedRun]
 
 
 def test_a_cluster_is_joined_by_its_id_where_that_is_one_clusters(tmp_path: Path) -> None:
-    for run in (only(tmp_path, table(PLAIN), clusters_csv=CLUSTERS), _beside(tmp_path / "beside")):
+    for run in (only(tmp_path, table(PLAIN), clusters_csv=CLUSTERS), _with_clusters(tmp_path / "beside")):
         assert run.cluster == "rack-09"
         facts = run.environment["cluster"]
         assert (facts["name"], facts["workers"], facts["provider"]) == ("rack-09", 8, "on-premise")
@@ -264,7 +264,7 @@ def test_a_cluster_is_joined_by_its_id_where_that_is_one_clusters(tmp_path: Path
         assert "aloja-clusters.csv" in run.sources["cluster"] or "clusters.csv:2" in run.sources["cluster"]
 
 
-def _beside(folder: Path) -> Run:
+def _with_clusters(folder: Path) -> Run:
     folder.mkdir()
     (folder / "aloja-clusters.csv").write_text(CLUSTERS)
     return only(folder, table(PLAIN))
@@ -305,15 +305,15 @@ def test_a_newer_folders_name_tells_the_clusters_name(tmp_path: Path) -> None:
 
 
 def test_a_damaged_list_of_clusters_is_left_and_runs_are_kept(tmp_path: Path) -> None:
-    found = taken(tmp_path, t_csv=table(PLAIN), c_csv=CLUSTERS + "1,2\n")
-    assert [type(item) for item in found] == [SkippedItem, ImportedRun]
-    assert found[0].where == "c.csv:6"
+    items = taken(tmp_path, t_csv=table(PLAIN), c_csv=CLUSTERS + "1,2\n")
+    assert [type(item) for item in items] == [SkippedItem, ImportedRun]
+    assert items[0].where == "c.csv:6"
 
 
 def test_a_list_of_clusters_alone_holds_no_runs(tmp_path: Path) -> None:
-    (found,) = taken(tmp_path, c_csv=CLUSTERS)
-    assert isinstance(found, SkippedItem)
-    assert "no runs" in found.why
+    (item,) = taken(tmp_path, c_csv=CLUSTERS)
+    assert isinstance(item, SkippedItem)
+    assert "no runs" in item.why
 
 
 def test_a_row_of_the_wider_table_becomes_a_run_with_its_cluster(tmp_path: Path) -> None:
@@ -371,10 +371,10 @@ def test_equal_rows_without_an_id_are_two_runs_and_with_one_they_are_one(tmp_pat
 def test_the_key_of_a_row_stays_in_a_longer_copy_with_its_columns_turned(tmp_path: Path) -> None:
     text = f"{WIDE_COLUMNS}\n{WIDE}\n"
     turned = "\n".join(",".join(reversed(line.split(","))) for line in text.splitlines())
-    (one,), (other,) = taken(tmp_path, t_csv=text), taken(tmp_path, t_csv=turned)
-    assert isinstance(one, ImportedRun)
+    (first,), (other,) = taken(tmp_path, t_csv=text), taken(tmp_path, t_csv=turned)
+    assert isinstance(first, ImportedRun)
     assert isinstance(other, ImportedRun)
-    assert one.key == other.key
+    assert first.key == other.key
 
 
 def test_later_columns_say_more_of_a_run(tmp_path: Path) -> None:
@@ -393,7 +393,7 @@ def test_later_columns_say_more_of_a_run(tmp_path: Path) -> None:
 
 def test_rows_that_are_equal_share_what_they_have_in_common(tmp_path: Path) -> None:
     rows = [row(id_exec=str(number), exec=PLAIN["exec"].replace("101500", f"1015{number}")) for number in (10, 11)]
-    first, second = (found.run for found in taken(tmp_path, t_csv=table(*rows)) if isinstance(found, ImportedRun))
+    first, second = (item.run for item in taken(tmp_path, t_csv=table(*rows)) if isinstance(item, ImportedRun))
     assert first.parameters is second.parameters
     assert first.environment is second.environment
     assert first.sources is second.sources
@@ -404,9 +404,9 @@ def test_rows_that_are_equal_share_what_they_have_in_common(tmp_path: Path) -> N
     [(b"", "is empty"), (b"a,b\n1,2\n", "lacks the columns"), (b"\0\1\2", "is binary"), (b"\x1f\x8bxx", "can't be")],
 )
 def test_a_file_that_is_no_table_is_left_whole(tmp_path: Path, content: bytes, why: str) -> None:
-    (found,) = taken(tmp_path, t_csv=content)
-    assert isinstance(found, SkippedItem)
-    assert why in found.why
+    (item,) = taken(tmp_path, t_csv=content)
+    assert isinstance(item, SkippedItem)
+    assert why in item.why
 
 
 @pytest.mark.parametrize(
@@ -429,8 +429,8 @@ def test_only_its_own_files_are_recognised(head: bytes, its: bool) -> None:
     assert FORMAT.recognises("x", head) is its
 
 
-def _check(found: list[ImportedRun | SkippedItem]) -> None:
-    for item in found:
+def _check(items: list[ImportedRun | SkippedItem]) -> None:
+    for item in items:
         if isinstance(item, ImportedRun):
             run = item.run
             assert item.key
@@ -464,10 +464,10 @@ def test_damaged_tables_give_sound_runs_or_reasons(tmp_path: Path) -> None:
 def test_any_text_in_any_cell_is_a_run_or_a_reason(tmp_path: Path, cells: dict[str, str]) -> None:
     quoted = {name: '"' + text.replace('"', '""') + '"' for name, text in cells.items()}
     try:
-        found = taken(tmp_path, t_csv=table(row(**quoted)).encode(errors="surrogatepass"))
+        items = taken(tmp_path, t_csv=table(row(**quoted)).encode(errors="surrogatepass"))
     except FormatError:
         pytest.fail("an error of one file ends the import")
-    _check(found)
+    _check(items)
 
 
 @pytest.fixture(scope="module")
@@ -479,7 +479,7 @@ def dump() -> list[ImportedRun | SkippedItem]:
 
 
 def test_all_of_alojas_dump_is_taken_with_its_labels(dump: list[ImportedRun | SkippedItem]) -> None:
-    runs = [found.run for found in dump if isinstance(found, ImportedRun)]
+    runs = [item.run for item in dump if isinstance(item, ImportedRun)]
     assert len(runs) == len(dump) == 5907
     assert Counter(run.status for run in runs) == {RunStatus.VALID: 4542, RunStatus.INVALID: 1365}
     assert sum(run.status is RunStatus.INVALID and run.duration_s >= 60 for run in runs) == 308
@@ -491,10 +491,10 @@ def test_all_of_alojas_dump_is_taken_with_its_labels(dump: list[ImportedRun | Sk
 
 def test_read_so_no_two_runs_of_a_folder_of_the_dump_overlap(dump: list[ImportedRun | SkippedItem]) -> None:
     spans: dict[str, list[tuple[float, float]]] = {}
-    for found in dump:
-        if isinstance(found, ImportedRun) and found.run.started_at:
-            begin_s = datetime.fromisoformat(found.run.started_at).timestamp()
-            spans.setdefault(found.key.partition("/")[0], []).append((begin_s, begin_s + found.run.duration_s))
+    for item in dump:
+        if isinstance(item, ImportedRun) and item.run.started_at:
+            begin_s = datetime.fromisoformat(item.run.started_at).timestamp()
+            spans.setdefault(item.key.partition("/")[0], []).append((begin_s, begin_s + item.run.duration_s))
     assert sum(len(runs) for runs in spans.values()) == 5907 - 7
     ordered = [sorted(runs) for runs in spans.values()]
-    assert not [1 for runs in ordered for one, after in itertools.pairwise(runs) if one[1] > after[0]]
+    assert not [1 for runs in ordered for earlier, after in itertools.pairwise(runs) if earlier[1] > after[0]]

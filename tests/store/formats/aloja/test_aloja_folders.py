@@ -23,8 +23,8 @@ LATER = "20150803_164734_IB_SS2_bHiBench2_D8_m1000-01"
 
 def read(*paths: Path) -> tuple[dict[str, ImportedRun], list[SkippedItem]]:
     entries = list(FORMAT.read(list(sources_in(list(paths)))))
-    found = {each.key.rpartition("/")[2]: each for each in entries if isinstance(each, ImportedRun)}
-    return found, [each for each in entries if isinstance(each, SkippedItem)]
+    runs = {entry.key.rpartition("/")[2]: entry for entry in entries if isinstance(entry, ImportedRun)}
+    return runs, [entry for entry in entries if isinstance(entry, SkippedItem)]
 
 
 def write_later(parent: Path, config: str = CONFIG) -> Path:
@@ -61,10 +61,10 @@ def write_later(parent: Path, config: str = CONFIG) -> Path:
     ],
 )
 def test_a_name_tells_what_is_in_it(name: str, values: str, cluster: str) -> None:
-    told = FolderName.of(name).configuration()
-    assert told is not None
-    assert told.values == dict(pair.split("=") for pair in values.split())
-    assert told.cluster == cluster
+    configuration = FolderName.of(name).configuration()
+    assert configuration is not None
+    assert configuration.values == dict(pair.split("=") for pair in values.split())
+    assert configuration.cluster == cluster
 
 
 @pytest.mark.parametrize(
@@ -84,38 +84,38 @@ def test_other_names_are_none_of_alojas(name: str) -> None:
 
 
 def test_the_mark_of_azure_is_no_clusters_name() -> None:
-    told = FolderName.of("20140926_082343_conf_ETH_RL3_b_m6_i10_r1_I65536_c1_z128_az").configuration()
-    assert told is not None
-    assert (told.cluster, told.azure) == ("", True)
+    configuration = FolderName.of("20140926_082343_conf_ETH_RL3_b_m6_i10_r1_I65536_c1_z128_az").configuration()
+    assert configuration is not None
+    assert (configuration.cluster, configuration.azure) == ("", True)
 
 
 @given(st.text())
 def test_any_name_is_told_or_is_not(name: str) -> None:
-    told = FolderName.of(name).configuration()
-    assert told is None or told.values["net"]
+    configuration = FolderName.of(name).configuration()
+    assert configuration is None or configuration.values["net"]
     assert FolderName.of(name).changed_by_hand({}) is None
 
 
 def test_the_log_tells_each_benchmarks_time(tmp_path: Path) -> None:
-    found, left = read(write_folder(tmp_path))
+    runs, left = read(write_folder(tmp_path))
     assert left == []
-    assert list(found) == ["prep_terasort", "terasort"]
-    run = found["terasort"].run
-    assert (found["terasort"].key, found["terasort"].where) == (FIRST, f"{NAME}/log_{NAME}.log:3")
+    assert list(runs) == ["prep_terasort", "terasort"]
+    run = runs["terasort"].run
+    assert (runs["terasort"].key, runs["terasort"].where) == (FIRST, f"{NAME}/log_{NAME}.log:3")
     assert (run.workload, run.duration_s, run.status, run.layout) == ("terasort", 100, RunStatus.VALID, "SSD")
     assert run.started_at == "2014-05-13T16:53:20.000+00:00"
     assert run.levels["network"] == "IB"
     assert run.parameters["mapreduce.task.io.sort.factor"] == "10"
     assert run.parameters["mapreduce.map.output.compress"] == "true"
-    assert found["prep_terasort"].run.duration_s == 60
+    assert runs["prep_terasort"].run.duration_s == 60
 
 
 def test_jobs_of_the_run_are_its_tasks_and_those_of_its_input_are_not(tmp_path: Path) -> None:
-    found, _ = read(write_folder(tmp_path))
-    tasks = found["terasort"].tasks
-    assert {each.job_id for each in tasks} == {"job_201405131650_0002"}
+    runs, _ = read(write_folder(tmp_path))
+    tasks = runs["terasort"].tasks
+    assert {task.job_id for task in tasks} == {"job_201405131650_0002"}
     assert (tasks[0].start_s, tasks[0].end_s, tasks[1].shuffle_end_s) == (2, 93, 94)
-    assert [phase.name for phase in found["terasort"].run.phases] == [
+    assert [phase.name for phase in runs["terasort"].run.phases] == [
         "setup",
         "map",
         "shuffle",
@@ -160,9 +160,9 @@ def test_a_line_of_the_log_that_can_not_be_so_is_left(tmp_path: Path, line: str,
     folder = write_folder(tmp_path)
     log = folder / f"log_{NAME}.log"
     log.write_text(log.read_text() + line)
-    found, left = read(folder)
-    assert list(found) == ["prep_terasort", "terasort"]
-    assert [each.where for each in left] == [f"{NAME}/log_{NAME}.log:4"]
+    runs, left = read(folder)
+    assert list(runs) == ["prep_terasort", "terasort"]
+    assert [item.where for item in left] == [f"{NAME}/log_{NAME}.log:4"]
     assert why in left[0].why
 
 
@@ -170,50 +170,50 @@ def test_a_benchmark_that_ran_twice_is_two_runs_and_its_files_are_of_neither(tmp
     folder = write_folder(tmp_path)
     log = folder / f"log_{NAME}.log"
     log.write_text(log.read_text() + sent("terasort", START_S + 900, 90, f"conf_{CONF}"))
-    entries = [each for each in FORMAT.read(list(sources_in([folder]))) if isinstance(each, ImportedRun)]
-    twice = [each for each in entries if each.run.workload == "terasort"]
-    assert [each.run.duration_s for each in twice] == [100, 90]
-    assert all(each.tasks == () and each.trace is None for each in twice)
+    entries = [entry for entry in FORMAT.read(list(sources_in([folder]))) if isinstance(entry, ImportedRun)]
+    twice = [entry for entry in entries if entry.run.workload == "terasort"]
+    assert [entry.run.duration_s for entry in twice] == [100, 90]
+    assert all(entry.tasks == () and entry.trace is None for entry in twice)
 
 
 def test_without_a_log_the_job_histories_tell_the_time(tmp_path: Path) -> None:
     folder = write_folder(tmp_path)
     (folder / f"log_{NAME}.log").unlink()
-    found, left = read(folder)
-    assert found == {}
-    assert any("it is unknown which of them made the input" in each.why for each in left)
+    runs, left = read(folder)
+    assert runs == {}
+    assert any("it is unknown which of them made the input" in item.why for item in left)
     preparation = folder / "prep_terasort" / "history"
     preparation.mkdir(parents=True)
     (preparation / "job_201405131650_0001_1_ann_prep").write_text(history(1, -80, -21))
-    found, left = read(folder)
+    runs, left = read(folder)
     assert left == []
-    assert (found["terasort"].run.duration_s, found["prep_terasort"].run.duration_s) == (98, 59)
-    assert "no log has the wall time" in found["terasort"].run.sources["duration_s"]
-    assert {each.job_id for each in found["terasort"].tasks} == {"job_201405131650_0002"}
+    assert (runs["terasort"].run.duration_s, runs["prep_terasort"].run.duration_s) == (98, 59)
+    assert "no log has the wall time" in runs["terasort"].run.sources["duration_s"]
+    assert {item.job_id for item in runs["terasort"].tasks} == {"job_201405131650_0002"}
 
 
 def test_a_failed_job_is_a_failed_run_where_only_its_history_tells(tmp_path: Path) -> None:
     folder = tmp_path / NAME / "sort" / "history"
     folder.mkdir(parents=True)
     (folder / "job_201405131650_0002_1_ann_sort").write_text(history(status="FAILED"))
-    found, _ = read(tmp_path / NAME)
-    assert (found["sort"].run.status, found["sort"].run.cause) == (
+    runs, _ = read(tmp_path / NAME)
+    assert (runs["sort"].run.status, runs["sort"].run.cause) == (
         RunStatus.FAILED,
         "job_201405131650_0002 failed: unknown reason",
     )
 
 
 def test_the_later_forms_configuration_is_that_of_config_sh(tmp_path: Path) -> None:
-    found, left = read(write_later(tmp_path))
+    runs, left = read(write_later(tmp_path))
     assert left == []
-    run = found["terasort"].run
+    run = runs["terasort"].run
     assert (run.duration_s, run.started_at, run.cluster) == (100.25, "2014-05-13T16:53:20.000+00:00", "m1000-01")
     assert (run.engine_version, run.layout) == ("2.7.1", "SS2")
     assert run.workload_parameters == {"suite": "HiBench2", "datasize": "1000000000"}
     assert run.parameters["dfs.blocksize"] == str(128 * 2**20)
     assert run.parameters["dfs.replication"] == "3"
     assert run.environment["cluster"]["workers"] == 8
-    failed = found["prep_terasort"].run
+    failed = runs["prep_terasort"].run
     assert (failed.status, failed.cause, failed.started_at) == (
         RunStatus.FAILED,
         "the benchmark's exit status was 1",
@@ -234,9 +234,9 @@ def test_the_later_forms_configuration_is_that_of_config_sh(tmp_path: Path) -> N
     ],
 )
 def test_what_config_sh_can_not_mean_is_left(tmp_path: Path, old: str, new: str, why: str) -> None:
-    found, left = read(write_later(tmp_path, CONFIG.replace(old, new)))
-    assert "terasort" not in found
-    assert any(why in each.why for each in left)
+    runs, left = read(write_later(tmp_path, CONFIG.replace(old, new)))
+    assert "terasort" not in runs
+    assert any(why in item.why for item in left)
 
 
 def test_archives_are_not_read_and_the_run_says_so(tmp_path: Path) -> None:
@@ -244,9 +244,9 @@ def test_archives_are_not_read_and_the_run_says_so(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / f"log_{NAME}.log").write_text(sent("sort", START_S, 50, f"conf_{CONF}"))
     (folder / "sort.tar.bz2").write_bytes(b"BZh9")
-    found, left = read(folder)
+    runs, left = read(folder)
     assert left == []
-    assert "unpack it first" in found["sort"].run.warnings[0].words
+    assert "unpack it first" in runs["sort"].run.warnings[0].words
 
 
 def test_a_folder_without_times_and_a_file_without_a_folder_are_left(tmp_path: Path) -> None:
@@ -254,17 +254,17 @@ def test_a_folder_without_times_and_a_file_without_a_folder_are_left(tmp_path: P
     folder.mkdir()
     (folder / "readme.txt").write_text("hello")
     (tmp_path / "stray.log").write_text("hello")
-    found, left = read(folder, tmp_path / "stray.log")
-    assert found == {}
-    assert [each.where for each in left] == ["stray.log", NAME]
+    runs, left = read(folder, tmp_path / "stray.log")
+    assert runs == {}
+    assert [item.where for item in left] == ["stray.log", NAME]
 
 
 def test_the_benchmarks_own_folder_may_be_named_alone(tmp_path: Path) -> None:
     folder = write_folder(tmp_path)
     preparation = next((folder / "terasort" / "history" / "done").glob("job_*_0001_*"))
     preparation.unlink()
-    found, _ = read(folder / "terasort")
-    assert found["terasort"].run.duration_s == 98
+    runs, _ = read(folder / "terasort")
+    assert runs["terasort"].run.duration_s == 98
 
 
 def test_files_are_recognised_by_the_folder_that_they_lie_in() -> None:
@@ -298,7 +298,7 @@ def test_damaged_configurations_give_runs_or_reasons_and_no_other_error(tmp_path
 
 
 def check(folder: Path) -> None:
-    for each in FORMAT.read(list(sources_in([folder]))):
-        assert isinstance(each, SkippedItem) or 0 < each.run.duration_s <= 30 * 86_400
-        if isinstance(each, ImportedRun) and each.trace:
-            assert all(0 <= value < 1e16 for value in each.trace.value)
+    for item in FORMAT.read(list(sources_in([folder]))):
+        assert isinstance(item, SkippedItem) or 0 < item.run.duration_s <= 30 * 86_400
+        if isinstance(item, ImportedRun) and item.trace:
+            assert all(0 <= value < 1e16 for value in item.trace.value)

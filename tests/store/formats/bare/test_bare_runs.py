@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from assay.model.runs.imported import ImportedRun
 from assay.model.runs.run import RunStatus
 from assay.store.formats.bare import fio_import, iperf3_import
-from traces_support import check, found, read, survives_damage, why
+from traces_support import check, imported_run, read, survives_damage, why
 
 shared_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 Json = dict[str, Any]
@@ -56,7 +56,7 @@ def job(name: str = "seq", **more: Any) -> Json:
 
 
 def fio_report(*jobs: Json, **more: Any) -> str:
-    told = {
+    report = {
         "fio version": "fio-3.33",
         "timestamp": 1715414411,
         "timestamp_ms": 1715414411500,
@@ -64,11 +64,11 @@ def fio_report(*jobs: Json, **more: Any) -> str:
         "jobs": list(jobs),
         "disk_util": [{"name": "sdb", "util": 99.0}],
     }
-    return json.dumps({**told, **more}, indent=2) + "\n"
+    return json.dumps({**report, **more}, indent=2) + "\n"
 
 
 def test_a_fio_job_is_a_run(tmp_path: Path) -> None:
-    run = found(fio_import.FORMAT, fio_report(job()), tmp_path).run
+    run = imported_run(fio_import.FORMAT, fio_report(job()), tmp_path).run
     assert (run.workload, run.engine, run.engine_version, run.duration_s) == ("fio:read", "fio", "3.33", 10)
     assert (run.status, run.data_bytes, run.started_at) == (RunStatus.VALID, 10**9, "2024-05-11T08:00:00+00:00")
     assert run.metrics == {
@@ -91,7 +91,7 @@ def test_a_fio_job_is_a_run(tmp_path: Path) -> None:
 def test_a_jobs_own_options_go_before_the_files(tmp_path: Path) -> None:
     options = {"readwrite": "randrw:8", "blocksize": "4k", "iodepth": "32"}
     mixed = job() | {"job options": options, "write": did(5 * 10**8, 20_000), "job_start": 1715414405000}
-    run = found(fio_import.FORMAT, fio_report(mixed), tmp_path).run
+    run = imported_run(fio_import.FORMAT, fio_report(mixed), tmp_path).run
     assert (run.workload, run.duration_s, run.started_at) == ("fio:randrw", 20, "2024-05-11T08:00:05+00:00")
     assert (run.parameters["fio.bs"], run.parameters["fio.iodepth"]) == ("4k", "32")
     assert (run.metrics["read_mb_per_s"], run.metrics["write_mb_per_s"]) == (100, 25)
@@ -101,8 +101,8 @@ def test_notes_around_the_report_and_several_reports(tmp_path: Path) -> None:
     note = "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1\n"
     first = note + fio_report(job("a"), job("b")) + "fio: file system is full\n"
     results = read(fio_import.FORMAT, first + fio_report(job("c")), tmp_path)
-    places = ["file:2: job a", "file:2: job b", f"file:{first.count(chr(10)) + 1}: job c"]
-    assert [result.where for result in results] == places
+    positions = ["file:2: job a", "file:2: job b", f"file:{first.count(chr(10)) + 1}: job c"]
+    assert [result.where for result in results] == positions
     assert all(isinstance(result, ImportedRun) for result in results)
 
 
@@ -111,7 +111,7 @@ def test_of_the_reports_while_fio_runs_only_the_last_counts(tmp_path: Path) -> N
 
     def status(at_s: float, *done: Json) -> str:
         return fio_report(
-            *({**one, "elapsed": int(at_s) + 1} for one in done), timestamp_ms=int((1715414400 + at_s) * 1e3)
+            *({**entry, "elapsed": int(at_s) + 1} for entry in done), timestamp_ms=int((1715414400 + at_s) * 1e3)
         )
 
     half, whole, second = did(10**8, 1_000), did(3 * 10**8, 3_000), did(10**8, 990)
@@ -142,7 +142,7 @@ def test_fio_2_gives_kibibytes_and_microseconds(tmp_path: Path) -> None:
         },
         "write": {"io_bytes": 0, "bw": 0, "iops": 0, "runtime": 0},
     }
-    run = found(fio_import.FORMAT, json.dumps({"fio version": "fio-2.1.11", "jobs": [old]}), tmp_path).run
+    run = imported_run(fio_import.FORMAT, json.dumps({"fio version": "fio-2.1.11", "jobs": [old]}), tmp_path).run
     assert (run.workload, run.data_bytes, run.started_at) == ("fio", 40960 * 1024, "")
     assert run.metrics == {
         "read_mb_per_s": pytest.approx(4.194304),
@@ -154,10 +154,10 @@ def test_fio_2_gives_kibibytes_and_microseconds(tmp_path: Path) -> None:
 
 
 def test_an_error_of_a_job_is_a_failed_run(tmp_path: Path) -> None:
-    run = found(fio_import.FORMAT, fio_report(job(error=28)), tmp_path).run
+    run = imported_run(fio_import.FORMAT, fio_report(job(error=28)), tmp_path).run
     assert (run.status, run.cause) == (RunStatus.FAILED, "fio: No space left on device (error 28)")
     at_once = job(error=5, read=did(0, 0))
-    run = found(fio_import.FORMAT, fio_report(at_once), tmp_path).run
+    run = imported_run(fio_import.FORMAT, fio_report(at_once), tmp_path).run
     assert (run.status, run.duration_s, run.metrics) == (RunStatus.FAILED, 11, {})
 
 
@@ -166,11 +166,11 @@ def test_clients_are_runs_and_their_sum_is_none(tmp_path: Path) -> None:
     whole = json.loads(fio_report())
     whole["client_stats"] = clients
     del whole["jobs"]
-    one, other, left = read(fio_import.FORMAT, json.dumps(whole), tmp_path)
-    assert isinstance(one, ImportedRun)
+    first, other, left = read(fio_import.FORMAT, json.dumps(whole), tmp_path)
+    assert isinstance(first, ImportedRun)
     assert isinstance(other, ImportedRun)
-    assert (one.run.environment["node"], other.run.environment["node"]) == ("worker1", "worker2")
-    assert one.key != other.key
+    assert (first.run.environment["node"], other.run.environment["node"]) == ("worker1", "worker2")
+    assert first.key != other.key
     assert not isinstance(left, ImportedRun)
     assert "sum" in left.why
 
@@ -227,7 +227,7 @@ def test_a_real_report_of_fio(tmp_path: Path) -> None:
     except FileNotFoundError:
         pytest.skip("fio is not installed")
     assert fio_import.FORMAT.recognises("x", report)
-    run = found(fio_import.FORMAT, report, tmp_path).run
+    run = imported_run(fio_import.FORMAT, report, tmp_path).run
     assert (run.workload, run.parameters["fio.numjobs"], run.data_bytes) == ("fio:randrw", "2", 2 * 2**20)
     assert run.metrics["write_completion_p99_s"] >= run.metrics["write_completion_p50_s"] > 0
 
@@ -271,7 +271,7 @@ def iperf3_report(end: Json | None = None, start: Json | None = None, **more: An
 
 
 def test_an_iperf3_test_is_a_run(tmp_path: Path) -> None:
-    result = found(iperf3_import.FORMAT, iperf3_report(), tmp_path)
+    result = imported_run(iperf3_import.FORMAT, iperf3_report(), tmp_path)
     run = result.run
     assert (run.workload, run.engine_version, run.duration_s) == ("iperf3", "3.12", 10)
     assert run.metrics == {"link_bits_per_s": 9.4e9, "link_sent_bits_per_s": 9.5e9, "retransmits": 7}
@@ -284,7 +284,7 @@ def test_an_iperf3_test_is_a_run(tmp_path: Path) -> None:
 def test_a_failed_test_has_iperf3s_own_words(tmp_path: Path) -> None:
     words = "error - unable to connect to server: Connection refused"
     text = iperf3_report(error=words).replace('"sum_', '"no_')
-    run = found(iperf3_import.FORMAT, text, tmp_path).run
+    run = imported_run(iperf3_import.FORMAT, text, tmp_path).run
     assert (run.status, run.cause, run.duration_s, run.metrics) == (RunStatus.FAILED, f"iperf3: {words}", 0, {})
 
 
@@ -334,7 +334,7 @@ def test_a_real_report_of_iperf3(options: list[str], tmp_path: Path) -> None:
         server.terminate()
         server.wait(10)
     assert iperf3_import.FORMAT.recognises("x", report)
-    run = found(iperf3_import.FORMAT, report, tmp_path).run
+    run = imported_run(iperf3_import.FORMAT, report, tmp_path).run
     assert run.status is RunStatus.VALID
     assert run.metrics["link_bits_per_s"] > 0
     assert run.parameters["iperf3.protocol"] == ("UDP" if options else "TCP")
@@ -345,7 +345,7 @@ def test_a_test_of_which_the_receiver_got_nothing_measures_no_link(tmp_path: Pat
     sent = {"seconds": 0.001, "bytes": 65536, "bits_per_second": 524_288_000.0}
     end = {"sum_sent": sent, "sum_received": received}
     report = json.dumps({"start": {"cookie": "c" * 36}, "intervals": [], "end": end}).encode()
-    run = found(iperf3_import.FORMAT, report, tmp_path).run
+    run = imported_run(iperf3_import.FORMAT, report, tmp_path).run
     assert run.status is RunStatus.INVALID
     assert "too short" in (run.cause or "")
     assert "link_bits_per_s" not in run.metrics

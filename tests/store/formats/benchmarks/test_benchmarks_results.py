@@ -17,7 +17,19 @@ from assay.store.formats.benchmarks import dfsioe, hibench_report, testdfsio_imp
 from assay.store.formats.format import Format
 from assay.store.formats.tables.printed import java_date_unix_s, utc_of
 from assay.workloads.common.testdfsio_output import DfsioResult
-from import_samples import DFSIO, DFSIOE, HEADING, HIBENCH, ROWS, TPCXHS, found, items, left, read_or_refused, source_of
+from import_samples import (
+    DFSIO,
+    DFSIOE,
+    HEADING,
+    HIBENCH,
+    ROWS,
+    TPCXHS,
+    imported_runs,
+    items,
+    left,
+    read_or_refused,
+    source_of,
+)
 from mutation import fuzz_count, mutations
 
 FORMATS = {
@@ -26,42 +38,42 @@ FORMATS = {
     "hibench": (hibench_report.FORMAT, HIBENCH, 4),
     "tpcx-hs": (tpcxhs.FORMAT, TPCXHS, 2),
 }
-EACH = pytest.mark.parametrize(("form", "sample", "runs"), FORMATS.values(), ids=FORMATS)
+EACH_FORMAT = pytest.mark.parametrize(("form", "sample", "runs"), FORMATS.values(), ids=FORMATS)
 
 
-@EACH
+@EACH_FORMAT
 def test_the_sample_is_taken_whole(form: Format, sample: str, runs: int, tmp_path: Path) -> None:
     read = items(form, tmp_path, sample)
     assert [type(item) for item in read] == [ImportedRun] * runs
-    assert len({item.key for item in found(read)}) == runs
+    assert len({item.key for item in imported_runs(read)}) == runs
     assert form.name in FORMATS
 
 
-@EACH
+@EACH_FORMAT
 def test_a_longer_copy_keeps_the_keys(form: Format, sample: str, runs: int, tmp_path: Path) -> None:
-    before = [item.key for item in found(items(form, tmp_path, sample))]
+    before = [item.key for item in imported_runs(items(form, tmp_path, sample))]
     more = DFSIO + DFSIO if form.name == "testdfsio" else sample + sample
-    after = [item.key for item in found(items(form, tmp_path, more))]
+    after = [item.key for item in imported_runs(items(form, tmp_path, more))]
     assert after[: len(before)] == before
 
 
-@EACH
+@EACH_FORMAT
 def test_a_file_is_recognised_by_its_own_format_alone(form: Format, sample: str, runs: int, tmp_path: Path) -> None:
     head = source_of(tmp_path, sample).head()
     assert [name for name, (other, _, _) in FORMATS.items() if other.recognises("a/results.log", head)] == [form.name]
     assert not any(other.recognises("x", b"\xff\0") or other.recognises("x", b"") for other, _, _ in FORMATS.values())
 
 
-@EACH
+@EACH_FORMAT
 def test_compressed_files_and_other_encodings_read_the_same(
     form: Format, sample: str, runs: int, tmp_path: Path
 ) -> None:
-    plain = [(item.key, item.run) for item in found(items(form, tmp_path, sample))]
+    plain = [(item.key, item.run) for item in imported_runs(items(form, tmp_path, sample))]
     for content in (gzip.compress(sample.encode()), sample.encode("utf-16"), sample.replace("\n", "\r\n").encode()):
-        assert [(item.key, item.run) for item in found(items(form, tmp_path, content))] == plain
+        assert [(item.key, item.run) for item in imported_runs(items(form, tmp_path, content))] == plain
 
 
-@EACH
+@EACH_FORMAT
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"nothing to see\n", b"\0\1\2" * 50, b"\xff\xfe\0"])
 def test_files_without_a_result_are_left_with_a_reason(
     form: Format, sample: str, runs: int, content: bytes, tmp_path: Path
@@ -71,7 +83,7 @@ def test_files_without_a_result_are_left_with_a_reason(
     assert all(isinstance(item, SkippedItem) and item.where.startswith("results.log") and item.why for item in read)
 
 
-@EACH
+@EACH_FORMAT
 def test_damaged_copies_give_runs_with_sane_numbers_or_reasons(
     form: Format, sample: str, runs: int, tmp_path: Path
 ) -> None:
@@ -87,7 +99,7 @@ def test_damaged_copies_give_runs_with_sane_numbers_or_reasons(
 
 
 def test_a_testdfsio_block_becomes_a_run(tmp_path: Path) -> None:
-    write, read = (item.run for item in found(items(testdfsio_import.FORMAT, tmp_path, DFSIO)))
+    write, read = (item.run for item in imported_runs(items(testdfsio_import.FORMAT, tmp_path, DFSIO)))
     assert (write.workload, write.duration_s, write.data_bytes) == ("dfsio-write", 19.05, 300 * 2**20)
     assert write.metrics["per_stream_mb_per_s"] == pytest.approx(7.4 * 1.048576)
     assert write.metrics["job_throughput_mb_per_s"] == pytest.approx(300 * 1.048576 / 19.05)
@@ -97,7 +109,7 @@ def test_a_testdfsio_block_becomes_a_run(tmp_path: Path) -> None:
 
 
 def test_the_start_is_known_only_in_a_zone_that_is_and_counts_back_from_the_printed_end(tmp_path: Path) -> None:
-    write, read = (item.run for item in found(items(testdfsio_import.FORMAT, tmp_path, DFSIO)))
+    write, read = (item.run for item in imported_runs(items(testdfsio_import.FORMAT, tmp_path, DFSIO)))
     assert write.started_at == "2015-09-07T11:59:40.950+00:00"
     assert read.started_at == ""
     assert read.environment["finished_at_as_printed"] == "Mon Sep 07 14:05:10 CEST 2015"
@@ -150,8 +162,8 @@ def test_a_block_that_can_not_be_is_left_and_the_others_taken(old: str, new: str
 def test_stock_and_enhanced_results_are_never_taken_for_each_other(tmp_path: Path) -> None:
     stock = items(testdfsio_import.FORMAT, tmp_path, DFSIO + DFSIOE)
     enhanced = items(dfsioe.FORMAT, tmp_path, DFSIO + DFSIOE)
-    assert [item.run.workload for item in found(stock)] == ["dfsio-write", "dfsio-read"]
-    assert [item.run.workload for item in found(enhanced)] == ["dfsioe-read"]
+    assert [item.run.workload for item in imported_runs(stock)] == ["dfsio-write", "dfsio-read"]
+    assert [item.run.workload for item in imported_runs(enhanced)] == ["dfsioe-read"]
     assert ["enhanced" in item.why for item in left(stock)] == [True]
     assert ["stock" in item.why for item in left(enhanced)] == [True, True]
 
@@ -175,7 +187,7 @@ def test_every_block_that_can_be_gives_its_own_figures(
 
 
 def test_the_enhanced_aggregate_has_names_of_its_own_and_its_exact_start(tmp_path: Path) -> None:
-    (item,) = found(items(dfsioe.FORMAT, tmp_path, DFSIOE))
+    (item,) = imported_runs(items(dfsioe.FORMAT, tmp_path, DFSIOE))
     assert item.run.metrics["dfsioe_aggregated_mb_per_s"] == pytest.approx(250.5 * 1.048576)
     assert item.run.metrics["dfsioe_aggregated_stddev_mb_per_s"] == pytest.approx(31.25 * 1.048576)
     assert (item.run.metrics["dfsioe_counted_slots"], item.run.metrics["dfsioe_slots"]) == (40, 54)
@@ -200,24 +212,24 @@ def test_the_enhanced_aggregate_has_names_of_its_own_and_its_exact_start(tmp_pat
 def test_an_aggregate_whose_unit_or_value_is_unknown_is_left_out_aloud(
     change: Callable[[str], str], words: str, tmp_path: Path
 ) -> None:
-    (item,) = found(items(dfsioe.FORMAT, tmp_path, change(DFSIOE)))
+    (item,) = imported_runs(items(dfsioe.FORMAT, tmp_path, change(DFSIOE)))
     assert not [name for name in item.run.metrics if name.startswith("dfsioe_")]
     assert any(words in warning.words for warning in item.run.warnings)
     assert item.run.duration_s == 52.25
 
 
 def test_other_sample_units_are_converted(tmp_path: Path) -> None:
-    (item,) = found(items(dfsioe.FORMAT, tmp_path, DFSIOE.replace("250.5 mb/sec", "250.5 kb/sec")))
+    (item,) = imported_runs(items(dfsioe.FORMAT, tmp_path, DFSIOE.replace("250.5 mb/sec", "250.5 kb/sec")))
     assert item.run.metrics["dfsioe_aggregated_mb_per_s"] == pytest.approx(250.5 * 1024 / 1e6)
 
 
 def test_a_reference_start_that_contradicts_the_date_is_not_taken(tmp_path: Path) -> None:
-    (item,) = found(items(dfsioe.FORMAT, tmp_path, DFSIOE.replace("1441627200125", "1541627200125")))
+    (item,) = imported_runs(items(dfsioe.FORMAT, tmp_path, DFSIOE.replace("1441627200125", "1541627200125")))
     assert item.run.started_at == "2015-09-07T12:00:00.750+00:00"
 
 
 def test_a_hibench_row_becomes_a_run(tmp_path: Path) -> None:
-    terasort, sort, dfsio, _ = (item.run for item in found(items(hibench_report.FORMAT, tmp_path, HIBENCH)))
+    terasort, sort, dfsio, _ = (item.run for item in imported_runs(items(hibench_report.FORMAT, tmp_path, HIBENCH)))
     assert (terasort.workload, terasort.engine, terasort.duration_s) == ("terasort", "hadoop", 64.0)
     assert (terasort.data_bytes, terasort.metrics) == (3_200_000_000, {"job_throughput_mb_per_s": 50.0})
     assert (sort.workload, sort.engine, sort.workload_parameters) == ("sort", "spark", {"api": "scala"})
@@ -247,7 +259,7 @@ def test_a_row_that_can_not_be_is_left_with_its_line(row: str, why: str, tmp_pat
 
 
 def test_a_size_of_zero_is_unknown_and_a_type_without_engine_has_none(tmp_path: Path) -> None:
-    (item,) = found(items(hibench_report.FORMAT, tmp_path, HEADING + "SORT 2012-03-01 10:15:00 0 64.5 0 0\n"))
+    (item,) = imported_runs(items(hibench_report.FORMAT, tmp_path, HEADING + "SORT 2012-03-01 10:15:00 0 64.5 0 0\n"))
     assert (item.run.data_bytes, item.run.metrics, item.run.engine, item.run.workload) == (None, {}, "", "sort")
     assert item.run.warnings
 
@@ -258,7 +270,7 @@ def test_a_report_without_headings_is_recognised_by_its_name() -> None:
 
 
 def test_a_tpcx_hs_run_has_its_steps_size_and_metric(tmp_path: Path) -> None:
-    first, second = (item.run for item in found(items(tpcxhs.FORMAT, tmp_path, TPCXHS)))
+    first, second = (item.run for item in imported_runs(items(tpcxhs.FORMAT, tmp_path, TPCXHS)))
     assert (first.workload, first.engine, first.duration_s, first.data_bytes) == ("tpcx-hs", "hadoop", 1735, 10**12)
     assert first.metrics == {"hsph_at_sf": 2.0751, "hsgen_s": 300.25, "hssort_s": 1230.5, "hsvalidate_s": 190.0}
     assert first.started_at == "2015-09-07T12:00:00.000+00:00"
@@ -286,7 +298,7 @@ def test_a_tpcx_hs_run_that_contradicts_itself_is_left(old: str, new: str, why: 
 def test_a_failed_tpcx_hs_run_is_a_failed_run(tmp_path: Path) -> None:
     begin = TPCXHS[: TPCXHS.index("======== HSValidate")]
     end = "======== HSsort Result FAILURE ========\nNo Performance Metric (HSph@SF) as some tests Failed\n"
-    (item,) = found(items(tpcxhs.FORMAT, tmp_path, begin + end))
+    (item,) = imported_runs(items(tpcxhs.FORMAT, tmp_path, begin + end))
     assert (item.run.status, item.run.cause) == (RunStatus.FAILED, "HSValidate failed")
     assert item.run.duration_s == 300.25 + 1230.5
     assert "hsph_at_sf" not in item.run.metrics
@@ -295,5 +307,5 @@ def test_a_failed_tpcx_hs_run_is_a_failed_run(tmp_path: Path) -> None:
 def test_spark_is_told_from_mapreduce_and_version_1_has_no_framework(tmp_path: Path) -> None:
     spark = TPCXHS.replace("(MapReduce)", "(Spark)").replace("= MapReduce", "= Spark")
     first = TPCXHS.replace("(MapReduce) ", "").replace("Framework = MapReduce", "")
-    assert {item.run.engine for item in found(items(tpcxhs.FORMAT, tmp_path, spark))} == {"spark"}
-    assert {item.run.engine for item in found(items(tpcxhs.FORMAT, tmp_path, first))} == {"hadoop"}
+    assert {item.run.engine for item in imported_runs(items(tpcxhs.FORMAT, tmp_path, spark))} == {"spark"}
+    assert {item.run.engine for item in imported_runs(items(tpcxhs.FORMAT, tmp_path, first))} == {"hadoop"}

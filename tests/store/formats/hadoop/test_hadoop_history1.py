@@ -86,4 +86,4 @@ def test_damaged_histories_give_a_job_or_an_error_of_the_format() -> None:
             job = parse_hadoop1_history(damaged.decode("latin-1"))
         except FormatError:
             continue
-        assert all(each.start_s <= each.end_s and 0 <= each.hdfs_read_bytes < 2**63 for each in job.tasks)
+        assert all(task.start_s <= task.end_s and 0 <= task.hdfs_read_bytes < 2**63 for task in job.tasks)

@@ -73,8 +73,8 @@ def test_phases_run_from_the_first_attempt_that_enters_to_the_last_that_leaves()
 
 def test_phases_do_not_depend_on_the_start_that_the_tasks_count_from() -> None:
     content = samples.binary(samples.sort_job())
-    one, other = parse_jhist(content, start_unix_s=0), parse_jhist(content, start_unix_s=SUBMIT_S)
-    assert phases(one, SUBMIT_S) == phases(other, SUBMIT_S)
+    first, other = parse_jhist(content, start_unix_s=0), parse_jhist(content, start_unix_s=SUBMIT_S)
+    assert phases(first, SUBMIT_S) == phases(other, SUBMIT_S)
 
 
 def test_a_job_without_reducers_has_no_reduce_phases() -> None:
@@ -204,8 +204,8 @@ mutations = st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0,
 def check_mutated(content: bytes, begin: int, changes: list[tuple[float, int]], cut: float) -> None:
     """Change bytes of ``content`` from ``begin`` on, cut it, and require a job that can be shown or a FormatError."""
     damaged = bytearray(content)
-    for place, value in changes:
-        damaged[begin + int(place * (len(content) - begin))] = value
+    for position, value in changes:
+        damaged[begin + int(position * (len(content) - begin))] = value
     try:
         history = parse_jhist(bytes(damaged[: int(len(content) * cut)]), start_unix_s=SUBMIT_S)
     except FormatError:

@@ -81,17 +81,17 @@ def read(folder: Path, files: dict[str, bytes]) -> list[ImportedRun | SkippedIte
     return list(FORMAT.read([Source(folder / name, name) for name in files]))
 
 
-def only(found: Iterable[ImportedRun | SkippedItem]) -> ImportedRun:
-    (one,) = found
-    assert isinstance(one, ImportedRun), one
-    return one
+def only(items: Iterable[ImportedRun | SkippedItem]) -> ImportedRun:
+    (item,) = items
+    assert isinstance(item, ImportedRun), item
+    return item
 
 
 @pytest.mark.parametrize("encode", [samples.binary, samples.as_json], ids=["binary", "json"])
 def test_a_job_is_a_run(tmp_path: Path, encode: Any) -> None:
-    found = only(read(tmp_path, {HISTORY: encode(job())}))
-    run = found.run
-    assert found.key == "job_1700_0001 1700000000000"
+    item = only(read(tmp_path, {HISTORY: encode(job())}))
+    run = item.run
+    assert item.key == "job_1700_0001 1700000000000"
     assert (run.workload, run.engine, run.status, run.cause) == ("terasort", "hadoop", RunStatus.VALID, None)
     assert (run.duration_s, run.started_at) == (12.5, "2023-11-14T22:13:20.000+00:00")
     assert run.data_bytes == 1800
@@ -124,7 +124,7 @@ def test_a_job_is_a_run(tmp_path: Path, encode: Any) -> None:
         }
     )
     assert [phase.name for phase in run.phases] == ["setup", "map", "shuffle", "merge", "reduce", "cleanup"]
-    assert [task.start_s for task in found.tasks] == [2, 2.5, 4.5, 5, 6.5]
+    assert [task.start_s for task in item.tasks] == [2, 2.5, 4.5, 5, 6.5]
     assert run.parameters == {}
     assert run.engine_version == ""
     assert "parameters" not in run.sources
@@ -242,18 +242,18 @@ def test_times_that_can_not_be_are_left(tmp_path: Path, key: str, ms: int, why: 
 
 
 def test_the_same_job_twice_is_taken_once(tmp_path: Path) -> None:
-    found, left = read(tmp_path, {"a/" + HISTORY: samples.binary(job()), "b/" + HISTORY: samples.as_json(job())})
-    assert isinstance(found, ImportedRun)
+    runs, left = read(tmp_path, {"a/" + HISTORY: samples.binary(job()), "b/" + HISTORY: samples.as_json(job())})
+    assert isinstance(runs, ImportedRun)
     assert left == SkippedItem("b/" + HISTORY, f"job_1700_0001 once more, as in a/{HISTORY}")
 
 
 def test_a_damaged_configuration_costs_the_parameters_and_not_the_run(tmp_path: Path) -> None:
-    left, found = read(tmp_path, {HISTORY: samples.binary(job()), "job_1700_0001_conf.xml": CONF[:-30]})
+    left, runs = read(tmp_path, {HISTORY: samples.binary(job()), "job_1700_0001_conf.xml": CONF[:-30]})
     assert isinstance(left, SkippedItem)
     assert left.where.startswith("job_1700_0001_conf.xml:")
-    assert isinstance(found, ImportedRun)
-    assert found.run.parameters == {}
-    assert "parameters are not known" in found.run.warnings[0].words
+    assert isinstance(runs, ImportedRun)
+    assert runs.run.parameters == {}
+    assert "parameters are not known" in runs.run.warnings[0].words
 
 
 def test_a_configuration_alone_is_left(tmp_path: Path) -> None:
@@ -304,14 +304,14 @@ def check(content: bytes, path: Path, name: str, others: list[Source]) -> None:
     """Read a damaged file: runs with finite numbers and a time, or Left, and nothing else."""
     path.write_bytes(content)
     FORMAT.recognises(name, content[:65536])
-    for each in FORMAT.read([Source(path, name), *others]):
-        if isinstance(each, ImportedRun):
-            assert 0 < each.run.duration_s < math.inf
-            assert all(math.isfinite(value) and value >= 0 for value in each.run.metrics.values())
-            assert each.run.data_bytes is None or each.run.data_bytes > 0
-            assert (each.run.cause is None) == (each.run.status is RunStatus.VALID)
+    for item in FORMAT.read([Source(path, name), *others]):
+        if isinstance(item, ImportedRun):
+            assert 0 < item.run.duration_s < math.inf
+            assert all(math.isfinite(value) and value >= 0 for value in item.run.metrics.values())
+            assert item.run.data_bytes is None or item.run.data_bytes > 0
+            assert (item.run.cause is None) == (item.run.status is RunStatus.VALID)
         else:
-            assert each.why
+            assert item.why
 
 
 @pytest.mark.parametrize("encode", [samples.binary, samples.as_json], ids=["binary", "json"])
@@ -334,21 +334,21 @@ plain = st.text(st.characters(codec="utf-8", exclude_characters="<>&\r", min_cod
 @given(st.dictionaries(plain.filter(bool), st.tuples(plain, st.lists(plain, max_size=3)), max_size=8))
 def test_every_property_is_read_as_it_was_written(wanted: dict[str, tuple[str, list[str]]]) -> None:
     content = conf(*((name, value, tuple(sources)) for name, (value, sources) in wanted.items()))
-    found = {prop.name: (prop.value, list(prop.sources)) for prop in read_conf(content).values()}
-    assert found == wanted
+    properties = {prop.name: (prop.value, list(prop.sources)) for prop in read_conf(content).values()}
+    assert properties == wanted
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the real job histories are not beside this source tree")
 def test_real_histories_with_their_configurations() -> None:
     sources = [source for source in sources_in([REAL]) if FORMAT.recognises(source.name, source.head())]
     assert len(sources) == 6
-    found = [each for each in FORMAT.read(sources) if isinstance(each, ImportedRun)]
-    assert [each.run.duration_s for each in found] == [15.622, 14.681, 14.299]
-    assert {each.run.workload for each in found} == {"QuasiMonteCarlo"}
-    assert {each.run.engine_version for each in found} == {"2.x"}
-    assert found[0].run.parameters == {
+    runs = [item for item in FORMAT.read(sources) if isinstance(item, ImportedRun)]
+    assert [item.run.duration_s for item in runs] == [15.622, 14.681, 14.299]
+    assert {item.run.workload for item in runs} == {"QuasiMonteCarlo"}
+    assert {item.run.engine_version for item in runs} == {"2.x"}
+    assert runs[0].run.parameters == {
         "mapreduce.job.reduces": "1",
         "mapreduce.map.speculative": "false",
         "mapreduce.reduce.speculative": "false",
     }
-    assert found[0].run.data_bytes == 118
+    assert runs[0].run.data_bytes == 118

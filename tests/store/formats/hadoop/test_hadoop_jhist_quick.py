@@ -143,9 +143,9 @@ names = st.text(max_size=70)
 
 @settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.tuples(names, numbers, st.dictionaries(names, numbers, max_size=4), numbers), max_size=6))
-def test_any_names_and_numbers_are_the_same_either_way(told: list[tuple[str, int, dict[str, int], int]]) -> None:
+def test_any_names_and_numbers_are_the_same_either_way(records: list[tuple[str, int, dict[str, int], int]]) -> None:
     events = samples.sort_job()
-    for number, (name, time_ms, counts, spilled) in enumerate(told):
+    for number, (name, time_ms, counts, spilled) in enumerate(records):
         values = samples.counters(counts, {"SPILLED_RECORDS": spilled})
         finished = {
             "taskid": f"task_{number}",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from assay.model.runs.imported import ImportedRun, SkippedItem
 from assay.store.formats.samplers.collectl import FORMAT
-from traces_support import check, found, growth, read, survives_damage, why
+from traces_support import check, growth, imported_run, read, survives_damage, why
 
 shared_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 RULE = "#" * 80
@@ -59,7 +59,7 @@ SCREEN = WAITING + SCREEN_4.format(times="") + "".join(f"{disk}  {ROW_4}" for di
 
 
 def test_plot_rates_times_the_interval_are_the_counters(tmp_path: Path) -> None:
-    result = found(FORMAT, PLOT, tmp_path)
+    result = imported_run(FORMAT, PLOT, tmp_path)
     run = result.run
     assert (run.workload, run.duration_s, run.started_at) == ("observation", 5, "2024-05-11T08:00:00+00:00")
     assert growth(result, "disk:sda", "read_bytes") == 1024 * 1024 * 5
@@ -77,7 +77,7 @@ def test_plot_columns_are_read_by_name(tmp_path: Path) -> None:
     text = (
         head() + columns("sda", fields=FIELDS_4) + plot_row("10:00:01", "sda", figures="10 0 8 3 5 0 4 7 93 1 4 1 25")
     )
-    result = found(FORMAT, text, tmp_path)
+    result = imported_run(FORMAT, text, tmp_path)
     assert growth(result, "disk:sda", "read_bytes") == 8 * 1024
     assert growth(result, "disk:sda", "write_bytes") == 4 * 1024
     assert result.trace
@@ -89,7 +89,7 @@ def test_other_separators_fractions_and_new_disks(tmp_path: Path) -> None:
     text = head(interval="1.283") + columns("sda", separator=",")
     for time, disks in (("16:07:51.285", ["sda"]), ("16:07:52.568", ["sda", "sdb"]), ("16:07:55.134", ["sda"])):
         text += plot_row(time, *disks, separator=",")
-    result = found(FORMAT, text, tmp_path)
+    result = imported_run(FORMAT, text, tmp_path)
     assert result.run.duration_s == pytest.approx(3.849 + 1.283)
     assert growth(result, "disk:sda", "read_bytes") == pytest.approx(1024 * 1024 * 3 * 1.283)
     assert growth(result, "disk:sdb", "read_bytes") == pytest.approx(1024 * 1024 * 1.283)
@@ -99,14 +99,14 @@ def test_other_separators_fractions_and_new_disks(tmp_path: Path) -> None:
 def test_times_in_utc_seconds(tmp_path: Path) -> None:
     text = head() + columns("sda").replace("#Date Time", "#UTC")
     text += "".join(plot_row("", "sda").replace("20240511 ", str(1715414400 + second)) for second in (1, 2, 3))
-    result = found(FORMAT, text, tmp_path)
+    result = imported_run(FORMAT, text, tmp_path)
     assert (result.run.duration_s, result.run.started_at) == (3, "2024-05-11T08:00:00+00:00")
 
 
 @pytest.mark.parametrize(("title", "row"), [(SCREEN_3, ROW_3), (SCREEN_4, ROW_4)], ids=["collectl 3", "collectl 4"])
 def test_the_screen_without_times_tells_its_interval(title: str, row: str, tmp_path: Path) -> None:
     block = title.format(times="") + f"sda   {row}nvme0n1 {row}" * 2
-    result = found(FORMAT, WAITING + block + "\n" + block, tmp_path)
+    result = imported_run(FORMAT, WAITING + block + "\n" + block, tmp_path)
     assert (result.run.duration_s, result.run.started_at, result.run.environment) == (8, "", {})
     assert growth(result, "disk:sda", "read_bytes") == 1024 * 1024 * 8
     assert growth(result, "disk:nvme0n1", "writes") == 40
@@ -116,14 +116,14 @@ def test_the_screen_without_times_tells_its_interval(title: str, row: str, tmp_p
 def test_the_screen_with_times_of_day_goes_through_midnight(tmp_path: Path) -> None:
     times = ("23:59:58", "23:59:59", "00:00:00", "00:00:01")
     text = SCREEN_3.format(times="Time     ") + "".join(f"{time} sda   {ROW_3}" for time in times)
-    result = found(FORMAT, text, tmp_path)
+    result = imported_run(FORMAT, text, tmp_path)
     assert (result.run.duration_s, result.run.started_at) == (4, "")
     assert growth(result, "disk:sda", "reads") == 40
 
 
 def test_the_screen_with_dates(tmp_path: Path) -> None:
     text = SCREEN_3.format(times="Date    Time     ") + "".join(f"20240511 10:00:0{s} sda   {ROW_3}" for s in (1, 3))
-    result = found(FORMAT, text, tmp_path)
+    result = imported_run(FORMAT, text, tmp_path)
     assert (result.run.duration_s, result.run.started_at) == (4, "")
 
 
@@ -134,7 +134,7 @@ def test_records_carry_host_and_utc_seconds_and_other_sections_are_passed_over(t
         text += "# SINGLE CPU[HYPER] STATISTICS\n#   Cpu  User Nice\n      0     4    0\n\n"
         text += SCREEN_3.format(times="") + f"sda   {ROW_3}\n"
         text += "# MEMORY SUMMARY\n#   Total    Used\n    7847M   7671M\n\n"
-    result = found(FORMAT, text, tmp_path)
+    result = imported_run(FORMAT, text, tmp_path)
     assert result.run.environment == {"node": "worker3"}
     assert result.run.started_at == "2024-05-11T08:00:00+00:00"
     assert result.run.duration_s == pytest.approx(0.75)
@@ -148,8 +148,8 @@ def test_each_recording_of_a_file_is_a_run(tmp_path: Path) -> None:
 
 
 def test_a_longer_copy_keeps_its_key(tmp_path: Path) -> None:
-    longer = found(FORMAT, PLOT + plot_row("10:00:06", "sda", "sdb"), tmp_path)
-    assert longer.key == found(FORMAT, PLOT, tmp_path).key
+    longer = imported_run(FORMAT, PLOT + plot_row("10:00:06", "sda", "sdb"), tmp_path)
+    assert longer.key == imported_run(FORMAT, PLOT, tmp_path).key
 
 
 def test_a_line_that_was_cut_is_left_and_its_interval_stays_empty(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_the_integral_of_the_rates_is_what_the_disk_moved(
         text += plot_row(
             time, "sda", figures=f"1 0 {read_kib / interval_s:.2f} 1 0 {write_kib / interval_s:.2f} 1 1 1 1 1"
         )
-    result = found(FORMAT, text, tmp_path)
+    result = imported_run(FORMAT, text, tmp_path)
     assert result.run.duration_s == pytest.approx(interval_s * len(moved))
     tolerance = len(moved) * 0.006 * interval_s * 1024 + 1
     for column, metric in enumerate(("read_bytes", "write_bytes")):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assay.model.runs.imported import ImportedRun, SkippedItem
 from assay.store.formats.samplers import iostat, sadf
 from builders import words_of
-from traces_support import check, found, growth, read, survives_damage, why
+from traces_support import check, growth, imported_run, read, survives_damage, why
 
 shared_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 Json = dict[str, Any]
@@ -21,8 +21,14 @@ Json = dict[str, Any]
 
 def sysstat(statistics: list[Json], **host: Any) -> str:
     """Return the file that sysstat's programs write, of one host with four cores."""
-    told = {"nodename": "worker1", "sysname": "Linux", "release": "6.1.0", "machine": "x86_64", "number-of-cpus": 4}
-    return json.dumps({"sysstat": {"hosts": [{**told, "statistics": statistics, **host}]}}, indent=1)
+    host_fields = {
+        "nodename": "worker1",
+        "sysname": "Linux",
+        "release": "6.1.0",
+        "machine": "x86_64",
+        "number-of-cpus": 4,
+    }
+    return json.dumps({"sysstat": {"hosts": [{**host_fields, "statistics": statistics, **host}]}}, indent=1)
 
 
 def sadf_sample(second: int, interval: float = 10, **parts: Any) -> Json:
@@ -96,7 +102,7 @@ SADF = sadf_file(
 
 @pytest.mark.parametrize("disk", [DISK_11, DISK_12], ids=["11", "12"])
 def test_sadf_rates_times_the_interval_are_the_counters(disk: Json, tmp_path: Path) -> None:
-    result = found(sadf.FORMAT, sadf_file([sadf_sample(s, disk=[disk]) for s in (10, 20, 30)]), tmp_path)
+    result = imported_run(sadf.FORMAT, sadf_file([sadf_sample(s, disk=[disk]) for s in (10, 20, 30)]), tmp_path)
     run = result.run
     assert (run.workload, run.duration_s, run.started_at) == ("observation", 30, "2024-05-11T10:00:00+00:00")
     assert growth(result, "disk:sda", "read_bytes") == 2048 * 512 * 30
@@ -112,7 +118,7 @@ def test_sadf_rates_times_the_interval_are_the_counters(disk: Json, tmp_path: Pa
 
 @pytest.mark.parametrize("cpu", [{"cpu-load": [CPU]}, {"cpu-load-all": [CPU_ALL]}], ids=["short", "all"])
 def test_sadf_shares_are_of_all_cores(cpu: Json, tmp_path: Path) -> None:
-    result = found(sadf.FORMAT, sadf_file([sadf_sample(10, **cpu)]), tmp_path)
+    result = imported_run(sadf.FORMAT, sadf_file([sadf_sample(10, **cpu)]), tmp_path)
     assert growth(result, "cpu", "user_s") == pytest.approx(0.25 * 4 * 10)
     interrupts_s = growth(result, "cpu", "irq_s") if "cpu-load-all" in cpu else 0.0
     assert growth(result, "cpu", "system_s") + interrupts_s == pytest.approx(0.1 * 4 * 10)
@@ -122,7 +128,7 @@ def test_sadf_shares_are_of_all_cores(cpu: Json, tmp_path: Path) -> None:
 
 def test_sadf_memory_and_links_are_in_1024_bytes(tmp_path: Path) -> None:
     sample = sadf_sample(10, memory=MEMORY, network={"net-dev": [NIC, {**NIC, "iface": "lo"}]})
-    result = found(sadf.FORMAT, sadf_file([sample]), tmp_path)
+    result = imported_run(sadf.FORMAT, sadf_file([sample]), tmp_path)
     assert result.trace
     assert result.trace.series("worker1", "memory", "free_bytes") == [(10, 1000 * 1024)]
     assert result.trace.series("worker1", "memory", "available_bytes") == [(10, 3000 * 1024)]
@@ -137,9 +143,9 @@ def test_partitions_and_volumes_are_no_second_disk(tmp_path: Path) -> None:
     disks = [
         {**DISK_12, "disk-device": name} for name in ("sda", "sda1", "nvme0n1", "nvme0n1p1", "dm-0", "md0", "loop0")
     ]
-    result = found(sadf.FORMAT, sadf_file([sadf_sample(10, disk=disks)]), tmp_path)
+    result = imported_run(sadf.FORMAT, sadf_file([sadf_sample(10, disk=disks)]), tmp_path)
     assert result.run.metrics["disk_read_bytes"] == 2 * 2048 * 512 * 10
-    result = found(sadf.FORMAT, sadf_file([sadf_sample(10, disk=disks, io=IO)]), tmp_path)
+    result = imported_run(sadf.FORMAT, sadf_file([sadf_sample(10, disk=disks, io=IO)]), tmp_path)
     assert result.run.metrics["disk_read_bytes"] == 4000 * 512 * 10  # sysstat's own sum
 
 
@@ -157,7 +163,7 @@ def test_sadf_leaves_a_sample_without_one_before_it(tmp_path: Path) -> None:
 
 def test_a_gap_adds_nothing_and_is_told(tmp_path: Path) -> None:
     samples = [sadf_sample(second, disk=[DISK_11]) for second in (10, 20, 100, 110)]
-    result = found(sadf.FORMAT, sadf_file(samples, restarts=[{"boot": {"date": "2024-05-11"}}]), tmp_path)
+    result = imported_run(sadf.FORMAT, sadf_file(samples, restarts=[{"boot": {"date": "2024-05-11"}}]), tmp_path)
     assert result.run.duration_s == 110
     assert growth(result, "disk:sda", "read_bytes") == 2048 * 512 * 40
     assert result.trace
@@ -173,9 +179,9 @@ def test_sadf_tells_no_start_when_the_zone_is_unknown(tmp_path: Path) -> None:
     del named["timestamp"]["utc"]
     named["timestamp"]["tz"] = "CEST"
     for sample in (local, named):
-        assert found(sadf.FORMAT, sadf_file([sample]), tmp_path).run.started_at == ""
+        assert imported_run(sadf.FORMAT, sadf_file([sample]), tmp_path).run.started_at == ""
     named["timestamp"]["tz"] = "UTC"
-    assert found(sadf.FORMAT, sadf_file([named]), tmp_path).run.started_at == "2024-05-11T10:00:00+00:00"
+    assert imported_run(sadf.FORMAT, sadf_file([named]), tmp_path).run.started_at == "2024-05-11T10:00:00+00:00"
 
 
 def test_several_hosts_are_several_runs(tmp_path: Path) -> None:
@@ -189,7 +195,7 @@ def test_several_hosts_are_several_runs(tmp_path: Path) -> None:
 
 def test_a_longer_recording_keeps_its_key(tmp_path: Path) -> None:
     samples = [sadf_sample(second, disk=[DISK_11]) for second in (10, 20, 30)]
-    keys = {found(sadf.FORMAT, sadf_file(samples[:count]), tmp_path).key for count in (1, 2, 3)}
+    keys = {imported_run(sadf.FORMAT, sadf_file(samples[:count]), tmp_path).key for count in (1, 2, 3)}
     assert len(keys) == 1
 
 
@@ -228,7 +234,7 @@ def test_the_integral_of_sadf_rates_is_what_the_disk_moved(moved: list[tuple[int
         }
         samples.append({"timestamp": stamp | {"interval": interval_s}, "disk": [{"disk-device": "sdb", **rates}]})
         tolerance += 0.005 * interval_s * 512 * 1.01 + 1
-    result = found(sadf.FORMAT, sadf_file(samples), tmp_path)
+    result = imported_run(sadf.FORMAT, sadf_file(samples), tmp_path)
     assert result.run.duration_s == second
     for metric, sectors in (("read_bytes", sum(m[1] for m in moved)), ("write_bytes", sum(m[2] for m in moved))):
         assert growth(result, "disk:sdb", metric) == pytest.approx(sectors * 512, abs=tolerance, rel=1e-12)
@@ -282,7 +288,7 @@ ISO = [f"2024-05-11T10:00:{second:02d}+0200" for second in (0, 5, 10, 15)]
 
 def test_iostat_amounts_are_the_counters_and_tell_the_interval(tmp_path: Path) -> None:
     text = reports([SINCE_BOOT, [basic(1000, 500, 5.002)], [basic(0, 0, 5)], [basic(3000, 1, 4.999)]])
-    result = found(iostat.FORMAT, text, tmp_path)
+    result = imported_run(iostat.FORMAT, text, tmp_path)
     assert (result.run.duration_s, result.run.started_at) == (15, "")
     assert growth(result, "disk:sda", "read_bytes") == 4000 * 1024
     assert growth(result, "disk:sda", "write_bytes") == 501 * 1024
@@ -292,14 +298,14 @@ def test_iostat_amounts_are_the_counters_and_tell_the_interval(tmp_path: Path) -
 
 
 def test_the_report_since_boot_counts_only_when_it_is_none(tmp_path: Path) -> None:
-    with_y = found(iostat.FORMAT, reports([[basic(2000, 500, 5)], [basic(1000, 500, 5)]]), tmp_path)
+    with_y = imported_run(iostat.FORMAT, reports([[basic(2000, 500, 5)], [basic(1000, 500, 5)]]), tmp_path)
     assert (with_y.run.duration_s, growth(with_y, "disk:sda", "read_bytes")) == (10, 3000 * 1024)
-    without = found(iostat.FORMAT, reports([SINCE_BOOT, [basic(1000, 500, 5)]]), tmp_path)
+    without = imported_run(iostat.FORMAT, reports([SINCE_BOOT, [basic(1000, 500, 5)]]), tmp_path)
     assert (without.run.duration_s, growth(without, "disk:sda", "read_bytes")) == (5, 1000 * 1024)
 
 
 def test_iostat_extended_rates_times_the_clock_are_the_counters(tmp_path: Path) -> None:
-    result = found(iostat.FORMAT, reports([[EXTENDED]] * 4, ISO), tmp_path)
+    result = imported_run(iostat.FORMAT, reports([[EXTENDED]] * 4, ISO), tmp_path)
     assert (result.run.duration_s, result.run.started_at) == (15, "2024-05-11T08:00:00+00:00")
     expected = {
         "read_bytes": 1000 * 1024 * 15,
@@ -326,7 +332,7 @@ def test_iostat_extended_rates_times_the_clock_are_the_counters(tmp_path: Path) 
     ],
 )
 def test_iostat_units_are_in_the_names(row: Json, read_bytes: float, tmp_path: Path) -> None:
-    result = found(iostat.FORMAT, reports([[{"disk_device": "vda", **row}]] * 4, ISO), tmp_path)
+    result = imported_run(iostat.FORMAT, reports([[{"disk_device": "vda", **row}]] * 4, ISO), tmp_path)
     assert growth(result, "disk:vda", "read_bytes") == pytest.approx(
         read_bytes * 5 * (len(ISO) - 1 + ("Blk_read" in row))
     )
@@ -334,7 +340,7 @@ def test_iostat_units_are_in_the_names(row: Json, read_bytes: float, tmp_path: P
 
 def test_what_iostat_adds_up_stays_one_figure(tmp_path: Path) -> None:
     row = {"disk_device": "sda", "tps": 2.0, "kB/s": 10.0, "await": 3.0, "aqu-sz": 0.0, "util": 1.0}
-    result = found(iostat.FORMAT, reports([[row]] * 4, ISO), tmp_path)
+    result = imported_run(iostat.FORMAT, reports([[row]] * 4, ISO), tmp_path)
     assert growth(result, "disk:sda", "transfer_bytes") == 10 * 1024 * 15
     assert "disk_read_bytes" not in result.run.metrics
 
@@ -350,7 +356,7 @@ def test_a_clock_in_any_locale_is_read_through_midnight(tmp_path: Path) -> None:
         ["05/11/2024 11:59:58 PM", "05/11/2024 11:59:59 PM", "05/12/2024 12:00:00 AM", "05/12/2024 12:00:01 AM"],
         ["11.05.2024 23:59:58", "11.05.2024 23:59:59", "12.05.2024 00:00:00", "12.05.2024 00:00:01"],
     ):
-        result = found(iostat.FORMAT, reports([[EXTENDED]] * 4, times), tmp_path)
+        result = imported_run(iostat.FORMAT, reports([[EXTENDED]] * 4, times), tmp_path)
         assert (result.run.duration_s, result.run.started_at) == (3, "")
         assert growth(result, "disk:sda", "reads") == 30
 
@@ -358,7 +364,7 @@ def test_a_clock_in_any_locale_is_read_through_midnight(tmp_path: Path) -> None:
 def test_a_clock_of_whole_seconds_does_not_bend_even_intervals(tmp_path: Path) -> None:
     """Reports every 1.001 s: once the clock jumps by two seconds, and the disk did not read twice as fast then."""
     times = [f"10:00:{second:02d}" for second in (0, 1, 2, 4, 5)]
-    result = found(iostat.FORMAT, reports([[EXTENDED]] * 5, times), tmp_path)
+    result = imported_run(iostat.FORMAT, reports([[EXTENDED]] * 5, times), tmp_path)
     assert result.trace
     points = result.trace.series("worker1", "disk:sda", "reads")
     assert [value for _, value in points] == pytest.approx([0, 12.5, 25, 37.5, 50])

@@ -44,31 +44,31 @@ def read(folder: Path, files: dict[str, bytes]) -> list[ImportedRun | SkippedIte
     return list(FORMAT.read([Source(folder / name, name) for name in files]))
 
 
-def only(found: Iterable[ImportedRun | SkippedItem]) -> ImportedRun:
-    (one,) = found
-    assert isinstance(one, ImportedRun), one
-    return one
+def only(items: Iterable[ImportedRun | SkippedItem]) -> ImportedRun:
+    (item,) = items
+    assert isinstance(item, ImportedRun), item
+    return item
 
 
-def why(found: Iterable[ImportedRun | SkippedItem]) -> str:
-    (one,) = found
-    assert isinstance(one, SkippedItem), one
-    return one.why
+def why(items: Iterable[ImportedRun | SkippedItem]) -> str:
+    (item,) = items
+    assert isinstance(item, SkippedItem), item
+    return item.why
 
 
 def changed(event: str, **fields: Any) -> list[samples.Event]:
     """Return the sample with fields of one kind of event replaced."""
-    return [told | fields if told["Event"].endswith(event) else told for told in samples.application()]
+    return [entry | fields if entry["Event"].endswith(event) else entry for entry in samples.application()]
 
 
 def without(*events: str) -> list[samples.Event]:
-    return [told for told in samples.application() if not told["Event"].endswith(events)]
+    return [event for event in samples.application() if not event["Event"].endswith(events)]
 
 
 def test_an_application_is_a_run(tmp_path: Path) -> None:
-    found = only(read(tmp_path, {"app-1": LOG}))
-    run = found.run
-    assert found.key == "app-1  1700000000000"
+    item = only(read(tmp_path, {"app-1": LOG}))
+    run = item.run
+    assert item.key == "app-1  1700000000000"
     assert (run.engine, run.engine_version, run.workload) == ("spark", "3.5.1", "ScalaSort")
     assert (run.status, run.duration_s, run.data_bytes) == (RunStatus.VALID, 7.5, None)
     assert run.started_at == "2023-11-14T22:13:20.000+00:00"
@@ -188,8 +188,8 @@ def test_how_an_application_ended(tmp_path: Path, events: Any, status: RunStatus
     ],
 )
 def test_what_is_left_says_why(tmp_path: Path, content: bytes, reason: str) -> None:
-    told = why(read(tmp_path, {"app-1": content}))
-    assert any(part in told for part in reason.split("|"))
+    stated = why(read(tmp_path, {"app-1": content}))
+    assert any(part in stated for part in reason.split("|"))
 
 
 def test_a_broken_line_is_named(tmp_path: Path) -> None:
@@ -202,15 +202,15 @@ def test_a_broken_line_is_named(tmp_path: Path) -> None:
 def test_a_task_whose_executor_was_lost_afterwards_counts_as_lost(tmp_path: Path) -> None:
     events = samples.application()
     again = samples.task_end(0, samples.task_info(0, 0, 1100, 3000), "Resubmitted")
-    found = only(read(tmp_path, {"app-1": samples.log([*events[:-2], again, *events[-2:]])}))
-    assert (found.tasks[0].status, found.tasks[0].hdfs_read_bytes) == ("killed", 1000)
+    run = only(read(tmp_path, {"app-1": samples.log([*events[:-2], again, *events[-2:]])}))
+    assert (run.tasks[0].status, run.tasks[0].hdfs_read_bytes) == ("killed", 1000)
 
 
 def test_events_that_spark_dropped_are_missed_aloud(tmp_path: Path) -> None:
     events = samples.application()
-    found = only(read(tmp_path, {"app-1": samples.log([*events[:12], *events[13:]])}))
-    assert "1 tasks that succeeded are not in the log" in found.run.warnings[0].words
-    assert found.tasks[0].status == "killed"
+    run = only(read(tmp_path, {"app-1": samples.log([*events[:12], *events[13:]])}))
+    assert "1 tasks that succeeded are not in the log" in run.run.warnings[0].words
+    assert run.tasks[0].status == "killed"
 
 
 def test_sums_below_zero_give_no_metric(tmp_path: Path) -> None:
@@ -240,11 +240,11 @@ def test_old_logs_without_what_came_later_are_read(tmp_path: Path) -> None:
         {"Event": "SparkListenerJobEnd", "Job ID": 0, "Job Result": {"Result": "JobSucceeded"}},
         {"Event": "SparkListenerApplicationEnd", "Timestamp": samples.START_MS + 20},
     ]
-    found = only(read(tmp_path, {"old": samples.log(events)}))
-    assert (found.key, found.run.engine_version) == ("old  1700000000000", "")
-    assert "cpu_s" not in found.run.metrics
-    assert "input_bytes" not in found.run.metrics
-    assert found.run.phases == (Phase("setup", 0, 0.02),)
+    run = only(read(tmp_path, {"old": samples.log(events)}))
+    assert (run.key, run.run.engine_version) == ("old  1700000000000", "")
+    assert "cpu_s" not in run.run.metrics
+    assert "input_bytes" not in run.run.metrics
+    assert run.run.phases == (Phase("setup", 0, 0.02),)
 
 
 FOLDER = "eventlog_v2_app-1/"
@@ -262,9 +262,9 @@ def test_a_rolled_log_is_one_application(tmp_path: Path) -> None:
     files = rolled(tuple(range(1, 13)))  # more than nine files: their numbers count, not their names' order
     names = sorted(files)
     assert all(FORMAT.recognises(name, files[name]) for name in names)
-    found = only(read(tmp_path, {name: files[name] for name in names}))
+    run = only(read(tmp_path, {name: files[name] for name in names}))
     whole = only(read(tmp_path, {"app-1": LOG}))
-    assert (found.run, found.tasks, found.where) == (whole.run, whole.tasks, "eventlog_v2_app-1")
+    assert (run.run, run.tasks, run.where) == (whole.run, whole.tasks, "eventlog_v2_app-1")
 
 
 @pytest.mark.parametrize("missing", ["events_1_app-1", "events_2_app-1"])
@@ -281,16 +281,16 @@ def test_a_compacted_log_gives_a_time_and_parameters_and_no_metrics(tmp_path: Pa
         FOLDER + "events_2_app-1.compact": b"".join(lines[:5]),
         FOLDER + "events_3_app-1": lines[-1],
     }
-    found = only(read(tmp_path, files))
-    assert (found.run.duration_s, found.run.status, found.run.metrics) == (7.5, RunStatus.VALID, {})
-    assert found.run.parameters["spark.executor.memory"] == "2g"
-    assert (found.tasks, found.run.phases) == ((), ())
-    assert "compacted" in found.run.warnings[0].words
+    run = only(read(tmp_path, files))
+    assert (run.run.duration_s, run.run.status, run.run.metrics) == (7.5, RunStatus.VALID, {})
+    assert run.run.parameters["spark.executor.memory"] == "2g"
+    assert (run.tasks, run.run.phases) == ((), ())
+    assert "compacted" in run.run.warnings[0].words
 
 
 def test_the_same_application_twice_is_taken_once(tmp_path: Path) -> None:
-    found, left = read(tmp_path, {"a": LOG, "b": LOG})
-    assert isinstance(found, ImportedRun)
+    runs, left = read(tmp_path, {"a": LOG, "b": LOG})
+    assert isinstance(runs, ImportedRun)
     assert left == SkippedItem("b", "app-1 once more, as in a")
 
 
@@ -419,14 +419,14 @@ def check(content: bytes, path: Path) -> None:
     """Read a damaged log: a run with finite numbers and a time, or Left, and nothing else."""
     path.write_bytes(content)
     FORMAT.recognises(path.name, content[:65536])
-    for each in FORMAT.read([Source(path, path.name)]):
-        if isinstance(each, ImportedRun):
-            assert 0 < each.run.duration_s < math.inf
-            assert all(math.isfinite(value) and value >= 0 for value in each.run.metrics.values())
-            assert all(phase.duration_s >= 0 for phase in each.run.phases)
-            assert (each.run.cause is None) == (each.run.status is RunStatus.VALID)
+    for item in FORMAT.read([Source(path, path.name)]):
+        if isinstance(item, ImportedRun):
+            assert 0 < item.run.duration_s < math.inf
+            assert all(math.isfinite(value) and value >= 0 for value in item.run.metrics.values())
+            assert all(phase.duration_s >= 0 for phase in item.run.phases)
+            assert (item.run.cause is None) == (item.run.status is RunStatus.VALID)
         else:
-            assert each.why
+            assert item.why
 
 
 def test_damaged_logs_give_runs_or_reasons(tmp_path: Path) -> None:
@@ -444,14 +444,14 @@ later = st.dictionaries(st.text(min_size=1).filter(lambda key: key != "Event"), 
 
 @settings(max_examples=examples(100), deadline=None)
 @given(st.text(min_size=1), later, st.integers(0, 18))
-def test_events_and_keys_of_later_versions_change_nothing(name: str, more: dict[str, Any], place: int) -> None:
+def test_events_and_keys_of_later_versions_change_nothing(name: str, more: dict[str, Any], position: int) -> None:
     from assay.store.formats.spark.events import read_application
 
     events = samples.application()
     known = {key for event in events for key in event} | {"ExitCode"}
     extra = {key: value for key, value in more.items() if key not in known}
-    events[place] = extra | events[place]
-    events.insert(place, {"Event": f"SparkListenerNew{name}", **extra})
+    events[position] = extra | events[position]
+    events.insert(position, {"Event": f"SparkListenerNew{name}", **extra})
     lines = samples.log(events), "\n".join(json.dumps(event, indent=None) for event in events).encode()
     whole = read_application([("x", LOG)])
     assert [read_application([("x", line)]) == whole for line in lines] == [True, True]

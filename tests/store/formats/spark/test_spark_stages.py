@@ -15,9 +15,9 @@ from assay.store.formats.spark.event_import import FORMAT
 
 def run_of(folder: Path, events: list[samples.Event]) -> Run:
     (folder / "log").write_bytes(samples.log(events))
-    (found,) = FORMAT.read([Source(folder / "log", "log")])
-    assert isinstance(found, ImportedRun)
-    return found.run
+    (item,) = FORMAT.read([Source(folder / "log", "log")])
+    assert isinstance(item, ImportedRun)
+    return item.run
 
 
 def test_a_run_has_the_graph_of_its_stages_what_each_moved_and_what_executors_used(tmp_path: Path) -> None:

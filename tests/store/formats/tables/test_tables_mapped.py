@@ -21,7 +21,7 @@ from assay.store.formats.tables.published import FORMAT as PUBLISHED
 from assay.store.formats.tables.table import check_mapping, read_table, table_format
 from builders import words_of
 from fuzz_targets import COLUMNS as MAP
-from import_samples import found, items, left, read_or_refused, source_of
+from import_samples import imported_runs, items, left, read_or_refused, source_of
 from mutation import fuzz_count, mutations
 from odd_tables import in_order
 from paths import EXAMPLES
@@ -79,19 +79,20 @@ HARDWARE_MAP = {
 
 def test_hardware_is_recorded_and_names_a_cluster_that_has_no_name(tmp_path: Path) -> None:
     read = table(tmp_path, CLOUD, HARDWARE_MAP, service_type="IaaS")
-    first, second, last = (item.run for item in found(read))
+    first, second, last = (item.run for item in imported_runs(read))
     assert first.recorded.hardware == Hardware(4, 8, 32e9, "m4.2xlarge", "aws", "IaaS")
     assert (first.cluster, second.cluster) == ("aws 4x m4.2xlarge", "aws 8x m4.2xlarge")
     assert last.recorded.hardware == Hardware(None, None, None, service_type="IaaS")
     (bad,) = left(read)
     assert (bad.where, bad.why) == ("results.log:4", "workers is 'many', which is no number")
-    (named,) = found(table(tmp_path, CLOUD.splitlines()[0] + "\nsort,5,2,1,1GB,a,b\n", HARDWARE_MAP, cluster="rack"))
+    lines = CLOUD.splitlines()[0] + "\nsort,5,2,1,1GB,a,b\n"
+    (named,) = imported_runs(table(tmp_path, lines, HARDWARE_MAP, cluster="rack"))
     assert named.run.cluster == "rack"
 
 
 def test_cells_become_what_the_map_says(tmp_path: Path) -> None:
     read = table(tmp_path, TABLE, cluster="rack", engine="spark")
-    first, second, third = (item.run for item in found(read))
+    first, second, third = (item.run for item in imported_runs(read))
     assert (first.workload, first.duration_s, first.layout, first.data_bytes) == ("terasort", 750.0, "HD2", 10**11)
     assert first.levels == {"layout": "HD2", "network": "IB"}
     assert (first.parameters, first.cluster, first.engine) == ({"dfs.blocksize": "134217728"}, "rack", "spark")
@@ -108,7 +109,7 @@ def test_cells_become_what_the_map_says(tmp_path: Path) -> None:
 def test_the_separator_is_the_one_that_shows_the_columns(separator: str, tmp_path: Path) -> None:
     text = "job,minutes\nsort,2\nsort,2.5\n".replace(",", separator)
     read = table(tmp_path, text, {"job": "workload", "minutes": "duration_min"})
-    assert [item.run.duration_s for item in found(read)] == [120.0, 150.0]
+    assert [item.run.duration_s for item in imported_runs(read)] == [120.0, 150.0]
 
 
 @pytest.mark.parametrize(
@@ -124,15 +125,15 @@ def test_the_separator_is_the_one_that_shows_the_columns(separator: str, tmp_pat
 )
 def test_durations_carry_their_unit(field: str, cell: str, duration_s: float, tmp_path: Path) -> None:
     read = table(tmp_path, f"job,t\nsort,{cell}\n", {"job": "workload", "t": field})
-    assert [item.run.duration_s for item in found(read)] == [duration_s]
+    assert [item.run.duration_s for item in imported_runs(read)] == [duration_s]
 
 
 def test_a_decimal_comma_is_taken_where_the_table_shows_that_it_is_one(tmp_path: Path) -> None:
     mapping = {"job": "workload", "t": "duration_s"}
     shown = table(tmp_path, "job;t\nsort;1,250\nsort;12,5\n", mapping)
     unclear = table(tmp_path, "job;t\nsort;1,250\nsort;12\n", mapping)
-    assert [item.run.duration_s for item in found(shown)] == [1.25, 12.5]
-    assert [item.run.duration_s for item in found(unclear)] == [12.0]
+    assert [item.run.duration_s for item in imported_runs(shown)] == [1.25, 12.5]
+    assert [item.run.duration_s for item in imported_runs(unclear)] == [12.0]
     assert "group thousands or begin decimals" in left(unclear)[0].why
 
 
@@ -171,7 +172,7 @@ def test_a_quote_that_is_closed_late_tells_how_many_lines_it_took(tmp_path: Path
     read = table(tmp_path, 'job,t\n"sort,5\nsort,6\nsort",7,8\nsort,9\n', {"job": "workload", "t": "duration_s"})
     assert [item.where for item in left(read)] == ["results.log:2"]
     assert "continues for 3 lines: a quote" in left(read)[0].why
-    assert [item.run.duration_s for item in found(read)] == [9.0]
+    assert [item.run.duration_s for item in imported_runs(read)] == [9.0]
 
 
 def test_a_table_without_rows_says_so(tmp_path: Path) -> None:
@@ -213,7 +214,7 @@ def test_rows_far_wider_than_the_header_are_left_and_not_kept(tmp_path: Path) ->
         assert tracemalloc.get_traced_memory()[1] < 60_000_000
     finally:
         tracemalloc.stop()
-    assert [len(found(read)), len(left(read))] == [10, 10]
+    assert [len(imported_runs(read)), len(left(read))] == [10, 10]
     assert left(read)[0].why == "has 100001 cells, the header 2"
 
 
@@ -262,13 +263,13 @@ def test_every_table_comes_back_as_it_was_written(
     text = "job\tt\tdisks\n" + "".join(f"{job}\t{duration_s!r}\t{layout}\n" for job, duration_s, layout in rows)
     mapping = {"job": "workload", "t": "duration_s", "disks": "layout"}
     read = table(tmp_path_factory.mktemp("table"), text, mapping)
-    got = [(item.run.workload, item.run.duration_s, item.run.layout) for item in found(read)]
+    got = [(item.run.workload, item.run.duration_s, item.run.layout) for item in imported_runs(read)]
     assert got == [(job.strip(), duration_s, layout) for job, duration_s, layout in rows]
 
 
 def test_typed_results_become_published_runs(tmp_path: Path) -> None:
     read = items(PUBLISHED, tmp_path, YAML, "results.yaml")
-    first, second = (item.run for item in found(read))
+    first, second = (item.run for item in imported_runs(read))
     assert (first.origin, first.duration_s, first.layout, first.cluster) == (Origin.PUBLISHED, 720.0, "HD2", "rack")
     assert (first.levels["network"], second.levels["network"]) == ("IB", "ETH")
     assert first.sources["duration_s"] == "A paper; table 1"
@@ -310,7 +311,7 @@ def test_mistakes_in_typed_results_are_named_with_their_line(
 
 def test_own_results_may_be_typed_too(tmp_path: Path) -> None:
     read = items(PUBLISHED, tmp_path, YAML.replace("cluster: rack", "origin: measured"), "results.yaml")
-    assert {item.run.origin for item in found(read)} == {Origin.MEASURED}
+    assert {item.run.origin for item in imported_runs(read)} == {Origin.MEASURED}
 
 
 def _table_form() -> Format:
@@ -336,7 +337,7 @@ def example(name: str) -> list[ImportedRun | SkippedItem]:
 
 
 def published(name: str) -> list[Run]:
-    return [item.run for item in found(example(name))]
+    return [item.run for item in imported_runs(example(name))]
 
 
 def test_sandisks_results_are_table_4() -> None:

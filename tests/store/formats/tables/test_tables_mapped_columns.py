@@ -80,7 +80,7 @@ def tables(draw: st.DrawFn) -> Drawn:
     names += [name for name in ("workload",) if name not in names]
     fields = draw(st.permutations([*names, *draw(st.lists(st.just("unread"), max_size=2))]))
     separator = draw(st.sampled_from(",;\t|"))
-    header = separator.join(f"c{place}" for place in range(len(fields)))
+    header = separator.join(f"c{number}" for number in range(len(fields)))
     lines = [header]
     for _ in range(draw(st.integers(0, 12))):
         odd = draw(st.sets(st.sampled_from(fields), max_size=2))
@@ -97,7 +97,7 @@ def tables(draw: st.DrawFn) -> Drawn:
     if draw(st.integers(0, 9)) == 0:
         name = draw(st.sampled_from(sorted(WRONG)))
         defaults[name] = WRONG[name]
-    mapping = {f"c{place}": name for place, name in enumerate(fields) if name != "unread"}
+    mapping = {f"c{number}": name for number, name in enumerate(fields) if name != "unread"}
     origin = draw(st.sampled_from([Origin.MEASURED, Origin.PUBLISHED]))
     if origin is Origin.PUBLISHED and "source" not in names:
         defaults["source"] = "a paper"
@@ -175,11 +175,11 @@ def table_text(count: int) -> str:
     """Return a table of which every eleventh row can't be taken, and some rows stand twice."""
     rows = ["ID,Benchmark,Exe.Time,Start,Cpu,Net,Disk,IO.SFac,Rep,Cluster,Size"]
     for row in range(count):
-        own = row // 2 * 2 if row % 13 == 0 else row
-        cells = [str(own), ("terasort", "sort", "bayes")[own % 3], f"{400 + own % 97}.50" if own % 11 else "never"]
-        cells += [f"2015-09-07T12:{own % 60:02}:00Z" if own % 4 else "", f"0.{own % 7 + 1}" if own % 5 else ""]
-        cells += [("ETH", "IB")[own % 2], ("HDD", "SSD", "RL2", "HS5")[own % 4], "10", "3", f"cloud-0{own % 3}"]
-        rows.append(",".join([*cells, ("100GB", "")[own % 2]]))
+        twin = row // 2 * 2 if row % 13 == 0 else row
+        cells = [str(twin), ("terasort", "sort", "bayes")[twin % 3], f"{400 + twin % 97}.50" if twin % 11 else "never"]
+        cells += [f"2015-09-07T12:{twin % 60:02}:00Z" if twin % 4 else "", f"0.{twin % 7 + 1}" if twin % 5 else ""]
+        cells += [("ETH", "IB")[twin % 2], ("HDD", "SSD", "RL2", "HS5")[twin % 4], "10", "3", f"cloud-0{twin % 3}"]
+        rows.append(",".join([*cells, ("100GB", "")[twin % 2]]))
     return "\n".join(rows)
 
 
@@ -224,8 +224,8 @@ def test_damaged_tables_are_read_or_skipped_line_by_line(tmp_path: Path) -> None
             items = items_of(tmp_path, DRAWN, damaged)
         except FormatError:
             continue
-        places = [*(run.where for run in runs_of(items)), *(skipped.where for skipped in reasons_of(items))]
-        assert len(places) == len(set(places)) > 0
+        positions = [*(run.where for run in runs_of(items)), *(skipped.where for skipped in reasons_of(items))]
+        assert len(positions) == len(set(positions)) > 0
 
 
 def test_sound_rows_are_not_read_one_by_one(tmp_path: Path) -> None:

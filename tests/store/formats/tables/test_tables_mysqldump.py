@@ -21,9 +21,9 @@ def rows(text: str, **more: frozenset[str]) -> list[DumpRow | Damage]:
 
 
 def values(text: str) -> list[tuple[str | bytes | None, ...]]:
-    found = rows(text)
-    assert not [each for each in found if isinstance(each, Damage)]
-    return [each.values for each in found if isinstance(each, DumpRow)]
+    rows_ = rows(text)
+    assert not [item for item in rows_ if isinstance(item, Damage)]
+    return [item.values for item in rows_ if isinstance(item, DumpRow)]
 
 
 def test_rows_have_the_columns_of_their_table_their_line_and_their_number() -> None:
@@ -106,8 +106,8 @@ def test_a_definition_on_one_line_gives_its_columns() -> None:
 
 
 def test_comments_are_passed_over_wherever_they_hide_statements() -> None:
-    one = "INSERT INTO `t` VALUES (1,'p');\n"
-    hidden = f"-- {one}# {one}/* \n{one}*/\n/*!40000 ALTER TABLE `t` DISABLE KEYS */;\n"
+    insert = "INSERT INTO `t` VALUES (1,'p');\n"
+    hidden = f"-- {insert}# {insert}/* \n{insert}*/\n/*!40000 ALTER TABLE `t` DISABLE KEYS */;\n"
     assert values(f"{TABLE}{hidden}INSERT INTO `t` VALUES (2,'q');\n") == [("2", "q")]
 
 
@@ -136,11 +136,11 @@ def test_other_tables_are_passed_over() -> None:
     ],
 )
 def test_damage_is_named_and_the_next_statement_is_read(statement: str, why: str) -> None:
-    found = rows(f"{TABLE}{statement}\nINSERT INTO `t` VALUES (9,'z');\n")
-    (damage,) = (each for each in found if isinstance(each, Damage))
+    items = rows(f"{TABLE}{statement}\nINSERT INTO `t` VALUES (9,'z');\n")
+    (damage,) = (item for item in items if isinstance(item, Damage))
     assert why in damage.why
     assert damage.line in (6, 7)
-    last = found[-1]
+    last = items[-1]
     assert isinstance(last, DumpRow)
     assert (last.values, last.line) == (("9", "z"), 7)
 
@@ -162,8 +162,8 @@ def test_a_text_that_ends_in_a_statement_was_cut_off(statement: str, why: str) -
 
 
 def test_rows_on_lines_of_their_own_are_read_on_after_a_damaged_one() -> None:
-    found = rows(f"{TABLE}INSERT INTO `t` VALUES\n(1,'p'),\n(2,'q),\n(3,'r');\n")
-    assert [(type(each).__name__, each.line) for each in found] == [("DumpRow", 7), ("Damage", 8), ("DumpRow", 9)]
+    items = rows(f"{TABLE}INSERT INTO `t` VALUES\n(1,'p'),\n(2,'q),\n(3,'r');\n")
+    assert [(type(item).__name__, item.line) for item in items] == [("DumpRow", 7), ("Damage", 8), ("DumpRow", 9)]
 
 
 @pytest.mark.parametrize(
@@ -175,8 +175,8 @@ def test_rows_on_lines_of_their_own_are_read_on_after_a_damaged_one() -> None:
     ],
 )
 def test_a_broken_definition_is_damage_and_so_are_rows_without_columns(definition: str) -> None:
-    found = rows(f"{definition}INSERT INTO `t` VALUES (1,'p');\nINSERT INTO `t` (`a`) VALUES (1);\n")
-    assert [type(each).__name__ for each in found] == ["Damage", "Damage", "DumpRow"]
+    items = rows(f"{definition}INSERT INTO `t` VALUES (1,'p');\nINSERT INTO `t` (`a`) VALUES (1);\n")
+    assert [type(item).__name__ for item in items] == ["Damage", "Damage", "DumpRow"]
 
 
 def test_no_damage_to_the_begin_of_an_insert_loses_its_rows_without_a_word() -> None:
@@ -185,21 +185,21 @@ def test_no_damage_to_the_begin_of_an_insert_loses_its_rows_without_a_word() -> 
         for at in range(statement.index("(")):
             for byte in "x~`'":
                 damaged = f"{TABLE}{statement[:at]}{byte}{statement[at + 1 :]}"
-                found = list(rows_of(damaged, source="d.sql", tables=wanted))
-                assert len(found) == 1
-                assert isinstance(found[0], Damage) or found[0].values == ("1", "p")
+                items = list(rows_of(damaged, source="d.sql", tables=wanted))
+                assert len(items) == 1
+                assert isinstance(items[0], Damage) or items[0].values == ("1", "p")
 
 
 def test_a_comment_that_lost_its_end_does_not_hide_the_rows_after_it() -> None:
     text = f"{TABLE}/*!40000 ALTER TABLE `t` DISABLE KEYS *x;\nINSERT INTO `t` VALUES (1,'p');\n/*!40000 ENABLE */;\n"
-    assert [type(each).__name__ for each in rows(text)] == ["Damage", "DumpRow"]
+    assert [type(item).__name__ for item in rows(text)] == ["Damage", "DumpRow"]
 
 
 def test_a_dump_without_its_last_line_was_cut_off() -> None:
     whole = f"-- MySQL dump 10.13\n{TABLE}INSERT INTO `t` VALUES (1,'p');\n-- Dump completed on 2014-01-01\n"
     assert len(rows(whole)) == 1
     cut = rows(whole.removesuffix("-- Dump completed on 2014-01-01\n"))
-    assert [type(each).__name__ for each in cut] == ["DumpRow", "Damage"]
+    assert [type(item).__name__ for item in cut] == ["DumpRow", "Damage"]
 
 
 def test_a_text_without_tables_is_refused() -> None:
@@ -227,9 +227,9 @@ def test_damaged_dumps_give_rows_or_named_damage_and_no_other_error() -> None:
     for damaged in mutations(aloja_mini.dump().encode(), fuzz_count()):
         text = damaged.decode("latin-1")
         try:
-            found = rows(text)
+            items = rows(text)
         except FormatError:
             continue
         lines = text.count("\n") + 1
-        assert all(1 <= each.line <= lines for each in found)
-        assert all(len(each.values) == len(each.columns) for each in found if isinstance(each, DumpRow))
+        assert all(1 <= item.line <= lines for item in items)
+        assert all(len(item.values) == len(item.columns) for item in items if isinstance(item, DumpRow))
