@@ -11,7 +11,7 @@ from assay.text.metrics import METRIC_GROUPS, UNITS, metric_group, metric_text
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "text"),
     [
         ("job_throughput_mb_per_s", 7.0, ("job throughput", "7 MB/s")),
         ("throughput_mib_per_s", 1234.56, ("throughput", "1,234.6 MiB/s")),
@@ -29,8 +29,8 @@ from assay.text.metrics import METRIC_GROUPS, UNITS, metric_group, metric_text
         ("spill_ratio", 1.03125, ("spill ratio", "1.031")),
     ],
 )
-def test_a_metrics_unit_comes_from_its_name(name: str, value: float, told: tuple[str, str]) -> None:
-    assert metric_text(name, value) == told
+def test_a_metrics_unit_comes_from_its_name(name: str, value: float, text: tuple[str, str]) -> None:
+    assert metric_text(name, value) == text
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_no_ending_hides_a_longer_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size_bytes", "told"),
+    ("size_bytes", "text"),
     [
         (0, "0 B"),
         (999.4, "999 B"),
@@ -76,8 +76,8 @@ def test_no_ending_hides_a_longer_one() -> None:
         (2e18, "2 EB"),
     ],
 )
-def test_a_size_that_rounds_up_to_a_thousand_takes_the_next_prefix(size_bytes: float, told: str) -> None:
-    assert format_bytes(size_bytes) == told
+def test_a_size_that_rounds_up_to_a_thousand_takes_the_next_prefix(size_bytes: float, text: str) -> None:
+    assert format_bytes(size_bytes) == text
 
 
 @given(st.integers(0, 999_000_000_000_000_000))

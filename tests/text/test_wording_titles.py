@@ -8,7 +8,7 @@ from assay.text.titles import level_text, setting_text, settings_text
 
 
 @pytest.mark.parametrize(
-    ("name", "level", "told"),
+    ("name", "level", "text"),
     [
         ("dfs.blocksize", "67108864", "64 MiB"),
         ("dfs.blocksize", "2147483648", "2 GiB"),
@@ -23,8 +23,8 @@ from assay.text.titles import level_text, setting_text, settings_text
         ("mapreduce.map.output.compress.codec", "org.apache.hadoop.io.compress.SnappyCodec", "SnappyCodec"),
     ],
 )
-def test_a_level_is_told_in_the_unit_that_its_users_write(name: str, level: str, told: str) -> None:
-    assert level_text(name, level) == told
+def test_a_level_is_told_in_the_unit_that_its_users_write(name: str, level: str, text: str) -> None:
+    assert level_text(name, level) == text
 
 
 def test_settings_are_told_with_their_names_and_without_what_there_is_not() -> None:
