@@ -41,11 +41,11 @@ def judge(name: str, check: Outcome | None) -> ValidationResult:
 def test_a_check_that_could_not_run_says_so_in_its_words_and_judges_nothing(name: str, program: str) -> None:
     judged = judge(name, FAILED)
     assert judged.unjudged is FAILED
-    [broken] = [one for one in judged.checks if not one.passed]
+    [broken] = [check for check in judged.checks if not check.passed]
     assert (broken.name, broken.detail) == ("sorted output", f"{program} could not run: {NO_STAGING}")
 
 
 def test_a_validator_that_compared_has_judged_whatever_it_ends_with() -> None:
     wrong = replace(FAILED, output="java.io.IOException: (-1 v/s 7) Checksum mismatch")
     assert judge("sort", wrong).unjudged is None
-    assert [one.name for one in judge("sort", wrong).checks if not one.passed] == ["sorted output"]
+    assert [check.name for check in judge("sort", wrong).checks if not check.passed] == ["sorted output"]
