@@ -198,14 +198,14 @@ CONFIG = (
 def write_folder(parent: Path, name: str = FIRST.partition("/")[0]) -> Path:
     """Write a run folder of the older form, with two benchmarks and the files that come with them."""
     folder, conf = parent / name, f"conf_{name.partition('_conf_')[2]}"
-    own = folder / "terasort"
-    (own / "history" / "done").mkdir(parents=True)
+    job_folder = folder / "terasort"
+    (job_folder / "history" / "done").mkdir(parents=True)
     log = sent("prep_terasort", START_S - 20, 60, conf) + sent("terasort", START_S + 100, 100, conf)
     (folder / f"log_{name}.log").write_text(f"{START_S - 90} : Starting execution of HiBench\n{log}")
-    (own / "vmstat-w1.log").write_text(VMSTAT)
-    (own / "bwm-w1.log").write_text(BWM)
-    (own / "sar-w1.sar").write_bytes(b"\x96\xd5\0\0")
-    (own / "history" / "done" / "job_201405131650_0001_1_ann_prep").write_text(history(1, -80, -21))
-    (own / "history" / "done" / "job_201405131650_0002_1_ann_sort").write_text(history())
-    (own / "history" / "done" / "job_201405131650_0002_conf.xml").write_text("<configuration/>")
+    (job_folder / "vmstat-w1.log").write_text(VMSTAT)
+    (job_folder / "bwm-w1.log").write_text(BWM)
+    (job_folder / "sar-w1.sar").write_bytes(b"\x96\xd5\0\0")
+    (job_folder / "history" / "done" / "job_201405131650_0001_1_ann_prep").write_text(history(1, -80, -21))
+    (job_folder / "history" / "done" / "job_201405131650_0002_1_ann_sort").write_text(history())
+    (job_folder / "history" / "done" / "job_201405131650_0002_conf.xml").write_text("<configuration/>")
     return folder

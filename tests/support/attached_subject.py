@@ -99,8 +99,8 @@ class Theirs:
         if self.attachment:
             return self.attachment
         spark = find_spark()
-        own = replace(cluster, attached=None)
-        self._deployed = (DeployedSpark if spark else DeployedHadoop)(own, transports)
+        deployed = replace(cluster, attached=None)
+        self._deployed = (DeployedSpark if spark else DeployedHadoop)(deployed, transports)
         await self._deployed.open(show)
         parts = (Directories("ssd"),)
         configuration = Configuration(
@@ -149,7 +149,7 @@ LENT: list[Theirs] = []
 """What runs already for those who attach; empty where each starts its own."""
 
 
-class BesideTheirs:
+class ExternalEngineKind:
     """A provider that first has a Hadoop run as somebody else's, then is attached to it."""
 
     def __init__(
@@ -192,10 +192,10 @@ class BesideTheirs:
             await self.theirs.stop()
 
 
-def beside_theirs(engine: str = "hadoop", master: str = "yarn") -> EngineKind:
+def external_kind(engine: str = "hadoop", master: str = "yarn") -> EngineKind:
     """Return the kind of an engine that is attached to, whose provider starts first what it is attached to."""
 
     def provider(cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
-        return BesideTheirs(cluster, transports, engine, master)
+        return ExternalEngineKind(cluster, transports, engine, master)
 
     return replace(engine_kind(engine), providers={ProviderKind.DEPLOYED: provider})

@@ -87,9 +87,9 @@ def _tar(files: list[tuple[str, bytes]], claims: int = 0) -> bytes:
 
 
 def memory_bytes(name: str) -> int:
-    found = re.search(rf"^{name}:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
-    assert found
-    return int(found[1]) * 1024
+    match = re.search(rf"^{name}:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
+    assert match
+    return int(match[1]) * 1024
 
 
 def measured(read: Callable[[Path], object], content: bytes, path: Path) -> dict[str, object]:

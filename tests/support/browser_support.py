@@ -109,7 +109,7 @@ def cut_on_paper(page: Page) -> list[str]:
     assert before is not None
     page.emulate_media(media="print")
     page.set_viewport_size({"width": PAPER_PX, "height": 1000})  # as a sheet comes: without a new drawing
-    found: list[str] = page.evaluate(CUT_ON_PAPER)
+    cuts: list[str] = page.evaluate(CUT_ON_PAPER)
     page.emulate_media(media="screen")
     page.set_viewport_size(before)
-    return found
+    return cuts

@@ -77,7 +77,7 @@ def make_run(number: int = 0, **changes: Any) -> Run:
     return replace(run, **changes)
 
 
-def said(words: str) -> tuple[CodedWarning, ...]:
+def coded_warnings(words: str) -> tuple[CodedWarning, ...]:
     """Return a warning of these words."""
     return (CodedWarning(WarningCode.HOSTS_DIFFER, words),)
 
@@ -90,9 +90,9 @@ def words_of(warnings: Iterable[CodedWarning]) -> tuple[str, ...]:
 def runs_with(times_s: dict[str, list[float]], **changes: Any) -> list[Run]:
     """Return TeraSort runs with these times by layout; equal places in the lists share a block, and a minute."""
     runs: list[Run] = []
-    for place, (layout, times) in enumerate(times_s.items()):
+    for position, (layout, times) in enumerate(times_s.items()):
         for index, duration_s in enumerate(times):
-            minute, second = divmod(index * len(times_s) + place, 60)
+            minute, second = divmod(index * len(times_s) + position, 60)
             started_at = f"2026-01-05T10:{minute:02d}:{second:02d}Z"
             fields = {"repetition": index, "block": index, "started_at": started_at, **changes}
             runs.append(make_run(len(runs), layout=layout, duration_s=duration_s, **fields))
@@ -108,9 +108,9 @@ def interleaved(runs: Iterable[Run]) -> list[Run]:
         keyed.append((turns.setdefault(key, 0), len(keyed), run))
         turns[key] += 1
     started = {}
-    for second, (_, place, _) in enumerate(sorted(keyed, key=lambda item: item[:2])):
-        started[place] = f"2026-01-05T{10 + second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}Z"
-    return [replace(run, started_at=started[place]) for _, place, run in keyed]
+    for second, (_, index, _) in enumerate(sorted(keyed, key=lambda item: item[:2])):
+        started[index] = f"2026-01-05T{10 + second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}Z"
+    return [replace(run, started_at=started[index]) for _, index, run in keyed]
 
 
 def _caches() -> tuple[CacheState, ...]:

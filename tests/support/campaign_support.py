@@ -118,11 +118,11 @@ class Campaign:
         lines = [line for path in self.repository.glob("campaigns/*/journal.jsonl") for line in path.open()]
         return [json.loads(line) for line in lines if line.endswith("\n")]
 
-    def wait_for(self, what: str, found: Any, timeout_s: float = 240) -> Any:
+    def wait_for(self, what: str, condition: Any, timeout_s: float = 240) -> Any:
         """Return ``found()`` as soon as it is true; fail with the log when the campaign ends before or it is late."""
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
-            if value := found():
+            if value := condition():
                 return value
             if self.process.poll() is not None:
                 pytest.fail(f"the campaign ended before: {what}\n{self.text()}")
@@ -145,7 +145,7 @@ class Campaign:
 
 def java_processes(*words: str) -> dict[int, str]:
     """Return pid to command line of this machine's JVMs whose command line or control group has all of ``words``."""
-    found = {}
+    processes = {}
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
@@ -153,14 +153,14 @@ def java_processes(*words: str) -> dict[int, str]:
         except OSError:
             continue
         if "-Dassay.deployment=" in command and all(word in command or word in groups for word in words):
-            found[int(entry.name)] = command
-    return found
+            processes[int(entry.name)] = command
+    return processes
 
 
 def end_java_processes(*words: str) -> dict[int, str]:
     """Kill what :func:`java_processes` finds, as a failed test leaves it, and return what there was."""
-    found = java_processes(*words)
-    for pid in found:
+    processes = java_processes(*words)
+    for pid in processes:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    return found
+    return processes

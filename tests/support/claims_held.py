@@ -46,27 +46,27 @@ def tried(claims: Iterable[Claim], marks: str) -> dict[str, str]:
 
 def _words(case: ElementTree.Element) -> str:
     for kind, before in (("failure", ""), ("error", ""), ("skipped", SKIPPED)):
-        if (found := case.find(kind)) is not None:
-            return before + _cell(found.get("message") or kind)
+        if (element := case.find(kind)) is not None:
+            return before + _cell(element.get("message") or kind)
     return ""
 
 
-def verdict(claim: Claim, found: Mapping[str, str]) -> str:
+def verdict(claim: Claim, outcomes: Mapping[str, str]) -> str:
     """Return whether the claim's tests held it, in words: yes with their number, no, in part, skipped, or not run."""
-    passed, said = 0, []
+    passed, reasons = 0, []
     for test in claim.tests:
-        those = {name: words for name, words in found.items() if name == test or name.startswith(f"{test}[")}
+        those = {name: words for name, words in outcomes.items() if name == test or name.startswith(f"{test}[")}
         for name, words in those.items():
             if words and not words.startswith(SKIPPED):
                 return f"no: {name.partition('::')[2]}: {words}"
         passed += sum(not words for words in those.values())
-        said += [words for words in those.values() if words] or (
+        reasons += [words for words in those.values() if words] or (
             [] if those else [f"{NOT_RUN}: {test.partition('::')[2]}"]
         )
-    if not passed and not any(words.startswith(SKIPPED) for words in said):
+    if not passed and not any(words.startswith(SKIPPED) for words in reasons):
         return NOT_RUN
-    how = ["in part" if said else "yes"] if passed else []
-    return "; ".join([*(f"{word} ({passed})" for word in how), *sorted(set(said))])
+    how = ["in part" if reasons else "yes"] if passed else []
+    return "; ".join([*(f"{word} ({passed})" for word in how), *sorted(set(reasons))])
 
 
 def line(claim: Claim, held: str) -> str:

@@ -10,10 +10,10 @@ from assay.model import ImportedRun, SkippedItem
 
 
 def runs_of(items: list[Item]) -> list[ImportedRun]:
-    found: list[ImportedRun] = []
+    runs: list[ImportedRun] = []
     for item in items:
-        found += [item] if isinstance(item, ImportedRun) else item.runs() if isinstance(item, ImportedRows) else []
-    return found
+        runs += [item] if isinstance(item, ImportedRun) else item.runs() if isinstance(item, ImportedRows) else []
+    return runs
 
 
 def reasons_of(items: list[Item]) -> list[SkippedItem]:

@@ -25,7 +25,7 @@ from assay.model.clusters.layout import Directories, Layout
 from assay.model.plans.plan import Configuration
 from assay.model.plans.program import JOBS_PACKAGE, SPARK_JOBS_PACKAGE, Program
 from assay.workloads.workload import Size, WorkloadProgram
-from attached_subject import beside_theirs
+from attached_subject import external_kind
 from campaign_support import java_processes
 from simulator_support import simulator_there
 from toy_engine import TOY
@@ -67,7 +67,7 @@ class Subject:
     """Breaks it, so that it is in trouble."""
     lacking: Callable[[], str | None] = lambda: None
     """Why it can't be had on this machine; None where it can."""
-    beside: bool = False
+    shares_engine: bool = False
     """Whether it is attached to what was started for it, which those that are may share."""
     gaps: Mapping[str, str] = field(default_factory=dict)
     """What it can't do, with the reason."""
@@ -202,8 +202,8 @@ SPARK_MASTERS = ("yarn", "standalone")
 ATTACHED = replace(
     HADOOP,
     name="hadoop, attached to",
-    kind=beside_theirs(),
-    beside=True,
+    kind=external_kind(),
+    shares_engine=True,
     disturb=None,
     gaps={
         "daemons": "they are somebody else's: none is ended for a test",
@@ -219,9 +219,9 @@ def _spark_attached(master: str) -> Subject:
     return replace(
         _spark_subject(master),
         name=f"spark, attached to {master}",
-        kind=beside_theirs("spark", master),
+        kind=external_kind("spark", master),
         base={**HADOOP.base, **{f"spark.executor.{name}": value for name, value in sizes.items()}, **masters},
-        beside=True,
+        shares_engine=True,
         disturb=None,
         gaps={**ATTACHED.gaps, **({"shuffling": "on Spark's own master as on YARN"} if master == "standalone" else {})},
     )

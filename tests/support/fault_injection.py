@@ -47,9 +47,9 @@ class Scene:
 
     def daemons(self, main: str) -> list[int]:
         """Return the processes of a daemon by its main class; on the first nodes first."""
-        found = java_processes(self.name)
+        processes = java_processes(self.name)
         return sorted(
-            pid for pid, line in found.items() if line.rstrip().split()[-1].endswith(main) or f".{main} " in line
+            pid for pid, line in processes.items() if line.rstrip().split()[-1].endswith(main) or f".{main} " in line
         )
 
     def group(self, node: str) -> list[Path]:
@@ -112,19 +112,19 @@ def executor(number: signal.Signals) -> Injection:
 
 def executors(name: str) -> list[int]:
     """Return the processes of Spark's executors on a lab's nodes."""
-    found = java_processes(name, EXECUTOR)
-    return sorted(pid for pid, line in found.items() if line.split(" ", 1)[0].endswith("java"))
+    processes = java_processes(name, EXECUTOR)
+    return sorted(pid for pid, line in processes.items() if line.split(" ", 1)[0].endswith("java"))
 
 
 def shuffle_files(scene: Scene, since_unix_s: float = 0.0) -> list[Path]:
     """Return Spark's shuffle files on the workers' disks that were written to since then."""
-    found = []
+    files = []
     for node, device in itertools.product(NODES[1:], ("hdd1", "ssd1")):
         with contextlib.suppress(OSError, LookupError, StopIteration):
             for path in scene.mount(node, device).glob("assay/*/local*/**/blockmgr-*/*/*shuffle_*"):
                 with contextlib.suppress(OSError):
-                    found += [path] if path.stat().st_size and path.stat().st_mtime >= since_unix_s else []
-    return found
+                    files += [path] if path.stat().st_size and path.stat().st_mtime >= since_unix_s else []
+    return files
 
 
 def log_cut(scene: Scene) -> None:
@@ -167,7 +167,7 @@ def cut_off(node: str, peer: str, *, both: bool) -> Injection:
     def inject(scene: Scene) -> None:
         network = LabNetwork(scene.name, None, {}, {})  # type: ignore[arg-type]
         described = json.loads((lab_directory(scene.name) / "lab.json").read_text())["cluster"]
-        addresses = {one["name"]: one["address"]["host"] for one in described["nodes"]}
+        addresses = {described_node["name"]: described_node["address"]["host"] for described_node in described["nodes"]}
         pairs = [(node, peer), (peer, node)] if both else [(node, peer)]
 
         def tell(change: str, *more: str) -> None:

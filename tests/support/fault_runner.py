@@ -82,13 +82,13 @@ def _job_runs(scene: Scene) -> bool:
 
 
 def _now(scene: Scene) -> list[str]:
-    found = []
+    entries = []
     for path in scene.campaign.repository.glob("campaigns/*/now.json"):
         try:
-            found.append(json.loads(path.read_text())["text"])
+            entries.append(json.loads(path.read_text())["text"])
         except (OSError, ValueError):
             continue
-    return found
+    return entries
 
 
 def _wait(scene: Scene, reached: Callable[[], bool]) -> bool:
@@ -111,12 +111,12 @@ def carry_out_in_turn(rows: Sequence[Row], folder: Path, name: str) -> tuple[lis
 
     Returns what became of each, by the first of its attempts, and what is wrong beside that.
     """
-    found, wrong = [Became(row) for row in rows], list[str]()
+    results, wrong = [Became(row) for row in rows], list[str]()
     plan = _planned(folder, name, rows[0].engine, repetitions=len(rows) + 1, attempts=1)
     try:
         with Campaign(plan, folder / "repository") as campaign:
             scene = Scene(name, campaign)
-            for became in found:
+            for became in results:
                 began_s = time.monotonic()
                 if not _wait(scene, phase_reached(scene, became.row.phase)):
                     became.wrong.append(f"the phase {became.row.phase} was not reached: {campaign.text()[-300:]}")
@@ -135,15 +135,15 @@ def carry_out_in_turn(rows: Sequence[Row], folder: Path, name: str) -> tuple[lis
             for thread in scene.later:
                 thread.join()
             wrong += ["a traceback"] if "Traceback" in campaign.text() else []
-        wrong += _judge_in_turn(found, folder / "repository")
+        wrong += _judge_in_turn(results, folder / "repository")
     finally:
         wrong += [f"left: process {pid}" for pid in end_java_processes(name)]
-    return found, wrong
+    return results, wrong
 
 
-def _judge_in_turn(found: Sequence[Became], repository: Path) -> list[str]:
+def _judge_in_turn(results: Sequence[Became], repository: Path) -> list[str]:
     runs: list[dict[str, Any]] = assay_json("runs", "--repository", repository)
-    for became in found:
+    for became in results:
         run = runs[became.before]
         became.attempts, became.cause = run["failure_class"] or run["status"], str(run["cause"] or "")
         wanted = became.row.becomes.split()[0]
@@ -183,7 +183,7 @@ def carry_out(row: Row, folder: Path, name: str) -> Became:
         _judge(became, repository, time.monotonic() - began_s)
     finally:
         assay("lab", "status", check=False)
-        became.wrong += [f"left: {one}" for one in left_of(name, state_root())]
+        became.wrong += [f"left: {thing}" for thing in left_of(name, state_root())]
         became.wrong += [f"left: process {pid}" for pid in end_java_processes(name)]
         became.took_s = time.monotonic() - began_s
     return became

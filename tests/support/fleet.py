@@ -170,7 +170,7 @@ def _await(made: Fleet, name: str, process: subprocess.Popen[bytes]) -> None:
     pytest.fail(f"{name} did not come up: {(made.folder / name / 'log').read_text()}")
 
 
-def each(made: Fleet, names: Sequence[str], command: str) -> None:
+def run_on_each(made: Fleet, names: Sequence[str], command: str) -> None:
     """Run a shell command as root in the namespaces of each host."""
 
     def on(name: str) -> None:

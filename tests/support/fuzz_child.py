@@ -79,7 +79,7 @@ class Work:
         try:
             self._read(content)
         except Exception as error:
-            self._keep(f"{type(error).__name__} at {_place(error)}", traceback.format_exc(), content)
+            self._keep(f"{type(error).__name__} at {_location(error)}", traceback.format_exc(), content)
         took_s = time.process_time() - began_s
         if self.base is None:
             return
@@ -112,9 +112,9 @@ class Work:
         self._tell()
 
 
-def _place(error: Exception) -> str:
+def _location(error: Exception) -> str:
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    ours = [one for one in traceback.extract_tb(error.__traceback__) if "/assay/" in one.filename]
+    ours = [entry for entry in traceback.extract_tb(error.__traceback__) if "/assay/" in entry.filename]
     where = ours[-1] if ours else frame
     return f"{Path(where.filename).name}:{where.lineno}"
 

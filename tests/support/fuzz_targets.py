@@ -65,7 +65,7 @@ def parsers() -> list[str]:
 def seeds(name: str) -> list[bytes]:
     """Return the corpus that is committed for a parser."""
     if name == EVERYTHING:
-        return [bytes([number]) + seed for number, one in enumerate(parsers()) for seed in seeds(one)]
+        return [bytes([number]) + seed for number, parser in enumerate(parsers()) for seed in seeds(parser)]
     return [path.read_bytes() for path in sorted((CORPUS / name).iterdir())]
 
 
@@ -96,21 +96,21 @@ def target(name: str, folder: Path, *, stored: bool = True) -> Target:
 
 
 def _all(items: Iterable[Item], stored: bool) -> int:
-    found = 0
+    bytes_read = 0
     with contextlib.suppress(AssayError):
         for item in items:
             if isinstance(item, SkippedItem):
                 assert item.why, "left without a reason"
             elif isinstance(item, ImportedRows):
                 assert (item.duration_s > 0).all(), "runs that took no time"
-                found += len(item)
+                bytes_read += len(item)
             else:
                 assert 0 <= item.run.duration_s < math.inf, "a run that took less than no time, or for ever"
                 assert item.run.duration_s or item.run.status is not RunStatus.VALID, "a valid run that took no time"
-                found += 1
+                bytes_read += 1
                 if stored:
                     encode_run(item.run)
-    return found
+    return bytes_read
 
 
 def _taken_by(target: Repository) -> int:
@@ -130,28 +130,28 @@ def _everything(folder: Path) -> Target:
 
 def _package(folder: Path) -> Target:
     """Return what pulls a package of this content; its gzip is made here, as it would only hide it from a fuzzer."""
-    path, own = folder / "input.tar.gz", folder / "target"
+    path, package = folder / "input.tar.gz", folder / "target"
 
     def read(content: bytes) -> int:
         path.write_bytes(gzip.compress(content, 0, mtime=0))
         try:
-            target = Repository.create(own)
+            target = Repository.create(package)
             with contextlib.suppress(AssayError):
                 pull_package(path, target, lambda *_: None)
             return _taken_by(target)
         finally:
-            shutil.rmtree(own)
+            shutil.rmtree(package)
 
     return read
 
 
 def _bundle(folder: Path) -> Target:
     """Return what takes a bundle over whose checksums are right, whatever its run.json says."""
-    own = folder / "pair"
+    pair = folder / "pair"
 
     def read(content: bytes) -> int:
         try:
-            source, target = Repository.create(own / "source"), Repository.create(own / "target")
+            source, target = Repository.create(pair / "source"), Repository.create(pair / "target")
             bundle = source.folders.bundles / BUNDLE_ID
             bundle.mkdir()
             (bundle / "run.json").write_bytes(content)
@@ -160,7 +160,7 @@ def _bundle(folder: Path) -> Target:
             assert copied.refused or target.verify() == [], "taken over, though verify finds damage in it"
             return _taken_by(target)
         finally:
-            shutil.rmtree(own)
+            shutil.rmtree(pair)
 
     return read
 

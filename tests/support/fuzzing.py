@@ -58,12 +58,12 @@ def fuzzed(parser: str, folder: Path, seconds: int, executions: int = -1) -> Fuz
     # The child is ended by libFuzzer, and leaves what it has written.
     with tempfile.TemporaryDirectory(prefix="assay-fuzz-", dir=IN_MEMORY if IN_MEMORY.is_dir() else None) as scratch:
         arguments = (parser, folder, scratch, seconds, executions)
-        told = _said("fuzz_child.py", *arguments, timeout_s=seconds + START_MAX_S).stderr
-    (folder / "log").write_text(told)
-    lines = re.findall(r"cov: (\d+) ft: (\d+) corp: (\d+)/", told)
-    executed = re.search(r"stat::number_of_executed_units: (\d+)", told)
+        output = _child_output("fuzz_child.py", *arguments, timeout_s=seconds + START_MAX_S).stderr
+    (folder / "log").write_text(output)
+    lines = re.findall(r"cov: (\d+) ft: (\d+) corp: (\d+)/", output)
+    executed = re.search(r"stat::number_of_executed_units: (\d+)", output)
     if not lines or not executed:
-        raise RuntimeError(f"{parser} was not fuzzed: {told[-2000:]}")
+        raise RuntimeError(f"{parser} was not fuzzed: {output[-2000:]}")
     done = json.loads((folder / "done.json").read_text())
     findings = [*done["findings"], *sorted(path.name for path in (folder / "findings").glob("hang-*"))]
     edges, features, kept = map(int, lines[-1])
@@ -73,20 +73,20 @@ def fuzzed(parser: str, folder: Path, seconds: int, executions: int = -1) -> Fuz
 
 def large(done: Fuzzed, folder: Path) -> Fuzzed:
     """Read the units that took most time per byte, repeated to 10 MB each; what is over the bounds is a finding."""
-    said = _said("bounds_child.py", done.parser, folder / "slow", timeout_s=START_MAX_S)
-    if said.returncode:
-        return replace(done, findings=(*done.findings, f"repeated to 10 MB: {said.stderr.strip().splitlines()[-1]}"))
-    took = json.loads(said.stdout)
-    over = [f"{name}: {one}" for name, one in took.items() if one["cpu_s"] > CPU_MAX_S or one["bytes"] > BYTES_MAX]
+    output = _child_output("bounds_child.py", done.parser, folder / "slow", timeout_s=START_MAX_S)
+    if output.returncode:
+        return replace(done, findings=(*done.findings, f"repeated to 10 MB: {output.stderr.strip().splitlines()[-1]}"))
+    took = json.loads(output.stdout)
+    over = [f"{name}: {cost}" for name, cost in took.items() if cost["cpu_s"] > CPU_MAX_S or cost["bytes"] > BYTES_MAX]
     return replace(
         done,
-        large_s=max((one["cpu_s"] for one in took.values()), default=0.0),
-        large_bytes=max((one["bytes"] for one in took.values()), default=0),
+        large_s=max((cost["cpu_s"] for cost in took.values()), default=0.0),
+        large_bytes=max((cost["bytes"] for cost in took.values()), default=0),
         findings=(*done.findings, *over),
     )
 
 
-def _said(script: str, *arguments: object, timeout_s: float) -> subprocess.CompletedProcess[str]:
+def _child_output(script: str, *arguments: object, timeout_s: float) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, str(SUPPORT / script), *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{SUPPORT}"},

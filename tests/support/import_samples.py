@@ -109,7 +109,7 @@ def items(
     return list(form.read([source_of(folder, content, name)]))
 
 
-def found(read: Sequence[ImportedRun | SkippedItem]) -> list[ImportedRun]:
+def imported_runs(read: Sequence[ImportedRun | SkippedItem]) -> list[ImportedRun]:
     """Return what was taken."""
     return [item for item in read if isinstance(item, ImportedRun)]
 

@@ -48,10 +48,10 @@ def require_lab() -> None:
 def require_emulator(disks: Disks) -> None:
     """Skip the test where disks can't be emulated in that way."""
     require_lab()
-    found = probe()
+    emulator = probe()
     name = DEVICE_MODEL if disks is Disks.MODEL else DISK_RATES
-    if not found.has(name):
-        pytest.skip(f"no disks by {disks.value} here: {found.detail(name)}")
+    if not emulator.has(name):
+        pytest.skip(f"no disks by {disks.value} here: {emulator.detail(name)}")
 
 
 def unique_name(word: str) -> str:
@@ -91,7 +91,7 @@ def ssh(address: Address | None, command: str, timeout_s: float = 30) -> str:
 
 
 def _processes_about(words: str, folder: str) -> list[str]:
-    found = []
+    processes = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
@@ -99,8 +99,8 @@ def _processes_about(words: str, folder: str) -> list[str]:
         except OSError:
             continue
         if words in groups or (words in line and "sshd/boot.sh" in line) or folder in line:
-            found.append(f"process {entry.name}: {line}")
-    return found
+            processes.append(f"process {entry.name}: {line}")
+    return processes
 
 
 def left_of(name: str, state: Path) -> list[str]:

@@ -70,25 +70,25 @@ def _lines(content: bytes, chance: random.Random) -> bytes:
     lines = content.splitlines(keepends=True)
     if not lines:
         return content
-    one, other = chance.randrange(len(lines)), chance.randrange(len(lines))
+    first, other = chance.randrange(len(lines)), chance.randrange(len(lines))
     match chance.randrange(3):
         case 0:
-            lines[one], lines[other] = lines[other], lines[one]
+            lines[first], lines[other] = lines[other], lines[first]
         case 1:
-            del lines[one]
+            del lines[first]
         case _:
-            lines.insert(one, lines[one])
+            lines.insert(first, lines[first])
     return b"".join(lines)
 
 
 def _digits(content: bytes, chance: random.Random) -> bytes:
     """Put something else in the place of a digit: another digit, a sign, nothing, a word that parses as a number."""
-    found = _DIGIT.search(content, chance.randint(0, len(content))) or _DIGIT.search(content)
-    if not found:
+    match = _DIGIT.search(content, chance.randint(0, len(content))) or _DIGIT.search(content)
+    if not match:
         return content
-    place = found.start()
+    start = match.start()
     new = chance.choice((*_ODD, *(b"%d" % digit for digit in range(10))))
-    return content[:place] + new + content[place + 1 :]
+    return content[:start] + new + content[start + 1 :]
 
 
 _CHANGES: tuple[Callable[[bytes, random.Random], bytes], ...] = (

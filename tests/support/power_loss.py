@@ -95,27 +95,27 @@ class _Recorder:
     def sync(self, descriptor: int) -> None:
         if descriptor in self.opened:
             file = self.opened[descriptor][0]
-            self.sure(lambda one: one.kind in ("write", "size") and one.file == file)
+            self.sure(lambda operation: operation.kind in ("write", "size") and operation.file == file)
         elif descriptor in self.folders:
             folder = self.folders[descriptor]
 
-            def named_there(one: Operation) -> bool:
-                target = one.other or one.path
-                return one.kind not in ("write", "size") and str(Path(target).parent) == folder
+            def named_there(operation: Operation) -> bool:
+                target = operation.other or operation.path
+                return operation.kind not in ("write", "size") and str(Path(target).parent) == folder
 
             self.sure(named_there)
 
 
 def _lines(log: Path) -> Iterator[str]:
     """Yield whole calls: those of several threads stand in parts."""
-    begun: dict[str, str] = {}
+    started: dict[str, str] = {}
     with log.open(encoding="ascii", errors="replace") as file:
         for line in file:
             text = line.rstrip("\n")
             if part := _PART.match(text):
-                begun[part["pid"]] = part["text"]
-            elif (rest := _REST.match(text)) and rest["pid"] in begun:
-                yield f"{rest['pid']} {begun.pop(rest['pid'])}{rest['text']}"
+                started[part["pid"]] = part["text"]
+            elif (rest := _REST.match(text)) and rest["pid"] in started:
+                yield f"{rest['pid']} {started.pop(rest['pid'])}{rest['text']}"
             else:
                 yield text
 
@@ -134,7 +134,7 @@ def recorded(command: Sequence[str], root: Path, log: Path) -> list[Operation]:
 def _take(seen: _Recorder, name: str, rest: str, result: int) -> None:
     if result < 0:
         return
-    texts = [bytes.fromhex(found[1].replace("\\x", "")) for found in _TEXT.finditer(rest)]
+    texts = [bytes.fromhex(match[1].replace("\\x", "")) for match in _TEXT.finditer(rest)]
     paths = [text.decode(errors="replace") for text in texts]
     first = rest.split(",", 1)[0].strip()
     descriptor = int(first) if first.isdigit() else -1
@@ -199,23 +199,23 @@ def laid_out(kept: Sequence[Operation], before: Path, root: Path, target: Path) 
     contents: dict[int, bytearray] = {}
     names: dict[str, int] = {}
     folders = {str(root), *(str(root / path.relative_to(before)) for path in before.rglob("*") if path.is_dir())}
-    for one in kept:
-        if one.kind == "create" and str(Path(one.path).parent) in folders:
-            names[one.path] = one.file
-        elif one.kind == "folder" and str(Path(one.path).parent) in folders:
-            folders.add(one.path)
-        elif one.kind == "unlink":
-            names.pop(one.path, None)
-            folders.discard(one.path)
-        elif one.kind == "rename":
-            _renamed(one, names, folders)
-        elif one.kind in ("write", "size"):
-            held = contents.setdefault(one.file, bytearray())
-            if one.kind == "size":
-                held[:] = held[: one.offset].ljust(one.offset, b"\0")
+    for operation in kept:
+        if operation.kind == "create" and str(Path(operation.path).parent) in folders:
+            names[operation.path] = operation.file
+        elif operation.kind == "folder" and str(Path(operation.path).parent) in folders:
+            folders.add(operation.path)
+        elif operation.kind == "unlink":
+            names.pop(operation.path, None)
+            folders.discard(operation.path)
+        elif operation.kind == "rename":
+            _renamed(operation, names, folders)
+        elif operation.kind in ("write", "size"):
+            held = contents.setdefault(operation.file, bytearray())
+            if operation.kind == "size":
+                held[:] = held[: operation.offset].ljust(operation.offset, b"\0")
             else:
-                held.extend(bytes(max(0, one.offset + len(one.data) - len(held))))
-                held[one.offset : one.offset + len(one.data)] = one.data
+                held.extend(bytes(max(0, operation.offset + len(operation.data) - len(held))))
+                held[operation.offset : operation.offset + len(operation.data)] = operation.data
     for folder in sorted(folders):
         (target / Path(folder).relative_to(root)).mkdir(parents=True, exist_ok=True)
     for path, file in names.items():
@@ -223,11 +223,11 @@ def laid_out(kept: Sequence[Operation], before: Path, root: Path, target: Path) 
             (target / Path(path).relative_to(root)).write_bytes(bytes(contents.get(file, b"")))
 
 
-def _renamed(one: Operation, names: dict[str, int], folders: set[str]) -> None:
-    if one.path not in names and one.path not in folders:
+def _renamed(operation: Operation, names: dict[str, int], folders: set[str]) -> None:
+    if operation.path not in names and operation.path not in folders:
         return
-    for path in [path for path in names if path == one.path or path.startswith(f"{one.path}/")]:
-        names[one.other + path[len(one.path) :]] = names.pop(path)
-    for path in [path for path in folders if path == one.path or path.startswith(f"{one.path}/")]:
+    for path in [path for path in names if path == operation.path or path.startswith(f"{operation.path}/")]:
+        names[operation.other + path[len(operation.path) :]] = names.pop(path)
+    for path in [path for path in folders if path == operation.path or path.startswith(f"{operation.path}/")]:
         folders.discard(path)
-        folders.add(one.other + path[len(one.path) :])
+        folders.add(operation.other + path[len(operation.path) :])

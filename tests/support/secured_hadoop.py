@@ -199,7 +199,7 @@ def _settings(made: Secured) -> dict[str, str]:
         "shuffle",
     )
     port = dict(zip(names, _ports(len(names)), strict=True))
-    who, web = f"hadoop/localhost@{REALM}", f"HTTP/localhost@{REALM}"
+    principal, web = f"hadoop/localhost@{REALM}", f"HTTP/localhost@{REALM}"
     values = {
         "fs.defaultFS": f"hdfs://localhost:{port['rpc']}",
         "hadoop.tmp.dir": f"{folder}/tmp",
@@ -250,21 +250,21 @@ def _settings(made: Secured) -> dict[str, str]:
         "yarn.app.mapreduce.am.command-opts": f"-Xmx384m -Djava.security.krb5.conf={folder}/krb5.conf",
     }
     for daemon in ("dfs.namenode.kerberos", "dfs.datanode.kerberos"):
-        values[f"{daemon}.principal"] = who
+        values[f"{daemon}.principal"] = principal
     values |= {"dfs.namenode.keytab.file": keytab, "dfs.datanode.keytab.file": keytab}
     for daemon in ("resourcemanager", "nodemanager"):
-        values |= {f"yarn.{daemon}.principal": who, f"yarn.{daemon}.keytab": keytab}
+        values |= {f"yarn.{daemon}.principal": principal, f"yarn.{daemon}.keytab": keytab}
     return values
 
 
 def _ports(count: int) -> list[int]:
     held = [socket.socket() for _ in range(count)]
-    for one in held:
-        one.bind(("127.0.0.1", 0))
-    found = [int(one.getsockname()[1]) for one in held]
-    for one in held:
-        one.close()
-    return found
+    for listener in held:
+        listener.bind(("127.0.0.1", 0))
+    ports = [int(listener.getsockname()[1]) for listener in held]
+    for listener in held:
+        listener.close()
+    return ports
 
 
 def _files(made: Secured, values: Mapping[str, str]) -> dict[str, str]:
@@ -295,11 +295,11 @@ def _files(made: Secured, values: Mapping[str, str]) -> dict[str, str]:
 
 
 def _xml(values: Mapping[str, str]) -> str:
-    each = (
+    properties = (
         f"<property><name>{escape(name)}</name><value>{escape(value)}</value></property>"
         for name, value in values.items()
     )
-    return f"<configuration>{''.join(each)}</configuration>"
+    return f"<configuration>{''.join(properties)}</configuration>"
 
 
 def _launcher(made: Secured, distribution: Distribution) -> None:

@@ -41,7 +41,7 @@ def _linear(channel: int) -> float:
 
 def lab(colour: str, eyes: str = "normal") -> Lab:
     """Return a colour of sRGB in CIELAB (D65), as ``eyes`` see it."""
-    red, green, blue = (_linear(int(colour[place : place + 2], 16)) for place in (1, 3, 5))
+    red, green, blue = (_linear(int(colour[start : start + 2], 16)) for start in (1, 3, 5))
     seen = _times(_EYES[eyes], (red, green, blue))
     first, second, third = (min(max(value, 0.0), 1.0) for value in seen)
     shares = (value / white for value, white in zip(_times(_XYZ, (first, second, third)), _WHITE, strict=True))
@@ -53,20 +53,20 @@ def _hue(a: float, b: float) -> float:
     return math.degrees(math.atan2(b, a)) % 360
 
 
-def ciede2000(one: Lab, other: Lab) -> float:
+def ciede2000(first: Lab, other: Lab) -> float:
     """Return how different two colours look; about 2 is the least that is seen."""
-    seventh = ((math.hypot(*one[1:]) + math.hypot(*other[1:])) / 2) ** 7
+    seventh = ((math.hypot(*first[1:]) + math.hypot(*other[1:])) / 2) ** 7
     wider = 1.5 - 0.5 * math.sqrt(seventh / (seventh + 25.0**7))
-    chroma_1, chroma_2 = math.hypot(one[1] * wider, one[2]), math.hypot(other[1] * wider, other[2])
-    hue_1, hue_2 = _hue(one[1] * wider, one[2]), _hue(other[1] * wider, other[2])
+    chroma_1, chroma_2 = math.hypot(first[1] * wider, first[2]), math.hypot(other[1] * wider, other[2])
+    hue_1, hue_2 = _hue(first[1] * wider, first[2]), _hue(other[1] * wider, other[2])
     turn = (hue_2 - hue_1 + 180) % 360 - 180 if chroma_1 * chroma_2 else 0.0
-    light, chroma = (one[0] + other[0]) / 2, (chroma_1 + chroma_2) / 2
+    light, chroma = (first[0] + other[0]) / 2, (chroma_1 + chroma_2) / 2
     hue = (hue_1 + turn / 2) % 360 if chroma_1 * chroma_2 else hue_1 + hue_2
     t = 1.0
     for weight, times, shift in ((-0.17, 1, -30), (0.24, 2, 0), (0.32, 3, 6), (-0.2, 4, -63)):
         t += weight * math.cos(math.radians(times * hue + shift))
     off = (light - 50) ** 2
-    in_light = (other[0] - one[0]) / (1 + 0.015 * off / math.sqrt(20 + off))
+    in_light = (other[0] - first[0]) / (1 + 0.015 * off / math.sqrt(20 + off))
     in_chroma = (chroma_2 - chroma_1) / (1 + 0.045 * chroma)
     in_hue = 2 * math.sqrt(chroma_1 * chroma_2) * math.sin(math.radians(turn / 2)) / (1 + 0.015 * chroma * t)
     rotation = 2 * math.sqrt(chroma**7 / (chroma**7 + 25.0**7))

@@ -55,8 +55,8 @@ def measured_repository(root: Path, *, carried: bool = False) -> Repository:
     planned = schedule(plan, expand(plan))
     store = Repository.create(root)
     journal = create_campaign(store.folders.campaigns, plan, len(planned))
-    for number, one in enumerate(planned):
-        _publish(store, one, number, plan.name, journal.campaign_id, carried_files(plan) if carried else {})
+    for number, run_of_plan in enumerate(planned):
+        _publish(store, run_of_plan, number, plan.name, journal.campaign_id, carried_files(plan) if carried else {})
     return store
 
 
@@ -109,13 +109,13 @@ def _metrics(name: str, size: int, reduces: int) -> dict[str, float]:
 
 
 def _tasks(time_s: float, reduces: int, name: str, number: int) -> list[Task]:
-    own: dict[str, Any] = {"job_id": f"job_1_{number:04d}", "cpu_s": 0.9 if name == "terasort" else 0.5}
+    fields: dict[str, Any] = {"job_id": f"job_1_{number:04d}", "cpu_s": 0.9 if name == "terasort" else 0.5}
     nodes = ["worker1", "worker2", "worker3"]
     half_s = 7.0 + 0.5 * (time_s - 8.0)
-    maps = [make_task(n, 7.0, half_s, node=nodes[n % 3], **own) for n in range(6)]
+    maps = [make_task(n, 7.0, half_s, node=nodes[n % 3], **fields) for n in range(6)]
     ends = {"shuffle_end_s": half_s, "merge_end_s": half_s + 0.5}
     then = range(6, 6 + reduces)
-    return [*maps, *(make_task(n, 9.0, time_s - 0.8, kind="reduce", node=nodes[n % 3], **own, **ends) for n in then)]
+    return [*maps, *(make_task(n, 9.0, time_s - 0.8, kind="reduce", node=nodes[n % 3], **fields, **ends) for n in then)]
 
 
 def _trace(tasks: list[Task]) -> Trace:

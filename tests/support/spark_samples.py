@@ -54,7 +54,7 @@ def task_start(stage: int, info: Event) -> Event:
 
 
 def task_end(
-    stage: int, info: Event, reason: str = "Success", kind: str = "ShuffleMapTask", told: Event | None = None
+    stage: int, info: Event, reason: str = "Success", kind: str = "ShuffleMapTask", extra: Event | None = None
 ) -> Event:
     return {
         "Event": "SparkListenerTaskEnd",
@@ -63,7 +63,7 @@ def task_end(
         "Task Type": kind,
         "Task End Reason": {"Reason": reason},
         "Task Info": info,
-        "Task Metrics": told,
+        "Task Metrics": extra,
     }
 
 
@@ -128,11 +128,11 @@ def application() -> list[Event]:
         {"Event": "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart", "executionId": 0},
         task_end(0, task_info(1, 1, 1200, 2000, Failed=True), "ExceptionFailure"),
         task_start(0, task_info(2, 1, 2100, 0, Attempt=1)),
-        task_end(0, task_info(0, 0, 1100, 3000), told=metrics()),
-        task_end(0, task_info(2, 1, 2100, 4000, Attempt=1), told=metrics()),
+        task_end(0, task_info(0, 0, 1100, 3000), extra=metrics()),
+        task_end(0, task_info(2, 1, 2100, 4000, Attempt=1), extra=metrics()),
         {"Event": "SparkListenerStageCompleted", "Stage Info": stage_info(0, 2, 1000, 4000)},
         task_start(1, task_info(3, 0, 4100, 0)),
-        task_end(1, task_info(3, 0, 4100, 6000), kind="ResultTask", told=metrics()),
+        task_end(1, task_info(3, 0, 4100, 6000), kind="ResultTask", extra=metrics()),
         {"Event": "SparkListenerStageCompleted", "Stage Info": stage_info(1, 1, 4000, 6000)},
         {
             "Event": "SparkListenerJobEnd",

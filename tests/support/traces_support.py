@@ -19,7 +19,7 @@ def read(form: Format, content: bytes | str, folder: Path, name: str = "file") -
     return list(form.read([Source(path, name)]))
 
 
-def found(form: Format, content: bytes | str, folder: Path) -> ImportedRun:
+def imported_run(form: Format, content: bytes | str, folder: Path) -> ImportedRun:
     """Return the only result; nothing may have been left."""
     (result,) = read(form, content, folder)
     assert isinstance(result, ImportedRun), result

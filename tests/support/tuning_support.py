@@ -20,7 +20,7 @@ PLAN = ROOT / "examples" / "bsc-2015" / "quick-containers.yaml"
 def published_tuning(repository: Repository, times_s: Sequence[tuple[int, float | None]]) -> CampaignJournal:
     """Publish the runs of a tuning: four of the search, then pairs; a run without a time has failed."""
     journal = create_campaign(repository.folders.campaigns, load_plan(PLAN), len(times_s))
-    told = {
+    document = {
         "workload": "terasort",
         "over": {"containers": ["2", "4", "6"]},
         "defaults": {"containers": "2"},
@@ -29,7 +29,7 @@ def published_tuning(repository: Repository, times_s: Sequence[tuple[int, float 
         "strategy": "bayesian",
         "warm": "nothing",
     }
-    (journal.folder / TUNING).write_text(json.dumps(told))
+    (journal.folder / TUNING).write_text(json.dumps(document))
     for at, (containers, time_s) in enumerate(times_s):
         repository.publish(
             make_run(
