@@ -106,8 +106,8 @@ def test_markdown_says_what_html_says(document: ReportDocument) -> None:
 
 
 def test_hostile_text_stays_text_in_markdown() -> None:
-    hostile = {"plan": HOSTILE, "cluster": HOSTILE, "cause": HOSTILE, "warnings": coded_warnings(HOSTILE)}
-    runs = [replace(run, **hostile) for run in study_runs()]
+    warnings = coded_warnings(HOSTILE)
+    runs = [replace(run, plan=HOSTILE, cluster=HOSTILE, cause=HOSTILE, warnings=warnings) for run in study_runs()]
     text = markdown(made_of(runs), "c")
     shown = re.sub(r"^(`{3,})\n.*?^\1$", "", text, flags=re.DOTALL | re.MULTILINE)
     assert "<b>" not in shown
