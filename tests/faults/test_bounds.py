@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("parser", ["jhist json", *parsers()])
-def test_what_comes_in_has_bounds_in_memory_and_time(parser: str) -> None:
+def test_inputs_of_any_kind_are_parsed_in_bounded_memory_and_time(parser: str) -> None:
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{SUPPORT}"}
     command = [sys.executable, str(SUPPORT / "bounds_child.py"), parser]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)

@@ -120,7 +120,7 @@ def test_an_error_of_the_disk_ends_the_call_in_words_and_loses_nothing(
 
 @needs_simulator
 @pytest.mark.parametrize("part", ["/index/", "/now.json", "/models/"])
-def test_what_can_be_made_again_ends_no_campaign(disturbed: Disturbed, part: str) -> None:
+def test_a_rebuildable_failure_ends_no_campaign(disturbed: Disturbed, part: str) -> None:
     disturbed.layer.fail(errno.EIO, part)
     done = disturbed.run()
     assert done.returncode == 0, done.stderr
@@ -130,7 +130,7 @@ def test_what_can_be_made_again_ends_no_campaign(disturbed: Disturbed, part: str
 
 
 @needs_simulator
-def test_a_run_that_can_not_be_read_is_told_in_words_and_is_there_again_afterwards(disturbed: Disturbed) -> None:
+def test_an_unreadable_run_is_reported_and_is_readable_again_afterwards(disturbed: Disturbed) -> None:
     assert disturbed.run().returncode == 0
     for file in (disturbed.repository / "index").glob("*.parquet"):
         file.unlink()
@@ -147,7 +147,7 @@ def test_a_run_that_can_not_be_read_is_told_in_words_and_is_there_again_afterwar
 
 @needs_simulator
 @pytest.mark.parametrize("seconds", [DAY_S, -DAY_S], ids=["forwards", "back"])
-def test_a_campaign_goes_on_and_begins_again_after_the_clock_has_jumped(disturbed: Disturbed, seconds: int) -> None:
+def test_a_campaign_continues_and_restarts_after_the_clock_has_jumped(disturbed: Disturbed, seconds: int) -> None:
     disturbed.layer.fail(errno.EIO, "/journal.jsonl", SYNCS)  # it is cut off
     assert disturbed.run().returncode == 6
     disturbed.layer.mend()

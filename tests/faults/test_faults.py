@@ -20,7 +20,7 @@ LONG = ("link down 20 s",)
 """Faults of the short form that `make test-long` injects, not `make test`."""
 
 
-def test_every_row_has_a_name_of_its_own_and_says_when_it_must_be_noticed() -> None:
+def test_every_row_has_a_unique_name_and_a_time_limit_for_detection() -> None:
     names = [row.name for row in ROWS]
     assert len(set(names)) == len(names)
     assert {row.bound_s for row in ROWS} == {15.0, None}

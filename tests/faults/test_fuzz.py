@@ -25,7 +25,7 @@ def test_every_parser_has_a_corpus_and_reads_it(name: str, tmp_path: Path) -> No
 
 @pytest.mark.slow
 @needs_atheris
-def test_a_defect_behind_two_conditions_is_found(tmp_path: Path) -> None:
+def test_the_fuzzer_finds_a_defect_behind_two_conditions(tmp_path: Path) -> None:
     done = fuzzed("fuzz_planted", tmp_path, seconds=300, executions=PLANTED_EXECUTIONS)
     assert [finding.partition(" ")[0] for finding in done.findings] == ["ZeroDivisionError"]
     assert (tmp_path / "findings" / "1").read_bytes().startswith(b"RATE -7")
@@ -33,7 +33,7 @@ def test_a_defect_behind_two_conditions_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @needs_atheris
-def test_nothing_is_found_in_the_parsers(tmp_path: Path) -> None:
+def test_fuzzing_the_parsers_finds_no_defect(tmp_path: Path) -> None:
     done = fuzzed(fuzz_targets.EVERYTHING, tmp_path, seconds=300, executions=EXECUTIONS)
     assert done.executions >= EXECUTIONS
     assert done.findings == ()

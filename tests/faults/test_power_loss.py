@@ -76,6 +76,6 @@ def test_after_a_power_loss_a_bundle_is_whole_or_not_there(code: str, tmp_path: 
     assert wrong == []
 
 
-def test_a_writer_that_does_not_sync_would_be_found(tmp_path: Path) -> None:
+def test_a_writer_without_sync_is_detected(tmp_path: Path) -> None:
     _, wrong = broken(UNSYNCED + PUBLISH, tmp_path)
     assert wrong

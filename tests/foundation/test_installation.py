@@ -54,7 +54,7 @@ def test_parts_that_did_not_come_along_are_none(tmp_path: Path) -> None:
     assert installation_.version == __version__
 
 
-def test_a_wheel_has_its_parts_beside_the_package(tmp_path: Path) -> None:
+def test_a_wheel_has_its_parts_next_to_the_package(tmp_path: Path) -> None:
     installation_ = _wheel(tmp_path)
     shipped = installation_.package / "shipped"
     (shipped / "examples").mkdir()

@@ -20,7 +20,7 @@ from assay.foundation.errors import HostError
 from assay.foundation.process import Lock, Owner, lock_holder, start_ticks
 
 
-def test_an_owner_is_its_pid_and_its_start() -> None:
+def test_an_owner_is_identified_by_pid_and_start_time() -> None:
     owner = Owner.current()
     assert owner.alive
     assert not replace(owner, start_ticks=owner.start_ticks + 1).alive

@@ -38,7 +38,7 @@ def test_test_folders_mirror_packages() -> None:
     assert not astray
 
 
-def test_what_is_left_out_is_a_marker_that_is_explained(pytestconfig: pytest.Config) -> None:
+def test_omitted_candidates_have_an_explained_marker(pytestconfig: pytest.Config) -> None:
     explained = {line.partition(":")[0] for line in pytestconfig.getini("markers")}
     assert set(NOT_FAST) <= explained
 
@@ -136,7 +136,7 @@ TWICE = ONCE + "def test_c(): assert False\n"
         ("\n".join(f"def test_{n}(): assert False" for n in range(7)), 1, "tests failed: everything else; 0 min N s"),
     ],
 )
-def test_what_failed_is_tried_once_more_alone_and_named(
+def test_failed_tests_are_repeated_once_alone_and_named(
     tests: str, code: int, last: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tool = tools_test()

@@ -33,7 +33,7 @@ def test_every_test_and_row_that_a_claim_names_is_there(claim: Claim) -> None:
     assert {*claim.rows} <= {row.name for row in ROWS}
 
 
-def test_no_fault_stands_twice() -> None:
+def test_no_fault_is_listed_twice() -> None:
     assert len({claim.fault for claim in CLAIMS}) == len(CLAIMS)
 
 

@@ -104,12 +104,12 @@ def formatter_exemptions(text: str) -> list[str]:
     return re.findall(r"#[ \t]*(?:fmt|yapf)[ \t]*:[ \t]*(?:skip|off|disable)\b", text)
 
 
-def test_no_code_has_a_layout_of_its_own() -> None:
+def test_no_code_is_exempt_from_the_formatter() -> None:
     assert [shown(path) for path in tracked() if path.suffix == ".py" and formatter_exemptions(path.read_text())] == []
 
 
 @pytest.mark.parametrize("words", ["fmt: " + "skip", "fmt:" + "off", "fmt: " + "skip because"])
-def test_a_layout_of_its_own_would_be_seen(words: str) -> None:
+def test_a_formatter_exemption_is_detected(words: str) -> None:
     assert formatter_exemptions(f"x = [1,2]  # {words}\n")
     assert not formatter_exemptions(f"x = {words!r}\n")
 

@@ -38,7 +38,7 @@ json_values = st.recursive(
 PARTS = ["assay", "cluster", "nodes", "parameters", "lab", "layout", "hdfs", "intermediate", "worker_names", "devices"]
 
 
-def test_what_was_recorded_is_read_back() -> None:
+def test_recorded_facts_are_read_back() -> None:
     lab = {"nodes": {"w1": {"devices": {"hdd1": {"request_bytes": 4096}}}, "w2": {"devices": {"hdd1": "?"}}}}
     environment = Environment(
         {
@@ -59,7 +59,7 @@ def test_what_was_recorded_is_read_back() -> None:
 
 
 @pytest.mark.parametrize("tree", [{}, {"cluster": "many"}, {"cluster": None, "nodes": [], "lab": 3, "assay": {}}])
-def test_what_was_not_recorded_is_nothing(tree: dict[str, Any]) -> None:
+def test_unrecorded_facts_are_none(tree: dict[str, Any]) -> None:
     environment = Environment(tree)
     assert (environment.cluster, environment.nodes, environment.parameters, environment.request_bytes) == (
         None,
@@ -81,7 +81,7 @@ def test_a_labs_facts_say_what_a_campaign_needs() -> None:
     assert environment.control_groups == {"w1": {"cpu": "/c", "memory": "/m"}}
 
 
-def test_a_cluster_of_odd_counts_keeps_those_that_are_counts() -> None:
+def test_cluster_facts_keep_only_valid_counts() -> None:
     facts = ClusterFacts.of({"nodes": "many", "masters": True, "workers": 3, "layout": {"hdfs": {}}, "ports": -1})
     assert facts == ClusterFacts(workers=3)
 

@@ -43,6 +43,6 @@ def test_a_host_has_its_parts(text: str, parts: HostAddress) -> None:
         *("[w1]:22", "[::1", "::1]:22", "[::1]22", "[::1]:", "[::1]:65536", "[]:22", "2001:db8::1:2:3:4:5:6:7:8"),
     ],
 )
-def test_what_is_no_host_is_refused_in_words(text: str) -> None:
+def test_an_invalid_host_is_refused_with_the_reason(text: str) -> None:
     with pytest.raises(ValueError, match="is not a"):
         parse_host_address(text)

@@ -69,7 +69,7 @@ def test_a_name_that_only_begins_like_a_code_says_nothing_of_devices(name: str) 
     assert named(name) is None
 
 
-def test_what_stands_after_a_code_is_kept_apart() -> None:
+def test_text_after_a_code_is_kept_separately() -> None:
     layout = beginning("HD5, replication 1")
     assert layout
     assert (str(layout[0]), layout[1]) == ("HD5", ", REPLICATION 1")

@@ -61,7 +61,7 @@ def test_a_settled_decision_proposes_nothing() -> None:
     assert decided(pairs_of_runs([(60.0, 30.0), (61.0, 30.5), (59.0, 29.0)])).next_runs == ()
 
 
-def test_what_more_runs_would_not_settle_is_not_proposed() -> None:
+def test_runs_that_would_settle_nothing_are_not_proposed() -> None:
     times_s = [(60.0, 61.0), (90.0, 50.0), (40.0, 70.0)]
     assert decided(pairs_of_runs(times_s)).results[0].verdict is Verdict.NOT_DISTINGUISHABLE
     assert decided(pairs_of_runs(times_s)).next_runs == ()

@@ -57,7 +57,7 @@ def test_like_devices_are_one_row_with_the_median_of_what_they_reached(tmp_path:
     assert "not measured" in texts
 
 
-def test_what_a_maker_calls_a_device_is_told_and_sets_it_apart(tmp_path: Path) -> None:
+def test_vendor_models_of_devices_are_shown_and_separate_the_devices(tmp_path: Path) -> None:
     text = LAB.read_text().replace("{kind: hdd, ", "{kind: hdd, model: Maker HD-500, ")
     assert "Maker" in text
     repository = kept(tmp_path / "r", text=text)

@@ -39,7 +39,7 @@ def test_a_part_that_is_asked_for_from_within_a_line_begins_with_the_next(tmp_pa
     assert log_lines(repository, run_id, "a.log", 99).lines == ()
 
 
-def test_lines_are_found_in_any_letters_case_and_lead_to_where_they_stand(tmp_path: Path) -> None:
+def test_lines_are_matched_in_any_case_and_link_to_their_position(tmp_path: Path) -> None:
     repository, run_id = filled(tmp_path, LOG)
     hits = log_hits(repository, run_id, "a.log", "LINE 1999")
     assert [hit.number for hit in hits.hits] == [1999, *range(19_990, 20_000)]

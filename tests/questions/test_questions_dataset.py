@@ -80,7 +80,7 @@ def test_a_folder_of_other_files_and_a_dataset_of_another_version_are_refused(tm
         export_dataset(repository, LocalStore(tmp_path / "new"))
 
 
-def test_what_the_command_can_not_do_is_told(tmp_path: Path) -> None:
+def test_unsupported_options_of_the_command_are_reported(tmp_path: Path) -> None:
     Repository.create(tmp_path / "r").publish(make_run(1))
     here, dataset = ["--repository", str(tmp_path / "r")], str(tmp_path / "dataset")
 

@@ -59,7 +59,7 @@ def test_one_group_gives_welchs_ratio_for_the_tested_settings_only() -> None:
     assert headline(decision).startswith("2 SSDs per worker (SS2) are 1.99×")
 
 
-def test_equal_options_are_equivalent_only_where_the_interval_lies_within_the_margin() -> None:
+def test_options_are_equivalent_only_where_the_interval_is_within_the_margin() -> None:
     near = decided(group({"HD2": [60.0, 60.2, 59.9, 60.1], "SS2": [60.1, 60.0, 60.2, 59.8]}))
     wide = decided(group({"HD2": [60.0, 75.0, 50.0, 66.0], "SS2": [61.0, 52.0, 70.0, 63.0]}))
     assert near.results[0].verdict is Verdict.EQUIVALENT
@@ -72,7 +72,7 @@ def test_two_runs_an_option_are_not_enough() -> None:
     assert headline(decision).startswith("Not enough runs to compare 2 SSDs per worker (SS2)")
 
 
-def test_disjoint_clusters_have_baselines_of_their_own() -> None:
+def test_disjoint_clusters_have_separate_baselines() -> None:
     single = group({"HD2": [60.0, 61.0, 59.0], "SS2": [44.0, 45.0, 43.0]}, cluster="lab")
     other = group({"HD5": [30.0, 31.0, 29.0], "SS1": [40.0, 41.0, 39.0]}, 100, cluster="azure")
     decisions = decide(table_of([*single, *other]), DecisionRequest("layout"))
@@ -159,7 +159,7 @@ def test_costs_come_from_the_same_runs_and_a_price_book_changes_no_verdict_about
     assert "costs less" in (cost_headline(priced) or "")
 
 
-def test_what_a_book_does_not_price_has_no_cost_and_a_caveat(tmp_path: Path) -> None:
+def test_an_unpriced_cluster_has_no_cost_and_a_caveat(tmp_path: Path) -> None:
     runs = [*study_runs(), *group({"HS5": [50.0, 51.0, 52.0]}, 500, data_bytes=500_000_000)]
     repository = build_repository(tmp_path / "r", runs)
     (decision,) = decisions_of(repository, repository.table(), DecisionRequest("layout", prices=price_book()))

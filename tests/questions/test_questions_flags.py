@@ -82,7 +82,7 @@ def planes(repository: Repository, *where: str, **asked: Any) -> list[JobCostEff
     return cost_effectiveness(repository, table, BOOK, CostEffectivenessOptions(**asked), by)
 
 
-def test_a_run_is_flagged_with_its_reason_whatever_it_is_looked_at_with(repository: Repository) -> None:
+def test_a_run_has_the_same_flag_and_reason_in_every_view(repository: Repository) -> None:
     known = flags_in(repository)
     run = repository.run(make_run(ODD).run_id)
     (flag,) = flags_of_run(repository, known, run)
@@ -95,7 +95,7 @@ def test_a_run_is_flagged_with_its_reason_whatever_it_is_looked_at_with(reposito
     assert flag_count(known.table).sentence == "1 of 26 runs is flagged as odd (1 too fast)"
 
 
-def test_runs_can_be_filtered_by_what_is_odd_about_them(repository: Repository) -> None:
+def test_runs_can_be_filtered_by_kind_of_outlier(repository: Repository) -> None:
     table = flags_in(repository).table
     facet = next(f for f in run_page(repository, table).facets if f.column == "anomaly")
     assert {level.level: level.runs for level in facet.levels if level.runs} == {"none": 25, "too fast": 1}
@@ -220,7 +220,7 @@ def test_the_lowest_cost_of_a_single_run_has_no_verdict() -> None:
     assert {(row.cost_low, row.verdict) for row in view.rows} == {(None, RowVerdict.TIE)}
 
 
-def test_suites_that_tell_their_size_are_planes_of_their_own() -> None:
+def test_suites_of_known_size_are_separate_cost_planes() -> None:
     def suite(name: str, number: int, seconds: float) -> list[Run]:
         return [
             replace(run, workload_parameters={"suite": name}, data_bytes=None)
@@ -265,6 +265,6 @@ def test_a_run_in_which_one_node_did_most_is_flagged_where_the_others_like_it_we
     assert flag_count(known.table).kinds == (("imbalance", 1),)
 
 
-def test_few_tasks_lie_unevenly_in_every_run_and_none_is_odd_for_it() -> None:
+def test_runs_with_few_tasks_are_uneven_and_no_outliers() -> None:
     runs = [make_run(n, duration_s=60.0 + n, metrics={"cpu_imbalance": 1.6 + 0.1 * n}) for n in range(5)]
     assert not len(flags(table_of(runs)).anomalies)

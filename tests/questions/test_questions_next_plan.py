@@ -84,7 +84,7 @@ def test_configurations_become_a_plan_by_the_names_that_plans_use() -> None:
     assert any("chosen for m1000-01" in words for words in made.notices)
 
 
-def test_what_the_cluster_can_not_run_is_left_out_and_nothing_left_is_an_error() -> None:
+def test_impossible_configurations_are_omitted_and_an_empty_rest_is_an_error() -> None:
     fits = {"workload": "terasort", "layout": "HDD", "containers": "2"}
     made = next_plan([fits, {**fits, "containers": "900"}], load_plan(LAB))
     assert made.runs == 1

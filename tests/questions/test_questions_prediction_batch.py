@@ -116,7 +116,7 @@ def test_a_table_that_is_none_is_refused_in_words(repository: Repository, tmp_pa
         asked(repository, file)
 
 
-def test_progress_is_told_for_large_files_and_parts_change_no_value(
+def test_progress_is_shown_for_large_files_and_parallel_parts_change_no_value(
     repository: Repository, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = asked(repository, file).stdout

@@ -36,7 +36,7 @@ def test_a_workload_may_be_chosen_by_its_title(repository: Repository) -> None:
     assert run_page(repository, table, ["workload=TeraSort"]).total == len(by_name)
 
 
-def test_what_is_not_there_is_told_with_the_choices(repository: Repository, tmp_path: Path) -> None:
+def test_an_unknown_name_is_an_error_with_the_choices(repository: Repository, tmp_path: Path) -> None:
     with pytest.raises(SpecificationError, match="no run has layout 'none'"):
         selected(repository.table(), ["layout=none"])
     with pytest.raises(RepositoryError, match="no runs yet"):
@@ -52,7 +52,7 @@ def test_a_page_has_the_newest_first_and_what_tells_runs_apart_before_the_rest(r
     assert comparable(repository.table())[0] == "layout"
 
 
-def test_what_is_missing_is_counted_by_plan(repository: Repository) -> None:
+def test_missing_runs_are_counted_by_plan(repository: Repository) -> None:
     table = repository.table()
     counts = {row.plan: row for row in coverage(table, traced_rows(repository, table))}
     assert sum(row.runs for row in counts.values()) == len(table)
@@ -62,7 +62,7 @@ def test_what_is_missing_is_counted_by_plan(repository: Repository) -> None:
     assert [row.traced for row in coverage(few, traced_rows(repository, table))] == [0, 0]
 
 
-def test_causes_and_repetitions_name_runs_that_can_be_looked_at(repository: Repository) -> None:
+def test_causes_and_repetitions_name_existing_runs(repository: Repository) -> None:
     table = repository.table()
     causes = why_not_valid(repository, table)
     assert (causes.not_valid, causes.looked_at) == (3, 3)

@@ -54,7 +54,7 @@ def _answers(repository: Path, *arguments: str) -> list[dict[str, Any]]:
 
 
 @needs_simulator
-def test_the_other_layouts_times_are_told_with_interval_limit_cost_and_assumptions(measured: Path) -> None:
+def test_times_of_other_layouts_have_interval_limit_cost_and_assumptions(measured: Path) -> None:
     prices = str(EXAMPLE.parent / "prices.yaml")
     answers = _answers(measured, "--where", "layout=HD2", "--set", "layout=SS2", "--prices", prices)
     assert {answer["workload"] for answer in answers} == set(TIMES_S)
@@ -74,7 +74,7 @@ def test_the_other_layouts_times_are_told_with_interval_limit_cost_and_assumptio
 
 
 @needs_simulator
-def test_what_the_conditions_leave_out_is_not_looked_at(measured: Path, tmp_path: Path) -> None:
+def test_runs_excluded_by_conditions_are_not_read(measured: Path, tmp_path: Path) -> None:
     asked = ("--where", "layout=HD2", "--set", "layout=SS2")
     alone = tmp_path / "alone"
     shutil.copytree(measured, alone)
@@ -176,7 +176,7 @@ def test_a_book_of_parts_prices_more_workers(measured: Path, tmp_path: Path) -> 
 
 
 @needs_simulator
-def test_far_beyond_what_was_learned_is_said_and_widens_the_interval(measured: Path) -> None:
+def test_a_prediction_far_outside_the_training_data_says_so_and_widens_the_interval(measured: Path) -> None:
     def width(*more: str) -> tuple[float, list[str]]:
         [answer] = _answers(measured, "--where", "layout=SS2", "--where", "workload=terasort", "--set", *more)
         return answer["high_s"] / answer["low_s"], answer["assumptions"]
@@ -199,7 +199,9 @@ def test_far_beyond_what_was_learned_is_said_and_widens_the_interval(measured: P
         (("--set", "layout=SS2", "--profile", "x", "--learn-from", "y"), "exclude each other"),
     ],
 )
-def test_what_can_not_be_asked_is_said_in_words(measured: Path, arguments: tuple[str, ...], words: str) -> None:
+def test_an_impossible_question_is_refused_with_the_reason(
+    measured: Path, arguments: tuple[str, ...], words: str
+) -> None:
     result = _asked("whatif", *arguments, "--repository", str(measured))
     assert isinstance(result.exception, AssayError)
     assert words in str(result.exception)
@@ -291,7 +293,7 @@ def test_so_few_draws_have_the_spread_that_they_stand_for(count: int) -> None:
     assert len({draw.cpu for draw in draws(profile, 2, 1)}) == 2
 
 
-def test_what_is_uncertain_of_both_sides_cancels_only_as_far_as_the_answer_is_corrected() -> None:
+def test_errors_common_to_both_sides_cancel_only_as_far_as_the_answer_is_corrected() -> None:
     """A run that waits for disks was measured: its CPU's doubt is another's own, whatever both have in common."""
     disks, cpu = {"hdd": 1.0}, {"cpu": 1.0}
     alone = correction(disks, cpu, 0.3)

@@ -40,7 +40,7 @@ def lead_of(report: Report) -> str:
     return " ".join(document_of(report).lead)
 
 
-def test_page_one_is_the_first_decision_in_its_own_sentences() -> None:
+def test_page_one_is_the_first_decision_in_its_sentences() -> None:
     report = report_on(study_runs(), book=price_book())
     document = document_of(report)
     (decision,) = report.decisions

@@ -106,7 +106,7 @@ def test_real_hosts_have_addresses_and_mounted_devices(tmp_path: Path) -> None:
     assert cluster.workers[0].type.devices[0].read_iops is None
 
 
-def test_a_key_in_the_home_directory_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_in_the_home_directory_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/somebody")
     cluster = load_cluster(write(tmp_path, SSH.replace("keys/id", "~/.ssh/id_ed25519")))
     assert cluster.master.address is not None

@@ -97,7 +97,7 @@ def test_one_host_alone_is_both(tmp_path: Path) -> None:
     assert cluster.nodes[0].roles == frozenset({Role.MASTER, Role.WORKER})
 
 
-def test_what_lies_between_a_mount_and_its_disks_is_told(tmp_path: Path) -> None:
+def test_layers_between_a_mount_and_its_disks_are_listed(tmp_path: Path) -> None:
     blocks = {
         "sdb": disk(1),
         "sdc": disk(2),
@@ -111,14 +111,14 @@ def test_what_lies_between_a_mount_and_its_disks_is_told(tmp_path: Path) -> None
     assert [d.kind for d in cluster.workers[0].type.devices] == [DeviceKind.HDD, DeviceKind.NVME]
 
 
-def test_workers_devices_are_cut_down_to_what_all_have_and_that_is_said(tmp_path: Path) -> None:
+def test_devices_of_workers_are_reduced_to_their_common_part_with_a_warning(tmp_path: Path) -> None:
     poorer = survey("w3", mounts=(mount(1),))
     cluster, _, notes = written(tmp_path, [survey("w1"), survey("w2"), poorer])
     assert {len(node.type.devices) for node in cluster.workers} == {1}
     assert notes == ["w2: /data2 left out: workers' devices must be alike, and others have fewer"]
 
 
-def test_hosts_without_a_disk_of_their_own_get_a_folder_and_a_word(tmp_path: Path) -> None:
+def test_hosts_without_a_separate_disk_get_a_folder_and_a_remark(tmp_path: Path) -> None:
     cluster, text, _ = written(tmp_path, [survey(mounts=(mount(0, point="/"),))])
     assert cluster.workers[0].type.devices[0].directory == "/var/tmp/assay-disk"
     assert "guessed: no data disk is mounted" in text
@@ -150,7 +150,7 @@ def test_the_users_words_are_stronger_than_guesses(tmp_path: Path) -> None:
         max_size=6,
     )
 )
-def test_whatever_is_found_the_file_loads_with_one_master(
+def test_a_discovered_cluster_file_loads_with_one_master(
     tmp_path_factory: pytest.TempPathFactory, surveyed: list[tuple[int, int, int | None, int, bool | None, str | None]]
 ) -> None:
     hosts = [

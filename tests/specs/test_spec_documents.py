@@ -54,7 +54,7 @@ def test_anchors_and_aliases_work(tmp_path: Path) -> None:
     assert read_document(file).content == {"a": {"k": "1"}, "b": {"k": "1"}}
 
 
-def test_what_a_key_is_called_does_not_break_the_line_of_what_is_said_of_it(tmp_path: Path) -> None:
+def test_a_key_name_does_not_break_the_line_of_its_message(tmp_path: Path) -> None:
     file = tmp_path / "a.yaml"
     file.write_text('"a\\n b\\u2028": 1\n', encoding="utf-8")
     document = read_document(file)

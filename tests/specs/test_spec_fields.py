@@ -147,6 +147,6 @@ def test_any_other_text_is_refused_as_a_validation_error(kind: Any, text: str) -
         (fields.Size, {"a": "1GB"}),
     ],
 )
-def test_a_quantity_without_its_own_unit_is_refused(kind: Any, text: object) -> None:
+def test_a_quantity_with_a_wrong_unit_is_refused(kind: Any, text: object) -> None:
     with pytest.raises(ValidationError):
         read(kind, text)

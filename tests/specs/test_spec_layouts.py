@@ -41,7 +41,9 @@ def names(parts: tuple[Directories, ...]) -> list[str]:
         ("NVE", ["nvme1"], ["nvme1"]),
     ],
 )
-def test_a_code_stands_for_devices_with_one_directory_each(code: str, hdfs: list[str], intermediate: list[str]) -> None:
+def test_a_layout_code_describes_devices_with_one_directory_each(
+    code: str, hdfs: list[str], intermediate: list[str]
+) -> None:
     layout = resolve_layout(code, node_type(5, 2, 1))
     assert (layout.name, names(layout.hdfs), names(layout.intermediate)) == (code, hdfs, intermediate)
 
@@ -71,7 +73,7 @@ def test_the_codes_that_fit_are_listed_as_ranges_and_really_fit() -> None:
 
 
 @pytest.mark.parametrize("name", ["hd2", "HD0", "HD02", "HD", "SS99999999999", "HS", "NVE2", "HDD2", "", "HD２"])
-def test_what_is_not_a_code_is_unknown(name: str) -> None:
+def test_an_invalid_code_is_unknown(name: str) -> None:
     assert not is_layout_code(name)
     with pytest.raises(SpecificationError, match="unknown layout"):
         resolve_layout(name, node_type(2, 2))

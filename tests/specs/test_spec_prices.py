@@ -161,7 +161,7 @@ def test_rents_purchases_power_exchange_and_validity_are_read(tmp_path: Path) ->
         ),
     ],
 )
-def test_what_does_not_fit_together_is_named(tmp_path: Path, old: str, new: str, expected: str) -> None:
+def test_contradictory_prices_are_named(tmp_path: Path, old: str, new: str, expected: str) -> None:
     file = tmp_path / "prices.yaml"
     assert old in FULL
     file.write_text(FULL.replace(old, new, 1))

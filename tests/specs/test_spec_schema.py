@@ -95,7 +95,7 @@ WRONG = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("file", "path", "value"), WRONG, ids=[f"{'.'.join(map(str, w[1]))}={w[2]}" for w in WRONG])
-def test_what_the_schema_refuses_the_loader_refuses_too(
+def test_the_loader_refuses_everything_that_the_schema_refuses(
     tmp_path: Path, file: Path, path: tuple[Any, ...], value: Any
 ) -> None:
     content = typed(file)

@@ -196,7 +196,7 @@ def test_an_old_repository_answers_as_before(old: Path, question: str, monkeypat
     assert [*differences(asked["answer"], now, f"{question}:")] == []
 
 
-def test_what_old_runs_recorded_of_hosts_and_lab_is_read_as_values(old: Path) -> None:
+def test_host_and_lab_records_of_old_runs_are_read_as_values(old: Path) -> None:
     runs = Repository.open(old / "measured").runs()
     assert runs
     for run in runs:

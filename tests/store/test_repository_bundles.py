@@ -197,7 +197,7 @@ def test_a_bundle_is_never_overwritten(repository: Repository) -> None:
         {"cause": "\ud800"},
     ],
 )
-def test_what_json_cannot_hold_is_refused_and_nothing_is_stored(
+def test_values_json_cannot_hold_are_refused_and_nothing_is_stored(
     repository: Repository, changes: dict[str, object]
 ) -> None:
     with pytest.raises(RepositoryError, match="can't be stored as JSON"):
@@ -251,7 +251,7 @@ def test_factors_keep_the_order_of_the_plan(repository: Repository) -> None:
     assert list(repository.runs()[0].levels) == list(repository.run(make_run(1).run_id).levels) == list(levels)
 
 
-def test_a_run_is_found_by_a_unique_beginning_of_its_id(repository: Repository) -> None:
+def test_a_run_is_selected_by_a_unique_prefix_of_its_id(repository: Repository) -> None:
     for run_id in ("aaaa-1", "aaab-1", "aaab-12"):
         repository.publish(make_run(1, run_id=run_id))
     assert repository.run("aaaa").run_id == "aaaa-1"

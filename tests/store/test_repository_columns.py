@@ -21,7 +21,7 @@ KINDS = {"text": "VARCHAR", "number": "DOUBLE", "whole": "BIGINT", "truth": "BOO
         [[], [], [], []],
     ],
 )
-def test_what_is_written_is_read(tmp_path: Path, columns: list[list[Any]]) -> None:
+def test_written_values_are_read_back(tmp_path: Path, columns: list[list[Any]]) -> None:
     write_table(tmp_path / "t.parquet", KINDS, columns)
     assert read_table([tmp_path / "t.parquet"], KINDS) == columns
 

@@ -21,7 +21,7 @@ def test_many_at_once_are_the_same_as_one_by_one(texts: list[str]) -> None:
 
 @settings(max_examples=examples(100))
 @given(st.lists(st.lists(st.sampled_from("abc"), max_size=5), max_size=5))
-def test_runs_of_one_key_are_told_apart_by_their_order(parts: list[list[str]]) -> None:
+def test_runs_with_the_same_key_are_distinguished_by_their_order(parts: list[list[str]]) -> None:
     single, many = RunIds("f"), RunIds("f")
     keys = [key for part in parts for key in part]
     assert [single.of(key) for key in keys] == [run_id for part in parts for run_id in many.of_each(part)]

@@ -112,7 +112,7 @@ def test_cells_are_reversible_and_harmless(text: str) -> None:
     assert cell[0] not in "=@\t"
 
 
-def test_a_run_is_found_by_what_its_source_calls_it_and_keeps_that_on_its_way(tmp_path: Path) -> None:
+def test_a_run_is_selected_by_the_id_of_its_source_and_keeps_it_when_exported(tmp_path: Path) -> None:
     path = tmp_path / "execs.csv"
     path.write_text(
         "id_exec,id_cluster,exec,bench,exe_time,start_time,end_time,net,disk,bench_type,maps,iosf,replication,iofilebuf,"

@@ -92,7 +92,7 @@ def test_ctrl_c_in_mid_publish_leaves_nothing(repository: Repository, tmp_path: 
     assert list((repository.root / "bundles").iterdir()) == []
 
 
-def test_what_a_writer_elsewhere_left_is_cleared_when_it_is_a_day_old(repository: Repository) -> None:
+def test_leftovers_of_a_remote_writer_are_removed_after_a_day(repository: Repository) -> None:
     foreign = repository.root / "partial" / "x~0123456789ab~1~1~00000000"
     foreign.mkdir()
     assert clear_dead(foreign.parent) == []
@@ -102,7 +102,7 @@ def test_what_a_writer_elsewhere_left_is_cleared_when_it_is_a_day_old(repository
 
 @pytest.mark.root
 @pytest.mark.parametrize("part", ["logs={'x': os.urandom(4_000_000)}", "trace=trace"])
-def test_a_full_disk_is_told_in_words_and_stores_nothing(tmp_path: Path, part: str) -> None:
+def test_a_full_disk_is_reported_and_stores_nothing(tmp_path: Path, part: str) -> None:
     code = f"""
 import os, random
 from assay.model.runs.trace import Trace
@@ -186,7 +186,7 @@ def test_a_damaged_bundle_is_left_out_with_a_warning_and_the_others_are_shown(
     assert repository.runs() == [make_run(1), make_run(2)]
 
 
-def test_a_damaged_log_is_told_in_words(repository: Repository) -> None:
+def test_a_damaged_log_is_reported_as_an_error(repository: Repository) -> None:
     file = published(repository) / "logs" / "client.gz"
     for content in (b"", b"no gzip", file.read_bytes()[:20], b"\x1f\x8b" + b"\x00" * 40):
         file.write_bytes(content)
@@ -197,7 +197,7 @@ def test_a_damaged_log_is_told_in_words(repository: Repository) -> None:
     assert repository.log(make_run(1).run_id, "client") == b"x"
 
 
-def test_a_damaged_table_is_told_in_words(repository: Repository) -> None:
+def test_a_damaged_table_is_reported_as_an_error(repository: Repository) -> None:
     bundle = published(repository)
     (bundle / "tasks.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(RepositoryError, match="can't be read"):

@@ -91,7 +91,7 @@ def test_a_header_that_claims_much_is_not_read(tmp_path: Path, kind: bytes) -> N
         {"GNU.sparse.size": "9", "GNU.sparse.numblocks": "1"},
     ],
 )
-def test_sizes_that_can_not_be_and_sparse_files_are_refused(tmp_path: Path, records: dict[str, str]) -> None:
+def test_impossible_sizes_and_sparse_files_are_refused(tmp_path: Path, records: dict[str, str]) -> None:
     tar = io.BytesIO(extended(records) + header(tarfile.REGTYPE, 9) + bytes(1024))
     with pytest.raises(RefusedBundleError):
         unpack(tar, tmp_path, bytes_max=1 << 30)
@@ -103,7 +103,7 @@ def test_a_chain_of_headers_is_refused(tmp_path: Path) -> None:
         unpack(tar, tmp_path, bytes_max=1 << 30)
 
 
-def test_a_file_that_is_read_whole_is_no_longer_than_such_files_are(tmp_path: Path) -> None:
+def test_a_file_read_whole_has_a_size_limit(tmp_path: Path) -> None:
     size = 65 << 20
     with pytest.raises(RefusedBundleError, match="too large"):
         unpack(cast("BinaryIO", Endless(header(tarfile.REGTYPE, size), size)), tmp_path, bytes_max=1 << 30)
@@ -119,7 +119,7 @@ def test_a_package_that_gnu_tar_made_with_a_long_name_is_read(tmp_path: Path) ->
         assert (folder / name).is_file()
 
 
-def test_pull_refuses_such_a_package_in_words(tmp_path: Path) -> None:
+def test_pull_refuses_an_invalid_package_with_the_reason(tmp_path: Path) -> None:
     package = tmp_path / "evil.tar.gz"
     with gzip.open(package, "wb") as file:
         file.write(header(tarfile.XHDTYPE, CLAIM) + bytes(1 << 20))

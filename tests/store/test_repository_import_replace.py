@@ -27,7 +27,7 @@ def test_replace_leaves_the_corrected_runs_and_those_that_did_not_change(tmp_pat
     assert [*(tmp_path / "r" / "partial").iterdir()] == []
 
 
-def test_without_replace_both_count_and_that_is_said(tmp_path: Path) -> None:
+def test_without_replace_both_imports_count_and_a_warning_says_so(tmp_path: Path) -> None:
     imported(tmp_path, FIRST)
     result = imported(tmp_path, CORRECTED)
     assert "both imports count" in result.output

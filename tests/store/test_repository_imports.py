@@ -32,7 +32,7 @@ def written(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def test_an_import_is_one_bundle_with_its_source_and_answers_like_runs_of_its_own(
+def test_an_import_is_one_bundle_with_its_source_and_answers_like_measured_runs(
     repository: Repository, tmp_path: Path
 ) -> None:
     repository.publish(make_run(1))
@@ -95,7 +95,7 @@ def test_bundles_of_overlapping_imports_that_are_copied_together_count_each_run_
     assert len(first.table()) == 3
 
 
-def test_what_is_left_is_said_and_strict_takes_nothing(repository: Repository, tmp_path: Path) -> None:
+def test_skipped_items_are_listed_and_strict_imports_nothing(repository: Repository, tmp_path: Path) -> None:
     path = written(tmp_path, "results.txt", "10\nx\n")
     strict = import_lines(repository, path, strict=True)
     assert (strict.taken, strict.left) == (0, (SkippedItem("results.txt:2", "is no number"),))
@@ -103,7 +103,7 @@ def test_what_is_left_is_said_and_strict_takes_nothing(repository: Repository, t
     assert import_lines(repository, path).taken == 1
 
 
-def test_a_flipped_bit_is_found_and_the_other_runs_stay(repository: Repository, tmp_path: Path) -> None:
+def test_a_flipped_bit_is_found_and_the_other_runs_remain(repository: Repository, tmp_path: Path) -> None:
     repository.publish(make_run(1))
     summary = import_lines(repository, written(tmp_path, "results.txt", "10\n"))
     assert summary.import_id
@@ -189,7 +189,7 @@ def test_a_full_disk_stores_nothing(repository: Repository, tmp_path: Path, monk
     assert import_lines(repository, path).taken == 1
 
 
-def test_a_run_of_an_import_keeps_what_the_parser_said(repository: Repository, tmp_path: Path) -> None:
+def test_a_run_of_an_import_keeps_the_warnings_of_the_parser(repository: Repository, tmp_path: Path) -> None:
     path = written(tmp_path, "x", "anything")
     run = foreign_run(
         workload="sort",
@@ -233,9 +233,7 @@ def test_rows_belong_to_the_table_that_they_were_read_with(repository: Repositor
         repository.runs_at(table, [0])
 
 
-def test_names_of_levels_and_metrics_do_not_take_the_place_of_a_runs_own(
-    repository: Repository, tmp_path: Path
-) -> None:
+def test_names_of_levels_and_metrics_do_not_hide_fields_of_a_run(repository: Repository, tmp_path: Path) -> None:
     run = foreign_run(
         workload="sort",
         duration_s=5.0,

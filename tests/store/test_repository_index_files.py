@@ -131,7 +131,7 @@ def test_many_runs_one_by_one_are_few_files(tmp_path: Path) -> None:
 @pytest.mark.slow
 @settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["run", "import", "remove", "copy"]), st.integers(0, 9)), max_size=5))
-def test_however_it_grew_it_answers_as_one_made_anew(tmp_path: Path, steps: list[tuple[str, int]]) -> None:
+def test_an_index_grown_in_steps_answers_like_a_rebuilt_index(tmp_path: Path, steps: list[tuple[str, int]]) -> None:
     for old in ("r", "other", "fresh"):
         shutil.rmtree(tmp_path / old, ignore_errors=True)
     repository, other = Repository.create(tmp_path / "r"), Repository.create(tmp_path / "other")
@@ -185,7 +185,7 @@ def test_runs_that_several_imports_hold_count_once(tmp_path: Path) -> None:
     assert len(repository.table()) == 45
 
 
-def test_a_workload_has_one_name_whatever_an_import_called_it(tmp_path: Path) -> None:
+def test_a_workload_has_one_name_whatever_the_import_called_it(tmp_path: Path) -> None:
     """ALOJA's ``dfsioe_write`` is the enhanced DFSIO; bundles of older versions have its runs under that name."""
     repository = Repository.create(tmp_path / "repository")
     repository.publish(make_run(1, workload="dfsioe_write"))

@@ -95,7 +95,7 @@ def test_checks_caches_warnings_and_failures_come_back(form: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_repository_takes_none_of_its_own_runs_again(form: str, tmp_path: Path) -> None:
+def test_a_repository_does_not_import_its_exports_again(form: str, tmp_path: Path) -> None:
     here = tmp_path / "here"
     first = Repository.create(here)
     first.publish(full_run(1))
@@ -131,9 +131,7 @@ def test_a_pulled_run_counts_once_and_before_its_exported_figures(tmp_path: Path
         ("cold", "perhaps", "cold"),
     ],
 )
-def test_a_cell_that_assay_can_not_have_written_leaves_its_row(
-    name: str, text: str, words: str, tmp_path: Path
-) -> None:
+def test_a_cell_that_assay_cannot_have_written_skips_its_row(name: str, text: str, words: str, tmp_path: Path) -> None:
     Repository.create(tmp_path / "r").publish(make_run(1))
     [row] = csv.DictReader(io.StringIO(done("export", "csv", "--repository", tmp_path / "r")))
     path = tmp_path / "runs.csv"
@@ -155,7 +153,7 @@ def test_a_run_id_that_is_there_twice_is_taken_once(tmp_path: Path) -> None:
     assert "runs.csv:3: has the run_id of a run above" in output
 
 
-def test_a_column_of_the_users_own_is_named_and_the_runs_are_taken(tmp_path: Path) -> None:
+def test_an_unknown_column_is_named_and_the_runs_are_imported(tmp_path: Path) -> None:
     Repository.create(tmp_path / "r").publish(make_run(1))
     header, row = done("export", "csv", "--repository", tmp_path / "r").splitlines()
     (tmp_path / "runs.csv").write_text(f"{header},remark\n{row},mine\n")

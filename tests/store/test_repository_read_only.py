@@ -48,7 +48,7 @@ READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1"'
 
 
 @pytest.mark.parametrize("state", ["no index", "older index", "damaged index", "damaged bundle"])
-def test_a_read_only_repository_is_read_whatever_its_index(tmp_path: Path, state: str) -> None:
+def test_a_read_only_repository_is_read_whatever_the_state_of_its_index(tmp_path: Path, state: str) -> None:
     repository = Repository.create(tmp_path / "r")
     for run in study_runs():
         repository.publish(run)
@@ -151,7 +151,7 @@ print(json.dumps({"first": first, "full": full, "total": total["total"], "kept":
     assert output == {"first": [200] * 6, "full": [200] * 6, "total": 24, "kept": 1, "left": 0}
 
 
-def test_what_could_not_be_kept_is_kept_once_there_is_room(tmp_path: Path) -> None:
+def test_records_that_could_not_be_stored_are_stored_once_there_is_space(tmp_path: Path) -> None:
     """A repository that becomes writable again has a whole index of its own, which names no temporary file."""
     repository = Repository.create(tmp_path / "r")
     for number in range(4):

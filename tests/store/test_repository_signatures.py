@@ -145,7 +145,7 @@ def test_the_command_signs_all_or_some_and_says_so(source: Repository, tmp_path:
     assert assay("sign", "nothing", "--key", ours, "--repository", source.root, check=False).returncode == 6
 
 
-def test_a_key_that_is_none_is_told(source: Repository, tmp_path: Path) -> None:
+def test_an_invalid_key_is_an_error(source: Repository, tmp_path: Path) -> None:
     (tmp_path / "key").write_text("no key\n")
     with pytest.raises(SpecificationError, match="the key can't sign"):
         sign(source.folders, bundle_of(source), tmp_path / "key")

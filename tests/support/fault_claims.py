@@ -20,7 +20,7 @@ EXECUTE = "execution/campaign/test_campaign_execute.py::"
 DISK = "faults/test_disk_errors.py::"
 DOCUMENTS = "specs/test_spec_documents.py::"
 UNFIT = f"{LOOP}test_a_host_that_is_not_fit_ends_the_call_at_the_first_attempt_and_the_rest_stays"
-FOLDERS = f"{READINESS}test_full_read_only_and_forbidden_folders_are_told_apart_with_what_to_do"
+FOLDERS = f"{READINESS}test_full_read_only_and_forbidden_folders_are_distinguished_with_a_remedy"
 CLASSES = f"{WATCHING}test_links_and_devices_decide_the_class_before_what_came_of_them"
 DAEMON = f"{WATCHING}test_work_is_ended_soon_after_a_daemon_that_it_needs_is_gone"
 TABLE = f"{HOSTILE}test_a_table_that_is_none_is_refused_though_its_checksum_is_right"
@@ -61,9 +61,9 @@ FILES = (
         "refused in words; nothing is lost",
         (
             f"{OUTPUT}test_a_block_device_is_refused",
-            f"{OUTPUT}test_a_full_device_is_told_in_words",
-            f"{OUTPUT}test_a_folder_that_is_not_there_is_told_in_words",
-            f"{OUTPUT}test_what_fails_half_way_leaves_everything_as_it_was",
+            f"{OUTPUT}test_a_full_device_is_reported",
+            f"{OUTPUT}test_a_missing_folder_is_an_error",
+            f"{OUTPUT}test_a_failure_half_way_changes_nothing",
         ),
     ),
     Claim(
@@ -84,14 +84,14 @@ USERS = (
         (
             "execution/engines/test_engines_two_users.py::test_a_second_users_sort_is_valid_too_and_nothing_stays_in_tmp",
             "execution/engines/test_engines_configuration.py::"
-            "test_what_daemons_and_clients_keep_for_a_while_lies_below_the_clusters_home",
+            "test_caches_of_daemons_and_clients_are_below_the_clusters_home",
         ),
     ),
     Claim(
         "a check program that can't run",
         "`engine` (`infrastructure` where the disk was full or the host lost), with its words; never `validation`",
         (
-            "execution/engines/test_engines_restart.py::test_output_that_nobody_could_check_is_not_called_wrong",
+            "execution/engines/test_engines_restart.py::test_unchecked_output_is_not_called_wrong",
             "workloads/test_workloads_unjudged.py::"
             "test_a_check_that_could_not_run_says_so_in_its_words_and_judges_nothing",
         ),
@@ -136,7 +136,7 @@ SERVER = (
         "401, slower each time, then 429; whoever was right before is listened to",
         (
             f"{LIMITS}test_wrong_tokens_are_refused_after_a_few",
-            f"{LIMITS}test_wrong_tokens_slow_down_their_own_address",
+            f"{LIMITS}test_wrong_tokens_slow_down_requests_of_their_address",
         ),
     ),
 )
@@ -149,7 +149,7 @@ DURING = (
             f"{CANCELLATION}test_guarded_work_ends_in_whichever_tick_of_the_watcher_it_ends",
             f"{CANCELLATION}test_a_wait_that_is_cancelled_is_cancelled_in_every_tick",
             f"{CANCELLATION}test_a_watcher_that_loses_two_cancellations_is_cancelled_again",
-            f"{CANCELLATION}test_what_never_ends_is_named_and_no_longer_waited_for",
+            f"{CANCELLATION}test_a_hanging_program_is_named_and_no_longer_waited_for",
         ),
     ),
     Claim(
@@ -175,14 +175,14 @@ DURING = (
     Claim(
         "somebody else's master that answers no more",
         "class `engine` at the second question without an answer",
-        (f"{WATCHING}test_an_engine_without_daemons_of_its_own_is_asked_and_believed_the_second_time",),
+        (f"{WATCHING}test_two_failed_checks_in_a_row_end_a_run_on_an_engine_without_daemons",),
     ),
     Claim(
         "the daemon behind a lab's disks died",
         "`infrastructure`, named; a lab of the campaign's own is made anew, one put up by hand is called broken",
         (
             "execution/lab/test_lab_modelled.py::test_a_lab_whose_daemon_was_killed_is_broken_and_is_removed_whole",
-            f"{EXECUTE}test_a_lab_of_the_campaigns_own_that_lost_its_disks_is_made_anew",
+            f"{EXECUTE}test_the_lab_of_a_campaign_is_rebuilt_when_its_disks_are_gone",
             f"{EXECUTE}test_a_lab_that_was_put_up_by_hand_and_lost_its_disks_says_it_is_broken",
         ),
         ("assay-diskd killed, job, hadoop", "assay-diskd stopped, job, hadoop"),
@@ -192,7 +192,7 @@ DURING = (
         "`infrastructure`: `HOST does not answer`, or that the node is gone",
         (
             f"{WATCHING}test_a_silent_host_is_asked_and_then_given_up",
-            f"{WATCHING}test_a_node_that_is_gone_is_told_as_that_and_not_as_a_lost_connection",
+            f"{WATCHING}test_a_removed_node_is_reported_as_removed_and_not_as_a_lost_connection",
         ),
         ("worker1 gone, job, hadoop",),
     ),
@@ -236,19 +236,19 @@ BEFORE = (
         "other `directories` below the same `home`, or those of another HDFS",
         "told with both places and what to remove",
         (
-            f"{READINESS}test_hdfs_that_was_made_in_other_directories_is_told_with_both_and_what_to_do",
-            f"{READINESS}test_a_directory_of_another_hdfs_is_told",
+            f"{READINESS}test_hdfs_formatted_in_other_directories_is_reported_with_both_and_a_remedy",
+            f"{READINESS}test_a_directory_of_another_hdfs_is_reported",
         ),
     ),
     Claim(
         "clocks that differ; containers larger than the host's memory",
         "told with the difference, and with the parameter to lower",
-        (f"{READINESS}test_clocks_that_differ_and_containers_that_do_not_fit_are_told",),
+        (f"{READINESS}test_clocks_that_differ_and_containers_that_do_not_fit_are_reported",),
     ),
     Claim(
         "daemons that do not come up",
         "how many of how many are live, in words",
-        (f"{READINESS}test_what_masters_see_is_told_in_words",),
+        (f"{READINESS}test_the_health_seen_by_masters_is_described",),
     ),
     Claim(
         "`memory_floor: 900TB`",
@@ -263,7 +263,10 @@ COMING_IN = (
     Claim(
         "a package whose tar header claims 4 GiB, pulled",
         "refused in words, below 20 MiB of memory, nothing left",
-        (f"{HOSTILE}test_a_header_that_claims_much_is_not_read", f"{HOSTILE}test_pull_refuses_such_a_package_in_words"),
+        (
+            f"{HOSTILE}test_a_header_that_claims_much_is_not_read",
+            f"{HOSTILE}test_pull_refuses_an_invalid_package_with_the_reason",
+        ),
     ),
     Claim(
         "the same as an upload",
@@ -278,12 +281,12 @@ COMING_IN = (
     Claim(
         "10 MB of anything, to any parser or the reader of packages",
         "below 200 MB of memory and 5 s of a CPU",
-        ("faults/test_bounds.py::test_what_comes_in_has_bounds_in_memory_and_time",),
+        ("faults/test_bounds.py::test_inputs_of_any_kind_are_parsed_in_bounded_memory_and_time",),
     ),
     Claim(
         "junk instead of a Parquet table, with right checksums",
         "`verify` names it, copies leave it out; pages tell no folder of this machine",
-        (TABLE, "interfaces/web/test_web_api.py::test_junk_for_a_table_is_told_without_this_machines_folders"),
+        (TABLE, "interfaces/web/test_web_api.py::test_a_damaged_table_is_reported_without_folders_of_this_machine"),
     ),
     Claim(
         "1 MB of YAML without aliases; a file that is larger",
@@ -320,7 +323,7 @@ STORING = (
     Claim(
         "a publish that fails",
         "the call ends at once, the run beside it with it; kept elsewhere, stored by the same command later",
-        (f"{LOOP}test_a_bundle_that_can_not_be_stored_ends_the_call_at_once_and_is_stored_by_the_next",),
+        (f"{LOOP}test_a_bundle_that_cannot_be_stored_ends_the_call_and_the_next_call_stores_it",),
         ("repository full at publish, job, hadoop", "repository with EIO at publish, job, hadoop"),
     ),
     Claim(
@@ -341,7 +344,7 @@ STORING = (
     Claim(
         "the clock went back a day, then `--again` was interrupted",
         "the same command goes on with that campaign",
-        (f"{DISK}test_a_campaign_goes_on_and_begins_again_after_the_clock_has_jumped",),
+        (f"{DISK}test_a_campaign_continues_and_restarts_after_the_clock_has_jumped",),
     ),
 )
 

@@ -23,10 +23,10 @@ from assay.text.titles import level_text, setting_text, settings_text
         ("mapreduce.map.output.compress.codec", "org.apache.hadoop.io.compress.SnappyCodec", "SnappyCodec"),
     ],
 )
-def test_a_level_is_told_in_the_unit_that_its_users_write(name: str, level: str, text: str) -> None:
+def test_a_level_is_shown_in_its_usual_unit(name: str, level: str, text: str) -> None:
     assert level_text(name, level) == text
 
 
-def test_settings_are_told_with_their_names_and_without_what_there_is_not() -> None:
+def test_settings_are_listed_by_name_without_missing_ones() -> None:
     assert setting_text("dfs.blocksize 268435456") == "HDFS block size 256 MiB"
     assert settings_text({"network": "ETH", "terasort.maps": "none"}) == "Network ETH"

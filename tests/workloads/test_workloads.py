@@ -243,7 +243,7 @@ def test_sorted_rows_may_have_fewer_copies_than_the_rows() -> None:
     assert rows.needs.replication == SIZE.replication
 
 
-def test_every_workload_declares_what_is_asked_of_it() -> None:
+def test_every_workload_declares_everything_required() -> None:
     for name, workload in workloads().items():
         assert name == workload.name
         assert workload.title
@@ -290,7 +290,7 @@ def test_a_shuffle_conserves_bytes_and_checksum(counter: str, expected: set[str]
     assert failing(judge("shuffle", outcome(counters=SHUFFLED | changed), Files())) == expected
 
 
-def test_hdfs_write_leaves_one_copy_whatever_the_plan_replicates() -> None:
+def test_hdfs_write_leaves_one_copy_for_any_replication_of_the_plan() -> None:
     for payload in ("pattern", "random"):
         size = replace(SIZE, payload=payload)
         program = workloads()["hdfs-write"].programs(size, None)["hadoop"]

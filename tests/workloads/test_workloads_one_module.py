@@ -123,7 +123,7 @@ def planned(folder: Path) -> list[PlannedRun]:
     return schedule(plan, expand(plan))
 
 
-def test_a_plan_names_it_with_its_own_options_and_is_checked_by_them(tmp_path: Path) -> None:
+def test_a_plan_names_the_workload_with_its_options_and_is_checked_by_them(tmp_path: Path) -> None:
     runs = planned(tmp_path)
     assert sorted(run.workload.parameters["turns"] for run in runs) == ["3", "5"]
     assert json_schema("plan")["$defs"]["reverse"]["properties"]["by"]["enum"] == ["word", "line"]

@@ -45,7 +45,7 @@ def test_a_check_that_could_not_run_says_so_in_its_words_and_judges_nothing(name
     assert (broken.name, broken.detail) == ("sorted output", f"{program} could not run: {NO_STAGING}")
 
 
-def test_a_validator_that_compared_has_judged_whatever_it_ends_with() -> None:
+def test_a_validator_that_compared_decides_whatever_its_exit_code() -> None:
     wrong = replace(FAILED, output="java.io.IOException: (-1 v/s 7) Checksum mismatch")
     assert judge("sort", wrong).unjudged is None
     assert [check.name for check in judge("sort", wrong).checks if not check.passed] == ["sorted output"]

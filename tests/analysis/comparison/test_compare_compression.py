@@ -53,7 +53,7 @@ def test_runs_with_and_without_are_matched() -> None:
     assert result["Snappy"].ratio == pytest.approx(2)
 
 
-def test_what_moves_together_is_named_and_nothing_else_is_changed() -> None:
+def test_factors_that_vary_together_are_named_and_nothing_else_changes() -> None:
     table = table_of(runs())
     assert moves_with(SWITCH, table) == CODEC
     assert moves_with(CODEC, table) == SWITCH
@@ -85,7 +85,7 @@ def planned(number: int, duration_s: float, **words: str) -> Run:
 @pytest.mark.parametrize(
     ("factor", "baseline", "candidate", "ratio"), [("compression", "none", "snappy", 2), ("containers", "2", "4", 1.25)]
 )
-def test_runs_of_a_plan_are_compared_by_a_word_that_stands_for_several_parameters(
+def test_runs_of_a_plan_are_compared_by_a_level_that_sets_several_parameters(
     factor: str, baseline: str, candidate: str, ratio: float
 ) -> None:
     made = [
@@ -105,7 +105,7 @@ def test_runs_of_a_plan_are_compared_by_a_word_that_stands_for_several_parameter
     assert set(factors_of(made)) == {"compression", "containers"}
 
 
-def test_runs_that_state_the_parameters_stand_beside_runs_that_have_the_level() -> None:
+def test_runs_with_parameters_match_runs_with_the_level() -> None:
     stated = [
         planned(number, 50.0, compression=codec, containers="2") for number, codec in enumerate(["snappy", "none"])
     ]

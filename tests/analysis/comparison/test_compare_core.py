@@ -93,7 +93,7 @@ def test_one_rule_gives_the_verdict_of_one_group_and_of_many() -> None:
 
 
 @pytest.mark.parametrize("varied", [True, False], ids=["a factor of one plan", "a plan for each"])
-def test_engines_are_compared_whatever_their_versions_on_each_layout(varied: bool) -> None:
+def test_engines_are_compared_across_versions_on_each_layout(varied: bool) -> None:
     """An engine's version differs whenever the engine does, so it does not set the runs apart."""
     runs = []
     for engine, version, factor in (("hadoop", "3.4.2", 1.0), ("spark", "4.3.0 on Hadoop 3.4.2", 0.5)):

@@ -126,7 +126,7 @@ def test_ignoring_a_factor_that_differs_between_the_sides_gives_no_verdict() -> 
     assert "Confounded by cluster" in decision.caveats[0].text
 
 
-def test_a_wider_scope_is_never_surer_than_a_narrower_one() -> None:
+def test_a_wider_scope_never_has_a_narrower_interval() -> None:
     rng = np.random.default_rng(8)
     runs = interleaved(
         make_run(

@@ -138,7 +138,7 @@ def test_one_plan_is_enough_when_its_runs_repeat() -> None:
     assert single.groups == 2  # HDD-1; beside the one SSD there are not several
 
 
-def test_all_hdd_and_all_ssd_are_told_apart_and_single_runs_give_no_interval() -> None:
+def test_all_hdd_and_all_ssd_are_distinguished_and_single_runs_give_no_interval() -> None:
     runs = [make_run(layout=layout, duration_s=seconds) for layout, seconds in (("All-HDD", 200.0), ("All-SSD", 50.0))]
     evidence = by_name(runs)["ssd-helps-shuffle"].evidence[0]
     assert (evidence.ratio, evidence.groups) == (None, 1)
@@ -187,7 +187,7 @@ def test_infiniband_pays_where_it_is_faster_than_it_is_dearer() -> None:
     assert by_name(network_pays(1.3, 1.25), fifth_dearer)["infiniband-needs-ssd"].answer is ClaimAnswer.CONTRADICTED
 
 
-def test_without_prices_nobody_can_say_what_pays() -> None:
+def test_without_prices_the_claim_on_cost_is_undecided() -> None:
     claim = by_name(network_pays(1.3, 1.0))["infiniband-needs-ssd"]
     assert claim.answer is ClaimAnswer.UNDECIDED
     assert "depends on prices" in claim.judged

@@ -125,7 +125,7 @@ def test_the_order_of_rows_does_not_matter(runs: list[Run], chance: random.Rando
     assert told(runs) == told(mixed)
 
 
-def test_what_does_not_count_is_counted_by_reason() -> None:
+def test_excluded_runs_are_counted_by_reason() -> None:
     bad = {"status": RunStatus.INVALID, "cause": "x"}
     runs = [
         run_of(0, "HDD", "64", 100),
@@ -189,7 +189,7 @@ def test_few_sets_with_repetitions_use_the_scatter_within_them() -> None:
     assert result_of(matched_speedups(table_of(spread), "layout", "HDD"), "SSD").method == OVER_MATCHED_GROUPS
 
 
-def test_deployments_count_once_however_many_runs_they_have() -> None:
+def test_deployments_count_once_for_any_number_of_runs() -> None:
     runs: list[Run] = []
     for campaign, (gain, blocks) in enumerate([(2.0, 20), (1.0, 1), (4.0, 1)]):
         for block in range(blocks):

@@ -93,7 +93,7 @@ def test_runs_that_are_not_valid_are_counted_and_left_out() -> None:
     )
 
 
-def test_warm_runs_do_not_count_beside_cold_ones() -> None:
+def test_warm_runs_do_not_count_together_with_cold_ones() -> None:
     runs = runs_with({"HD2": [20.0, 20.0, 5.0], "SS2": [10.0, 10.0]})
     runs[2] = replace(runs[2], cold=False)
     (comparison,) = compare(runs, factor="layout", baseline="HD2")
@@ -109,7 +109,7 @@ def test_warm_runs_count_when_all_are_warm_and_a_warning_says_so() -> None:
     assert "all 4 runs are warm" in comparison.warnings[0].words
 
 
-def test_warm_runs_count_beside_unknown_ones() -> None:
+def test_warm_runs_count_together_with_unknown_ones() -> None:
     runs = runs_with({"HD2": [2.0, 2.0], "SS2": [1.0, 1.0]}, cold=False)
     runs[0] = replace(runs[0], cold=None)
     (comparison,) = compare(runs, factor="layout", baseline="HD2")
@@ -144,7 +144,7 @@ def test_runs_under_other_circumstances_are_never_mixed(change: dict[str, object
     assert all(c.context for c in comparisons)
 
 
-def test_a_candidate_without_a_comparable_baseline_is_said_aloud() -> None:
+def test_a_candidate_without_a_comparable_baseline_is_reported() -> None:
     runs = [make_run(0, layout="HD2"), make_run(1, layout="SS2", engine_version="9")]
     (comparison,) = compare(runs, factor="layout", baseline="HD2")
     assert (comparison.ratio, comparison.runs_baseline, comparison.verdict) == (None, 0, Verdict.NOT_COMPARED)
@@ -272,7 +272,7 @@ def test_levels_come_in_the_order_of_the_runs() -> None:
     assert [s.n for group in run_groups(runs, "layout") for s in summarise_group(group)] == [3] * 6
 
 
-def test_the_clearest_comparison_has_the_largest_effect_that_is_sure() -> None:
+def test_the_clearest_comparison_has_the_largest_certain_effect() -> None:
     comparison = compare(study_runs(), factor="layout", baseline="HD2")
     best = clearest(comparison)
     assert best is not None
@@ -338,7 +338,7 @@ def test_mount_options_are_compared_and_device_numbers_are_not() -> None:
     assert words_of(comparison.warnings) == (f"{path} was not the same in all runs: rw or rw,noatime against rw",)
 
 
-def test_hard_disks_are_what_others_are_compared_with_whatever_ran_first() -> None:
+def test_hard_disks_are_the_baseline_whichever_ran_first() -> None:
     def chosen(*layouts: str, factor: str = "layout", devices: dict[str, dict[str, int]] | None = None) -> str:
         known = {name: {"cluster": {"layout_devices": parts}} for name, parts in (devices or {}).items()}
         runs = [
@@ -364,7 +364,7 @@ def test_a_number_is_compared_with_the_least_and_a_codec_with_none() -> None:
     assert default_baseline("dfs.blocksize", ["128MB", "64MB"], ()) == "128MB"
 
 
-def test_what_a_word_stands_for_is_no_difference_between_its_levels() -> None:
+def test_parameters_set_by_a_level_are_no_difference_between_levels() -> None:
     name = "yarn.nodemanager.resource.memory-mb"
     runs = [
         make_run(

@@ -35,7 +35,7 @@ def answer(speedup: SpeedupResult, question: InferenceScope) -> Any:
     return next((estimate for estimate in speedup.by_scope if estimate.scope is question), None)
 
 
-def test_two_clusters_that_disagree_are_told_line_by_line_and_as_a_sample_of_clusters() -> None:
+def test_clusters_that_disagree_are_listed_separately_and_as_a_sample_of_clusters() -> None:
     gains = {"old": (4.4, 4.5, 4.6, 4.5, 4.55, 4.45), "new": (3.0, 3.1)}
     runs = [
         of(layout, number, 90.07 if layout == "HDD" else 90.07 / gain, cluster=cluster)
@@ -88,7 +88,7 @@ def test_over_all_workloads_one_question_is_answered_not_two_mixed() -> None:
     assert {estimate.scope for estimate in speedup.by_scope} == {InferenceScope.TESTED, InferenceScope.SIMILAR}
 
 
-def test_rows_that_rest_on_different_sets_are_told_apart_and_estimated_together() -> None:
+def test_rows_from_different_groups_are_distinguished_and_estimated_jointly() -> None:
     """SS2 is 1.25 times SSD everywhere, but ran against HDD on the hard configurations only, where SSDs gain less."""
     runs = []
     for block in range(12):
@@ -121,7 +121,7 @@ def test_rows_that_rest_on_different_sets_are_told_apart_and_estimated_together(
     )
 
 
-def test_one_odd_set_does_not_hide_what_the_others_say() -> None:
+def test_one_outlying_group_does_not_hide_the_result_of_the_others() -> None:
     gains = (1.01, 1.02, 1.0, 1.01, 0.99, 1.02, 1.0, 1.01, 1.02, 4.57)
     runs = [
         of(*row) for block, gain in enumerate(gains) for row in (("ETH", block, 100.01), ("IB", block, 100.01 / gain))
@@ -151,7 +151,7 @@ def test_conclusions_allow_for_how_many_are_drawn() -> None:
     assert all((result.holm_p or 0) >= (result.p or 0) for result in results)
 
 
-def test_a_verdict_of_one_set_goes_by_the_p_value_of_its_own_interval_corrected() -> None:
+def test_the_verdict_of_one_group_uses_the_corrected_p_value_of_its_interval() -> None:
     rng = np.random.default_rng(6)
     runs = [of(f"L{n}", 64, float(100 * np.exp(rng.normal(0, 0.05)))) for n in range(2, 42) for _ in range(4)]
     runs += [of(name, 64, time) for name, results in SIDES.items() for time in results]

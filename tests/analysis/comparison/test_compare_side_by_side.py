@@ -21,7 +21,7 @@ from builders import build_repository, make_run, runs_with, study_runs
 from web_support import client_of, filled
 
 
-def test_what_was_varied_on_purpose_is_told_from_what_came_along_and_from_the_hosts() -> None:
+def test_varied_factors_are_distinguished_from_accidental_and_host_differences() -> None:
     slow = [make_run(n, duration_s=60.0 + n, environment={"kernel": "6.1"}) for n in range(3)]
     fast = [
         make_run(
@@ -85,7 +85,7 @@ def test_two_to_six_sides_are_compared(count: int) -> None:
 
 
 @pytest.mark.slow
-def test_the_api_puts_sides_beside_each_other(tmp_path: Path) -> None:
+def test_the_api_compares_runs_side_by_side(tmp_path: Path) -> None:
     client = client_of(filled(tmp_path / "r").root)
     ids = {run.layout: run.run_id for run in study_runs() if run.workload == "terasort" and run.status == "valid"}
     query = [("run", ids["HD2"]), ("run", ids["SS2"])]

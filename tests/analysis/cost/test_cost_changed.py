@@ -101,7 +101,7 @@ def _with_devices(*devices: Device) -> NodeType:
         (PARTS, _priced(_with_devices(_device("hdd1"))), ""),
     ],
 )
-def test_what_a_book_does_not_describe_it_does_not_price(
+def test_a_price_book_prices_only_described_hardware(
     items: tuple[LineItem, ...], after: PricedCluster, words: str
 ) -> None:
     book = PriceBook("test", "USD", "2026-01-01", "made up", items)

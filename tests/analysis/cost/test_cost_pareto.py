@@ -51,7 +51,7 @@ def test_a_configuration_that_is_cheaper_and_faster_is_always_on_the_front(point
 
 
 @given(st.lists(st.tuples(SECONDS, st.integers(1, 50)), min_size=2, max_size=8), st.integers(0, 5))
-def test_one_run_each_tells_nothing_of_how_sure_a_ranking_is(points: list[tuple[float, int]], seed: int) -> None:
+def test_single_runs_give_no_certainty_of_a_ranking(points: list[tuple[float, int]], seed: int) -> None:
     durations = np.array([t for t, _ in points])
     codes = np.arange(len(points))
     book = priced([rate((price("hour", "1", "0.5", "2"), n)) for _, n in points])
@@ -62,7 +62,7 @@ def test_one_run_each_tells_nothing_of_how_sure_a_ranking_is(points: list[tuple[
     assert np.isnan([*result.time_low_s, *result.cost_low, *result.cost_high]).all()
 
 
-def test_a_single_run_borrows_the_scatter_of_its_kind_and_never_looks_surer_than_two() -> None:
+def test_a_single_run_uses_the_spread_of_its_group_and_is_never_more_certain_than_two() -> None:
     again = [100.0, 110.0, 95.0, 105.0, 130.0, 120.0]
     durations, codes = np.array([*again, 80.0, 60.0, 61.0]), np.array([0] * 6 + [1, 2, 2])
     result = plane(times_of(durations, codes, 3), priced([rate((price("hour", "1"), 1))] * 3))
@@ -97,7 +97,7 @@ def two(n: int, ratio: float, seed: int = 0) -> tuple[Floats, Ints]:
 
 
 @pytest.mark.parametrize("n", [5, 50, 2000])
-def test_probabilities_grow_sure_with_the_runs(n: int) -> None:
+def test_probabilities_become_certain_with_more_runs(n: int) -> None:
     durations, codes = two(n, 1.03, seed=1)
     book = priced([rate((price("hour", "1"), 1))] * 2)
     result = plane(times_of(durations, codes, 2), book)
@@ -165,7 +165,7 @@ def test_at_a_flip_both_cost_the_same_and_beyond_it_the_other_is_cheaper(points:
                 assert costs[other] <= costs[winner] * (1 + 1e-9)
 
 
-def test_times_are_geometric_means_and_equal_times_are_their_own() -> None:
+def test_times_are_geometric_means_and_equal_times_are_unchanged() -> None:
     times = times_of(np.array([100.0, 400.0, 348.0, 348.0]), np.array([0, 0, 1, 1]), 3)
     assert list(times.n) == [2, 2, 0]
     assert times.mean_s[0] == pytest.approx(200)

@@ -212,5 +212,5 @@ def test_a_layouts_code_says_its_devices(code: str, devices: dict[str, int]) -> 
     assert counts_from_facts(None, code, {}).layout_devices == devices
 
 
-def test_what_a_run_says_comes_before_its_layouts_code() -> None:
+def test_devices_recorded_by_a_run_override_its_layout_code() -> None:
     assert counts_from_facts(ClusterFacts(layout_devices={"ssd": 4}), "HD5", {}).layout_devices == {"ssd": 4}

@@ -234,7 +234,7 @@ def test_a_part_of_a_block_device_in_per_cent_is_a_part(capacity_bytes: int | No
     assert "5.0% of the disk" in tenth.source
 
 
-def test_what_is_read_a_fifth_before_the_inner_edge_is_not_the_edges_rate() -> None:
+def test_a_read_before_the_inner_edge_is_not_the_rate_of_the_edge() -> None:
     at_80 = (1 - (1 - 0.5**2) * 0.8) ** 0.5
     assert at_80 == pytest.approx(0.63, abs=0.01)
     measured = [_figure("a", 2e8, 2**20), _figure("i", 2e8 * at_80, 2**20, offset=0.8)]
@@ -263,7 +263,7 @@ def test_there_are_other_ways_past_the_page_cache(options: dict[str, str]) -> No
 
 
 @given(st.sampled_from([5400, 7200, 10000, 15000]), st.floats(0.008, 0.03))
-def test_a_disks_own_turns_per_minute_leave_the_arm_its_true_time(rpm: int, full_s: float) -> None:
+def test_the_rotation_speed_of_a_disk_leaves_the_arm_its_true_time(rpm: int, full_s: float) -> None:
     figures_ = _hdd_figures(HddModel(seek_full_s=full_s, rpm=rpm), 2e8, 2e8)
     calibration = calibrate(figures_, capacity_bytes=CAPACITY_BYTES, rpm=rpm)
     assert calibration.value("seek_full") == pytest.approx(full_s, rel=0.02)
@@ -313,7 +313,7 @@ def test_a_device_is_read_to_its_inner_edge_and_never_written_unasked() -> None:
     assert "destroys all data" in _assay("device", "fio-job", "/dev/sdz").stderr
 
 
-def test_what_is_no_report_is_an_error_with_its_file(tmp_path: Path) -> None:
+def test_a_file_that_is_no_report_is_an_error_with_its_name(tmp_path: Path) -> None:
     file = tmp_path / "x.json"
     file.write_text("{}")
     done = _assay("device", "calibrate", str(file))

@@ -79,7 +79,7 @@ def test_nothing_is_lost_and_no_device_holds_more_than_it_can(
     assert not all(left), "it ends only when some kind of data has no place left"
 
 
-def test_a_split_ssd_is_full_long_before_the_disks_beside_it() -> None:
+def test_a_split_ssd_is_full_long_before_the_other_disks() -> None:
     directories = split(LISA14, error=0.1, most=16).directories
     capacities = {name: float(2 * TB if name != "ssd1" else 1.3 * TB) for name in LISA14}
     filled = fill(capacities, [DirectoryUse(directories, 3), DirectoryUse(directories, 1)])
@@ -117,7 +117,7 @@ def measured(cluster: str = "small") -> Baseline:
     )
 
 
-def test_a_baseline_of_a_lab_stands_for_the_described_devices() -> None:
+def test_baselines_of_a_lab_apply_to_the_described_devices() -> None:
     cluster = small_cluster()
     rates = bandwidths(cluster, measured())
     assert rates["hdd"].measured
@@ -194,7 +194,7 @@ def test_the_command_takes_a_measured_baseline_and_says_what_does_not_fit(tmp_pa
     assert any("raise --directories-max" in words for words in few["warnings"])
 
 
-def test_the_newest_baseline_of_the_cluster_is_found_among_the_runs(tmp_path: Path) -> None:
+def test_the_newest_baseline_of_the_cluster_is_taken_from_the_runs(tmp_path: Path) -> None:
     cluster, repository = tmp_path / "cluster.yaml", tmp_path / "repository"
     cluster.write_text(CLUSTER)
     runs = Repository.create(repository)

@@ -29,7 +29,7 @@ def jobs(times_s: list[float], **changes: Any) -> list[Run]:
     return [make_run(i, duration_s=s, **changes) for i, s in enumerate(times_s)]
 
 
-def test_jobs_that_died_at_once_are_found_even_when_they_are_the_most() -> None:
+def test_jobs_that_died_at_once_are_outliers_even_when_they_are_the_majority() -> None:
     died, done = [12.0, 13.0] * 20, [600.0, 620.0, 700.0, 900.0] * 5
     anomalies = find_anomalies(table_of(jobs(died + done)))
     assert anomalies.of_kind(Kind.NOT_DONE).tolist() == list(range(40))
@@ -111,7 +111,7 @@ def test_few_bytes_that_hardly_matter_to_the_runs_traffic_are_not_flagged() -> N
     assert positions(table_of(runs), Kind.FEW_BYTES) == [6]
 
 
-def test_only_valid_runs_are_looked_at_unless_others_are_named() -> None:
+def test_only_valid_runs_are_used_unless_others_are_named() -> None:
     runs = jobs([100.0] * 10) + jobs([1.0], status=RunStatus.INVALID, cause="x")
     table = table_of(runs)
     assert find_anomalies(table).looked_at == 10
@@ -129,7 +129,7 @@ def test_every_anomaly_names_a_run_and_finite_numbers(rows: list[tuple[str, floa
         assert anomaly.reason
 
 
-def test_alojas_own_label_is_found_without_having_seen_it() -> None:
+def test_the_published_aloja_labels_are_reproduced_without_being_read() -> None:
     if not ALOJA.exists():
         pytest.skip("ALOJA's dump is not here")
     table, invalid = benchmark("anomaly_labels").labelled(ALOJA)
@@ -140,7 +140,7 @@ def test_alojas_own_label_is_found_without_having_seen_it() -> None:
     assert (flagged & invalid).sum() / flagged.sum() >= 0.99
 
 
-def test_the_most_serious_comes_first_whatever_its_kind() -> None:
+def test_the_most_serious_is_first_whatever_its_kind() -> None:
     quick = [make_run(workload="sort", duration_s=s) for s in (50.0, 101.0, 99.0, 100.0, 100.5)]
     slow = [make_run(workload="terasort", duration_s=s) for s in (3700.0, 101.0, 99.0, 100.0, 100.5)]
     uneven = [
@@ -151,7 +151,7 @@ def test_the_most_serious_comes_first_whatever_its_kind() -> None:
     assert kinds == [Kind.TOO_SLOW, Kind.TOO_FAST, Kind.IMBALANCE]
 
 
-def test_the_benchmark_of_statements_counts_flags_of_runs_that_are_not_odd() -> None:
+def test_the_benchmark_of_statements_counts_false_flags() -> None:
     module, rng = benchmark("statement_errors"), np.random.default_rng(1)
     for ask, gain in ((module.of_not_done, 30.0), (module.of_few_bytes, 4.0), (module.of_imbalance, 4.0)):
         assert ask(rng, gain) == (False, 1.0)

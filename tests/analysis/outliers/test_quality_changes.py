@@ -29,7 +29,7 @@ def history(levels: list[tuple[int, float]], seed: int = 1) -> NDArray[np.float6
     return np.concatenate([level * np.exp(rng.normal(0, 0.03, n)) for n, level in levels])
 
 
-def test_changes_are_found_with_their_dates_and_sizes() -> None:
+def test_changes_are_detected_with_their_dates_and_sizes() -> None:
     times = history([(20, 100.0), (20, 120.0), (20, 100.0)])
     found = changes_of(np.arange(0.0, 60 * 3600, 3600), times)
     assert [change.index for change in found] == [pytest.approx(20, abs=1), pytest.approx(40, abs=1)]
@@ -88,7 +88,7 @@ def test_runs_that_resemble_their_neighbours_raise_no_more_alarms(correlation: f
     assert alarms <= 5  # one is expected, or two; the draws are seeded
 
 
-def test_the_correlation_is_told_beside_a_change_of_level() -> None:
+def test_the_correlation_is_reported_with_a_change_of_level() -> None:
     logs = drifting(np.random.default_rng(5), 0.0, 20, 30)
     logs[:, 15:] += 0.5
     assert correlation_of(list(logs)) < 0.15 + RAISED_MAX
@@ -113,13 +113,13 @@ def test_of_many_histories_few_are_named_wrongly() -> None:
     assert ALPHA < FALSE_SHARE_MAX
 
 
-def test_without_start_times_there_is_nothing_to_search_and_that_is_said() -> None:
+def test_histories_without_start_times_are_counted_and_not_searched() -> None:
     runs = [replace(make_run(duration_s=100.0 + i), started_at="") for i in range(12)]
     found = histories(table_of(runs))
     assert (found.changed, found.searched, found.runs_without_start) == ((), 0, 12)
 
 
-def test_of_tables_in_which_nothing_happened_few_are_told_to_have_changed() -> None:
+def test_tables_without_changes_rarely_report_one() -> None:
     """The correlation of twenty histories is not taken for less than it is, or one table in nine shows a change."""
     rng = np.random.default_rng(3)
     raised = [correlation_of(list(drifting(rng, 0.3, 20, 20))) for _ in range(60)]

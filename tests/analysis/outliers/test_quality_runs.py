@@ -67,7 +67,7 @@ def test_causes_that_differ_in_numbers_alone_are_one() -> None:
     assert next(cause for cause in causes if cause.checks).checks == ("sorted",)
 
 
-def test_which_runs_have_a_trace_is_told_without_reading_it(tmp_path: Path) -> None:
+def test_runs_with_a_trace_are_known_without_reading_it(tmp_path: Path) -> None:
     repository = filled(tmp_path / "r")
     assert repository.traced_runs() == {study_runs()[0].run_id}
     repository.publish(make_run(800), trace=make_trace(make_run(800)))

@@ -81,7 +81,7 @@ def test_runs_of_unknown_data_size_or_without_tasks_are_left_out_and_counted() -
         learned_profile(unusable, "mine")
 
 
-def test_what_runs_cost_is_learned_from_them() -> None:
+def test_costs_are_learned_from_runs() -> None:
     learned = learned_profile([_watched() for _ in range(3)], "mine")
     costs, terasort = learned.costs, learned.workloads["terasort"]
     assert (costs.client_start_s.value, costs.job_start_s.value) == pytest.approx((3.0, 3.0))
@@ -129,7 +129,7 @@ def _simulated() -> Run:
         ([_watched(), _watched(lab_scale=None)], "labs and real hosts"),
     ],
 )
-def test_what_can_not_be_learned_from_is_said(watched: list[ObservedRun], words: str) -> None:
+def test_unusable_runs_are_refused_with_the_reason(watched: list[ObservedRun], words: str) -> None:
     with pytest.raises(SpecificationError, match=words):
         learned_profile(watched, "mine")
 

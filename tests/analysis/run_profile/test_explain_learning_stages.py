@@ -12,7 +12,7 @@ from assay.specs.profiles import profile_of_text, profile_text
 from staged_samples import BYTE_S, DATA, GROWN, JVM_S, MAP_S_PER_BYTE, RESULT_S_PER_BYTE, watched_stages
 
 
-def test_what_stages_do_with_a_byte_is_learned_from_runs() -> None:
+def test_bytes_per_stage_are_learned_from_runs() -> None:
     learned = learned_profile([watched_stages() for _ in range(3)], "mine")
     first, last = learned.workloads["terasort"].stages
     assert learned.engine == "spark"
@@ -28,7 +28,7 @@ def test_what_stages_do_with_a_byte_is_learned_from_runs() -> None:
     assert learned.costs.io_cpu_s_per_byte.value == pytest.approx(BYTE_S, rel=0.2)
 
 
-def test_what_a_codec_leaves_is_told_by_runs_with_and_without_it() -> None:
+def test_the_ratio_of_a_codec_is_learned_from_runs_with_and_without_it() -> None:
     both = learned_profile([watched_stages(), watched_stages(codec_left=0.4)], "mine").workloads["terasort"]
     assert both.compression["zstd"].value == pytest.approx(0.4)
     assert both.stages[0].shuffled == pytest.approx(GROWN)

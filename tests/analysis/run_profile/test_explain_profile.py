@@ -49,7 +49,7 @@ def test_a_side_that_does_not_tell_its_copies_makes_both_count_one() -> None:
     assert profiles.rows[1].output_ratio == 1
 
 
-def test_cpu_time_over_duration_stands_in_for_both_sides() -> None:
+def test_cpu_time_over_duration_replaces_the_busy_share_on_both_sides() -> None:
     bare = {"hdfs_read_bytes": 1.0, "cpu_s": 30.0}
     profiles = profile(
         [run_of(1, "terasort", SORT | {"cpu_s": 60.0}, 1), run_of(2, "wordcount", bare, 1, duration_s=30)]

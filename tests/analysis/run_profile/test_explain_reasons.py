@@ -57,12 +57,12 @@ def test_the_phases_that_explain_the_difference_are_named_the_longest_first() ->
     assert result.phases_s[1] == Measure("shuffle", (5.0, 5.2))
 
 
-def test_a_slower_side_is_said_to_be_slower() -> None:
+def test_the_slower_side_is_called_slower() -> None:
     result = reasons([_side("A: SS2", SSD), _side("B: HD2", HDD)])
     assert result.sentences[0].startswith("B: HD2 took 23.0 s more than A: SS2: 10.0 s in map")
 
 
-def test_equal_work_and_shorter_waits_are_told_apart_from_less_work() -> None:
+def test_equal_work_with_shorter_waits_is_distinguished_from_less_work() -> None:
     slow = _side("A: HD2", HDD, moved=666e6, busy=0.45, wait_s=0.226, cpu=0.47)
     fast = _side("B: SS2", SSD, moved=674e6, busy=0.21, wait_s=0.098, cpu=0.75)
     _, work, waiting = reasons([slow, fast]).sentences
@@ -85,7 +85,7 @@ def test_no_phase_is_named_of_a_difference_that_one_run_of_each_does_not_show() 
     assert "10.0 s in map" in reasons([slow, _side("B", HDD | {"map": 10.0})]).sentences[0]
 
 
-def test_another_amount_beside_an_equal_one_is_not_called_other_work() -> None:
+def test_a_different_amount_with_equal_work_is_not_called_other_work() -> None:
     """Faster disks write more back before a run ends, a faster CPU takes fewer seconds: the work was the same."""
     sentence = _work({"disk_moved_bytes": 666e6, "cpu_s": 100.0}, {"disk_moved_bytes": 900e6, "cpu_s": 98.0})
     assert sentence == (
@@ -107,7 +107,7 @@ def test_the_benchmark_of_reasons_tells_more_data_from_faster_disks() -> None:
     assert module.cells([more, more, same])[2] == "66.7%"
 
 
-def test_figures_name_their_units_and_leave_out_what_nobody_saw() -> None:
+def test_figures_have_units_and_omit_unobserved_values() -> None:
     result = reasons([_side("A", HDD, moved=666e6, busy=0.45, wait_s=0.2), _side("B", SSD)])
     assert Measure("disk_busy_max_share", (0.45, None)) in result.figures
     assert "cpu_busy_share" not in {figure.name for figure in result.figures}

@@ -25,7 +25,7 @@ moments = st.floats(min_value=-5, max_value=60, allow_nan=False)
 intervals = st.builds(Phase, st.sampled_from(["map", "shuffle", "reduce", "waste"]), moments, moments)
 
 
-def test_every_moment_of_a_run_has_its_phase_and_overlaps_are_told() -> None:
+def test_every_moment_of_a_run_has_its_phase_and_overlaps_are_reported() -> None:
     phases = phases_of_run(hybrid_run(), hybrid_tasks())
     share = {phase.name: phase.share_s for phase in phases.phases}
     # outside of jobs 2 + 4 + 2 s; setups 2 + 2 s; cleanups 2 + 2 s
@@ -51,7 +51,7 @@ def test_a_jobs_phases_add_up_to_the_job() -> None:
 
 
 @given(st.lists(intervals, max_size=12), st.lists(st.tuples(moments, moments), max_size=3))
-def test_parts_add_up_whatever_overlaps(phases: list[Phase], jobs: list[tuple[float, float]]) -> None:
+def test_parts_add_up_with_any_overlap(phases: list[Phase], jobs: list[tuple[float, float]]) -> None:
     divided = divide(phases, jobs, 0.0, 50.0)
     assert sum(phase.share_s for phase in divided.phases) == pytest.approx(50)
     for phase in divided.phases:
@@ -135,7 +135,7 @@ def test_without_a_recorded_layout_no_purpose_is_guessed() -> None:
     assert workers(bare, hybrid_tasks(), hybrid_trace()) == set(WORKERS)
 
 
-def test_the_busiest_worker_is_told_and_what_hardly_happened_is_not() -> None:
+def test_the_busiest_worker_is_named_and_negligible_activity_is_not() -> None:
     detail = run_detail(hybrid_run(), hybrid_tasks(), hybrid_trace())
     assert detail.imbalances["cpu_imbalance"] == pytest.approx(1.5)
     assert detail.imbalances["nic_imbalance"] == pytest.approx(1.0)
@@ -147,7 +147,7 @@ def test_the_busiest_worker_is_told_and_what_hardly_happened_is_not() -> None:
     assert imbalances(detail.nodes[:1]) == {}
 
 
-def test_in_a_lab_the_machines_cpu_time_is_no_nodes_own() -> None:
+def test_in_a_lab_cpu_time_of_the_machine_is_not_that_of_a_node() -> None:
     nodes = run_detail(hybrid_run(lab_scale=0.05), hybrid_tasks(), hybrid_trace()).nodes
     assert {node.cpu_s for node in nodes} == {None}
     assert nodes[0].cpu_busy_share is not None
@@ -199,7 +199,7 @@ def test_a_run_of_which_nothing_is_known_is_given_nothing() -> None:
     assert detail_metrics(detail) == {}
 
 
-def test_without_attempts_a_runs_own_phases_are_divided() -> None:
+def test_phases_of_a_run_without_attempts_are_divided() -> None:
     phases = (Phase("setup", 0, 10), Phase("map", 10, 40), Phase("reduce", 30, 50), Phase("cleanup", 50, 55))
     parts = phases_of_run(make_run(phases=phases), [])
     assert [(phase.name, phase.share_s) for phase in parts.phases] == [
@@ -211,7 +211,7 @@ def test_without_attempts_a_runs_own_phases_are_divided() -> None:
     ]
 
 
-def test_what_was_asked_for_counts_copies() -> None:
+def test_the_demand_counts_copies() -> None:
     detail = run_detail(hybrid_run(), hybrid_tasks(), hybrid_trace())
     assert [(demand.purpose, demand.read_bytes, demand.write_bytes) for demand in detail.asked] == [
         (Purpose.HDFS, 1000, 1000),
@@ -220,7 +220,7 @@ def test_what_was_asked_for_counts_copies() -> None:
     assert COUNTERS["org.apache.hadoop.mapreduce.FileSystemCounter"]["HDFS_BYTES_WRITTEN"] == 500
 
 
-def test_an_imported_terasorts_copies_are_its_own_parameter() -> None:
+def test_the_copies_of_an_imported_terasort_are_its_output_parameter() -> None:
     imported = make_run(workload_parameters={}, parameters={"dfs.replication": "3"})
     assert replication_of(imported) is None
     stated = replace(imported, parameters={"mapreduce.terasort.output.replication": "1", "dfs.replication": "3"})
@@ -228,7 +228,7 @@ def test_an_imported_terasorts_copies_are_its_own_parameter() -> None:
     assert replication_of(replace(imported, workload="wordcount")) == 3
 
 
-def test_assays_own_jobs_write_as_many_copies_as_they_were_told() -> None:
+def test_jobs_of_assay_write_the_requested_number_of_copies() -> None:
     plain = make_run(workload_parameters={"program": "terasort"}, parameters={"dfs.replication": "3"})
     assert replication_of(plain) == 3
     assert (
@@ -258,7 +258,7 @@ NOTE = (
 )
 
 
-def test_request_sizes_of_a_lab_come_with_its_own_limit() -> None:
+def test_request_sizes_of_a_lab_have_the_limit_of_the_lab() -> None:
     run = hybrid_run()
     in_lab = replace(run, environment=run.environment | {"lab": LAB})
     detail = run_detail(in_lab, hybrid_tasks(), hybrid_trace())
@@ -273,13 +273,13 @@ def test_request_sizes_of_a_lab_come_with_its_own_limit() -> None:
 @pytest.mark.parametrize(
     "lab", [None, "x", {"nodes": []}, {"nodes": {"w": {"devices": {"hdd1": {"request_bytes": "a"}}}}}]
 )
-def test_what_an_old_bundle_says_of_its_lab_may_have_any_form(lab: object) -> None:
+def test_lab_records_of_an_old_bundle_may_have_any_form(lab: object) -> None:
     run = hybrid_run()
     detail = run_detail(replace(run, environment=run.environment | {"lab": lab}), [], hybrid_trace())
     assert detail.request_bytes_max == {}
 
 
-def test_what_all_nodes_have_alike_stands_once_in_the_environment() -> None:
+def test_facts_equal_on_all_nodes_are_listed_once_in_the_environment() -> None:
     tree = {
         "assay": "0.2.0",
         "nodes": {"w1": {"cpu": {"cores": 4}, "id": "a"}, "w2": {"cpu": {"cores": 4}, "id": "b"}},

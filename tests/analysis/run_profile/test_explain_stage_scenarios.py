@@ -78,7 +78,7 @@ def test_joins_and_jobs_after_each_other_are_carried_out_in_their_order() -> Non
 
 
 @needs_simulator
-def test_what_a_task_can_not_hold_is_spilled() -> None:
+def test_data_beyond_the_memory_of_a_task_is_spilled() -> None:
     ends = _profile().workloads["terasort"].stages
     roomy, tight = (
         simulate([_document(_profile(ends[0], replace(ends[1], memory=held)))])[0].tree["counters"]

@@ -30,7 +30,7 @@ def test_constant_overlap_is_total_bytes_over_time(n: int, length: float, start:
 
 
 @given(TRANSFERS)
-def test_it_lies_between_nothing_and_the_sum_of_all_rates(moved: list[Transfer]) -> None:
+def test_the_aggregate_is_between_zero_and_the_sum_of_all_rates(moved: list[Transfer]) -> None:
     throughput = gated_aggregate(moved)
     if throughput is None:
         return
@@ -122,7 +122,7 @@ def _measured(draw: st.DrawFn) -> CountedStream:
 
 
 @given(st.lists(_measured(), min_size=1, max_size=8))
-def test_no_byte_is_lost_whatever_the_clocks_say(streams: list[CountedStream]) -> None:
+def test_no_byte_is_lost_with_any_clocks(streams: list[CountedStream]) -> None:
     throughput = gated_aggregate(streams)
     if throughput is None:
         return

@@ -89,7 +89,7 @@ def test_units_far_apart_get_the_variance_that_explains_it() -> None:
     assert float((weights * (means - mean.mean) ** 2).sum()) == pytest.approx(3.0, abs=1e-6)
 
 
-def test_one_odd_value_moves_the_mean_and_not_the_trimmed_one() -> None:
+def test_one_outlier_moves_the_mean_and_not_the_trimmed_mean() -> None:
     values = np.array([0.0, 0.01, -0.01, 0.02, -0.02, 0.0, 0.01, -0.01, 0.0, 1.5])
     mean = trimmed_mean(values)
     assert values.mean() == pytest.approx(0.15)

@@ -67,7 +67,7 @@ def test_a_simulated_difference_smaller_than_the_simulators_error_is_none() -> N
     assert compare(measured, factor="layout", baseline="HD2")[0].verdict is Verdict.FASTER
 
 
-def test_a_mean_of_simulated_times_is_never_surer_than_one_of_them() -> None:
+def test_a_mean_of_simulated_times_is_never_more_certain_than_one_of_them() -> None:
     runs = simulated(HD2=100.0)
     mean = geometric_mean([run.duration_s for run in runs], offsets_of(runs, sides=1))
     assert mean.low is not None

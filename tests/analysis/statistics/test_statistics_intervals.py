@@ -106,7 +106,7 @@ def test_intervals_of_whole_seconds_hold_the_truth() -> None:
 
 @settings(max_examples=examples(25), deadline=None)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=9), st.lists(st.integers(1, 4), min_size=1, max_size=9))
-def test_no_p_lies_below_the_smallest_that_these_times_can_reach(a: list[int], b: list[int]) -> None:
+def test_no_p_value_is_below_the_smallest_that_these_times_can_reach(a: list[int], b: list[int]) -> None:
     test = rank_test([float(x) for x in a], [float(x) for x in b])
     assert test.p >= test.smallest_reachable_p - 1e-12
 
@@ -117,7 +117,7 @@ def test_impossible_times_are_refused(bad: list[float]) -> None:
         geometric_mean(bad)
 
 
-def test_three_runs_a_side_can_not_reach_five_percent() -> None:
+def test_three_runs_per_side_cannot_reach_five_percent() -> None:
     assert smallest_reachable_p(3, 3) == pytest.approx(0.1)
     assert smallest_reachable_p(4, 4) == pytest.approx(2 / 70)
     assert rank_test_p([10, 11, 12], [1, 2, 3]) == pytest.approx(0.1)
@@ -167,7 +167,7 @@ def test_one_run_against_many_is_ranked_exactly_with_ties() -> None:
 
 
 @pytest.mark.parametrize("noise", ["log-normal", "outliers", "drift", "alike"])
-def test_equal_levels_are_seldom_said_to_differ_and_never_the_wrong_way_round(noise: str) -> None:
+def test_equal_levels_rarely_get_a_verdict_and_never_one_of_the_wrong_sign(noise: str) -> None:
     errors = benchmark("verdict_errors")
     rng = np.random.default_rng(3)
     equal, _ = errors.verdicts(noise, 5, 1.0, 400, rng)

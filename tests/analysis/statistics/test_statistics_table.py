@@ -26,7 +26,7 @@ def test_columns_hold_what_the_runs_hold() -> None:
     assert not {"status", "cold", "plan", "campaign_id"} & set(table.factors)
 
 
-def test_what_follows_from_the_layout_and_what_is_unknown_is_no_column() -> None:
+def test_derived_and_unknown_values_are_no_columns() -> None:
     run = replace(make_run(), parameters={"dfs.datanode.data.dir": "/a"}, started_at="", data_bytes=None)
     table = table_of([run])
     assert "dfs.datanode.data.dir" not in table.columns

@@ -64,7 +64,7 @@ def test_sound_runs_raise_no_doubt() -> None:
     assert known(few()).notices == ()
 
 
-def test_contradictory_runs_and_mixed_units_are_told_and_the_interval_shows_them() -> None:
+def test_contradictory_runs_and_mixed_units_are_reported_and_widen_the_interval() -> None:
     runs = few()
     repeated = [run for run in runs if run.parameters["mapreduce.tasktracker.map.tasks.maximum"] == "4"]
     odd = [replace(run, duration_s=run.duration_s * 1000.0) for run in repeated[::4]]
@@ -76,14 +76,14 @@ def test_contradictory_runs_and_mixed_units_are_told_and_the_interval_shows_them
     assert any("are their times in other units" in words for words in known(others).notices)
 
 
-def test_runs_that_are_there_twice_are_told() -> None:
+def test_duplicate_runs_are_reported() -> None:
     runs = few()
     again = [replace(run, run_id=f"{n:032d}") for n, run in enumerate(runs[:30])]
     (notice,) = known([*runs, *again]).notices
     assert notice.startswith("30 of 102 valid runs have the configuration, start and duration of another run")
 
 
-def test_one_level_written_in_two_ways_is_told() -> None:
+def test_one_level_written_in_two_ways_is_reported() -> None:
     sizes = ("134217728", "128MiB", "64MiB")
     runs = [replace(run, parameters={**run.parameters, "dfs.blocksize": sizes[n % 3]}) for n, run in enumerate(few())]
     assert any(words.startswith("dfs.blocksize is written in several ways") for words in known(runs).notices)
@@ -116,7 +116,7 @@ def test_runs_that_are_alike_in_all_that_varies_are_not_explained() -> None:
     ("clusters", "kept", "words"),
     [((8,), 72, "of other clusters: 0 valid runs are too few"), ((12, 8), 80, "on c8: 8 valid runs are too few")],
 )
-def test_a_cluster_that_can_not_be_characterised_is_refused_in_words(
+def test_a_cluster_that_cannot_be_characterised_is_refused_with_the_reason(
     tmp_path: Path, clusters: Sequence[int], kept: int, words: str
 ) -> None:
     repository = Repository.create(tmp_path)

@@ -28,12 +28,12 @@ from learning import learning_runs, learning_table
         ([replace(run, duration_s=60.0) for run in learning_runs()], "took exactly 60 s"),
     ],
 )
-def test_what_tells_nothing_is_refused_in_words(runs: list[Run], why: str) -> None:
+def test_runs_unusable_for_calibration_are_refused_with_the_reason(runs: list[Run], why: str) -> None:
     with pytest.raises(SpecificationError, match=why):
         learn(table_of(runs))
 
 
-def test_what_never_varied_is_no_feature() -> None:
+def test_a_constant_factor_is_no_feature() -> None:
     table = learning_table()
     encoding = learned_encoding(table)
     assert "dfs.blocksize" not in encoding.names

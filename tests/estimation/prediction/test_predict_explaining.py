@@ -42,7 +42,7 @@ def test_shares_add_up_and_name_what_the_formula_has(model: TimeModel, table: Ru
     assert explained.alike == ("workload",)
 
 
-def test_combinations_tell_their_times_and_which_nobody_measured(model: TimeModel, table: RunTable) -> None:
+def test_combinations_have_their_times_and_mark_the_unmeasured(model: TimeModel, table: RunTable) -> None:
     slow = has_level(table, "layout", "HDD") & has_level(table, "network", "IB")
     picked = table.taken(has_level(table, "workload", "sort") & ~slow)
     measured = {cell.levels: cell for cell in cells(model, picked, ["layout", "network"])}
@@ -60,7 +60,7 @@ def test_runs_that_are_all_alike_explain_nothing(model: TimeModel, table: RunTab
 
 
 @pytest.mark.parametrize(("factor", "recall_least"), [(0.1, 0.9), (1.5, 0.6), (5.0, 0.9)])
-def test_what_was_made_odd_is_found_and_little_else(table: RunTable, factor: float, recall_least: float) -> None:
+def test_planted_outliers_are_found_and_few_others(table: RunTable, factor: float, recall_least: float) -> None:
     made = np.random.default_rng(2).random(len(table)) < 0.04
     times_s = np.where(made, table.values["duration_s"] * factor, table.values["duration_s"])
     changed = replace(table, values={**table.values, "duration_s": times_s})

@@ -37,7 +37,7 @@ def single_row(*what: Any, **changes: Any) -> RunTable:
     return table_of([replace(configured(0, *what), **changes)])
 
 
-def test_a_configuration_like_the_measured_ones_is_told_with_an_interval(model: TimeModel) -> None:
+def test_a_configuration_similar_to_measured_ones_is_predicted_with_an_interval(model: TimeModel) -> None:
     predicted = predict(model, single_row("terasort", "SSD", "IB", 6, 12))
     true_s = time_s("terasort", "SSD", "IB", 6, 12)
     assert predicted.basis_of(0) is Basis.MEASURED
@@ -84,7 +84,7 @@ def test_outside_what_was_learned_there_is_no_time(model: TimeModel, changes: di
     assert any(why in words for words in predicted.reasons[0])
 
 
-def test_a_new_cluster_is_told_from_others_with_a_wider_interval() -> None:
+def test_a_new_cluster_is_predicted_from_others_with_a_wider_interval() -> None:
     learned = learn(learning_table(clusters=(4, 6, 8, 10, 12)))
     known = predict(learned, single_row("terasort", "SSD", "IB", 8, 8))
     new = predict(learned, single_row("terasort", "SSD", "IB", 8, 9))
@@ -94,7 +94,7 @@ def test_a_new_cluster_is_told_from_others_with_a_wider_interval() -> None:
     assert new.high_s[0] / new.low_s[0] > known.high_s[0] / known.low_s[0]
 
 
-def test_parts_that_were_never_measured_together_are_said_to_be_so(table: RunTable) -> None:
+def test_parts_never_measured_together_are_reported(table: RunTable) -> None:
     layout, cluster = table.columns["layout"], table.columns["cluster"]
     apart = (layout.codes == layout.code("SSD")) & (cluster.codes == cluster.code("c12"))
     predicted = predict(learn(table.taken(~apart)), single_row("terasort", "SSD", "IB", 6, 12))

@@ -164,7 +164,7 @@ def test_a_watcher_that_loses_two_cancellations_is_cancelled_again(monkeypatch: 
     assert loop.time() < CANCELS_MAX * PATIENCE_S
 
 
-def test_what_never_ends_is_named_and_no_longer_waited_for(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_hanging_program_is_named_and_no_longer_waited_for(caplog: pytest.LogCaptureFixture) -> None:
     async def stubborn() -> None:
         while loop.time() < 1e6:
             with contextlib.suppress(asyncio.CancelledError):

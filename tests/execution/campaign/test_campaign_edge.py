@@ -58,7 +58,7 @@ async def test_an_edge_node_s_cache_is_not_dropped_for_data_that_lie_elsewhere(c
     assert await drop_all(cluster, {"node": LocalTransport("node")}, {}) == ()
 
 
-async def test_what_is_watched_names_those_that_nobody_looked_at(cluster: Cluster) -> None:
+async def test_observed_settings_name_unobserved_nodes(cluster: Cluster) -> None:
     async def work() -> None:
         return None
 

@@ -87,7 +87,7 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
 
 
 @pytest.mark.lab
-def test_a_lab_of_the_campaigns_own_that_lost_its_disks_is_made_anew(plan: Plan, tmp_path: Path) -> None:
+def test_the_lab_of_a_campaign_is_rebuilt_when_its_disks_are_gone(plan: Plan, tmp_path: Path) -> None:
     repository, watcher = Repository.create(tmp_path / "repository"), Killing(plan.cluster.name)
     request = CampaignRequest(plan, TOY.provider_of(plan.cluster), baseline=False)
     summary = execute_campaign(request, prepare_campaign(request, repository), repository, watcher)
@@ -116,7 +116,7 @@ def test_a_lab_that_was_put_up_by_hand_and_lost_its_disks_says_it_is_broken(plan
         remove(plan.cluster.name)
 
 
-def test_what_the_parts_of_a_call_made_is_added_up() -> None:
+def test_counts_of_the_parts_of_a_call_add_up() -> None:
     lost = CampaignSummary("c", 4, 2, 1, {"valid": 1, "failed": 1}, {"infrastructure": 1}, None, hopeless=0)
     rest = CampaignSummary("c", 4, 3, 2, {"valid": 2, "failed": 1}, {"workload": 1}, None, hopeless=1)
     both = added_up([lost, rest])

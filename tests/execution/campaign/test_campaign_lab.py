@@ -42,7 +42,7 @@ def job_is_running(name: str) -> bool:
     return bool(java_processes(name, "YarnChild"))
 
 
-def test_a_campaign_that_is_killed_goes_on_and_answers(name: str, tmp_path: Path) -> None:
+def test_a_killed_campaign_continues_and_answers(name: str, tmp_path: Path) -> None:
     """kill -9 in the second run: the next command clears the lab, the same command finishes, no run is repeated."""
     body = """
 parameters: {dfs.replication: 2, dfs.blocksize: 16MiB}

@@ -163,7 +163,7 @@ WORKLOAD, ENGINE, GONE, CHECKS = (
 
 
 @pytest.mark.parametrize(("failure", "attempts"), [(GONE, 4), (ENGINE, 3), (WORKLOAD, 2), (CHECKS, 1)])
-def test_a_run_is_tried_again_by_the_rule_of_its_failures_class_and_then_given_up(
+def test_a_run_is_retried_by_the_rule_of_its_failure_class_and_then_given_up(
     tmp_path: Path, failure: FailureClass, attempts: int
 ) -> None:
     scene = Scene(tmp_path)
@@ -177,7 +177,7 @@ def test_a_run_is_tried_again_by_the_rule_of_its_failures_class_and_then_given_u
     assert sum(run.failure_class is failure for run in stored) == attempts
 
 
-def test_what_is_left_counts_an_input_until_a_valid_run_has_made_it(tmp_path: Path) -> None:
+def test_the_remaining_time_counts_an_input_until_a_valid_run_has_made_it(tmp_path: Path) -> None:
     scene = Scene(tmp_path, repetitions=2)
     scene.go(GONE)
     begins = [event for event in read_events(scene.folder) if event["event"] == "begin"]
@@ -218,7 +218,7 @@ def test_three_runs_given_up_in_a_row_end_the_call_but_wrong_output_does_not(tmp
     assert made.statuses == {"invalid": 6}
 
 
-def test_a_call_stops_after_so_many_runs_and_the_next_one_goes_on_with_the_rest(tmp_path: Path) -> None:
+def test_a_call_stops_after_the_given_number_of_runs_and_the_next_continues(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     executor, made = scene.go(WORKLOAD, stop=Stop("2 runs were asked for", runs=2))
     assert made.stopped == "2 runs were asked for"
@@ -249,7 +249,7 @@ def test_only_some_are_made_and_the_others_stay_for_later(tmp_path: Path) -> Non
     assert len(scene.prepare().left) == 5
 
 
-def test_the_next_run_can_be_one_that_nobody_planned_and_depend_on_those_before(tmp_path: Path) -> None:
+def test_the_next_run_can_be_unplanned_and_depend_on_earlier_ones(tmp_path: Path) -> None:
     """As a tuner would: twice the containers after each run, until one of them fails."""
     scene = Scene(tmp_path)
 
@@ -280,7 +280,7 @@ def test_a_bundle_is_stored_before_the_next_runs_caches_are_dropped(tmp_path: Pa
     assert len(scene.repository.runs()) == 6
 
 
-def test_a_bundle_that_can_not_be_stored_ends_the_call_at_once_and_is_stored_by_the_next(
+def test_a_bundle_that_cannot_be_stored_ends_the_call_and_the_next_call_stores_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))

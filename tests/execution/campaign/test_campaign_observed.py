@@ -56,7 +56,7 @@ def test_a_command_that_fails_is_a_failed_run_and_a_time_is_watched_too(cluster:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("asked", [[], ["--for", "1s", "--", "true"], ["--for", "soon"], ["--", "no-such-program"]])
-def test_what_can_not_be_watched_is_refused_in_words(cluster: Path, tmp_path: Path, asked: list[str]) -> None:
+def test_an_unwatchable_host_is_refused_with_the_reason(cluster: Path, tmp_path: Path, asked: list[str]) -> None:
     done = assay("observe", cluster, "--repository", tmp_path / "repository", *asked, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith(("assay: ", "observing"))

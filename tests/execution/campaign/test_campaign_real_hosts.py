@@ -112,7 +112,7 @@ def output_of(*arguments: str | Path, check: bool = True) -> str:
     return done.stdout
 
 
-def test_without_sudo_hosts_are_found_checked_measured_and_a_hadoop_is_deployed(walk: Walk) -> None:
+def test_without_sudo_hosts_are_discovered_checked_measured_and_hadoop_is_deployed(walk: Walk) -> None:
     rack = walk.discovered("rack-7")
     output_of("check", rack, "--keep", walk.root)
     output_of("baseline", rack)
@@ -126,7 +126,7 @@ def test_without_sudo_hosts_are_found_checked_measured_and_a_hadoop_is_deployed(
         assert set(run.environment["nodes"]) == set(HOSTS)
 
 
-def test_with_sudo_jobs_go_to_somebody_elses_hadoop_and_all_is_reported(walk: Walk) -> None:
+def test_with_sudo_jobs_run_on_an_external_hadoop_and_everything_is_reported(walk: Walk) -> None:
     walk.hosts.allow_sudo(HOSTS)
     distribution = find()
     assert distribution is not None

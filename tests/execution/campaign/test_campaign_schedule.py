@@ -122,7 +122,7 @@ def test_a_finished_run_is_recognised_as_its_planned_one(plan: Plan) -> None:
         assert key_of(finished(planned)) == planned.key
 
 
-def test_the_same_plan_goes_on_and_another_begins_anew(plan: Plan, tmp_path: Path) -> None:
+def test_the_same_plan_continues_and_another_starts_anew(plan: Plan, tmp_path: Path) -> None:
     schedule = Schedule(planned_runs(plan))
     assert find_campaign(tmp_path, plan, [], schedule, again=True) is None
     first = create_campaign(tmp_path, plan, len(schedule.runs))
@@ -151,7 +151,7 @@ def test_an_interrupted_campaign_is_reached_after_the_clock_went_back(
         assert find_campaign(tmp_path, plan, made, schedule, again=again) == second
 
 
-def test_a_folder_that_can_not_be_written_is_told_in_words(plan: Plan, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_an_error(plan: Plan, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RepositoryError, match="can't be stored"):
         create_campaign(tmp_path / "file", plan, 1)
@@ -190,7 +190,7 @@ def test_without_history_an_hdd_run_is_expected_to_take_longer(plan: Plan) -> No
     assert remaining_s(runs, plan, []) > sum(expected_s(run, plan, []) for run in runs)
 
 
-def test_what_comes_before_the_first_run_and_after_the_last_is_expected_too(plan: Plan) -> None:
+def test_time_before_the_first_run_and_after_the_last_is_expected_too(plan: Plan) -> None:
     local, hosts = (
         replace(plan, cluster=replace(plan.cluster, placement=placement, lab=None))
         for placement in (Placement.LOCAL, Placement.SSH)

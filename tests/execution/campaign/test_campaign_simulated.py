@@ -74,7 +74,7 @@ def test_a_simulated_cluster_needs_neither_addresses_nor_directories(plan: Path)
 
 
 @needs_simulator
-def test_it_is_carried_out_like_any_plan_and_the_same_call_finds_nothing_left(plan: Path) -> None:
+def test_a_written_plan_is_executed_and_a_second_call_has_nothing_left(plan: Path) -> None:
     root = plan.parent / "r"
     for _ in range(2):
         done = CliRunner().invoke(assay, ["run", str(plan), "--repository", str(root)])
@@ -94,7 +94,7 @@ def test_it_is_carried_out_like_any_plan_and_the_same_call_finds_nothing_left(pl
 
 
 @needs_simulator
-def test_a_campaign_stops_after_the_runs_it_was_asked_for_and_goes_on(plan: Path) -> None:
+def test_a_campaign_stops_after_the_requested_runs_and_continues_later(plan: Path) -> None:
     root = ["--repository", str(plan.parent / "r")]
 
     def called(*arguments: str) -> str:
@@ -140,7 +140,7 @@ def test_runs_that_were_recorded_as_simulated_and_cold_before_are_shown_as_simul
 
 
 @needs_simulator
-def test_a_plan_that_can_not_be_simulated_is_refused_before_its_first_run(plan: Path) -> None:
+def test_a_plan_that_cannot_be_simulated_is_refused_before_its_first_run(plan: Path) -> None:
     plan.write_text(PLAN.replace("10GB, reduces: 10}", "10GB, reduces: 10}\n  - sql-join: {data: 1GB}"))
     done = CliRunner().invoke(assay, ["run", str(plan), "--repository", str(plan.parent / "r")])
     assert done.exit_code != 0
@@ -148,7 +148,7 @@ def test_a_plan_that_can_not_be_simulated_is_refused_before_its_first_run(plan: 
 
 
 @needs_simulator
-def test_what_no_profile_is_of_is_refused(plan: Path) -> None:
+def test_a_workload_without_a_profile_is_refused(plan: Path) -> None:
     plan.write_text(PLAN.replace("engine: hadoop", "engine: spark"))
     arguments = ["run", str(plan), "--repository", str(plan.parent / "r")]
     other = CliRunner().invoke(assay, [*arguments, "--profile", str(SHIPPED)])
@@ -160,7 +160,7 @@ def test_what_no_profile_is_of_is_refused(plan: Path) -> None:
     assert "the profile lab-spark has no workload 'shuffle'" in str(unknown.exception)
 
 
-def test_what_is_far_from_what_was_learned_is_said_and_makes_it_less_sure(plan: Path) -> None:
+def test_a_prediction_far_from_the_training_data_says_so_and_is_less_certain(plan: Path) -> None:
     loaded = load_plan(plan)
     profile = shipped_profile()
     configuration = Configuration({}, loaded.layouts["HD2"], {})
@@ -185,7 +185,7 @@ def test_a_simulations_results_are_no_difference_between_hosts_but_its_profile_i
 
 
 @needs_simulator
-def test_spark_is_simulated_with_its_stages_and_executors_beside_hadoop(plan: Path) -> None:
+def test_spark_is_simulated_with_stages_and_executors_like_hadoop(plan: Path) -> None:
     root, profile = plan.parent / "r", plan.parent / "spark.yaml"
     profile.write_text(profile_text(learned_profile([watched_stages() for _ in range(3)], "sorted-on-spark")))
     text = plan.read_text().replace("  layout: [HD2, SSD]", "  layout: [HD2, SSD]\n  engine: [hadoop, spark]")

@@ -112,7 +112,7 @@ def test_racks_are_observed_where_there_are_some_and_not_too_many(tmp_path: Path
 
 
 @needs_simulator
-def test_a_trace_has_a_bound_however_long_the_run(tmp_path: Path) -> None:
+def test_a_trace_has_a_maximum_size_for_runs_of_any_length(tmp_path: Path) -> None:
     asked = asked_of(tmp_path, 2, Size(900 * GB, 1, maps=900, reduces=8))
     [result] = simulate([scenario_of(asked).with_seed(1, "x", "traces")])
     assert result.duration_s > 7200

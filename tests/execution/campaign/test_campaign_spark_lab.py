@@ -66,7 +66,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
     assert left_of(name, state_root()) == []
 
 
-def test_what_spark_loses_is_named_and_the_campaign_goes_on(lab: tuple[Path, str], tmp_path: Path) -> None:
+def test_losses_of_spark_are_named_and_the_campaign_continues(lab: tuple[Path, str], tmp_path: Path) -> None:
     """A fault goes in by each run, one after the other, and the run after all of them is valid."""
     outcomes, wrong = carry_out_in_turn([row for row in ROWS if row.in_turn], tmp_path, lab[1])
     for outcome in outcomes:
@@ -113,7 +113,7 @@ def _answers(dataset: str, masters: tuple[str, ...], root: Path) -> dict[str, An
     return {"": assay_json(*ASKED, *here), **asked}
 
 
-async def test_a_dataset_on_hdfs_is_answered_alike_by_yarn_and_by_sparks_own_master(
+async def test_a_dataset_on_hdfs_has_the_same_answers_from_yarn_and_from_sparks_standalone_master(
     lab: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, name = lab

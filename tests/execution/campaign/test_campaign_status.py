@@ -65,7 +65,7 @@ def root(journal: CampaignJournal) -> Path:
     return journal.folder.parents[1]
 
 
-def test_a_campaign_that_goes_on_shows_its_run_phase_and_end(going: CampaignJournal) -> None:
+def test_status_of_a_running_campaign_has_run_phase_and_end(going: CampaignJournal) -> None:
     began = read_events(going.folder)[-1]["at_unix_s"]
     status = status_of(going.folder, began + 30.0)
     assert (status.running, status.pid) == (True, os.getpid())
@@ -89,7 +89,7 @@ def test_the_command_prints_it_in_words_and_as_json(going: CampaignJournal) -> N
     assert going.campaign_id in invoke("campaign", "list", "--repository", root(going)).output
 
 
-def test_one_that_ended_or_was_cut_off_does_not_go_on(journal: CampaignJournal) -> None:
+def test_an_ended_or_interrupted_attempt_is_not_shown_as_running(journal: CampaignJournal) -> None:
     with journal.hold():
         journal.write("start", planned=18, done=0, left=18)
         begin(journal, 0)
@@ -101,7 +101,7 @@ def test_one_that_ended_or_was_cut_off_does_not_go_on(journal: CampaignJournal) 
     assert "interrupted" in invoke("campaign", "status", "--watch", "--repository", root(journal)).output
 
 
-def test_an_attempt_from_a_call_that_was_cut_off_is_not_taken_for_one_that_goes_on(journal: CampaignJournal) -> None:
+def test_an_attempt_of_an_interrupted_call_is_not_shown_as_running(journal: CampaignJournal) -> None:
     begin(journal, 0)
     with journal.hold():
         journal.write("start", planned=18, done=0, left=18)
@@ -119,7 +119,7 @@ def test_looking_changes_nothing(going: CampaignJournal) -> None:
     assert state() == before
 
 
-def test_the_end_of_a_run_that_is_stored_beside_its_retry_is_the_first_attempts(journal: CampaignJournal) -> None:
+def test_the_end_of_a_run_stored_with_its_retry_is_that_of_the_first_attempt(journal: CampaignJournal) -> None:
     begin(journal, 0)
     begin(journal, 0, 2)
     end(journal, 0, "failed", 1)
@@ -167,7 +167,7 @@ def test_a_dry_run_prints_order_restarts_and_times_and_writes_nothing(tmp_path: 
     assert words.startswith("18 runs, about ")
 
 
-def test_a_dry_run_of_a_begun_campaign_leaves_it_as_it_is(journal: CampaignJournal) -> None:
+def test_a_dry_run_of_a_started_campaign_changes_nothing(journal: CampaignJournal) -> None:
     before = sorted(root(journal).rglob("*"))
     shown = json.loads(invoke("run", EXAMPLE, "--dry-run", "--json", "--repository", root(journal)).output)
     assert shown["campaign_id"] == journal.campaign_id

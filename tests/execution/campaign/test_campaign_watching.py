@@ -109,7 +109,7 @@ async def test_work_ends_as_it_would_while_all_is_well(tmp_path: Path, daemon: s
 
 
 @pytest.mark.slow
-async def test_an_engine_without_daemons_of_its_own_is_asked_and_believed_the_second_time(
+async def test_two_failed_checks_in_a_row_end_a_run_on_an_engine_without_daemons(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("assay.execution.campaign.attempts.health_watch.ENGINE_INTERVAL_S", 0.0)
@@ -211,7 +211,7 @@ class Ending:
 
 
 @pytest.mark.slow
-async def test_a_node_that_is_gone_is_told_as_that_and_not_as_a_lost_connection() -> None:
+async def test_a_removed_node_is_reported_as_removed_and_not_as_a_lost_connection() -> None:
     host = Deaf("worker1")
     watch = await NodeWatch.start(host, WatchOptions())
     monitor = HealthMonitor({"worker1": watch}, cast(Engine, ObservedRun({})), cast(LabHealth, Ending()))
@@ -348,7 +348,7 @@ def test_links_and_devices_decide_the_class_before_what_came_of_them(
         assert "worker1" in why
 
 
-def test_what_devices_say_when_the_labs_disks_are_gone_is_no_cause_of_its_own() -> None:
+def test_device_errors_after_the_loss_of_the_labs_disks_are_no_separate_cause() -> None:
     seen = NodeObservations("worker1")
     seen.take(line(kernel=["EXT4-fs error (device loop3): nothing answers"]), 1010.0)
     status, why, failure_class = status_of(AttemptState(seen=(seen,)), LabError("assay-diskd died"), NO_HISTORY)
@@ -384,7 +384,7 @@ def test_lack_of_memory_is_named_by_the_kernels_words_and_counted_once() -> None
         (0, None, "event log: cut off", FailureClass.ENGINE),
     ],
 )
-def test_what_the_engine_lost_is_no_fault_of_the_jobs(
+def test_losses_of_the_engine_are_not_failures_of_the_job(
     exit_status: int, problem: str | None, words: str, wants: FailureClass
 ) -> None:
     state = ended(True)

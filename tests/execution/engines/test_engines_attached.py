@@ -106,7 +106,7 @@ async def test_a_program_goes_by_their_client_into_our_queue_and_folder_and_noth
 
 
 @pytest.mark.slow
-async def test_what_others_run_meanwhile_is_counted_and_the_run_says_so(
+async def test_applications_of_others_are_counted_and_the_run_says_so(
     theirs: tuple[Theirs, int], tmp_path: Path
 ) -> None:
     state, port = theirs
@@ -156,7 +156,7 @@ async def test_a_program_that_fails_is_an_outcome(theirs: tuple[Theirs, int], tm
         ({}, {"dfs.http.policy": "HTTPS_ONLY", "dfs.namenode.https-address": "127.0.0.1:1"}, "no (answer|curl)"),
     ],
 )
-async def test_what_stands_in_the_way_is_said_before_anything_is_held(
+async def test_obstacles_are_reported_before_anything_is_locked(
     theirs: tuple[Theirs, int],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -232,7 +232,9 @@ async def test_where_only_the_edge_node_is_entered_daemons_tell_what_they_moved(
     assert done.metrics["all_hdfs_read_bytes"] == 10**6
 
 
-async def test_what_needs_a_restart_or_more_nodes_is_refused(theirs: tuple[Theirs, int], tmp_path: Path) -> None:
+async def test_changes_that_need_a_restart_or_more_nodes_are_refused(
+    theirs: tuple[Theirs, int], tmp_path: Path
+) -> None:
     _, port = theirs
     provider = attached(tmp_path, port)
     try:
@@ -257,7 +259,7 @@ async def test_without_a_client_or_a_configuration_the_words_say_which(
         await provider.open(lambda _: None)
 
 
-async def test_of_two_masters_the_active_one_is_found_and_a_failover_is_followed(
+async def test_the_active_one_of_two_masters_is_used_and_a_failover_is_followed(
     theirs: tuple[Theirs, int], tmp_path: Path
 ) -> None:
     state, port = theirs

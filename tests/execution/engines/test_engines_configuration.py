@@ -54,7 +54,7 @@ def test_every_task_jvm_carries_the_marker_even_when_the_plan_sets_its_options()
     assert "-Xmx99m" in changed["mapreduce.map.java.opts"]
 
 
-def test_what_daemons_and_clients_keep_for_a_while_lies_below_the_clusters_home() -> None:
+def test_caches_of_daemons_and_clients_are_below_the_clusters_home() -> None:
     """/tmp is shared: the second user of a host could not write where the first has been."""
     home = CLUSTER.home
     set_there = properties(deployment(), CLUSTER.master)
@@ -85,7 +85,7 @@ def test_a_parameter_that_no_file_takes_is_refused_with_the_valid_prefixes() -> 
     assert "mapreduce." in str(caught.value)
 
 
-def test_a_single_machine_binds_to_its_own_address_only() -> None:
+def test_a_single_machine_binds_to_its_address_only() -> None:
     local = replace(
         deployment(),
         cluster=replace(CLUSTER, placement=Placement.LOCAL),
@@ -133,7 +133,7 @@ def test_a_split_device_has_as_many_directories_for_blocks_too() -> None:
     ]
 
 
-def test_a_policy_tells_hdfs_what_kinds_its_directories_are_and_has_a_file_system_of_its_own() -> None:
+def test_a_storage_policy_sets_the_kinds_of_directories_and_another_file_system() -> None:
     tiered = Layout("t", (Directories("hdd1"), Directories("ssd1", 2)), (Directories("hdd2"),), StoragePolicy.ONE_SSD)
     chosen = replace(deployment(), layout=tiered)
     assert properties(chosen, CLUSTER.workers[0])["dfs.datanode.data.dir"].split(",") == [
@@ -177,7 +177,7 @@ def test_a_tasks_heap_follows_its_containers_memory_unless_it_is_stated() -> Non
         ("", ["is no tmpfs", "libhadoop.so", "ulimit -l"]),
     ],
 )
-def test_what_lazy_persist_lacks_is_said(answer: str, lacking: list[str]) -> None:
+def test_missing_requirements_of_lazy_persist_are_listed(answer: str, lacking: list[str]) -> None:
     usable, words = usable_bytes(answer)
     assert len(words) == len(lacking)
     assert all(part in word for part, word in zip(lacking, words, strict=True))
@@ -196,7 +196,7 @@ def test_blocks_are_checked_against_their_policy(replication: int, policy: Stora
     assert f"2 of {blocks + 2} blocks" in check.detail
 
 
-def test_what_lies_in_memory_is_where_lazy_persist_wants_it() -> None:
+def test_replicas_are_checked_against_the_storage_policy() -> None:
     assert placed(StoragePolicy.LAZY_PERSIST, {("DISK", "RAM_DISK"): 1, ("DISK", "DISK"): 4}).passed
     assert not placed(StoragePolicy.HOT, {("DISK", "RAM_DISK"): 1}).passed
     assert not placed(StoragePolicy.ONE_SSD, {("DISK", "DISK"): 1}).passed

@@ -39,14 +39,14 @@ LISA14 = {
 }
 
 
-def test_the_defaults_run_four_tasks_on_a_node_and_one_less_beside_the_application_master() -> None:
+def test_the_defaults_run_four_tasks_on_a_node_and_one_fewer_next_to_the_application_master() -> None:
     assert containers_per_node({}, MAP_MEMORY) == 4
     assert tasks_of_a_wave({}, REDUCE_MEMORY, 3) == 11
     assert heap_mb({}, MAP_MEMORY) == 256
     assert not list(mistakes({}, 1))
 
 
-def test_memory_alone_counts_until_the_scheduler_is_told_to_count_vcores() -> None:
+def test_memory_alone_counts_until_the_scheduler_counts_vcores() -> None:
     assert containers_per_node(LISA14, MAP_MEMORY) == 48
     counted = LISA14 | {"yarn.scheduler.capacity.resource-calculator": DOMINANT}
     assert containers_per_node(counted, MAP_MEMORY) == 16
@@ -61,7 +61,9 @@ def test_a_request_is_rounded_up_to_a_multiple_of_the_smallest() -> None:
 
 
 @given(kinds, st.integers(1, 64), st.integers(1, 20))
-def test_containers_are_as_many_as_asked_whatever_they_hold(given_kinds: dict[str, str], n: int, workers: int) -> None:
+def test_the_requested_number_of_containers_is_set_whatever_their_size(
+    given_kinds: dict[str, str], n: int, workers: int
+) -> None:
     parameters = given_kinds | parameters_for(n, given_kinds)
     for kind in (MAP_MEMORY, REDUCE_MEMORY, MASTER_MEMORY):
         assert containers_per_node(parameters, kind) == n
@@ -70,7 +72,9 @@ def test_containers_are_as_many_as_asked_whatever_they_hold(given_kinds: dict[st
 
 
 @given(kinds, st.integers(1, 20000).map(str), st.integers(1, 20))
-def test_what_has_no_mistake_runs_at_least_one_task(given_kinds: dict[str, str], node: str, workers: int) -> None:
+def test_a_configuration_without_mistakes_runs_at_least_one_task(
+    given_kinds: dict[str, str], node: str, workers: int
+) -> None:
     parameters = given_kinds | {NODE_MEMORY: node}
     if not list(mistakes(parameters, workers)):
         assert tasks_of_a_wave(parameters, MAP_MEMORY, workers) >= 1
@@ -94,7 +98,7 @@ def test_what_has_no_mistake_runs_at_least_one_task(given_kinds: dict[str, str],
         ({"mapreduce.map.java.opts": "-Xmx2g"}, "mapreduce.map.java.opts", "a heap of 2048 MiB is more than"),
     ],
 )
-def test_what_would_fail_or_wait_for_ever_is_named(parameters: dict[str, str], at: str, words: str) -> None:
+def test_settings_that_fail_or_wait_for_ever_are_named(parameters: dict[str, str], at: str, words: str) -> None:
     (names, messages), *_ = mistakes(parameters, 1)
     assert names[0] == at
     assert words in messages

@@ -119,13 +119,13 @@ def test_jars_come_from_a_folder(tmp_path: Path) -> None:
         (Jar(JARS[0].path, JARS[0].size_bytes - 1, JARS[0].sha256), "larger than"),
     ],
 )
-def test_what_is_not_there_or_not_the_same_is_refused(server: str, tmp_path: Path, jar: Jar, words: str) -> None:
+def test_a_missing_or_different_file_is_refused(server: str, tmp_path: Path, jar: Jar, words: str) -> None:
     with pytest.raises(EngineError, match=words):
         jars.fetch((*JARS[1:], jar), server, tmp_path / "lib", lambda _: None)
     assert jar.name not in _fetched(tmp_path / "lib")
 
 
-def test_a_password_in_the_address_is_used_and_never_told(server: str, tmp_path: Path) -> None:
+def test_a_password_in_the_address_is_used_and_never_shown(server: str, tmp_path: Path) -> None:
     address, lines = server.replace("//", "//me:secret@"), list[str]()
     jars.fetch(JARS[:1], address, tmp_path / "lib", lines.append)
     _Server.asked = {}

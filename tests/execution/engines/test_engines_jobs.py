@@ -69,7 +69,7 @@ def test_without_the_tools_the_error_names_what_is_missing(
         jobs.require(lambda _: None)
 
 
-def test_what_maven_says_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_of_maven_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mvn").write_text("#!/bin/sh\necho '[ERROR] no such artifact'; echo '[ERROR] [Help 1]'; exit 1\n")
     (tmp_path / "mvn").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
@@ -78,7 +78,7 @@ def test_what_maven_says_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "Help" not in str(raised.value)
 
 
-async def test_a_jar_that_cannot_be_built_is_missed_by_its_own_programs_alone(
+async def test_a_jar_that_cannot_be_built_stops_only_its_programs(
     sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -13,7 +13,7 @@ from assay.foundation.errors import EngineError, HostError
 from engine_samples import CLUSTER
 
 
-async def test_a_second_one_is_told_that_another_uses_the_cluster(tmp_path: Path) -> None:
+async def test_a_second_process_is_refused_while_another_uses_the_cluster(tmp_path: Path) -> None:
     cluster, master = replace(CLUSTER, home=str(tmp_path)), LocalTransport("master")
     held = await take_hold(master, cluster)
     with pytest.raises(EngineError, match="another assay is using cluster"):

@@ -20,7 +20,7 @@ def finished(counters: dict[str, dict[str, int]]) -> ProgramResult:
     return ProgramResult(Outcome(0, "", counters, 0, 10.0), 0.0, jobs=(job,))
 
 
-def test_what_is_not_our_jobs_is_others_and_the_run_says_so() -> None:
+def test_other_applications_are_counted_and_the_run_says_so() -> None:
     done = add_daemon_metrics(finished(COUNTERS), BEFORE, AFTER, copies=2)
     assert done.metrics["all_hdfs_read_bytes"] == 5e8
     assert done.metrics["all_hdfs_written_bytes"] == 4e8
@@ -36,7 +36,7 @@ def test_what_is_not_our_jobs_is_others_and_the_run_says_so() -> None:
     assert quiet.warnings == ()
 
 
-def test_what_is_not_known_is_not_made_up() -> None:
+def test_unknown_facts_are_left_unknown() -> None:
     assert "other_hdfs_bytes" not in add_daemon_metrics(finished({}), BEFORE, AFTER, 2).metrics
     [warning] = add_daemon_metrics(finished(COUNTERS), None, AFTER, 2).warnings
     assert "were not observed" in str(warning)

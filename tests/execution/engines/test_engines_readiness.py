@@ -70,7 +70,7 @@ async def test_hosts_that_are_fit_are_left_as_they_are_but_for_their_folders(tmp
 
 
 @pytest.mark.slow
-async def test_hdfs_that_was_made_in_other_directories_is_told_with_both_and_what_to_do(tmp_path: Path) -> None:
+async def test_hdfs_formatted_in_other_directories_is_reported_with_both_and_a_remedy(tmp_path: Path) -> None:
     before = moved(tmp_path, "old")
     version(before.image_directory, "CID-1")
     await note_places(before, HOSTS[CLUSTER.master.name])
@@ -84,7 +84,7 @@ async def test_hdfs_that_was_made_in_other_directories_is_told_with_both_and_wha
 
 
 @pytest.mark.slow
-async def test_a_directory_of_another_hdfs_is_told(tmp_path: Path) -> None:
+async def test_a_directory_of_another_hdfs_is_reported(tmp_path: Path) -> None:
     made = moved(tmp_path)
     version(made.image_directory, "CID-1")
     version(made.hdfs_directories(made.cluster.workers[0])[0], "CID-2")
@@ -92,7 +92,7 @@ async def test_a_directory_of_another_hdfs_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_clocks_that_differ_and_containers_that_do_not_fit_are_told(
+async def test_clocks_that_differ_and_containers_that_do_not_fit_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = replace(moved(tmp_path), parameters={CONTAINERS_MEMORY: str(1 << 40)})
@@ -107,7 +107,7 @@ async def test_clocks_that_differ_and_containers_that_do_not_fit_are_told(
     assert f"lower {CONTAINERS_MEMORY}" in words
 
 
-def test_what_masters_see_is_told_in_words() -> None:
+def test_the_health_seen_by_masters_is_described() -> None:
     text = in_words(ClusterHealth(live_datanodes=1, live_nodemanagers=2, safe_mode=True), 2)
     assert text == "1 DataNodes and 2 NodeManagers of 2 are live, HDFS in safe mode"
     assert in_words(None, 2) == "a master daemon does not answer"
@@ -140,7 +140,7 @@ def small(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.root
 @pytest.mark.slow
-def test_full_read_only_and_forbidden_folders_are_told_apart_with_what_to_do(small: Path) -> None:
+def test_full_read_only_and_forbidden_folders_are_distinguished_with_a_remedy(small: Path) -> None:
     data = small / "data"
     assert script("root", data) == []
     assert script("nobody", small / "new") == [

@@ -84,7 +84,7 @@ def test_every_class_is_listed_once_and_half_a_line_is_left_out(tmp_path: Path) 
     assert _merged([tmp_path / "a", tmp_path / "b"]) == "java/lang/Object\na/B\nc/D\n"
 
 
-async def test_a_java_that_can_not_make_it_is_not_asked_again(archive: ClassArchive) -> None:
+async def test_a_java_that_cannot_create_the_archive_is_not_tried_again(archive: ClassArchive) -> None:
     failing = replace(archive, java="false")
     assert not await failing.make(lambda _: None)  # nothing was recorded: nothing is known
     assert failing.wanted
@@ -156,7 +156,7 @@ def test_a_run_that_was_stopped_names_its_limit_and_where_that_comes_from() -> N
         (None, FailureClass.VALIDATION),
     ],
 )
-def test_output_that_nobody_could_check_is_not_called_wrong(check: Outcome | None, failure_class: FailureClass) -> None:
+def test_unchecked_output_is_not_called_wrong(check: Outcome | None, failure_class: FailureClass) -> None:
     broken = Check("sorted output", False, "TeraValidate could not run: Permission denied: staging")
     finished = ProgramResult(Outcome(0, "", {}, 0, 9.0), 0.0)
     gathered = AttemptState(finished=finished, validation=ValidationResult((broken,), unjudged=check))
@@ -194,7 +194,7 @@ async def test_a_history_server_that_was_too_early_is_started_again_and_no_other
     os.kill(int(pid.read_text()), signal.SIGKILL)
 
 
-def test_a_daemon_that_nobody_has_reaped_yet_is_dead(tmp_path: Path) -> None:
+def test_a_zombie_daemon_counts_as_dead(tmp_path: Path) -> None:
     daemons = Daemons(deployment(), {node.name: LocalTransport(node.name) for node in CLUSTER.nodes})
     daemons.home = str(tmp_path)
     child = subprocess.Popen(["sleep", "60"])

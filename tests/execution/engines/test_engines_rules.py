@@ -35,7 +35,7 @@ def test_rules_are_asked_without_reaching_for_hosts_or_arrays() -> None:
     assert done.stdout.split() == []
 
 
-def test_every_default_stands_once_with_its_reason_and_is_set_on_the_nodes() -> None:
+def test_every_default_is_listed_once_with_its_reason_and_set_on_the_nodes() -> None:
     assert len({default.name for default in RULES.defaults}) == len(RULES.defaults)
     set_there = properties(deployment(), CLUSTER.master)
     for default in RULES.defaults:
@@ -76,7 +76,7 @@ def test_words_become_the_parameters_that_they_name() -> None:
         ("compression", "zip", "unknown compression 'zip'"),
     ],
 )
-def test_a_setting_that_can_not_be_is_told_by_itself(name: str, value: str, words: str) -> None:
+def test_an_impossible_setting_is_reported_alone(name: str, value: str, words: str) -> None:
     assert words in (RULES.setting_mistake(name, value, CLUSTER) or "")
 
 
@@ -89,7 +89,7 @@ def test_a_mistake_speaks_of_what_the_plan_wrote() -> None:
     assert by_word.names == by_name.names == (containers.NODE_MEMORY,)
 
 
-def test_what_assay_sets_by_itself_is_not_held_against_somebody_elses_containers() -> None:
+def test_defaults_of_assay_are_not_checked_against_containers_of_an_external_cluster() -> None:
     """Their heap is not the lab's: a sort buffer that would not fit into that may well fit into theirs."""
     theirs = replace(CLUSTER, attached=Attachment("node", "hadoop", "/conf", "q", "/user/me/assay"))
     parameters = {"mapreduce.task.io.sort.mb": "512", "dfs.replication": "1"}
@@ -109,7 +109,7 @@ def test_what_assay_sets_by_itself_is_not_held_against_somebody_elses_containers
         ("hadoop", "layout: [SSD, two]", "layout needs daemons to be restarted or reconfigured"),
     ],
 )
-def test_what_an_attached_cluster_can_not_vary_is_refused_before_any_host_is_asked(
+def test_factors_an_attached_cluster_cannot_vary_are_refused_before_hosts_are_contacted(
     tmp_path: Path, engine: str, varied: str, words: str
 ) -> None:
     layout = "layouts: {two: {hdfs: {ssd1: 2}, intermediate: [ssd1]}}\n" if "two" in varied else ""

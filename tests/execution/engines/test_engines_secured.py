@@ -114,7 +114,7 @@ async def test_a_ticket_of_a_keytab_lets_jobs_and_every_question_in(secured: Sec
 
 
 @pytest.mark.parametrize("wrong", ["none", "expired", "keytab", "authorities"])
-async def test_what_is_wrong_with_a_ticket_is_said(secured: Secured, tmp_path: Path, wrong: str) -> None:
+async def test_an_invalid_ticket_is_reported_with_the_reason(secured: Secured, tmp_path: Path, wrong: str) -> None:
     cache = KerberosLogin(cache=f"FILE:{tmp_path}/cache")
     authorities: Path | None = secured.authorities
     if wrong == "expired":

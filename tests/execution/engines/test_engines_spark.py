@@ -136,7 +136,7 @@ def test_a_log_that_was_cut_off_or_never_written_is_a_check_that_fails() -> None
         ),
     ],
 )
-def test_what_never_fits_is_told_before_anything_starts(
+def test_containers_that_never_fit_are_reported_before_the_start(
     cluster: Cluster, parameters: dict[str, str], words: str
 ) -> None:
     assert not [*RULES.mistakes({"dfs.replication": "2"}, cluster, 3)]
@@ -168,7 +168,7 @@ def test_a_plan_whose_executors_do_not_fit_is_refused_with_its_line(tmp_path: Pa
         ("dfs.replication", "0", "not a number of copies"),
     ],
 )
-def test_a_setting_that_can_not_be_is_named(cluster: Cluster, name: str, value: str, words: str) -> None:
+def test_an_impossible_setting_is_named(cluster: Cluster, name: str, value: str, words: str) -> None:
     assert words in (RULES.setting_mistake(name, value, cluster) or "")
 
 
@@ -211,7 +211,7 @@ def test_a_named_spark_is_taken_as_it_is_or_refused_in_words(tmp_path: Path, mon
 
 
 @pytest.mark.slow
-def test_a_spark_that_pip_can_not_bring_is_told_with_what_to_do(
+def test_a_spark_that_pip_cannot_install_is_reported_with_a_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SPARK_HOME", raising=False)
@@ -236,7 +236,7 @@ def test_a_spark_that_pip_can_not_bring_is_told_with_what_to_do(
         ("4.3.0", "not a Java", False),
     ],
 )
-def test_a_java_is_held_against_what_its_spark_needs(spark: str, printed: str, enough: bool) -> None:
+def test_the_java_version_is_checked_against_the_spark_version(spark: str, printed: str, enough: bool) -> None:
     assert (version_of(printed) >= needed_java(spark)) == enough
 
 
@@ -253,7 +253,7 @@ async def test_a_java_that_is_too_old_is_named_with_its_host(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", [name for name, declared in workloads().items() if "spark" in declared.engines])
-def test_each_program_is_there_and_is_told_where_input_and_output_are(name: str) -> None:
+def test_each_program_exists_and_gets_the_paths_of_input_and_output(name: str) -> None:
     workload = workloads()[name]
     size = Size(10**9, 2, maps=4, reduces=3)
     program = workload.programs(size, "/assay/input/x")["spark"]
@@ -268,7 +268,7 @@ def test_each_program_is_there_and_is_told_where_input_and_output_are(name: str)
     assert workload.moved(size, "spark").read <= workload.moved(size, "hadoop").read
 
 
-def test_an_executor_that_was_lost_is_told_as_the_cause_and_its_attempts_count_as_failed() -> None:
+def test_a_lost_executor_is_the_cause_and_its_attempts_count_as_failed() -> None:
     lost = json.loads(json.dumps(EVENTS[3]))
     lost["Task End Reason"] = {"Reason": "ExecutorLostFailure", "Loss Reason": "Container killed on request (exit 137)"}
     lost["Task Info"] |= {"Task ID": 7, "Failed": True}
@@ -280,7 +280,7 @@ def test_an_executor_that_was_lost_is_told_as_the_cause_and_its_attempts_count_a
     ]
 
 
-def test_a_standalone_master_is_told_of_as_many_cores_as_the_executors_have(cluster: Cluster) -> None:
+def test_a_standalone_master_gets_as_many_cores_as_the_executors_have(cluster: Cluster) -> None:
     layout = Layout("SS2", (Directories("ssd1"),), (Directories("ssd2"),))
     hosts = {node.name: "127.0.0.1" for node in cluster.nodes}
     deployment = Deployment(cluster, layout, {}, "lib/*", "java", "", "mark", Ports(), hosts, "/home/d")

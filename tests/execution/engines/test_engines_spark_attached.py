@@ -105,7 +105,7 @@ async def opened(provider: Provider) -> Engine:
     return (await provider.provide(configuration(), lambda _: None)).engine
 
 
-async def test_a_program_goes_by_their_client_and_its_log_is_found_among_those_of_others(
+async def test_a_program_is_submitted_by_the_client_and_its_log_identified_among_others(
     theirs: tuple[Theirs, int], tmp_path: Path
 ) -> None:
     state, port = theirs
@@ -145,7 +145,7 @@ async def test_a_program_goes_by_their_client_and_its_log_is_found_among_those_o
     assert effective["spark.memory.fraction"] == "0.6"
 
 
-async def test_what_stands_in_the_way_is_said(theirs: tuple[Theirs, int], tmp_path: Path) -> None:
+async def test_obstacles_are_reported_before_the_attachment(theirs: tuple[Theirs, int], tmp_path: Path) -> None:
     _, port = theirs
     with pytest.raises(EngineError, match=r"Spark 3\.5\.1 runs there, and assay's own .* for Spark 4\.3\.0"):
         await attached(tmp_path, port, version="3.5.1").open(lambda _: None)
@@ -161,7 +161,7 @@ async def test_what_stands_in_the_way_is_said(theirs: tuple[Theirs, int], tmp_pa
 
 
 @pytest.mark.parametrize("output", ["# nothing", "spark.eventLog.enabled true\nspark.eventLog.dir s3a://logs/spark"])
-async def test_logs_go_into_our_own_folder_where_theirs_can_not_be_read(
+async def test_logs_go_into_the_campaigns_folder_where_those_of_the_cluster_are_unreadable(
     theirs: tuple[Theirs, int], tmp_path: Path, output: str
 ) -> None:
     state, port = theirs
@@ -175,7 +175,7 @@ async def test_logs_go_into_our_own_folder_where_theirs_can_not_be_read(
 
 
 @pytest.mark.slow
-async def test_other_applications_on_spark_s_own_master_disturb_a_run(
+async def test_other_applications_on_the_standalone_master_disturb_a_run(
     theirs: tuple[Theirs, int], tmp_path: Path
 ) -> None:
     state, port = theirs
@@ -198,7 +198,7 @@ async def test_other_applications_on_spark_s_own_master_disturb_a_run(
     assert "spark.cores.max=3" in (tmp_path / "asked-spark").read_text()
 
 
-def test_what_the_cluster_file_says_no_plan_may_say(tmp_path: Path) -> None:
+def test_a_plan_may_not_set_what_the_cluster_file_sets(tmp_path: Path) -> None:
     rules = engine_kind("spark").rules
     attachment = Attachment("node", "hadoop", "/conf", "nights", "/user/me/assay")
     node = Node("node", NodeType("t", 2, 2**33, (), Nic(1e9)), frozenset(Role))

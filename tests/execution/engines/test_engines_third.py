@@ -126,7 +126,7 @@ def test_a_plan_names_only_engines_that_there_are(plan_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_it_makes_every_run_of_a_plan_and_each_is_recorded_as_any_other(plan_path: Path, tmp_path: Path) -> None:
+def test_a_third_engine_makes_every_run_of_a_plan_and_records_it(plan_path: Path, tmp_path: Path) -> None:
     repository, watcher = Repository.create(tmp_path / "repository"), Quiet()
     # Three runs in a row that fail end a campaign: here every second one does.
     summary = carried_out(plan_path, repository, watcher)
@@ -166,7 +166,7 @@ def test_it_makes_every_run_of_a_plan_and_each_is_recorded_as_any_other(plan_pat
 
 
 @pytest.mark.slow
-def test_its_campaign_goes_on_where_it_ended(plan_path: Path, tmp_path: Path) -> None:
+def test_a_campaign_of_a_third_engine_continues_where_it_ended(plan_path: Path, tmp_path: Path) -> None:
     plan_path.write_text(plan_path.read_text().replace("  - words: {data: 100kB, how: badly, label: no-words}\n", ""))
     plan_path.write_text(plan_path.read_text().replace("repetitions: 2", "repetitions: 1"))
     repository = Repository.create(tmp_path / "repository")
@@ -194,7 +194,7 @@ class Breaking(Quiet):
 
 
 @pytest.mark.slow
-def test_a_campaign_that_can_not_be_kept_ends_and_that_is_no_runs_failure(plan_path: Path, tmp_path: Path) -> None:
+def test_a_campaign_that_cannot_be_recorded_ends_without_failing_a_run(plan_path: Path, tmp_path: Path) -> None:
     plan_path.write_text(plan_path.read_text().replace("  - words: {data: 100kB, how: badly, label: no-words}\n", ""))
     repository = Repository.create(tmp_path / "repository")
     breaking = Breaking(repository)

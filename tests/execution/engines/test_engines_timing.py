@@ -144,7 +144,7 @@ async def test_a_program_that_is_not_there_says_so_as_in_a_shell(tmp_path: Path)
 
 
 @pytest.mark.slow
-async def test_what_a_program_leaves_running_does_not_count(tmp_path: Path) -> None:
+async def test_processes_that_a_program_leaves_do_not_count(tmp_path: Path) -> None:
     finished = await carried_out(tmp_path, "sleep 3 & exit 0")
     assert finished.outcome.duration_s < 2
     assert b"assay-times" not in finished.logs["job.log"]

@@ -109,7 +109,7 @@ async def test_a_missing_program_ends_with_127(node: Transport) -> None:
 
 
 @pytest.mark.parametrize("argv", [[], [""], ["echo", "a\0b"]])
-async def test_what_no_process_can_be_given_is_an_error_in_words(node: Transport, argv: list[str]) -> None:
+async def test_an_argument_with_a_null_byte_is_an_error(node: Transport, argv: list[str]) -> None:
     with pytest.raises(HostError, match="can't be run"):
         await node.run(argv, timeout_s=10)
 

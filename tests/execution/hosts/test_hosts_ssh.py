@@ -88,7 +88,7 @@ async def test_an_unknown_host_name() -> None:
     assert "no host has the name" in (await refusal(Address("nowhere.invalid"))).message
 
 
-async def test_a_port_on_which_nobody_listens() -> None:
+async def test_connecting_to_a_closed_port_fails() -> None:
     assert "refuses port" in (await refusal(Address("127.0.0.1", free_port()))).message
 
 

@@ -186,7 +186,7 @@ def test_after_kill_9_only_a_dead_mount_is_left(folder: Path) -> None:
         assert (folder / "mount/worker1.hdd1").stat().st_size == SIZE_BYTES
 
 
-def test_it_ends_when_somebody_else_unmounts_it(folder: Path) -> None:
+def test_the_daemon_ends_when_its_device_is_unmounted(folder: Path) -> None:
     # In a mount namespace of its own, as a copy in another namespace, a lab node's say, would keep it alive.
     path = write_specification(folder, specification(folder))
     script = (
@@ -261,7 +261,7 @@ def test_a_bad_specification_is_refused_in_one_line(tmp_path: Path, path: str, v
     assert message in refusal(tmp_path, write_specification(tmp_path, document))
 
 
-def test_what_is_not_a_specification_is_refused_in_one_line(tmp_path: Path) -> None:
+def test_an_invalid_specification_is_refused_in_one_line(tmp_path: Path) -> None:
     require_daemon(mounting=False)
     (tmp_path / "bad.json").write_text('{"mount": }')
     for argument, message in (("bad.json", "not JSON at byte 10"), ("none.json", "No such file"), ("-h", "usage")):
@@ -278,7 +278,7 @@ def test_an_image_in_use_or_of_another_size_is_refused(folder: Path) -> None:
     assert f"it has 4096 bytes and should have {SIZE_BYTES}" in message
 
 
-def test_the_device_models_own_tests_pass() -> None:
+def test_the_unit_tests_of_the_device_model_pass() -> None:
     cargo = shutil.which("cargo")
     if cargo is None:
         pytest.skip("cargo is not installed: the tests in rust/ did not run")

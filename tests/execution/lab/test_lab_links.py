@@ -26,7 +26,7 @@ def name() -> Iterator[str]:
     remove(chosen)
 
 
-def test_links_get_another_rate_at_both_ends_and_their_own_back(name: str) -> None:
+def test_links_get_another_rate_at_both_ends_and_return_to_the_original(name: str) -> None:
     lab = Lab.attach(name)
     assert lab.links.shape(50e6) == {"master": 50e6, "worker": 50e6}
     assert set(rates(name)) == {50e6}
@@ -36,7 +36,7 @@ def test_links_get_another_rate_at_both_ends_and_their_own_back(name: str) -> No
     lab.detach()
 
 
-def test_whoever_uses_a_lab_after_an_assay_that_died_finds_the_links_as_described(name: str) -> None:
+def test_a_lab_left_by_a_dead_process_has_its_links_restored(name: str) -> None:
     dead = Lab.attach(name)
     dead.links.shape(30e6)
     dead._lock.release()  # as the kernel does when a process is killed

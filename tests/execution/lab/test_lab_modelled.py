@@ -107,7 +107,7 @@ def test_a_saturated_disk_shows_as_busy(lab: Lab) -> None:
 
 
 @pytest.mark.lab
-def test_what_a_node_reads_is_in_its_own_page_cache_and_the_image_in_nobodys(lab: Lab) -> None:
+def test_reads_of_a_node_are_in_its_page_cache_and_the_image_in_none(lab: Lab) -> None:
     """More than the memory limit is read: the cache stays within it, so the file has to be read anew."""
     address = lab.cluster.workers[0].address
     facts = lab.facts["nodes"]["worker"]
@@ -218,13 +218,13 @@ def test_processes_that_try_the_machine_at_once_do_not_disturb_each_other_and_le
     assert list(tmp_path.glob("probe*")) == [of_living]
 
 
-def test_the_daemon_is_found_by_the_environment_and_a_wrong_one_is_none(tmp_path: Path) -> None:
+def test_the_daemon_is_located_by_the_environment_and_an_invalid_one_is_rejected(tmp_path: Path) -> None:
     program = _program(tmp_path, "exit 0")
     assert find_daemon({"ASSAY_DISKD": str(program)}) == program
     assert find_daemon({"ASSAY_DISKD": str(tmp_path / "absent"), "PATH": str(tmp_path)}) is None
 
 
-def test_a_daemon_that_fails_is_told_in_its_words_and_nothing_of_it_is_left(tmp_path: Path) -> None:
+def test_a_failed_daemon_is_reported_in_its_words_and_leaves_nothing(tmp_path: Path) -> None:
     daemon = DiskDaemon(_program(tmp_path, "echo 'bad disk' >&2; exit 1"), tmp_path / "model.json", tmp_path / "model")
     journal = UndoJournal.begin(tmp_path, LabHeader("x", False, Owner.current()))
     with pytest.raises(LabError, match="the disks' daemon failed: bad disk"):

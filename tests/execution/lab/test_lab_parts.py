@@ -45,7 +45,7 @@ def _version2(mount: Path, controllers: str = "cpu io memory pids") -> dict[str,
     return find_controllers(f"35 25 0:30 / {mount} rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n")
 
 
-def test_controllers_of_version_1_are_found_by_their_mounts() -> None:
+def test_controllers_of_version_1_are_detected_by_their_mounts() -> None:
     text = (
         "31 30 0:27 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
         "32 30 0:28 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\n"
@@ -61,12 +61,12 @@ def test_controllers_of_version_1_are_found_by_their_mounts() -> None:
     }
 
 
-def test_controllers_of_version_2_are_found_and_a_missing_one_is_missing(tmp_path: Path) -> None:
+def test_controllers_of_version_2_are_detected_and_a_missing_one_is_missing(tmp_path: Path) -> None:
     assert set(_version2(tmp_path)) == {"cpu", "cpuacct", "io", "memory"}
     assert set(_version2(tmp_path, "cpu pids")) == {"cpu", "cpuacct"}
 
 
-def test_version_2_carries_all_limits_in_the_nodes_own_group(tmp_path: Path) -> None:
+def test_version_2_sets_all_limits_in_the_group_of_the_node(tmp_path: Path) -> None:
     group = NodeCgroup(_version2(tmp_path), "demo", "worker1")
     group.make()
     node = tmp_path / "assay-demo" / "worker1"
@@ -137,7 +137,7 @@ def test_a_disk_scales_rates_and_capacity_but_not_requests() -> None:
 
 
 @given(scale=st.floats(0.001, 1), disks=st.integers(1, 12))
-def test_equal_bandwidth_holds_equal_dirty_bytes_however_many_disks_it_is_of(scale: float, disks: int) -> None:
+def test_equal_bandwidth_has_equal_dirty_bytes_for_any_number_of_disks(scale: float, disks: int) -> None:
     slow = Device("h", DeviceKind.HDD, 120e6, 120e6, 120, 120, 10**15)
     fast = replace(slow, name="s", kind=DeviceKind.SSD, read_bytes_per_s=disks * 120e6, write_bytes_per_s=disks * 120e6)
     seconds = dirty_seconds([slow, fast], scale)

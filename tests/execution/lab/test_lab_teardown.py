@@ -85,7 +85,7 @@ def disks(request: pytest.FixtureRequest) -> Disks:
 either_emulator = pytest.mark.parametrize("disks", [EITHER, OTHER], indirect=True)
 
 
-def test_whatever_step_the_owner_is_killed_at_the_next_command_removes_all(tmp_path: Path, disks: Disks) -> None:
+def test_after_a_kill_at_any_step_the_next_command_removes_everything(tmp_path: Path, disks: Disks) -> None:
     """Every single step of coming up: network and groups, images, settings of 2 disks, nodes; daemon, or limits."""
     name = unique_name("kill")
     steps_that_killed = 0
@@ -111,7 +111,7 @@ def test_an_owner_killed_while_the_nodes_boot_leaves_nothing(tmp_path: Path, del
 
 
 @either_emulator
-def test_a_persistent_lab_outlives_its_owner_and_is_removed_on_order(tmp_path: Path, disks: Disks) -> None:
+def test_a_persistent_lab_outlives_its_owner_and_is_removed_by_command(tmp_path: Path, disks: Disks) -> None:
     name = unique_name("stay")
     assert _run_maker(name, tmp_path, disks, persistent=True) == "up"
     assert clear_abandoned(tmp_path) == []
@@ -138,7 +138,7 @@ def test_busy_nodes_do_not_delay_removal_or_survive_it(tmp_path: Path, disks: Di
 
 
 @either_emulator
-def test_removal_can_be_repeated_and_goes_on_where_it_failed(
+def test_removal_can_be_repeated_and_continues_after_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disks: Disks
 ) -> None:
     name = unique_name("again")

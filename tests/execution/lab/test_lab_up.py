@@ -64,7 +64,7 @@ async def _baseline(cluster: Cluster) -> Baseline:
 
 
 @either_emulator
-def test_every_node_is_entered_by_ssh_and_has_its_own_name(lab: Lab) -> None:
+def test_every_node_is_reached_by_ssh_and_has_its_name(lab: Lab) -> None:
     for node in lab.cluster.nodes:
         assert ssh(node.address, "cat /proc/sys/kernel/hostname") == node.name
 
@@ -85,7 +85,7 @@ def test_disks_are_mounted_where_the_cluster_says(lab: Lab) -> None:
 
 
 @either_emulator
-def test_the_home_directory_and_tmp_are_the_nodes_own(lab: Lab) -> None:
+def test_home_directory_and_tmp_belong_to_the_node(lab: Lab) -> None:
     master, worker = lab.cluster.nodes
     ssh(master.address, f"mkdir -p {lab.cluster.home} && touch {lab.cluster.home}/mine /tmp/mine")
     assert ssh(worker.address, f"ls {lab.cluster.home} /tmp 2>/dev/null || true").split() == ["/tmp:"]
@@ -93,7 +93,7 @@ def test_the_home_directory_and_tmp_are_the_nodes_own(lab: Lab) -> None:
 
 
 @either_emulator
-def test_a_node_sees_only_its_own_processes(lab: Lab) -> None:
+def test_a_node_sees_only_processes_of_that_node(lab: Lab) -> None:
     ssh(lab.cluster.master.address, "nohup sleep 60 >/dev/null 2>&1 & true")
     counts = [ssh(node.address, "cat /proc/[0-9]*/comm | grep -c sleep || true") for node in lab.cluster.nodes]
     assert counts == ["1", "0"]
@@ -167,7 +167,7 @@ def test_the_page_cache_does_not_swallow_buffered_writes(lab: Lab) -> None:
 
 
 @either_emulator
-def test_a_lab_of_the_same_name_is_refused_with_its_owner(lab: Lab, state: Path) -> None:
+def test_a_lab_with_the_name_of_another_is_refused_with_its_owner(lab: Lab, state: Path) -> None:
     with pytest.raises(LabError, match=r"exists already, made by process \d+, since"):
         Lab.up(small_cluster(), name=lab.name, persistent=False, state=state)
     assert ssh(lab.cluster.master.address, "echo alive") == "alive"
@@ -182,7 +182,7 @@ def test_a_lab_of_the_same_name_in_another_state_directory_is_refused(lab: Lab, 
 
 
 @either_emulator
-def test_a_lab_that_is_in_use_can_not_be_attached(lab: Lab, state: Path) -> None:
+def test_a_lab_in_use_cannot_be_attached(lab: Lab, state: Path) -> None:
     with pytest.raises(LabError, match="is in use"):
         Lab.attach(lab.name, state)
 

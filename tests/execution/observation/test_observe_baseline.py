@@ -80,14 +80,16 @@ async def test_a_real_directory_is_measured_and_left_as_it_was(tmp_path: Path) -
     assert _names(tmp_path) == ["mine"]
 
 
-async def test_a_directory_that_can_not_be_made_is_an_error_that_names_the_host(tmp_path: Path) -> None:
+async def test_a_directory_that_cannot_be_created_is_an_error_that_names_the_host(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     with pytest.raises(HostError, match="here: mkdir"):
         await _measure(tmp_path / "file")
 
 
 @pytest.mark.slow
-async def test_a_host_without_fio_is_told_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_host_without_fio_gets_the_command_that_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(_programs_without_fio(tmp_path / "bin")))
     with pytest.raises(HostError) as caught:
         await _measure(tmp_path)
@@ -150,7 +152,7 @@ async def test_all_metadata_is_written_before_a_disk_is_measured(knows: bool) ->
     assert all("-rf" in argv for argv in host.commands if argv[0] == "rm")
 
 
-async def test_streams_that_end_at_different_times_are_not_credited_with_rates_they_never_had_together() -> None:
+async def test_streams_that_end_at_different_times_get_no_rates_they_never_had_together() -> None:
     measured = await _baseline_of(Recorder())
     (streams,) = (m.value for m in measured.measurements if m.metric == "streams_8_read_bytes_per_s")
     assert streams == 2 * STREAM_BYTES / (max(STREAM_RUNTIMES_MS) / 1000)
@@ -194,7 +196,7 @@ async def test_a_throttled_disk_is_held_to_what_is_stated(
     assert (random(iops.expected), iops.modelled) == (True, modelled)
 
 
-async def test_what_the_model_computed_is_told_from_what_the_file_states(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_computed_expectations_are_distinguished_from_stated_ones(capsys: pytest.CaptureFixture[str]) -> None:
     measured = await _baseline_of(Recorder(), _with_hdd(None))
     cli._print(measured)
     rows = {

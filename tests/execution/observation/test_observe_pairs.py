@@ -41,7 +41,7 @@ def test_each_two_hosts_meet_once_each_way_and_none_is_in_two_pairs_at_a_time(co
 
 
 @pytest.mark.slow
-async def test_pairs_are_measured_over_ssh_and_what_can_not_be_is_said(sshd: LoopbackSshd) -> None:
+async def test_pairs_are_measured_over_ssh_and_failures_are_reported(sshd: LoopbackSshd) -> None:
     nowhere = Address("127.0.0.1", 1, "x", known_hosts=str(sshd.directory / "known_hosts"))
     found = await measure_pairs({"a": sshd.address, "b": sshd.address, "gone": nowhere})
     assert {name: set(rates) for name, rates in found.rates.items()} == {"a": {"b"}, "b": {"a"}}
@@ -52,7 +52,7 @@ async def test_pairs_are_measured_over_ssh_and_what_can_not_be_is_said(sshd: Loo
 
 @pytest.mark.slow
 @pytest.mark.parametrize("python", [sys.executable, *map(str, OLD_PYTHONS)])
-def test_whoever_does_not_know_the_word_is_not_taken(python: str) -> None:
+def test_a_server_with_another_secret_is_not_accepted(python: str) -> None:
     script = command("link_rate", {})[3]
 
     def run(**options: object) -> subprocess.Popen[bytes]:
@@ -70,7 +70,7 @@ def test_whoever_does_not_know_the_word_is_not_taken(python: str) -> None:
 
 @pytest.mark.lab
 @pytest.mark.slow
-def test_the_host_with_a_slow_link_is_in_every_pair_that_is_found(tmp_path: Path) -> None:
+def test_the_host_with_a_slow_link_is_in_every_slow_pair(tmp_path: Path) -> None:
     """Five hosts, of which one sends a tenth of what the others do: 100 against 1000 Mbit/s."""
     names = ["n1", "n2", "n3", "n4", "n5"]
     with fleet(tmp_path / "hosts", names) as made:

@@ -109,7 +109,7 @@ def test_lines_that_end_anywhere_give_whole_samples_and_a_warning(cut: int) -> N
 
 
 @given(st.binary(max_size=300))
-def test_no_bytes_whatever_raise(raw: bytes) -> None:
+def test_no_bytes_raise_an_exception(raw: bytes) -> None:
     assert parsed(raw)[1]
 
 
@@ -118,7 +118,7 @@ def test_no_bytes_whatever_raise(raw: bytes) -> None:
         st.none() | st.booleans() | st.floats() | st.text(), lambda c: st.lists(c) | st.dictionaries(st.text(), c)
     )
 )
-def test_no_json_whatever_raises_and_none_leaves_half_a_sample(value: Any) -> None:
+def test_no_json_raises_an_exception_or_leaves_half_a_sample(value: Any) -> None:
     damaged = {**SAMPLE, "disk": {"sd1": value}}
     trace, warnings = parsed(raw_of(HEADER, damaged, SAMPLE, END))
     assert len(trace) == 35
@@ -170,7 +170,7 @@ def test_half_an_interval_gets_half_the_increase() -> None:
     assert increase([(0, 0), (10, 100)], 2.5, 7.5) == 50
 
 
-def test_device_totals_add_nodes_and_devices_and_leave_out_what_nobody_saw() -> None:
+def test_device_totals_add_nodes_and_devices_and_omit_unobserved_ones() -> None:
     trace = Trace()
     for t_s in (0.0, 10.0):
         for node, disk in (("a", "disk:d1"), ("a", "disk:d2"), ("b", "disk:d1")):
@@ -191,7 +191,7 @@ def test_the_cpu_is_busy_with_user_system_interrupts_and_stolen_time() -> None:
     assert cpu_busy_shares(trace, ["b"], 0, 5).get("b") is None
 
 
-def test_what_gives_way_does_not_make_the_cpu_busy() -> None:
+def test_nice_time_does_not_count_as_busy_cpu() -> None:
     trace = Trace()
     for second, ticks in enumerate(([0] * 8, [100, 200, 0, 100, 0, 0, 0, 0])):  # user 1 s, nice 2 s, idle 1 s
         sample = {"t": float(second), "cpu": ticks}

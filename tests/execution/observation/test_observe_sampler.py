@@ -158,7 +158,7 @@ async def test_cpu_counters_are_seconds(tmp_path: Path) -> None:
     assert grown_s == pytest.approx(elapsed_s * (os.cpu_count() or 1), rel=0.35, abs=0.2)
 
 
-async def test_what_can_not_be_sampled_is_a_warning_and_the_rest_goes_on() -> None:
+async def test_an_unreadable_source_is_a_warning_and_the_others_are_sampled() -> None:
     options = SamplerOptions(
         interval_s=5,
         disks={"memory": "/dev/shm", "absent": "/no/such/disk"},
@@ -196,7 +196,7 @@ async def test_a_cgroup_of_version_1_or_2_is_read(tmp_path: Path) -> None:
         assert values == [2.5, 4_096_000, 3_000_000, 1_000_000]
 
 
-async def test_the_kernels_own_cgroup_is_read() -> None:
+async def test_the_cgroup_of_the_kernel_is_read() -> None:
     candidates = [
         {"cpu": "/sys/fs/cgroup/cpuacct", "memory": "/sys/fs/cgroup/memory"},
         {"cpu": "/sys/fs/cgroup/system.slice", "memory": "/sys/fs/cgroup/system.slice"},

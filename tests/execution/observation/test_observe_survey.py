@@ -32,7 +32,7 @@ OLD_PYTHONS = sorted((Path.home() / ".pyenv" / "versions").glob("3.6.*/bin/pytho
 
 
 @pytest.mark.slow
-async def test_this_machine_is_found_as_it_is(tmp_path: Path) -> None:
+async def test_this_machine_is_surveyed_correctly(tmp_path: Path) -> None:
     facts = await survey(LocalTransport("here"), directories=[str(tmp_path), "/nowhere/else"], peers=["localhost"])
     assert facts.basics.cores == os.cpu_count()
     assert facts.user.uid == os.getuid()
@@ -53,7 +53,7 @@ def test_python_3_6_runs_the_scripts(name: str) -> None:
 
 
 @pytest.mark.root
-def test_a_virtual_interface_is_no_hardware_and_what_lies_on_hardware_is() -> None:
+def test_a_virtual_interface_is_not_hardware_but_its_parent_is() -> None:
     """A veth pair tells 10 Gbit/s whatever carries it."""
     make = "ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up && mount -t sysfs s /sys"
     command = ["unshare", "--net", "--mount", "sh", "-c", f'{make} && exec "$@"', "sh", "python3", "-c"]
@@ -133,7 +133,7 @@ def test_block_devices_agree_with_lsblk() -> None:
 
 
 @pytest.mark.parametrize("name", ["survey", "sampler"])
-def test_a_python_that_is_too_old_is_said_to_be(name: str) -> None:
+def test_a_python_that_is_too_old_is_reported(name: str) -> None:
     """What calls itself python3 there is a Python 2.7, as on a host where somebody linked the one to the other."""
     old = next((Path.home() / ".pyenv" / "versions").glob("2.7.*/bin/python2.7"), None)
     if old is None:
@@ -145,7 +145,7 @@ def test_a_python_that_is_too_old_is_said_to_be(name: str) -> None:
 
 
 @pytest.mark.slow
-async def test_a_host_that_can_not_be_asked_is_told_apart_from_those_that_can(tmp_path: Path) -> None:
+async def test_an_unreachable_host_is_reported_apart_from_the_others(tmp_path: Path) -> None:
     nowhere = Address("127.0.0.1", 1, "x", known_hosts=str(tmp_path / "none"))
     surveys = await survey_all({"here": None, "there": nowhere})
     assert list(surveys.hosts) == ["here"]
@@ -167,7 +167,7 @@ def forty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
 
 @pytest.mark.lab
 @pytest.mark.slow
-def test_forty_hosts_are_found_but_for_those_that_can_not_be(forty: Fleet, tmp_path: Path) -> None:
+def test_forty_hosts_are_discovered_except_the_unreachable(forty: Fleet, tmp_path: Path) -> None:
     """One hangs, one refuses, one has another key, one has a full disk, one has Python 3.6; nobody is root."""
     run_on_each(forty, [FULL], "dd if=/dev/zero of=/mnt/data/filler bs=1M || true")
     forty.stop(HANGS, signal.SIGSTOP)
@@ -213,7 +213,7 @@ def test_scripts_for_nodes_are_plain_ascii() -> None:
 
 @pytest.mark.lab
 @pytest.mark.slow
-def test_hosts_behind_a_jump_host_are_found_checked_and_observed_by_a_user_who_is_not_root(
+def test_hosts_behind_a_jump_host_are_discovered_checked_and_observed_without_root(
     forty: Fleet, tmp_path: Path
 ) -> None:
     names, file, root = ["n31", "n32", OLD], tmp_path / "rack.yaml", tmp_path / "repository"

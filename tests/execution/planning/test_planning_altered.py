@@ -110,7 +110,7 @@ def test_the_described_cluster_can_be_changed(plan: Plan) -> None:
         ("dfs.replication=7", "copies"),
     ],
 )
-def test_what_can_not_be_is_refused_in_words(plan: Plan, text: str, words: str) -> None:
+def test_impossible_input_is_refused_with_the_reason(plan: Plan, text: str, words: str) -> None:
     with pytest.raises(SpecificationError) as caught:
         altered(plan, LEVELS, "terasort", parse_question([text]))
     assert words in str(caught.value)
@@ -132,7 +132,7 @@ def test_a_run_that_tried_what_no_factor_asks_for_is_taken_as_it_was(plan: Plan)
 
 
 @pytest.mark.parametrize("engine", ["hadoop", "spark"])
-def test_a_run_of_a_plan_that_varies_engines_is_of_its_own_one(tmp_path: Path, engine: str) -> None:
+def test_a_run_of_a_plan_that_varies_engines_keeps_its_engine(tmp_path: Path, engine: str) -> None:
     (tmp_path / "cluster.yaml").write_text(CLUSTER)
     varied = PLAN.replace("  - dfsio-write: {data: 2GB, files: 6}\n", "").replace(
         "factors:", "factors:\n  engine: [hadoop, spark]"

@@ -106,7 +106,7 @@ def test_layouts_that_share_a_device_add_up_on_it(tmp_path: Path) -> None:
     )
 
 
-def test_directories_policies_workers_and_replication_decide_what_lies_where(tmp_path: Path) -> None:
+def test_directories_policies_workers_and_replication_decide_where_data_is_stored(tmp_path: Path) -> None:
     split = "layout: x\nlayouts:\n  x: {hdfs: {hdd1: 1, ssd1: 3}, intermediate: [hdd1]POLICY}\n"
     text = PLAN.replace("factors:\n  layout: [SSD, SS2]\n", split)
     teraread = text.replace("terasort", "teraread")
@@ -125,7 +125,7 @@ def test_directories_policies_workers_and_replication_decide_what_lies_where(tmp
     assert kept_on(few)["ssd1"] == {"SSD.1": 100e9, "SSD": 50e9}
 
 
-def test_an_input_counts_once_whoever_reads_it_and_what_a_write_test_leaves_is_one(tmp_path: Path) -> None:
+def test_an_input_counts_once_for_all_readers_and_so_does_the_output_of_a_write_test(tmp_path: Path) -> None:
     several = PLAN.replace("layout: [SSD, SS2]", "layout: [SSD]\n  containers: [2, 3]").replace(
         "workloads:\n",
         "workloads:\n  - dfsio-write: {data: 12GB}\n  - dfsio-read: {data: 12GB}\n"
@@ -141,7 +141,7 @@ def test_an_input_counts_once_whoever_reads_it_and_what_a_write_test_leaves_is_o
     assert not any(made[5:])
 
 
-def test_hdfs_write_and_terasort_write_their_own_numbers_of_copies(tmp_path: Path) -> None:
+def test_hdfs_write_and_terasort_write_their_number_of_copies(tmp_path: Path) -> None:
     once = PLAN.replace("{dfs.replication: 2}", "{dfs.replication: 2, mapreduce.terasort.output.replication: 1}")
     for text in (once, PLAN.replace("terasort", "hdfs-write")):
         plan = load(tmp_path, text)
@@ -152,7 +152,7 @@ def test_hdfs_write_and_terasort_write_their_own_numbers_of_copies(tmp_path: Pat
     assert [part.bytes for claim in passing for part in claim.hdfs] == [200e9, 200e9]
 
 
-def test_intermediate_data_is_what_the_engine_that_runs_keeps_of_it(tmp_path: Path) -> None:
+def test_intermediate_data_follows_the_rule_of_the_engine(tmp_path: Path) -> None:
     """Hadoop removes an iteration's with its job; Spark's shuffle files stay until the application ends."""
     text = PLAN.replace("terasort: {data: 100GB}", "pagerank: {data: 10GB, iterations: 4}").replace(
         "layout: [SSD, SS2]", "layout: [SSD]\n  engine: [hadoop, spark]"
@@ -168,7 +168,7 @@ def test_intermediate_data_is_what_the_engine_that_runs_keeps_of_it(tmp_path: Pa
     assert found == {"hadoop": (20e9, 2.0), "spark": (10e9, 1 + 4 * 0.45 + 1)}
 
 
-def test_what_must_fail_is_refused_before_anything_is_begun_and_a_dry_run_says_so(tmp_path: Path) -> None:
+def test_a_plan_that_must_fail_is_refused_before_it_starts_and_a_dry_run_says_so(tmp_path: Path) -> None:
     """170 GB in two copies are kept on two disks of 240 GB, and the output takes as much."""
     plan = load(tmp_path, PLAN.replace("100GB", "170GB"))
     repository = Repository.create(tmp_path / "repository")
@@ -194,7 +194,7 @@ def test_a_dry_run_prints_warnings_as_text_and_as_json(tmp_path: Path) -> None:
     assert [run["input_s"] > 0 for run in shown["runs"]] == [True, True]
 
 
-def test_a_lab_is_held_against_its_scale_and_this_machine_is_never_refused(tmp_path: Path) -> None:
+def test_a_lab_is_checked_against_its_scale_and_this_machine_is_never_refused(tmp_path: Path) -> None:
     plan = load(tmp_path, PLAN.replace("100GB", "170GB"), lab())
     assert "24 GB on ssd1 of 2 workers at the lab's scale" in (refusal(plan, runs_of(plan)) or "")
     assert "--only layout=NAME" in warnings(plan, runs_of(plan))[-1]
@@ -218,7 +218,7 @@ def test_containers_that_are_stated_are_not_warned_of(tmp_path: Path) -> None:
     assert prepare(plan, None, again=False).warnings == ()
 
 
-def test_what_fits_is_not_warned_of(tmp_path: Path) -> None:
+def test_fitting_containers_get_no_warning(tmp_path: Path) -> None:
     plan = load(tmp_path, PLAN.replace("100GB", "60GB"))
     assert (refusal(plan, runs_of(plan)), warnings(plan, runs_of(plan))) == (None, [])
 

@@ -85,7 +85,7 @@ def test_restarts_are_where_the_engine_says_that_daemons_need_them(tmp_path: Pat
         ),
     ],
 )
-def test_what_the_engine_refuses_is_named_with_its_line(tmp_path: Path, old: str, new: str, words: str) -> None:
+def test_values_refused_by_the_engine_are_named_with_their_line(tmp_path: Path, old: str, new: str, words: str) -> None:
     assert old in PLAN
     with pytest.raises(SpecificationError) as caught:
         load(tmp_path, PLAN.replace(old, new, 1))

@@ -71,7 +71,7 @@ contents = st.dictionaries(texts, inner, min_size=1, max_size=4)
 
 
 @given(contents)
-def test_what_is_written_is_what_a_reader_finds_on_the_same_lines(content: dict[str, Value]) -> None:
+def test_a_reader_of_the_written_file_finds_the_same_lines(content: dict[str, Value]) -> None:
     try:
         document = written(content)
     except SpecificationError as error:

@@ -187,7 +187,7 @@ def written(tmp_path: Path, change: str) -> Plan:
     return load_plan(tmp_path / "plan.yaml")
 
 
-def test_each_class_has_its_own_rule(tmp_path: Path) -> None:
+def test_each_failure_class_has_its_rule(tmp_path: Path) -> None:
     plan = written(tmp_path, "")
     assert plan.retries == RETRIES
     assert {name: tries(plan, name) for name in FailureClass} == {name: RETRIES[name] + 1 for name in FailureClass}

@@ -135,7 +135,7 @@ def test_form_names_and_limits_do_not_change_the_fingerprint(tmp_path: Path, old
 
 
 @pytest.mark.parametrize(("old", "new"), OTHER)
-def test_whatever_decides_the_runs_changes_the_fingerprint(tmp_path: Path, old: str, new: str) -> None:
+def test_everything_that_decides_the_runs_changes_the_fingerprint(tmp_path: Path, old: str, new: str) -> None:
     assert old in PLAN
     assert load(tmp_path, PLAN.replace(old, new)).fingerprint != load(tmp_path, PLAN).fingerprint
 

@@ -308,7 +308,7 @@ def test_a_mistake_is_named_with_file_line_and_choices(tmp_path: Path, old: str,
     assert expected in refusal(tmp_path, PLAN.replace(old, new, 1))
 
 
-def test_what_assay_sets_by_itself_is_held_against_machines_but_not_against_a_labs_nodes(tmp_path: Path) -> None:
+def test_defaults_of_assay_are_checked_against_machines_and_not_against_nodes_of_a_lab(tmp_path: Path) -> None:
     text = PLAN.replace("network: [ETH, 40Gbit/s]", "dfs.replication: [1, 2]").replace("HY2", "HDD")
     load(tmp_path, text, CLUSTER.replace("memory_floor: 4GiB", "memory_floor: 1GiB"))
     load(tmp_path, text, HOSTS)

@@ -28,7 +28,7 @@ def test_the_order_of_the_index_does_not_matter(names: list[str], chance: random
 
 
 @given(st.sets(st.sampled_from(CODES)), st.sampled_from(CODES))
-def test_a_layout_keeps_its_colour_whatever_is_added(others: set[str], layout: str) -> None:
+def test_a_layout_keeps_its_colour_when_others_are_added(others: set[str], layout: str) -> None:
     assert colours_of([layout, *others])[layout] == colours_of([layout])[layout]
 
 
@@ -50,7 +50,7 @@ def test_differences_of_colours_are_those_that_were_published(first: Lab, other:
 @pytest.mark.parametrize(
     ("eyes", "least"), [("normal", 12.0), ("without red", 5.9), ("without green", 5.9), ("without blue", 7.5)]
 )
-def test_any_two_colours_can_be_told_apart(eyes: str, least: float) -> None:
+def test_any_two_colours_can_be_distinguished(eyes: str, least: float) -> None:
     """2.3 is the least difference that is seen side by side; layouts of two devices beside one differ most."""
     every = [lab(colour, eyes) for colour in (*PALETTE, *OTHERS)]
     assert len(every) == 20

@@ -41,7 +41,7 @@ def test_no_name_covers_a_name_or_a_point(points: list[tuple[float, float]], let
                 assert index == number or not covers
 
 
-def test_a_lonely_name_stands_at_the_right_and_at_the_edge_at_the_left() -> None:
+def test_a_single_label_is_on_the_right_and_at_the_edge_on_the_left() -> None:
     points = [(0.5, 100.0), (0.99, 200.0)]
     assert placed(points, ["middle", "edge"], (640, 810)) == [SIDES[0], SIDES[1]]
 

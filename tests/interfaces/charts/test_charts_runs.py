@@ -61,7 +61,7 @@ def test_a_timeline_draws_each_attempts_phases_in_its_lane() -> None:
     assert all(row["end"] > row["start"] for row in rows)
 
 
-def test_request_sizes_are_told_by_purpose_and_what_made_none_is_left_out() -> None:
+def test_request_sizes_are_listed_by_purpose_and_omitted_without_requests() -> None:
     rows = specs(HALF_PX)["requests"]["data"]["values"]
     assert {row["what"]: row["size"] for row in rows} == {
         "HDFS, read": 128.0,

@@ -35,7 +35,7 @@ def test_the_repository_may_be_named_before_and_after_the_subcommand(words: list
     assert "no campaign" in before.lower()
 
 
-def test_the_subcommands_own_folder_counts(stored: Path) -> None:
+def test_the_folder_of_the_subcommand_counts(stored: Path) -> None:
     assert output("campaign", "--repository", "/nowhere", "list", "--repository", stored)
 
 

@@ -147,7 +147,7 @@ def test_jobs_of_another_size_or_origin_are_never_in_one_plane(tmp_path: Path) -
     assert [view.rows[0].time_s for view in views(runs, tmp_path)] == [100.0, 10.0, 5.0]
 
 
-def test_warm_runs_do_not_count_beside_cold_ones(tmp_path: Path) -> None:
+def test_warm_runs_do_not_count_together_with_cold_ones(tmp_path: Path) -> None:
     (view,) = views([run_of(1, "HD2", 100.0), run_of(2, "HD2", 10.0, cold=False)], tmp_path)
     assert (view.rows[0].time_s, view.left_out) == (100.0, 1)
 
@@ -169,7 +169,7 @@ def test_a_layout_without_a_price_is_left_out_by_name_and_refused_alone(tmp_path
     assert list(view.unpriced) == ["NVE"]
 
 
-def test_what_is_asked_wrongly_is_said(tmp_path: Path) -> None:
+def test_a_wrong_request_is_refused_with_the_reason(tmp_path: Path) -> None:
     with pytest.raises(SpecificationError, match="no run has a factor 'disk'"):
         views(sample_runs(), tmp_path, by=("disk",))
     with pytest.raises(RepositoryError, match="no valid run to price"):

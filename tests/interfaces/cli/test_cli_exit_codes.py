@@ -19,7 +19,7 @@ from paths import ROOT
 DOC = ROOT / "docs" / "reference" / "exit-codes.md"
 
 
-def test_every_kind_of_error_has_a_code_of_its_own_that_is_documented() -> None:
+def test_every_kind_of_error_has_a_documented_exit_code() -> None:
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, AssayError)]
     codes = [kind.exit_code for kind in kinds if "exit_code" in vars(kind)]
     assert len(set(codes)) == len(codes)
@@ -56,7 +56,7 @@ def root(tmp_path: Path) -> Path:
         (["import", "testdfsio", "README.md"], 7),
     ],
 )
-def test_a_mistake_has_the_code_of_its_kind(
+def test_an_error_has_the_exit_code_of_its_kind(
     words: list[str], code: int, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)

@@ -63,7 +63,7 @@ def test_a_device_is_written_to_and_stays_a_device(tmp_path: Path, root: Path, f
     assert left_in(tmp_path) == sorted({"null", "r", target.name})
 
 
-def test_a_full_device_is_told_in_words(tmp_path: Path, root: Path) -> None:
+def test_a_full_device_is_reported(tmp_path: Path, root: Path) -> None:
     node = device(tmp_path / "full", FULL)
     done = exported(root, node)
     assert isinstance(done.exception, AssayError)
@@ -142,7 +142,7 @@ def test_a_link_to_nothing_yet_makes_what_it_names(tmp_path: Path, root: Path) -
 
 
 @pytest.mark.parametrize("linked", [False, True])
-def test_what_fails_half_way_leaves_everything_as_it_was(tmp_path: Path, linked: bool) -> None:
+def test_a_failure_half_way_changes_nothing(tmp_path: Path, linked: bool) -> None:
     old, target = tmp_path / "old", tmp_path / "target"
     old.write_text("what was there")
     target.symlink_to("nothing" if linked else "old")
@@ -158,7 +158,7 @@ def test_what_fails_half_way_leaves_everything_as_it_was(tmp_path: Path, linked:
     assert left_in(tmp_path) == ["old", "target"]
 
 
-def test_a_folder_that_is_not_there_is_told_in_words(tmp_path: Path, root: Path) -> None:
+def test_a_missing_folder_is_an_error(tmp_path: Path, root: Path) -> None:
     for target in (tmp_path / "none" / "a.csv", tmp_path / "r" / "assay.json" / "a.csv"):
         assert isinstance(exported(root, target).exception, AssayError)
 

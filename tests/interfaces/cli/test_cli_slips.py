@@ -41,7 +41,7 @@ def run(*arguments: str | Path) -> Result:
 
 @pytest.mark.parametrize("name", ["terasort", "TeraSort", "TERASORT"])
 @pytest.mark.parametrize("command", ["runs", "compare", "export"])
-def test_a_workload_is_known_by_what_is_shown_of_it(command: str, name: str, stored: Path) -> None:
+def test_a_workload_is_selected_by_its_displayed_name(command: str, name: str, stored: Path) -> None:
     words = [command, "csv"] if command == "export" else [command]
     result = run(*words, "--workload", name, "--repository", stored)
     assert result.exit_code == 0, result.exception
@@ -91,7 +91,7 @@ def test_a_piped_table_is_as_wide_as_its_cells_and_has_no_blanks_at_the_end(caps
     assert second == f"größe{' ' * 295}   12"
 
 
-def test_prices_of_a_day_before_the_book_are_told(stored: Path, tmp_path: Path) -> None:
+def test_prices_of_a_day_before_the_book_are_reported(stored: Path, tmp_path: Path) -> None:
     book = tmp_path / "prices.yaml"
     book.write_text(BOOK)
     options = ("--prices", book, "--by", "layout,cluster", "--repository", stored)
@@ -109,7 +109,7 @@ def test_prices_by_cluster_lead_from_tco_to_cost(stored: Path, tmp_path: Path) -
         assert "--by layout,cluster" in str(result.exception)
 
 
-def test_a_full_disk_in_the_table_writer_is_told_with_place_and_way_out(tmp_path: Path) -> None:
+def test_a_full_disk_in_the_table_writer_is_reported_with_path_and_remedy(tmp_path: Path) -> None:
     message = (
         'IO Error: Async write failed for range [offset=1]: {"exception_type":"IO","exception_message":'
         f'"Could not write file \\"{tmp_path}/partial/x~1/runs.parquet\\": No space left on device","errno":"28"}}'
@@ -132,7 +132,7 @@ def test_a_full_disk_in_the_table_writer_is_told_with_place_and_way_out(tmp_path
         (("compare", "--by", "layout", "--baseline", "hd2"), "did you mean 'HD2'?"),
     ],
 )
-def test_what_looks_like_a_name_that_is_there_is_told(arguments: tuple[str, ...], hint: str, stored: Path) -> None:
+def test_a_misspelt_name_gets_a_suggestion(arguments: tuple[str, ...], hint: str, stored: Path) -> None:
     where = () if arguments == ("comapre",) else ("--repository", stored)
     result = run(*arguments, *where)
     assert result.exit_code != 0
@@ -144,6 +144,6 @@ def test_what_looks_like_a_name_that_is_there_is_told(arguments: tuple[str, ...]
     assert hint in shown
 
 
-def test_what_looks_like_nothing_is_not_guessed() -> None:
+def test_a_dissimilar_name_gets_no_suggestion() -> None:
     assert "Did you mean" not in run("xyzzy").output
     assert did_you_mean("zzz", ["HD2", "SS2"]) == ""

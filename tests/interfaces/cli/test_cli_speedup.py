@@ -126,7 +126,7 @@ def test_an_import_names_what_it_left_and_strict_refuses_it_all(tmp_path: Path) 
     assert [(item["taken"], item["already_there"]) for item in again["imports"]] == [(0, 1)]
 
 
-def test_a_file_of_no_known_format_and_a_word_that_is_none_are_said(tmp_path: Path) -> None:
+def test_an_unknown_format_and_an_unknown_format_name_are_errors(tmp_path: Path) -> None:
     strange = tmp_path / "strange.bin"
     strange.write_bytes(b"\x00\x01" * 100)
     repository = ["--repository", str(tmp_path / "repository")]
@@ -235,7 +235,7 @@ def test_one_run_against_several_with_equal_times_is_compared(tmp_path: Path) ->
     assert found["runs"]["rank_test"]["p"] == 1.0
 
 
-def test_what_was_left_is_told_again_and_damage_is_named(tmp_path: Path) -> None:
+def test_skipped_items_are_listed_again_and_damage_is_named(tmp_path: Path) -> None:
     table = tmp_path / "results.csv"
     table.write_text(f"{HEADER}\nterasort,HDD,IB,20,1048576,valid\nterasort,HDD,IB,-3,1048576,valid\n")
     repository = ["--repository", str(tmp_path / "repository")]
@@ -257,7 +257,7 @@ def test_a_repository_among_the_files_is_not_imported_into_itself(tmp_path: Path
     assert len(json.loads(invoke(runs, "--json", *repository).output)) == 1
 
 
-def test_what_else_differed_between_the_hosts_is_a_warning(tmp_path: Path) -> None:
+def test_other_differences_between_hosts_are_a_warning(tmp_path: Path) -> None:
     repository = Repository.create(tmp_path / "repository")
     for number in range(8):
         layout, kernel = ("HD2", "6.1") if number % 2 else ("SS2", "6.12")

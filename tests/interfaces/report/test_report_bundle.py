@@ -55,7 +55,7 @@ def packed(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "study.tar.gz"
 
 
-def test_it_holds_report_plan_cluster_prices_runs_and_versions(
+def test_a_bundle_has_report_plan_cluster_prices_runs_and_versions(
     packed: Path, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with tarfile.open(packed) as archive:
@@ -201,7 +201,7 @@ def _repacked(
     return target
 
 
-def test_what_was_changed_on_its_way_is_refused(packed: Path, tmp_path: Path) -> None:
+def test_a_bundle_changed_in_transit_is_refused(packed: Path, tmp_path: Path) -> None:
     run = f"repository/bundles/{study_runs()[0].run_id}/run.json"
     cut = tmp_path / "cut.tar.gz"
     cut.write_bytes(packed.read_bytes()[:-500])

@@ -124,7 +124,7 @@ def test_an_escaped_text_is_one_line_without_live_marks(text: str) -> None:
     assert not re.match(r"\s*([-+=]|\d+[.)])(\s|$)", bare)
 
 
-def test_charts_for_paper_have_colours_of_their_own(document: ReportDocument) -> None:
+def test_charts_for_paper_have_other_colours(document: ReportDocument) -> None:
     figure = charts_of(document)[0]
     drawn = svg(figure)
     assert "currentColor" not in drawn
@@ -152,7 +152,7 @@ def test_workloads_whose_titles_look_alike_keep_charts_apart() -> None:
 
 
 @pytest.mark.slow
-def test_markdown_is_written_with_its_charts_beside_it(root: Path, tmp_path: Path) -> None:
+def test_markdown_is_written_with_separate_chart_files(root: Path, tmp_path: Path) -> None:
     assert call("report", "-o", tmp_path / "a b.md", "--repository", root).exit_code == 0
     text = (tmp_path / "a b.md").read_text()
     named = re.findall(r"\]\(a%20b-charts/([\w-]+\.svg)\)", text)
@@ -270,7 +270,7 @@ def test_of_published_runs_nothing_is_claimed_that_they_do_not_tell() -> None:
 
 
 @needs_simulator
-def test_what_nobody_has_run_has_a_chapter_of_its_own_with_origin_interval_and_assumptions(tmp_path: Path) -> None:
+def test_unmeasured_configurations_have_a_chapter_with_origin_interval_and_assumptions(tmp_path: Path) -> None:
     measured = measured_repository(tmp_path / "r").root
     target = tmp_path / "report.md"
     prices = EXAMPLE.parent / "prices.yaml"

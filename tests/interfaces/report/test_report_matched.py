@@ -69,7 +69,7 @@ def test_the_decision_gives_each_workload_and_all_of_them() -> None:
     assert document.kicker == f"{4 * SETS + 1} runs"
 
 
-def test_measured_and_simulated_runs_have_decisions_and_details_of_their_own() -> None:
+def test_measured_and_simulated_runs_have_separate_decisions_and_details() -> None:
     simulated = [
         replace(run, run_id=f"s{run.run_id}", origin=Origin.SIMULATED, lab_scale=None)
         for run in many_runs("NV1")
@@ -89,7 +89,7 @@ def test_measured_and_simulated_runs_have_decisions_and_details_of_their_own() -
     assert facts["Options not compared"].startswith("LONE: ")
 
 
-def test_nothing_that_is_equal_is_said_and_not_drawn() -> None:
+def test_equal_values_are_stated_and_not_drawn() -> None:
     runs = [
         make_run(1, layout="HD2"),
         make_run(2, layout="SS2", levels={"layout": "SS2", "network": "IB"}),
@@ -123,7 +123,7 @@ def test_a_configuration_has_the_colour_of_the_web_pages() -> None:
     assert document.palette["HD2"] == colours_of(["NVE", "HD2", "RL3"])["HD2"], "whatever else there is"
 
 
-def test_the_page_is_escaped_and_asks_nobody() -> None:
+def test_the_page_is_escaped_and_makes_no_requests() -> None:
     runs = table(many_runs("<script>x</script>"))
     page = html(document_of(groups_of(runs, warnings=coded_warnings("<b>kernel"))))
     assert "<script" not in page

@@ -258,7 +258,7 @@ def test_compare_prints_a_table_and_verdicts(root: Path) -> None:
         (("--workload", "sleep"), "dfsio-write, dfsio-read, terasort"),
     ],
 )
-def test_what_does_not_exist_is_answered_with_what_does(root: Path, arguments: tuple[str, ...], words: str) -> None:
+def test_an_unknown_address_is_answered_with_the_known_ones(root: Path, arguments: tuple[str, ...], words: str) -> None:
     result = call("compare", *arguments, "--repository", root)
     assert isinstance(result.exception, AssayError)
     assert words in str(result.exception)
@@ -287,7 +287,7 @@ def test_report_writes_one_file_and_prints_its_data(root: Path, tmp_path: Path) 
     assert output.read_text().startswith("<!doctype html>")
 
 
-def test_report_says_where_it_can_not_write(root: Path, tmp_path: Path) -> None:
+def test_report_names_the_path_that_it_cannot_write(root: Path, tmp_path: Path) -> None:
     result = call("report", "-o", tmp_path / "none" / "report.html", "--repository", root)
     assert isinstance(result.exception, AssayError)
     assert str(tmp_path / "none" / "report.html") in str(result.exception)

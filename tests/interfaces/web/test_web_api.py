@@ -43,7 +43,7 @@ def writable(root: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_runs_are_filtered_with_counts_beside_each_choice(client: TestClient) -> None:
+def test_runs_are_filtered_with_counts_for_each_choice(client: TestClient) -> None:
     page = client.get(f"{API}/runs", params={"where": ["workload=terasort", "layout=HD2"]}).json()
     assert (page["total"], page["of"]) == (4, 21)
     assert {run["columns"]["layout"] for run in page["runs"]} == {"HD2"}
@@ -92,7 +92,7 @@ def test_runs_are_sorted_and_paged(client: TestClient) -> None:
         ("/nothing", 404),
     ],
 )
-def test_what_does_not_make_sense_is_told_in_words(client: TestClient, address: str, status: int) -> None:
+def test_a_meaningless_request_is_refused_with_the_reason(client: TestClient, address: str, status: int) -> None:
     answer = client.get(API + address)
     assert answer.status_code == status
     assert set(answer.json()) == {"message", "where", "hint"}
@@ -168,7 +168,7 @@ def test_every_other_view_answers(client: TestClient) -> None:
         assert client.get(f"{API}/{view}").status_code == 200, view
 
 
-def test_it_reads_while_somebody_else_writes(writable: Path) -> None:
+def test_the_server_reads_while_another_process_writes(writable: Path) -> None:
     client = client_of(writable)
     before = client.get(f"{API}/runs").json()["of"]
     Repository.open(writable).publish(make_run(5000, workload="new-one"))
@@ -214,7 +214,7 @@ def test_without_tokens_nothing_can_be_uploaded(writable: Path) -> None:
     assert "--token-file" in answer.json()["hint"]
 
 
-def test_with_tokens_each_role_may_do_its_own(writable: Path, tmp_path: Path) -> None:
+def test_each_token_allows_the_actions_of_its_role(writable: Path, tmp_path: Path) -> None:
     client = guarded(writable, tmp_path)
     assert client.get(f"{API}/runs").status_code == 401
     assert client.get(f"{API}/runs", headers={"Authorization": "Bearer nonsense"}).status_code == 401
@@ -341,7 +341,7 @@ def test_uploads_that_are_not_whole_are_refused(other: Repository, receiver: tup
     ],
     ids=lambda changes: " ".join(map(repr, changes)),
 )
-def test_an_upload_with_values_that_can_not_be_is_refused(
+def test_an_upload_with_impossible_values_is_refused(
     changes: dict[str, Any], receiver: tuple[TestClient, Repository], tmp_path: Path
 ) -> None:
     client, repository = receiver
@@ -354,7 +354,7 @@ def test_an_upload_with_values_that_can_not_be_is_refused(
     assert repository.runs() == []
 
 
-def test_an_import_with_a_duration_that_can_not_be_is_refused(
+def test_an_import_with_an_impossible_duration_is_refused(
     receiver: tuple[TestClient, Repository], tmp_path: Path
 ) -> None:
     client, repository = receiver
@@ -386,7 +386,7 @@ def test_a_tar_reaches_nothing_outside_its_folder(
     assert not list(tmp_path.rglob("evil"))
 
 
-def test_junk_for_a_table_is_told_without_this_machines_folders(tmp_path: Path) -> None:
+def test_a_damaged_table_is_reported_without_folders_of_this_machine(tmp_path: Path) -> None:
     run = make_run(1)
     repository = Repository.create(tmp_path / "r")
     bundle = repository.publish(run, trace=make_trace(run))

@@ -40,7 +40,7 @@ def server(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
             process.process.wait(timeout=120)
 
 
-def test_a_plan_is_started_followed_and_its_run_looked_at(watched: ObservedRun, root: Path) -> None:
+def test_a_plan_is_started_followed_and_its_run_shown(watched: ObservedRun, root: Path) -> None:
     page = watched.page
     page.goto(
         f"{watched.server}/plan?cluster=cluster.yaml&layouts=SSD&workload=dfsio-write&data=8MB"

@@ -71,7 +71,7 @@ def test_a_price_in_the_address_is_priced_and_nothing_else_of_the_book_is_in_it(
     assert "was $" not in unchanged.text
 
 
-def test_kinds_of_runs_are_told_apart_in_words(tmp_path: Path) -> None:
+def test_origins_of_runs_are_distinguished_in_words(tmp_path: Path) -> None:
     """Bytes and a lab's scale as people write them; the address has the levels as they are."""
     made = Repository.create(tmp_path / "r")
     for number, size in enumerate((100_000_000, 100_000_000, 5_000_000_000, 5_000_000_000)):
@@ -103,7 +103,7 @@ def test_a_changed_price_may_be_in_thousands() -> None:
 @pytest.mark.parametrize(
     ("price", "words"), [("price.nothing", "has no price"), ("price.x", "is no price"), ("price.y", "is no price")]
 )
-def test_a_wrong_price_is_told_in_words(client: TestClient, price: str, words: str) -> None:
+def test_an_invalid_price_is_an_error(client: TestClient, price: str, words: str) -> None:
     value = {"price.nothing": "1", "price.x": "dear", "price.y": "-1"}[price]
     page = client.get("/cost", params={price: value})
     assert page.status_code == 200
@@ -138,7 +138,7 @@ def test_no_change_of_a_price_turns_an_axis_over(client: TestClient) -> None:
 
 
 @pytest.mark.browser
-def test_a_change_is_seen_at_once_undone_and_found_again_by_back(watched: ObservedRun) -> None:
+def test_a_change_is_shown_at_once_undone_and_restored_by_back(watched: ObservedRun) -> None:
     page = watched.open("/cost?workload=terasort")
     first = page.locator("#results tbody tr").first
     before = first.inner_text()
@@ -195,7 +195,7 @@ def test_strokes_of_arrow_keys_on_a_price_are_undone_at_once(watched: ObservedRu
 
 
 @pytest.mark.browser
-def test_a_failed_request_is_told_and_can_be_tried_again(watched: ObservedRun) -> None:
+def test_a_failed_request_is_reported_and_can_be_repeated(watched: ObservedRun) -> None:
     page = watched.open("/cost?workload=terasort")
     page.route("**/cost/results", lambda route: route.abort())
     field = page.locator("input[type=number][data-own]").first

@@ -267,7 +267,7 @@ def test_errors_raised_on_different_lines_are_different_kinds() -> None:
     assert written.getvalue().count("KeyError") == log.LINES_MAX
 
 
-def test_wrong_tokens_slow_down_their_own_address() -> None:
+def test_wrong_tokens_slow_down_requests_of_their_address() -> None:
     now = [0.0]
     limiter = LoginLimiter(lambda: now[0])
     limiter.accept("192.0.2.9", "good")

@@ -136,7 +136,7 @@ def test_with_the_keyboard_alone(watched: ObservedRun) -> None:
     assert "s less than A: HD2" in settled(page)
 
 
-def test_a_ranking_of_single_runs_does_not_claim_to_be_sure(watched: ObservedRun) -> None:
+def test_a_ranking_of_single_runs_claims_no_certainty(watched: ObservedRun) -> None:
     page = watched.open("/cost?workload=terasort&by=mapreduce.task.io.sort.factor")
     text = settled(page)
     assert "pooled" in text
@@ -144,7 +144,7 @@ def test_a_ranking_of_single_runs_does_not_claim_to_be_sure(watched: ObservedRun
     assert "0.18 to 0.43" in settled(page), "the decision rests on all runs, whatever the rows show"
 
 
-def test_what_the_book_does_not_price_is_said_on_the_first_page(watched: ObservedRun) -> None:
+def test_unpriced_hardware_is_named_on_the_first_page(watched: ObservedRun) -> None:
     text = watched.open("/").locator("main").inner_text()
     assert "This book prices nothing of" in text
     assert "TeraSort (measured, lab 1/20)" in text
@@ -190,7 +190,7 @@ def test_where_runs_come_from_is_not_behind_the_edge_of_a_laptop(watched: Observ
     assert box["x"] + box["width"] <= table["x"] + table["width"]
 
 
-def test_no_pair_is_told_in_words(watched: ObservedRun) -> None:
+def test_the_absence_of_pairs_is_explained(watched: ObservedRun) -> None:
     page = watched.page
     page.goto(f"{watched.server}/why?by=layout&baseline=HDD&candidate=SS2")
     assert "is equal to one with HDD in everything else" in page.locator("main").inner_text()

@@ -152,7 +152,7 @@ def test_runs_of_an_index_that_was_made_anew_under_its_name_are_not_taken_for_ot
     assert [run.run_id for run in repository.runs_at(newest, range(4))] == repository.ids_at(newest, range(4))
 
 
-def test_it_is_known_without_reading_whether_a_table_has_all_runs(root: Path) -> None:
+def test_completeness_of_a_table_is_known_without_reading_it(root: Path) -> None:
     repository = Repository.open(root)
     table = repository.table()
     assert repository.covers_all(table)

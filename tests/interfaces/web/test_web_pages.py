@@ -110,7 +110,7 @@ def test_a_span_of_the_run_is_asked_for_and_all_panels_follow(watched: ObservedR
     watched.check()
 
 
-def test_a_span_that_is_not_sent_is_told(watched: ObservedRun) -> None:
+def test_a_missing_span_is_reported(watched: ObservedRun) -> None:
     page = watched.open(RUN)
     page.route("**/over-time?**", lambda route: route.abort())
     page.locator("#trace-form [name=start_s]").evaluate("field => { field.value = 2 }")

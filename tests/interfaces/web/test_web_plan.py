@@ -62,7 +62,7 @@ def test_the_text_is_a_plan_of_what_was_asked_for() -> None:
 
 
 @given(st.text(max_size=20), st.text(max_size=20), st.text(max_size=10))
-def test_texts_can_not_break_out_of_their_place(name: str, level: str, value: str) -> None:
+def test_texts_cannot_break_out_of_their_field(name: str, level: str, value: str) -> None:
     question = asked(
         name=name, layouts=["HD2"], levels={"dfs.blocksize": [level]}, parameters={"dfs.replication": value}
     )

@@ -48,7 +48,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
 
 
 @pytest.mark.slow
-def test_a_prediction_stands_among_measured_runs_as_predicted(client: TestClient) -> None:
+def test_a_prediction_is_shown_among_measured_runs_as_predicted(client: TestClient) -> None:
     page = client.get("/predict", params={"where": ["workload=sort", "layout=SSD", "network=IB", "cluster=c8"]})
     assert page.status_code == 200
     for words in ("90 % interval of one run", "predicted", "What matters for it", "What was measured", "as most often"):
@@ -93,7 +93,7 @@ def test_a_cell_that_was_never_measured_leads_to_its_prediction(client: TestClie
     assert matters["explained"]["factors"][0]["share"]["value"] > 0.2
 
 
-def test_what_cannot_be_predicted_is_said_in_words(tmp_path: Path) -> None:
+def test_an_impossible_prediction_is_refused_with_the_reason(tmp_path: Path) -> None:
     few = Repository.create(tmp_path / "repository")
     few.publish(make_run(1))
     client = client_of(tmp_path / "repository")
@@ -104,7 +104,7 @@ def test_what_cannot_be_predicted_is_said_in_words(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_measured_runs_beside_those_of_a_lab_are_told_of(tmp_path: Path) -> None:
+def test_measured_runs_next_to_those_of_a_lab_are_reported(tmp_path: Path) -> None:
     """Runs at full size have no scale of a lab; that they have none is told as a level, not as a number."""
     made = Repository.create(tmp_path / "r")
     for run in learning_runs():

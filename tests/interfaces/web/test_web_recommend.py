@@ -94,7 +94,7 @@ def test_an_address_that_was_not_searched_says_so(client: TestClient) -> None:
         ({"least": "effort"}, "unknown objective"),
     ],
 )
-def test_what_can_not_be_asked_is_said_on_the_page(client: TestClient, wrong: dict[str, str], words: str) -> None:
+def test_an_impossible_question_is_explained_on_the_page(client: TestClient, wrong: dict[str, str], words: str) -> None:
     sent = client.post("/recommend", data={**FORM, **wrong}, headers=SAME)
     assert sent.status_code == 200
     assert words in sent.text
@@ -123,7 +123,7 @@ def test_searches_wait_for_each_other_and_no_more_than_a_few() -> None:
     assert str(first.problem) == "enough"
 
 
-def test_catalogues_have_prices_beside_them(tmp_path: Path) -> None:
+def test_every_catalogue_has_a_price_book(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "catalogue.yaml").write_text((EXAMPLES / "hardware" / "catalogue.yaml").read_text())
     assert "mine" not in stored_catalogues([tmp_path])

@@ -82,7 +82,7 @@ def test_the_page_of_a_run_says_what_assay_show_prints(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_terminal_and_api_give_the_same_odd_runs_and_findings(tmp_path: Path) -> None:
+def test_terminal_and_api_give_the_same_outliers_and_findings(tmp_path: Path) -> None:
     runs = study_runs()
     repository = build_repository(
         tmp_path / "r", [*runs, replace(runs[0], run_id="odd", duration_s=runs[0].duration_s * 9)]

@@ -25,7 +25,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield schemathesis.openapi.from_url(f"{url}/api/v1/openapi.json")
 
 
-def test_it_answers_as_documented(api: Any) -> None:
+def test_the_service_answers_as_documented(api: Any) -> None:
     from schemathesis.checks import not_a_server_error
     from schemathesis.specs.openapi import checks
 

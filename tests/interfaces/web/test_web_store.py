@@ -101,7 +101,7 @@ def test_the_hosts_differences_are_those_of_the_whole_runs(tmp_path: Path) -> No
     assert any("kernel" in warning.words for warning in warnings)
 
 
-def test_a_run_of_a_replaced_import_is_found_in_the_new_one(tmp_path: Path) -> None:
+def test_a_run_of_a_replaced_import_is_selected_in_the_new_one(tmp_path: Path) -> None:
     imported(tmp_path, FIRST)
     repository = Repository.open(tmp_path / "r", DuckDBReader().connection)
     same = next(run.run_id for run in repository.runs() if run.duration_s == 100)

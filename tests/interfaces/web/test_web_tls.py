@@ -90,7 +90,7 @@ def command(*words: str | Path, authority: Path | None, token: str = READ) -> tu
 
 
 @pytest.mark.slow
-def test_runs_travel_both_ways_with_an_authority_of_ones_own(server: str, folder: Path, tmp_path: Path) -> None:
+def test_runs_travel_both_ways_with_a_private_authority(server: str, folder: Path, tmp_path: Path) -> None:
     authority = folder / "authority.pem"
     code, text = command("pull", server, "--repository", tmp_path / "r", authority=authority)
     assert (code, "0 already present" in text) == (0, True), text
@@ -112,7 +112,7 @@ def test_runs_travel_both_ways_with_an_authority_of_ones_own(server: str, folder
     ],
     ids=["not trusted", "another name", "expired", "no TLS"],
 )
-def test_what_goes_wrong_with_tls_is_told_in_words(
+def test_tls_errors_are_reported_with_the_reason(
     folder: Path, tmp_path: Path, certificate: str, scheme: str, authority: bool, messages: tuple[str, ...]
 ) -> None:
     with _secured(folder, certificate) as url:
@@ -126,7 +126,7 @@ def test_what_goes_wrong_with_tls_is_told_in_words(
     assert "Traceback" not in text
 
 
-def test_a_server_without_tls_and_a_file_of_no_authority_are_told(folder: Path, tmp_path: Path) -> None:
+def test_a_server_without_tls_and_an_invalid_authority_file_are_errors(folder: Path, tmp_path: Path) -> None:
     with served(create_app(folder / "repository", tokens=read_tokens(folder / "tokens"))) as url:
         secure = url.replace("http", "https")
         code, text = command("pull", secure, "--repository", tmp_path / "r", authority=folder / "authority.pem")

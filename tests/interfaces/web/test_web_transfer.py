@@ -51,7 +51,7 @@ def test_a_pull_takes_what_is_missing_and_a_second_one_nothing(server: tuple[str
 
 
 @pytest.mark.slow
-def test_a_pull_that_was_cut_goes_on(
+def test_an_interrupted_pull_continues(
     server: tuple[str, Repository], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url, source = server
@@ -121,7 +121,7 @@ def test_a_bundle_damaged_at_the_server_is_not_taken(tmp_path: Path) -> None:
         (("push",), READ, "this token lacks the role upload"),
     ],
 )
-def test_who_may_not_is_told_what_to_show(
+def test_a_refused_client_is_asked_for_a_token(
     server: tuple[str, Repository], tmp_path: Path, words: tuple[str], token: str | None, message: str
 ) -> None:
     repository = Repository.create(tmp_path / "r")
@@ -158,7 +158,7 @@ def strange() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("body", [b"<html>hello</html>", b"[]", b"{}", b'{"assay": 1}', b"", b"\xff\xfe"])
-def test_what_is_no_assay_server_is_told_so(strange: str, tmp_path: Path, body: bytes) -> None:
+def test_an_address_without_an_assay_server_is_an_error(strange: str, tmp_path: Path, body: bytes) -> None:
     _Strange.answers = {"/api/v1/about": (body, {})}
     code, text = command("pull", strange, "--repository", tmp_path / "r", token=None)
     assert code == 6
@@ -178,7 +178,7 @@ def test_a_connection_that_breaks_leaves_nothing(strange: str, tmp_path: Path) -
     assert list((tmp_path / "r" / "bundles").iterdir()) == []
 
 
-def test_a_server_can_not_choose_where_a_bundle_goes(strange: str, tmp_path: Path) -> None:
+def test_a_server_cannot_choose_the_path_of_a_bundle(strange: str, tmp_path: Path) -> None:
     _Strange.answers = {
         "/api/v1/about": (b'{"assay": "1"}', {}),
         "/api/v1/bundles": (b'{"bundles": ["../../evil"], "more": false}', {}),
@@ -186,7 +186,7 @@ def test_a_server_can_not_choose_where_a_bundle_goes(strange: str, tmp_path: Pat
     assert command("pull", strange, "--repository", tmp_path / "r", token=None)[0] == 6
 
 
-def test_nobody_there_is_told_so(tmp_path: Path) -> None:
+def test_an_unreachable_server_is_reported(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     code, text = command("pull", f"http://127.0.0.1:{port}", "--repository", tmp_path / "r", token=None)

@@ -29,7 +29,7 @@ def test_a_tuning_shows_its_runs_and_counts_only_the_comparison(tmp_path: Path) 
     assert "is damaged" in client.get(f"/api/v1/tuning/{journal.campaign_id}").text
 
 
-def test_a_tuning_that_is_not_there_is_not_found(tmp_path: Path) -> None:
+def test_an_unknown_tuning_is_an_error_404(tmp_path: Path) -> None:
     Repository.create(tmp_path / "repository")
     client = client_of(tmp_path / "repository")
     told = client.get("/api/v1/tuning/unknown")

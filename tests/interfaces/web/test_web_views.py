@@ -23,7 +23,7 @@ from builders import make_run, study_runs
 from web_support import client_of
 
 
-def test_a_facets_counts_ignore_its_own_condition_alone() -> None:
+def test_counts_of_a_facet_ignore_its_condition_only() -> None:
     table = table_of(study_runs())
     conditions = conditions_of(["layout=HD2", "workload=terasort"])
     facets_ = {facet.column: facet for facet in facets(table, conditions, ["layout", "workload"])}
@@ -87,13 +87,13 @@ def test_counters_become_rates_and_a_restart_is_no_negative_one() -> None:
     assert units == {"read_bytes": ("MB/s", (2.0,)), "cached_bytes": ("MB", (0.0, 2.0))}
 
 
-def test_an_unknown_column_is_told_with_the_choices() -> None:
+def test_an_unknown_column_is_an_error_with_the_choices() -> None:
     with pytest.raises(SpecificationError) as raised:
         matching(table_of(study_runs()), conditions_of(["colour=red"]))
     assert "workload" in str(raised.value)
 
 
-def test_plans_are_told_as_they_were_and_damaged_ones_left_out(tmp_path: Path) -> None:
+def test_plans_are_listed_as_written_and_damaged_ones_are_skipped(tmp_path: Path) -> None:
     for name, text in (("c1", b"plan: p\n"), ("c2", b"\xff")):
         folder = tmp_path / "campaigns" / name
         folder.mkdir(parents=True)
@@ -106,7 +106,7 @@ def test_plans_are_told_as_they_were_and_damaged_ones_left_out(tmp_path: Path) -
     assert (newest["campaign_id"], newest["planned"], newest["running"]) == ("c2", 4, False)
 
 
-def test_of_many_comparisons_the_best_founded_of_each_workload_are_shown_and_all_by_a_click(tmp_path: Path) -> None:
+def test_the_best_founded_comparison_of_each_workload_is_shown_and_all_by_a_click(tmp_path: Path) -> None:
     """Which is shown is chosen by the number of matched groups, never by what it says."""
     repository = Repository.create(tmp_path / "repository")
     layouts = {"HD2": 60.0, "SS2": 30.0, "HD3": 50.0, "HD4": 10.0}

@@ -96,7 +96,7 @@ def test_a_bare_number_and_one_with_its_unit_ask_the_same(client: TestClient, ru
         ("price.All-HDD configuration=x", "is no price"),
     ],
 )
-def test_what_can_not_be_is_said_on_the_page_and_the_controls_stay(
+def test_an_impossible_question_is_explained_and_the_controls_remain(
     client: TestClient, run_id: str, query: str, words: str
 ) -> None:
     name, _, value = query.partition("=")
@@ -118,7 +118,7 @@ def test_an_answer_takes_the_server_less_than_150_ms_of_cpu_once_it_is_warm(clie
     assert min(took_s) < 0.15  # of CPU: other tests may run beside this one
 
 
-def test_nothing_to_ask_from_is_said(tmp_path: Path) -> None:
+def test_an_empty_repository_is_refused_with_the_reason(tmp_path: Path) -> None:
     Repository.create(tmp_path / "r")
     assert "No runs to simulate from" in client_of(tmp_path / "r").get("/whatif").text
 

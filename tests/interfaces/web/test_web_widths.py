@@ -84,7 +84,7 @@ def test_on_paper_nothing_is_cut(browser: Browser, server: str) -> None:
     assert misfits == {}
 
 
-def test_a_table_that_goes_on_says_so_until_its_end_is_seen(browser: Browser, server: str) -> None:
+def test_a_table_that_scrolls_says_so_until_its_end_is_visible(browser: Browser, server: str) -> None:
     with watched_page(browser, server, 390) as watched:
         page = watched.open("/runs")
         box = page.locator(".scroll").first
@@ -105,7 +105,7 @@ def test_where_a_metric_comes_from_has_room_on_a_phone(browser: Browser, server:
         assert min(shown) > 200
 
 
-def test_what_a_card_leaves_out_on_a_phone_is_left_out_of_figures_too(browser: Browser, server: str) -> None:
+def test_columns_hidden_on_a_phone_are_hidden_in_figures_too(browser: Browser, server: str) -> None:
     with watched_page(browser, server, 390) as watched:
         page = watched.open("/cost?workload=terasort")
         assert page.locator(".cards td.wide").count() > 0

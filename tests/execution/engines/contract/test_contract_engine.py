@@ -69,7 +69,7 @@ async def running(
         _ = provider.facts
 
 
-async def test_a_program_runs_and_what_it_did_is_told_in_the_words_of_all_engines(running: Running) -> None:
+async def test_a_program_runs_and_its_record_has_the_same_form_for_all_engines(running: Running) -> None:
     subject, engine = running.subject, running.engine
     shown: list[str] = []
     before = time.time()
@@ -121,7 +121,7 @@ async def test_a_program_of_another_engine_is_refused_in_words(running: Running)
 
 
 @pytest.mark.slow
-async def test_a_program_is_ended_at_its_time_limit_and_the_engine_goes_on(running: Running) -> None:
+async def test_a_program_is_ended_at_its_time_limit_and_the_engine_still_works(running: Running) -> None:
     subject, engine = running.subject, running.engine
     program = subject.endless("/assay/output/endless")
     done = await engine.run(
@@ -155,7 +155,7 @@ async def test_a_check_writes_its_report_wherever_it_runs(running: Running) -> N
     assert [await engine.storage.read(path) for path in await engine.storage.paths("/assay/output/report")]
 
 
-async def test_what_is_in_force_counts_defaults_and_the_plan(running: Running) -> None:
+async def test_effective_parameters_include_defaults_and_those_of_the_plan(running: Running) -> None:
     subject, engine = running.subject, running.engine
     parameters = engine.effective_parameters({**subject.base, **subject.carried})
     assert parameters.items() >= dict(subject.carried).items()
@@ -163,7 +163,7 @@ async def test_what_is_in_force_counts_defaults_and_the_plan(running: Running) -
     assert set(parameters) >= {default.name for default in subject.kind.rules.defaults}
 
 
-async def test_what_is_shuffled_lies_in_the_folders_of_the_layout(running: Running) -> None:
+async def test_shuffled_data_is_in_the_folders_of_the_layout(running: Running) -> None:
     """Found on the host while the program runs, as it is gone when it has ended."""
     subject, engine = running.subject, running.engine
     subject.requires("shuffling")
@@ -203,7 +203,7 @@ async def test_its_nodes_and_folders_are_there(running: Running) -> None:
     assert all(isinstance(log, bytes) for log in (await running.engine.logs()).values())
 
 
-async def test_what_is_written_can_be_read_listed_and_deleted(running: Running) -> None:
+async def test_written_files_can_be_read_listed_and_deleted(running: Running) -> None:
     storage = running.engine.storage
     await storage.write("/assay/input/x/one", b"1")
     await storage.write("/assay/input/x/deep/two", b"22")
@@ -219,7 +219,7 @@ async def test_what_is_written_can_be_read_listed_and_deleted(running: Running) 
     await storage.delete("/assay/input/x")
 
 
-async def test_what_is_not_there_is_nothing_to_list_and_an_error_to_read(running: Running) -> None:
+async def test_a_missing_file_has_an_empty_list_and_an_error_when_read(running: Running) -> None:
     storage = running.engine.storage
     assert not await storage.exists("/assay/none")
     assert await storage.paths("/assay/none") == []

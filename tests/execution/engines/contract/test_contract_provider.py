@@ -26,9 +26,7 @@ async def test_a_provider_has_nothing_before_it_is_opened(subject: Subject, tmp_
         _ = provider.facts
 
 
-def test_an_engine_that_stands_there_already_is_attached_to_or_refused_in_words(
-    subject: Subject, tmp_path: Path
-) -> None:
+def test_an_existing_engine_is_attached_or_refused_with_the_reason(subject: Subject, tmp_path: Path) -> None:
     subject.requires("attaching")
     cluster = replace(
         subject.cluster(tmp_path / "home"), attached=Attachment("node", "hadoop", "/conf", "q", "/user/me/assay")

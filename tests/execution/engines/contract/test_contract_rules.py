@@ -16,7 +16,7 @@ def subject(request: pytest.FixtureRequest) -> Subject:
     return SUBJECTS[request.param]
 
 
-def test_each_default_stands_once_with_its_reason(subject: Subject) -> None:
+def test_each_default_is_listed_once_with_its_reason(subject: Subject) -> None:
     defaults = subject.kind.rules.defaults
     assert len({default.name for default in defaults}) == len(defaults)
     assert all(default.reason for default in defaults)
@@ -39,7 +39,7 @@ def test_runs_that_differ_in_a_word_alone_are_under_like_circumstances(subject: 
         assert circumstances(runs[0], word) == circumstances(runs[1], word)
 
 
-def test_what_is_completed_is_what_was_given_and_more(subject: Subject) -> None:
+def test_a_completed_configuration_keeps_the_given_values(subject: Subject) -> None:
     rules = subject.kind.rules
     completed = rules.completed(subject.carried, 3)
     assert completed.items() >= dict(subject.carried).items()
@@ -56,14 +56,16 @@ def test_a_job_carries_what_needs_no_restart_and_nothing_else(subject: Subject, 
     assert rules.deployment_key(base, cluster) != rules.deployment_key(subject.configuration(layout="b"), cluster)
 
 
-def test_inputs_stay_with_the_layout_whatever_the_parameters_are(subject: Subject, tmp_path: Path) -> None:
+def test_inputs_depend_on_the_layout_and_not_on_parameters(subject: Subject, tmp_path: Path) -> None:
     rules, cluster = subject.kind.rules, subject.cluster(tmp_path / "home")
     name = rules.file_system(subject.configuration(), cluster)
     assert name == rules.file_system(subject.configuration(subject.restarting), cluster)
     assert name != rules.file_system(subject.configuration(layout="b"), cluster)
 
 
-def test_what_can_not_be_is_a_mistake_that_names_who_is_at_fault(subject: Subject, tmp_path: Path) -> None:
+def test_an_impossible_setting_is_a_mistake_that_names_the_responsible_parameter(
+    subject: Subject, tmp_path: Path
+) -> None:
     rules, cluster = subject.kind.rules, subject.cluster(tmp_path / "home")
     assert not [*rules.mistakes(subject.base, cluster, 1)]
     mistakes = [*rules.mistakes({**subject.base, **subject.impossible}, cluster, 1)]

@@ -44,7 +44,7 @@ def test_a_price_that_the_shell_computes_is_absent_with_its_reason() -> None:
     assert cloud.cost_remote_disk_usd_per_h == 0.04
 
 
-def test_a_list_that_the_shell_completes_keeps_what_is_told_and_says_so() -> None:
+def test_a_list_that_the_shell_expands_keeps_its_literal_values_and_says_so() -> None:
     cloud = only(CLOUD)
     assert cloud.disks == ("RL1",)
     assert "$CLUSTER_DISKS" in cloud.absent["disks"]
@@ -88,7 +88,7 @@ def test_damage_is_named_with_its_line(text: str, words: str) -> None:
     assert (raised.value.where or "").startswith("c.csv")
 
 
-def test_only_its_own_header_is_recognised() -> None:
+def test_only_the_header_of_the_format_is_recognised() -> None:
     assert is_clusters(HEADER)
     assert is_clusters(HEADER.replace("\n", "\r\n") + RACK)
     assert not is_clusters("ID,Benchmark,Exe.Time\n")
@@ -106,7 +106,7 @@ def test_damaged_lists_give_sound_clusters_or_an_error() -> None:
             assert all(price is None or 0 <= price < 1e15 for price in prices)
 
 
-def test_reads_all_of_alojas_own_list() -> None:
+def test_the_published_aloja_cluster_list_is_read() -> None:
     if not REAL.exists():
         pytest.skip(f"ALOJA's list of clusters is not at {REAL}")
     clusters = {cluster.name: cluster for cluster in parse_clusters(REAL.read_text(encoding="utf-8"))}

@@ -30,7 +30,7 @@ from assay.store.formats.aloja import codes
         ("", None, None),
     ],
 )
-def test_disk_codes_say_where_data_lies_and_on_how_many_devices(
+def test_disk_codes_give_the_kind_and_number_of_devices_for_data(
     code: str, words: str | None, devices: dict[str, int] | None
 ) -> None:
     assert codes.layout_words(code) == words
@@ -50,7 +50,7 @@ def test_compression_codes_name_the_codec(code: str, codec: str) -> None:
 
 
 @pytest.mark.parametrize("code", ["2", "Cmp2", "BZIP2", "lzo"])
-def test_compression_2_is_lzo_whatever_the_page_calls_it(code: str) -> None:
+def test_compression_2_is_lzo_although_the_page_differs(code: str) -> None:
     parameters = codes.parameters({"comp": code})
     assert parameters == {codes.COMPRESS: "true", codes.CODEC: "com.hadoop.compression.lzo.LzoCodec"}
 
@@ -78,7 +78,7 @@ def test_a_block_size_in_decimal_megabytes_is_the_one_in_mib_that_it_means(cell:
     assert codes.parameters({"blk_size": cell}) == {"dfs.blocksize": str(mib * 2**20)}
 
 
-def test_what_is_absent_or_0_is_not_known() -> None:
+def test_absent_or_zero_values_are_unknown() -> None:
     assert codes.parameters({"blk_size": "0", "maps": "NULL", "iosf": "", "comp": "NA"}) == {}
 
 
@@ -94,7 +94,7 @@ def test_what_is_absent_or_0_is_not_known() -> None:
         ("comp", "7", "none of ALOJA's codes"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_with_words(column: str, value: str, words: str) -> None:
+def test_an_ambiguous_value_is_refused_with_the_reason(column: str, value: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         codes.parameters({column: value})
 

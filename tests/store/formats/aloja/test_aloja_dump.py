@@ -170,7 +170,7 @@ def test_a_trace_of_part_of_the_run_is_a_warning(tmp_path: Path) -> None:
         ("3,128,1)", "3,64,1)", "blk_size is 64"),
     ],
 )
-def test_a_row_that_can_not_be_so_is_left_with_its_rows(tmp_path: Path, old: str, new: str, why: str) -> None:
+def test_an_invalid_row_is_skipped_with_its_dependent_rows(tmp_path: Path, old: str, new: str, why: str) -> None:
     rows = (aloja_mini.EXEC_ROWS[0].replace(old, new), aloja_mini.EXEC_ROWS[1])
     runs, left = parted(read(tmp_path, dump(execs=rows)))
     assert list(runs) == [SECOND]
@@ -265,7 +265,7 @@ def test_damaged_dumps_give_runs_or_reasons_and_no_other_error(tmp_path: Path) -
 
 
 @pytest.mark.skipif(not REAL.is_file(), reason=f"ALOJA's dump is not at {REAL}: nothing real is tested")
-def test_alojas_own_dump_gives_its_sound_runs() -> None:
+def test_the_published_aloja_dump_gives_its_valid_runs() -> None:
     source = Source(REAL, REAL.name)
     assert FORMAT.recognises(source.name, source.head())
     runs, left = parted(list(FORMAT.read([source])))

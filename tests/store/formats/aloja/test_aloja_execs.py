@@ -171,7 +171,7 @@ def test_a_zero_start_means_that_end_time_is_the_start_in_central_european_time(
         {"end_time": "yesterday"},
     ],
 )
-def test_a_start_that_cannot_be_told_is_absent_and_the_run_is_kept(tmp_path: Path, changes: dict[str, str]) -> None:
+def test_an_unknown_start_is_absent_and_the_run_is_kept(tmp_path: Path, changes: dict[str, str]) -> None:
     run = only(tmp_path, table(OLD | changes))
     assert (run.started_at, run.duration_s) == ("", 600.0)
     assert run.sources["started_at"].startswith("not ")
@@ -233,7 +233,7 @@ def test_a_row_with_missing_cells_or_a_stray_quote_costs_that_row_alone(tmp_path
     assert [item.where for item in items] == ["t.csv:2", "t.csv:3", "t.csv:4"]
 
 
-def test_a_run_that_stands_twice_is_taken_once(tmp_path: Path) -> None:
+def test_a_duplicate_run_is_imported_once(tmp_path: Path) -> None:
     items = taken(tmp_path, a_csv=table(PLAIN, PLAIN), b_csv=table(PLAIN))
     assert isinstance(items[0], ImportedRun)
     assert [(item.where, item.why) for item in items[1:] if isinstance(item, SkippedItem)] == [
@@ -242,7 +242,7 @@ def test_a_run_that_stands_twice_is_taken_once(tmp_path: Path) -> None:
     ]
 
 
-def test_an_id_that_stands_for_two_runs_leaves_the_second(tmp_path: Path) -> None:
+def test_an_id_of_two_runs_skips_the_second(tmp_path: Path) -> None:
     items = taken(tmp_path, t_csv=table(PLAIN, row(exec=PLAIN["exec"].replace("terasort", "sort"), bench="sort")))
     assert [type(item) for item in items] == [ImportedRun, SkippedItem]
     assert "the id 7 is also at line 2" in str(items[1])
@@ -339,7 +339,7 @@ def test_a_row_of_the_wider_table_becomes_a_run_with_its_cluster(tmp_path: Path)
     assert "exports valid runs only" in run.sources["status"]
 
 
-def test_the_wider_tables_own_facts_stand_before_those_of_the_list(tmp_path: Path) -> None:
+def test_facts_of_the_wider_table_override_those_of_the_list(tmp_path: Path) -> None:
     run = only(tmp_path, f"{WIDE_COLUMNS}\n{WIDE}\n", c_csv=CLUSTERS)
     assert run.environment["cluster"]["workers"] == 4
 
@@ -425,7 +425,7 @@ def test_a_file_that_is_no_table_is_left_whole(tmp_path: Path, content: bytes, w
         (b'"' * 70_000, False),
     ],
 )
-def test_only_its_own_files_are_recognised(head: bytes, its: bool) -> None:
+def test_only_files_of_the_format_are_recognised(head: bytes, its: bool) -> None:
     assert FORMAT.recognises("x", head) is its
 
 

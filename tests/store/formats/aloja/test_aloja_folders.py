@@ -90,7 +90,7 @@ def test_the_mark_of_azure_is_no_clusters_name() -> None:
 
 
 @given(st.text())
-def test_any_name_is_told_or_is_not(name: str) -> None:
+def test_any_folder_name_gives_a_configuration_or_none(name: str) -> None:
     configuration = FolderName.of(name).configuration()
     assert configuration is None or configuration.values["net"]
     assert FolderName.of(name).changed_by_hand({}) is None
@@ -110,7 +110,7 @@ def test_the_log_tells_each_benchmarks_time(tmp_path: Path) -> None:
     assert runs["prep_terasort"].run.duration_s == 60
 
 
-def test_jobs_of_the_run_are_its_tasks_and_those_of_its_input_are_not(tmp_path: Path) -> None:
+def test_jobs_of_the_run_are_its_tasks_and_jobs_of_its_input_are_not(tmp_path: Path) -> None:
     runs, _ = read(write_folder(tmp_path))
     tasks = runs["terasort"].tasks
     assert {task.job_id for task in tasks} == {"job_201405131650_0002"}
@@ -156,7 +156,7 @@ def test_an_older_bwm_has_rates_in_another_order(tmp_path: Path) -> None:
         ("SENDING: hibench.runs x\n", "its time can't be read"),
     ],
 )
-def test_a_line_of_the_log_that_can_not_be_so_is_left(tmp_path: Path, line: str, why: str) -> None:
+def test_an_invalid_line_of_the_log_is_skipped(tmp_path: Path, line: str, why: str) -> None:
     folder = write_folder(tmp_path)
     log = folder / f"log_{NAME}.log"
     log.write_text(log.read_text() + line)
@@ -233,7 +233,7 @@ def test_the_later_forms_configuration_is_that_of_config_sh(tmp_path: Path) -> N
         ("COMPRESS_TYPE=1", "COMPRESS_TYPE=9", "none of ALOJA's codes"),
     ],
 )
-def test_what_config_sh_can_not_mean_is_left(tmp_path: Path, old: str, new: str, why: str) -> None:
+def test_ambiguous_settings_of_config_sh_are_skipped(tmp_path: Path, old: str, new: str, why: str) -> None:
     runs, left = read(write_later(tmp_path, CONFIG.replace(old, new)))
     assert "terasort" not in runs
     assert any(why in item.why for item in left)
@@ -259,7 +259,7 @@ def test_a_folder_without_times_and_a_file_without_a_folder_are_left(tmp_path: P
     assert [item.where for item in left] == ["stray.log", NAME]
 
 
-def test_the_benchmarks_own_folder_may_be_named_alone(tmp_path: Path) -> None:
+def test_the_folder_of_the_benchmark_may_be_named_alone(tmp_path: Path) -> None:
     folder = write_folder(tmp_path)
     preparation = next((folder / "terasort" / "history" / "done").glob("job_*_0001_*"))
     preparation.unlink()

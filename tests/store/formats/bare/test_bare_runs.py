@@ -88,7 +88,7 @@ def test_a_fio_job_is_a_run(tmp_path: Path) -> None:
     assert run.environment == {"disks": ["sdb"], "filename": "/data1/x"}
 
 
-def test_a_jobs_own_options_go_before_the_files(tmp_path: Path) -> None:
+def test_options_of_a_job_override_those_of_the_file(tmp_path: Path) -> None:
     options = {"readwrite": "randrw:8", "blocksize": "4k", "iodepth": "32"}
     mixed = job() | {"job options": options, "write": did(5 * 10**8, 20_000), "job_start": 1715414405000}
     run = imported_run(fio_import.FORMAT, fio_report(mixed), tmp_path).run
@@ -191,7 +191,7 @@ def test_clients_are_runs_and_their_sum_is_none(tmp_path: Path) -> None:
         (b"\0{", "binary"),
     ],
 )
-def test_what_fio_cannot_have_meant_is_left(text: str | bytes, words: str, tmp_path: Path) -> None:
+def test_impossible_fio_values_are_skipped(text: str | bytes, words: str, tmp_path: Path) -> None:
     assert words in why(fio_import.FORMAT, text, tmp_path)
 
 
@@ -281,7 +281,7 @@ def test_an_iperf3_test_is_a_run(tmp_path: Path) -> None:
     assert result.key == "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
-def test_a_failed_test_has_iperf3s_own_words(tmp_path: Path) -> None:
+def test_a_failed_test_has_the_message_of_iperf3(tmp_path: Path) -> None:
     words = "error - unable to connect to server: Connection refused"
     text = iperf3_report(error=words).replace('"sum_', '"no_')
     run = imported_run(iperf3_import.FORMAT, text, tmp_path).run
@@ -303,7 +303,7 @@ def test_a_failed_test_has_iperf3s_own_words(tmp_path: Path) -> None:
         (b"\0{", "binary"),
     ],
 )
-def test_what_iperf3_cannot_have_meant_is_left(text: str | bytes, words: str, tmp_path: Path) -> None:
+def test_impossible_iperf3_values_are_skipped(text: str | bytes, words: str, tmp_path: Path) -> None:
     assert words in why(iperf3_import.FORMAT, text, tmp_path)
 
 
@@ -351,7 +351,7 @@ def test_a_test_of_which_the_receiver_got_nothing_measures_no_link(tmp_path: Pat
     assert "link_bits_per_s" not in run.metrics
 
 
-def test_each_format_knows_its_own_files() -> None:
+def test_each_format_recognises_its_files() -> None:
     for text, name in ((fio_report(job()), "fio"), (iperf3_report(), "iperf3"), ('{"start": 1, "error": 2}', None)):
         claims = [f.name for f in (fio_import.FORMAT, iperf3_import.FORMAT) if f.recognises("x", text.encode())]
         assert claims == ([name] if name else [])

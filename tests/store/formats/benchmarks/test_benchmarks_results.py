@@ -58,7 +58,7 @@ def test_a_longer_copy_keeps_the_keys(form: Format, sample: str, runs: int, tmp_
 
 
 @EACH_FORMAT
-def test_a_file_is_recognised_by_its_own_format_alone(form: Format, sample: str, runs: int, tmp_path: Path) -> None:
+def test_a_file_is_recognised_by_its_format_only(form: Format, sample: str, runs: int, tmp_path: Path) -> None:
     head = source_of(tmp_path, sample).head()
     assert [name for name, (other, _, _) in FORMATS.items() if other.recognises("a/results.log", head)] == [form.name]
     assert not any(other.recognises("x", b"\xff\0") or other.recognises("x", b"") for other, _, _ in FORMATS.values())
@@ -152,7 +152,7 @@ def test_iso_dates_are_taken_with_their_zone_alone() -> None:
         ("     Test exec", "     Tost exec", "lacks"),
     ],
 )
-def test_a_block_that_can_not_be_is_left_and_the_others_taken(old: str, new: str, why: str, tmp_path: Path) -> None:
+def test_an_invalid_block_is_skipped_and_the_others_are_read(old: str, new: str, why: str, tmp_path: Path) -> None:
     read = items(testdfsio_import.FORMAT, tmp_path, DFSIO.replace(old, new, 1))
     assert [type(item) for item in read] == [SkippedItem, ImportedRun]
     assert why in left(read)[0].why
@@ -175,7 +175,7 @@ def test_stock_and_enhanced_results_are_never_taken_for_each_other(tmp_path: Pat
     st.floats(0.01, 1e5),
     st.floats(1, 4),
 )
-def test_every_block_that_can_be_gives_its_own_figures(
+def test_every_valid_block_gives_its_figures(
     operation: str, files: int, mib: int, exec_time_s: float, slack: float
 ) -> None:
     rate = mib / (files * exec_time_s) * slack + 0.01
@@ -186,7 +186,7 @@ def test_every_block_that_can_be_gives_its_own_figures(
     assert run.metrics["per_stream_mb_per_s"] == pytest.approx(rate * 1.048576)
 
 
-def test_the_enhanced_aggregate_has_names_of_its_own_and_its_exact_start(tmp_path: Path) -> None:
+def test_the_enhanced_aggregate_has_separate_names_and_its_exact_start(tmp_path: Path) -> None:
     (item,) = imported_runs(items(dfsioe.FORMAT, tmp_path, DFSIOE))
     assert item.run.metrics["dfsioe_aggregated_mb_per_s"] == pytest.approx(250.5 * 1.048576)
     assert item.run.metrics["dfsioe_aggregated_stddev_mb_per_s"] == pytest.approx(31.25 * 1.048576)
@@ -209,7 +209,7 @@ def test_the_enhanced_aggregate_has_names_of_its_own_and_its_exact_start(tmp_pat
         (lambda text: text.replace("250.5 mb/sec", "250.5 MiB/sec"), "not readable"),
     ],
 )
-def test_an_aggregate_whose_unit_or_value_is_unknown_is_left_out_aloud(
+def test_an_aggregate_of_unknown_unit_or_value_is_skipped_with_a_warning(
     change: Callable[[str], str], words: str, tmp_path: Path
 ) -> None:
     (item,) = imported_runs(items(dfsioe.FORMAT, tmp_path, change(DFSIOE)))
@@ -251,7 +251,7 @@ def test_a_hibench_row_becomes_a_run(tmp_path: Path) -> None:
         ("/bin/bc: command not found", "has 4 fields"),
     ],
 )
-def test_a_row_that_can_not_be_is_left_with_its_line(row: str, why: str, tmp_path: Path) -> None:
+def test_an_invalid_row_is_skipped_with_its_line(row: str, why: str, tmp_path: Path) -> None:
     read = items(hibench_report.FORMAT, tmp_path, f"{HEADING}{row}\n{ROWS[0]}")
     assert [type(item) for item in read] == [SkippedItem, ImportedRun]
     assert left(read)[0].where == "results.log:2"
@@ -304,7 +304,7 @@ def test_a_failed_tpcx_hs_run_is_a_failed_run(tmp_path: Path) -> None:
     assert "hsph_at_sf" not in item.run.metrics
 
 
-def test_spark_is_told_from_mapreduce_and_version_1_has_no_framework(tmp_path: Path) -> None:
+def test_spark_and_mapreduce_are_distinguished_and_version_1_has_no_framework(tmp_path: Path) -> None:
     spark = TPCXHS.replace("(MapReduce)", "(Spark)").replace("= MapReduce", "= Spark")
     first = TPCXHS.replace("(MapReduce) ", "").replace("Framework = MapReduce", "")
     assert {item.run.engine for item in imported_runs(items(tpcxhs.FORMAT, tmp_path, spark))} == {"spark"}

@@ -77,7 +77,7 @@ def test_text_without_a_block_gives_no_result() -> None:
     assert parse_dfsio("nothing\nNumber of files: 3\n") == []
 
 
-def test_the_sequential_modes_own_time_line_is_not_a_field() -> None:
+def test_the_time_line_of_the_sequential_mode_is_not_a_field() -> None:
     assert parse_dfsio(ROUNDED.replace("     Test exec", "Seq Test exec time sec: 9\n     Test exec")) == [WRITE]
 
 

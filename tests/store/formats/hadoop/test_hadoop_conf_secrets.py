@@ -29,7 +29,7 @@ def kept(name: str, value: str) -> str:
         "hadoop.security.credential.clear-text",
     ],
 )
-def test_what_is_a_secret_by_its_name_is_left_out(name: str) -> None:
+def test_properties_named_like_secrets_are_omitted(name: str) -> None:
     assert kept(name, PLANTED) == "(left out)"
 
 
@@ -41,5 +41,5 @@ def test_secrets_within_values_are_left_out_and_the_rest_stays() -> None:
 
 
 @pytest.mark.parametrize("name", ["mapreduce.map.output.key.class", "dfs.blocksize", "mapreduce.job.reduces"])
-def test_what_matters_for_speed_stays_as_it_is(name: str) -> None:
+def test_settings_that_matter_for_speed_are_unchanged(name: str) -> None:
     assert kept(name, "17") == "17"

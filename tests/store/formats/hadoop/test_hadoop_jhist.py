@@ -111,7 +111,7 @@ def test_an_attempt_that_never_ended_was_killed_by_the_jobs_end() -> None:
     assert (running.attempt_id, running.status, running.start_s, running.end_s) == ("attempt_1_m_1_0", "killed", 2.5, 7)
 
 
-def test_a_speculative_attempt_killed_before_it_had_a_container_moves_no_phase() -> None:
+def test_a_speculative_attempt_killed_before_its_container_moves_no_phase() -> None:
     events = samples.sort_job()
     fields = {"taskid": "task_1_m_1", "attemptId": "attempt_1_m_1_1", "error": "", "counters": None}
     killed = fields | {"finishTime": 0, "hostname": "UNKNOWN"}
@@ -179,7 +179,7 @@ def test_a_history_cut_between_two_events_is_recognised_as_unfinished(encode: En
         b"\x00" * 50,
     ],
 )
-def test_what_is_no_history_is_refused(content: bytes) -> None:
+def test_a_file_that_is_no_history_is_refused(content: bytes) -> None:
     with pytest.raises(FormatError):
         parse_jhist(content)
 

@@ -130,7 +130,7 @@ def test_a_job_is_a_run(tmp_path: Path, encode: Any) -> None:
     assert "parameters" not in run.sources
 
 
-def test_the_configuration_is_found_by_the_jobs_id_and_only_what_matters_gets_in(tmp_path: Path) -> None:
+def test_the_configuration_is_selected_by_job_id_and_only_relevant_properties_are_kept(tmp_path: Path) -> None:
     files = {"done/job_1700_0001_conf.xml": CONF, "done/" + HISTORY: samples.binary(job())}
     run = only(read(tmp_path, files)).run
     assert run.parameters == {
@@ -229,7 +229,7 @@ def test_a_failed_job_is_a_failed_run_with_its_cause(tmp_path: Path) -> None:
         ("submitTime", 2**62, "no date"),
     ],
 )
-def test_times_that_can_not_be_are_left(tmp_path: Path, key: str, ms: int, why: str) -> None:
+def test_impossible_times_are_skipped(tmp_path: Path, key: str, ms: int, why: str) -> None:
     at = samples.SUBMIT_MS if key == "finishTime" and ms < 2**60 else 0
     kinds = ("JOB_SUBMITTED", "JOB_FINISHED")
     events = [
@@ -278,7 +278,7 @@ def test_a_configuration_alone_is_left(tmp_path: Path) -> None:
         b"\x00" * 40,
     ],
 )
-def test_what_is_no_plain_configuration_is_refused(content: bytes) -> None:
+def test_an_invalid_configuration_is_refused(content: bytes) -> None:
     with pytest.raises(FormatError):
         read_conf(content)
 

@@ -183,7 +183,7 @@ def test_a_line_that_was_cut_is_left_and_its_interval_stays_empty(tmp_path: Path
         (b"\0\1", "binary"),
     ],
 )
-def test_what_cannot_be_is_left(text: str | bytes, words: str, tmp_path: Path) -> None:
+def test_impossible_values_are_skipped(text: str | bytes, words: str, tmp_path: Path) -> None:
     assert words in why(FORMAT, text, tmp_path)
 
 

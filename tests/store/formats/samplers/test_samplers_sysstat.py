@@ -161,7 +161,7 @@ def test_sadf_leaves_a_sample_without_one_before_it(tmp_path: Path) -> None:
     assert words_of(result.run.warnings) == ("1 of 2 samples could not be read",)
 
 
-def test_a_gap_adds_nothing_and_is_told(tmp_path: Path) -> None:
+def test_a_gap_adds_nothing_and_is_reported(tmp_path: Path) -> None:
     samples = [sadf_sample(second, disk=[DISK_11]) for second in (10, 20, 100, 110)]
     result = imported_run(sadf.FORMAT, sadf_file(samples, restarts=[{"boot": {"date": "2024-05-11"}}]), tmp_path)
     assert result.run.duration_s == 110
@@ -338,7 +338,7 @@ def test_iostat_units_are_in_the_names(row: Json, read_bytes: float, tmp_path: P
     )
 
 
-def test_what_iostat_adds_up_stays_one_figure(tmp_path: Path) -> None:
+def test_summed_figures_of_iostat_remain_one_figure(tmp_path: Path) -> None:
     row = {"disk_device": "sda", "tps": 2.0, "kB/s": 10.0, "await": 3.0, "aqu-sz": 0.0, "util": 1.0}
     result = imported_run(iostat.FORMAT, reports([[row]] * 4, ISO), tmp_path)
     assert growth(result, "disk:sda", "transfer_bytes") == 10 * 1024 * 15
@@ -411,7 +411,7 @@ def test_iostat_leaves_what_cannot_be(text: str | bytes, words: str, tmp_path: P
     moved=st.lists(st.tuples(st.integers(0, 2**30), st.integers(0, 2**30)), min_size=1, max_size=8),
     clock=st.booleans(),
 )
-def test_what_iostat_says_was_moved_is_moved(
+def test_bytes_reported_by_iostat_are_the_bytes_moved(
     interval_s: int, moved: list[tuple[int, int]], clock: bool, tmp_path: Path
 ) -> None:
     disks = [SINCE_BOOT, *([basic(*kib, interval_s)] for kib in moved)]
@@ -432,7 +432,7 @@ def test_what_iostat_says_was_moved_is_moved(
 # both
 
 
-def test_each_format_knows_its_own_files() -> None:
+def test_each_format_recognises_its_files() -> None:
     mpstat = sysstat([{"timestamp": "10:00:00", "cpu-load": [CPU_ALL]}], date="05/11/24")
     for name, text in (("sadf", SADF), ("iostat", reports([[EXTENDED]] * 2, ISO)), ("mpstat", mpstat)):
         claims = [form.name for form in (sadf.FORMAT, iostat.FORMAT) if form.recognises("x", text.encode())]

@@ -187,7 +187,7 @@ def test_how_an_application_ended(tmp_path: Path, events: Any, status: RunStatus
         (LOG.replace(b'"Bytes Read":1000', b'"Bytes Read":99999999999999999999', 1), "Bytes Read"),
     ],
 )
-def test_what_is_left_says_why(tmp_path: Path, content: bytes, reason: str) -> None:
+def test_skipped_items_have_a_reason(tmp_path: Path, content: bytes, reason: str) -> None:
     stated = why(read(tmp_path, {"app-1": content}))
     assert any(part in stated for part in reason.split("|"))
 
@@ -206,7 +206,7 @@ def test_a_task_whose_executor_was_lost_afterwards_counts_as_lost(tmp_path: Path
     assert (run.tasks[0].status, run.tasks[0].hdfs_read_bytes) == ("killed", 1000)
 
 
-def test_events_that_spark_dropped_are_missed_aloud(tmp_path: Path) -> None:
+def test_events_that_spark_dropped_are_reported_as_missing(tmp_path: Path) -> None:
     events = samples.application()
     run = only(read(tmp_path, {"app-1": samples.log([*events[:12], *events[13:]])}))
     assert "1 tasks that succeeded are not in the log" in run.run.warnings[0].words

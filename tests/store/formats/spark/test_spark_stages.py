@@ -20,7 +20,7 @@ def run_of(folder: Path, events: list[samples.Event]) -> Run:
     return item.run
 
 
-def test_a_run_has_the_graph_of_its_stages_what_each_moved_and_what_executors_used(tmp_path: Path) -> None:
+def test_a_run_has_its_stage_graph_with_traffic_and_executor_use(tmp_path: Path) -> None:
     """Sums leave out the attempt without metrics; peaks are the largest of any attempt."""
     events = samples.application()
     for event in events:

@@ -25,12 +25,12 @@ from assay.store.formats.tables.durations import written_duration_s
         ("2 hours 5 minutes", 7500),
     ],
 )
-def test_what_means_one_thing_is_read(text: str, seconds: float) -> None:
+def test_unambiguous_values_are_read(text: str, seconds: float) -> None:
     assert written_duration_s(text) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("text", ["10:05", "1h90m", "00:60:00", "1:2:3", "30m1h", "", "5", "1,5h", "h", "-1h30m"])
-def test_what_may_mean_two_things_or_none_is_refused(text: str) -> None:
+def test_ambiguous_and_unknown_values_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"duration|may be"):
         written_duration_s(text)
 

@@ -153,7 +153,7 @@ def test_a_decimal_comma_is_taken_where_the_table_shows_that_it_is_one(tmp_path:
         ('sort,"1,234.5",HD2', "no number"),
     ],
 )
-def test_a_row_that_can_not_be_is_left_with_its_line(row: str, why: str, tmp_path: Path) -> None:
+def test_an_invalid_row_is_skipped_with_its_line(row: str, why: str, tmp_path: Path) -> None:
     mapping = {"job": "workload", "t": "duration_s", "disks": "layout"}
     read = table(tmp_path, f"job,t,disks\n{row}\nsort,5,HD2\n", mapping)
     assert [type(item) for item in read] == [SkippedItem, ImportedRun]
@@ -161,7 +161,7 @@ def test_a_row_that_can_not_be_is_left_with_its_line(row: str, why: str, tmp_pat
     assert left(read)[0].where == "results.log:2"
 
 
-def test_an_open_quote_ends_the_table_aloud(tmp_path: Path) -> None:
+def test_an_open_quote_ends_the_table_with_a_warning(tmp_path: Path) -> None:
     read = table(tmp_path, 'job,t\nsort,5\n"sort,6\nsort,7\n', {"job": "workload", "t": "duration_s"})
     assert [type(item) for item in read] == [ImportedRun, SkippedItem]
     assert left(read)[0].why == "can't be read from here on, 2 lines: a quote that opens in this line is never closed"
@@ -181,7 +181,7 @@ def test_a_table_without_rows_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "job,disks\nsort,HD2\n", "job,t,t\nsort,5,6\n"])
-def test_a_file_that_is_no_such_table_is_refused(text: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_matching_table_is_refused(text: str, tmp_path: Path) -> None:
     with pytest.raises(FormatError) as caught:
         table(tmp_path, text, {"job": "workload", "t": "duration_s"})
     assert str(caught.value.where).startswith("results.log")
@@ -309,7 +309,7 @@ def test_mistakes_in_typed_results_are_named_with_their_line(
     assert why in item.why
 
 
-def test_own_results_may_be_typed_too(tmp_path: Path) -> None:
+def test_typed_results_may_be_declared_measured(tmp_path: Path) -> None:
     read = items(PUBLISHED, tmp_path, YAML.replace("cluster: rack", "origin: measured"), "results.yaml")
     assert {item.run.origin for item in imported_runs(read)} == {Origin.MEASURED}
 

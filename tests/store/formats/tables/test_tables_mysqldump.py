@@ -161,7 +161,7 @@ def test_a_text_that_ends_in_a_statement_was_cut_off(statement: str, why: str) -
     assert why in last.why
 
 
-def test_rows_on_lines_of_their_own_are_read_on_after_a_damaged_one() -> None:
+def test_rows_on_separate_lines_are_read_after_a_damaged_one() -> None:
     items = rows(f"{TABLE}INSERT INTO `t` VALUES\n(1,'p'),\n(2,'q),\n(3,'r');\n")
     assert [(type(item).__name__, item.line) for item in items] == [("DumpRow", 7), ("Damage", 8), ("DumpRow", 9)]
 
