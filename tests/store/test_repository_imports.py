@@ -103,7 +103,7 @@ def test_skipped_items_are_listed_and_strict_imports_nothing(repository: Reposit
     assert import_lines(repository, path).taken == 1
 
 
-def test_a_flipped_bit_is_found_and_the_other_runs_remain(repository: Repository, tmp_path: Path) -> None:
+def test_a_flipped_bit_is_detected_and_the_other_runs_remain(repository: Repository, tmp_path: Path) -> None:
     repository.publish(make_run(1))
     summary = import_lines(repository, written(tmp_path, "results.txt", "10\n"))
     assert summary.import_id

@@ -36,7 +36,7 @@ def key(folder: Path, name: str, kind: str = "ed25519") -> Path:
 
 
 def listed(repository: Repository, *keys: Path) -> None:
-    lines = [f"{one.name}@lab {one.with_suffix('.pub').read_text()}" for one in keys]
+    lines = [f"{key.name}@lab {key.with_suffix('.pub').read_text()}" for key in keys]
     repository.folders.signers.write_text("".join(lines))
 
 
@@ -134,8 +134,8 @@ def test_a_package_brings_signatures_along(source: Repository, tmp_path: Path) -
 
 def test_the_command_signs_all_or_some_and_says_so(source: Repository, tmp_path: Path) -> None:
     ours = key(tmp_path, "ours")
-    told = assay_json("sign", "--key", ours, "--repository", source.root)
-    assert told == {"signed": 1, "signed_before": 0}
+    answer = assay_json("sign", "--key", ours, "--repository", source.root)
+    assert answer == {"signed": 1, "signed_before": 0}
     assert "1 already signed" in assay("sign", "--key", ours, "--repository", source.root).stdout
     assert assay_json("verify", "--repository", source.root) == []
     (bundle_of(source) / SIGNATURE_FILE).write_text("-----BEGIN SSH SIGNATURE-----\nAAAA\n")

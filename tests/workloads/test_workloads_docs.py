@@ -11,7 +11,7 @@ from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size
 from paths import ROOT
 
-OWN = (JOBS_PACKAGE, SPARK_JOBS_PACKAGE)
+ASSAY_PACKAGES = (JOBS_PACKAGE, SPARK_JOBS_PACKAGE)
 TEXT = (ROOT / "docs" / "reference" / "workloads.md").read_text()
 TABLE = TEXT[TEXT.index("| workload | program |") : TEXT.index("**On Spark**")]
 ROWS = {
@@ -23,7 +23,9 @@ ROWS = {
 
 def test_those_that_run_on_spark_are_named() -> None:
     [named] = re.findall(r"^\*\*On Spark\*\*, too: ([^.]*)\.", TEXT, re.MULTILINE)
-    assert re.findall(r"`([\w-]+)`", named) == [name for name, one in workloads().items() if "spark" in one.engines]
+    assert re.findall(r"`([\w-]+)`", named) == [
+        name for name, workload in workloads().items() if "spark" in workload.engines
+    ]
 
 
 def test_the_table_has_every_workload() -> None:
@@ -36,6 +38,6 @@ def test_a_row_has_the_options_program_and_input_that_are_declared(name: str) ->
     workload, size = workloads()[name], Size(10**9, 3)
     assert re.findall(r"`(\w+)`", options) == [option.name for option in workload.options]
     timed = workload.programs(size, "/in")[workload.engines[0]].main_class
-    assert program.startswith(f"{timed.rsplit('.', 1)[-1]}, {'own' if timed.startswith(OWN) else 'stock'}")
+    assert program.startswith(f"{timed.rsplit('.', 1)[-1]}, {'own' if timed.startswith(ASSAY_PACKAGES) else 'stock'}")
     assert ("on Spark alone" in program) == (workload.engines == ("spark",))
     assert (needed == "–" or needed.startswith("none")) == (workload.input(size) is None)

@@ -110,7 +110,7 @@ def test_the_order_of_rows_does_not_matter(runs: list[Run], chance: random.Rando
     mixed = runs[:]
     chance.shuffle(mixed)
 
-    def told(runs: list[Run]) -> dict[tuple[str, str], tuple[object, ...]]:
+    def ratios(runs: list[Run]) -> dict[tuple[str, str], tuple[object, ...]]:
         results = matched_speedups(table_of(runs), "layout", "HDD")
         return {
             (s.group, s.candidate): (
@@ -122,7 +122,7 @@ def test_the_order_of_rows_does_not_matter(runs: list[Run], chance: random.Rando
             for s in results
         }
 
-    assert told(runs) == told(mixed)
+    assert ratios(runs) == ratios(mixed)
 
 
 def test_excluded_runs_are_counted_by_reason() -> None:

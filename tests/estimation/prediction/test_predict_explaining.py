@@ -60,7 +60,7 @@ def test_runs_that_are_all_alike_explain_nothing(model: TimeModel, table: RunTab
 
 
 @pytest.mark.parametrize(("factor", "recall_least"), [(0.1, 0.9), (1.5, 0.6), (5.0, 0.9)])
-def test_planted_outliers_are_found_and_few_others(table: RunTable, factor: float, recall_least: float) -> None:
+def test_planted_outliers_are_detected_and_few_others(table: RunTable, factor: float, recall_least: float) -> None:
     made = np.random.default_rng(2).random(len(table)) < 0.04
     times_s = np.where(made, table.values["duration_s"] * factor, table.values["duration_s"])
     changed = replace(table, values={**table.values, "duration_s": times_s})

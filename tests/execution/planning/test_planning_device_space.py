@@ -86,20 +86,20 @@ def runs_of(plan: Plan) -> list[PlannedRun]:
 
 
 def kept_on(plan: Plan) -> dict[str, dict[str, float]]:
-    found = filled(claims_of(plan, runs_of(plan)), {f"{kind}{n}": 1e12 for kind in ("hdd", "ssd") for n in (1, 2)})
-    return {one.device: dict(one.kept_bytes) for one in found}
+    devices = filled(claims_of(plan, runs_of(plan)), {f"{kind}{n}": 1e12 for kind in ("hdd", "ssd") for n in (1, 2)})
+    return {device.device: dict(device.kept_bytes) for device in devices}
 
 
 def test_layouts_that_share_a_device_add_up_on_it(tmp_path: Path) -> None:
     """100 GB in two copies on two workers: 100 GB a worker, all on one SSD, or half on each of two."""
     plan = load(tmp_path)
     capacities = {"hdd1": 1.0, "ssd1": 240e9, "ssd2": 240e9}
-    found = {one.device: one for one in filled(claims_of(plan, runs_of(plan)), capacities)}
-    assert found["hdd1"].needed_bytes == 0
-    assert found["ssd1"].kept_bytes == {"SSD": 100e9, "SS2": 50e9}
-    assert found["ssd2"].kept_bytes == {"SS2": 50e9}
+    devices = {device.device: device for device in filled(claims_of(plan, runs_of(plan)), capacities)}
+    assert devices["hdd1"].needed_bytes == 0
+    assert devices["ssd1"].kept_bytes == {"SSD": 100e9, "SS2": 50e9}
+    assert devices["ssd2"].kept_bytes == {"SS2": 50e9}
     # Two copies of the output, and map output with what reduces fetched of it.
-    assert (found["ssd1"].passing, found["ssd1"].passing_bytes) == ("terasort on SSD", 100e9 + 2 * 50e9)
+    assert (devices["ssd1"].passing, devices["ssd1"].passing_bytes) == ("terasort on SSD", 100e9 + 2 * 50e9)
     assert warnings(plan, runs_of(plan))[0] == (
         "no room: ssd1 of a worker would have to hold 350 GB and has 240 GB: inputs that stay take 150 GB (SSD 100 GB, "
         "SS2 50 GB), terasort on SSD up to 200 GB more while it runs"
@@ -158,14 +158,14 @@ def test_intermediate_data_follows_the_rule_of_the_engine(tmp_path: Path) -> Non
         "layout: [SSD, SS2]", "layout: [SSD]\n  engine: [hadoop, spark]"
     )
     plan = load(tmp_path, text)
-    found = {}
+    directories = {}
     for run in runs_of(plan):
         (claim,) = claims_of(plan, [run]).passing
         assert claim.intermediate is not None
         written_bytes = sum(part.bytes for part in claim.hdfs) / 2
-        found[run.configuration.engine] = (written_bytes, round(claim.intermediate.bytes / 10e9, 3))
+        directories[run.configuration.engine] = (written_bytes, round(claim.intermediate.bytes / 10e9, 3))
     # On Spark the graph is shuffled once, and 0.45 of it in each iteration; one more of it may be kept on disks.
-    assert found == {"hadoop": (20e9, 2.0), "spark": (10e9, 1 + 4 * 0.45 + 1)}
+    assert directories == {"hadoop": (20e9, 2.0), "spark": (10e9, 1 + 4 * 0.45 + 1)}
 
 
 def test_a_plan_that_must_fail_is_refused_before_it_starts_and_a_dry_run_says_so(tmp_path: Path) -> None:
@@ -234,9 +234,9 @@ def placed(draw: st.DrawFn) -> tuple[Claims, dict[str, float]]:
         used = draw(st.lists(st.sampled_from(devices), unique=True, min_size=1))
         workers = draw(st.integers(1, 3))
         total = 0
-        for place in [(n, name) for n in range(workers) for name in used]:
-            taken = draw(st.integers(0, free[place]))
-            free[place] -= taken
+        for worker_device in [(n, name) for n in range(workers) for name in used]:
+            taken = draw(st.integers(0, free[worker_device]))
+            free[worker_device] -= taken
             total += taken
         claims.append(SpaceClaim(str(number), f"L{number}", workers, (Part(dict.fromkeys(used, 1), total),)))
     cut = draw(st.integers(0, len(claims)))
@@ -264,16 +264,16 @@ claim_lists = st.lists(
 
 @given(claim_lists, claim_lists, st.dictionaries(st.just("a"), st.integers(1, 10**6), min_size=1))
 def test_bytes_are_neither_lost_nor_made_and_what_is_refused_is_also_warned_of(
-    kept: tuple[SpaceClaim, ...], passing: tuple[SpaceClaim, ...], one: Mapping[str, int]
+    kept: tuple[SpaceClaim, ...], passing: tuple[SpaceClaim, ...], capacities_: Mapping[str, int]
 ) -> None:
-    capacities = {name: float(one["a"] + 7 * index) for index, name in enumerate("abc")}
+    capacities = {name: float(capacities_["a"] + 7 * index) for index, name in enumerate("abc")}
     claims = Claims(kept, passing)
-    found = filled(claims, capacities)
+    devices = filled(claims, capacities)
     both = [(claim, [*claim.hdfs, *([claim.intermediate] if claim.intermediate else [])]) for claim in kept]
     staying = sum(part.bytes / claim.workers for claim, parts_ in both for part in parts_)
-    assert sum(sum(device.kept_bytes.values()) for device in found) == pytest.approx(staying)
+    assert sum(sum(device.kept_bytes.values()) for device in devices) == pytest.approx(staying)
     if shortage(claims, capacities):
-        assert any(device.needed_bytes > device.capacity_bytes * (1 - 1e-9) for device in found)
+        assert any(device.needed_bytes > device.capacity_bytes * (1 - 1e-9) for device in devices)
 
 
 def test_the_first_run_on_each_file_system_is_expected_to_make_its_input(tmp_path: Path) -> None:

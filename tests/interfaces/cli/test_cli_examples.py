@@ -15,15 +15,15 @@ from assay.specs import load_cluster
 from paths import EXAMPLES
 
 
-def test_examples_are_listed_where_they_lie() -> None:
-    told = CliRunner().invoke(assay, ["examples"])
-    assert told.exit_code == 0
-    assert str(EXAMPLES / "lab" / "hdd-vs-ssd.yaml") in told.output.splitlines()
+def test_examples_are_listed_with_their_path() -> None:
+    result = CliRunner().invoke(assay, ["examples"])
+    assert result.exit_code == 0
+    assert str(EXAMPLES / "lab" / "hdd-vs-ssd.yaml") in result.output.splitlines()
 
 
 def test_examples_are_copied_and_nothing_is_overwritten(tmp_path: Path) -> None:
-    told = CliRunner().invoke(assay, ["examples", str(tmp_path / "mine")])
-    assert told.exit_code == 0
+    result = CliRunner().invoke(assay, ["examples", str(tmp_path / "mine")])
+    assert result.exit_code == 0
     assert load_cluster(tmp_path / "mine" / "lab" / "cluster.yaml").workers
     again = CliRunner().invoke(assay, ["examples", str(tmp_path / "mine")])
     assert isinstance(again.exception, SpecificationError)
@@ -38,8 +38,8 @@ def test_a_demo_names_the_packages_of_what_is_missing_before_it_starts(
     monkeypatch.setattr(
         "assay.interfaces.cli.measure.run.run_campaign_request", lambda *_, **__: pytest.fail("it was started")
     )
-    told = CliRunner().invoke(assay, ["demo", *options, "--repository", str(tmp_path / "runs")])
-    assert isinstance(told.exception, HostError)
-    assert told.exception.message == f"not installed: {lacking}"
-    assert "apt-get install openjdk-17-jre-headless" in str(told.exception)
-    assert all(package in str(told.exception) for name, package in demo_module._PROGRAMS.items() if name in lacking)
+    result = CliRunner().invoke(assay, ["demo", *options, "--repository", str(tmp_path / "runs")])
+    assert isinstance(result.exception, HostError)
+    assert result.exception.message == f"not installed: {lacking}"
+    assert "apt-get install openjdk-17-jre-headless" in str(result.exception)
+    assert all(package in str(result.exception) for name, package in demo_module._PROGRAMS.items() if name in lacking)

@@ -103,8 +103,8 @@ def test_a_name_that_no_run_has_is_answered_with_those_that_there_are(
 
 
 def test_findings_and_anomalies_answer_on_the_same_runs(folder: Path) -> None:
-    found = json.loads(invoke(findings, "--json", "--repository", str(folder)).output)
-    by_name = {item["name"]: item for item in found["measured"]}
+    answer = json.loads(invoke(findings, "--json", "--repository", str(folder)).output)
+    by_name = {item["name"]: item for item in answer["measured"]}
     assert any(item["answer"] == "supported" and "SSD" in item["claim"] for item in by_name.values())
     assert "SUPPORTED" in invoke(findings, "--repository", str(folder)).output
     odd = invoke(anomalies, "--repository", str(folder))
@@ -183,8 +183,8 @@ def test_a_change_in_a_history_is_dated_and_sized(tmp_path: Path) -> None:
 
 
 def test_many_comparisons_correct_their_p_values(folder: Path) -> None:
-    found = json.loads(invoke(compare, "--by", "layout", "--json", "--repository", str(folder)).output)["results"]
-    tested = [item for item in found if item["runs"]["rank_test"] is not None]
+    answer = json.loads(invoke(compare, "--by", "layout", "--json", "--repository", str(folder)).output)["results"]
+    tested = [item for item in answer if item["runs"]["rank_test"] is not None]
     assert tested
     assert all(item["holm_p"] is None for item in tested if item["verdict"] == "not enough runs")
     assert {item["runs"]["rank_test"]["delta"] for item in tested} <= {1.0, -1.0}
@@ -207,9 +207,9 @@ def test_the_same_table_is_read_twice_with_two_maps_and_a_copy_is_not_doubled(tm
     shown = json.loads(invoke(speedup, "--by", "layout", "--baseline", "HDD", *repository).output)
     assert [round(item["ratio"], 2) for item in shown["results"]] == [2.0, 1.03]
     words = ["--map", "workload=workload", "--map", "ssd_s=duration_min", "--set", "layout=SSD"]
-    told = invoke(import_results, "table", str(table), *words, *repository[:2]).output
-    assert told.count("imported before with another --map") == 2
-    bundle = next(line.split("bundles/")[1].split(" ")[0] for line in told.splitlines() if "bundles/" in line)
+    output = invoke(import_results, "table", str(table), *words, *repository[:2]).output
+    assert output.count("imported before with another --map") == 2
+    bundle = next(line.split("bundles/")[1].split(" ")[0] for line in output.splitlines() if "bundles/" in line)
     assert (tmp_path / "repository" / "bundles" / bundle).is_dir()
 
 
@@ -230,9 +230,13 @@ def test_one_run_against_several_with_equal_times_is_compared(tmp_path: Path) ->
     words = [w for field in ("job=workload", "s=duration_s", "disk=layout") for w in ("--map", field)]
     repository = ["--repository", str(tmp_path / "repository")]
     assert invoke(import_results, "table", str(table), *words, *repository).exit_code == 0
-    (found,) = json.loads(invoke(compare, "--json", *repository).output)["results"]
-    assert (found["baseline"], found["runs_baseline"], found["runs_candidate"]) == ("HD2", 2, 1)  # most runs
-    assert found["runs"]["rank_test"]["p"] == 1.0
+    (comparison,) = json.loads(invoke(compare, "--json", *repository).output)["results"]
+    assert (comparison["baseline"], comparison["runs_baseline"], comparison["runs_candidate"]) == (
+        "HD2",
+        2,
+        1,
+    )  # most runs
+    assert comparison["runs"]["rank_test"]["p"] == 1.0
 
 
 def test_skipped_items_are_listed_again_and_damage_is_named(tmp_path: Path) -> None:
