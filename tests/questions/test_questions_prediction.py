@@ -30,14 +30,15 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     return made
 
 
-def test_short_names_are_understood_and_what_was_not_said_is_told(repository: Repository) -> None:
-    found = predicted(repository, ASKED, NewCluster("c12", None))
-    assert found.configuration["mapreduce.tasktracker.map.tasks.maximum"] == "6"
-    assert found.configuration["layout"] == "SSD"
-    assert set(found.assumed) == {"network"}
-    assert found.expected_s == pytest.approx(time_s("terasort", "SSD", found.assumed["network"], 6, 12), rel=0.2)
-    assert (found.origin, found.runs, len(found.nearest)) == ("predicted", 252, 3)
-    assert repository.run(found.nearest[0].run_id).workload == "terasort"
+def test_short_names_are_accepted_and_defaults_are_listed(repository: Repository) -> None:
+    prediction = predicted(repository, ASKED, NewCluster("c12", None))
+    assert prediction.configuration["mapreduce.tasktracker.map.tasks.maximum"] == "6"
+    assert prediction.configuration["layout"] == "SSD"
+    assert set(prediction.assumed) == {"network"}
+    measured_s = time_s("terasort", "SSD", prediction.assumed["network"], 6, 12)
+    assert prediction.expected_s == pytest.approx(measured_s, rel=0.2)
+    assert (prediction.origin, prediction.runs, len(prediction.nearest)) == ("predicted", 252, 3)
+    assert repository.run(prediction.nearest[0].run_id).workload == "terasort"
 
 
 @pytest.mark.parametrize(
@@ -68,58 +69,58 @@ def test_a_model_is_kept_used_again_and_learned_anew_when_it_was_changed(reposit
 
 def test_the_command_says_the_time_the_interval_and_what_is_near(repository: Repository, tmp_path: Path) -> None:
     def said(*arguments: str) -> str:
-        found = CliRunner().invoke(predict, [*arguments, "--repository", str(repository.root)], catch_exceptions=False)
-        assert found.exit_code == 0
-        return found.output
+        result = CliRunner().invoke(predict, [*arguments, "--repository", str(repository.root)], catch_exceptions=False)
+        assert result.exit_code == 0
+        return result.output
 
-    told = said("--where", "workload=sort,layout=SSD,maps=6", "--cluster", "c12")
-    assert "90% interval of one run" in told
-    assert "Nearest measured" in told
+    output = said("--where", "workload=sort,layout=SSD,maps=6", "--cluster", "c12")
+    assert "90% interval of one run" in output
+    assert "Nearest measured" in output
     unknown = said("--where", "workload=pagerank")
     assert "unknown." in unknown
     assert "no run has workload pagerank" in unknown
     assert json.loads(said("--json", "--where", "workload=sort"))["level"] == 0.9
 
 
-def test_what_matters_is_said_as_a_table_and_as_json(repository: Repository) -> None:
+def test_important_factors_are_shown_as_a_table_and_as_json(repository: Repository) -> None:
     arguments = ["--where", "workload=terasort", "--repository", str(repository.root)]
-    told = CliRunner().invoke(explain, [*arguments, "--by", "disk,net"], catch_exceptions=False).output
-    assert "Time / typical time" in told
-    assert "Configurations measured" in told
-    found = json.loads(CliRunner().invoke(explain, [*arguments, "--json"], catch_exceptions=False).output)
-    assert found["explained"]["factors"][0]["share"]["value"] > 0.2
+    output = CliRunner().invoke(explain, [*arguments, "--by", "disk,net"], catch_exceptions=False).output
+    assert "Time / typical time" in output
+    assert "Configurations measured" in output
+    answer = json.loads(CliRunner().invoke(explain, [*arguments, "--json"], catch_exceptions=False).output)
+    assert answer["explained"]["factors"][0]["share"]["value"] > 0.2
 
 
 def test_two_opinions_are_one_list_with_who_says_so(repository: Repository) -> None:
     arguments = ["--second-opinion", "--repository", str(repository.root)]
-    told = CliRunner().invoke(anomalies, arguments, catch_exceptions=False)
-    assert told.exit_code == 0
-    assert "outliers among 252 valid runs" in told.output
+    result = CliRunner().invoke(anomalies, arguments, catch_exceptions=False)
+    assert result.exit_code == 0
+    assert "outliers among 252 valid runs" in result.output
 
 
-def test_the_next_runs_are_configurations_that_nobody_ran(tmp_path: Path) -> None:
+def test_the_next_runs_are_unmeasured_configurations(tmp_path: Path) -> None:
     some = Repository.create(tmp_path / "repository")
     runs = learning_runs()
     for run in runs[::2]:
         some.publish(run)
-    found = next_runs(some, ["workload=sort"], "disk", budget_of("4runs"))
-    assert len(found.runs) == 4
-    assert found.measured + found.candidates == 72
+    chosen = next_runs(some, ["workload=sort"], "disk", budget_of("4runs"))
+    assert len(chosen.runs) == 4
+    assert chosen.measured + chosen.candidates == 72
     made = {
         (run.cluster, *run.levels.values(), *run.parameters.values()) for run in runs[::2] if run.workload == "sort"
     }
-    assert not made & {tuple(run.configuration.values()) for run in found.runs}
-    assert found.runs[-1].doubt_left < found.doubt
+    assert not made & {tuple(run.configuration.values()) for run in chosen.runs}
+    assert chosen.runs[-1].doubt_left < chosen.doubt
     for run in runs[1::2]:
         some.publish(run)
     with pytest.raises(SpecificationError, match="every combination"):
         next_runs(some, ["workload=sort"], "surface", budget_of("1run"))
 
 
-def test_a_cluster_is_characterised_by_few_of_its_runs(repository: Repository) -> None:
-    found = characterise(repository, "c12", 0.2)
-    assert found.enough is not None
-    assert found.enough <= 40
-    assert len(found.order) == found.enough
+def test_a_cluster_is_characterised_by_a_small_part_of_its_runs(repository: Repository) -> None:
+    result = characterise(repository, "c12", 0.2)
+    assert result.enough is not None
+    assert result.enough <= 40
+    assert len(result.order) == result.enough
     with pytest.raises(SpecificationError, match="no run has cluster 'c99'"):
         characterise(repository, "c99", 0.2)

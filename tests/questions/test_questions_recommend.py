@@ -76,8 +76,8 @@ MIX = ("terasort:4GB:4/day", "wordcount:2GB:daily")
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[SimulatorPool]:
-    with SimulatorPool(2) as found:
-        yield found
+    with SimulatorPool(2) as simulators:
+        yield simulators
 
 
 def book(folder: Path, ssd: int = 400) -> PriceBook:
@@ -96,33 +96,31 @@ def answer(pool: SimulatorPool, prices: PriceBook, text: str = CATALOGUE, **aske
 
 
 @needs_simulator
-def test_an_answer_has_a_front_of_what_nothing_dominates_and_says_how_sure_it_is(
-    pool: SimulatorPool, tmp_path: Path
-) -> None:
-    found = answer(pool, book(tmp_path), deadline="10min")
-    assert found.origin == "simulated"
-    assert found.objective is Objective.PRICE
-    assert found.chosen is not None
-    assert found.stages[0].left == len(candidates(catalogue_of(CATALOGUE))) == 14
-    for one in (each for each in found.front if each.on_pareto_front):
+def test_an_answer_has_a_pareto_front_and_its_confidence(pool: SimulatorPool, tmp_path: Path) -> None:
+    result = answer(pool, book(tmp_path), deadline="10min")
+    assert result.origin == "simulated"
+    assert result.objective is Objective.PRICE
+    assert result.chosen is not None
+    assert result.stages[0].left == len(candidates(catalogue_of(CATALOGUE))) == 14
+    for finalist in (option for option in result.front if option.on_pareto_front):
         beaten = [
             other
-            for other in found.finalists
-            if other.cost <= one.cost
-            and other.day_s <= one.day_s
-            and (other.cost, other.day_s) != (one.cost, one.day_s)
+            for other in result.finalists
+            if other.cost <= finalist.cost
+            and other.day_s <= finalist.day_s
+            and (other.cost, other.day_s) != (finalist.cost, finalist.day_s)
         ]
         assert beaten == []
-    assert sum(one.best_probability for one in found.finalists) == pytest.approx(1, abs=0.02)
-    for one in found.finalists:
-        assert one.day_low_s < one.day_s < one.day_high_s
-        assert one.bill_low < one.bill < one.bill_high
-        assert all(time.low_s < time.time_s < time.high_s for time in one.times)
-    sure = [one for one in found.finalists if one.keeps_probability >= found.confidence]
-    assert found.chosen in sure
-    assert {change.kind for change in found.changes} >= {"growth", "codec"}
-    assert found.assumptions
-    assert 0 <= sum(item.value for item in found.uncertainties[:1]) <= found.value_of_perfect_information
+    assert sum(finalist.best_probability for finalist in result.finalists) == pytest.approx(1, abs=0.02)
+    for finalist in result.finalists:
+        assert finalist.day_low_s < finalist.day_s < finalist.day_high_s
+        assert finalist.bill_low < finalist.bill < finalist.bill_high
+        assert all(time.low_s < time.time_s < time.high_s for time in finalist.times)
+    sure = [finalist for finalist in result.finalists if finalist.keeps_probability >= result.confidence]
+    assert result.chosen in sure
+    assert {change.kind for change in result.changes} >= {"growth", "codec"}
+    assert result.assumptions
+    assert 0 <= sum(item.value for item in result.uncertainties[:1]) <= result.value_of_perfect_information
 
 
 @needs_simulator
@@ -137,12 +135,12 @@ def test_a_cheaper_identical_option_never_raises_the_cost(pool: SimulatorPool, t
     assert dear.chosen is not None
     assert cheap.chosen is not None
     assert cheap.chosen.bill <= dear.chosen.bill
-    by_label = {one.label: one.bill for one in dear.finalists}
-    assert all(one.bill <= by_label.get(one.label, one.bill) for one in cheap.finalists)
+    by_label = {finalist.label: finalist.bill for finalist in dear.finalists}
+    assert all(finalist.bill <= by_label.get(finalist.label, finalist.bill) for finalist in cheap.finalists)
 
 
 @needs_simulator
-def test_limits_are_held_and_what_can_not_be_says_why(pool: SimulatorPool, tmp_path: Path) -> None:
+def test_limits_are_enforced_and_an_unenforceable_one_says_why(pool: SimulatorPool, tmp_path: Path) -> None:
     prices = book(tmp_path)
     budget = answer(pool, prices, budget="24000USD", minimize=Objective.TIME)
     assert budget.chosen is not None
@@ -185,10 +183,10 @@ def _invoked(*arguments: str) -> Result:
 
 
 def _asked(*arguments: str) -> dict[str, Any]:
-    found = _invoked(*arguments)
-    assert found.exit_code == 0, (found.output, found.exception)
-    told: dict[str, Any] = json.loads(found.output)
-    return told
+    result = _invoked(*arguments)
+    assert result.exit_code == 0, (result.output, result.exception)
+    answer: dict[str, Any] = json.loads(result.output)
+    return answer
 
 
 @pytest.mark.parametrize(
@@ -204,21 +202,21 @@ def _asked(*arguments: str) -> dict[str, Any]:
         ("sql-join:1TB", (), "has no workload"),
     ],
 )
-def test_what_can_not_be_asked_is_said_in_words(workload: str, more: tuple[str, ...], words: str) -> None:
+def test_an_impossible_question_is_refused_with_the_reason(workload: str, more: tuple[str, ...], words: str) -> None:
     folder = EXAMPLES / "sandisk-2014"
     files = ("--catalogue", str(folder / "catalogue.yaml"), "--prices", str(folder / "prices.yaml"))
-    found = _invoked("--workload", workload, *files, *more)
-    assert isinstance(found.exception, AssayError), found.output
-    assert words in str(found.exception)
+    result = _invoked("--workload", workload, *files, *more)
+    assert isinstance(result.exception, AssayError), result.output
+    assert words in str(result.exception)
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/catalogue.yaml")), ids=lambda path: path.parent.name)
 def test_every_catalogue_has_clusters_and_its_price_book_prices_them(path: Path) -> None:
     from assay.questions.recommendation.search import parts_of
 
-    found = candidates(load_catalogue(path))
-    priced = bills(load_prices(path.parent / "prices.yaml"), parts_of(found))
-    assert len(found) > 1
+    options = candidates(load_catalogue(path))
+    priced = bills(load_prices(path.parent / "prices.yaml"), parts_of(options))
+    assert len(options) > 1
     assert priced.priced.all()
 
 
@@ -237,7 +235,7 @@ def test_every_catalogue_has_clusters_and_its_price_book_prices_them(path: Path)
         ("iops: 120", "channels: 3", "not for kind hdd"),
     ],
 )
-def test_a_wrong_catalogue_is_told_with_its_line(old: str, new: str, words: str) -> None:
+def test_an_invalid_catalogue_is_an_error_with_its_line(old: str, new: str, words: str) -> None:
     text = CATALOGUE.replace(old, new, 1)
     if "9999" in new:
         text = text.replace("count: [0, 2, 4]", "count: 0-400")
@@ -248,12 +246,12 @@ def test_a_wrong_catalogue_is_told_with_its_line(old: str, new: str, words: str)
 
 
 def test_a_layout_decides_which_disks_are_bought() -> None:
-    found = candidates(catalogue_of(CATALOGUE))
-    layouts = {machine.layout.name: machine.kinds for machine in found.machines}
+    options = candidates(catalogue_of(CATALOGUE))
+    layouts = {machine.layout.name: machine.kinds for machine in options.machines}
     assert layouts["HS2"] == layouts["HY2"] == {"hdd": 2, "ssd": 1}
     assert layouts["SSD"] == {"ssd": 1}
     assert not set(layouts) & {"HS0", ""}
-    [split] = [machine for machine in found.machines if machine.layout.name == "HS4"]
+    [split] = [machine for machine in options.machines if machine.layout.name == "HS4"]
     assert {device.name for device in split.intermediate} == {"ssd1"}
 
 
@@ -279,17 +277,17 @@ def test_a_bill_in_any_number_of_workers_is_what_the_price_book_says(workers: in
             masters + number, masters, number, {"hdd": disks}, node_types={"master": masters, "worker": number}
         )
 
-    found = bills(prices, [Parts("HD", counts(1))]).of(np.array([0]), np.array([workers]))
-    assert found.rates_per_h[0] == pytest.approx(float(hourly_rate(prices, counts(workers), "HD").per_h))
+    bill = bills(prices, [Parts("HD", counts(1))]).of(np.array([0]), np.array([workers]))
+    assert bill.rates_per_h[0] == pytest.approx(float(hourly_rate(prices, counts(workers), "HD").per_h))
 
 
 def test_room_counts_hdfs_and_intermediate_data_where_they_share_disks() -> None:
-    found = candidates(catalogue_of(CATALOGUE))
-    own = powers(found)
-    hd2 = next(row for row in range(len(found)) if found.label(row) == "3 workers, HD2")
-    assert own.hdfs_bytes[hd2] == 6e12
-    assert fits(own, 5e12, 1e12, 1.0)[hd2]
-    assert not fits(own, 5e12, 2e12, 1.0)[hd2]
+    options = candidates(catalogue_of(CATALOGUE))
+    powers_ = powers(options)
+    hd2 = next(row for row in range(len(options)) if options.label(row) == "3 workers, HD2")
+    assert powers_.hdfs_bytes[hd2] == 6e12
+    assert fits(powers_, 5e12, 1e12, 1.0)[hd2]
+    assert not fits(powers_, 5e12, 2e12, 1.0)[hd2]
 
 
 def test_knowing_what_drives_the_choice_is_worth_something_and_what_does_not_nothing() -> None:
@@ -301,36 +299,36 @@ def test_knowing_what_drives_the_choice_is_worth_something_and_what_does_not_not
     assert value_of_information(idle, loss, 0, 1) < 0.03 * every
 
 
-def test_who_misses_a_limit_buys_again() -> None:
+def test_a_setup_that_misses_its_limit_is_bought_again() -> None:
     objective = np.array([[1.0, 3.0], [1.0, 3.0], [1.0, 3.0]])
     kept = np.array([[True, True], [False, True], [False, False]])
     assert losses(objective, kept).tolist() == [[1, 3], [4, 3], [4, 6]]
 
 
-def test_what_all_finalists_share_is_drawn_once() -> None:
+def test_inputs_shared_by_all_finalists_are_drawn_once() -> None:
     shares = [[{"hdd": 1.0}], [{"hdd": 1.0}], [{"flash": 1.0}]]
     prices = bills(
         PriceBook("b", "USD", "2026-01-01", "t", (LineItem("all", Decimal(1), "cluster-hour"),)),
         [Parts("HD1", Counts(2, 1, 1, {"hdd": 1}))] * 3,
     ).of(np.arange(3), np.ones(3, dtype=np.int64))
-    found = draw_inputs(np.ones((3, 1)), model_errors(shares), prices, seed=1)
-    logs = np.log(found.times_s[:, :, 0])
+    inputs = draw_inputs(np.ones((3, 1)), model_errors(shares), prices, seed=1)
+    logs = np.log(inputs.times_s[:, :, 0])
     correlated = np.corrcoef(logs.T)
     assert correlated[0, 1] > 0.9
     assert abs(correlated[0, 2]) < 0.1
 
 
 @needs_simulator
-def test_a_pool_answers_in_order_tells_what_is_wrong_and_leaves_nobody_behind() -> None:
+def test_a_pool_answers_in_order_reports_errors_and_leaves_no_process() -> None:
     scenario: dict[str, Any] = {"cluster": {}, "jobs": []}
-    with SimulatorPool(2) as own:
-        found = own.simulate_each([{**scenario, "id": str(number)} for number in range(5)])
-        processes = [one._process for one in own._every]
-        assert all(isinstance(one, SpecificationError) for one in found)
+    with SimulatorPool(2) as simulators:
+        results = simulators.simulate_each([{**scenario, "id": str(number)} for number in range(5)])
+        processes = [simulator._process for simulator in simulators._every]
+        assert all(isinstance(simulator, SpecificationError) for simulator in results)
         assert 1 <= len(processes) <= 2
         processes[0].kill()
         processes[0].wait()
-        assert len(own.simulate_each([scenario])) == 1
+        assert len(simulators.simulate_each([scenario])) == 1
     for process in processes:
         assert isinstance(process, subprocess.Popen)
         assert process.poll() is not None
@@ -341,8 +339,8 @@ def test_the_benchmark_of_recommendations_holds_an_answer_against_a_world(pool: 
     module = benchmark("recommend_errors")
     question, prices = module.drawn_question(np.random.default_rng(1))
     catalogue = catalogue_of(module.CATALOGUE)
-    found = recommend(question, catalogue, prices, shipped_profile(), pool)
-    assert found.chosen is not None
+    result = recommend(question, catalogue, prices, shipped_profile(), pool)
+    assert result.chosen is not None
     every = candidates(catalogue)
     constraints = question.constraints(prices)
     search = module.start_search(
@@ -354,46 +352,46 @@ def test_the_benchmark_of_recommendations_holds_an_answer_against_a_world(pool: 
         pool,
         question.objective(constraints),
     )
-    asked = module.Asked(question, found, search)
+    asked = module.Asked(question, result, search)
     [world] = module.worlds(asked, pool, 1, np.random.default_rng(2))
     assert world.times_s.shape == (len(search.rows), 2)
     levels = [search.candidates.levels(int(row)) for row in search.rows]
-    own = levels.index(dict(found.chosen.levels))
+    index = levels.index(dict(result.chosen.levels))
     day_s = np.full(len(levels), 1e3)
-    day_s[own] = found.chosen.day_s
-    as_said = module.World(np.repeat(day_s[:, None] / search.per_day.sum(), 2, 1), day_s, np.ones(len(levels)))
-    right = module.judged(asked, found.chosen, as_said)
+    day_s[index] = result.chosen.day_s
+    as_estimated = module.World(np.repeat(day_s[:, None] / search.per_day.sum(), 2, 1), day_s, np.ones(len(levels)))
+    right = module.judged(asked, result.chosen, as_estimated)
     assert (right.best, right.kept, right.regret, right.holds_time) == (True, True, 0.0, True)
-    turned = module.World(as_said.times_s[::-1] * 20, as_said.bills[::-1], as_said.rates_per_h)
-    wrong = module.judged(asked, found.chosen, turned)
+    turned = module.World(as_estimated.times_s[::-1] * 20, as_estimated.bills[::-1], as_estimated.rates_per_h)
+    wrong = module.judged(asked, result.chosen, turned)
     assert not wrong.holds_time
 
 
 def test_extrapolation_comes_first_and_withholds_shares(pool: SimulatorPool, tmp_path: Path) -> None:
-    found = answer(pool, book(tmp_path))
-    assert found.chosen is not None
-    assert found.runner_up is not None
-    assert all(one.keeps_probability >= found.confidence for one in found.front), (
+    result = answer(pool, book(tmp_path))
+    assert result.chosen is not None
+    assert result.runner_up is not None
+    assert all(finalist.keeps_probability >= result.confidence for finalist in result.front), (
         "a candidate that breaks a limit is listed"
     )
-    near, far = replace(found, extrapolation=1.0), replace(found, extrapolation=94.0)
+    near, far = replace(result, extrapolation=1.0), replace(result, extrapolation=94.0)
     lines = list(headline(near))
     assert not any("xtrapolated" in line for line in lines)
-    share = probability(found.chosen.hardware_probability)
+    share = probability(result.chosen.hardware_probability)
     assert any(f"in {share} of" in line for line in lines)
-    assert shares_of(found.chosen, near)[1] == share, "one candidate has one share of draws in which it is the best"
+    assert shares_of(result.chosen, near)[1] == share, "one candidate has one share of draws in which it is the best"
     first, second, *rest = headline(far)
     assert first.startswith("Extrapolated: up to 94 times the data per worker")
     assert second == (
-        f"Too close to call between {found.chosen.label} and {found.runner_up.label}; "
+        f"Too close to call between {result.chosen.label} and {result.runner_up.label}; "
         "another candidate can be better than both."
     )
     assert not any(share in line and "draws" in line for line in rest)
-    assert shares_of(found.chosen, far) == (NOTHING, NOTHING, NOTHING)
+    assert shares_of(result.chosen, far) == (NOTHING, NOTHING, NOTHING)
     unsure = replace(
         near,
-        chosen=replace(found.chosen, hardware_probability=0.5),
-        runner_up=replace(found.runner_up, hardware_probability=0.24),
+        chosen=replace(result.chosen, hardware_probability=0.5),
+        runner_up=replace(result.runner_up, hardware_probability=0.24),
     )
     text = next(headline(unsure))
     assert text.startswith("Too close to call between")

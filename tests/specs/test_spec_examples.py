@@ -61,18 +61,18 @@ def held(plan: Plan, runs: list[PlannedRun]) -> Counter[str]:
     for run in runs:
         size, workload = size_of(run, plan), workloads()[run.workload.name]
         layout, needed = run.configuration.layout.name, workload.input(size)
-        for place in workload.leaves(size):
-            kept[layout, place] = (workload.data_bytes(size) * size.replication, run)
+        for dataset in workload.leaves(size):
+            kept[layout, dataset] = (workload.data_bytes(size) * size.replication, run)
         while needed is not None:
             kept[layout, needed.path] = (needed.data_bytes * needed.replication, run)
             needed = needed.needs
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for data_bytes, run in kept.values():
         parts = run.configuration.layout.hdfs
         for part in parts:
-            share = part.count / sum(each.count for each in parts)
-            found[part.device] += round(data_bytes * share / len(plan.cluster.workers))
-    return found
+            share = part.count / sum(piece.count for piece in parts)
+            counts[part.device] += round(data_bytes * share / len(plan.cluster.workers))
+    return counts
 
 
 @pytest.mark.parametrize("path", PLANS, ids=name_of)

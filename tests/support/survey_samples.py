@@ -61,7 +61,7 @@ def disk(number: int, **changed: Any) -> Block:
 
 def mount(number: int, **changed: Any) -> Mount:
     """An ext4 file system on that disk, mounted as it should be."""
-    each = Mount(
+    base = Mount(
         point=f"/data{number}",
         device=f"8:{16 * number}",
         source=f"/dev/sd{'abcdefgh'[number]}",
@@ -74,12 +74,12 @@ def mount(number: int, **changed: Any) -> Mount:
         free_inodes=9 * 10**7,
         writable=True,
     )
-    return replace(each, **changed)
+    return replace(base, **changed)
 
 
 def nic(**changed: Any) -> Interface:
     """A link of 10 Gbit/s."""
-    each = Interface(
+    base = Interface(
         driver="ixgbe",
         hardware=True,
         state="up",
@@ -93,7 +93,7 @@ def nic(**changed: Any) -> Interface:
         rx_packets=10**9,
         tx_packets=10**9,
     )
-    return replace(each, **changed)
+    return replace(base, **changed)
 
 
 def daemon(role: str, **changed: Any) -> Daemon:
@@ -103,7 +103,7 @@ def daemon(role: str, **changed: Any) -> Daemon:
 
 def basics(**changed: Any) -> HostFacts:
     """A machine with 12 cores and 64 GiB."""
-    each = HostFacts(
+    base = HostFacts(
         cores=12,
         physical_cores=6,
         processor="Xeon E5-2620",
@@ -121,12 +121,12 @@ def basics(**changed: Any) -> HostFacts:
         processes=65536,
         clock_source="tsc",
     )
-    return replace(each, **changed)
+    return replace(base, **changed)
 
 
 def survey(host: str = "w1", **changed: Any) -> Survey:
     """A host in good order."""
-    each = Survey(
+    base = Survey(
         host=host,
         hostname=host,
         name_addresses=("10.0.0.1",),
@@ -157,4 +157,4 @@ def survey(host: str = "w1", **changed: Any) -> Survey:
         selinux="off",
         firewall_tables=(),
     )
-    return replace(each, **changed)
+    return replace(base, **changed)

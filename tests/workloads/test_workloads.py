@@ -60,10 +60,10 @@ def judge(
     *,
     manifest: dict[str, int] | None = None,
     check: Outcome | None = None,
-    place: str | None = None,
+    where: str | None = None,
     size: Size = SIZE,
 ) -> ValidationResult:
-    facts = ValidationInput(files, manifest or {}, check, place)
+    facts = ValidationInput(files, manifest or {}, check, where)
     return asyncio.run(workloads()[name].judge(size, ended, facts))
 
 
@@ -156,9 +156,9 @@ def test_words_must_add_up() -> None:
     contents = {"/assay/output/wordcount/part-r-00000": b"apple\t3\npear tree\t4\n"}
     files = Files(StoredFiles(6, length, 3 * length), contents)
     sound = outcome(counters={"MAP_OUTPUT_RECORDS": 7, "HDFS_BYTES_READ": length})
-    assert failing(judge("wordcount", sound, files, place="/assay/input/x")) == set()
+    assert failing(judge("wordcount", sound, files, where="/assay/input/x")) == set()
     short = outcome(counters={"MAP_OUTPUT_RECORDS": 8, "HDFS_BYTES_READ": length})
-    assert failing(judge("wordcount", short, files, place="/assay/input/x")) == {"words counted"}
+    assert failing(judge("wordcount", short, files, where="/assay/input/x")) == {"words counted"}
 
 
 @given(data=st.integers(MIB, 10**11), files=st.integers(1, 500))
@@ -177,13 +177,13 @@ def test_inputs_of_different_size_or_replication_lie_apart() -> None:
         assert needed is not None
         return needed.path
 
-    places = {
+    inputs = {
         place(SIZE),
         place(replace(SIZE, data_bytes=10**8)),
         place(replace(SIZE, replication=1)),
         place(replace(SIZE, maps=2)),
     }
-    assert len(places) == 4
+    assert len(inputs) == 4
     assert place(SIZE) == place(replace(SIZE))
 
 
@@ -213,7 +213,7 @@ def test_last_words_leave_out_stack_frames_and_prefer_trouble() -> None:
 def test_generated_data_must_have_about_the_size_that_was_asked_for() -> None:
     files = Files(StoredFiles(6, SIZE.data_bytes // 2, 0), {"/assay/output/wordcount/part-r-00000": b"apple\t7\n"})
     counted = outcome(counters={"MAP_OUTPUT_RECORDS": 7, "HDFS_BYTES_READ": SIZE.data_bytes})
-    assert failing(judge("wordcount", counted, files, place="/assay/input/x")) == {"input size"}
+    assert failing(judge("wordcount", counted, files, where="/assay/input/x")) == {"input size"}
 
 
 def test_options_of_a_plan_become_a_size() -> None:
@@ -228,8 +228,8 @@ def test_options_of_a_plan_become_a_size() -> None:
 @pytest.mark.parametrize("name", sorted(name for name, workload in workloads().items() if workload.input(SIZE)))
 def test_blocks_of_another_size_make_another_input(name: str) -> None:
     workload = workloads()[name]
-    places = [workload.input(replace(SIZE, block_bytes=block)) for block in (None, 32 * MIB, 64 * MIB)]
-    assert len({place.path for place in places if place}) == 3
+    inputs = [workload.input(replace(SIZE, block_bytes=block)) for block in (None, 32 * MIB, 64 * MIB)]
+    assert len({input_.path for input_ in inputs if input_}) == 3
 
 
 def test_sorted_rows_may_have_fewer_copies_than_the_rows() -> None:
@@ -325,7 +325,7 @@ def test_random_text_is_what_the_maps_counted_with_a_tab_and_a_line_feed_each() 
 def test_a_sort_of_text_is_valid_when_hadoops_validator_says_so(check: Outcome | None, expected: set[str]) -> None:
     counters = {"MAP_INPUT_RECORDS": 9, "REDUCE_OUTPUT_RECORDS": 9}
     files = Files(StoredFiles(4, SIZE.data_bytes, 3 * SIZE.data_bytes))
-    assert failing(judge("sort", outcome(counters=counters), files, check=check, place="/in")) == expected
+    assert failing(judge("sort", outcome(counters=counters), files, check=check, where="/in")) == expected
     program = workloads()["sort"].check_program("/in")
     assert program is not None
     assert program.arguments[:2] == ("-sortInput", "/in")
@@ -384,8 +384,8 @@ def test_enhanced_dfsio_hands_on_what_each_stream_counted(operation: str) -> Non
     ],
 )
 def test_enhanced_dfsio_with_an_unsound_series_is_invalid(lines: tuple[bytes, ...], expected: set[str]) -> None:
-    found = judge("dfsioe-read", outcome(counters=READ), series(*lines), size=ENHANCED)
-    assert failing(found) == expected
+    result = judge("dfsioe-read", outcome(counters=READ), series(*lines), size=ENHANCED)
+    assert failing(result) == expected
 
 
 def test_a_read_of_the_enhanced_dfsio_is_not_credited_with_nominal_bytes() -> None:
@@ -422,8 +422,8 @@ def test_a_read_never_meets_files_of_another_number_size_or_copies(name: str) ->
         replace(SIZE, replication=1),
         replace(SIZE, data_bytes=2 * SIZE.data_bytes),
     ]
-    places = [workloads()[f"{name}-write"].leaves(size) for size in (SIZE, *others)]
-    assert len(set(places)) == len(places)
+    datasets = [workloads()[f"{name}-write"].leaves(size) for size in (SIZE, *others)]
+    assert len(set(datasets)) == len(datasets)
 
 
 def test_only_what_another_workload_reads_stays() -> None:
@@ -455,7 +455,7 @@ SOUND = StoredFiles(6, SIZE.data_bytes, 3 * SIZE.data_bytes)
 )
 def test_pagerank_loses_no_page_link_or_rank(counter: str, value: int, expected: set[str]) -> None:
     ended = outcome(counters=RANKED | {counter: value})
-    assert failing(judge("pagerank", ended, Files(SOUND), manifest={"GRAPH_LINKS": 77}, place="/in")) == expected
+    assert failing(judge("pagerank", ended, Files(SOUND), manifest={"GRAPH_LINKS": 77}, where="/in")) == expected
 
 
 @pytest.mark.parametrize(
@@ -474,7 +474,7 @@ def test_kmeans_gives_every_point_to_a_cluster_and_never_gets_worse(second: str,
         "/assay/output/kmeans/centroids-2": second.format(half=half, rest=rest).encode(),
     }
     ended = outcome(counters={"MAP_INPUT_RECORDS": points})
-    judged = judge("kmeans", ended, Files(SOUND, contents), size=replace(SIZE, iterations=2), place="/in")
+    judged = judge("kmeans", ended, Files(SOUND, contents), size=replace(SIZE, iterations=2), where="/in")
     assert failing(judged) == expected
 
 
@@ -490,7 +490,7 @@ MADE = {"VISITS": 40, "VISITS_REVENUE_CENTS": 900, "SELECTED_VISITS": 4, "SELECT
 )
 def test_queries_come_to_what_the_generator_counted(name: str, counters: dict[str, int]) -> None:
     def judged(counted: dict[str, int]) -> set[str]:
-        return failing(judge(name, outcome(counters=counted), Files(SOUND), manifest=MADE, place="/in"))
+        return failing(judge(name, outcome(counters=counted), Files(SOUND), manifest=MADE, where="/in"))
 
     visits, revenue = counters
     assert judged(counters) == set()

@@ -58,11 +58,13 @@ def texts(reference: ReferenceAnswers) -> dict[str, str]:
     }
 
 
-def judged(reference: ReferenceAnswers, told: dict[str, str], size: Size = SIZE, **counters: int) -> ValidationResult:
+def judged(
+    reference: ReferenceAnswers, answers: dict[str, str], size: Size = SIZE, **counters: int
+) -> ValidationResult:
     manifest = {"TABLES_BYTES": reference.files_bytes, "TABLES_CHECKSUM": reference.files_checksum}
     times = {f"QUESTION_{number:02d}_MS": 250 for number in range(1, 23)}
     ended = Outcome(0, "", {"assay": times | counters}, 0, 20.0)
-    return asyncio.run(WORKLOAD.judge(size, ended, ValidationInput(Answers(told), manifest, None, "/in", reference)))
+    return asyncio.run(WORKLOAD.judge(size, ended, ValidationInput(Answers(answers), manifest, None, "/in", reference)))
 
 
 def failing(judgement: ValidationResult) -> dict[str, str]:
@@ -72,14 +74,14 @@ def failing(judgement: ValidationResult) -> dict[str, str]:
 def test_right_answers_over_the_same_files_are_valid_and_each_question_has_its_time(
     reference: ReferenceAnswers,
 ) -> None:
-    found = judged(reference, texts(reference))
-    assert failing(found) == {}
-    assert found.metrics["question_22_s"] == 0.25
-    assert found.metrics["power_s"] == 22 * 0.25
-    assert set(found.metrics) <= {figure.metric for figure in WORKLOAD.figures}
+    result = judged(reference, texts(reference))
+    assert failing(result) == {}
+    assert result.metrics["question_22_s"] == 0.25
+    assert result.metrics["power_s"] == 22 * 0.25
+    assert set(result.metrics) <= {figure.metric for figure in WORKLOAD.figures}
 
 
-def test_another_answer_a_missing_one_and_other_files_are_told(reference: ReferenceAnswers) -> None:
+def test_a_different_a_missing_answer_and_other_files_are_reported(reference: ReferenceAnswers) -> None:
     right = texts(reference)
     wrong = right | {"01": right["01"].replace("\tF\t", "\tO\t", 1)}
     assert failing(judged(reference, wrong))["answers"].startswith("question 1: row 1 is A | O | ")
@@ -95,17 +97,17 @@ def test_another_answer_a_missing_one_and_other_files_are_told(reference: Refere
     }
 
 
-def test_streams_that_are_answered_otherwise_are_told(reference: ReferenceAnswers) -> None:
+def test_streams_with_different_answers_are_reported(reference: ReferenceAnswers) -> None:
     streams = replace(SIZE, options={"streams": "2"})
-    told = texts(reference)
-    right = judged(reference, told, streams, STREAMS_DIFFERING_ANSWERS=0, STREAMS_MS=1500)
+    answers = texts(reference)
+    right = judged(reference, answers, streams, STREAMS_DIFFERING_ANSWERS=0, STREAMS_MS=1500)
     assert (failing(right), right.metrics["streams_s"]) == ({}, 1.5)
-    assert set(failing(judged(reference, told, streams, STREAMS_DIFFERING_ANSWERS=1))) == {"streams' answers"}
+    assert set(failing(judged(reference, answers, streams, STREAMS_DIFFERING_ANSWERS=1))) == {"streams' answers"}
     assert WORKLOAD.programs(streams, "/in")["spark"].arguments[2] == "2"
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("first", "other", "same"),
     [
         ("25.522006", "25.522005853257337", True),
         ("25.52201", "25.522004", False),
@@ -117,8 +119,8 @@ def test_streams_that_are_answered_otherwise_are_told(reference: ReferenceAnswer
         (None, None, True),
     ],
 )
-def test_numbers_may_differ_by_rounding_and_nothing_else_may(one: str | None, other: str | None, same: bool) -> None:
-    assert same_value(one, other) == same
+def test_numbers_may_differ_by_rounding_and_nothing_else_may(first: str | None, other: str | None, same: bool) -> None:
+    assert same_value(first, other) == same
 
 
 def test_a_scale_factor_is_a_gigabyte_each(tmp_path: Path) -> None:
@@ -126,7 +128,7 @@ def test_a_scale_factor_is_a_gigabyte_each(tmp_path: Path) -> None:
     assert rows_of(b"1\t\\N\n") == (("1", None),)
 
 
-def test_answers_are_kept_and_a_generator_that_is_missing_is_told(kept: Path, reference: ReferenceAnswers) -> None:
+def test_answers_are_cached_and_a_missing_generator_is_reported(kept: Path, reference: ReferenceAnswers) -> None:
     asked = WORKLOAD.reference(SIZE)
     assert asked is not None
     assert answered(asked, None if not kept.exists() else Path("/not/there"), kept) == reference, "kept ones are taken"
@@ -159,12 +161,12 @@ PUBLISHED = {
 def test_at_scale_factor_1_the_questions_have_the_specifications_answers(tmp_path: Path) -> None:
     asked = WORKLOAD.reference(Size(10**9, 1, maps=1))
     assert asked is not None
-    found = answered(asked, installation().table_generator, tmp_path)
+    answers = answered(asked, installation().table_generator, tmp_path)
     counts = "4 100 10 5 5 1 4 2 175 20 1048 2 42 1 1 18314 1 57 1 186 100 7"
-    assert [len(rows) for rows in found.rows] == [int(count) for count in counts.split()]
+    assert [len(rows) for rows in answers.rows] == [int(count) for count in counts.split()]
     for question, row in PUBLISHED.items():
-        first = found.rows[question - 1][0]
-        for printed, told in zip(row, first, strict=False):
-            assert told is not None
-            if printed != told:
-                assert abs(float(told) - float(printed)) < 0.01, (question, first)
+        first = answers.rows[question - 1][0]
+        for printed, value in zip(row, first, strict=False):
+            assert value is not None
+            if printed != value:
+                assert abs(float(value) - float(printed)) < 0.01, (question, first)

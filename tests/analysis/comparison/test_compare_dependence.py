@@ -49,22 +49,22 @@ UNKNOWN = [""] * 8
 
 
 def compared(runs: list[Run]) -> SpeedupResult:
-    (found,) = compare(runs, factor="layout", baseline="HDD")
-    return found
+    (comparison,) = compare(runs, factor="layout", baseline="HDD")
+    return comparison
 
 
 @pytest.mark.parametrize("started", [ONE_AFTER_THE_OTHER, TWO_DAYS, UNKNOWN], ids=["in turn", "two days", "unknown"])
 def test_a_difference_that_a_change_between_sessions_could_make_is_not_stated(started: list[str]) -> None:
-    found, sharp = compared(sides(started)), compared(sides(IN_TURNS))
+    wide, sharp = compared(sides(started)), compared(sides(IN_TURNS))
     assert sharp.verdict is Verdict.FASTER
     assert WarningCode.SESSIONS not in {warning.code for warning in sharp.warnings}
-    assert found.verdict is Verdict.NOT_DISTINGUISHABLE
-    assert remark(found) == "A change between sessions could be as large."
-    assert found.ratio == pytest.approx(sharp.ratio)
-    assert (found.low or 0) < (sharp.low or 0) < (sharp.high or 0) < (found.high or 0)
-    (told,) = [warning.words for warning in found.warnings if warning.code is WarningCode.SESSIONS]
-    assert told.startswith("order of runs unknown") is (started is UNKNOWN)
-    assert "differ by 11.0% (the default" in told
+    assert wide.verdict is Verdict.NOT_DISTINGUISHABLE
+    assert remark(wide) == "A change between sessions could be as large."
+    assert wide.ratio == pytest.approx(sharp.ratio)
+    assert (wide.low or 0) < (sharp.low or 0) < (sharp.high or 0) < (wide.high or 0)
+    (stated,) = [warning.words for warning in wide.warnings if warning.code is WarningCode.SESSIONS]
+    assert stated.startswith("order of runs unknown") is (started is UNKNOWN)
+    assert "differ by 11.0% (the default" in stated
 
 
 def test_a_difference_beyond_what_sessions_make_is_stated_and_simulated_runs_have_no_sessions() -> None:
@@ -94,20 +94,20 @@ def test_how_much_sessions_differ_is_learned_where_one_configuration_has_several
 
 def test_workloads_that_rest_on_the_same_sessions_do_not_average_them_out() -> None:
     part = SessionPart(0.01, 20.0, DEFAULT_SPREAD, unordered=False)
-    one = LogMean(0.2, float(np.hypot(0.01, 0.14)), 4.0, "", InferenceScope.SIMILAR, 0.0, part)
-    many = combine([one] * 8)
+    shared = LogMean(0.2, float(np.hypot(0.01, 0.14)), 4.0, "", InferenceScope.SIMILAR, 0.0, part)
+    many = combine([shared] * 8)
     assert many.error == pytest.approx(float(np.hypot(0.01 / np.sqrt(8), 0.14)))
-    assert combine([replace(one, error=0.01, sessions=None)] * 8).error == pytest.approx(0.01 / np.sqrt(8))
+    assert combine([replace(shared, error=0.01, sessions=None)] * 8).error == pytest.approx(0.01 / np.sqrt(8))
 
 
 def test_the_factor_that_a_gain_depends_on_makes_the_units() -> None:
     drawn = benchmark("processes").depends_on_factor(np.random.default_rng(3))
     matched = match(drawn.table, "layout")
-    found = dependence_of(matched, group_ratios(side(matched, 0), side(matched, 1), matched))
-    assert found is not None
-    assert (found[0].factor, found[0].levels) == ("dfs.blocksize", 3)
+    dependence = dependence_of(matched, group_ratios(side(matched, 0), side(matched, 1), matched))
+    assert dependence is not None
+    assert (dependence[0].factor, dependence[0].levels) == ("dfs.blocksize", 3)
     (row,) = speedups_of(matched, "L0")
-    assert row.depends_on == found[0]
+    assert row.depends_on == dependence[0]
     assert (row.degrees, row.groups) == (2.0, 12)
     assert "the levels of dfs.blocksize" in row.method
 
@@ -140,8 +140,8 @@ def test_a_wider_scope_never_has_a_narrower_interval() -> None:
         for block in range(4)
         for layout in ("HDD", "SSD")
     )
-    (found,) = speedups_of(match(table_of(runs), "layout"), "HDD")
-    widths = {one.scope: (one.high or 0) / (one.low or 1) for one in found.by_scope}
+    (speedup,) = speedups_of(match(table_of(runs), "layout"), "HDD")
+    widths = {estimate.scope: (estimate.high or 0) / (estimate.low or 1) for estimate in speedup.by_scope}
     assert widths[InferenceScope.OTHER_CLUSTERS] >= widths[InferenceScope.SIMILAR] * (1 - 1e-9)
 
 

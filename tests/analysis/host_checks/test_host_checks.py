@@ -192,7 +192,7 @@ WRONG: list[tuple[str, Grade, Mapping[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("check", "grade", "changed"), WRONG, ids=[f"{name}-{grade}" for name, grade, _ in WRONG])
-def test_what_is_wrong_is_found_by_its_check(check: str, grade: Grade, changed: Mapping[str, Any]) -> None:
+def test_each_defect_is_found_by_its_check(check: str, grade: Grade, changed: Mapping[str, Any]) -> None:
     assert grade in [each for each, _ in failures(survey(**changed))[("w1", check)]]
 
 
@@ -201,7 +201,7 @@ def test_every_check_of_a_host_has_something_that_it_finds() -> None:
     assert {check.criterion.name for check in HOST_CHECKS} == tried
 
 
-def test_a_disk_is_held_against_its_siblings() -> None:
+def test_a_disk_is_compared_with_the_other_disks() -> None:
     blocks = {f"sd{'abcde'[n]}": disk(n) for n in range(5)}
     mounts = (mount(0, point="/"), *(mount(n) for n in range(1, 5)))
     described = replace(TYPE, devices=())
@@ -265,7 +265,7 @@ _numbers = st.one_of(st.none(), st.integers(0, 2**50))
 
 
 @given(st.data())
-def test_whatever_a_host_does_not_tell_every_check_has_an_answer(data: st.DataObject) -> None:
+def test_every_check_has_an_answer_for_any_missing_fact(data: st.DataObject) -> None:
     """No check raises, and none calls fit what it can't know: what may be missing is taken away at random."""
 
     def poorer(value: Any, kept: tuple[str, ...] = ()) -> Any:
@@ -301,7 +301,7 @@ def pairs(**sent: dict[str, float]) -> list[tuple[Grade, str, str]]:
     return [(each.grade, each.subject, each.message) for each in told if each.criterion == "pair-bandwidth"]
 
 
-def test_a_slow_pair_is_held_against_its_nics_and_against_the_others() -> None:
+def test_a_slow_pair_is_compared_with_its_nics_and_with_the_other_pairs() -> None:
     assert pairs(w1={"w2": 9.3e9}, w2={"w3": 9.4e9}, w3={}) == [(Grade.FIT, "", "2 pairs: 9.3 Gbit/s to 9.4 Gbit/s")]
     [(grade, subject, words)] = pairs(w1={"w2": 9.3e9, "w3": 1e9}, w2={"w3": 9.4e9}, w3={})
     assert (grade, subject) == (Grade.WARNING, "w1 → w3")

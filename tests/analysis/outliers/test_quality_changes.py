@@ -31,12 +31,12 @@ def history(levels: list[tuple[int, float]], seed: int = 1) -> NDArray[np.float6
 
 def test_changes_are_detected_with_their_dates_and_sizes() -> None:
     times = history([(20, 100.0), (20, 120.0), (20, 100.0)])
-    found = changes_of(np.arange(0.0, 60 * 3600, 3600), times)
-    assert [change.index for change in found] == [pytest.approx(20, abs=1), pytest.approx(40, abs=1)]
-    assert found[0].ratio.value == pytest.approx(1.2, rel=0.03)
-    assert found[1].ratio.value == pytest.approx(1 / 1.2, rel=0.03)
-    assert found[0].first_after_unix_s - found[0].last_before_unix_s == 3600.0
-    assert (found[0].ratio.low or 0) > 1
+    changes = changes_of(np.arange(0.0, 60 * 3600, 3600), times)
+    assert [change.index for change in changes] == [pytest.approx(20, abs=1), pytest.approx(40, abs=1)]
+    assert changes[0].ratio.value == pytest.approx(1.2, rel=0.03)
+    assert changes[1].ratio.value == pytest.approx(1 / 1.2, rel=0.03)
+    assert changes[0].first_after_unix_s - changes[0].last_before_unix_s == 3600.0
+    assert (changes[0].ratio.low or 0) > 1
 
 
 def test_steady_histories_raise_few_alarms_and_an_outlier_none() -> None:
@@ -64,9 +64,9 @@ def test_histories_are_kept_apart_by_configuration() -> None:
             make_run(layout="HDD", duration_s=float(old), started_at=when),
             make_run(layout="SSD", duration_s=float(new), started_at=when),
         ]
-    (found,) = histories(table_of(runs)).changed
-    assert runs[found.position].layout == "HDD"
-    assert (found.runs, len(found.changes)) == (24, 1)
+    (change,) = histories(table_of(runs)).changed
+    assert runs[change.position].layout == "HDD"
+    assert (change.runs, len(change.changes)) == (24, 1)
     assert histories(table_of(runs[:10])).changed == ()
 
 
@@ -81,10 +81,10 @@ def drifting(rng: np.random.Generator, correlation: float, count: int, runs: int
 @pytest.mark.parametrize("correlation", [0.0, 0.3, 0.6])
 def test_runs_that_resemble_their_neighbours_raise_no_more_alarms(correlation: float) -> None:
     logs = drifting(np.random.default_rng(3), correlation, 100, 40)
-    told = correlation_of(list(logs))
-    assert told == pytest.approx(correlation, abs=0.12)
-    nothing = NullStatistic(told)
-    alarms = sum(bool(change_positions(one, nothing)) for one in logs)
+    estimated = correlation_of(list(logs))
+    assert estimated == pytest.approx(correlation, abs=0.12)
+    nothing = NullStatistic(estimated)
+    alarms = sum(bool(change_positions(history, nothing)) for history in logs)
     assert alarms <= 5  # one is expected, or two; the draws are seeded
 
 
@@ -106,17 +106,17 @@ def test_of_many_histories_few_are_named_wrongly() -> None:
         for day, seconds in enumerate(times):
             run = make_run(parameters={"dfs.blocksize": str(configuration)}, duration_s=float(seconds))
             runs.append(replace(run, started_at=f"2026-03-{day + 1:02d}T00:00:00+00:00"))
-    found = histories(table_of(runs))
-    assert found.searched == 60
-    assert len(found.changed) == 1
-    assert found.changed[0].changes[0].ratio.value == pytest.approx(2.0, rel=0.1)
+    histories_ = histories(table_of(runs))
+    assert histories_.searched == 60
+    assert len(histories_.changed) == 1
+    assert histories_.changed[0].changes[0].ratio.value == pytest.approx(2.0, rel=0.1)
     assert ALPHA < FALSE_SHARE_MAX
 
 
 def test_histories_without_start_times_are_counted_and_not_searched() -> None:
     runs = [replace(make_run(duration_s=100.0 + i), started_at="") for i in range(12)]
-    found = histories(table_of(runs))
-    assert (found.changed, found.searched, found.runs_without_start) == ((), 0, 12)
+    histories_ = histories(table_of(runs))
+    assert (histories_.changed, histories_.searched, histories_.runs_without_start) == ((), 0, 12)
 
 
 def test_tables_without_changes_rarely_report_one() -> None:
@@ -124,7 +124,7 @@ def test_tables_without_changes_rarely_report_one() -> None:
     rng = np.random.default_rng(3)
     raised = [correlation_of(list(drifting(rng, 0.3, 20, 20))) for _ in range(60)]
     assert 0.3 <= float(np.mean(raised)) <= 0.42
-    assert float(np.mean([one >= 0.25 for one in raised])) >= 0.9
+    assert float(np.mean([share >= 0.25 for share in raised])) >= 0.9
 
 
 @pytest.mark.slow

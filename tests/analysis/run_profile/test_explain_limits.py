@@ -57,18 +57,18 @@ def _trace(disk_busy: float, cpu_busy: float, cores: float = 4.0) -> Trace:
 
 
 def _limits(disk_busy: float, cpu_busy: float, tasks: list[Task] | None = None) -> Limits:
-    found = limits_of(_run(), _tasks() if tasks is None else tasks, _trace(disk_busy, cpu_busy))
-    assert found is not None
-    return found
+    limits = limits_of(_run(), _tasks() if tasks is None else tasks, _trace(disk_busy, cpu_busy))
+    assert limits is not None
+    return limits
 
 
-def test_the_busiest_resource_is_the_limit_and_all_of_the_time_is_told() -> None:
-    found = _limits(0.9, 0.6)
-    assert found.total_s(Resource.DISK_HDFS) == pytest.approx(12)
-    assert found.total_s(Resource.FIXED) == pytest.approx(8)
-    assert sum(each.time_s for each in found.times) == pytest.approx(DURATION_S)
-    assert {each.phase for each in found.times if each.limit is Resource.FIXED} == {"overhead", "setup", "cleanup"}
-    assert found.main is Resource.DISK_HDFS
+def test_the_busiest_resource_is_the_limit_and_all_time_is_assigned() -> None:
+    limits = _limits(0.9, 0.6)
+    assert limits.total_s(Resource.DISK_HDFS) == pytest.approx(12)
+    assert limits.total_s(Resource.FIXED) == pytest.approx(8)
+    assert sum(part.time_s for part in limits.times) == pytest.approx(DURATION_S)
+    assert {part.phase for part in limits.times if part.limit is Resource.FIXED} == {"overhead", "setup", "cleanup"}
+    assert limits.main is Resource.DISK_HDFS
     assert _limits(0.6, 0.9).main is Resource.CPU
     assert _limits(0.2, 0.3).total_s(Resource.NOTHING) == pytest.approx(12)
 
@@ -91,10 +91,10 @@ def test_the_work_of_the_other_resources_stays() -> None:
 def test_attempts_that_compute_all_the_time_wait_for_their_one_core_though_others_are_idle() -> None:
     """Each computes for 9.6 of its 12 s: a fifth of the node's four cores, and four fifths of what it can use."""
     busy = [replace_cpu(task, 9.6) for task in _tasks()]
-    found = _limits(0.2, 0.2, busy)
-    assert found.main is Resource.CPU
-    assert found.total_s(Resource.CPU) == pytest.approx(12)
-    assert {bound.freed: bound.least_s for bound in found.bounds}["cpu"] == pytest.approx(8 + 12 * 0.2, abs=0.01)
+    limits = _limits(0.2, 0.2, busy)
+    assert limits.main is Resource.CPU
+    assert limits.total_s(Resource.CPU) == pytest.approx(12)
+    assert {bound.freed: bound.least_s for bound in limits.bounds}["cpu"] == pytest.approx(8 + 12 * 0.2, abs=0.01)
     assert _limits(0.9, 0.2, busy).main is Resource.DISK_HDFS  # what is busy is named first
 
 
@@ -120,20 +120,20 @@ def test_a_map_that_may_have_read_from_another_node_waits_for_any_disk(local: in
             trace.append(t_s, node, "disk:hdd1", "busy_s", counter=True, value=value)
     counted = {"org.apache.hadoop.mapreduce.JobCounter": {"TOTAL_LAUNCHED_MAPS": 3, "DATA_LOCAL_MAPS": local}}
     job = replace(_run().jobs[0], counters=counted)
-    found = limits_of(_run(jobs=(job,)), [make_task(n, 4.0, 16.0, cpu_s=0.0) for n in (1, 2)], trace)
-    assert found is not None
-    assert {bound.freed: bound.least_s for bound in found.bounds}["disks"] == pytest.approx(least_s, abs=0.01)
+    limits = limits_of(_run(jobs=(job,)), [make_task(n, 4.0, 16.0, cpu_s=0.0) for n in (1, 2)], trace)
+    assert limits is not None
+    assert {bound.freed: bound.least_s for bound in limits.bounds}["disks"] == pytest.approx(least_s, abs=0.01)
 
 
 @needs_simulator
 def test_the_benchmark_of_limits_counts_against_what_faster_resources_save() -> None:
     module = benchmark("limit_errors")
-    said = _limits(0.9, 0.6)
-    bound_s = {bound.freed: bound.least_s for bound in said.bounds}
+    limits = _limits(0.9, 0.6)
+    bound_s = {bound.freed: bound.least_s for bound in limits.bounds}
 
     def seen(disks: float, cpu: float, faster: float) -> Any:
         fastest_s = {name: time_s * faster for name, time_s in bound_s.items()}
-        return module.Seen("terasort", said, {"disks": disks, "network": 0.0, "cpu": cpu}, fastest_s)
+        return module.Seen("terasort", limits, {"disks": disks, "network": 0.0, "cpu": cpu}, fastest_s)
 
     assert (seen(0.3, 0.1, 1).named, seen(0.3, 0.1, 1).truth, seen(0.3, 0.1, 1).misled) == ("disks", "disks", False)
     assert (seen(0.1, 0.3, 1).truth, seen(0.1, 0.3, 1).misled, seen(0.2, 0.3, 1).misled) == ("cpu", True, False)
@@ -155,9 +155,9 @@ def test_attempts_follow_each_other_in_their_container_and_reduces_their_maps() 
         make_task(3, 8.5, 12.0),  # the same node, its container
         make_task(1, 6.0, 16.0, kind="reduce", shuffle_end_s=13.0, merge_end_s=14.0, hdfs_write_bytes=5),
     ]
-    found = {bound.freed: bound.least_s for bound in _limits(1.0, 0.0, tasks).bounds}
+    bounds = {bound.freed: bound.least_s for bound in _limits(1.0, 0.0, tasks).bounds}
     # everything between 4 and 16 s was the disks' doing; what is left is the time before and after
-    assert found["disks"] == pytest.approx(8.0, abs=0.01)
+    assert bounds["disks"] == pytest.approx(8.0, abs=0.01)
     none = {bound.freed: bound.least_s for bound in _limits(0.0, 0.0, tasks).bounds}
     assert none["disks"] == pytest.approx(DURATION_S)
 
@@ -170,7 +170,7 @@ def test_a_node_without_attempts_waits_for_containers_or_has_nothing_left() -> N
     assert moments[WORKERS[0], 12.0] is Resource.DISK_HDFS
 
 
-def test_no_trace_no_answer_and_the_reason_is_said(tmp_path: Path) -> None:
+def test_without_a_trace_there_is_no_answer_and_a_reason(tmp_path: Path) -> None:
     assert limits_of(_run(), _tasks(), Trace()) is None
     store = Repository.create(tmp_path / "r")
     run = _run()
@@ -189,14 +189,14 @@ def test_the_command_prints_limits_bounds_and_what_they_rest_on(tmp_path: Path) 
     assert re.search(r"^HDFS disks limited [\d.]+ of [\d.]+ s\.$", text, re.MULTILINE)
     assert "infinitely fast disks" in text
     assert "2.17" in text
-    told = json.loads(CliRunner().invoke(assay, [*options, "--json"]).output)
-    assert told["main"] == "disk:hdfs"
-    assert len(told["moments"]) == 20 * len(WORKERS)
-    assert told["rests_on"]
+    answer = json.loads(CliRunner().invoke(assay, [*options, "--json"]).output)
+    assert answer["main"] == "disk:hdfs"
+    assert len(answer["moments"]) == 20 * len(WORKERS)
+    assert answer["rests_on"]
 
 
 def test_an_imported_run_without_jobs_is_bounded_as_one_piece() -> None:
-    found = limits_of(replace(_run(), jobs=()), [], _trace(0.9, 0.6))
-    assert found is not None
-    assert {bound.freed: bound.least_s for bound in found.bounds}["disks"] < DURATION_S
-    assert any("as a whole" in words for words in found.rests_on)
+    limits = limits_of(replace(_run(), jobs=()), [], _trace(0.9, 0.6))
+    assert limits is not None
+    assert {bound.freed: bound.least_s for bound in limits.bounds}["disks"] < DURATION_S
+    assert any("as a whole" in words for words in limits.rests_on)

@@ -33,7 +33,7 @@ def test_one_run_tells_of_all_that_trees_agree_about() -> None:
     assert set(most_informative(drawn, None, runs=2).order) & {3} == {3}
 
 
-def test_what_is_asked_decides() -> None:
+def test_the_target_decides_the_choice() -> None:
     codes = np.array([0, 0, 1, 1, 2])
     drawn = doubts([1.0, 1.0, 1.0, 1.0, 9.0])
     assert most_informative(drawn, contrast(codes, [0, 1]), runs=1).order[0] != 4
@@ -56,7 +56,7 @@ def test_no_candidate_comes_twice_and_doubt_never_grows(scale: list[float], runs
 
 
 @pytest.mark.parametrize("text", ["", "0runs", "-3 runs", "soon", "0s"])
-def test_what_is_no_budget_is_refused_in_words(text: str) -> None:
+def test_an_invalid_budget_is_refused_with_the_reason(text: str) -> None:
     with pytest.raises(SpecificationError, match="is not a budget"):
         budget_of(text)
 

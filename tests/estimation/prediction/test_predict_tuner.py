@@ -62,10 +62,10 @@ def made(planned: PlannedRun, duration_s: float, failure: FailureClass | None = 
 
 
 def carried_out(tuner: Tuner, time_of: Callable[[PlannedRun], float], finished: list[Run] | None = None) -> list[Run]:
-    found = list(finished or [])
-    while left := tuner(tuner.space.plan, (), found):
-        found.append(made(left[0], time_of(left[0])))
-    return found
+    runs = list(finished or [])
+    while left := tuner(tuner.space.plan, (), runs):
+        runs.append(made(left[0], time_of(left[0])))
+    return runs
 
 
 def bowl(planned: PlannedRun, scatter: float = 0.03) -> float:
@@ -76,32 +76,34 @@ def bowl(planned: PlannedRun, scatter: float = 0.03) -> float:
 
 
 def test_candidates_are_the_combinations_and_the_first_is_what_the_plan_has() -> None:
-    found = space()
-    assert found.levels(0) == {"containers": "2", "mapreduce.task.io.sort.mb": "5"}
-    assert [len(one.levels) for one in found.dimensions] == [6, LEVELS_MAX]
-    assert found.combinations == len(found.points) == 6 * LEVELS_MAX
-    planned = found.run(5, 3, 7, 1)
+    space_ = space()
+    assert space_.levels(0) == {"containers": "2", "mapreduce.task.io.sort.mb": "5"}
+    assert [len(dimension.levels) for dimension in space_.dimensions] == [6, LEVELS_MAX]
+    assert space_.combinations == len(space_.points) == 6 * LEVELS_MAX
+    planned = space_.run(5, 3, 7, 1)
     assert planned is not None
-    assert planned.configuration.levels == {"layout": "HDD", **found.levels(5)}
-    assert planned.configuration.parameters["mapreduce.task.io.sort.mb"] == found.levels(5)["mapreduce.task.io.sort.mb"]
-    assert found.candidate_of(dict(planned.configuration.levels)) == 5
-    assert found.coordinates().shape == (len(found.points), 2)
+    assert planned.configuration.levels == {"layout": "HDD", **space_.levels(5)}
+    assert (
+        planned.configuration.parameters["mapreduce.task.io.sort.mb"] == space_.levels(5)["mapreduce.task.io.sort.mb"]
+    )
+    assert space_.candidate_of(dict(planned.configuration.levels)) == 5
+    assert space_.coordinates().shape == (len(space_.points), 2)
 
 
-def test_what_can_never_run_is_not_tried_and_the_engine_says_why() -> None:
-    found = space("containers=2..30")
-    assert found.why_not(0) is None
-    assert "3.2 GB" in (found.why_not(len(found.points) - 1) or "")
-    tuner = Tuner(found, 8, 0)
+def test_impossible_candidates_are_not_tried_and_have_the_reason_of_the_engine() -> None:
+    space_ = space("containers=2..30")
+    assert space_.why_not(0) is None
+    assert "3.2 GB" in (space_.why_not(len(space_.points) - 1) or "")
+    tuner = Tuner(space_, 8, 0)
     runs = carried_out(tuner, lambda planned: 100.0 / int(planned.configuration.levels["containers"]))
     tried = {int(run.levels["containers"]) for run in runs}
-    assert max(tried) == max(int(found.points[one][0] or 0) for one in np.flatnonzero(tuner.possible))
+    assert max(tried) == max(int(space_.points[index][0] or 0) for index in np.flatnonzero(tuner.possible))
 
 
-def test_what_the_plan_leaves_to_the_engine_is_a_candidate_of_its_own() -> None:
-    found = space("compression=none,snappy")
-    assert found.points[0] == (None,)
-    planned = found.run(0, 1, 0, 0)
+def test_the_engine_default_of_the_plan_is_a_separate_candidate() -> None:
+    space_ = space("compression=none,snappy")
+    assert space_.points[0] == (None,)
+    planned = space_.run(0, 1, 0, 0)
     assert planned is not None
     assert "compression" not in planned.configuration.levels
 
@@ -125,10 +127,10 @@ def test_what_the_plan_leaves_to_the_engine_is_a_candidate_of_its_own() -> None:
         (tuple(f"a.b{number}=1,2" for number in range(13)), "the maximum is 12"),
     ],
 )
-def test_what_can_not_be_varied_is_told_in_words(over: tuple[str, ...], words: str) -> None:
-    with pytest.raises(SpecificationError) as told:  # which words is asserted below
+def test_a_factor_that_cannot_be_varied_is_refused_with_the_reason(over: tuple[str, ...], words: str) -> None:
+    with pytest.raises(SpecificationError) as raised:  # which words is asserted below
         space_of(load_plan(PLAN), "terasort", {}, over, 10)
-    assert words in f"{told.value}"
+    assert words in f"{raised.value}"
 
 
 def test_workload_factor_budget_and_hopeless_spaces_are_refused_in_words() -> None:
@@ -140,9 +142,9 @@ def test_workload_factor_budget_and_hopeless_spaces_are_refused_in_words() -> No
         (TuningRequest(OVER, "terasort", 3), "too few"),
         (TuningRequest(("containers=100,200",), "terasort", 10), "none of these configurations can be run"),
     ):
-        with pytest.raises(AssayError) as told:
+        with pytest.raises(AssayError) as raised:
             planned_tuning(plan, asked, None, None, Origin.MEASURED)
-        assert words in str(told.value)
+        assert words in str(raised.value)
 
 
 def test_the_search_finds_the_bottom_of_a_bowl_through_scatter_and_sooner_than_chance() -> None:
@@ -158,7 +160,7 @@ def test_the_search_finds_the_bottom_of_a_bowl_through_scatter_and_sooner_than_c
     assert np.mean([slower(Strategy.RANDOM, seed) for seed in range(1, 9)]) > 1.03
 
 
-def test_the_comparison_is_of_new_runs_in_turn_and_what_failed_of_it_is_made_again() -> None:
+def test_the_final_comparison_uses_new_runs_in_turn_and_repeats_failed_ones() -> None:
     tuner = Tuner(space(), 8, 2)
     runs = carried_out(tuner, bowl)
     assert len(runs) == 12
@@ -169,17 +171,17 @@ def test_the_comparison_is_of_new_runs_in_turn_and_what_failed_of_it_is_made_aga
     keys = [(tuple(run.levels.items()), run.repetition) for run in runs]
     assert len(set(keys)) == len(keys)  # each is a planned run of its own
     broken = [*runs[:-1], replace(runs[-1], status=RunStatus.FAILED, failure_class=FailureClass.ENGINE)]
-    assert [one.index for one in tuner(tuner.space.plan, (), broken)] == [11]
+    assert [planned.index for planned in tuner(tuner.space.plan, (), broken)] == [11]
 
 
-def test_a_call_that_was_cut_off_goes_on_with_the_same_runs() -> None:
+def test_an_interrupted_call_continues_with_the_same_runs() -> None:
     whole = carried_out(Tuner(space(), 10, 1), bowl)
     for cut in (1, 5, 10, 11):
         again = carried_out(Tuner(space(), 10, 1), bowl, whole[:cut])
         assert [(run.levels, run.repetition) for run in again] == [(run.levels, run.repetition) for run in whole]
 
 
-def test_what_failed_is_not_tried_again_and_a_lost_host_is_not_held_against_it() -> None:
+def test_failed_candidates_are_not_retried_and_a_lost_host_is_not_their_fault() -> None:
     tuner = Tuner(space(), 12, 0)
     first = tuner(tuner.space.plan, (), [])[0]
     second = tuner(tuner.space.plan, (), [made(first, 100.0)])[0]
@@ -221,22 +223,22 @@ def test_that_nothing_is_expected_to_be_faster_is_written_down_though_a_lucky_ru
     tuning.keep(journal)
 
     def state(runs: list[Run]) -> TuningState:
-        told = json.loads((journal.folder / TUNING).read_text())
-        return state_of(journal.campaign_id, told, {}, runs)
+        document = json.loads((journal.folder / TUNING).read_text())
+        return state_of(journal.campaign_id, document, {}, runs)
 
     for seed in range(30):
         tuning = replace(tuning, tuner=replace(tuning.tuner, seed=seed, _drawn={}))
         flat = carried_out(replace(tuning.tuner, pairs=0), partial(level, seed=seed))
-        own = [replace(run, campaign_id=journal.campaign_id) for run in flat]
-        best = state(own).search_best
-        if tuning.tuner.expects_nothing(own) and best is not None and best.levels != state(own).defaults:
+        other_runs = [replace(run, campaign_id=journal.campaign_id) for run in flat]
+        best = state(other_runs).search_best
+        if tuning.tuner.expects_nothing(other_runs) and best is not None and best.levels != state(other_runs).defaults:
             break
     else:
         pytest.fail("no search expected nothing beside a luckier configuration")
-    assert not tuning.tuner.expects_nothing(own[:-1])
-    assert (state(own).claim, state(own).complete) == ("not compared yet", False)
-    tuning.settle(journal, own)
-    assert (state(own).claim, state(own).complete) == (
+    assert not tuning.tuner.expects_nothing(other_runs[:-1])
+    assert (state(other_runs).claim, state(other_runs).complete) == ("not compared yet", False)
+    tuning.settle(journal, other_runs)
+    assert (state(other_runs).claim, state(other_runs).complete) == (
         "the search found nothing faster than the plan's configuration",
         True,
     )
@@ -251,37 +253,37 @@ def test_the_benchmark_of_tunings_counts_as_wrong_what_is_not_so(
     low: float, high: float, truth: float, wrong: bool
 ) -> None:
     module = benchmark("tuning_errors")
-    told = module.Told(True, False, 1.2, 1.15, low, high, truth, 1.3)
-    assert (told.faster, told.slower, told.wrong, told.holds) == (True, False, wrong, not wrong)
+    outcome = module.Told(True, False, 1.2, 1.15, low, high, truth, 1.3)
+    assert (outcome.faster, outcome.slower, outcome.wrong, outcome.holds) == (True, False, wrong, not wrong)
     turned = module.Told(True, False, 0.9, 1 / 1.15, 1 / high, 1 / low, 1 / truth, 1.3)
     assert (turned.faster, turned.slower, turned.wrong) == (False, True, wrong)
     unsure = module.Told(True, False, 1.0, 1.0, 0.9, 1.1, truth, 1.3)
     assert (unsure.wrong, unsure.holds) == (False, truth == 1.0)
 
 
-def test_the_benchmark_of_tunings_knows_the_truth_of_what_was_found() -> None:
+def test_the_benchmark_of_tunings_knows_the_true_gain() -> None:
     module = benchmark("tuning_errors")
-    [told] = module.tunings("one gain of 1.3", Strategy.RANDOM, 1, seed=2)
-    assert told.best == pytest.approx(1.3)
-    assert told.truth in (pytest.approx(1.3), pytest.approx(1.0))
-    assert module.row([told])[0] == "0.0%"
+    [outcome] = module.tunings("one gain of 1.3", Strategy.RANDOM, 1, seed=2)
+    assert outcome.best == pytest.approx(1.3)
+    assert outcome.truth in (pytest.approx(1.3), pytest.approx(1.0))
+    assert module.row([outcome])[0] == "0.0%"
 
 
 @needs_simulator
-def test_a_tuning_by_simulation_stops_goes_on_and_tells_what_came_of_it(tmp_path: Path) -> None:
+def test_a_tuning_by_simulation_stops_continues_and_reports_its_result(tmp_path: Path) -> None:
     arguments = ["tune", str(PLAN), "--at", "layout=HD5", "--for", "terasort", "--budget", "8runs", "--pairs", "2"]
     arguments += ["--over", "containers=1..6", "--over", "compression=none,snappy"]
     arguments += ["--simulate", "--repository", str(tmp_path), "--json"]
     first = CliRunner().invoke(assay, [*arguments, "--until", "3 runs"])
     assert first.exit_code == 1, "the search is not over"
-    told = json.loads(first.stdout)
-    assert (told["searched"], told["complete"], told["ratio"]) == (3, False, None)
-    assert "the search is not finished: 3 of 8" in told["claim"]
+    first_answer = json.loads(first.stdout)
+    assert (first_answer["searched"], first_answer["complete"], first_answer["ratio"]) == (3, False, None)
+    assert "the search is not finished: 3 of 8" in first_answer["claim"]
     rest = CliRunner().invoke(assay, arguments)
     assert rest.exit_code == 0
     second = json.loads(rest.stdout)
-    assert second["campaign_id"] == told["campaign_id"]
-    assert [one["run_id"] for one in second["trials"][:3]] == [one["run_id"] for one in told["trials"]]
+    assert second["campaign_id"] == first_answer["campaign_id"]
+    assert [trial["run_id"] for trial in second["trials"][:3]] == [trial["run_id"] for trial in first_answer["trials"]]
     assert second["complete"]
     assert second["searched"] == 8
     assert second["ratio_low"] < second["ratio"] < second["ratio_high"]
@@ -290,10 +292,10 @@ def test_a_tuning_by_simulation_stops_goes_on_and_tells_what_came_of_it(tmp_path
     third = CliRunner().invoke(assay, arguments)
     assert "no runs left" in third.output
     assert third.exit_code == 0
-    state = tuning_state(Repository.open(tmp_path), told["campaign_id"][:8])
+    state = tuning_state(Repository.open(tmp_path), first_answer["campaign_id"][:8])
     assert state.complete
     other = json.loads(CliRunner().invoke(assay, [*arguments, "--strategy", "random"]).stdout)
-    assert other["campaign_id"] != told["campaign_id"]
+    assert other["campaign_id"] != first_answer["campaign_id"]
 
 
 def repository_of(folder: Path, runs: int, **fields: object) -> Repository:
@@ -304,7 +306,7 @@ def repository_of(folder: Path, runs: int, **fields: object) -> Repository:
         if planned is None:
             continue
         workload = planned.workload
-        told: dict[str, object] = {
+        document: dict[str, object] = {
             "run_id": new_run_id(),
             "campaign_id": "another",
             "cluster": known.plan.cluster.name,
@@ -318,7 +320,7 @@ def repository_of(folder: Path, runs: int, **fields: object) -> Repository:
             "position": at,
             "duration_s": bowl(planned),
         }
-        changes: dict[str, Any] = {"origin": Origin.MEASURED, **told, **fields}
+        changes: dict[str, Any] = {"origin": Origin.MEASURED, **document, **fields}
         repository.publish(make_run(**changes))
     return repository
 
@@ -347,13 +349,13 @@ def test_a_prediction_of_what_nothing_is_known_of_is_refused_in_words(tmp_path: 
         (few, Origin.SIMULATED, "0 valid runs are too few to learn from"),
         (other, Origin.MEASURED, "predict none of these configurations: no run has workload terasort"),
     ):
-        with pytest.raises(SpecificationError) as told:  # which words is asserted below
+        with pytest.raises(SpecificationError) as raised:  # which words is asserted below
             planned_tuning(load_plan(PLAN), asked, repository, None, origin)
-        assert words in str(told.value)
-        assert "--warm simulation" in str(told.value)
+        assert words in str(raised.value)
+        assert "--warm simulation" in str(raised.value)
 
 
-def test_a_tunings_own_runs_are_not_learned_from_beforehand(tmp_path: Path) -> None:
+def test_runs_of_a_tuning_are_not_learned_from_before_it(tmp_path: Path) -> None:
     plan, asked = load_plan(PLAN), TuningRequest(OVER, "terasort", 8, warm=Warm.PREDICTION)
     repository = repository_of(tmp_path, 60)
     before = planned_tuning(plan, asked, repository, None, Origin.MEASURED)

@@ -17,7 +17,7 @@ from assay.model.clusters.cluster import Address
 from assay.model.clusters.host_checks import BETWEEN, Grade, HostCheckReport
 from assay.specs import load_cluster
 from campaign_support import assay
-from fleet import each, fleet
+from fleet import fleet, run_on_each
 from hosts_support import LoopbackSshd, loopback_sshd
 
 OLD_PYTHONS = sorted((Path.home() / ".pyenv" / "versions").glob("3.6.*/bin/python3.6"))
@@ -43,11 +43,11 @@ def test_each_two_hosts_meet_once_each_way_and_none_is_in_two_pairs_at_a_time(co
 @pytest.mark.slow
 async def test_pairs_are_measured_over_ssh_and_failures_are_reported(sshd: LoopbackSshd) -> None:
     nowhere = Address("127.0.0.1", 1, "x", known_hosts=str(sshd.directory / "known_hosts"))
-    found = await measure_pairs({"a": sshd.address, "b": sshd.address, "gone": nowhere})
-    assert {name: set(rates) for name, rates in found.rates.items()} == {"a": {"b"}, "b": {"a"}}
-    assert min(rate for rates in found.rates.values() for rate in rates.values()) > 1e8
-    assert set(found.failed) == {("gone", "a"), ("gone", "b")}
-    assert "refuses port 1" in found.failed["gone", "a"]
+    pairs = await measure_pairs({"a": sshd.address, "b": sshd.address, "gone": nowhere})
+    assert {name: set(rates) for name, rates in pairs.rates.items()} == {"a": {"b"}, "b": {"a"}}
+    assert min(rate for rates in pairs.rates.values() for rate in rates.values()) > 1e8
+    assert set(pairs.failed) == {("gone", "a"), ("gone", "b")}
+    assert "refuses port 1" in pairs.failed["gone", "a"]
 
 
 @pytest.mark.slow
@@ -76,7 +76,7 @@ def test_the_host_with_a_slow_link_is_in_every_slow_pair(tmp_path: Path) -> None
     with fleet(tmp_path / "hosts", names) as made:
         for name in names:
             rate = "100mbit" if name == "n2" else "1gbit"
-            each(made, [name], f"tc qdisc replace dev eth0 root tbf rate {rate} burst 256k latency 50ms")
+            run_on_each(made, [name], f"tc qdisc replace dev eth0 root tbf rate {rate} burst 256k latency 50ms")
         file = tmp_path / "cluster.yaml"
         hosts = [made.address(name) for name in names]
         assay("discover", *hosts, *made.login, "-o", file)
@@ -85,9 +85,9 @@ def test_the_host_with_a_slow_link_is_in_every_slow_pair(tmp_path: Path) -> None
         cluster_names = [node.name for node in nodes]
         bad = next(node.name for node in nodes if node.address and node.address.host == made.address("n2"))
         report = msgspec.json.decode(checked.stdout, type=HostCheckReport)
-    told = [each for each in report.readings if each.criterion == "pair-bandwidth"]
-    print(told)
+    readings = [reading for reading in report.readings if reading.criterion == "pair-bandwidth"]
+    print(readings)
     assert report.worst(BETWEEN, "pair-bandwidth") is not Grade.FIT
-    slow = [tuple(each.subject.split(" → ")) for each in told if "the median pair has" in each.message]
+    slow = [tuple(reading.subject.split(" → ")) for reading in readings if "the median pair has" in reading.message]
     assert {(bad, name) for name in cluster_names if name != bad} <= set(slow)
     assert len(slow) <= 6, "a busy machine may slow another pair down"

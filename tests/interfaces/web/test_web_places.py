@@ -57,7 +57,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
     return client_of(repository.root, book=prices_of(BOOK, "prices"), book_text=BOOK)
 
 
-def test_a_cluster_has_a_page_with_its_layouts_prices_and_what_is_odd(client: TestClient) -> None:
+def test_the_page_of_a_cluster_has_layouts_prices_and_outliers(client: TestClient) -> None:
     page = client.get("/clusters/rack")
     assert page.status_code == 200
     assert "1 of 9 runs is flagged as odd (1 too slow)" in page.text
@@ -65,24 +65,24 @@ def test_a_cluster_has_a_page_with_its_layouts_prices_and_what_is_odd(client: Te
     assert "The source of its runs tells:" in page.text
     assert "workers" in page.text
     assert "1 of the chart's 7 runs is flagged as odd" in page.text
-    told = client.get("/api/v1/cluster/rack").json()
-    assert [(place["levels"]["layout"], place["runs"], place["flagged"]) for place in told["setups"]] == [
+    answer = client.get("/api/v1/cluster/rack").json()
+    assert [(row["levels"]["layout"], row["runs"], row["flagged"]) for row in answer["setups"]] == [
         ("HD2", 8, 1),
         ("SS2", 1, 0),
     ]
-    odd = [point for point in told["history"] if point["anomaly"]]
+    odd = [point for point in answer["history"] if point["anomaly"]]
     assert [(point["anomaly"], round(point["value"])) for point in odd] == [("too slow", 4)]
     nowhere = client.get("/clusters/nowhere")
     assert nowhere.status_code >= 400
     assert "clusters with runs: rack" in nowhere.text
 
 
-def test_a_configuration_has_its_mean_without_the_odd_run_and_its_history_with_it(client: TestClient) -> None:
-    told = client.get(f"/api/v1/configuration/{make_run(0).run_id}").json()
-    assert (told["runs"], told["counted"]) == (7, 6)
-    assert told["mean"]["value"] == pytest.approx(100, rel=0.01)
-    assert told["cost_per_run"] == pytest.approx(37561 * told["mean"]["value"] / 3600)
-    assert len(told["history"]) == 7
+def test_a_configuration_has_its_mean_without_the_outlier_and_its_history_with_it(client: TestClient) -> None:
+    answer = client.get(f"/api/v1/configuration/{make_run(0).run_id}").json()
+    assert (answer["runs"], answer["counted"]) == (7, 6)
+    assert answer["mean"]["value"] == pytest.approx(100, rel=0.01)
+    assert answer["cost_per_run"] == pytest.approx(37561 * answer["mean"]["value"] / 3600)
+    assert len(answer["history"]) == 7
     page = client.get(f"/configurations/{make_run(0).run_id}")
     assert "too slow" in page.text
     assert 'href="/clusters/rack"' in page.text
@@ -112,14 +112,14 @@ def test_a_comparison_says_what_is_flagged_and_which_side_was_observed(client: T
     assert re.search(r"Of A: HD2[^.]* phases or devices are known, of B: SS2[^.]* nothing but times", apart.text)
 
 
-def test_quality_begins_with_what_is_odd(client: TestClient) -> None:
+def test_the_quality_page_begins_with_outliers(client: TestClient) -> None:
     quality = client.get("/quality").text
     heads = re.findall(r"<h2>([^<]*)</h2>", quality)
     assert heads[0] == "Runs that are odd for their configuration"
     assert "more runs would be needed" in quality
 
 
-def test_years_of_runs_of_labs_beside_others_that_tell_no_scale_have_a_page(tmp_path: Path) -> None:
+def test_a_page_opens_with_years_of_lab_runs_with_and_without_scale(tmp_path: Path) -> None:
     """A run without a lab's scale beside runs that have one is named so, and is no error."""
     repository = filled(tmp_path / "r")
     repository.publish(replace(hybrid_run(), run_id=make_run(950).run_id))

@@ -28,13 +28,13 @@ def test_the_map_counts_valid_runs_and_what_never_was() -> None:
         configured(n, w, lay, "IB", 4, 8)
         for n, (w, lay) in enumerate((("sort", "HDD"), ("sort", "SSD"), ("kmeans", "SSD")))
     ]
-    found = coverage_map(table_of(runs))
-    assert found.workloads == ("sort", "kmeans")
-    assert {tuple(place.levels.values()): [cell.runs for cell in place.cells] for place in found.setups} == {
+    coverage = coverage_map(table_of(runs))
+    assert coverage.workloads == ("sort", "kmeans")
+    assert {tuple(row.levels.values()): [cell.runs for cell in row.cells] for row in coverage.setups} == {
         ("c8", "HDD", "IB"): [1, 0],
         ("c8", "SSD", "IB"): [1, 1],
     }
-    assert found.never_measured == 1
+    assert coverage.never_measured == 1
 
 
 @pytest.fixture(scope="module")
@@ -74,11 +74,11 @@ def test_a_cell_that_was_never_measured_has_a_plan_that_measures_it(client: Test
     create_campaign(made.folders.campaigns, plan, 1)
     other = client_of(root)
     asked = {"where": ["workload=sort", "layout=SSD", "network=IB", "cluster=bsc-2015"]}
-    found = other.get("/api/v1/missing", params=asked)
-    assert found.status_code == 200, found.text
-    assert "plan: missing" in found.text
-    assert "- workload: sort" in found.text
-    assert "layout: SSD" in found.text
+    missing = other.get("/api/v1/missing", params=asked)
+    assert missing.status_code == 200, missing.text
+    assert "plan: missing" in missing.text
+    assert "- workload: sort" in missing.text
+    assert "layout: SSD" in missing.text
     assert "/api/v1/missing?where=workload%3Dsort" in other.get("/predict", params=asked).text
 
 
@@ -87,8 +87,8 @@ def test_a_cell_that_was_never_measured_leads_to_its_prediction(client: TestClie
     page = client.get("/predict").text
     assert "/predict?where=workload%3Dsort&amp;where=cluster%3Dc8&amp;where=layout%3DSSD&amp;where=network%3DIB" in page
     assert client.get("/api/v1/map").json()["never_measured"] == 2
-    found = client.get("/api/v1/next", params={"where": "workload=sort", "runs": 3}).json()
-    assert len(found["runs"]) == 3
+    answer = client.get("/api/v1/next", params={"where": "workload=sort", "runs": 3}).json()
+    assert len(answer["runs"]) == 3
     matters = client.get("/api/v1/matters", params={"where": "workload=sort"}).json()
     assert matters["explained"]["factors"][0]["share"]["value"] > 0.2
 
@@ -116,5 +116,5 @@ def test_measured_runs_next_to_those_of_a_lab_are_reported(tmp_path: Path) -> No
     usual = page.text.partition("as most often: ")[2].partition("</p>")[0]
     assert usual
     assert "none" not in usual, "what a configuration does not have is not listed"
-    told = CliRunner().invoke(assay, ["explain", "--where", "workload=sort", "--repository", str(made.root)])
-    assert told.exit_code == 0, told.output
+    result = CliRunner().invoke(assay, ["explain", "--where", "workload=sort", "--repository", str(made.root)])
+    assert result.exit_code == 0, result.output

@@ -32,9 +32,9 @@ def test_a_tuning_shows_its_runs_and_counts_only_the_comparison(tmp_path: Path) 
 def test_an_unknown_tuning_is_an_error_404(tmp_path: Path) -> None:
     Repository.create(tmp_path / "repository")
     client = client_of(tmp_path / "repository")
-    told = client.get("/api/v1/tuning/unknown")
-    assert told.status_code == 404
-    assert "no id of a tuning begins with 'unknown'" in told.text
+    response = client.get("/api/v1/tuning/unknown")
+    assert response.status_code == 404
+    assert "no id of a tuning begins with 'unknown'" in response.text
     assert client.get("/tuning/unknown").status_code == 404
 
 

@@ -63,7 +63,7 @@ def test_ranges_stand_for_hosts_with_their_zeros() -> None:
         ("w[99999999999999999999:3]", "no range"),
     ],
 )
-def test_a_range_that_is_none_or_stands_for_too_many_is_refused(wrong: str, words: str) -> None:
+def test_an_empty_or_too_large_range_is_refused(wrong: str, words: str) -> None:
     with pytest.raises(FormatError, match=words):
         expanded(wrong)
 
@@ -119,21 +119,21 @@ def test_a_port_in_a_host_s_name_is_its_port(tmp_path: Path) -> None:
         ("w[1:9000]\nx[1:9000]\n", "more than 10,000 hosts"),
     ],
 )
-def test_an_inventory_that_can_not_be_meant_is_refused_in_words(tmp_path: Path, text: str, words: str) -> None:
+def test_an_ambiguous_inventory_is_refused_with_the_reason(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(FormatError, match=words):
         read_inventory(written(tmp_path, "hosts", text))
 
 
-def test_an_ini_inventory_has_hosts_with_their_own_and_their_groups_variables(tmp_path: Path) -> None:
-    found = read_inventory(written(tmp_path, "hosts", INI))
-    assert [host.name for host in found] == ["jump.example.org", "w01.rack", "w02.rack", "w03.rack", "w9"]
-    assert found[1] == ListedHost("w01.rack", "w01.rack", "hadoop", 2222, None)
-    assert found[4] == ListedHost("w9", "10.0.0.9", "everyone", None, "~/.ssh/a key")
+def test_an_ini_inventory_has_hosts_with_their_variables_and_those_of_their_groups(tmp_path: Path) -> None:
+    hosts = read_inventory(written(tmp_path, "hosts", INI))
+    assert [host.name for host in hosts] == ["jump.example.org", "w01.rack", "w02.rack", "w03.rack", "w9"]
+    assert hosts[1] == ListedHost("w01.rack", "w01.rack", "hadoop", 2222, None)
+    assert hosts[4] == ListedHost("w9", "10.0.0.9", "everyone", None, "~/.ssh/a key")
 
 
 def test_a_yaml_inventory_has_them_too(tmp_path: Path) -> None:
-    found = read_inventory(written(tmp_path, "hosts.yml", YAML))
-    assert [(host.name, host.address, host.user) for host in found] == [
+    hosts = read_inventory(written(tmp_path, "hosts.yml", YAML))
+    assert [(host.name, host.address, host.user) for host in hosts] == [
         ("d1", "10.0.0.1", "root"),
         ("d2", "10.0.0.1", "root"),
         ("d3", "d3", "root"),
@@ -141,7 +141,7 @@ def test_a_yaml_inventory_has_them_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[workers]\n", "a: [\n", "w1 ansible_host={{ ip }}\n", "w1 ansible_port=x\n"])
-def test_what_is_no_inventory_is_refused_with_its_name(tmp_path: Path, text: str) -> None:
+def test_an_invalid_inventory_is_refused_with_its_name(tmp_path: Path, text: str) -> None:
     name = "hosts.yml" if text.startswith("a:") else "hosts"
     with pytest.raises(FormatError, match="hosts"):
         read_inventory(written(tmp_path, name, text))
@@ -175,10 +175,10 @@ def test_hadoops_directory_names_masters_and_workers(tmp_path: Path) -> None:
     )
     (tmp_path / "yarn-site.xml").write_text(site(**{"yarn.resourcemanager.hostname": "m3"}))
     (tmp_path / "workers").write_text("w1\n# none\nw2 # last\n\n")
-    found = read_hadoop_hosts(tmp_path)
-    assert found.masters == ("m1", "m2", "m3")
-    assert found.workers == ("w1", "w2")
-    assert found.namenode_http == ("m1:9870",)
+    hosts = read_hadoop_hosts(tmp_path)
+    assert hosts.masters == ("m1", "m2", "m3")
+    assert hosts.workers == ("w1", "w2")
+    assert hosts.namenode_http == ("m1:9870",)
 
 
 def test_federation_and_empty_directories_are_refused(tmp_path: Path) -> None:
