@@ -12,25 +12,19 @@ import pytest
 from assay.model.runs.run import Run, RunStatus
 from assay.store import Repository
 from campaign_support import PROGRAM
+from cluster_texts import SIMULATED, cluster_text
 from fault_layer import CHANGES, DAY_S, OPENS, READS, RENAMES, SYNCS, WRITES, Layer, require_layer
 from simulator_support import needs_simulator
 
 pytestmark = pytest.mark.slow
 
-CLUSTER = """
-cluster: nobodys
-provider: simulated
-node_types:
-  kind:
-    cores: 8
-    memory: 32GB
-    nic: 10Gbit/s
-    devices:
-      hdd: {kind: hdd, read: 120MB/s, write: 115MB/s, capacity: 1TB}
-nodes:
-  master: {type: kind, roles: [master]}
-  worker: {type: kind, roles: [worker], count: 2}
-"""
+CLUSTER = cluster_text(
+    {"hdd": "{kind: hdd, read: 120MB/s, write: 115MB/s, capacity: 1TB}"},
+    header=SIMULATED,
+    cores=8,
+    memory="32GB",
+    workers=2,
+)
 PLAN = """
 plan: virtual
 cluster: cluster.yaml

@@ -24,6 +24,7 @@ from assay.text.titles import workload_title
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import ValidationInput
 from builders import make_run
+from cluster_texts import cluster_text
 
 MODULE = '''
 """Reverse: reads lines, sends each to a reduce, and writes it backwards, twice over."""
@@ -60,19 +61,9 @@ class Reverse(Workload):
 
 WORKLOADS = (Reverse(),)
 '''
-CLUSTER = """\
-cluster: c
-node_types:
-  worker:
-    cores: 6
-    memory: 16GB
-    nic: 10Gbit/s
-    devices:
-      hdd: {kind: hdd, count: 2, read: 100MB/s, write: 100MB/s, capacity: 500GB, directories: [/h1, /h2]}
-nodes:
-  head: {type: worker, roles: [master], addresses: [10.0.0.1]}
-  data: {type: worker, roles: [worker], addresses: [10.0.0.2, 10.0.0.3]}
-"""
+CLUSTER = cluster_text(
+    {"hdd": "{kind: hdd, count: 2, read: 100MB/s, write: 100MB/s, capacity: 500GB, directories: [/h1, /h2]}"}, header=""
+)
 PLAN = """\
 plan: p
 cluster: cluster.yaml

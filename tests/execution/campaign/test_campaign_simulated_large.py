@@ -20,24 +20,12 @@ from assay.model.plans.plan import Configuration
 from assay.specs.profiles import shipped_profile
 from assay.store import Repository
 from assay.workloads.workload import Size
+from cluster_texts import SIMULATED, cluster_text
 from simulator_support import needs_simulator
 
 NODES = 240
 GB = 10**9
-CLUSTER = """
-cluster: nobodys
-provider: simulated
-node_types:
-  kind:
-    cores: 8
-    memory: 32GB
-    nic: 10Gbit/s
-    devices:
-      hdd: {kind: hdd, count: 2, read: 120MB/s, write: 115MB/s, capacity: 1TB}
-nodes:
-  master: {type: kind, roles: [master]}
-  worker: {type: kind, roles: [worker], count: NODES}
-"""
+DEVICES = {"hdd": "{kind: hdd, count: 2, read: 120MB/s, write: 115MB/s, capacity: 1TB}"}
 PLAN = """
 plan: virtual
 cluster: cluster.yaml
@@ -52,7 +40,8 @@ seed: 1
 
 
 def written(folder: Path, nodes: int = NODES, more: str = "") -> Path:
-    (folder / "cluster.yaml").write_text(CLUSTER.replace("NODES", str(nodes)) + more)
+    cluster = cluster_text(DEVICES, header=SIMULATED, cores=8, memory="32GB", workers=nodes)
+    (folder / "cluster.yaml").write_text(cluster + more)
     (folder / "plan.yaml").write_text(PLAN)
     return folder / "plan.yaml"
 
@@ -78,10 +67,10 @@ def test_nodes_of_a_large_cluster_are_observed_together_and_all_figures_are_thos
     [run], [other] = together.runs(), alone.runs()
     assert run.duration_s == other.duration_s
     few, many = together.trace(run.run_id), alone.trace(other.run_id)
-    assert {name for name in few.node if name != "cluster"} == {"kind"}
+    assert {name for name in few.node if name != "cluster"} == {"worker"}
     assert len({name for name in many.node if name.startswith("worker")}) == NODES
     assert run.recorded.node_groups is not None
-    assert run.recorded.node_groups.sizes == {"kind": NODES}
+    assert run.recorded.node_groups.sizes == {"worker": NODES}
     assert other.recorded.node_groups is None
     for name in ("disk_read_bytes", "disk_write_bytes", "nic_receive_bytes", "cpu_busy_share", "disk_busy_max_share"):
         assert run.metrics[name] == pytest.approx(other.metrics[name], rel=1e-6), name
@@ -95,8 +84,8 @@ def test_nodes_of_a_large_cluster_are_observed_together_and_all_figures_are_thos
     limits, whole_limits = limits_of(run, tasks, few), limits_of(other, tasks, many)
     assert limits is not None
     assert whole_limits is not None
-    assert limits.workers == ("kind",)
-    assert limits.rests_on[0].startswith("Traces of 240 workers in groups (kind")
+    assert limits.workers == ("worker",)
+    assert limits.rests_on[0].startswith("Traces of 240 workers in groups (worker")
     assert sum(limit.time_s for limit in limits.times) == pytest.approx(run.duration_s)
 
 

@@ -35,21 +35,13 @@ from assay.model.plans.plan import Plan
 from assay.model.runs.run import Run
 from assay.store import Repository
 from builders import make_run
+from cluster_texts import cluster_text
 
-HOSTS = """\
-cluster: c
-node_types:
-  worker:
-    cores: 6
-    memory: 16GB
-    nic: 10Gbit/s
-    devices:
-      hdd: {kind: hdd, count: 2, read: 100MB/s, write: 100MB/s, capacity: 500GB, directories: [/h1, /h2]}
-      ssd: {kind: ssd, count: 2, read: 500MB/s, write: 500MB/s, capacity: 240GB, directories: [/s1, /s2]}
-nodes:
-  head: {type: worker, roles: [master], addresses: [10.0.0.1]}
-  data: {type: worker, roles: [worker], addresses: [10.0.0.2, 10.0.0.3]}
-"""
+DEVICES = {
+    "hdd": "{kind: hdd, count: 2, read: 100MB/s, write: 100MB/s, capacity: 500GB, directories: [/h1, /h2]}",
+    "ssd": "{kind: ssd, count: 2, read: 500MB/s, write: 500MB/s, capacity: 240GB, directories: [/s1, /s2]}",
+}
+HOSTS = cluster_text(DEVICES, header="")
 PLAN = """\
 plan: p
 cluster: cluster.yaml

@@ -12,22 +12,9 @@ from assay.foundation.errors import SpecificationError
 from assay.model.clusters.layout import Directories, Layout
 from assay.model.plans.plan import Plan, WorkloadSpec
 from assay.workloads.catalogue import workloads
+from cluster_texts import HDD, SSD, cluster_text
 
-CLUSTER = """\
-cluster: c
-lab: {scale: 1/20}
-node_types:
-  worker:
-    cores: 6
-    memory: 16GB
-    nic: 10Gbit/s
-    devices:
-      hdd: {kind: hdd, count: 2, read: 120MB/s, write: 120MB/s, iops: 120, capacity: 500GB}
-      ssd: {kind: ssd, count: 2, read: 500MB/s, write: 460MB/s, capacity: 480GB}
-nodes:
-  master: {type: worker, roles: [master]}
-  worker: {type: worker, roles: [worker], count: 3}
-"""
+CLUSTER = cluster_text({"hdd": HDD, "ssd": SSD})
 PLAN = """\
 plan: p
 cluster: cluster.yaml

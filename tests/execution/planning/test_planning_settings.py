@@ -15,41 +15,19 @@ from assay.foundation.errors import SpecificationError
 from assay.model.clusters.layout import StoragePolicy
 from assay.model.plans.plan import Configuration, Plan
 from assay.specs import load_cluster
+from cluster_texts import HDD, cluster_text
 
-CLUSTER = """\
-cluster: c
-lab: {scale: 1/20, memory_floor: 4GiB}
-node_types:
-  worker:
-    cores: 6
-    memory: 16GB
-    nic: 10Gbit/s
-    devices:
-      hdd: {kind: hdd, count: 2, read: 120MB/s, write: 120MB/s, iops: 120, capacity: 500GB}
-      ssd: {kind: ssd, read: 500MB/s, write: 460MB/s, capacity: 480GB}
-nodes:
-  master: {type: worker, roles: [master]}
-  worker: {type: worker, roles: [worker], count: 3}
-networks:
-  ETH: 1Gbit/s
-  IB: {rate: 56Gbit/s}
-"""
-HOSTS = """\
-cluster: c
-node_types:
-  worker:
-    cores: 6
-    memory: 16GB
-    nic: 10Gbit/s
-    devices:
-      hdd: {kind: hdd, read: 120MB/s, write: 120MB/s, capacity: 500GB, directories: [/h]}
-nodes:
-  head: {type: worker, roles: [master], addresses: [10.0.0.1]}
-  data: {type: worker, roles: [worker], addresses: [10.0.0.2, 10.0.0.3]}
-networks:
-  ETH: 1Gbit/s
-  IB: {rate: 56Gbit/s, addresses: {head: [10.1.0.1], data: [10.1.0.2, 10.1.0.3]}}
-"""
+DEVICES = {"hdd": HDD, "ssd": "{kind: ssd, read: 500MB/s, write: 460MB/s, capacity: 480GB}"}
+CLUSTER = (
+    cluster_text(DEVICES, header="lab: {scale: 1/20, memory_floor: 4GiB}")
+    + "networks:\n  ETH: 1Gbit/s\n  IB: {rate: 56Gbit/s}\n"
+)
+
+HOSTS = (
+    cluster_text({"hdd": "{kind: hdd, read: 120MB/s, write: 120MB/s, capacity: 500GB, directories: [/h]}"}, header="")
+    + "networks:\n  ETH: 1Gbit/s\n"
+    "  IB: {rate: 56Gbit/s, addresses: {head: [10.1.0.1], data: [10.1.0.2, 10.1.0.3]}}\n"
+)
 PLAN = """\
 plan: p
 cluster: cluster.yaml

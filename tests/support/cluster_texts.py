@@ -1,0 +1,36 @@
+"""Texts of cluster files for tests: one node type, one master, and a few workers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+HDD = "{kind: hdd, count: 2, read: 120MB/s, write: 120MB/s, iops: 120, capacity: 500GB}"
+SSD = "{kind: ssd, count: 2, read: 500MB/s, write: 460MB/s, capacity: 480GB}"
+LAB = "lab: {scale: 1/20}"
+SIMULATED = "provider: simulated"
+_MACHINES = """  master: {type: worker, roles: [master]}
+  worker: {type: worker, roles: [worker], count: WORKERS}
+"""
+_HOSTS = """  head: {type: worker, roles: [master], addresses: [10.0.0.1]}
+  data: {type: worker, roles: [worker], addresses: [10.0.0.2, 10.0.0.3]}
+"""
+
+
+def cluster_text(
+    devices: Mapping[str, str], *, header: str = LAB, cores: int = 6, memory: str = "16GB", workers: int = 3
+) -> str:
+    """Return the text of a cluster file.
+
+    Args:
+        devices: Description of each device of the node type, by name, in the syntax of cluster files.
+        header: The line that selects the provider. Without it, the file describes three real hosts named ``head``,
+            ``data1`` and ``data2``.
+        cores: Cores of every node.
+        memory: Memory of every node.
+        workers: Number of workers, next to one master. Ignored without a header.
+    """
+    described = "".join(f"      {name}: {text}\n" for name, text in devices.items())
+    nodes = _MACHINES.replace("WORKERS", str(workers)) if header else _HOSTS
+    provider = f"{header}\n" if header else ""
+    machine = f"    cores: {cores}\n    memory: {memory}\n    nic: 10Gbit/s\n    devices:\n{described}"
+    return f"cluster: c\n{provider}node_types:\n  worker:\n{machine}nodes:\n{nodes}"
