@@ -1,4 +1,4 @@
-"""Settings of all tests, what the fast loop leaves out, and the browser of those that look at pages."""
+"""Configure all tests: markers, fast tests, and one browser for the tests of pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No input of 10 MB takes a parser, or the reader of packages, more than 200 MB of memory or 5 s of a CPU."""
+"""Test that no parser needs more than 200 MB of memory or 5 s of CPU time for an input of 10 MB."""
 
 from __future__ import annotations
 

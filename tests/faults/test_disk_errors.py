@@ -1,4 +1,4 @@
-"""A repository whose disk is full or broken, call by call: told in words, nothing lost, the same command goes on."""
+"""Test a repository on a full or broken disk, call by call: errors are reported, nothing is lost, a repeat succeeds."""
 
 from __future__ import annotations
 

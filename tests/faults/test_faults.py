@@ -1,4 +1,4 @@
-"""The short form of the table of faults: daemons, disks, links that go while a job runs. The whole: `make faults`."""
+"""Test a selection of the fault table: daemons, disks and links that fail during a job. ``make faults`` runs all."""
 
 from __future__ import annotations
 

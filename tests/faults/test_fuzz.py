@@ -1,4 +1,4 @@
-"""Fuzzing by coverage finds what it should find, and finds nothing in the parsers; each sample of the corpus is read.
+"""Test coverage-guided fuzzing: it finds a planted defect, none in the parsers, and reads every corpus sample.
 
 The short form: some thousand executions over all of them. `make fuzz` goes on for as long as is asked for.
 """

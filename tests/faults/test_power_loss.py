@@ -1,4 +1,4 @@
-"""The power goes while a bundle is published, an import taken in, an index written: each is whole, or not there."""
+"""Test a power loss during publishing, import and index writes: each is complete or absent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an installation says of itself, as a wheel's package and as a source tree's."""
+"""Test the description of an installation, as a wheel and as a source tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who owns what on this machine: identity, locks, and what a file system without locks is answered with."""
+"""Test process identity and locks, also on file systems without locks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of what was found by hand: the tests that it names are there, and its verdicts are what tests said."""
+"""Test the table of defects found by hand: its tests exist, and its verdicts match test results."""
 
 from __future__ import annotations
 

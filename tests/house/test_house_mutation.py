@@ -1,4 +1,4 @@
-"""The damaged copies that parsers are tested with: as many as asked, the same each time, and really damaged."""
+"""Test the damaged copies used by parser tests: the requested number, reproducible, and really damaged."""
 
 from __future__ import annotations
 

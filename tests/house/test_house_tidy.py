@@ -1,4 +1,4 @@
-"""The code's own form: sizes of files and functions, docstrings that say something, words that don't belong."""
+"""Test sizes of files and functions, docstrings, and words that do not belong in the source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wheel, where nothing is but Python and what the lab runs on: no source tree, no Rust, no Maven, an empty folder.
+"""Test the wheel on a system with Python and the lab's programs alone: no source tree, no Rust, no Maven.
 
 It is built from this tree and installed alone into an environment of its own. Third-party packages are the suite's, by
 a path file, so that nothing is fetched. Hadoop's jars come from a server on this machine that shows what Maven keeps.

@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md leads from every word of the glossary, every package and every decision to a file that is there."""
+"""Test that ARCHITECTURE.md links every glossary term, package and decision to an existing file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Durations and sizes of Spark and Hadoop settings: what the projects' own classes read, assay reads as they do."""
+"""Test durations and sizes of Spark and Hadoop parameters against the projects' own parsers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run's environment is read in one place: what is there as typed values, anything else as nothing."""
+"""Test the reader of a run's environment: typed values, and nothing for invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A host as people write it: user, name or address, port."""
+"""Test host addresses: user, name or address, port."""
 
 from __future__ import annotations
 

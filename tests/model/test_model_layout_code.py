@@ -1,4 +1,4 @@
-"""Codes of layouts: one grammar for plans, imports, prices, colours and claims."""
+"""Test layout codes: one grammar for plans, imports, prices, colours and claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Warnings: codes that decide, words that are shown, and what runs of older versions have."""
+"""Test warnings: codes, texts, and warnings of runs from older versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proposals of further runs: what they aim at, that they are possible, and that they narrow intervals as they say."""
+"""Test proposals of further runs: their aim, feasibility, and effect on intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hardware below runs: what its cluster file describes, beside what the bare devices reached."""
+"""Test the hardware of runs: the cluster file and the measured baseline of its devices."""
 
 from __future__ import annotations
 

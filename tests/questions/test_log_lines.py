@@ -1,4 +1,4 @@
-"""A log is read by lines, with their numbers, whatever its size."""
+"""Test the reader of logs by line, for any size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Datasets: what goes out of a repository comes whole and once, and a real Spark gives the repository's own answers."""
+"""Test exported datasets: complete, without duplicates, and with equal answers from a real Spark."""
 
 from __future__ import annotations
 

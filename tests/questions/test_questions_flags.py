@@ -1,4 +1,4 @@
-"""Flagged runs: one judgement for every place that uses a run, and what costs make of it."""
+"""Test flagged runs: one judgement for all uses of a run, and its effect on costs."""
 
 from __future__ import annotations
 

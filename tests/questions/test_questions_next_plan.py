@@ -1,4 +1,4 @@
-"""The runs to make next as a plan that is carried out as it stands: just these combinations, and what was left out."""
+"""Test the plan of the next runs: executable, exactly the proposed combinations, and omissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of a repository: short names, what was not said, a model kept beside the index, and the command."""
+"""Test predictions from a repository: short names, defaults, the stored model, the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many predictions at once: equal values on every surface, bad rows by line, clusters by their hardware."""
+"""Test batch predictions: equal values on every interface, bad rows by line, clusters by hardware."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recommendations: nothing dominated on the front, cheaper is never dearer, limits are held, bad input in words."""
+"""Test recommendations: an undominated front, monotone cost, limits, and bad input."""
 
 from __future__ import annotations
 

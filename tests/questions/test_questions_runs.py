@@ -1,4 +1,4 @@
-"""Questions about runs, asked of a repository without any face: lists, what is missing, what is odd, directories."""
+"""Test questions about runs: lists, missing data, anomalies, directories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What devices cost by capacity and by performance: which is the baseline, and what is refused."""
+"""Test the cost of devices per capacity and per performance: the baseline and refusals."""
 
 from __future__ import annotations
 

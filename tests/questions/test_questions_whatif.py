@@ -1,4 +1,4 @@
-"""What-if questions: anchored answers with intervals, from the runs asked about alone; and plans in virtual time."""
+"""Test what-if questions: anchored answers with intervals, and simulated plans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Page one of a report: the decision in its own sentences, its chart, and its three most harmful caveats."""
+"""Test page one of a report: the decision, its chart, and the three most important caveats."""
 
 from __future__ import annotations
 

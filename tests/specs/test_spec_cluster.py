@@ -1,4 +1,4 @@
-"""Cluster files: what they describe, and what is said about the mistakes that people make in them."""
+"""Test cluster files: contents and error messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Surveys of hosts become a cluster file that loads; what no host tells is marked as guessed."""
+"""Test that surveyed hosts become a valid cluster file with guesses marked."""
 
 from __future__ import annotations
 

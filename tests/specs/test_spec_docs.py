@@ -1,4 +1,4 @@
-"""docs/reference/specifications.md: its examples load, its errors are what assay says, and no key is left out."""
+"""Test docs/reference/specifications.md: examples load, errors match, every key is described."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading specification files: whatever is not YAML with distinct keys is refused by file and line."""
+"""Test the reader of specification files: invalid YAML and duplicate keys are refused with file and line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plans in examples/ load, have what the papers varied, run as many tasks as meant, and fit the described disks."""
+"""Test that the plans in examples/ load, vary what the papers varied, and fit the described disks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Single values: the text of a quantity becomes its value, in every unit, and nothing else is taken."""
+"""Test single values: quantities in every unit, and refusals."""
 
 from __future__ import annotations
 

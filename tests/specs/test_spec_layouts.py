@@ -1,4 +1,4 @@
-"""Layout codes and explicit layouts against a node's devices."""
+"""Test layout codes and explicit layouts against a node's devices."""
 
 from __future__ import annotations
 

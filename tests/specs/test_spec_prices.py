@@ -1,4 +1,4 @@
-"""Price books, and the mistakes in them."""
+"""Test price books and their error messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Profile files: the one that comes with assay, and its schema."""
+"""Test profile files: the shipped profile and its schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON Schemas: generated from the loaders' models, true to the examples, and as strict as the loaders."""
+"""Test that the JSON Schemas match the loaders and accept the examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans and clusters that bundles carry: the same hardware and runs, without addresses, logins and secrets."""
+"""Test plans and clusters in bundles: same hardware and runs, without addresses, logins and secrets."""
 
 from __future__ import annotations
 

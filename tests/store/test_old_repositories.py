@@ -1,4 +1,4 @@
-"""Repositories that version 0.1.0 made open, verify, and answer as they did then.
+"""Test that repositories of version 0.1.0 open, verify, and give the same answers.
 
 ``tests/data/repositories-0.1.0.tar.xz`` holds one of runs measured on a lab, one of imported tables, both with that
 version's index, and what its commands printed with ``--json``.

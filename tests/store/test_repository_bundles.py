@@ -1,4 +1,4 @@
-"""The repository: what is published comes back unchanged, is found by its filters, and is never overwritten."""
+"""Test the repository: published runs return unchanged, filters match, nothing is overwritten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns that go into Parquet and come back: what is absent, whole numbers beyond a float's, and no rows at all."""
+"""Test Parquet columns: absent values, large integers, empty tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ids from content: the same whether made one by one or many at once, and never changed between versions."""
+"""Test ids from content: equal for single and batch use, stable between versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/reference/repository.md: every file and folder that a repository holds is named there; one module knows them."""
+"""Test that docs/reference/repository.md names every file and folder of a repository."""
 
 from __future__ import annotations
 

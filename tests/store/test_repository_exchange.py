@@ -1,4 +1,4 @@
-"""Runs leave a repository and come back: nothing is lost, nothing is doubled, damage does not travel."""
+"""Test the exchange of runs: no loss, no duplicates, damage is not copied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The repository under faults: killed writers, full disks, flipped bits, a lost index, and many processes at once."""
+"""Test the repository under faults: killed writers, full disks, flipped bits, lost index, concurrent processes."""
 
 from __future__ import annotations
 

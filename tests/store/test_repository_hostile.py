@@ -1,4 +1,4 @@
-"""What comes from others is bounded and checked: headers of archives, answers of servers, tables, checksums or not."""
+"""Test bounds and checks on foreign data: archive headers, server answers, tables, checksums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/how-to/import-results.md: its examples are read as it says, and no key or field is left out."""
+"""Test that the examples of docs/how-to/import-results.md are read as it says."""
 
 from __future__ import annotations
 

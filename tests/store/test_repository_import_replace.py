@@ -1,4 +1,4 @@
-"""A corrected file takes the place of the one that was imported before, and nothing is lost on the way."""
+"""Test that a corrected file replaces the earlier import without loss."""
 
 from __future__ import annotations
 

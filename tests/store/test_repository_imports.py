@@ -1,4 +1,4 @@
-"""Imports: what is taken once stays one, whatever is imported again, at the same time, or interrupted."""
+"""Test imports: repeated, concurrent and interrupted ones store each run once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index grows by files: what is added is written, what is there stays, and answers are those of one that is new."""
+"""Test that the growing index gives the same answers as a new one."""
 
 from __future__ import annotations
 

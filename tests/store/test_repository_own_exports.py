@@ -1,4 +1,4 @@
-"""Runs that assay exported come back: every form, every example's measured runs, and no run twice."""
+"""Test the import of assay's own exports: every form, and no duplicates."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""A repository that can't be written is read all the same: a read-only mount, and a full disk below a server."""
+"""Test reading a repository that cannot be written: read-only mount, full disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same runs in another notation, or with columns left out, do not count twice; others do."""
+"""Test that the same runs in another notation do not count twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who vouches for a bundle: signed with real keys, demanded by the repository that takes it, forgeries refused."""
+"""Test signed bundles: real keys, required signatures, refused forgeries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small dump and a small run folder in the forms of ALOJA's, written for these tests: no row is from its data."""
+"""Write a small dump and a small run folder in ALOJA's formats; no row is from its data."""
 
 from __future__ import annotations
 

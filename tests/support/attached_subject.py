@@ -1,4 +1,4 @@
-"""Somebody else's Hadoop for tests: one that assay deployed, entered by a client of its own as any other would be."""
+"""Provide a real Hadoop cluster that tests reach as an attached cluster, through its client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmarks as modules: what they count with is tested as other code is."""
+"""Import the benchmarks as modules, so that tests cover their arithmetic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an input of 10 MB may take of a parser, or of the reader of packages."""
+"""Define the memory and CPU limits for inputs of 10 MB."""
 
 from __future__ import annotations
 

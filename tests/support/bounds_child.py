@@ -1,4 +1,4 @@
-"""Read inputs of 10 MB by one parser and print, as JSON, what each took: CPU seconds and bytes of memory above before.
+"""Read inputs of 10 MB with one parser and print the CPU seconds and additional memory of each as JSON.
 
 Run as a process of its own: ``bounds_child.py PARSER``; see tests/faults/test_bounds.py. With a folder behind it, its
 files are read instead, each repeated up to 10 MB: what fuzzing found to take most time per byte.

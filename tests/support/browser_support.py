@@ -1,4 +1,4 @@
-"""A real browser for tests: pages that are watched for requests beyond the server and for errors."""
+"""Drive a real browser and record errors and requests to other hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes runs, traces and a small repository for tests: seeded, and marked as measured in a lab."""
+"""Make runs, traces and a small repository from a seed, marked as measured on a lab."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small campaigns for tests: plans on a lab and on this machine, and the program run as users run it."""
+"""Write small plans for the lab and for this machine, and run the program as users do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether tests hold what :mod:`fault_claims` claims: those that it names are run, and each claim is a table's row."""
+"""Check that tests support each claim in :mod:`fault_claims`."""
 
 from __future__ import annotations
 

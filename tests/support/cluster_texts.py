@@ -1,4 +1,4 @@
-"""Texts of cluster files for tests: one node type, one master, and a few workers."""
+"""Write cluster files with one node type, one master, and a few workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reading of a table by columns yields, in a form that can be compared with one by rows."""
+"""Convert the result of a column reader to a form comparable with the row reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engines that the contract's suite is held against, with what it needs to provoke each of them, and their gaps.
+"""List the engines under contract tests, how to provoke their faults, and their gaps.
 
 A new engine is one more :class:`Subject` here. What it can't do is a gap: named, with the reason, and skipped by name.
 """

@@ -1,4 +1,4 @@
-"""A run on a hybrid layout with two jobs, their attempts, and a trace in which every figure is known."""
+"""Make a run on a hybrid layout with two jobs, their attempts, and a trace with known figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much a test session tries: everything, or what the fast loop takes; and how many examples a property is given."""
+"""Select the effort of a test session: all tests or the fast ones, and examples per property."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small cluster and its deployment, for tests that render configuration."""
+"""Make a small cluster and its deployment for tests that render configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was found by hand to go wrong, what becomes of it now, and the tests that hold it: the second table of faults.
+"""List defects found by hand, their current behaviour, and the tests that cover them: the second fault table.
 
 A test is named by its file below ``tests/`` and its function, with its parameters where not all of them count.
 ``rows`` are rows of the table of faults that are injected (:mod:`fault_table`), which try the same with real daemons.

@@ -1,4 +1,4 @@
-"""Faults for a campaign on a lab: what `tests/faults` and `make faults` inject. Each is undone with the lab."""
+"""Inject faults into a campaign on a lab, for ``tests/faults`` and ``make faults``. The lab's end undoes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of chosen calls on chosen files, and another time of day, for one process: a layer over libc (LD_PRELOAD).
+"""Make chosen calls on chosen files fail, or shift the clock, for one process, by LD_PRELOAD.
 
 In: what is to fail, as :class:`Layer.fail` takes it. Out: the environment of the process to disturb. What fails can be
 changed while the process runs. The layer is `fault_layer.c`, which is compiled where it is first asked for.

@@ -1,4 +1,4 @@
-"""Run a row of the table of faults on a lab with real daemons, and say what became of it.
+"""Run one row of the fault table on a lab with real daemons and report the result.
 
 A row holds when: the attempts' classes and the first cause are as the table has them, the fault was noticed within its
 bound, the run is valid in the end, each once, nothing is left on the machine, and ``assay verify`` finds nothing.

@@ -1,4 +1,4 @@
-"""The table of faults: each row a fault, the phase in which it comes, the engine, and what has to become of it.
+"""Define the fault table: fault, phase, engine, and expected result of each row.
 
 ``becomes``: a pattern over the attempts' classes in the order of their making, ``valid`` for those that are. Where a
 fault ends the call, the same command is given again, and ``becomes`` is about all attempts in the end.

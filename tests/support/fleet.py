@@ -1,4 +1,4 @@
-"""Hosts by namespaces: each its own sshd, hostname, network and disk, entered by a user who is not root; no daemons."""
+"""Make hosts as network namespaces, each with sshd, hostname, network and disk, and an unprivileged user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fuzz one parser by coverage, in a process of its own: ``fuzz_child.py PARSER FOLDER SCRATCH SECONDS EXECUTIONS``.
+"""Fuzz one parser by coverage in a separate process: ``fuzz_child.py PARSER FOLDER SCRATCH SECONDS EXECUTIONS``.
 
 FOLDER/corpus has what to begin with, and what reached new code is added to it. Findings do not end the work: each kind
 (the exception and where it was raised, more CPU time or more memory than an input may take) is kept once, as

@@ -1,4 +1,4 @@
-"""A parser with a defect behind two conditions, which no sample meets and chance hardly makes, for a fuzzer to find."""
+"""Contain a parser with a defect behind two conditions, which a fuzzer has to find."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is fuzzed: each parser of foreign files and the reader of packages, as a function of bytes, with its corpus.
+"""List the fuzz targets: every parser of foreign files and the reader of packages, with its corpus.
 
 In: the parser's name. Out: a target, which raises for what must not be: any exception that is not assay's own, and a
 run that can't be stored. ``tests/data/corpus`` has a folder for each: samples, and what was found once.

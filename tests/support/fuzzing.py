@@ -1,4 +1,4 @@
-"""Fuzzing by coverage, from outside: a child process per parser (:mod:`fuzz_child`), and what it says, as values.
+"""Run coverage-guided fuzzing in one child process per parser (:mod:`fuzz_child`) and return its findings.
 
 What reached new code is then made large: the units that take most time per byte, each repeated to 10 MB, are read by
 the parser in a process of its own (:mod:`bounds_child`).

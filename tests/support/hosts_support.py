@@ -1,4 +1,4 @@
-"""A real sshd on a loopback port, with its own host key, user key and configuration."""
+"""Start a real sshd on a loopback port with its own keys and configuration."""
 
 from __future__ import annotations
 

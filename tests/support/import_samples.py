@@ -1,4 +1,4 @@
-"""Result files in the forms that benchmark programs write, with invented numbers."""
+"""Write result files in the formats of benchmark programs with invented numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Job histories made for the tests: a schema with the fields that matter, and events in both encodings."""
+"""Write job histories in both encodings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small labs for tests: a description, whether this machine can make it, and what would be left of it."""
+"""Describe small labs, check that this machine supports them, and list their remains."""
 
 from __future__ import annotations
 

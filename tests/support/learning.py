@@ -1,4 +1,4 @@
-"""Tables to learn from whose truth is known: times are a formula of the configuration, with noise of a known width."""
+"""Make tables with known truth: times follow a formula of the configuration with noise of known width."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An import of the simplest kind: a file whose lines are durations; for tests, and for processes that they start."""
+"""Define the simplest import: a file with one duration per line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of a table matched and compared in one call: what tests read of speedups, and of levels that may be the best."""
+"""Match and compare the runs of a table in one call."""
 
 from collections.abc import Sequence
 from typing import Any

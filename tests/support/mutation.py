@@ -1,4 +1,4 @@
-"""Damaged copies of a sound file, the same ones each time: bytes flipped, parts cut, swapped, doubled, digits changed.
+"""Make reproducible damaged copies of a file: flipped bytes, cuts, swaps, duplicates, changed digits.
 
 Shared by the tests of all parsers. `make test` reads 200 for each, `make fuzz` 1,000 (``ASSAY_FUZZ=1000``).
 """

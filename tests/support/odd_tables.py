@@ -1,4 +1,4 @@
-"""Tables whose rows are partly invalid, the same each time, and their expected runs and reasons.
+"""Provide tables with partly invalid rows, and the expected runs and reasons.
 
 ``tests/data/tables/*.csv`` holds the tables, ``*.expected.jsonl`` what a reader yields: a line for each run or skipped
 line. The expected files were written by an earlier, independent reader

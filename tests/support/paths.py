@@ -1,4 +1,4 @@
-"""Where things lie that tests read: the source tree, its examples, and real data where there are any."""
+"""Locate the source tree, its examples, and real data where present."""
 
 from __future__ import annotations
 

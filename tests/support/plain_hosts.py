@@ -1,4 +1,4 @@
-"""A lab as its user sees plain hosts: a user who is not root, each host with a /home, /var/tmp and /opt of its own.
+"""Present a lab as plain hosts: an unprivileged user, and separate /home, /var/tmp and /opt per host.
 
 Root enters a node by the lab's own key, as its owner does a machine; assay is told nothing but addresses and a login.
 """

@@ -1,4 +1,4 @@
-"""Somebody else's Hadoop, played by a small server: what it says of itself, and the configuration that leads there."""
+"""Play an attached Hadoop with a small server, and write the configuration that points to it."""
 
 from __future__ import annotations
 

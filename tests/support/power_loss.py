@@ -1,4 +1,4 @@
-"""What a disk may hold after the power went: recorded writes of a real process, replayed as far as fsync promises.
+"""Replay recorded writes of a process to every state that fsync permits after a power loss.
 
 A program runs under strace(1). Its calls that change a folder are read back as operations; a state after a power loss
 is those up to some moment, of which each that no fsync has made sure of may be missing. POSIX promises no more: data of

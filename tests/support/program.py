@@ -1,4 +1,4 @@
-"""``assay`` as a user calls it: as a process of its own, or its entry point in this one, which is far quicker."""
+"""Run ``assay`` as a process, or faster in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports for tests: the value that a command makes from a repository, made from runs in memory."""
+"""Make reports from runs in memory, as the command makes them from a repository."""
 
 from __future__ import annotations
 

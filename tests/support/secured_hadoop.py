@@ -1,4 +1,4 @@
-"""A Hadoop that is secured, on this machine: a KDC, HDFS behind HTTPS with encrypted transfer, YARN with SPNEGO.
+"""Run a secured Hadoop on this machine: a KDC, HDFS with HTTPS and encrypted transfer, YARN with SPNEGO.
 
 Everything that is to stay secret is made up for one test, and listed in :attr:`Secured.planted`.
 """

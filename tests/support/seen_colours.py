@@ -1,4 +1,4 @@
-"""How different two colours look, as CIEDE2000 measures it, to eyes with all cones and without one kind of them.
+"""Measure colour differences by CIEDE2000, for normal vision and colour-vision deficiency.
 
 Sources: G. Sharma, W. Wu, E. Dalal, "The CIEDE2000 color-difference formula", Color Research and Application 30 (2005),
 with some of its test data; G. M. Machado, M. Oliveira, L. Fernandes, "A physiologically-based model for simulation of

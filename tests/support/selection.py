@@ -1,4 +1,4 @@
-"""Which modules of tests an expression of ``-m`` can ask for, by their text: what it can't is not even imported.
+"""Select the test modules that an expression of ``-m`` can match, so that others are not imported.
 
 Of the sets of ``make test``, three are in a tenth of the modules, and importing the others took each of them longer
 than some of its tests.

@@ -1,4 +1,4 @@
-"""Measured runs in a repository with their campaign, for questions that simulate; and what needs the simulator."""
+"""Make a repository of measured runs with their campaign, for questions that need the simulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark event logs made for the tests: events that matter, and some that don't, in the form of Spark's listeners."""
+"""Write Spark event logs in the format of Spark's listeners."""
 
 from __future__ import annotations
 

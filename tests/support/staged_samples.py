@@ -1,4 +1,4 @@
-"""Spark runs as if they had been measured: two stages whose bytes, CPU and memory are known."""
+"""Make Spark runs with two stages whose bytes, CPU and memory are known."""
 
 from __future__ import annotations
 

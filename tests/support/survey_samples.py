@@ -1,4 +1,4 @@
-"""A host's survey for tests: a machine in good order, of which a test changes what it is about."""
+"""Make the survey of a healthy host, for tests that change one property."""
 
 from __future__ import annotations
 

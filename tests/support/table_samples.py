@@ -1,4 +1,4 @@
-"""A small table of runs and its correction, imported as the command line does it."""
+"""Write a small table of runs and its correction, and import it as the command does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An event loop for tests that must do something at an exact moment: it counts its passes, and its clock is not real.
+"""Provide an event loop that counts its passes and jumps its clock to the next timer.
 
 A tick is one pass over the callbacks that are ready. When none is ready the clock jumps to the next timer, so that
 waits take no time and every execution is the same.

@@ -1,4 +1,4 @@
-"""Run one program on the toy engine, as a process that tests can stop: FOLDER SCRIPT LIMIT_S MISSED_S.
+"""Run one program on the toy engine as a process that tests can stop: FOLDER SCRIPT LIMIT_S MISSED_S.
 
 Printed as JSON: exit status, duration, source of the duration, the run's status, cause and class of failure.
 """

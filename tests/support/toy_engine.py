@@ -1,4 +1,4 @@
-"""A third engine, as small as possible: programs are commands on the master; its storage is a folder there."""
+"""Define a minimal third engine: programs are commands on the master, storage is a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads bytes with a format, and holds what comes out to what every import must be."""
+"""Read bytes with a format and check the rules that every import must obey."""
 
 from __future__ import annotations
 

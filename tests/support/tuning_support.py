@@ -1,4 +1,4 @@
-"""A tuning of containers that is over, as its campaign leaves it."""
+"""Make a completed tuning of containers as a campaign stores it."""
 
 from __future__ import annotations
 

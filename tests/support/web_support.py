@@ -1,4 +1,4 @@
-"""A server for tests: over a small repository, in this process or on a port of its own."""
+"""Start a server over a small repository, in this process or on a port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A metric is the same text wherever it is shown: its unit comes from its name, by one table."""
+"""Test that a metric has the same text everywhere, with the unit from its name."""
 
 from __future__ import annotations
 

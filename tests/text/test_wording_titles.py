@@ -1,4 +1,4 @@
-"""A level is told as people write it."""
+"""Test the display text of factor levels."""
 
 from __future__ import annotations
 

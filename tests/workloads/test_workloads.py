@@ -1,4 +1,4 @@
-"""What makes a workload's output valid: each check passes on a sound outcome and fails on a broken one."""
+"""Test the output checks of workloads: each passes on a valid outcome and fails on a broken one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The decision-support workload: questions have the specification's answers, and a wrong answer makes a run invalid."""
+"""Test the decision-support workload: answers match the specification, wrong answers invalidate a run."""
 
 from __future__ import annotations
 

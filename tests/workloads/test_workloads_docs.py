@@ -1,4 +1,4 @@
-"""docs/reference/workloads.md: its table has what workloads declare."""
+"""Test that the table of docs/reference/workloads.md matches the workloads' declarations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Output that nobody could check: its workload says so, and calls it neither right nor wrong."""
+"""Test workloads without an output check: their output is neither right nor wrong."""
 
 from __future__ import annotations
 

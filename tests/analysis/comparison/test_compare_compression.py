@@ -1,4 +1,4 @@
-"""Factors that stand for several parameters: compression's switch and codec, containers' memory and vcores, waves."""
+"""Test factors that combine several parameters: compression, containers, waves."""
 
 from __future__ import annotations
 

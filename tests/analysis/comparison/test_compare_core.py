@@ -1,4 +1,4 @@
-"""One core: the plain comparison is the case of one matched group, and both judge by the rules of their runs."""
+"""Test that a plain comparison is a matched comparison with one group, under the same rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts under dependence: sessions, unequal sides, factors that a gain depends on, clusters, confounding."""
+"""Test verdicts on dependent runs: sessions, unequal sides, interactions with other factors, clusters, confounding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which two runs stand for a speedup when somebody asks why."""
+"""Test the choice of two runs that illustrate a speedup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims answered from runs, and changes in a history."""
+"""Test the check of published claims against runs."""
 
 from __future__ import annotations
 

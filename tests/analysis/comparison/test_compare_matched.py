@@ -1,4 +1,4 @@
-"""Speedups over matched groups, and the published definitions beside them."""
+"""Test speedups over matched groups and the published definitions of speedup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparing runs: which count, which are paired, and what is said."""
+"""Test comparisons of runs: which runs count, which are paired, and the verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions of runs that are compared: one answer for terminal, page and report."""
+"""Test comparisons of selected runs, as terminal, page and report use them."""
 
 from __future__ import annotations
 

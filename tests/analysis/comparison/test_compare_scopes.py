@@ -1,4 +1,4 @@
-"""Which question an interval answers, how sets and clusters differ, and rows that rest on different sets."""
+"""Test the scope of intervals, differences between sets and clusters, and rows with different sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs and configurations side by side: what differs and why, ratios to the first, and the API and export of them."""
+"""Test runs and configurations next to each other: differences, ratios to the first, API and export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rank tests with effect sizes, many comparisons, sets of those that may be best, and numbers of runs."""
+"""Test rank tests with effect sizes, multiple comparisons, sets of best candidates, and numbers of runs."""
 
 from __future__ import annotations
 

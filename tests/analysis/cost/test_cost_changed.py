@@ -1,4 +1,4 @@
-"""A price book prices the hardware that it describes: more of a priced part, never another part at the old price."""
+"""Test that a price book prices only the hardware that it describes."""
 
 from __future__ import annotations
 

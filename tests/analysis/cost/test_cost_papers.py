@@ -1,4 +1,4 @@
-"""The three papers' prices, from the files in examples/, to the last digit that they print."""
+"""Test the three papers' prices, read from examples/, to the last digit printed there."""
 
 from __future__ import annotations
 

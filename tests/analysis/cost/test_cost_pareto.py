@@ -1,4 +1,4 @@
-"""Cost per run, the Pareto front with its probabilities, and the prices at which the answer flips."""
+"""Test cost per run, the Pareto front with its probabilities, and break-even prices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prices, jobs over the years and cost per job, checked against SanDisk's printed tables."""
+"""Test prices, jobs per year and cost per job against the tables in SanDisk's paper."""
 
 from __future__ import annotations
 

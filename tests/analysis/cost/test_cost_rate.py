@@ -1,4 +1,4 @@
-"""What an hour costs: rents, purchases, maintenance, power, exchange, validity; and what has no price is refused."""
+"""Test the cost of an hour: rent, purchase, maintenance, power, exchange rate, validity, and missing prices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From fio's report to a cluster file's device: numbers come back, the entry loads, and nothing unknown is measured."""
+"""Test the conversion of fio's report into a device of a cluster file."""
 
 from __future__ import annotations
 

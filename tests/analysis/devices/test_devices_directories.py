@@ -1,4 +1,4 @@
-"""Directories in proportion to bandwidth, and how devices fill when data go round them."""
+"""Test directories in proportion to bandwidth, and how devices fill under round-robin placement."""
 
 from __future__ import annotations
 

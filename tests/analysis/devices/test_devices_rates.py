@@ -1,4 +1,4 @@
-"""What a disk's numbers come to: the same share of its bandwidth at every scale, and half of it under many readers."""
+"""Test that a modelled disk keeps its share of bandwidth at every scale and under concurrent readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A host in good order is fit by every check; each thing that is wrong is named by the check that is about it."""
+"""Test that a healthy host passes every check, and that each fault is reported by its own check."""
 
 from __future__ import annotations
 

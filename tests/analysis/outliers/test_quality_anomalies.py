@@ -1,4 +1,4 @@
-"""Anomalies: runs that did nothing, runs off their pace, too few bytes, imbalance."""
+"""Test anomalies: runs without work, unusual durations, missing bytes, imbalance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of a configuration's pace: found, dated, sized, and seldom seen where nothing happened."""
+"""Test the detection of changes over time: found, dated, sized, and rare on stable histories."""
 
 from __future__ import annotations
 

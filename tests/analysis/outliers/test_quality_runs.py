@@ -1,4 +1,4 @@
-"""What runs are worth: causes put together, traces that are missing, repetitions that a precision takes."""
+"""Test the quality of runs: combined causes, missing traces, and repetitions that a precision needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Profiles from measured runs: what was put into runs comes out of them, and the file keeps it."""
+"""Test that profiles learned from runs recover the values that produced them."""
 
 from __future__ import annotations
 

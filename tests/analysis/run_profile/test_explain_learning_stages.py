@@ -1,4 +1,4 @@
-"""Profiles of Spark's workloads: the graph of their stages, what each does with a byte, as it was put into runs."""
+"""Test that profiles of Spark workloads recover the stage graph and the cost per byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What limited a run: the busiest resource of each second, and bounds that no faster resource can beat."""
+"""Test what limited a run: the busiest resource of each second, and bounds on faster resources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each workload does against TeraSort: medians, copies counted on both sides or on none, CPU told or derived."""
+"""Test workload profiles relative to TeraSort: medians, replication, measured or derived CPU time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why one run is faster: phases, disks and CPUs of two observed runs beside each other."""
+"""Test the explanation of a speedup by the phases, disks and CPUs of two observed runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One run closely: time adds up, tasks, devices by purpose, nodes, counters, and what is not known stays unknown."""
+"""Test the details of one run: time, tasks, devices by purpose, nodes, counters, and unknown values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark's graphs of stages as scenarios: what they read, how many tasks a node takes, when shuffles are sorted."""
+"""Test scenarios built from Spark stage graphs: bytes read, tasks per node, and sorted shuffles."""
 
 from __future__ import annotations
 

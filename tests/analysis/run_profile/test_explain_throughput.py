@@ -1,4 +1,4 @@
-"""The concurrency-gated aggregate throughput."""
+"""Test the concurrency-gated aggregate throughput."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that resemble the run before them make a mean over blocks less sure."""
+"""Test that autocorrelated runs widen the interval of a mean over blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Treatments compared within incomplete blocks, means over units that differ, and means that odd values do not move."""
+"""Test comparisons in incomplete blocks, means over heterogeneous units, and robust means."""
 
 from __future__ import annotations
 

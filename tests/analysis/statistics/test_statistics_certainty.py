@@ -1,4 +1,4 @@
-"""How far simulated times can be off, and what is said of them: never surer than the simulator, told as simulated."""
+"""Test the stated uncertainty of simulated times: never narrower than the simulator's own error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mean over matched groups of several clusters: its error is that within clusters."""
+"""Test means over matched groups of several clusters, with clusters as strata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intervals and rank tests for few runs."""
+"""Test intervals and rank tests for few runs."""
 
 from __future__ import annotations
 

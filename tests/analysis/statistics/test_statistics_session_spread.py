@@ -1,4 +1,4 @@
-"""The variance between sessions is learned from configurations that several sessions have."""
+"""Test the variance between sessions, learned from configurations measured in several sessions."""
 
 from __future__ import annotations
 

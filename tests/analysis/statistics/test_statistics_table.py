@@ -1,4 +1,4 @@
-"""Runs as columns: nothing is lost on the way, and equal rows are repetitions."""
+"""Test runs as columns: no value is lost, and equal rows are repetitions."""
 
 from __future__ import annotations
 

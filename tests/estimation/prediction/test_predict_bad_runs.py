@@ -1,4 +1,4 @@
-"""Runs that nothing should be learned from, or not everything: refused or told in words, and never a traceback."""
+"""Test learning from unusable runs: they are refused or reported, never a traceback."""
 
 from __future__ import annotations
 

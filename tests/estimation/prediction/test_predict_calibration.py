@@ -1,4 +1,4 @@
-"""What a learner sees of a table, what it refuses, and how far intervals reach."""
+"""Test the learner's view of a table, refusals, and the width of intervals."""
 
 from __future__ import annotations
 

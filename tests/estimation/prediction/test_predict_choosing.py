@@ -1,4 +1,4 @@
-"""Runs that tell most come first: of what is in doubt, of what is asked, and within the budget."""
+"""Test the choice of the most informative runs: uncertainty, relevance, budget."""
 
 from __future__ import annotations
 

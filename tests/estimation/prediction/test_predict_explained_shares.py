@@ -1,4 +1,4 @@
-"""Shares of what matters hold what is so, also of what matters little, which few runs teach trees too little of."""
+"""Test that intervals of factor importance contain the truth, also for weak factors with few runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What matters, told for tables whose truth is a formula, and a second opinion on runs that were made odd."""
+"""Test factor importance on tables with a known formula, and the second estimate on altered runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is learned: times near the truth, intervals that hold, and no answer outside what was measured."""
+"""Test the learned model: accuracy, coverage, and no answer outside the measured range."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stacked trees: the arrays answer as scikit-learn does, the weight is the best tried, and errors are out of fold."""
+"""Test the stacked trees: equal to scikit-learn's answers, best weight chosen, out-of-fold errors."""
 
 from __future__ import annotations
 

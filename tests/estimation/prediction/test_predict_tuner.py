@@ -1,4 +1,4 @@
-"""Tuning by runs: what may be tried, what is tried next, what failed or was hopeless, and the comparison afterwards."""
+"""Test tuning: candidates, the next trial, failed and hopeless trials, and the final comparison."""
 
 from __future__ import annotations
 

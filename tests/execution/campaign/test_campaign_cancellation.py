@@ -1,4 +1,4 @@
-"""A cancellation gets through wherever it comes: every wait of a campaign is cancelled in each tick of its life."""
+"""Test cancellation at every await of a campaign."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cluster of which only the edge node may be entered: nobody else is connected to, and no run is called cold."""
+"""Test a cluster with access to the edge node alone: no other connections, and no run counts as cold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A campaign whose lab loses its disks goes on in a new lab; one on a lab that was put up by hand says it is broken."""
+"""Test a campaign whose lab loses its disks: its own lab is rebuilt, a standing lab is reported as broken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lab end to end with real daemons: a campaign that is killed, resumed and answered, and what faults come to."""
+"""Test campaigns on the lab with real daemons: kill, resume, answers, and faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real Hadoop daemons on this machine through the local transport: the path of a machine without a lab.
+"""Test real Hadoop daemons on this machine through the local transport.
 
 One campaign has every workload that no other test has, tiny. Jobs of one map
 run in their ApplicationMaster's JVM, which is half of their time; those of more maps or of more than a block do not:

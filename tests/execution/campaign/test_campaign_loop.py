@@ -1,4 +1,4 @@
-"""A campaign's loop with fake hands: retries by class, stopping, publishing beside the next run, the journal."""
+"""Test the campaign loop with fake actions: retries by class, stops, publishing during the next run, the journal."""
 
 from __future__ import annotations
 

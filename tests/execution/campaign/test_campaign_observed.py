@@ -1,4 +1,4 @@
-"""Somebody else's job, or a time, is watched and kept as a run; nothing of its arguments is."""
+"""Test the observation of another program's job or of a period; its arguments are not stored."""
 
 from __future__ import annotations
 

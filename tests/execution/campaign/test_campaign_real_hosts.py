@@ -1,4 +1,4 @@
-"""Follow docs/how-to/your-own-cluster.md on hosts of which assay knows only addresses and a login.
+"""Follow docs/how-to/your-own-cluster.md on hosts given by addresses and a login alone.
 
 The hosts are a lab, reached through a jump host by a user who is not root, first without sudo, then with it. One of the
 hosts has Python 3.6. In the second half, another user runs the Hadoop.

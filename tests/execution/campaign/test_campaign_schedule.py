@@ -1,4 +1,4 @@
-"""The order of a campaign's runs, what is left of it, and how long it is expected to take."""
+"""Test the order of a campaign's runs, the runs left, and the expected duration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan on a cluster that only a file describes: the campaign's own loop and record, with the simulator as engine."""
+"""Test a plan on a cluster that exists only as a file, with the simulator as engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulated runs of large clusters: what is observed together, what stays as in small ones, and how it is stored."""
+"""Test simulated runs of large clusters: grouped nodes, equal results, and storage."""
 
 from __future__ import annotations
 

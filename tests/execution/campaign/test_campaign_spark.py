@@ -1,4 +1,4 @@
-"""A campaign on Spark, tiny, on daemons of this machine: rows, records and SQL, valid by the checks that all have."""
+"""Test a small Spark campaign with daemons on this machine: rows, records and SQL."""
 
 from __future__ import annotations
 

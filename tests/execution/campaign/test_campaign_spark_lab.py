@@ -1,4 +1,4 @@
-"""Spark on one lab: what it loses in mid-run is named and the campaign goes on; and a dataset there is asked by it."""
+"""Test Spark on the lab: losses during a run are reported, the campaign continues, and datasets are queried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""assay campaign and assay run --dry-run: what another terminal sees, whatever state the journal is in."""
+"""Test ``assay campaign`` and ``assay run --dry-run`` for every state of the journal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The watch beside a run, on this machine's own processes, links and devices: what it ends, how soon, and why."""
+"""Test the watchdog of a run on real processes, links and devices: what it ends, when, and why."""
 
 from __future__ import annotations
 

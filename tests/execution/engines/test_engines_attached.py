@@ -1,4 +1,4 @@
-"""Somebody else's Hadoop, played by a small server and a script for its client: what is asked, refused, counted, ended.
+"""Test an attached Hadoop with a small server and a client script in its place: requests, refusals, counts, ends.
 
 The contract's suite holds the same provider against a real one.
 """

@@ -1,4 +1,4 @@
-"""Hadoop's configuration files, as rendered for a layout."""
+"""Test the Hadoop configuration files rendered for a layout."""
 
 from __future__ import annotations
 

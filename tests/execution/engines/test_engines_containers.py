@@ -1,4 +1,4 @@
-"""YARN's arithmetic: how many containers a node runs, what a wave is, which heaps and buffers fit."""
+"""Test YARN's arithmetic: containers per node, waves, heaps and buffers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hadoop's jars without Maven: from where the user says, each as its checksum says, and else nothing at all."""
+"""Test Hadoop's jars without Maven: from a given folder, with verified checksums."""
 
 from __future__ import annotations
 

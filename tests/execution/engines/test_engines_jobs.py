@@ -1,4 +1,4 @@
-"""assay's own jobs: built from their sources once, named by what is in them, and missed only by those who need them."""
+"""Test assay's own Java jobs: built once from source, named by content, and required only where used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lock on a cluster's master: another that holds it, and a file system that can't be locked, are told apart."""
+"""Test the lock on a cluster's master: held by another process, or not supported by the file system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all daemons moved while a program ran is told from two looks at their JMX, and what of it was others'."""
+"""Test the bytes that daemons moved during a program, from two JMX readings, and the share of other jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What keeps Hadoop's daemons from starting is told before any is started: on this machine's own folders and clock."""
+"""Test the checks before Hadoop's daemons start, on real folders and the real clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes a restart short: the daemons' class archive, and ending at once what keeps nothing."""
+"""Test fast restarts: the daemons' class archive, and immediate ends of daemons without state."""
 
 from __future__ import annotations
 

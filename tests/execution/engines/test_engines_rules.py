@@ -1,4 +1,4 @@
-"""Engines at plan time: found by name, and asked without reaching for what talks to hosts."""
+"""Test engines at plan time: lookup by name, without imports of modules that access hosts."""
 
 from __future__ import annotations
 

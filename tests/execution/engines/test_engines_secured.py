@@ -1,4 +1,4 @@
-"""A Hadoop secured by Kerberos, with HTTPS by an authority of its own and encrypted transfer: a real KDC, real daemons.
+"""Test a Hadoop secured by Kerberos, HTTPS with a private authority, and encrypted transfer, with real daemons.
 
 Jobs have maps alone: Hadoop without its native library can't shuffle where it is secured.
 """

@@ -1,4 +1,4 @@
-"""Spark at plan time and around its programs: settings, what never fits, where it comes from, its log's gaps."""
+"""Test Spark at plan time and around its programs: parameters, impossible values, sources, gaps in logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Somebody else's Spark, played by a script for its client: what is asked of it, what is fetched, and refused."""
+"""Test an attached Spark with a client script in its place: requests, fetched files, refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A third engine carries a whole campaign, and no room is told of it: it is handed in where plans are read and run."""
+"""Test a whole campaign on a third engine that is passed in where plans are read and run."""
 
 from __future__ import annotations
 

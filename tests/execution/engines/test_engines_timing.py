@@ -1,4 +1,4 @@
-"""The time of a program is its own host's, whatever becomes of assay meanwhile; the program gets what it would get."""
+"""Test that a program's duration comes from its host's clock and does not depend on pauses of assay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two users of one host: each sorts and checks, one after the other, and neither leaves anything in /tmp."""
+"""Test two users of one host: both sort and validate, and neither leaves files in /tmp."""
 
 from __future__ import annotations
 

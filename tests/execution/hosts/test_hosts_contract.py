@@ -1,4 +1,4 @@
-"""What every transport promises, held against the local one and against a real sshd."""
+"""Test the contract of transports with the local transport and a real sshd."""
 
 from __future__ import annotations
 

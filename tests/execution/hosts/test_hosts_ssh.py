@@ -1,4 +1,4 @@
-"""Connections that fail, and connections that break: each is an error in plain words with a hint."""
+"""Test SSH connections that fail or break: each is an error with a hint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The emulated disks' daemon: files as large as described that keep what is written, clean ends, errors in words."""
+"""Test the daemon of emulated disks: sizes, stored data, clean ends, errors."""
 
 from __future__ import annotations
 

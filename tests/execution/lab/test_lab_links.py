@@ -1,4 +1,4 @@
-"""Links of a lab that is up: another rate for a while, and their own again, also after an assay that died."""
+"""Test links of a running lab: temporary rates, restored also after assay was killed."""
 
 from __future__ import annotations
 

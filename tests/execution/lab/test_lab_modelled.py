@@ -1,4 +1,4 @@
-"""Modelled disks: an arm shows where streams interleave, utilisation is true, and nothing outlives a dead daemon."""
+"""Test modelled disks: seeks of interleaved streams, true utilisation, and no remains of a dead daemon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lab's parts by themselves: control-group files on a directory tree, journal, locks, rates, probe."""
+"""Test parts of the lab: control-group files, journal, locks, rates, probe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""However a lab ends, nothing is left: by order, by Ctrl-C, by kill -9 at any step, and after a reboot."""
+"""Test that nothing of a lab remains after a normal end, Ctrl-C, kill -9 at any step, or a reboot."""
 
 from __future__ import annotations
 

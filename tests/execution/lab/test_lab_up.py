@@ -1,4 +1,4 @@
-"""A lab that is up behaves like the cluster it describes: real hosts over SSH, at the scaled rates."""
+"""Test that a running lab behaves like the cluster it describes: hosts over SSH at scaled rates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The baseline on this machine's own directories: what is measured, what is left, and what is said when it can't be."""
+"""Test the baseline in directories of this machine: measurements, cleanup, and messages when it cannot run."""
 
 from __future__ import annotations
 

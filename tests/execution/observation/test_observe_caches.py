@@ -1,4 +1,4 @@
-"""Cold caches: real files that become resident and stop being so, and what is said where that may not be done."""
+"""Test cold caches with real files that become resident and are evicted."""
 
 from __future__ import annotations
 

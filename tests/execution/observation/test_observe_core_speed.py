@@ -1,4 +1,4 @@
-"""How fast a core is beside another: computed from rounds, and the script run for real on this machine."""
+"""Test the relative speed of cores: the arithmetic, and the script on this machine."""
 
 from __future__ import annotations
 

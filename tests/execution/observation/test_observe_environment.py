@@ -1,4 +1,4 @@
-"""The environment of this very machine, captured over the local transport."""
+"""Test the environment of this machine, captured over the local transport."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripts that run on hosts keep to Python 3.6, the oldest that assay accepts there."""
+"""Test that scripts for hosts use the syntax of Python 3.6, the oldest supported version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bandwidth between each two hosts is measured by what they have, in bounded time; one bad link is found."""
+"""Test bandwidth between pairs of hosts: available tools, bounded time, and one bad link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples to traces, and traces to totals: units, damage, counter resets."""
+"""Test the conversion of samples to traces and totals: units, damage, counter resets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sampler, run for real: what it counts, when it ends, and what it says about what is missing."""
+"""Test the sampler as a real process: counts, end, and missing sources."""
 
 from __future__ import annotations
 

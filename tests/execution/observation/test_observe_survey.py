@@ -1,4 +1,4 @@
-"""Hosts are surveyed as they are, by whatever Python from 3.6 on they have, many at once; none stops the others."""
+"""Test surveys of many hosts at once with Python 3.6 and later; a failing host does not stop the others."""
 
 from __future__ import annotations
 

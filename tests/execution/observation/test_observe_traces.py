@@ -1,4 +1,4 @@
-"""What a trace amounts to: the CPU's busy share."""
+"""Test the share of CPU time in a trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One configuration of a plan with some things set otherwise: what can be set, and what is refused in words."""
+"""Test changes to one configuration of a plan: accepted values and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Room on the devices: what stays of inputs, how full devices get, what is refused; and the time that inputs take."""
+"""Test free space on devices: kept inputs, full devices, refusals, and the time to generate inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan is checked, ordered and estimated by whichever engine it names, the toy here; nothing else knows one."""
+"""Test that the engine named in a plan checks, orders and estimates it, with the toy engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans in memory: made and changed without a file, checked as files are, and written as YAML that is the same plan."""
+"""Test plans in memory: checked as files are, and written as YAML that loads as the same plan."""
 
 from __future__ import annotations
 

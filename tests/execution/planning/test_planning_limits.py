@@ -1,4 +1,4 @@
-"""What bounds a call: --only, --until, time limits from history, and the retry rules of each failure class."""
+"""Test limits of a campaign: --only, --until, time limits from history, retries by failure class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of runs: grouped by what daemons need, every configuration once a block, ABBA, few restarts."""
+"""Test the order of runs: grouped by daemon settings, blocks, ABBA, few restarts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plan files: workloads, factors and layouts, their expansion, their fingerprint, and the mistakes in them."""
+"""Test plan files: workloads, factors, layouts, expansion, fingerprint, errors."""
 
 from __future__ import annotations
 

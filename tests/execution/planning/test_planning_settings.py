@@ -1,4 +1,4 @@
-"""What a plan varies beside the layout: network, workers, containers, compression, joined factors, waves, policies."""
+"""Test factors besides the layout: network, workers, containers, compression, joint factors, waves, policies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts: every one renders, has units on its axes, and gives a configuration one colour."""
+"""Test that every chart renders, labels its axes with units, and gives a configuration one colour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A configuration looks the same everywhere: whatever else there is, and in whatever order it was found."""
+"""Test that a configuration has the same colour and shape in every chart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of points cover nothing, and an axis of speedups has labels however narrow it is."""
+"""Test that point labels do not overlap, and that a narrow speedup axis has labels."""
 
 from __future__ import annotations
 

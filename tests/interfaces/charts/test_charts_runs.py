@@ -1,4 +1,4 @@
-"""Charts of single runs: they draw what they are given, name their units, and are what they were."""
+"""Test charts of single runs: data, units, and unchanged specifications."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every chart is what it was: one specification of each, and none that is forgotten here."""
+"""Test one stored specification of every chart."""
 
 from __future__ import annotations
 

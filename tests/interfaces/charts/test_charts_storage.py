@@ -1,4 +1,4 @@
-"""Cost per performance against cost per capacity, and the quadrants of the cost plane."""
+"""Test the charts of cost per performance against cost per capacity."""
 
 from __future__ import annotations
 

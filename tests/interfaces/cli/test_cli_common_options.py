@@ -1,4 +1,4 @@
-"""What commands share: the repository before a subcommand, the width of the output, and warnings printed once."""
+"""Test options shared by commands: the repository before a subcommand, output width, warnings printed once."""
 
 from __future__ import annotations
 

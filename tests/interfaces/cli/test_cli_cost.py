@@ -1,4 +1,4 @@
-"""``assay cost`` and ``assay prices`` as a user meets them: what is printed, as text and JSON, and which errors."""
+"""Test ``assay cost`` and ``assay prices``: text, JSON, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``assay examples`` copies what the documentation works with; ``assay demo`` says first what is not installed."""
+"""Test that ``assay examples`` copies the documented files, and that ``assay demo`` lists missing programs first."""
 
 from __future__ import annotations
 

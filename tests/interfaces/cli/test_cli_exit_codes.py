@@ -1,4 +1,4 @@
-"""Every command returns the exit codes of docs/reference/exit-codes.md: one for each kind of failure."""
+"""Test that every command returns the exit codes of docs/reference/exit-codes.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The help lists every command in a group, and every command's help ends with examples that parse."""
+"""Test that help groups every command, and that every command's help ends with examples that parse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that a user names is written whole or not at all, and what is no regular file stays what it is."""
+"""Test that an output file is written whole or not at all, and that special files are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``assay runs``, ``show`` and ``verify`` as a user meets them: what is printed, and with which exit code."""
+"""Test ``assay runs``, ``show`` and ``verify``: output and exit codes."""
 
 from __future__ import annotations
 

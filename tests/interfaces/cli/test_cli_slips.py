@@ -1,4 +1,4 @@
-"""What people mistype or overlook at the command line: it is understood where it is clear, and told where it is not."""
+"""Test typing errors on the command line: understood where unambiguous, otherwise reported with a hint."""
 
 from __future__ import annotations
 

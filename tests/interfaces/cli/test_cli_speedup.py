@@ -1,4 +1,4 @@
-"""``assay speedup``, ``findings``, ``anomalies`` and ``import`` as a user meets them."""
+"""Test ``assay speedup``, ``findings``, ``anomalies`` and ``import``."""
 
 from __future__ import annotations
 

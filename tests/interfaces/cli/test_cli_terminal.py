@@ -1,4 +1,4 @@
-"""Text of other people's runs and servers on a real terminal: no control character of theirs reaches it."""
+"""Test that control characters in imported runs and server answers never reach a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``assay report --bundle``: what it packs, that it comes back whole, and that nothing else does."""
+"""Test ``assay report --bundle``: packed files and their return."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report as Markdown, PDF and charts: the same document in each, hostile text as text, files whole or not at all."""
+"""Test a report as Markdown, PDF and charts: same content, escaped text, whole files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report says whether the hosts of its runs were fit to be measured, where a check was kept, and of no others."""
+"""Test that a report shows the host checks of its own runs alone."""
 
 from __future__ import annotations
 

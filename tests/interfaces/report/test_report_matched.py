@@ -1,4 +1,4 @@
-"""A report over matched groups: its decisions, the details of groups, and when it has these details."""
+"""Test a report over matched groups: decisions and details of groups."""
 
 from __future__ import annotations
 

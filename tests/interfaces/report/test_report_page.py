@@ -1,4 +1,4 @@
-"""The report as a page: self-contained, escaped, quiet in a real browser, and readable on a phone."""
+"""Test the report as a page: self-contained, escaped, without browser errors, readable on a phone."""
 
 from __future__ import annotations
 

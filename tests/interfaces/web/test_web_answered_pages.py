@@ -1,4 +1,4 @@
-"""Pages whose answer takes a simulation or a campaign fit windows and paper as the others do."""
+"""Test that pages with simulated or measured answers fit every window and paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API: what it answers, who may ask, what it refuses, and that bundles come through whole."""
+"""Test the API: answers, access, refusals, and bundles."""
 
 from __future__ import annotations
 

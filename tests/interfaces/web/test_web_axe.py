@@ -1,4 +1,4 @@
-"""No page has a serious finding of axe's accessibility rules: on a laptop and a phone, in light and dark."""
+"""Test that no page has a serious axe finding, on a laptop and a phone, light and dark."""
 
 from __future__ import annotations
 

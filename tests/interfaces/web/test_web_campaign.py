@@ -1,4 +1,4 @@
-"""A campaign that is started on a page: real Hadoop runs it, the pages follow it, and its run is there at the end."""
+"""Test a campaign started on a page and run by real Hadoop; the pages follow it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page that puts runs side by side, in a real browser: chosen in the list, kept in the address, drawn."""
+"""Test the comparison page in a browser: selection, address, charts."""
 
 from __future__ import annotations
 

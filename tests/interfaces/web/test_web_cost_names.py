@@ -1,4 +1,4 @@
-"""Prices are matched by the item, not by words; a book that can't price the runs says why; a lab's money is marked."""
+"""Test the matching of prices by item, and messages about incomplete price books and labs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of costs: one workload, prices in a table, short links, Undo and Back, failures in words."""
+"""Test the cost page: one workload, prices in a table, short links, Undo and Back, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The filter bar: its choice is in the address, narrows the answers, and is carried on by the navigation."""
+"""Test the filter bar: kept in the address, applied to answers, and carried by the navigation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page Hosts and the API show what was found of clusters' hosts; what a host calls itself is text."""
+"""Test that the Hosts page and the API show host checks, and that host names are escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Idle and slow connections are ended, other clients are answered, logs stay small, and guessing tokens is slow."""
+"""Test limits on idle and slow connections, log size, and token guesses."""
 
 from __future__ import annotations
 

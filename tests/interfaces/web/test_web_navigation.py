@@ -1,4 +1,4 @@
-"""The navigation has four places; every page is in one of them, and its place and its page are marked."""
+"""Test the navigation: four sections, every page in one, current section and page marked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Somebody who has never seen assay: which storage is the most cost-effective, how sure that is, and why.
+"""Test that a newcomer finds the most cost-effective storage, how certain that is, and why.
 
 The repository is like the one of the tutorial: an imported study that tells nothing but times, and a few runs of a lab
 that were observed closely. Only links and keys are used, no address is typed.

@@ -1,4 +1,4 @@
-"""A large repository answers from its current snapshot, and says so, while newer runs are read in the background."""
+"""Test that a large repository answers from its current snapshot while newer runs are read in the background."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cached pages equal rendered ones, and prepared answers come from one snapshot."""
+"""Test that cached pages equal rendered ones, and that prepared answers come from one snapshot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages in a real browser: charts drawn, nothing asked of anybody else, links and filters that round-trip."""
+"""Test the pages in a browser: charts, no requests to other hosts, links and filters."""
 
 from __future__ import annotations
 

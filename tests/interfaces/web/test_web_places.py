@@ -1,4 +1,4 @@
-"""A cluster's and a configuration's page: hardware, prices, history with what is odd, and the links that lead there."""
+"""Test the pages of clusters and configurations: hardware, prices, history with anomalies, links."""
 
 from __future__ import annotations
 

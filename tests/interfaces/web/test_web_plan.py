@@ -1,4 +1,4 @@
-"""Plans put together: the YAML says what was asked for, the number of runs is right, and few may start them."""
+"""Test the plan page: the resulting YAML, the number of runs, and the permission to start them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page and the API of what was learned: predictions, what matters, and what was never measured."""
+"""Test the page and the API of predictions: estimates, factor importance, unmeasured configurations."""
 
 from __future__ import annotations
 

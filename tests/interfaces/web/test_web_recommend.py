@@ -1,4 +1,4 @@
-"""The page of recommendations: a search begun by the form, shown by its address, and the same by the API."""
+"""Test the recommendation page: started by the form, restored by its address, equal to the API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page shows of a run is what the terminal shows: the same figures, in the same words."""
+"""Test that the page and the terminal show the same figures and words of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API against its own description: whatever is asked, it answers as documented, never by an error of its own."""
+"""Test the API against its OpenAPI description with generated requests."""
 
 from __future__ import annotations
 

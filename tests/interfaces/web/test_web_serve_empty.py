@@ -1,4 +1,4 @@
-"""``assay serve`` starts on a new or empty folder, and its pages show how to get runs."""
+"""Test that ``assay serve`` starts on a new or empty folder, and that its pages show how to get runs."""
 
 from __future__ import annotations
 

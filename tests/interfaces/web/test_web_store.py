@@ -1,4 +1,4 @@
-"""Cached answers equal uncached ones, and contain new runs at once."""
+"""Test that cached answers equal uncached ones and contain new runs at once."""
 
 from __future__ import annotations
 

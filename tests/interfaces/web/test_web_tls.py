@@ -1,4 +1,4 @@
-"""The server behind TLS with an authority of one's own: ``assay pull`` and ``push``, a browser, and what goes wrong."""
+"""Test the server behind TLS with a private authority: ``assay pull`` and ``push``, a browser, errors."""
 
 from __future__ import annotations
 

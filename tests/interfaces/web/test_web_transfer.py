@@ -1,4 +1,4 @@
-"""``assay pull URL`` and ``assay push URL``: bundles over a network, against a real server on loopback."""
+"""Test ``assay pull URL`` and ``assay push URL`` with a real server on loopback."""
 
 from __future__ import annotations
 

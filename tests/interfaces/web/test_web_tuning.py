@@ -1,4 +1,4 @@
-"""A tuning on the web: its runs in order, what was found, and the comparison; the API says the same."""
+"""Test the tuning page and API: trials in order, results, and the comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pure parts behind the pages: facets, pages of runs, thinned series, leaders, states of campaigns."""
+"""Test the pure functions behind pages: facets, pages of runs, thinned series, campaign states."""
 
 from __future__ import annotations
 

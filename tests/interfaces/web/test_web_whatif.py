@@ -1,4 +1,4 @@
-"""The page of what-if questions: controls at what was measured, one answer with the API, links that hold the state."""
+"""Test the what-if page: controls at measured values, answers equal to the API, state in links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every page fits every window and the paper: nothing is wider, no page's name is hidden, no table is cut unsaid."""
+"""Test that every page fits every window and paper, and that cut tables say so."""
 
 from __future__ import annotations
 

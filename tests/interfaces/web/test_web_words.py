@@ -1,4 +1,4 @@
-"""What pages print of dates, origins and commands: no column of dashes, no doubled word, no raw backtick."""
+"""Test dates, origins and commands on pages: no empty columns, no doubled words, no raw backticks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Host names out of Ansible inventories and Hadoop's configuration directories; what is computed is refused."""
+"""Test host names from Ansible inventories and Hadoop configuration directories."""
 
 from __future__ import annotations
 

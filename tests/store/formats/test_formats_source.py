@@ -1,4 +1,4 @@
-"""Files as they come: compressed, cut off, in other encodings, binary."""
+"""Test source files: compressed, truncated, other encodings, binary."""
 
 from __future__ import annotations
 

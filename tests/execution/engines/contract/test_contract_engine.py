@@ -1,4 +1,4 @@
-"""What every running engine, its storage and its provider promise: held against each, started once for these tests."""
+"""Test the contract of engines, storages and providers against every implementation that runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every provider promises that is not open. One that is open is in `test_contract_engine.py`: its engine runs."""
+"""Test the contract of providers without a cluster. Open providers are tested in ``test_contract_engine.py``."""
 
 from __future__ import annotations
 

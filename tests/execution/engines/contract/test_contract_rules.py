@@ -1,4 +1,4 @@
-"""What the rules of every engine promise at plan time; no host is asked."""
+"""Test the contract of every engine's plan-time rules without hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ALOJA's list of clusters: hardware and prices are read, shell expressions are absent, damage is named."""
+"""Test ALOJA's list of clusters: hardware, prices, ignored shell expressions, damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ALOJA's codes: what its scripts did is what is read, also where its page says something else."""
+"""Test ALOJA's codes as its scripts define them."""
 
 from __future__ import annotations
 

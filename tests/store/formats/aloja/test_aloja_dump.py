@@ -1,4 +1,4 @@
-"""ALOJA's dump: runs with tasks, phases and traces; what contradicts itself or lies outside its run is left."""
+"""Test ALOJA's dump: tasks, phases and traces; contradictory data are dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ALOJA's tables read by columns: the expected runs, ids, reasons and order, whatever the cells hold."""
+"""Test the column reader of ALOJA's tables: expected runs, ids, reasons and order for any cell."""
 
 from __future__ import annotations
 

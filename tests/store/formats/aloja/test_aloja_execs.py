@@ -1,4 +1,4 @@
-"""ALOJA's tables of runs: every column becomes what it means, every trap is met, no row is lost in silence."""
+"""Test ALOJA's tables of runs: every column, known pitfalls, and no silent loss of rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ALOJA's run folders: configuration from the name, duration from the folder's own log or else from job histories."""
+"""Test ALOJA's run folders: configuration from names, duration from logs or job histories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reports of fio and iperf3: what is in them is read, and nothing else is a traceback."""
+"""Test the reader of fio and iperf3 reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""fio's and iperf3's reports as runs: figures in the units of their names, failures as failures."""
+"""Test fio and iperf3 reports as runs: units and failures."""
 
 from __future__ import annotations
 

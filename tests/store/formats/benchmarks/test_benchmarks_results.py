@@ -1,4 +1,4 @@
-"""Result files of benchmark programs as runs: what is taken, what is left and why, and that damage never surprises."""
+"""Test result files of benchmark programs as runs: imported and skipped values, reasons, damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TestDFSIO's result block: what every Hadoop version prints is read, and what is broken is refused with its line."""
+"""Test TestDFSIO's result block of every Hadoop version; broken blocks are refused with their line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A job's configuration is kept without passwords, keys and tokens: whatever its names have of them, values go."""
+"""Test that a job's configuration is stored without passwords, keys and tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hadoop 1's job histories: the same job as a history of Hadoop 2 gives; damage is named with its line."""
+"""Test Hadoop 1 job histories: same result as Hadoop 2's, damage reported with its line."""
 
 from __future__ import annotations
 

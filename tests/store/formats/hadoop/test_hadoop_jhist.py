@@ -1,4 +1,4 @@
-"""Job histories: both encodings give the same job, phases are where the attempts put them, damage is named."""
+"""Test job histories: both encodings give the same job, phases follow the attempts, damage is reported."""
 
 from __future__ import annotations
 

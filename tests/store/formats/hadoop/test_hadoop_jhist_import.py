@@ -1,4 +1,4 @@
-"""Job histories as runs: what is taken, what is left with a reason, whose settings get in, and damage of any kind."""
+"""Test job histories as runs: imported and skipped jobs, reasons, parameters, damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fast decoders of job histories return the same as the field-by-field decoder, on sound and damaged files."""
+"""Test that the fast decoders of job histories return the same as the field-by-field decoder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""collectl's disk statistics in both layouts: rates become counters, and time is what the file tells."""
+"""Test collectl's disk statistics in both layouts: rates become counters."""
 
 from __future__ import annotations
 

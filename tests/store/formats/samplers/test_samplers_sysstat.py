@@ -1,4 +1,4 @@
-"""sysstat's JSON, of sadf and iostat: rates become counters, units become bytes, time is what the file tells."""
+"""Test sysstat's JSON of sadf and iostat: rates become counters, units become bytes."""
 
 from __future__ import annotations
 

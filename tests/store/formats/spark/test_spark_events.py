@@ -1,4 +1,4 @@
-"""Spark event logs as runs: applications, packed and rolled logs, whose settings get in, and damage of any kind."""
+"""Test Spark event logs as runs: applications, compressed and rolled logs, parameters, damage."""
 
 from __future__ import annotations
 

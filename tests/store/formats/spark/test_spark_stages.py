@@ -1,4 +1,4 @@
-"""Spark's stages and executors: what their event log tells of each, and the tables that every face shows."""
+"""Test Spark's stages and executors from the event log, and their tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Durations in tables: what is read, and what is refused because it could mean two things."""
+"""Test durations in tables: accepted forms, and refusals of ambiguous ones."""
 
 from __future__ import annotations
 

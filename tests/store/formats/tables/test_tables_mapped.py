@@ -1,4 +1,4 @@
-"""Tables with a map and results typed by hand: what cells mean, what is refused and why, and the shipped examples."""
+"""Test tables with a map: cell meanings, refusals with reasons, shipped examples."""
 
 from __future__ import annotations
 

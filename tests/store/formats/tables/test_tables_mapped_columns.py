@@ -1,4 +1,4 @@
-"""Tables with a map read by columns: the expected runs, ids, reasons and order, whatever the cells hold."""
+"""Test the column reader of mapped tables: expected runs, ids, reasons and order for any cell."""
 
 from __future__ import annotations
 

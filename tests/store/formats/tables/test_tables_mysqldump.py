@@ -1,4 +1,4 @@
-"""mysqldump's text: every value form is read, and damage is named with its line and costs no other line."""
+"""Test mysqldump's text: every value form, and damage limited to its line."""
 
 from __future__ import annotations
 
