@@ -37,7 +37,7 @@ seed: 1
 
 
 class Disturbed:
-    """A simulated campaign under a layer, in a folder of its own."""
+    """A simulated campaign in its folder, under a layer that makes calls fail."""
 
     def __init__(self, folder: Path) -> None:
         require_layer()
@@ -148,7 +148,7 @@ def test_a_campaign_continues_and_restarts_after_the_clock_has_jumped(disturbed:
     disturbed.layer.set_clock(seconds)
     disturbed.all_is_well()
     assert len(list((disturbed.repository / "campaigns").iterdir())) == 1
-    # The one begun last is the last one, whatever its id: it is gone on with when it was cut off.
+    # The run that started last is the one to resume, whatever its id.
     disturbed.layer.set_clock(-seconds).fail(errno.EIO, "/run.json", SYNCS)
     assert disturbed.assay("run", disturbed.plan, "--again").returncode == 6
     disturbed.layer.mend()

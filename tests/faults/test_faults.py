@@ -24,7 +24,7 @@ def test_every_row_has_a_unique_name_and_a_time_limit_for_detection() -> None:
     names = [row.name for row in ROWS]
     assert len(set(names)) == len(names)
     assert {row.bound_s for row in ROWS} == {15.0, None}
-    # What ends a call by itself, and what nobody can notice while it goes on, has no bound.
+    # A fault that ends the call by itself, and one that cannot be noticed during the run, has no bound.
     unbound = {row.fault for row in ROWS if row.bound_s is None}
     assert not [fault for fault in unbound if "diskd" in fault or "Manager" in fault or "Node " in fault]
 

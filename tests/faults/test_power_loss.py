@@ -37,7 +37,7 @@ UNSYNCED = "module.sync_tree = lambda folder: None; "
 
 
 def broken(code: str, folder: Path) -> tuple[int, list[str]]:
-    """Return how many states of a repository after a power loss were looked at, and what is wrong with any."""
+    """Return how many states of a repository after a power loss were read, and the defects of each."""
     if shutil.which("strace") is None:
         pytest.skip("writes are recorded by strace, which is not installed")
     root, before = folder / "repository", folder / "before"
@@ -57,7 +57,7 @@ def broken(code: str, folder: Path) -> tuple[int, list[str]]:
         wrong += [
             f"{number}: {operation.detail}" for name in counts for operation in check_bundle(state / "bundles" / name)
         ]
-        # Asking makes or repairs the index: what it answers is in the bundles, whatever became of its own files.
+        # A query makes or repairs the index: its answer is in the bundles, whatever the index files contain.
         index = tuple(sorted((path.name, path.stat().st_size) for path in (state / "index").rglob("*.parquet")))
         if (key := (tuple(sorted(counts)), index)) not in known:
             known.add(key)

@@ -15,7 +15,7 @@ from paths import EXAMPLES, ROOT
 
 
 def _wheel(folder: Path) -> Installation:
-    """Return an installation as a wheel's would lie in ``folder``, with no part yet."""
+    """Return the installation of a wheel in ``folder``, without any part."""
     package = folder / "site-packages" / "assay"
     (package / "shipped").mkdir(parents=True)
     return Installation(package)

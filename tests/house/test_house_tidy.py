@@ -29,7 +29,7 @@ _HOSTS = (
     '"/wor' + "k/",
     '"/roo' + "t/",
 )
-"""And paths of the machine that somebody happened to work on."""
+"""Paths of a developer's machine."""
 
 
 def tracked() -> list[Path]:
@@ -93,7 +93,7 @@ def test_modules_say_what_they_answer(texts: dict[Path, str]) -> None:
 
 
 def test_every_folder_of_sources_is_a_package() -> None:
-    """Else what lies in it is neither imported by its name nor checked for its direction."""
+    """A folder without ``__init__.py`` is neither imported by name nor checked for import directions."""
     folders = {path.parent for path in SOURCES} - {ROOT / "src"}
     bare = [shown(folder) for folder in sorted(folders) if not (folder / "__init__.py").exists()]
     assert [name for name in bare if not name.endswith("/node")] == []

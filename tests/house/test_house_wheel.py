@@ -111,7 +111,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 
 @pytest.fixture
 def maven_repository() -> Iterator[str]:
-    """Serve what Maven keeps on this machine, which lies there as in any Maven repository."""
+    """Serve Maven's local cache as a Maven repository."""
     kept = Path.home() / ".m2" / "repository"
 
     class Quiet(http.server.SimpleHTTPRequestHandler):

@@ -302,7 +302,7 @@ def test_errors_common_to_both_sides_cancel_only_as_far_as_the_answer_is_correct
     assert doubted.factor == alone.factor
     both = correction(cpu, cpu, 0.3, drawn=Spread(1.0, 1.0, 1.0))
     assert both.factor == pytest.approx(math.exp(0.3), rel=0.01)
-    assert both.sigma < 0.2  # the measured run told of it
+    assert both.sigma < 0.2  # narrowed by the measured run
 
 
 @needs_simulator

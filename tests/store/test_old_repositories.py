@@ -157,7 +157,7 @@ def _is_changed(at: str) -> bool:
 
 
 def differences(then: Any, now: Any, at: str = "") -> Iterator[str]:
-    """Yield where an answer is not what it was; what is new beside it is no difference."""
+    """Yield each changed value; new keys are no difference."""
     if _is_changed(at):
         return
     if isinstance(then, dict) and isinstance(now, dict):

@@ -44,7 +44,7 @@ def _part(text: str) -> str:
 
 
 def undocumented(root: Path) -> list[str]:
-    """Return what lies in a repository and the page does not name."""
+    """Return files of a repository that the page does not name."""
     patterns = documented()
     files = [str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()]
     return [name for name in files if not any(pattern.fullmatch(name) for pattern in patterns)]

@@ -35,7 +35,7 @@ MEMORY_BYTES_MAX = 20 << 20
 
 
 class Endless(io.RawIOBase):
-    """An archive that begins with some bytes and goes on with as many zeros as its header claims, made when read."""
+    """An archive with a few bytes and as many zeros as its header claims, generated while it is read."""
 
     def __init__(self, begin: bytes, more: int) -> None:
         self._begin, self._more = begin, more

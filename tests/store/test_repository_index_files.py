@@ -43,7 +43,7 @@ def imported(repository: Repository, name: str, numbers: list[int]) -> str:
 
 
 def answers(repository: Repository) -> list[object]:
-    """Return what a repository tells of its runs, in every way in which the index is asked."""
+    """Return a repository's answer to every kind of query of the index."""
     table = repository.table(["job_s"])
     ids = repository.ids_at(table, range(len(table)))
     whole = [run.run_id for run in repository.runs_at(table, range(len(table)))]

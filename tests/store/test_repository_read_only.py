@@ -152,7 +152,7 @@ print(json.dumps({"first": first, "full": full, "total": total["total"], "kept":
 
 
 def test_records_that_could_not_be_stored_are_stored_once_there_is_space(tmp_path: Path) -> None:
-    """A repository that becomes writable again has a whole index of its own, which names no temporary file."""
+    """A repository that becomes writable again has a complete index without names of temporary files."""
     repository = Repository.create(tmp_path / "r")
     for number in range(4):
         repository.publish(make_run(number))

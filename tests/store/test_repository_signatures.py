@@ -117,7 +117,7 @@ def test_a_repository_takes_from_others_what_its_signers_vouch_for_and_nothing_e
     assert (target.folders.bundles / bundle.name / SIGNATURE_FILE).exists(), "it travels with the bundle"
     assert target.verify() == []
     assert bad_signatures(target.folders) == bad_signatures(source.folders) == []
-    # A run of one's own is no stranger's.
+    # A user's own run needs no signature.
     target.publish(make_run(run_id=new_run_id()))
 
 

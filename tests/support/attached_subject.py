@@ -68,7 +68,7 @@ os.execvp(words[0], words)
 
 
 def write_spark_client(home: Path, java: str, folder: Path) -> SparkClient:
-    """Write a ``spark-submit`` and its configuration for the Spark at ``home``; event logs go beside them."""
+    """Write a ``spark-submit`` and its configuration for the Spark at ``home``; event logs go to the same folder."""
     configuration, events = folder / "spark", folder / "spark-events"
     for made in (configuration, events):
         made.mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ def write_spark_client(home: Path, java: str, folder: Path) -> SparkClient:
 
 
 class Theirs:
-    """A Hadoop, with a Spark where there is one, that was started as somebody else would; for several that attach."""
+    """A Hadoop, with a Spark where needed, that was started outside assay; several tests attach to it."""
 
     def __init__(self) -> None:
         self._deployed: DeployedHadoop | DeployedSpark | None = None
@@ -150,7 +150,7 @@ LENT: list[Theirs] = []
 
 
 class ExternalEngineKind:
-    """A provider that first has a Hadoop run as somebody else's, then is attached to it."""
+    """A provider that starts a Hadoop outside assay and then attaches to it."""
 
     def __init__(
         self, cluster: Cluster, transports: Mapping[str, Transport], engine: str = "hadoop", master: str = "yarn"

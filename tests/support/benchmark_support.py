@@ -17,6 +17,6 @@ def benchmark(name: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     if (folder := str(ROOT / "benchmarks")) not in sys.path:
-        sys.path.append(folder)  # some stand on others
+        sys.path.append(folder)  # benchmarks import each other
     spec.loader.exec_module(module)
     return module

@@ -53,7 +53,7 @@ def grown(seed: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def repeated(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield each file of a folder, as often as it has room in 10 MB: as it is, and its longest line after it."""
+    """Yield each file of a folder, repeated up to 10 MB: first as it is, then its longest line."""
     for path in sorted(folder.iterdir()):
         content = path.read_bytes()
         line = max(content.splitlines(keepends=True), key=len)

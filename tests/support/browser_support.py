@@ -87,7 +87,7 @@ class ObservedRun:
 
 @contextmanager
 def watched_page(browser: Browser, server: str, width_px: int = 1280, **options: Any) -> Iterator[ObservedRun]:
-    """Yield a watched page of a window of its own; ``options`` are the browser context's."""
+    """Yield a watched page in a new window; ``options`` are the browser context's."""
     context = browser.new_context(viewport={"width": width_px, "height": 900}, **options)
     yield ObservedRun(context.new_page(), server)
     context.close()

@@ -54,7 +54,7 @@ class Subject:
     writes: Callable[[str], Program]
     """A program that writes :data:`DATA_BYTES` in two files below a path."""
     checks: Callable[[str, str], Program]
-    """A program that checks what lies below the one path, and writes its report below the other."""
+    """A program that checks the files below the first path and writes its report below the second."""
     fails: Callable[[str], Program]
     """A program that reads a path where there is nothing."""
     endless: Callable[[str], Program]
@@ -66,7 +66,7 @@ class Subject:
     disturb: Callable[[Engine, Path], None] | None = None
     """Breaks it, so that it is in trouble."""
     lacking: Callable[[], str | None] = lambda: None
-    """Why it can't be had on this machine; None where it can."""
+    """Why this machine cannot run it; None where it can."""
     shares_engine: bool = False
     """Whether it is attached to what was started for it, which those that are may share."""
     gaps: Mapping[str, str] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class Subject:
             pytest.skip(f"gap of {self.name}: {ability}: {self.gaps[ability]}")
 
     def cluster(self, home: Path) -> Cluster:
-        """Return this machine as a cluster of one node, with a disk in a folder beside ``home``."""
+        """Return this machine as a cluster of one node, with a disk in a folder next to ``home``."""
         disk = home.parent / "disk"
         disk.mkdir(parents=True, exist_ok=True)
         device = Device("ssd", DeviceKind.SSD, 5e8, 5e8, None, None, 10**11, directory=str(disk))
@@ -87,7 +87,7 @@ class Subject:
         return Cluster(f"contract-{self.name}-{home.parent.name}", Placement.LOCAL, (node,), home=str(home))
 
     def provider(self, home: Path) -> Provider:
-        """Return its provider on that cluster, reached without SSH. Skips the test where the engine can't be had."""
+        """Return its provider on that cluster, reached without SSH. Skips the test where the engine cannot run."""
         if lacking := self.lacking():
             pytest.skip(f"{self.name}: {lacking}")
         cluster = self.cluster(home)
@@ -206,9 +206,9 @@ ATTACHED = replace(
     shares_engine=True,
     disturb=None,
     gaps={
-        "daemons": "they are somebody else's: none is ended for a test",
+        "daemons": "an attached cluster's daemons are not assay's to end",
         "providing": "it restarts nothing; what a job can't carry is refused",
-        "defaults": "what assay sets where it deploys is not set on somebody else's Hadoop",
+        "defaults": "assay's defaults for deployed clusters are not set on an attached Hadoop",
     },
 )
 

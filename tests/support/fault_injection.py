@@ -70,7 +70,7 @@ class Scene:
         return Path(f"/proc/{self.inside(node)}/root/mnt/{device}")
 
     def after(self, seconds: float, action: Callable[[], object]) -> None:
-        """Do something later, beside the campaign."""
+        """Do something later, during the campaign."""
         thread = threading.Timer(seconds, action)
         thread.start()
         self.later.append(thread)
@@ -131,7 +131,7 @@ def log_cut(scene: Scene) -> None:
     """Leave the first half of what the driver has logged, where the log is looked for."""
     for path in scene.mount("master", "system").glob("assay/deployments/*/spark-events/*/events_*"):
         whole = path.with_name(f".{path.name}")
-        path.rename(whole)  # the driver goes on writing to it
+        path.rename(whole)  # the driver keeps writing to the renamed file
         content = whole.read_bytes()
         path.write_bytes(content[: len(content) // 2])
 
@@ -183,7 +183,7 @@ def cut_off(node: str, peer: str, *, both: bool) -> Injection:
 
 
 def full(node: str, device: str) -> Injection:
-    """Fill a device to the last byte, until the attempt is over: then somebody makes room."""
+    """Fill a device to the last byte until the attempt ends, then free the space."""
 
     def inject(scene: Scene) -> None:
         folder = scene.mount(node, device)
@@ -197,7 +197,7 @@ def full(node: str, device: str) -> Injection:
 
 
 def _when_over(scene: Scene, undo: Callable[[], object], over: int = 1) -> None:
-    """Undo something when so many attempts are over; where the lab is gone by then, it went with that."""
+    """Undo something after ``over`` attempts; if the lab has ended, its end has undone it."""
     while scene.campaign.process.poll() is None and ends(scene) < over:
         time.sleep(0.2)
     with contextlib.suppress(OSError):

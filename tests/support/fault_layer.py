@@ -31,7 +31,7 @@ def require_layer() -> None:
 
 
 class Layer:
-    """One process's layer, whose files are in ``folder``; what fails lies below ``root``."""
+    """The layer of one process, with its files in ``folder``; calls below ``root`` fail."""
 
     def __init__(self, folder: Path, root: Path) -> None:
         self._root = str(root)

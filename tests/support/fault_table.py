@@ -71,7 +71,7 @@ class Row:
 
 
 def _spark(fault: str, inject: Injection, becomes: str, cause: str, bound_s: float | None = None) -> Row:
-    """Return a fault that comes when a Spark program has begun to shuffle."""
+    """Return a fault that occurs after a Spark program has started to shuffle."""
     return Row(fault, "shuffle", inject, becomes, cause, bound_s, engine="spark", exit_code=1, in_turn=True)
 
 

@@ -22,7 +22,7 @@ from paths import ROOT, SUPPORT
 
 IN_MEMORY = Path("/dev/shm")
 START_MAX_S = 600
-"""How long a child may take beside fuzzing: a busy machine instruments slowly, and reads 10 MB slowly."""
+"""Allowance for a child besides fuzzing: a busy machine instruments and reads 10 MB slowly."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def time_s(workload: str, layout: str, network: str, slots: int, cores: int) -> 
 def learning_runs(
     clusters: Sequence[int] = (8, 12), slots: Sequence[int] = (2, 4, 6, 8, 10, 12), seed: int = 7
 ) -> list[Run]:
-    """Return a run of each configuration on clusters of so many cores, and a second one of some."""
+    """Return a run of each configuration on clusters with the given cores, and a second run of some."""
     noise, runs = random.Random(seed), list[Run]()
     for cores in clusters:
         for workload in WORKLOADS:

@@ -24,5 +24,5 @@ def matched_speedups(
 
 
 def indistinguishable_from_best(table: RunTable, factor: str) -> list[FastestLevels]:
-    """Return which levels of ``factor`` may be the fastest, for each workload."""
+    """Return the top group of levels of ``factor`` for each workload."""
     return fastest_levels(match(table, factor))

@@ -27,7 +27,7 @@ UNREADABLE = (
     *("writev", "pwritev", "sendfile", "copy_file_range", "fallocate"),
     *("truncate", "link", "linkat", "symlink", "symlinkat"),
 )
-"""Calls that the replay does not know: a program that makes one on the folder can't be judged by it."""
+"""Calls that the replay does not support: a program that makes one in the folder cannot be replayed."""
 
 
 @dataclass
@@ -107,7 +107,7 @@ class _Recorder:
 
 
 def _lines(log: Path) -> Iterator[str]:
-    """Yield whole calls: those of several threads stand in parts."""
+    """Yield whole calls; strace splits calls of several threads."""
     started: dict[str, str] = {}
     with log.open(encoding="ascii", errors="replace") as file:
         for line in file:

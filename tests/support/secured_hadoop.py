@@ -109,7 +109,7 @@ class Secured:
 
 @contextlib.contextmanager
 def secured_hadoop(folder: Path) -> Iterator[Secured]:
-    """Run it until the block ends; skip the test where it can't be had."""
+    """Run it until the block ends; skip the test where this machine cannot run it."""
     for program in ("krb5kdc", "kinit", "kadmin.local", "curl", "openssl", "keytool"):
         if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin:/sbin") is None:
             pytest.skip(f"there is no {program} here: a secured cluster is NOT tested")

@@ -21,7 +21,7 @@ GROWN = 1.2
 
 
 def watched_stages(*, codec_left: float | None = None, maps: int = 6, reduces: int = 4, **changes: Any) -> ObservedRun:
-    """Return a TeraSort on two executors; ``codec_left``: with a codec that leaves so much of what is shuffled."""
+    """Return a TeraSort on two executors; ``codec_left`` is the share of shuffled bytes that the codec leaves."""
     shuffled = round(DATA * GROWN * (codec_left or 1.0))
     map_s, result_s = DATA * MAP_S_PER_BYTE / maps + IDLE_S, DATA * GROWN * RESULT_S_PER_BYTE / reduces + IDLE_S
     tasks = (

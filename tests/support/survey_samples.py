@@ -97,7 +97,7 @@ def nic(**changed: Any) -> Interface:
 
 
 def daemon(role: str, **changed: Any) -> Daemon:
-    """Somebody's daemon."""
+    """A daemon that is not assay's."""
     return replace(Daemon(role, "hdfs", 1000, "/etc/hadoop/conf", open_files=128000, version="3.3.6"), **changed)
 
 

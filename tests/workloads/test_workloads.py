@@ -188,7 +188,7 @@ def test_inputs_of_different_size_or_replication_lie_apart() -> None:
 
 
 def test_stock_defaults_for_replication_are_always_overridden() -> None:
-    """TestDFSIO and TeraSort write one replica unless they are told otherwise."""
+    """TestDFSIO and TeraSort write one replica by default."""
     write = workloads()["dfsio-write"].programs(SIZE, None)["hadoop"]
     assert write.options["dfs.replication"] == "3"
     sort = workloads()["terasort"].programs(SIZE, "/in")["hadoop"]

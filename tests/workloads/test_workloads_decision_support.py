@@ -154,7 +154,7 @@ PUBLISHED = {
     21: ("Supplier#000002829", "20"),
     22: ("13", "888", "6737713.99"),
 }
-"""First rows that the specification prints for scale factor 1, as far as they stand in its own columns."""
+"""First rows that the specification prints for scale factor 1, for the columns that it prints."""
 
 
 @pytest.mark.slow

@@ -149,7 +149,7 @@ def test_screens_and_comparisons_know_it(tmp_path: Path) -> None:
     options = {"program": "reverse", "turns": "8", "waves": "2"}
     run = make_run(workload="reverse", workload_parameters=options, parameters={"dfs.replication": "3"})
     assert replication_of(run) == 1
-    assert "reverse.turns" not in circumstances(run, "layout"), "what waves set is not a difference of its own"
+    assert "reverse.turns" not in circumstances(run, "layout"), "what waves sets is not another difference"
 
 
 def test_its_checks_judge_what_its_program_left(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_one_plan_is_enough_when_its_runs_repeat() -> None:
     assert needed.answer is ClaimAnswer.SUPPORTED
     several, single = needed.evidence
     assert several.ratio == pytest.approx(1 / 0.7, rel=0.02)
-    assert single.groups == 2  # HDD-1; beside the one SSD there are not several
+    assert single.groups == 2  # HDD-1 alone: there is one SSD
 
 
 def test_all_hdd_and_all_ssd_are_distinguished_and_single_runs_give_no_interval() -> None:

@@ -71,7 +71,7 @@ def test_a_decision_leads_to_two_runs_that_show_why(tmp_path: Path) -> None:
 
 
 def test_hosts_are_sampled_evenly_over_all_runs(tmp_path: Path) -> None:
-    """A kernel change after the fiftieth of 99 runs gave no warning: only the first 50 were looked at."""
+    """A kernel change after the fiftieth of 99 runs gave no warning, as only the first 50 were read."""
     runs = [
         make_run(n, layout=layout, levels={"layout": layout}, environment={"kernel": "6.1" if n < 180 else "6.12"})
         for n in range(198)
@@ -83,7 +83,7 @@ def test_hosts_are_sampled_evenly_over_all_runs(tmp_path: Path) -> None:
 
 
 def test_levels_and_times_of_a_comparison_stand_in_the_same_order(tmp_path: Path) -> None:
-    """ "16MiB to 64MiB" stood beside "60.0 → 30.0", of which 60.0 s was the time of 64MiB."""
+    """The table once showed "16MiB to 64MiB" with "60.0 → 30.0", where 60.0 s was the time of 64MiB."""
     times = {"64MiB": (60.0, 61.0, 62.0), "16MiB": (30.0, 31.0, 32.0)}
     runs = [
         make_run(10 * at + n, parameters={"dfs.blocksize": size}, duration_s=seconds)

@@ -71,7 +71,7 @@ def test_histories_are_kept_apart_by_configuration() -> None:
 
 
 def drifting(rng: np.random.Generator, correlation: float, count: int, runs: int) -> NDArray[np.float64]:
-    """Return log times of so many histories, each run like the one before it."""
+    """Return log times of ``count`` histories in which each run depends on the run before it."""
     values = rng.standard_normal((count, runs))
     for at in range(1, runs):
         values[:, at] = correlation * values[:, at - 1] + np.sqrt(1 - correlation**2) * values[:, at]

@@ -18,7 +18,7 @@ from detail_support import make_task
 
 JVM_S, MASTER_S, BYTE_S = 1.5, 3.0, 5e-9
 BACKGROUND = 0.2
-"""Cores of the machine that are in use beside the workers, over the 24 s in which attempts run."""
+"""Cores that other programs use during the 24 s of attempts."""
 DATA = 100_000_000
 
 

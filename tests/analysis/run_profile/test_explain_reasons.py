@@ -81,7 +81,7 @@ def test_no_phase_is_named_of_a_difference_that_one_run_of_each_does_not_show() 
     result = reasons([slow, fast])
     sentence = "B took 7.0 s less than A: one run of each does not show more than chance, so no phase is named."
     assert result.sentences == (sentence,)
-    assert result.phases_s[0] == Measure("map", (20.0, 13.0))  # what was observed stands in the table
+    assert result.phases_s[0] == Measure("map", (20.0, 13.0))  # as observed
     assert "10.0 s in map" in reasons([slow, _side("B", HDD | {"map": 10.0})]).sentences[0]
 
 

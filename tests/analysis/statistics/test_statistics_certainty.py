@@ -23,7 +23,7 @@ from report_support import report_on
 
 ALIKE = (0.001, 0.0012, 0.0014)
 SPREAD = 1.2
-"""Nine of ten run times lie within this factor of what was simulated."""
+"""Nine of ten run times are within this factor of the simulated time."""
 
 
 def simulated(**by_layout: float) -> list[Run]:

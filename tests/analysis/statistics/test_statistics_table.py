@@ -52,7 +52,7 @@ def test_rows_of_equal_columns_share_a_group_and_groups_are_numbered_in_the_colu
     some = rng.integers(0, width, 60)
     codes = [some[rng.integers(0, 60, 500)].astype(np.int32) for _ in range(2)]
 
-    class Many(tuple[str, ...]):  # so many levels, none of which is looked at
+    class Many(tuple[str, ...]):  # levels that must not be read
         __slots__ = ()
 
         def __len__(self) -> int:

@@ -169,7 +169,7 @@ def test_the_final_comparison_uses_new_runs_in_turn_and_repeats_failed_ones() ->
     assert base == [True, False, False, True]
     assert [run.block for run in later] == [8, 8, 9, 9]
     keys = [(tuple(run.levels.items()), run.repetition) for run in runs]
-    assert len(set(keys)) == len(keys)  # each is a planned run of its own
+    assert len(set(keys)) == len(keys)  # no planned run twice
     broken = [*runs[:-1], replace(runs[-1], status=RunStatus.FAILED, failure_class=FailureClass.ENGINE)]
     assert [planned.index for planned in tuner(tuner.space.plan, (), broken)] == [11]
 
@@ -234,7 +234,7 @@ def test_that_nothing_is_expected_to_be_faster_is_written_down_though_a_lucky_ru
         if tuning.tuner.expects_nothing(other_runs) and best is not None and best.levels != state(other_runs).defaults:
             break
     else:
-        pytest.fail("no search expected nothing beside a luckier configuration")
+        pytest.fail("every search expected a gain over the luckiest configuration")
     assert not tuning.tuner.expects_nothing(other_runs[:-1])
     assert (state(other_runs).claim, state(other_runs).complete) == ("not compared yet", False)
     tuning.settle(journal, other_runs)

@@ -21,7 +21,7 @@ from assay.foundation.errors import EngineError, HostError
 from tick_loop import TickLoop, in_ticks
 
 TICKS = range(2, 80)
-"""All are tried, but the first, in which the work is begun; the longest of the waits below takes fewer."""
+"""Ticks to cancel in. The first starts the work; the longest wait below takes fewer."""
 
 
 @dataclass

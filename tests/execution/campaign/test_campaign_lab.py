@@ -193,7 +193,7 @@ def _ends(campaign: Campaign) -> list[str]:
 
 
 def _began(campaign: Campaign) -> str:
-    """Return the level of ``setup`` that the last begun run has."""
+    """Return the level of ``setup`` of the run that started last."""
     title = [event["title"] for event in campaign.events() if event["event"] == "begin"][-1]
     return "small" if "setup=small" in title else "large"
 

@@ -239,7 +239,7 @@ def test_no_run_and_no_retry_begins_after_the_time_is_up(tmp_path: Path) -> None
     executor, made = scene.go(None, WORKLOAD, stop=Stop("it was to end", at_unix_s=7000.0), before_job=an_hour)
     assert [number for _, number in executor.made] == [1, 1]
     assert made.stopped == "it was to end"
-    assert scene.prepare().left[0][1] == 2  # the next call goes on with its second attempt
+    assert scene.prepare().left[0][1] == 2  # the next call makes its second attempt
 
 
 def test_only_some_are_made_and_the_others_stay_for_later(tmp_path: Path) -> None:
@@ -294,7 +294,7 @@ def test_a_bundle_that_cannot_be_stored_ends_the_call_and_the_next_call_stores_i
     began_s = time.monotonic()
     with pytest.raises(RepositoryError, match="could not be stored") as raised:
         scene.go(hands_type=Slow)
-    assert time.monotonic() - began_s < 30, "the run beside it is not waited for"
+    assert time.monotonic() - began_s < 30, "the call waited for the concurrent run"
     assert str(tmp_path / "state" / "assay" / "unpublished") in str(raised.value)
     events = read_events(scene.folder)
     assert [event["event"] for event in events].count("begin") == 2

@@ -184,7 +184,7 @@ def test_spark_is_simulated_with_stages_and_executors_like_hadoop(plan: Path) ->
     arguments = ["run", str(plan), "--repository", str(root)]
     refused = CliRunner().invoke(assay, [*arguments, "--profile", str(SHIPPED)])
     assert "is of hadoop, and this is to run on spark" in str(refused.exception)
-    assert not list(root.glob("bundles/*")), "nothing is begun"
+    assert not list(root.glob("bundles/*")), "no run started"
     done = CliRunner().invoke(assay, [*arguments, "--profile", str(profile), "--profile", str(SHIPPED)])
     assert done.exit_code == 0, (done.output, done.exception)
     runs = Repository.open(root).runs()

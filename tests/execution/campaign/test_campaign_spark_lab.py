@@ -40,7 +40,7 @@ parameters: {dfs.replication: 2, spark.master: standalone}
 workloads:
   - terasort: {data: 20MB}
 """
-# What who runs a Spark has set there: where its jars lie on the nodes, and executors that fit.
+# Configuration of the Spark's owner: the path of its jars on the nodes, and executors that fit.
 DEFAULTS = """spark.yarn.jars local:{jars}/*
 spark.executor.instances 2
 spark.executor.memory 512m

@@ -138,7 +138,7 @@ def test_half_written_and_damaged_lines_are_left_out(
     path = folder / "journal.jsonl"
     path.write_bytes(path.read_bytes()[:cut] + noise)
     status_of(folder, 0.0)
-    begin(journal, 2)  # whoever goes on writes a line of their own
+    begin(journal, 2)  # a resumed campaign writes a line
     assert attempts_of(read_events(folder))[-1].run == 2
 
 

@@ -120,7 +120,7 @@ async def test_two_failed_checks_in_a_row_end_a_run_on_an_engine_without_daemons
     assert engine.troubles == []
 
 
-NOWHERE = "203.0.113.1"  # RFC 5737: nobody's
+NOWHERE = "203.0.113.1"  # reserved for documentation by RFC 5737
 
 
 @pytest.mark.slow
@@ -195,7 +195,7 @@ async def test_a_silent_host_is_asked_and_then_given_up(monkeypatch: pytest.Monk
         monkeypatch.setattr("assay.execution.campaign.attempts.health_watch.ANSWER_S", 0.6)
         with pytest.raises(HostError, match="worker1 does not answer: no sign of life for"):
             await monitor.guard(asyncio.sleep(60), lambda _: None)
-        assert host.dropped, "nobody waits for a host that says nothing"
+        assert host.dropped, "the watchdog must not wait for a silent host"
     finally:
         await monitor.stop()
 
@@ -402,7 +402,7 @@ def test_losses_of_the_engine_are_not_failures_of_the_job(
 
 @pytest.mark.slow
 async def test_a_directory_that_was_never_there_is_no_device_that_died(tmp_path: Path) -> None:
-    """Hosts of somebody else's engine have folders that assay neither makes nor may enter."""
+    """Hosts of an attached engine have folders that assay neither makes nor may enter."""
     options = WatchOptions({}, {"ssd1": str(tmp_path), "hdd1": str(tmp_path / "theirs")})
     watch = await NodeWatch.start(LocalTransport("worker1"), options)
     await asyncio.sleep(1.5)

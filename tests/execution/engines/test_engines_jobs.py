@@ -29,7 +29,7 @@ ASSAY_PROGRAM, STOCK = Program(f"{JOBS_PACKAGE}Shuffle", ()), Program("org.apach
 
 @pytest.fixture
 def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Sources of one class, and a cache of their own."""
+    """Sources of one class, and a separate cache."""
     folder = tmp_path / "source"
     (folder / "src" / "main").mkdir(parents=True)
     (folder / "pom.xml").write_text("<project/>")

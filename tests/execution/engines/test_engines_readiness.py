@@ -29,7 +29,7 @@ WORKER = CLUSTER.workers[0]
 
 
 def moved(folder: Path, data: str = "data") -> Deployment:
-    """Return a deployment whose home and devices lie below ``folder``, the same for every node."""
+    """Return a deployment whose home and devices are below ``folder``, the same for every node."""
     types = {
         node.type.name: replace(
             node.type,

@@ -329,4 +329,4 @@ def test_stages_of_jobs_that_a_program_calls_alike_are_one_phase() -> None:
     named = [{**event, "Properties": {"spark.job.description": "question 14"}} for event in EVENTS[2:3]]
     record = recorded(log([*EVENTS[:2], *named, *EVENTS[3:]]), 1_700_000_000.0)
     assert [(phase.name, phase.start_s, phase.end_s) for phase in record.phases][1] == ("question 14", 3.0, 4.0)
-    assert [stage.stage_id for stage in record.stages] == [0], "stages are told one by one"
+    assert [stage.stage_id for stage in record.stages] == [0], "stages are recorded one by one"

@@ -134,7 +134,7 @@ async def test_a_program_is_submitted_by_the_client_and_its_log_identified_among
         "spark.executor.instances=1",
     ]
     assert [words for words in lines if f"--conf {words} " not in line] == []
-    assert "spark.executor.memory" not in line, "sizes that nobody states are theirs"
+    assert "spark.executor.memory" not in line, "sizes that the plan does not set are the cluster's"
     assert line.endswith(
         "--jars /ours/jobs.jar --class io.github.assay.spark.Rows /ours/programs.jar 100 2 /user/me/assay/SSD/output/x"
     )

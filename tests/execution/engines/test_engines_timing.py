@@ -50,7 +50,7 @@ PAUSES: dict[str, tuple[float, float, float]] = {
 
 @pytest.fixture(scope="module")
 def paused(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Return what became of each of the pauses; they go on at the same time."""
+    """Return the result of each pause; the pauses run concurrently."""
     folders = [tmp_path_factory.mktemp("paused") for _ in PAUSES]
     with ThreadPoolExecutor() as pool:
         ended = pool.map(lambda folder, times: stopped_meanwhile(folder, *times), folders, PAUSES.values())

@@ -187,7 +187,7 @@ def test_after_kill_9_only_a_dead_mount_is_left(folder: Path) -> None:
 
 
 def test_the_daemon_ends_when_its_device_is_unmounted(folder: Path) -> None:
-    # In a mount namespace of its own, as a copy in another namespace, a lab node's say, would keep it alive.
+    # In a separate mount namespace: a copy in another namespace, such as a lab node's, would keep the mount alive.
     path = write_specification(folder, specification(folder))
     script = (
         'exec 3<&0; mkfifo "$3"; "$1" "$2" >"$3" 2>&1 & read -r line <"$3"; echo "$line"; umount "$4"; wait $!; echo $?'

@@ -27,7 +27,7 @@ FILE_KB = 24 * 1024
 
 
 def _cluster() -> Cluster:
-    """Return the small cluster with an SSD that is large and fast beside the worker's memory."""
+    """Return the small cluster with an SSD that is large and fast compared with the worker's memory."""
     described = small_cluster(disks=None)
     master, worker = described.nodes
     hdd, ssd = worker.type.devices

@@ -142,7 +142,7 @@ async def _baseline_of(host: Recorder, cluster: Cluster | None = None) -> Baseli
 
 @pytest.mark.parametrize("knows", [True, False])
 async def test_all_metadata_is_written_before_a_disk_is_measured(knows: bool) -> None:
-    """Else the kernel writes it at a time of its own, and the arm leaves the reader for it."""
+    """Otherwise the kernel writes it back later, and the arm leaves the reader for it."""
     host = Recorder(knows_file_systems=knows)
     await _baseline_of(host)
     folder = "/data/.assay-baseline"

@@ -102,7 +102,7 @@ def test_counting_has_a_bound(data: Path, script: ModuleType) -> None:
 
 
 def as_stranger(folder: Path, data: Path, sudo: str | None) -> dict[str, object]:
-    """Run the script as the user nobody, with ``sudo`` as the text of the only program of that name."""
+    """Run the script as an unprivileged user, with ``sudo`` as the text of the only program of that name."""
     if sudo is not None:
         (folder / "sudo").write_text(sudo)
         (folder / "sudo").chmod(0o755)

@@ -128,7 +128,7 @@ async def test_no_two_samples_have_one_deadline() -> None:
 
 async def test_disk_counters_grow_by_what_is_written(tmp_path: Path) -> None:
     if not on_real_disk(tmp_path):
-        pytest.skip("the temporary directory lies on no disk that the kernel counts: disk counters are NOT tested")
+        pytest.skip("the kernel counts no disk of the temporary directory: disk counters are NOT tested")
     sampler = await Sampler.start(LocalTransport(NODE), SamplerOptions(interval_s=5, disks={"d1": str(tmp_path)}))
     with (tmp_path / "written").open("wb") as file:
         file.write(os.urandom(32_000_000))

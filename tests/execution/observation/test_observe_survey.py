@@ -61,7 +61,7 @@ def test_a_virtual_interface_is_not_hardware_but_its_parent_is() -> None:
         [*command, source("survey"), json.dumps(OPTIONS)], capture_output=True, text=True, check=False
     )
     if "Operation not permitted" in done.stderr or "Unknown device type" in done.stderr:
-        pytest.skip(f"no network of its own here: {done.stderr.strip()}")
+        pytest.skip(f"no network namespace here: {done.stderr.strip()}")
     nic = json.loads(done.stdout)["nics"]["v0"]
     assert (nic["speed_mbit_per_s"], nic["hardware"]) == (10_000, False)
 
@@ -134,7 +134,7 @@ def test_block_devices_agree_with_lsblk() -> None:
 
 @pytest.mark.parametrize("name", ["survey", "sampler"])
 def test_a_python_that_is_too_old_is_reported(name: str) -> None:
-    """What calls itself python3 there is a Python 2.7, as on a host where somebody linked the one to the other."""
+    """``python3`` on that host is a link to Python 2.7."""
     old = next((Path.home() / ".pyenv" / "versions").glob("2.7.*/bin/python2.7"), None)
     if old is None:
         pytest.skip("no Python before 3.6 on this machine: NOT tried")
@@ -168,7 +168,7 @@ def forty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
 @pytest.mark.lab
 @pytest.mark.slow
 def test_forty_hosts_are_discovered_except_the_unreachable(forty: Fleet, tmp_path: Path) -> None:
-    """One hangs, one refuses, one has another key, one has a full disk, one has Python 3.6; nobody is root."""
+    """One host hangs, one refuses, one has another key, one has a full disk, one has Python 3.6; no login is root."""
     run_on_each(forty, [FULL], "dd if=/dev/zero of=/mnt/data/filler bs=1M || true")
     forty.stop(HANGS, signal.SIGSTOP)
     forty.stop(REFUSES, signal.SIGTERM)

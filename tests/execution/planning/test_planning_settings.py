@@ -159,7 +159,7 @@ def test_a_policy_comes_with_a_layout(tmp_path: Path) -> None:
 
 
 def test_older_plans_keep_their_fingerprint(tmp_path: Path) -> None:
-    """A campaign that was begun before these settings existed goes on."""
+    """A campaign that started before these settings existed can be resumed."""
     text = PLAN.replace("data_per_node: 2GB, waves: 1", "data: 2GB").replace(
         "network: [ETH, 40Gbit/s]", "dfs.blocksize: [64MiB]"
     )

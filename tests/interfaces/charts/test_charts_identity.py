@@ -16,7 +16,7 @@ from seen_colours import SHARMA, Lab, ciede2000, lab
 CODES = ["HDD", "HD2", "HD3", "HD4", "HD5", "HD6", "SSD", "SS2", "NVE", "HS5"]
 CODES += ["RL1", "RL2", "RL3", "R1", "R2", "R3", "RR1", "RR2", "RR3"]
 PAPER, CARDS = ("#FFFFFF", "#FBFBFA"), ("#14171A", "#1B1F23")
-"""Where drawings stand in the light and in the dark theme."""
+"""Background colours of the light and the dark theme."""
 
 
 @given(st.lists(st.text(min_size=1, max_size=8), unique=True, max_size=30), st.randoms())
@@ -51,7 +51,7 @@ def test_differences_of_colours_are_those_that_were_published(first: Lab, other:
     ("eyes", "least"), [("normal", 12.0), ("without red", 5.9), ("without green", 5.9), ("without blue", 7.5)]
 )
 def test_any_two_colours_can_be_distinguished(eyes: str, least: float) -> None:
-    """2.3 is the least difference that is seen side by side; layouts of two devices beside one differ most."""
+    """2.3 is the smallest visible difference; layouts with two kinds of devices differ most from those with one."""
     every = [lab(colour, eyes) for colour in (*PALETTE, *OTHERS)]
     assert len(every) == 20
     assert min(ciede2000(first, other) for first, other in combinations(every, 2)) >= least

@@ -201,7 +201,7 @@ def test_every_chart_draws_something(name: str) -> None:
 
 
 def test_a_line_has_the_same_form_whichever_columns_of_the_run_are_shown() -> None:
-    """Zooming into a span in which the first worker and the first disk rest changes nobody's colour and dashes."""
+    """A zoom into a span without work of the first worker and disk changes no colour and no dashes."""
     series = [
         Series(f"worker{n}", f"disk:hdd{d}", "read_bytes", "MB/s", True, 1, (0.0,), (1.0,))
         for n in (1, 2, 3)

@@ -129,7 +129,7 @@ def test_a_link_stays_and_the_file_that_it_leads_to_is_replaced_with_its_mode(tm
     assert link.is_symlink()
     assert real.read_text().startswith("run_id,")
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
-    assert real.stat().st_ino != before, "written beside and put in its place, not written over"
+    assert real.stat().st_ino != before, "written to a temporary file and renamed, not overwritten"
     assert left_in(tmp_path / "kept") == ["real.csv"]
 
 

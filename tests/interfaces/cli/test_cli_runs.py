@@ -135,7 +135,7 @@ def test_without_a_repository_every_command_ends_in_words(tmp_path: Path, comman
 
 
 def test_a_run_has_a_line_in_a_terminal_of_80_columns(tmp_path: Path) -> None:
-    """What all have alike is told once below; who reads the output otherwise gets every column."""
+    """Values that all rows share are printed once below the table; JSON and CSV have every column."""
     root = Repository.create(tmp_path / "r").root
     for number in range(3):
         run = make_run(number, workload="terasort", layout="HD2", repetition=number + 1)
@@ -158,7 +158,7 @@ def test_a_run_has_a_line_in_a_terminal_of_80_columns(tmp_path: Path) -> None:
 
 
 def test_a_table_that_is_wider_than_the_terminal_tears_no_word_and_no_figure() -> None:
-    """What all rows have alike is told once, what is left over stands on a second line with its name."""
+    """Values that all rows share are printed once; columns that do not fit are on a second line with their names."""
     program = (
         "from assay.interfaces.cli.common import print_table\n"
         "print_table(('Rank', 'Place', 'Time (s)', 'Origin', 'Interval', 'Why'), ["

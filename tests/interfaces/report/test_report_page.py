@@ -86,7 +86,7 @@ def test_the_page_answers_in_its_headline_and_says_where_numbers_come_from(page:
 
 
 def closely(runs: list[Run], lab: dict[str, Any] | None = None, stages: tuple[Stage, ...] = ()) -> Report:
-    """Return the content with one run of each configuration looked at closely."""
+    """Return the content with the details of one run of each configuration."""
 
     def observed_of(run: Run) -> WholeRun:
         whole = hybrid_run()

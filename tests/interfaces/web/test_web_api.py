@@ -235,7 +235,7 @@ def test_a_browser_signs_in_by_a_page_and_out_again(writable: Path, tmp_path: Pa
     assert client.post("/login", data={"token": "wrong"}, headers=home).status_code == 403
     form = {"token": READ, "next": "//evil.example/"}
     signed = client.post("/login", data=form, headers=home, follow_redirects=False)
-    assert signed.headers["location"] == "/", "nobody is sent to another site"
+    assert signed.headers["location"] == "/", "no redirect to another site"
     cookie = signed.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie

@@ -120,7 +120,7 @@ def test_the_quality_page_begins_with_outliers(client: TestClient) -> None:
 
 
 def test_a_page_opens_with_years_of_lab_runs_with_and_without_scale(tmp_path: Path) -> None:
-    """A run without a lab's scale beside runs that have one is named so, and is no error."""
+    """A run without a lab scale among runs with a scale is labelled so, and is no error."""
     repository = filled(tmp_path / "r")
     repository.publish(replace(hybrid_run(), run_id=make_run(950).run_id))
     page = client_of(repository.root, book=prices_of(BOOK, "prices"), book_text=BOOK).get(

@@ -105,7 +105,7 @@ def test_an_impossible_prediction_is_refused_with_the_reason(tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_measured_runs_next_to_those_of_a_lab_are_reported(tmp_path: Path) -> None:
-    """Runs at full size have no scale of a lab; that they have none is told as a level, not as a number."""
+    """Runs at full size have no lab scale; that is shown as a level, not as a number."""
     made = Repository.create(tmp_path / "r")
     for run in learning_runs():
         made.publish(run)

@@ -115,7 +115,7 @@ def test_an_answer_takes_the_server_less_than_150_ms_of_cpu_once_it_is_warm(clie
         start_s = time.process_time()
         client.post("/whatif/results", content=f"run={run_id}&workers.count={workers}", headers=SAME)
         took_s.append(time.process_time() - start_s)
-    assert min(took_s) < 0.15  # of CPU: other tests may run beside this one
+    assert min(took_s) < 0.15  # of CPU: other tests may run at the same time
 
 
 def test_an_empty_repository_is_refused_with_the_reason(tmp_path: Path) -> None:

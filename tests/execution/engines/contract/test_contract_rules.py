@@ -29,7 +29,7 @@ def test_words_are_no_parameters_and_plain_parameters_pass_as_they_are(subject: 
 
 
 def test_runs_that_differ_in_a_word_alone_are_under_like_circumstances(subject: Subject) -> None:
-    """What a word stands for is said by its level: it is neither a factor of its own nor a difference."""
+    """A short word for several parameters is shown by its level: it is neither another factor nor a difference."""
     for word, names in subject.kind.rules.words.items():
         runs = [
             make_run(number, layout="SSD", levels={word: level}, parameters=dict.fromkeys(names, level))

@@ -349,7 +349,7 @@ def test_facts_of_the_wider_table_override_those_of_the_list(tmp_path: Path) -> 
     [
         ("2015-05-01 12:00:00", "2015-05-01T11:53:10+00:00"),
         ("20150501120000", "2015-05-01T11:53:10+00:00"),
-        ("2013-12-01 12:00:00", ""),  # may be a start: the old importer's rows can't be told here
+        ("2013-12-01 12:00:00", ""),  # may be a start: the table does not say which importer wrote it
         ("NA", ""),
     ],
 )

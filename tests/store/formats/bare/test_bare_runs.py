@@ -107,7 +107,7 @@ def test_notes_around_the_report_and_several_reports(tmp_path: Path) -> None:
 
 
 def test_of_the_reports_while_fio_runs_only_the_last_counts(tmp_path: Path) -> None:
-    """fio does not always say that a job goes on (``eta``), so the times must tell."""
+    """fio does not always mark an unfinished job (``eta``), so its times decide."""
 
     def status(at_s: float, *done: Json) -> str:
         return fio_report(

@@ -233,7 +233,7 @@ def test_damaged_json_gives_a_job_or_a_format_error(changes: list[tuple[float, i
     check_mutated(JSON, 0, changes, cut)
 
 
-@pytest.mark.skipif(not REAL, reason="the real job histories are not beside this source tree")
+@pytest.mark.skipif(not REAL, reason="the real job histories are not available: NOT tested")
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.name[:22])
 def test_real_histories_are_read(path: Path) -> None:
     job, submit_ms, finish_ms = path.name.split("-")[0], *(int(path.name.split("-")[i]) for i in (1, 4))

@@ -338,7 +338,7 @@ def test_every_property_is_read_as_it_was_written(wanted: dict[str, tuple[str, l
     assert properties == wanted
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason="the real job histories are not beside this source tree")
+@pytest.mark.skipif(not REAL.is_dir(), reason="the real job histories are not available: NOT tested")
 def test_real_histories_with_their_configurations() -> None:
     sources = [source for source in sources_in([REAL]) if FORMAT.recognises(source.name, source.head())]
     assert len(sources) == 6

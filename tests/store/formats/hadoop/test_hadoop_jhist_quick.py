@@ -160,7 +160,7 @@ def test_any_names_and_numbers_are_the_same_either_way(records: list[tuple[str, 
         assert parse_jhist(content) == slow(content)
 
 
-@pytest.mark.skipif(not REAL, reason="the real job histories are not beside this source tree")
+@pytest.mark.skipif(not REAL, reason="the real job histories are not available: NOT tested")
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.name[:22])
 def test_real_histories_are_the_same_either_way(path: Path) -> None:
     assert parse_jhist(path.read_bytes()) == slow(path.read_bytes())

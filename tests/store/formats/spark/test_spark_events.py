@@ -457,7 +457,7 @@ def test_events_and_keys_of_later_versions_change_nothing(name: str, more: dict[
     assert [read_application([("x", line)]) == whole for line in lines] == [True, True]
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason="the real event logs are not beside this source tree")
+@pytest.mark.skipif(not REAL.is_dir(), reason="the real event logs are not available: NOT tested")
 def test_real_logs_are_read() -> None:
     sources = list(sources_in([REAL]))
     assert all(FORMAT.recognises(source.name, source.head()) for source in sources)
