@@ -33,18 +33,20 @@ SHORT_S = 60.0
 
 def labelled(path: Path) -> tuple[RunTable, Mask]:
     """Return all runs of the table as if they were valid, and which of them ALOJA calls invalid."""
-    runs: list[Run] = [found.run for found in FORMAT.read([Source(path, path.name)]) if isinstance(found, ImportedRun)]
+    runs: list[Run] = [
+        imported.run for imported in FORMAT.read([Source(path, path.name)]) if isinstance(imported, ImportedRun)
+    ]
     invalid = np.array([run.status is not RunStatus.VALID for run in runs])
     return table_of([replace(run, status=RunStatus.VALID, cause=None) for run in runs]), invalid
 
 
 def _row(name: str, flagged: Mask, invalid: Mask, long: Mask) -> str:
     hits = int((flagged & invalid).sum())
-    found_long = int((flagged & invalid & long).sum())
+    flagged_long = int((flagged & invalid & long).sum())
     precision = f"{hits / flagged.sum():.1%}" if flagged.any() else "–"
     return (
         f"| {name} | {int(flagged.sum()):,} | {hits:,} | {precision} | {hits / invalid.sum():.1%} | "
-        f"{found_long} of {int((invalid & long).sum())} |"
+        f"{flagged_long} of {int((invalid & long).sum())} |"
     )
 
 

@@ -44,16 +44,16 @@ CHANGES: dict[str, Callable[[NDArray[np.float64], np.random.Generator], NDArray[
 def flagged(table: RunTable) -> dict[str, Mask]:
     """Return what each opinion calls odd, and what either does."""
     first, not_done = (np.zeros(len(table), dtype=np.bool_) for _ in range(2))
-    found = find_anomalies(table)
-    first[found.positions] = True
-    not_done[found.of_kind(Kind.NOT_DONE)] = True
+    anomalies = find_anomalies(table)
+    first[anomalies.positions] = True
+    not_done[anomalies.of_kind(Kind.NOT_DONE)] = True
     second = second_opinion(table, but=not_done).outliers(table)
     return {"repetitions and floors": first, "prediction": second, "either": first | second}
 
 
-def _row(name: str, found: dict[str, Mask], true: Mask) -> None:
+def _row(name: str, flags: dict[str, Mask], true: Mask) -> None:
     cells = []
-    for mask in found.values():
+    for mask in flags.values():
         hits = int((mask & true).sum())
         precision = f"{hits / mask.sum():.1%}" if mask.any() and true.any() else "–"
         recall = f"{hits / true.sum():.1%}" if true.any() else "–"

@@ -68,14 +68,14 @@ def main() -> None:
         if asked.local or asked.lab or not asked.repository:
             request = campaign_request(load_plan(asked.lab or _local_plan(Path(folder))))
             run_campaign_request(replace(request, again=True, baseline=False), root)
-        found = [
+        attempts = [
             path
             for path in campaign_folders(Repository.open(root).folders.campaigns)
             if path.name.startswith(asked.campaign)
         ]
-        if not found:
+        if not attempts:
             parser.error(f"no campaign in {root} begins with {asked.campaign!r}")
-        events = read_events(found[-1])
+        events = read_events(attempts[-1])
         show(time_share(attempts_of(events), asked.least))
         whole_s = calls_s(events)
         job_s = time_share(attempts_of(events)).job_s
@@ -114,20 +114,25 @@ def time_share(attempts: Sequence[Attempt], job_least_s: float = 0.0) -> TimeSha
     wall_s = job_s = 0.0
     runs = 0
     steps: dict[str, float] = {}
-    for before, one in zip([None, *attempts], attempts, strict=False):
-        if one.ended_unix_s is None or one.status != "valid" or one.step_s(JOB) < job_least_s or not one.steps:
+    for before, attempt in zip([None, *attempts], attempts, strict=False):
+        if (
+            attempt.ended_unix_s is None
+            or attempt.status != "valid"
+            or attempt.step_s(JOB) < job_least_s
+            or not attempt.steps
+        ):
             continue
-        began = one.began_unix_s
+        began = attempt.began_unix_s
         if before is not None and before.ended_unix_s is not None and began - before.ended_unix_s < RESTART_S:
             began = min(began, before.ended_unix_s)
-        ended = one.ended_unix_s
+        ended = attempt.ended_unix_s
         if before is not None and before.ended_unix_s is not None and before.ended_unix_s > began:
             began = before.ended_unix_s  # published while this one was prepared
         wall_s += max(0.0, ended - began)
-        job_s += one.step_s(JOB)
+        job_s += attempt.step_s(JOB)
         runs += 1
-        for step in one.steps:
-            took_s = step.took_s - (one.step_s(JOB) if step.name == _HOLDS_JOB else 0.0)
+        for step in attempt.steps:
+            took_s = step.took_s - (attempt.step_s(JOB) if step.name == _HOLDS_JOB else 0.0)
             if step.name != JOB:
                 name = "history" if step.name == _HOLDS_JOB else step.name
                 steps[name] = steps.get(name, 0.0) + took_s

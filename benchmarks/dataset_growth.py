@@ -37,10 +37,10 @@ def grown(source: Path, target: Path, times: int) -> int:
     )
     options = "FORMAT parquet, COMPRESSION zstd, PARTITION_BY (workload), FILENAME_PATTERN 'grown-{i}'"
     with duckdb.connect() as opened:
-        found = opened.execute(
+        written = opened.execute(
             f"COPY (SELECT * EXCLUDE (copy) FROM ({rows})) TO '{target}/runs' ({options}, OVERWRITE)"
         )
-        return int((found.fetchone() or (0,))[0])
+        return int((written.fetchone() or (0,))[0])
 
 
 def by_duckdb(dataset: Path, scratch: Path) -> int:
@@ -62,8 +62,8 @@ class Clock:
 
     @staticmethod
     def _cpu() -> float:
-        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-        return sum(one.ru_utime + one.ru_stime for one in used)
+        used = [resource.getrusage(scope) for scope in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
     def __str__(self) -> str:
         """Return both as two columns."""

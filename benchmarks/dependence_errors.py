@@ -87,8 +87,10 @@ def of_clusters(rng: Rng, gain: float, clusters: int) -> Outcome:
 
     Wrong: its interval leaves out the true gain.
     """
-    found = speedups_of(match(processes.clusters_apart(rng, gain, clusters=clusters).table, "layout"), "HDD", by=None)
-    answers = [answer for row in found for answer in row.by_scope if answer.scope is InferenceScope.OTHER_CLUSTERS]
+    speedups = speedups_of(
+        match(processes.clusters_apart(rng, gain, clusters=clusters).table, "layout"), "HDD", by=None
+    )
+    answers = [answer for row in speedups for answer in row.by_scope if answer.scope is InferenceScope.OTHER_CLUSTERS]
     held = [
         answer.low <= gain <= answer.high for answer in answers if answer.low is not None and answer.high is not None
     ]
@@ -97,8 +99,8 @@ def of_clusters(rng: Rng, gain: float, clusters: int) -> Outcome:
 
 def of_findings(drawn: Drawn, gain: float) -> Outcome:
     """Ask the two claims on SSDs: on shuffle-heavy jobs they are faster, on CPU-bound ones within 10 %."""
-    (found,) = findings(drawn.table).values()
-    answers = {one.name: one.answer for one in found}
+    (claims,) = findings(drawn.table).values()
+    answers = {claim.name: claim.answer for claim in claims}
     truth = {"ssd-helps-shuffle": gain > 1, "ssd-not-for-cpu": gain <= 1.1}
     right = {True: ClaimAnswer.SUPPORTED, False: ClaimAnswer.CONTRADICTED}
     wrong = any(answers[name] is right[not true] for name, true in truth.items())
@@ -108,7 +110,7 @@ def of_findings(drawn: Drawn, gain: float) -> Outcome:
 def of_fastest(rng: Rng) -> Outcome:
     """Ask which levels may be the fastest of each of fifteen workloads: L0 is as good as any, and must stay in all."""
     best = fastest_levels(match(processes.many_workloads(rng).table, "layout"))
-    return Outcome(any("L0" not in one.fastest_candidates for one in best))
+    return Outcome(any("L0" not in answer.fastest_candidates for answer in best))
 
 
 def of_cost(rng: Rng, spreads: tuple[float, ...], runs: tuple[int, ...]) -> Outcome:

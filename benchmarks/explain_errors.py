@@ -48,10 +48,10 @@ class World:
 
     def logs(self, codes: Codes) -> Array:
         """Return the log times of configurations without scatter."""
-        found: Array = np.sum([self.effects[name][codes[:, at]] for at, name in enumerate(NAMES)], axis=0)
+        effects: Array = np.sum([self.effects[name][codes[:, at]] for at, name in enumerate(NAMES)], axis=0)
         both = [codes[:, NAMES.index(name)] == 1 for name in PAIR]
-        found += self.pair * (both[0] & both[1])
-        return found
+        effects += self.pair * (both[0] & both[1])
+        return effects
 
     def shares(self, codes: Codes) -> dict[str, float]:
         """Return what share of the times' variance each factor makes among these configurations."""
@@ -65,8 +65,8 @@ class World:
             there = codes.copy()
             there[:, at] = level
             means.append(float(self.logs(there).mean()))
-        found = float(weights @ np.square(np.array(means) - weights @ np.array(means)))
-        return found if found > 1e-12 else 0.0
+        variance = float(weights @ np.square(np.array(means) - weights @ np.array(means)))
+        return variance if variance > 1e-12 else 0.0
 
 
 def nothing(rng: Rng) -> World:
@@ -75,8 +75,8 @@ def nothing(rng: Rng) -> World:
     return World({name: np.zeros(levels) for name, levels in FACTORS.items()})
 
 
-def one(gain: float, rng: Rng) -> World:
-    """Return a world in which one factor is so much faster on one level."""
+def one_factor(gain: float, rng: Rng) -> World:
+    """Return a world in which one factor is ``gain`` times faster on one level."""
     effects = dict(nothing(rng).effects)
     name = NAMES[int(rng.integers(len(NAMES)))]
     effects[name] = -math.log(gain) * (np.arange(FACTORS[name]) == 0)
@@ -93,17 +93,17 @@ def several(rng: Rng) -> World:
 
 WORLDS: Mapping[str, Callable[[Rng], World]] = {
     "nothing": nothing,
-    "one, 1.1 times": lambda rng: one(1.1, rng),
-    "one, 1.3 times": lambda rng: one(1.3, rng),
+    "one, 1.1 times": lambda rng: one_factor(1.1, rng),
+    "one, 1.3 times": lambda rng: one_factor(1.3, rng),
     "several": several,
 }
 
 
 @dataclass(frozen=True)
-class Told:
-    """What was said of one repository, beside the truth."""
+class Judged:
+    """The estimated importance of factors in one repository, and the truth."""
 
-    said: FactorImportance
+    estimate: FactorImportance
     shares: Mapping[str, float]
     paired: bool = False
     """Whether the pair acts on each other."""
@@ -112,26 +112,28 @@ class Told:
     def held(self) -> list[bool]:
         """Whether each factor's interval holds its true share, of those that matter."""
         return [
-            low_high(one.share)[0] <= self.shares[one.factor] <= low_high(one.share)[1]
-            for one in self.said.factors
-            if self.shares[one.factor] > 0
+            low_high(factor.share)[0] <= self.shares[factor.factor] <= low_high(factor.share)[1]
+            for factor in self.estimate.factors
+            if self.shares[factor.factor] > 0
         ]
 
     @property
     def invented(self) -> bool:
-        """Whether a factor that does nothing is said to matter: its interval lies above 0."""
-        return any(low_high(one.share)[0] > 0 and self.shares[one.factor] == 0 for one in self.said.factors)
+        """Whether a factor without effect gets an interval above 0."""
+        return any(
+            low_high(factor.share)[0] > 0 and self.shares[factor.factor] == 0 for factor in self.estimate.factors
+        )
 
     @property
     def pairs_invented(self) -> list[bool]:
-        """The same of each pair that does nothing together."""
-        idle = [one for one in self.said.pairs if not (self.paired and set(one.factors) == set(PAIR))]
-        return [low_high(one.share)[0] > 0 for one in idle]
+        """The same for each pair without interaction."""
+        idle = [pair for pair in self.estimate.pairs if not (self.paired and set(pair.factors) == set(PAIR))]
+        return [low_high(pair.share)[0] > 0 for pair in idle]
 
     @property
     def first_right(self) -> bool | None:
-        """Whether what is said to matter most does; None where nothing is said to, or nothing does."""
-        first = self.said.factors[0]
+        """Whether the factor ranked first is the strongest; None where no interval is above 0, or nothing matters."""
+        first = self.estimate.factors[0]
         if not any(self.shares.values()) or low_high(first.share)[0] <= 0:
             return None
         return self.shares[first.factor] == max(self.shares.values())
@@ -142,8 +144,8 @@ def low_high(share: object) -> tuple[float, float]:
     return float(getattr(share, "low", None) or 0.0), float(getattr(share, "high", None) or 0.0)
 
 
-def told(world: World, configurations: int, rng: Rng) -> Told:
-    """Return what is said of single runs of so many configurations."""
+def judged(world: World, configurations: int, rng: Rng) -> Judged:
+    """Return the estimate from one run of each of ``configurations`` configurations."""
     every = rng.choice(math.prod(FACTORS.values()), configurations, replace=False)
     codes = np.stack(np.unravel_index(every, tuple(FACTORS.values())), axis=1)
     logs = 6 + world.logs(codes) + rng.normal(0, SCATTER, configurations)
@@ -153,26 +155,26 @@ def told(world: World, configurations: int, rng: Rng) -> Told:
     alike = {"workload": "terasort", "cluster": "one", "status": "valid", "origin": "measured"}
     columns |= {name: coded([level] * configurations) for name, level in alike.items()}
     table = RunTable(np.arange(configurations), columns, {"duration_s": np.exp(logs)})
-    return Told(explain(learn(table), table), world.shares(codes), world.pair != 0)
+    return Judged(explain(learn(table), table), world.shares(codes), world.pair != 0)
 
 
-def repositories(name: str, count: int, configurations: int, seed: int) -> Iterator[Told]:
-    """Yield what is said of so many repositories."""
+def repositories(name: str, count: int, configurations: int, seed: int) -> Iterator[Judged]:
+    """Yield the estimates of ``count`` repositories."""
     rng = np.random.default_rng(seed)
     for _ in range(count):
-        yield told(WORLDS[name](rng), configurations, rng)
+        yield judged(WORLDS[name](rng), configurations, rng)
 
 
-def cells(every: Sequence[Told]) -> list[str]:
+def cells(every: Sequence[Judged]) -> list[str]:
     """Return a row of the table."""
-    held = [held for one in every for held in one.held]
-    first = [right for one in every if (right := one.first_right) is not None]
+    held = [held for item in every for held in item.held]
+    first = [right for item in every if (right := item.first_right) is not None]
     return [
-        f"{np.mean([one.invented for one in every]):.1%}",
-        f"{np.mean([invented for one in every for invented in one.pairs_invented]):.1%}",
+        f"{np.mean([item.invented for item in every]):.1%}",
+        f"{np.mean([invented for item in every for invented in item.pairs_invented]):.1%}",
         f"{1 - np.mean(first):.1%} of {len(first)}" if first else "–",
         f"{np.mean(held):.1%}" if held else "–",
-        f"{np.mean([one.said.rest for one in every]):.0%}",
+        f"{np.mean([item.estimate.rest for item in every]):.0%}",
     ]
 
 

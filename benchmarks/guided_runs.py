@@ -38,8 +38,8 @@ class Replay:
         names = [name for name in plan.factors if len(np.unique(plan.columns[name].codes)) > 1]
         self.codes = np.stack([plan.columns[name].codes for name in names], axis=1)
 
-    def said(self, chosen: Sequence[int]) -> Floats:
-        """Return what trees say of the plan that know some of it."""
+    def estimates(self, chosen: Sequence[int]) -> Floats:
+        """Return the estimates of trees that learned from the chosen runs, for the whole plan."""
         rows = list(chosen)
         learned = np.concatenate([self.known, self.features[rows]]), np.concatenate([self.known_logs, self.logs[rows]])
         return estimates_by_tree(*learned, self.features, SEED)
@@ -47,13 +47,13 @@ class Replay:
     def errors(self, chosen: list[int]) -> tuple[float, float]:
         """Return MAE in seconds and the median relative error of the rest."""
         left = np.setdiff1d(np.arange(len(self.logs)), chosen)
-        true, said = np.exp(self.logs[left]), np.exp(self.said(chosen).mean(axis=1)[left])
-        return float(np.abs(said - true).mean()), float(np.median(np.abs(said - true) / true))
+        true, predicted = np.exp(self.logs[left]), np.exp(self.estimates(chosen).mean(axis=1)[left])
+        return float(np.abs(predicted - true).mean()), float(np.median(np.abs(predicted - true) / true))
 
     def guided(self, chosen: list[int], more: int, _random: np.random.Generator) -> list[int]:
         """Return more configurations, by what trees doubt."""
         free = np.setdiff1d(np.arange(len(self.logs)), chosen)
-        picked = most_informative(self.said(chosen)[free], None, runs=more)
+        picked = most_informative(self.estimates(chosen)[free], None, runs=more)
         return [*chosen, *(int(free[at]) for at in picked.order)]
 
     def at_random(self, chosen: list[int], more: int, random: np.random.Generator) -> list[int]:
@@ -65,12 +65,12 @@ class Replay:
         """Return more configurations, of levels that were had least often."""
         chosen = list(chosen)
         for _ in range(more):
-            had = np.zeros(len(self.logs))
+            weights = np.zeros(len(self.logs))
             for column in self.codes.T:
                 counts = np.bincount(column[chosen] + 1, minlength=int(column.max()) + 2)
-                had += counts[column + 1] / np.unique(column).size
-            had[chosen] = np.inf
-            least = np.flatnonzero(had == had.min())
+                weights += counts[column + 1] / np.unique(column).size
+            weights[chosen] = np.inf
+            least = np.flatnonzero(weights == weights.min())
             chosen.append(int(random.choice(least)))
         return chosen
 
@@ -81,7 +81,7 @@ def replayed(title: str, replay: Replay, sizes: Sequence[int], first: int, draws
     print(f"\n**{title}** ({len(replay.logs):,} configurations)\n")
     print("| runs | " + " | ".join(f"{name}: MAE (s) | median error" for name in ways) + " |")
     print("|---|" + "---|" * (2 * len(ways)))
-    found: dict[str, list[list[tuple[float, float]]]] = {name: [] for name in ways}
+    curves: dict[str, list[list[tuple[float, float]]]] = {name: [] for name in ways}
     for draw in range(draws):
         for name, way in ways.items():
             random = np.random.default_rng(draw)
@@ -90,11 +90,11 @@ def replayed(title: str, replay: Replay, sizes: Sequence[int], first: int, draws
             for size in sizes:
                 chosen = way(chosen, size - len(chosen), random)
                 errors.append(replay.errors(chosen))
-            found[name].append(errors)
+            curves[name].append(errors)
     for at, size in enumerate(sizes):
         cells = []
         for name in ways:
-            mae_s, median = np.mean([errors[at] for errors in found[name]], axis=0)
+            mae_s, median = np.mean([errors[at] for errors in curves[name]], axis=0)
             cells += [f"{mae_s:,.0f}", f"{median:.1%}"]
         print(f"| {size} | " + " | ".join(cells) + " |", flush=True)
 
@@ -112,20 +112,20 @@ def main() -> None:
     encoding = learned_encoding(table)
     cluster, workload = table.columns["cluster"], table.columns["workload"]
     for code, name in enumerate(cluster.levels):
-        others, own = (
+        others, held_out = (
             TrainingData.of(table.taken(cluster.codes != code)),
             TrainingData.of(table.taken(cluster.codes == code)),
         )
-        theirs, plan = others.configurations(), own.configurations()
-        replay = Replay(encoding.of(theirs), others.logs, plan, encoding.of(plan), own.logs)
+        theirs, plan = others.configurations(), held_out.configurations()
+        replay = Replay(encoding.of(theirs), others.logs, plan, encoding.of(plan), held_out.logs)
         replayed(f"cluster {name}, nothing known of it", replay, (5, 10, 20, 40, 80), 0, options.draws)
     nothing = np.zeros((0, len(encoding.names)), np.float32)
-    for place, job in (("m1000-01", "terasort"), ("m1000-01", "dfsioe-read"), ("al-02", "dfsioe-write")):
-        picked = (cluster.codes == cluster.code(place)) & (workload.codes == workload.code(job))
-        own = TrainingData.of(table.taken(picked))
-        plan = own.configurations()
-        replay = Replay(nothing, np.zeros(0), plan, encoding.of(plan), own.logs)
-        replayed(f"{job} on {place}", replay, (10, 20, 30, 40, 60), 10, options.draws)
+    for where, job in (("m1000-01", "terasort"), ("m1000-01", "dfsioe-read"), ("al-02", "dfsioe-write")):
+        picked = (cluster.codes == cluster.code(where)) & (workload.codes == workload.code(job))
+        held_out = TrainingData.of(table.taken(picked))
+        plan = held_out.configurations()
+        replay = Replay(nothing, np.zeros(0), plan, encoding.of(plan), held_out.logs)
+        replayed(f"{job} on {where}", replay, (10, 20, 30, 40, 60), 10, options.draws)
 
 
 if __name__ == "__main__":

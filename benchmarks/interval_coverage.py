@@ -97,10 +97,10 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for noise in ("log-normal", "skewed"):
         for n in (3, 4, 5, 10, 20):
-            found = coverage(
+            covered = coverage(
                 n, noise=noise, experiments=options.experiments, resamples=options.resamples, seed=options.seed
             )
-            shares = (found.welch_t, found.paired_t, found.bootstrap_percentile, found.bootstrap_bca)
+            shares = (covered.welch_t, covered.paired_t, covered.bootstrap_percentile, covered.bootstrap_bca)
             print(f"| {noise} | {n} | " + " | ".join(f"{share:.1%}" for share in shares) + " |")
 
 

@@ -88,7 +88,7 @@ REDUCE_COUNTERS = [
     "COMMITTED_HEAP_BYTES",
 ]
 
-Told = dict[str, Any]
+Json = dict[str, Any]
 
 
 class Schema:
@@ -102,8 +102,8 @@ class Schema:
 
     def _note(self, kind: Any) -> None:
         if isinstance(kind, list):
-            for one in kind:
-                self._note(one)
+            for option in kind:
+                self._note(option)
         elif isinstance(kind, dict):
             if "name" in kind and kind["type"] in ("record", "enum"):
                 self.named[kind["name"]] = kind
@@ -117,14 +117,15 @@ class Schema:
         if isinstance(kind, list):
             if given is None:
                 return None
-            (branch,) = [one for one in kind if one != "null"]
+            (branch,) = [option for option in kind if option != "null"]
             value = self.filled(branch, given, as_json)
             return {self.name(branch): value} if as_json else value
         name = kind["type"] if isinstance(kind, dict) else kind
         if name == "record":
-            told = given or {}
+            values = given or {}
             return {
-                field["name"]: self.filled(field["type"], told.get(field["name"]), as_json) for field in kind["fields"]
+                field["name"]: self.filled(field["type"], values.get(field["name"]), as_json)
+                for field in kind["fields"]
             }
         if name == "array":
             return [self.filled(kind["items"], item, as_json) for item in given or ()]
@@ -133,8 +134,8 @@ class Schema:
 
     def name(self, kind: Any) -> str:
         """Return how Avro's JSON calls a branch of a union."""
-        own = kind if isinstance(kind, str) else kind.get("name", kind["type"])
-        return f"{self.event['namespace']}.{own}" if own in self.named else str(own)
+        text = kind if isinstance(kind, str) else kind.get("name", kind["type"])
+        return f"{self.event['namespace']}.{text}" if text in self.named else str(text)
 
 
 def value(kind: str, name: str, number: int) -> int:
@@ -147,10 +148,10 @@ def value(kind: str, name: str, number: int) -> int:
     return (1_340_000 if "RECORDS" in name else 2_000 if "MILLI" in name else 5) + number % 1009
 
 
-def counters(kind: str, number: int) -> Told:
+def counters(kind: str, number: int) -> Json:
     """Return the counters of one task."""
-    own = MAP_COUNTERS if kind == "MAP" else REDUCE_COUNTERS
-    groups = {"FileSystemCounter": FILES, "TaskCounter": own}
+    kind_counters = MAP_COUNTERS if kind == "MAP" else REDUCE_COUNTERS
+    groups = {"FileSystemCounter": FILES, "TaskCounter": kind_counters}
     if kind == "MAP":
         groups["lib.input.FileInputFormatCounter"] = ["BYTES_READ"]
     return {
@@ -173,7 +174,7 @@ def counters(kind: str, number: int) -> Told:
     }
 
 
-def events(attempts: int) -> Iterator[tuple[str, str, Told]]:
+def events(attempts: int) -> Iterator[tuple[str, str, Json]]:
     """Yield a job's events: type, record, and the fields that are not empty."""
     job = f"job_{JOB}"
     reduces = int(attempts * REDUCE_SHARE)
@@ -269,8 +270,8 @@ def write(path: Path, schema: Schema, attempts: int, *, as_json: bool) -> int:
     count = 0
     with path.open("wb") as file:
         file.write((b"Avro-Json\n" if as_json else b"Avro-Binary\n") + schema.text.encode() + b"\n")
-        for kind, record, told in events(attempts):
-            full = schema.filled(record, told, as_json)
+        for kind, record, values in events(attempts):
+            full = schema.filled(record, values, as_json)
             name = f"{schema.event['namespace']}.{record}"
             if as_json:
                 file.write(json.dumps({"type": kind, "event": {name: full}}, separators=(",", ":")).encode() + b"\n\n")
@@ -284,9 +285,9 @@ def write(path: Path, schema: Schema, attempts: int, *, as_json: bool) -> int:
 
 def classpath(hadoop: Distribution, scratch: Path) -> str | None:
     """Return Hadoop's class path with Rumen on it; None, said aloud, when Rumen can't be had."""
-    own = hadoop.classpath_at(str(hadoop.home))
+    hadoop_jars = hadoop.classpath_at(str(hadoop.home))
     if tools := [*hadoop.home.rglob("hadoop-rumen-*.jar")]:
-        return f"{own}:{tools[0]}"
+        return f"{hadoop_jars}:{tools[0]}"
     command = [
         "mvn",
         "-B",
@@ -302,7 +303,7 @@ def classpath(hadoop: Distribution, scratch: Path) -> str | None:
     if not jars:
         print("Rumen is not beside Hadoop, and Maven did not fetch it:", done.stdout[-500:] if done else "no mvn here")
         return None
-    return f"{own}:{jars[0]}"
+    return f"{hadoop_jars}:{jars[0]}"
 
 
 def java(path: str, scratch: Path, *arguments: str) -> tuple[str, float]:
@@ -340,8 +341,8 @@ def both_s(path: str, scratch: Path, history: Path, times: int) -> tuple[list[fl
             theirs.append(int(took.split()[1]) / 1e9)
         jvm.stdin.close()
     assert parsed is not None
-    found = json.loads(trace.read_text())
-    tasks = sum(len(task["attempts"]) for task in found["mapTasks"] + found["reduceTasks"])
+    summary = json.loads(trace.read_text())
+    tasks = sum(len(task["attempts"]) for task in summary["mapTasks"] + summary["reduceTasks"])
     print(f"  attempts found: {len(parsed.tasks)} by assay, {tasks} by Rumen")
     return ours, theirs
 

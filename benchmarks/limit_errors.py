@@ -70,7 +70,7 @@ class Seen:
     """What was said of one run, and the truth of it."""
 
     workload: str
-    said: Limits
+    answer: Limits
     gains: Mapping[str, float]
     """Resource to the share of the run's time that twice as fast a one saves."""
     fastest_s: Mapping[str, float]
@@ -79,7 +79,7 @@ class Seen:
     @property
     def named(self) -> str:
         """What was the limit for most of the time."""
-        return next((kind for kind, resources in FREED.items() if self.said.main in resources), NONE)
+        return next((kind for kind, resources in FREED.items() if self.answer.main in resources), NONE)
 
     @property
     def truth(self) -> str:
@@ -94,15 +94,15 @@ class Seen:
 
     def beyond(self, freed: str) -> float:
         """Return how much less the run takes than a bound allows, as a share of the bound."""
-        least_s = next(one.least_s for one in self.said.bounds if one.freed == freed)
+        least_s = next(bound.least_s for bound in self.answer.bounds if bound.freed == freed)
         return 1 - self.fastest_s[freed] / least_s
 
 
-def drawn_asked(found: Candidates, profile: CostProfile, rng: np.random.Generator) -> SimulationRequest:
+def drawn_asked(candidates: Candidates, profile: CostProfile, rng: np.random.Generator) -> SimulationRequest:
     """Return a workload of some size on one of the clusters."""
-    name = str(rng.choice([name for name, one in profile.workloads.items() if not one.stages]))
+    name = str(rng.choice([name for name, costs in profile.workloads.items() if not costs.stages]))
     [work] = parse_mix([f"{name}:{int(rng.choice(SIZES_GB))}GB"])
-    plan = plan_for(found, int(rng.integers(len(found))), work.entry())
+    plan = plan_for(candidates, int(rng.integers(len(candidates))), work.entry())
     run = only_run(plan)
     return SimulationRequest(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile)
 
@@ -131,19 +131,19 @@ def seen(asked: SimulationRequest, seed: int) -> Seen | None:
     every = [asked, *(replace(asked, **factor) for kinds in (FASTER, FASTEST) for factor in kinds.values())]
     details = ["traces", *["duration"] * (len(every) - 1)]
     scenarios = [
-        to_builtins(scenario_of(one).with_seed(seed, "drawn", detail))
-        for one, detail in zip(every, details, strict=True)
+        to_builtins(scenario_of(item).with_seed(seed, "drawn", detail))
+        for item, detail in zip(every, details, strict=True)
     ]
-    for one, scenario in zip(every, scenarios, strict=True):
-        scenario["cluster"] = quicker_requests(scenario["cluster"], one.disks)
+    for item, scenario in zip(every, scenarios, strict=True):
+        scenario["cluster"] = quicker_requests(scenario["cluster"], item.disks)
     results = simulate(scenarios)
     run, observed = as_run(asked, results[0])
-    said = limits_of(run, observed.tasks, observed.trace)
-    times = [one.duration_s for one in results]
-    if said is None:
+    limits = limits_of(run, observed.tasks, observed.trace)
+    times = [item.duration_s for item in results]
+    if limits is None:
         return None
     gains = {name: 1 - times[1 + at] / times[0] for at, name in enumerate(FASTER)}
-    return Seen(asked.workload, said, gains, {name: times[4 + at] for at, name in enumerate(FASTEST)})
+    return Seen(asked.workload, limits, gains, {name: times[4 + at] for at, name in enumerate(FASTEST)})
 
 
 def quicker_requests(cluster: Mapping[str, Any], factor: float) -> dict[str, Any]:
@@ -163,15 +163,15 @@ def quicker_requests(cluster: Mapping[str, Any], factor: float) -> dict[str, Any
 
 
 def runs(count: int, seed: int) -> Iterator[Seen]:
-    """Yield so many drawn runs."""
-    profile, found = shipped_profile(), candidates(catalogue_of(CATALOGUE))
+    """Yield ``count`` drawn runs."""
+    profile, pool = shipped_profile(), candidates(catalogue_of(CATALOGUE))
     rng = np.random.default_rng(seed)
     made = 0
     while made < count:
-        one = seen(drawn_asked(found, profile, rng), int(rng.integers(2**31)))
-        if one is not None:
+        drawn = seen(drawn_asked(pool, profile, rng), int(rng.integers(2**31)))
+        if drawn is not None:
             made += 1
-            yield one
+            yield drawn
 
 
 def main() -> None:
@@ -186,16 +186,16 @@ def main() -> None:
 def print_named(every: Sequence[Seen]) -> None:
     """Print which limit was named for which truth."""
     kinds = [*FREED, NONE]
-    counts = Counter((one.truth, one.named) for one in every)
+    counts = Counter((item.truth, item.named) for item in every)
     print("| limit in truth | runs | " + " | ".join(f"named: {kind}" for kind in kinds) + " |")
     print("|---|---|" + "---|" * len(kinds))
     for truth in kinds:
-        own = sum(counts[truth, kind] for kind in kinds)
-        cells = [f"{counts[truth, kind] / own:.1%}" if own else "–" for kind in kinds]
-        print(f"| {truth} | {own} | " + " | ".join(cells) + " |")
-    named = [one for one in every if one.named != NONE]
+        total = sum(counts[truth, kind] for kind in kinds)
+        cells = [f"{counts[truth, kind] / total:.1%}" if total else "–" for kind in kinds]
+        print(f"| {truth} | {total} | " + " | ".join(cells) + " |")
+    named = [item for item in every if item.named != NONE]
     print(f"\nOf {len(named)} runs of which one is named, another saves at least twice as much in ", end="")
-    print(f"{np.mean([one.misled for one in named]):.1%}.")
+    print(f"{np.mean([item.misled for item in named]):.1%}.")
 
 
 def print_bounds(every: Sequence[Seen]) -> None:
@@ -203,11 +203,11 @@ def print_bounds(every: Sequence[Seen]) -> None:
     print(f"\n| made infinitely fast | bounds | beaten | by {FAR:.0%} and more | allowed | eight times as fast |")
     print("|---|---|---|---|---|---|")
     for kind in FREED:
-        own = [(one, bound) for one in every for bound in one.said.bounds if bound.freed == kind]
-        beaten = [float(np.mean([one.beyond(kind) > least for one, _ in own])) for least in (BEATEN, FAR)]
-        allowed = np.median([bound.gain_max for _, bound in own])
-        real = np.median([one.said.duration_s / one.fastest_s[kind] for one, _ in own])
-        cells = f"{len(own)} | {beaten[0]:.1%} | {beaten[1]:.1%} | {allowed:.2f} times | {real:.2f} times"
+        bounds = [(item, bound) for item in every for bound in item.answer.bounds if bound.freed == kind]
+        beaten = [float(np.mean([item.beyond(kind) > least for item, _ in bounds])) for least in (BEATEN, FAR)]
+        allowed = np.median([bound.gain_max for _, bound in bounds])
+        real = np.median([item.answer.duration_s / item.fastest_s[kind] for item, _ in bounds])
+        cells = f"{len(bounds)} | {beaten[0]:.1%} | {beaten[1]:.1%} | {allowed:.2f} times | {real:.2f} times"
         print(f"| {kind} | {cells} |")
 
 

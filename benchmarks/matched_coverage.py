@@ -88,14 +88,14 @@ def repeated_deployments(deployments: int, *, runs: int, experiments: int, resam
     names = ["t over deployments", "hierarchical bootstrap", "all runs as independent"]
     held = np.zeros((experiments, 3), dtype=bool)
     for index in range(experiments):
-        own = rng.normal(0, 0.1, (2, deployments, 1))
-        logs = own + rng.normal(0, 0.05, (2, deployments, runs))
-        found = over_deployments(logs[0].mean(axis=1) - logs[1].mean(axis=1), np.arange(deployments)).ratio
+        effects = rng.normal(0, 0.1, (2, deployments, 1))
+        logs = effects + rng.normal(0, 0.05, (2, deployments, runs))
+        ratio = over_deployments(logs[0].mean(axis=1) - logs[1].mean(axis=1), np.arange(deployments)).ratio
         low, high = _two_stage(rng, logs, resamples)
         error = np.sqrt((logs.var(axis=(1, 2), ddof=1) / (deployments * runs)).sum())
         half = student.ppf(0.975, 2 * deployments * runs - 2) * error
         held[index] = (
-            (found.low or 0) <= 1 <= (found.high or 0),
+            (ratio.low or 0) <= 1 <= (ratio.high or 0),
             low <= 0 <= high,
             abs(logs[0].mean() - logs[1].mean()) <= half,
         )
@@ -111,10 +111,10 @@ def repeat_until(
     for _ in range(experiments):
         times = np.exp(rng.normal(0, sigma, at_most)).tolist()
         for n in range(first, at_most + 1):
-            found = geometric_mean(times[:n])
-            if (found.high or np.inf) / found.value - 1 <= half_width:
+            mean = geometric_mean(times[:n])
+            if (mean.high or np.inf) / mean.value - 1 <= half_width:
                 break
-        held += (found.low or 0) <= 1 <= (found.high or 0)
+        held += (mean.low or 0) <= 1 <= (mean.high or 0)
         made += n
     return held / experiments, made / experiments
 

@@ -74,9 +74,9 @@ def drawn(rng: np.random.Generator, design: Design) -> Drawn:
     level = np.repeat(np.sort(chosen, axis=1), design.runs, axis=1).ravel()
     configuration = np.repeat(np.arange(count), design.held * design.runs)
     logs = 6 - speed[configuration, level] + rng.normal(0, SCATTER, len(level))
-    one = rng.integers(design.clusters)
+    cluster = rng.integers(design.clusters)
     runs_of_one = rng.normal(0, SCATTER * np.sqrt(2 / design.runs))
-    single = on_cluster[one, 1] - on_cluster[one, 0] + rng.normal(0, APART) + runs_of_one
+    single = on_cluster[cluster, 1] - on_cluster[cluster, 0] + rng.normal(0, APART) + runs_of_one
     of_these, means = (speed - speed[:, :1]).mean(axis=0), on_cluster.mean(axis=0)
     table = _table(level, configuration, configuration // design.groups, np.exp(logs))
     return Drawn(table, of_these, float(of_these[1]), float(means[1] - means[0]), float(single), float(true[1]))
@@ -126,17 +126,17 @@ def coverage(clusters: int, groups: int, runs: int, *, tables: int, seed: int) -
     for _ in range(tables):
         truth = drawn(rng, Design(clusters, groups, runs))
         matched = match(truth.table, "level")
-        found = group_ratios(side(matched, 0), side(matched, 1), matched)
-        for one in scope_estimates(found):
-            name = _NAMES[one.scope]
-            held(name, getattr(truth, name), one.low, one.high)
-            if one.scope is InferenceScope.SIMILAR:
-                held("single", truth.single, one.single_low, one.single_high)
+        ratios = group_ratios(side(matched, 0), side(matched, 1), matched)
+        for estimate in scope_estimates(ratios):
+            name = _NAMES[estimate.scope]
+            held(name, getattr(truth, name), estimate.low, estimate.high)
+            if estimate.scope is InferenceScope.SIMILAR:
+                held("single", truth.single, estimate.single_low, estimate.single_high)
         mixed = drawn(rng, Design(1, clusters * groups, runs, levels=4, held=2))
         row = next((s for s in speedups_of(match(mixed.table, "level"), "L0") if s.candidate == "L1"), None)
         if row is not None and row.joint is not None:
             held("joint", mixed.here, row.joint.low, row.joint.high)
-    return Held(**{name: float(np.mean(found)) if found else float("nan") for name, found in inside.items()})
+    return Held(**{name: float(np.mean(ratios)) if ratios else float("nan") for name, ratios in inside.items()})
 
 
 def kept(levels: int, groups: int, held: int, runs: int, *, tables: int, seed: int) -> float:
@@ -157,19 +157,19 @@ def verdicts(levels: int, groups: int, runs: int, gain: float, *, tables: int, s
     A verdict for the tested settings is wrong where the level's mean gain in them is the other way round.
     """
     rng = np.random.default_rng(seed)
-    wrong = found = 0
+    wrong = named = 0
     for _ in range(tables):
         truth = drawn(rng, Design(1, groups, runs, levels, levels, gain, apart=0.0))
-        said = speedups_of(match(truth.table, "level"), "L0")
-        found += sum(one.verdict is Verdict.FASTER for one in said)
+        speedups = speedups_of(match(truth.table, "level"), "L0")
+        named += sum(speedup.verdict is Verdict.FASTER for speedup in speedups)
         signs = {Verdict.FASTER: 1.0, Verdict.SLOWER: -1.0}
-        told = [(signs[one.verdict], one) for one in said if one.verdict in signs]
+        signed = [(signs[speedup.verdict], speedup) for speedup in speedups if speedup.verdict in signs]
         gains = [
-            truth.of_these[int(one.candidate[1:])] if one.scope is InferenceScope.TESTED else np.log(gain)
-            for _, one in told
+            truth.of_these[int(speedup.candidate[1:])] if speedup.scope is InferenceScope.TESTED else np.log(gain)
+            for _, speedup in signed
         ]
-        wrong += any(sign * true <= 0 for (sign, _), true in zip(told, gains, strict=True))
-    return wrong / tables, found / tables / (levels - 1)
+        wrong += any(sign * true <= 0 for (sign, _), true in zip(signed, gains, strict=True))
+    return wrong / tables, named / tables / (levels - 1)
 
 
 def _share(value: float) -> str:
@@ -195,8 +195,8 @@ def main() -> None:
         (5, 10, 1),
         (10, 5, 1),
     ):
-        found = coverage(clusters, groups, runs, tables=tables, seed=seed)
-        cells = [_share(getattr(found, field.name)) for field in fields(Held)]
+        shares = coverage(clusters, groups, runs, tables=tables, seed=seed)
+        cells = [_share(getattr(shares, field.name)) for field in fields(Held)]
         print(f"| {clusters} | {groups} | {runs} | " + " | ".join(cells) + " |", flush=True)
     print("\n| levels | groups | levels in each | runs a side | the fastest stays in |\n|---|---|---|---|---|")
     for levels, groups, held, runs in (

@@ -47,14 +47,14 @@ async def own_time(plan: Plan, setting: RunEnvironment, pairs: int) -> None:
     await attempt(planned, 1, setting)  # deploys, makes the input, warms the daemons up
     inside: list[float] = []
     outside: list[float] = []
-    own: list[float] = []
+    overheads: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         repository = Repository.create(Path(folder) / "repository")
         for _ in range(pairs):
             published = await attempt(planned, 1, setting)
             began = time.monotonic()
             repository.publish(published.run, tasks=published.tasks, trace=published.trace, logs=published.logs)
-            own.append(published.run.metrics["assay_own_s"] + time.monotonic() - began)
+            overheads.append(published.run.metrics["assay_own_s"] + time.monotonic() - began)
             inside.append(published.run.duration_s)
             Path("/proc/sys/vm/drop_caches").write_text("3")
             parameters = planned.configuration.parameters
@@ -62,7 +62,10 @@ async def own_time(plan: Plan, setting: RunEnvironment, pairs: int) -> None:
             assert engine is not None
             done = await engine.run(program, parameters, timeout_s=600, label="bare", show=lambda _: None)
             outside.append(done.outcome.duration_s)
-    print(f"assay's own time per run: median {statistics.median(own):.2f} s, most {max(own):.2f} s (n = {pairs})")
+    print(
+        f"assay's own time per run: median {statistics.median(overheads):.2f} s, "
+        f"most {max(overheads):.2f} s (n = {pairs})"
+    )
     ratio = statistics.median(a / b for a, b in zip(inside, outside, strict=True))
     print(
         f"job inside assay {statistics.median(inside):.1f} s, bare {statistics.median(outside):.1f} s, "

@@ -65,17 +65,17 @@ class ModelTree:
 
     def predict(self, features: Floats) -> Floats:
         """Return the smoothed leaves' answers, within what was learned from."""
-        said = np.array([model.predict(features) for model in self.models])
+        predictions = np.array([model.predict(features) for model in self.models])
         paths = self.tree.decision_path(features)
-        found = np.empty(len(features))
+        expected = np.empty(len(features))
         for row in range(len(features)):
             nodes = paths[row].indices[::-1]
-            value = said[nodes[0], row]
+            value = predictions[nodes[0], row]
             for child, parent in pairwise(nodes):
                 n = self.sizes[child]
-                value = (n * value + self.SMOOTHING * said[parent, row]) / (n + self.SMOOTHING)
-            found[row] = value
-        clipped: Floats = np.clip(found, self.low, self.high)
+                value = (n * value + self.SMOOTHING * predictions[parent, row]) / (n + self.SMOOTHING)
+            expected[row] = value
+        clipped: Floats = np.clip(expected, self.low, self.high)
         return clipped
 
 
@@ -86,8 +86,8 @@ def _net(features: Floats, seconds: Floats, asked: Floats) -> Floats:
     mean, spread = seconds.mean(), seconds.std()
     net = MLPRegressor(hidden_layer_sizes=(32,), alpha=0.01, max_iter=400, early_stopping=True, random_state=0)
     net.fit((features - middle) / scale, (seconds - mean) / spread)
-    found: Floats = net.predict(np.clip((asked - middle) / scale, -5, 5)) * spread + mean
-    return found
+    predicted: Floats = net.predict(np.clip((asked - middle) / scale, -5, 5)) * spread + mean
+    return predicted
 
 
 def methods() -> dict[str, Method]:
@@ -120,17 +120,17 @@ def methods() -> dict[str, Method]:
 
 def plain_columns(table: RunTable) -> Floats:
     """Return what every other method gets: a feature a level, and numbers, scaled to 0 … 1."""
-    found: list[Floats] = []
+    columns: list[Floats] = []
     for name in (*table.factors, LAYOUT_DEVICES):
         column = table.columns.get(name)
         if column is None or len(np.unique(column.codes)) < 2:
             continue
-        found += [(column.codes == code).astype(np.float64) for code in np.unique(column.codes)]
+        columns += [(column.codes == code).astype(np.float64) for code in np.unique(column.codes)]
         values = [float(level) if level.replace(".", "", 1).isdigit() else np.nan for level in column.levels]
         if np.isfinite(values).all():
-            found.append(np.nan_to_num(np.array([*values, np.nan])[column.codes], nan=-1.0))
-    found += [np.nan_to_num(value, nan=-1.0) for name, value in table.values.items() if name.startswith("cluster.")]
-    made = np.stack(found, axis=1)
+            columns.append(np.nan_to_num(np.array([*values, np.nan])[column.codes], nan=-1.0))
+    columns += [np.nan_to_num(value, nan=-1.0) for name, value in table.values.items() if name.startswith("cluster.")]
+    made = np.stack(columns, axis=1)
     scaled: Floats = (made - made.min(axis=0)) / np.maximum(np.ptp(made, axis=0), 1e-12)
     return scaled
 
@@ -151,27 +151,27 @@ class Scores:
     """Cluster to the number of runs, the MAPE, the share held and the width."""
 
 
-def scores(said_s: Floats, true_s: Floats, mean_s: float) -> Scores:
+def scores(predicted_s: Floats, true_s: Floats, mean_s: float) -> Scores:
     """Return the scores of times."""
-    off = np.abs(said_s - true_s)
+    off = np.abs(predicted_s - true_s)
     return Scores(float(off.mean()), float(off.sum() / np.abs(mean_s - true_s).sum()), float((off / true_s).mean()))
 
 
 def tried(table: RunTable, kept: Rows, left: Rows, only: Sequence[str] = ()) -> dict[str, Scores]:
     """Return the scores of every method for the runs ``left``, learned from those ``kept``, where assay answers."""
     seconds = table.values["duration_s"]
-    found = predict(learn(table.taken(kept)), table.taken(left))
-    answered = np.isfinite(found.expected_s)
+    prediction = predict(learn(table.taken(kept)), table.taken(left))
+    answered = np.isfinite(prediction.expected_s)
     mean_s, asked = float(seconds[kept].mean()), left[answered]
     if not len(asked):
         return {"assay": Scores(np.nan, np.nan, np.nan, answered=0.0)}
-    within = ((found.low_s <= seconds[left]) & (seconds[left] <= found.high_s))[answered]
+    within = ((prediction.low_s <= seconds[left]) & (seconds[left] <= prediction.high_s))[answered]
     workload = table.columns["workload"].codes[asked]
     sizes = np.bincount(workload)
     least = min((within[workload == code].mean() for code in np.flatnonzero(sizes >= 50)), default=np.nan)
-    width = float(np.median((found.high_s / found.expected_s)[answered]))
-    off = np.abs(found.expected_s[answered] / seconds[asked] - 1.0)
-    widths = (found.high_s / found.expected_s)[answered]
+    width = float(np.median((prediction.high_s / prediction.expected_s)[answered]))
+    off = np.abs(prediction.expected_s[answered] / seconds[asked] - 1.0)
+    widths = (prediction.high_s / prediction.expected_s)[answered]
     codes = table.columns["cluster"].codes[asked]
     clusters = {
         table.columns["cluster"].levels[code]: (
@@ -183,10 +183,10 @@ def tried(table: RunTable, kept: Rows, left: Rows, only: Sequence[str] = ()) -> 
         for code in np.unique(codes)
         for here in [codes == code]
     }
-    own = scores(found.expected_s[answered], seconds[asked], mean_s)
+    results = scores(prediction.expected_s[answered], seconds[asked], mean_s)
     result = {
         "assay": replace(
-            own,
+            results,
             held=float(within.mean()),
             width=width,
             held_least=float(least),
@@ -293,10 +293,10 @@ def of_dump(table: RunTable, repeats: int) -> None:
     started = time.perf_counter()
     model = learn(table)
     took_s = time.perf_counter() - started
-    one = table.taken(np.array([0]))
+    first = table.taken(np.array([0]))
     started = time.perf_counter()
     for _ in range(50):
-        predict(model, one)
+        predict(model, first)
     asked_ms = (time.perf_counter() - started) / 50 * 1000
     print(f"{len(table):,} valid runs of {len(model.medians):,} configurations; learned in {took_s:.1f} s,", end=" ")
     print(f"a prediction takes {asked_ms:.1f} ms")
@@ -317,10 +317,10 @@ def of_dump(table: RunTable, repeats: int) -> None:
 
 def corrected(logs: Floats, truth: Floats, groups: NDArray[np.int64]) -> Floats:
     """Return what is said with each group's median miss taken away: an oracle's, as it has seen the truth."""
-    found = logs.copy()
+    result = logs.copy()
     for group in np.unique(groups):
-        found[groups == group] += np.median((truth - logs)[groups == group])
-    return found
+        result[groups == group] += np.median((truth - logs)[groups == group])
+    return result
 
 
 def oracle(table: RunTable) -> None:
@@ -339,19 +339,19 @@ def oracle(table: RunTable) -> None:
         plain = np.log(np.maximum(boosting.predict(features[left]), 1.0))
         truth, workload = np.log(seconds[left]), table.columns["workload"].codes[left].astype(np.int64)
         whole = np.zeros(len(left), dtype=np.int64)
-        said = (
+        estimates = (
             logs,
             corrected(logs, truth, whole),
             corrected(logs, truth, workload),
             corrected(plain, truth, workload),
         )
-        mae_s = [float(np.abs(np.exp(one) - seconds[left]).mean()) for one in said]
-        own = configurations[left]
-        often = np.isin(own, np.flatnonzero(np.bincount(own) > 1))
-        medians = corrected(np.zeros(len(left)), truth, own)
+        mae_s = [float(np.abs(np.exp(estimate) - seconds[left]).mean()) for estimate in estimates]
+        keys = configurations[left]
+        often = np.isin(keys, np.flatnonzero(np.bincount(keys) > 1))
+        medians = corrected(np.zeros(len(left)), truth, keys)
         scatter_s = float(np.abs(np.exp(medians) - seconds[left])[often].mean())
         mape = float(np.abs(np.expm1(logs - truth)).mean())
-        cells = [f"{mae_s[0]:,.0f}", f"{mape:.1%}", *(f"{one:,.0f}" for one in mae_s[1:])]
+        cells = [f"{mae_s[0]:,.0f}", f"{mape:.1%}", *(f"{estimate:,.0f}" for estimate in mae_s[1:])]
         print(f"| {level} | {' | '.join(cells)} | {scatter_s:,.0f} ({often.sum()}) |", flush=True)
 
 

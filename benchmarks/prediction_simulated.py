@@ -58,41 +58,45 @@ def scene_of(repositories: Sequence[Path]) -> Scene:
         valid = [run for run in every if run.origin is Origin.MEASURED and run.status is RunStatus.VALID]
         for group in measured_of(store, valid):
             plan = altered(group.plan, group.levels, group.workload)
-            one = only_run(plan)
-            own = profile.of_engine(group.runs[0].engine)
-            asked.append(SimulationRequest(plan.cluster, one.configuration, one.workload.name, size_of(one, plan), own))
+            single = only_run(plan)
+            costs = profile.of_engine(group.runs[0].engine)
+            asked.append(
+                SimulationRequest(
+                    plan.cluster, single.configuration, single.workload.name, size_of(single, plan), costs
+                )
+            )
             runs.append(group.runs[0])
             measured.append(float(np.median([np.log(run.duration_s) for run in group.runs])))
             total += len(group.runs)
-    told = simulate([scenario_of(one).with_seed(1, str(at)) for at, one in enumerate(asked)])
+    results = simulate([scenario_of(single).with_seed(1, str(at)) for at, single in enumerate(asked)])
     table = table_of(runs)
     features = learned_encoding(table).of(table).astype(np.float64)
-    return Scene(tuple(runs), np.array(measured), np.log([one.duration_s for one in told]), features, total)
+    return Scene(tuple(runs), np.array(measured), np.log([single.duration_s for single in results]), features, total)
 
 
 def trees(*, feature: bool, residual: bool) -> Method:
     """Return the learner of `assay predict` with a simulated time in one place, both or none."""
 
-    def said(scene: Scene, kept: np.ndarray, left: np.ndarray) -> Floats:
+    def predict(scene: Scene, kept: np.ndarray, left: np.ndarray) -> Floats:
         base = scene.simulated if residual else np.zeros(len(scene.measured))
         columns = np.column_stack([scene.features, scene.simulated]) if feature else scene.features
         wide = columns.astype(np.float32)
         forest = grown(wide[kept], (scene.measured - base)[kept], None, trees=TREES, seed=SEED)
-        found: Floats = forest.by_tree(wide[left]).mean(axis=1) + base[left]
-        return found
+        result: Floats = forest.by_tree(wide[left]).mean(axis=1) + base[left]
+        return result
 
-    return said
+    return predict
 
 
 def corrected(scene: Scene, kept: np.ndarray, left: np.ndarray) -> Floats:
     """Return the simulated times, each corrected by the median miss of its workload's others, or of all."""
     miss = scene.measured - scene.simulated
     names = np.array([run.workload for run in scene.runs])
-    found = np.empty(len(left))
+    result = np.empty(len(left))
     for at, row in enumerate(left):
-        own = kept[names[kept] == names[row]]
-        found[at] = scene.simulated[row] + np.median(miss[own if len(own) else kept])
-    return found
+        similar = kept[names[kept] == names[row]]
+        result[at] = scene.simulated[row] + np.median(miss[similar if len(similar) else kept])
+    return result
 
 
 METHODS: dict[str, Method] = {
@@ -125,13 +129,13 @@ def main() -> None:
     print("| left out | what tells it | mean error | largest | MAE (s) |\n|---|---|---|---|---|")
     for title, names in parts(scene).items():
         groups = list(dict.fromkeys(names))
-        for method, said in METHODS.items():
-            found = np.empty(size)
+        for method, predict in METHODS.items():
+            predicted = np.empty(size)
             for group in groups:
                 left = np.array([at for at, name in enumerate(names) if name == group])
-                found[left] = said(scene, np.setdiff1d(np.arange(size), left), left)
-            off = np.abs(np.exp(found - scene.measured) - 1)
-            seconds = np.abs(np.exp(found) - np.exp(scene.measured)).mean()
+                predicted[left] = predict(scene, np.setdiff1d(np.arange(size), left), left)
+            off = np.abs(np.exp(predicted - scene.measured) - 1)
+            seconds = np.abs(np.exp(predicted) - np.exp(scene.measured)).mean()
             which = f"{title} ({len(groups)})" if len(groups) < size else title
             print(f"| {which} | {method} | {off.mean():.1%} | {off.max():.0%} | {seconds:.1f} |")
 

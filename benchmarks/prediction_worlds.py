@@ -51,8 +51,8 @@ def world(clusters: int = 12, runs: int = 150, seed: int = 1) -> RunTable:
             levels = (workload, f"cluster-{number}", layout, f"{rate_gbit:g}", str(slots), f"{data:.0f}")
             for name, level in zip(names, levels, strict=True):
                 names[name].append(level)
-            found = (workers, cores, memory, time_s * float(np.exp(random.normal(0.0, NOISE))))
-            for name, value in zip(numbers, found, strict=True):
+            row = (workers, cores, memory, time_s * float(np.exp(random.normal(0.0, NOISE))))
+            for name, value in zip(numbers, row, strict=True):
                 numbers[name].append(value)
     size = clusters * runs
     columns = {name: coded(levels) for name, levels in names.items()} | {"status": coded(["valid"] * size)}

@@ -151,7 +151,7 @@ def claims_in_sessions(rng: Rng, gain: float = 1.0, *, apart: bool, groups: int 
 
 def depends_on_factor(rng: Rng, gain: float = 1.0, *, levels: int = 3, groups: int = 4) -> Drawn:
     """Draw gains of B that differ by 10 % between the levels of another factor, each with ``groups`` matched groups."""
-    own = rng.normal(0, APART, levels)
+    effects = rng.normal(0, APART, levels)
     rows, logs = [], []
     for other in range(levels):
         for number in range(groups):
@@ -165,7 +165,7 @@ def depends_on_factor(rng: Rng, gain: float = 1.0, *, levels: int = 3, groups: i
                         "io.sort.factor": str(number),
                     }
                 )
-                logs.append(-(np.log(gain) + own[other] + apart) * layout + rng.normal(0, 0.03))
+                logs.append(-(np.log(gain) + effects[other] + apart) * layout + rng.normal(0, 0.03))
     when = starts(np.zeros(len(rows), dtype=np.int64))
     return Drawn(table_of(rows, np.array(logs), when), float(np.log(gain)))
 
@@ -176,8 +176,8 @@ def clusters_apart(rng: Rng, gain: float = 1.0, *, clusters: int = 2, groups: in
     here = dict.fromkeys(("terasort", "wordcount"), float(np.log(gain)))
     for cluster in range(clusters):
         for workload in here:
-            own = rng.normal(0, APART)
-            here[workload] += own / clusters
+            effect = rng.normal(0, APART)
+            here[workload] += effect / clusters
             for block in range(groups):
                 for layout, devices in (("HDD", "1 hdd"), ("SSD", "1 ssd")):
                     rows.append(
@@ -189,7 +189,7 @@ def clusters_apart(rng: Rng, gain: float = 1.0, *, clusters: int = 2, groups: in
                             "dfs.blocksize": str(block),
                         }
                     )
-                    logs.append(-(np.log(gain) + own) * (layout == "SSD") + rng.normal(0, 0.03))
+                    logs.append(-(np.log(gain) + effect) * (layout == "SSD") + rng.normal(0, 0.03))
     when = starts(np.zeros(len(rows), dtype=np.int64))
     return Drawn(table_of(rows, np.array(logs), when), float(np.log(gain)), here)
 

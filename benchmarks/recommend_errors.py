@@ -102,7 +102,7 @@ class Judged:
     claimed_for_two: float
     """Share of draws in which the hardware of the best estimate or of the runner-up is the best."""
     regret: float
-    said_kept: float
+    claimed_keep: float
     kept: bool
     holds_time: bool
     holds_bill: bool
@@ -138,10 +138,10 @@ def worlds(asked: Asked, pool: SimulatorPool, count: int, rng: Rng) -> Iterator[
         answers = list(pool.simulate_each([scenario for _, scenario in pairs]))
         errors = {name: sigma * rng.standard_normal() for name, sigma in SIGMAS.items()}
         logs = []
-        for (one, _), told in zip(pairs, answers, strict=True):
-            assert isinstance(told, SimulationResult)
-            missed = sum(share * errors.get(name, 0.0) for name, share in shares_of(one, [told]).items())
-            logs.append(math.log(told.duration_s) + missed)
+        for (first, _), answer in zip(pairs, answers, strict=True):
+            assert isinstance(answer, SimulationResult)
+            missed = sum(share * errors.get(name, 0.0) for name, share in shares_of(first, [answer]).items())
+            logs.append(math.log(answer.duration_s) + missed)
         log_s = np.reshape(logs, (len(rows), len(works))) + FAR_SIGMA * rng.standard_normal() * far
         log_s += rng.normal(0, math.hypot(REST_SIGMA, SCATTER_SIGMA), log_s.shape)
         rates = _rates(search.priced(rows), rng)
@@ -155,16 +155,16 @@ def _doublings(search: ClusterSearch) -> Array:
     columns = []
     for work in search.works:
         known = search.profile.workloads[work.workload].data_bytes_max / (learned.lab_scale or 1.0)
-        each = work.data_bytes / workers / max(1.0, known / max(1, learned.workers_max))
-        columns.append(np.log2(np.maximum(1.0, each)) + beyond)
+        share = work.data_bytes / workers / max(1.0, known / max(1, learned.workers_max))
+        columns.append(np.log2(np.maximum(1.0, share)) + beyond)
     return np.stack(columns, axis=1)
 
 
 def _rates(book: Priced, rng: Rng) -> Array:
     amounts = book.amounts.copy()
-    for place, price in enumerate(book.prices):
+    for index, price in enumerate(book.prices):
         if price.low < price.high:
-            amounts[place] = rng.triangular(float(price.low), float(price.amount), float(price.high))
+            amounts[index] = rng.triangular(float(price.low), float(price.amount), float(price.high))
     rates: Array = book.factors @ amounts
     return rates
 
@@ -182,7 +182,7 @@ def judged(asked: Asked, chosen: Choice, world: World) -> Judged:
         Objective.PRICE: world.bills,
     }[search.objective]
     levels = [search.candidates.levels(int(row)) for row in search.rows]
-    own = levels.index(dict(chosen.levels))
+    index = levels.index(dict(chosen.levels))
     allowed = np.where(kept, objective, np.inf)
     first = int(np.argmin(allowed))
     answer, winner = asked.answer, hardware_of(levels[first])
@@ -198,19 +198,20 @@ def judged(asked: Asked, chosen: Choice, world: World) -> Judged:
         claimed_for_two=min(
             1.0, chosen.hardware_probability + (answer.runner_up.hardware_probability if answer.runner_up else 0.0)
         ),
-        regret=float(allowed[own] / allowed[first] - 1) if np.isfinite(allowed[first]) else math.inf,
-        said_kept=chosen.keeps_probability,
-        kept=bool(kept[own]),
-        holds_time=bool(chosen.day_low_s <= day_s[own] <= chosen.day_high_s),
-        holds_bill=bool(chosen.bill_low * (1 - 1e-9) <= world.bills[own] <= chosen.bill_high * (1 + 1e-9)),
+        regret=float(allowed[index] / allowed[first] - 1) if np.isfinite(allowed[first]) else math.inf,
+        claimed_keep=chosen.keeps_probability,
+        kept=bool(kept[index]),
+        holds_time=bool(chosen.day_low_s <= day_s[index] <= chosen.day_high_s),
+        holds_bill=bool(chosen.bill_low * (1 - 1e-9) <= world.bills[index] <= chosen.bill_high * (1 + 1e-9)),
         holds_runs=tuple(
-            one.low_s <= time <= one.high_s for one, time in zip(chosen.times, world.times_s[own].tolist(), strict=True)
+            interval.low_s <= time <= interval.high_s
+            for interval, time in zip(chosen.times, world.times_s[index].tolist(), strict=True)
         ),
     )
 
 
-def judgements(questions: int, each: int, seed: int) -> Iterator[list[Judged] | None]:
-    """Yield the judgements of so many questions in ``each`` worlds; None where nothing was recommended."""
+def judgements(questions: int, worlds_each: int, seed: int) -> Iterator[list[Judged] | None]:
+    """Yield the judgements of each question in ``worlds_each`` worlds; None where nothing was recommended."""
     rng, profile, catalogue = np.random.default_rng(seed), shipped_profile(), catalogue_of(CATALOGUE)
     every = candidates(catalogue)
     with SimulatorPool(1) as pool:
@@ -224,47 +225,51 @@ def judgements(questions: int, each: int, seed: int) -> Iterator[list[Judged] | 
             if answer.chosen is None:
                 yield None
                 continue
-            yield [judged(asked, answer.chosen, world) for world in worlds(asked, pool, each, rng)]
+            yield [judged(asked, answer.chosen, world) for world in worlds(asked, pool, worlds_each, rng)]
 
 
-def lines(told: Sequence[list[Judged] | None]) -> Iterator[tuple[str, str, str]]:
+def lines(answers: Sequence[list[Judged] | None]) -> Iterator[tuple[str, str, str]]:
     """Yield what is said, how often it should be so, and how often it is."""
-    every = [one for own in told if own is not None for one in own]
-    yield "something is recommended, of all questions", "–", f"{np.mean([own is not None for own in told]):.1%}"
-    claimed = float(np.mean([one.claimed for one in every]))
-    yield "its hardware is the best, mean", f"{claimed:.1%}", f"{np.mean([one.best for one in every]):.1%}"
+    every = [item for answer in answers if answer is not None for item in answer]
+    yield (
+        "something is recommended, of all questions",
+        "–",
+        f"{np.mean([answer is not None for answer in answers]):.1%}",
+    )
+    claimed = float(np.mean([item.claimed for item in every]))
+    yield "its hardware is the best, mean", f"{claimed:.1%}", f"{np.mean([item.best for item in every]):.1%}"
     for low, high in ((0.0, 0.5), (0.5, SURE), (SURE, 1.01)):
-        own = [one for one in every if low <= one.claimed < high]
-        if own:
-            said = float(np.mean([one.claimed for one in own]))
-            name = f"the same, where {low:.0%} to {min(high, 1):.0%} is said ({len(own)})"
-            yield name, f"{said:.1%}", f"{np.mean([one.best for one in own]):.1%}"
-    firm = [one for one in every if not one.too_close]
+        answer = [item for item in every if low <= item.claimed < high]
+        if answer:
+            mean_claim = float(np.mean([item.claimed for item in answer]))
+            name = f"the same, where {low:.0%} to {min(high, 1):.0%} is said ({len(answer)})"
+            yield name, f"{mean_claim:.1%}", f"{np.mean([item.best for item in answer]):.1%}"
+    firm = [item for item in every if not item.too_close]
     if firm:
-        claim = float(np.mean([one.claimed for one in firm]))
+        claim = float(np.mean([item.claimed for item in firm]))
         yield (
             f"recommended: its hardware is the best ({len(firm)})",
             f"{claim:.1%}",
-            f"{np.mean([one.best for one in firm]):.1%}",
+            f"{np.mean([item.best for item in firm]):.1%}",
         )
-    close = [one for one in every if one.too_close]
+    close = [item for item in every if item.too_close]
     if close:
         yield (
             f"too close to call: the best estimate is the best ({len(close)})",
             "-",
-            f"{np.mean([one.best for one in close]):.1%}",
+            f"{np.mean([item.best for item in close]):.1%}",
         )
-        two = float(np.mean([one.claimed_for_two for one in close]))
-        named = float(np.mean([one.named for one in close]))
+        two = float(np.mean([item.claimed_for_two for item in close]))
+        named = float(np.mean([item.named for item in close]))
         yield "too close to call: the best is one of the two named", f"{two:.1%}", f"{named:.1%}"
-    yield "extrapolated", "-", f"{np.mean([one.extrapolated for one in every]):.1%}"
-    said = float(np.mean([one.said_kept for one in every]))
-    yield "it keeps every limit", f"{said:.1%}", f"{np.mean([one.kept for one in every]):.1%}"
-    yield "a day's work takes what its interval says", "90.0%", f"{np.mean([one.holds_time for one in every]):.1%}"
-    runs = [held for one in every for held in one.holds_runs]
+    yield "extrapolated", "-", f"{np.mean([item.extrapolated for item in every]):.1%}"
+    mean_claim = float(np.mean([item.claimed_keep for item in every]))
+    yield "it keeps every limit", f"{mean_claim:.1%}", f"{np.mean([item.kept for item in every]):.1%}"
+    yield "a day's work takes what its interval says", "90.0%", f"{np.mean([item.holds_time for item in every]):.1%}"
+    runs = [held for item in every for held in item.holds_runs]
     yield "a run takes what its interval says", "90.0%", f"{np.mean(runs):.1%}"
-    yield "it costs what its interval says", "90.0%", f"{np.mean([one.holds_bill for one in every]):.1%}"
-    regrets = np.array([one.regret for one in every])
+    yield "it costs what its interval says", "90.0%", f"{np.mean([item.holds_bill for item in every]):.1%}"
+    regrets = np.array([item.regret for item in every])
     worst = float(np.quantile(regrets, 0.95, method="lower"))
     shown = "a limit breaks" if math.isinf(worst) else f"{worst:.1%}"
     yield "beyond the best it costs or takes: mean of those in time", "–", f"{regrets[np.isfinite(regrets)].mean():.1%}"
@@ -277,9 +282,9 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--worlds", type=int, default=10, help="of each question")
     options = parser.parse_args()
-    told = list(judgements(options.questions, options.worlds, seed=9))
+    answers = list(judgements(options.questions, options.worlds, seed=9))
     print("| what is said | said to be so in | is so in |\n|---|---|---|")
-    for cells in lines(told):
+    for cells in lines(answers):
         print("| " + " | ".join(cells) + " |")
 
 

@@ -82,7 +82,7 @@ class Row:
     workload: str
     configuration: str
     learned: str
-    own: bool
+    learned_here: bool
     """Whether it is of the layout that was learned from."""
     times_s: tuple[float, ...]
     predicted_s: float
@@ -157,7 +157,7 @@ def _task_start(tree: Tree) -> None:
     tree["engine"]["task_start_cpu_s"] = 0.0
 
 
-def _own_cpu(tree: Tree) -> None:
+def _workload_cpu(tree: Tree) -> None:
     for job in tree["jobs"]:
         for stage in job["stages"]:
             stage["cpu"] = dict.fromkeys(stage["cpu"], 0.0)
@@ -184,34 +184,34 @@ ABLATIONS: Mapping[str, Without] = {
     "page cache": _page_cache,
     "the one machine that a lab's nodes share": _shared_machine,
     "CPU of a task's start": _task_start,
-    "CPU per byte": _own_cpu,
+    "CPU per byte": _workload_cpu,
     "links": _network,
     "HDFS's random placement": _placement,
 }
 
 
-def print_ablation(found: Sequence[Package]) -> None:
+def print_ablation(packages: Sequence[Package]) -> None:
     """Print what each part of the model contributes: the errors without it."""
     print("\n| left out of the model | median error | worst |\n|---|---|---|")
     for name, without in ABLATIONS.items():
-        rows = [row for package in found for row in predicted(package, without) if not row.own]
+        rows = [row for package in packages for row in predicted(package, without) if not row.learned_here]
         errors = sorted(abs(row.error) for row in rows)
         print(f"| {name} | {median(errors):.0%} | {errors[-1]:.0%} |", flush=True)
 
 
-def print_agreement(found: Sequence[Package]) -> None:
+def print_agreement(packages: Sequence[Package]) -> None:
     """Print how far flows are from requests, which go through the disks' model one by one."""
 
     def of(fidelity: str) -> list[Row]:
         def at(tree: Tree) -> None:
             tree["fidelity"] = fidelity
 
-        return [row for package in found for row in predicted(package, at)]
+        return [row for package in packages for row in predicted(package, at)]
 
     pairs = list(zip(of("flows"), of("requests"), strict=True))
     apart = [flows.predicted_s / requests.predicted_s - 1 for flows, requests in pairs]
-    inside = sum(abs(one) <= AGREED for one in apart)
-    worst = max(zip(apart, pairs, strict=True), key=lambda one: abs(one[0]))
+    inside = sum(abs(error) <= AGREED for error in apart)
+    worst = max(zip(apart, pairs, strict=True), key=lambda error: abs(error[0]))
     print(
         f"\nflows against requests: median difference {median(map(abs, apart)):.1%}, {inside} of {len(apart)} within "
         f"{AGREED:.0%}, the most {worst[0]:+.0%} ({worst[1][0].workload}, {worst[1][0].configuration})"
@@ -231,7 +231,7 @@ def packages(demo: Path | None) -> Iterator[Package]:
         store = Repository.open(demo)
         seen = [whole_run(store, run) for run in store.runs() if _usable(run)]
         plan = load_plan(EXAMPLES / "lab" / "hdd-vs-ssd.yaml")
-        yield Package("demo", {plan.name: plan}, tuple(ObservedRun(each.run, each.tasks, each.trace) for each in seen))
+        yield Package("demo", {plan.name: plan}, tuple(ObservedRun(item.run, item.tasks, item.trace) for item in seen))
 
 
 def _usable(run: Run) -> bool:
@@ -243,13 +243,13 @@ def predicted(package: Package, without: Without | None = None) -> Iterator[Row]
 
     ``without``: what to leave out of the model.
     """
-    layouts = Counter(each.run.layout for each in package.watched)
+    layouts = Counter(item.run.layout for item in package.watched)
     first = max(sorted(layouts), key=lambda layout: layouts[layout])
-    source = [each for each in package.watched if each.run.layout == first]
+    source = [item for item in package.watched if item.run.layout == first]
     profile = learned_profile(source, f"{package.name} {first}", MACHINE_CORES)
     groups: dict[tuple[str, ...], list[Run]] = {}
-    for each in package.watched:
-        run = each.run
+    for item in package.watched:
+        run = item.run
         levels = [f"{name}={level}" for name, level in sorted(run.levels.items())]
         groups.setdefault((run.plan, run.workload, *levels), []).append(run)
     for runs in groups.values():
@@ -271,10 +271,10 @@ def _row(
     except (AssayError, IndexError) as error:
         print(f"left out: {package.name} {run.workload} {run.levels}: {error}")
         return None
-    times = tuple(one.duration_s for one in runs)
+    times = tuple(measured.duration_s for measured in runs)
     configuration = " ".join(f"{name}={level}" for name, level in run.levels.items())
-    own = run.layout == first
-    return Row(package.name, run.workload, configuration, first, own, times, middle_s, low_s, high_s)
+    same_layout = run.layout == first
+    return Row(package.name, run.workload, configuration, first, same_layout, times, middle_s, low_s, high_s)
 
 
 def prediction(plan: Plan, profile: CostProfile, without: Without | None = None) -> tuple[float, float, float]:
@@ -285,10 +285,10 @@ def prediction(plan: Plan, profile: CostProfile, without: Without | None = None)
     if without is not None:
         for tree in trees:
             without(tree)
-    found = simulate(trees)
-    times = [one.duration_s for one in found]
-    spread = fmean((math.log(one) - fmean(map(math.log, times))) ** 2 for one in times)
-    sigma = math.sqrt(spread + sigma_of(shares_of(asked, found)) ** 2 + SCATTER_SIGMA**2)
+    outcomes = simulate(trees)
+    times = [outcome.duration_s for outcome in outcomes]
+    spread = fmean((math.log(outcome) - fmean(map(math.log, times))) ** 2 for outcome in times)
+    sigma = math.sqrt(spread + sigma_of(shares_of(asked, outcomes)) ** 2 + SCATTER_SIGMA**2)
     middle_s = median(times)
     return middle_s, middle_s * math.exp(-Z90 * sigma), middle_s * math.exp(Z90 * sigma)
 
@@ -298,12 +298,12 @@ def print_rows(rows: Sequence[Row]) -> None:
     print("| package | workload | configuration | learned from | measured (s) | n | predicted (s) | 90 % | error |")
     print("|---|---|---|---|---|---|---|---|---|")
     for row in rows:
-        learned = f"{row.learned} (itself)" if row.own else row.learned
+        learned = f"{row.learned} (itself)" if row.learned_here else row.learned
         print(
             f"| {row.package} | {row.workload} | {row.configuration} | {learned} | {row.measured_s:.1f} | "
             f"{len(row.times_s)} | {row.predicted_s:.1f} | {row.low_s:.1f} to {row.high_s:.1f} | {row.error:+.0%} |"
         )
-    for title, chosen in (("all", rows), ("predicted layouts alone", [row for row in rows if not row.own])):
+    for title, chosen in (("all", rows), ("predicted layouts alone", [row for row in rows if not row.learned_here])):
         errors = sorted(abs(row.error) for row in chosen)
         inside = [row.low_s <= time_s <= row.high_s for row in chosen for time_s in row.times_s]
         if errors:
@@ -313,18 +313,18 @@ def print_rows(rows: Sequence[Row]) -> None:
             )
     ratios = list(ratio_errors(rows))
     if ratios:
-        found = sorted(abs(error) for _, error in ratios)
+        sizes = sorted(abs(error) for _, error in ratios)
         print(
-            f"ratios of predicted layouts to the learned one: median error {median(found):.0%}, worst {found[-1]:.0%}"
+            f"ratios of predicted layouts to the learned one: median error {median(sizes):.0%}, worst {sizes[-1]:.0%}"
         )
 
 
 def ratio_errors(rows: Sequence[Row]) -> Iterator[tuple[Row, float]]:
     """Yield each predicted row with the error of its ratio to the learned layout's row that is equal in all else."""
-    own = {(row.package, row.workload, _others(row)): row for row in rows if row.own}
+    reference = {(row.package, row.workload, _others(row)): row for row in rows if row.learned_here}
     for row in rows:
-        base = own.get((row.package, row.workload, _others(row)))
-        if base is not None and not row.own:
+        base = reference.get((row.package, row.workload, _others(row)))
+        if base is not None and not row.learned_here:
             yield row, (base.predicted_s / row.predicted_s) / (base.measured_s / row.measured_s) - 1
 
 
@@ -339,17 +339,17 @@ def main() -> None:
     arguments.add_argument("--profile", type=Path)
     arguments.add_argument("--quick", action="store_true", help="the table of what was measured, and no more")
     asked = arguments.parse_args()
-    found = list(packages(asked.demo))
+    loaded = list(packages(asked.demo))
     if asked.profile:
-        every = [each for package in found for each in package.watched]
+        every = [item for package in loaded for item in package.watched]
         profile = learned_profile(every, "lab", MACHINE_CORES)
         source = f"{profile.learned.source}; labs on one machine of {MACHINE_CORES} cores"
         learned = replace(profile, learned=replace(profile.learned, source=source))
         asked.profile.write_text(profile_text(learned))
-    print_rows([row for package in found for row in predicted(package)])
+    print_rows([row for package in loaded for row in predicted(package)])
     if not asked.quick:
-        print_agreement(found)
-        print_ablation(found)
+        print_agreement(loaded)
+        print_ablation(loaded)
         print()
         simulator_published.main()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from itertools import permutations
 from pathlib import Path
 from statistics import fmean, median
 
@@ -29,10 +30,10 @@ def measured_runs(store: Repository, where: tuple[str, ...]) -> list[Run]:
 def rows(store: Repository, where: tuple[str, ...]) -> list[tuple[str, str, WhatIf, list[float]]]:
     """Return asked layout, engine, answer and the measured times of what it is about."""
     runs = measured_runs(store, where)
-    found = []
+    result = []
     layouts = list(dict.fromkeys(run.layout for run in runs))
     for engine in dict.fromkeys(run.engine for run in runs):
-        for asked, other in ((one, two) for one in layouts for two in layouts if one != two):
+        for asked, other in permutations(layouts, 2):
             question = WhatIfQuestion((("layout", other),), (*where, f"engine={engine}", f"layout={asked}"))
             for answer in what_if(store, question):
                 wanted = {**dict(part.split("=", 1) for part in answer.configuration.split()), "layout": other}
@@ -42,8 +43,8 @@ def rows(store: Repository, where: tuple[str, ...]) -> list[tuple[str, str, What
                     if (run.engine, run.workload, run.levels) == (engine, answer.workload, wanted)
                 ]
                 if times:
-                    found.append((asked, engine, answer, times))
-    return found
+                    result.append((asked, engine, answer, times))
+    return result
 
 
 def main() -> None:
@@ -71,9 +72,9 @@ def main() -> None:
             f"{errors[-1]:+.0%}",
         )
         print(f"| {' | '.join(cells)} |")
-    found = sorted(map(abs, errors))
+    sizes = sorted(map(abs, errors))
     print(
-        f"\n{len(found)} rows; median error {median(found):.0%}, worst {found[-1]:.0%}; "
+        f"\n{len(sizes)} rows; median error {median(sizes):.0%}, worst {sizes[-1]:.0%}; "
         f"{sum(inside)} of {len(inside)} comparisons of a run with its interval inside"
     )
 

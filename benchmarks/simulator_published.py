@@ -70,7 +70,7 @@ def simulated_s(plan: Plan, levels: Mapping[str, str], workload: str, changes: M
     scenario = scenario_of(
         SimulationRequest(changed.cluster, run.configuration, run.workload.name, size, shipped_profile())
     )
-    return median(one.duration_s for one in simulate([scenario.with_seed(seed, "x") for seed in (1, 2, 3)]))
+    return median(outcome.duration_s for outcome in simulate([scenario.with_seed(seed, "x") for seed in (1, 2, 3)]))
 
 
 def kendall(first: Sequence[float], second: Sequence[float]) -> float:
@@ -93,8 +93,8 @@ def sandisk() -> Iterator[str]:
     speed = {"datanode.cpu.speed": f"{SPEED:g}"}
     fixed = [time_s - SANDISK_MB / rate for _, layout, time_s, rate in SANDISK if layout == "All-SSD"]
     fixed_s = fmean(fixed)
-    said = " and ".join(f"{one:.0f}" for one in fixed)
-    yield f"SanDisk 2014; fixed costs of {fixed_s:.0f} s a run, from the two rows on SSDs ({said} s)"
+    listed = " and ".join(f"{seconds:.0f}" for seconds in fixed)
+    yield f"SanDisk 2014; fixed costs of {fixed_s:.0f} s a run, from the two rows on SSDs ({listed} s)"
     for workload, layout, printed, rate in SANDISK:
         time_s = simulated_s(plan, {"layout": layout}, workload, speed)
         with_fixed = time_s + fixed_s
@@ -151,12 +151,12 @@ def lisa() -> Iterator[str]:
     large = load_plan(EXAMPLES / "lisa14" / "plan-10x.yaml")
 
     def over(workload: str, codec: str | None, layouts: tuple[str, str] = ("HDD-11", "SSD"), of: Plan = plan) -> str:
-        found = []
+        ratios = []
         for speed in SPEEDS:
             levels = [{"layout": layout, **({"compression": codec} if codec else {})} for layout in layouts]
-            times = [simulated_s(of, each, workload, {"worker.cpu.speed": f"{speed:g}"}) for each in levels]
-            found.append(f"{times[0] / times[1]:.2f}")
-        return ", ".join(found)
+            times = [simulated_s(of, level, workload, {"worker.cpu.speed": f"{speed:g}"}) for level in levels]
+            ratios.append(f"{times[0] / times[1]:.2f}")
+        return ", ".join(ratios)
 
     speeds = ", ".join(f"{speed:g}" for speed in SPEEDS)
     yield f"LISA'14: eleven HDDs' time over one SSD's, simulated with a core's speed of {speeds}; nothing is fitted"

@@ -115,7 +115,7 @@ def lab(fidelity: str) -> dict[str, object]:
 
 def run(program: Path, made: dict[str, object], times: int) -> tuple[dict[str, float], float, int]:
     """Run a scenario so often in one process; return the last result, its CPU seconds, peak memory so far in KiB."""
-    begun_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    before_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     lines = "\n".join([json.dumps(made)] * times)
     process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     out = process.communicate(lines)[0]
@@ -123,7 +123,7 @@ def run(program: Path, made: dict[str, object], times: int) -> tuple[dict[str, f
     result = json.loads(out.splitlines()[-1])
     if "error" in result:
         sys.exit(f"simulator_speed: {result['error']}")
-    return result, (ended.ru_utime - begun_s) / times, ended.ru_maxrss
+    return result, (ended.ru_utime - before_s) / times, ended.ru_maxrss
 
 
 def main() -> None:

@@ -59,8 +59,8 @@ def main(tasks: int, times: int) -> None:
         (folder / "Application.java").write_text(APPLICATION)
         subprocess.run(["javac", "-nowarn", "-cp", jars, "-d", name, f"{name}/Application.java"], check=True)
         java = ["java", *settings.MODULE_OPTIONS, "-cp", f"{name}:{jars}"]
-        own = ["-Dspark.master=local[2]", "-Dspark.eventLog.enabled=true", f"-Dspark.eventLog.dir=file://{logs}"]
-        subprocess.run([*java, "-Xmx2g", *own, "Application", str(tasks)], check=True, capture_output=True)
+        options = ["-Dspark.master=local[2]", "-Dspark.eventLog.enabled=true", f"-Dspark.eventLog.dir=file://{logs}"]
+        subprocess.run([*java, "-Xmx2g", *options, "Application", str(tasks)], check=True, capture_output=True)
         files = sorted(path for path in logs.rglob("events_*"))
         events = sum(unpacked(path.read_bytes(), path.name).count(b"\n") for path in files)
         print(f"Spark {spark.version}: {events:,} events in {sum(p.stat().st_size for p in files):,} packed bytes")
@@ -68,11 +68,11 @@ def main(tasks: int, times: int) -> None:
         for _ in range(times):
             taken["history server"].append(_replayed_s([*java, "-Xmx2g"], logs))
             began = time.monotonic()
-            found = read_application((path.name, unpacked(path.read_bytes(), path.name)) for path in files)
+            application = read_application((path.name, unpacked(path.read_bytes(), path.name)) for path in files)
             taken["assay"].append(time.monotonic() - began)
-            assert len(found.tasks) == tasks + 8
+            assert len(application.tasks) == tasks + 8
         for reader, all_s in taken.items():
-            rates = ", ".join(f"{events / one:,.0f}" for one in all_s)
+            rates = ", ".join(f"{events / seconds:,.0f}" for seconds in all_s)
             print(f"{reader}: best {min(all_s):.2f} s of {times}; events/s: {rates}")
         print(f"assay reads {min(taken['history server']) / min(taken['assay']):.1f} times as many per second")
 

@@ -37,7 +37,7 @@ from assay.questions.decisions.values import CostVerdict, DecisionRequest
 SCATTER = 0.05
 Rng = np.random.Generator
 Array = NDArray[np.float64]
-Said = tuple[bool, float]
+Outcome = tuple[bool, float]
 """Whether any statement of an answer is wrong, and the share of what is true that it says (NaN: there is nothing)."""
 NOTHING = float("nan")
 MAPS, COMPRESS = "mapreduce.tasktracker.map.tasks.maximum", "mapreduce.map.output.compress"
@@ -67,41 +67,45 @@ def in_turns(made: list[Run], runs: int) -> list[Run]:
     ]
 
 
-def of_compare(rng: Rng, gain: float, levels: int = 9, runs: int = 5) -> Said:
+def of_compare(rng: Rng, gain: float, levels: int = 9, runs: int = 5) -> Outcome:
     """One group, a baseline and eight levels that are all ``gain`` times as fast."""
     made = [
         foreign_run(workload="terasort", layout=f"L{level}", duration_s=float(seconds), started_at="")
         for level in range(levels)
         for seconds in times(rng, np.full(runs, -np.log(gain) * (level > 0)))
     ]
-    said = [one.verdict for one in compare(in_turns(made, runs), factor="layout", baseline="L0")]
+    verdicts = [comparison.verdict for comparison in compare(in_turns(made, runs), factor="layout", baseline="L0")]
     right = Verdict.FASTER if gain > 1 else Verdict.NOT_DISTINGUISHABLE
     wrong = {Verdict.FASTER, Verdict.SLOWER} - {right}
-    return any(one in wrong for one in said), sum(one is right for one in said) / len(said) if gain > 1 else NOTHING
+    return any(comparison in wrong for comparison in verdicts), sum(
+        comparison is right for comparison in verdicts
+    ) / len(verdicts) if gain > 1 else NOTHING
 
 
-def of_speedup(rng: Rng, gain: float, levels: int = 9, groups: int = 10) -> Said:
+def of_speedup(rng: Rng, gain: float, levels: int = 9, groups: int = 10) -> Outcome:
     """Ten groups with one run a side, gains that differ by 10 % from group to group."""
     rows = [{"workload": "terasort", "layout": f"L{n}", "block": str(s)} for s in range(groups) for n in range(levels)]
-    own = rng.normal(0, 0.1 / np.sqrt(2), len(rows))
-    speed = np.array([np.log(gain) * (row["layout"] != "L0") for row in rows]) + own
-    found = speedups_of(match(table_of_rows(rows, times(rng, -speed)), "layout"), "L0")
-    said = [one.verdict for one in found]
+    effects = rng.normal(0, 0.1 / np.sqrt(2), len(rows))
+    speed = np.array([np.log(gain) * (row["layout"] != "L0") for row in rows]) + effects
+    speedups = speedups_of(match(table_of_rows(rows, times(rng, -speed)), "layout"), "L0")
+    verdicts = [speedup.verdict for speedup in speedups]
     right = Verdict.FASTER if gain > 1 else Verdict.NOT_DISTINGUISHABLE
     wrong = {Verdict.FASTER, Verdict.SLOWER} - {right}
-    return any(one in wrong for one in said), sum(one is right for one in said) / len(said) if gain > 1 else NOTHING
+    return any(speedup in wrong for speedup in verdicts), sum(speedup is right for speedup in verdicts) / len(
+        verdicts
+    ) if gain > 1 else NOTHING
 
 
-def of_fastest(rng: Rng, gain: float, levels: int = 9, groups: int = 10) -> Said:
+def of_fastest(rng: Rng, gain: float, levels: int = 9, groups: int = 10) -> Outcome:
     """The same, but for the first level, which is ``gain`` times as fast: it must stay, the others should go."""
     rows = [{"workload": "terasort", "layout": f"L{n}", "block": str(s)} for s in range(groups) for n in range(levels)]
-    own = rng.normal(0, 0.1 / np.sqrt(2), len(rows))
-    speed = np.array([np.log(gain) * (row["layout"] == "L0") for row in rows]) + own
+    effects = rng.normal(0, 0.1 / np.sqrt(2), len(rows))
+    speed = np.array([np.log(gain) * (row["layout"] == "L0") for row in rows]) + effects
     (best,) = fastest_levels(match(table_of_rows(rows, times(rng, -speed)), "layout"))
     return "L0" not in best.fastest_candidates, len(best.slower) / (levels - 1) if gain > 1 else NOTHING
 
 
-def of_changes(rng: Rng, gain: float, correlation: float = 0.3, configurations: int = 20, runs: int = 20) -> Said:
+def of_changes(rng: Rng, gain: float, correlation: float = 0.3, configurations: int = 20, runs: int = 20) -> Outcome:
     """Twenty histories of twenty runs whose neighbours correlate; one becomes faster in the middle."""
     logs = rng.standard_normal((configurations, runs))
     for at in range(1, runs):
@@ -109,12 +113,12 @@ def of_changes(rng: Rng, gain: float, correlation: float = 0.3, configurations: 
     logs *= SCATTER
     logs[0, runs // 2 :] -= np.log(gain)
     rows = [{"workload": "terasort", "block": str(n)} for n in range(configurations) for _ in range(runs)]
-    found = histories(table_of_rows(rows, np.exp(6 + logs.ravel())))
-    named = {int(one.position) // runs for one in found.changed}
+    changes = histories(table_of_rows(rows, np.exp(6 + logs.ravel())))
+    named = {int(change.position) // runs for change in changes.changed}
     return bool(named - ({0} if gain > 1 else set())), float(0 in named) if gain > 1 else NOTHING
 
 
-def of_findings(rng: Rng, gain: float, groups: int = 8) -> Said:
+def of_findings(rng: Rng, gain: float, groups: int = 8) -> Outcome:
     """SSDs that are ``gain`` times as fast on TeraSort and on wordcount; gains differ by 5 % from group to group."""
     rows = [
         {"workload": name, "layout": layout, "layout_devices": devices, "dfs.blocksize": str(block)}
@@ -123,15 +127,15 @@ def of_findings(rng: Rng, gain: float, groups: int = 8) -> Said:
         for layout, devices in (("HDD", "1 hdd"), ("SSD", "1 ssd"))
     ]
     speed = np.array([np.log(gain) * (row["layout"] == "SSD") for row in rows]) + rng.normal(0, 0.05, len(rows))
-    (found,) = findings(table_of_rows(rows, times(rng, -speed))).values()
-    answers = {one.name: one.answer for one in found}
+    (claims,) = findings(table_of_rows(rows, times(rng, -speed))).values()
+    answers = {claim.name: claim.answer for claim in claims}
     truth = {"ssd-helps-shuffle": gain > 1, "ssd-not-for-cpu": gain <= 1.1}
     right = {True: ClaimAnswer.SUPPORTED, False: ClaimAnswer.CONTRADICTED}
     wrong = any(answers[name] is right[not true] for name, true in truth.items())
     return wrong, float(np.mean([answers[name] is right[true] for name, true in truth.items()]))
 
 
-def of_conditions(rng: Rng, gain: float, groups: int = 6) -> Said:
+def of_conditions(rng: Rng, gain: float, groups: int = 6) -> Outcome:
     """The three claims with a condition: where it holds a level gains by ``gain``, elsewhere nothing.
 
     SSDs gain without compression alone, containers with five disks alone, InfiniBand with SSDs alone; an hour with
@@ -154,22 +158,22 @@ def of_conditions(rng: Rng, gain: float, groups: int = 6) -> Said:
         for maps in (8, 16)
         for compressed in ("true", "false")
     ]
-    own = rng.normal(0, 0.02, len(rows))
+    effects = rng.normal(0, 0.02, len(rows))
     ssd, zipped = ([row[name] == level for row in rows] for name, level in (("layout", "SSD"), (COMPRESS, "true")))
     many, fast = ([row[name] == level for row in rows] for name, level in (("layout", "HD5"), ("network", "IB")))
     most = [row[MAPS] == "16" for row in rows]
     gains = np.array(
         [(s and not z) + (m and c) + (s and n) for s, z, m, c, n in zip(ssd, zipped, many, most, fast, strict=True)]
     )
-    table = table_of_rows(rows, times(rng, -np.log(gain) * gains + own))
-    (found,) = findings(table, _tenth_dearer).values()
-    answers = {one.name: one.answer for one in found}
+    table = table_of_rows(rows, times(rng, -np.log(gain) * gains + effects))
+    (claims,) = findings(table, _tenth_dearer).values()
+    answers = {claim.name: claim.answer for claim in claims}
     truth = {"compression-hides": gain > 1.1, "containers-need-disks": gain > 1, "infiniband-needs-ssd": gain > 1.1}
     wrong = any(
         answers[name] is (ClaimAnswer.CONTRADICTED if true else ClaimAnswer.SUPPORTED) for name, true in truth.items()
     )
-    told = [answers[name] is ClaimAnswer.SUPPORTED for name, true in truth.items() if true]
-    return wrong, float(np.mean(told)) if told else NOTHING
+    supported = [answers[name] is ClaimAnswer.SUPPORTED for name, true in truth.items() if true]
+    return wrong, float(np.mean(supported)) if supported else NOTHING
 
 
 def _tenth_dearer(configurations: RunTable) -> Array:
@@ -177,7 +181,7 @@ def _tenth_dearer(configurations: RunTable) -> Array:
     return np.where(network.codes == network.code("IB"), 1.1, 1.0)
 
 
-def of_few(rng: Rng, gain: float) -> Said:
+def of_few(rng: Rng, gain: float) -> Outcome:
     """A plan's three repetitions on three layouts and two workloads: what page one of a report says is the fastest."""
     made = [
         foreign_run(workload=name, layout=f"L{level}", duration_s=float(seconds), started_at="")
@@ -190,7 +194,7 @@ def of_few(rng: Rng, gain: float) -> Said:
     return "L1" not in candidates, float(candidates == {"L1"}) if gain > 1 else NOTHING
 
 
-def of_jobs(rng: Rng, gain: float) -> Said:
+def of_jobs(rng: Rng, gain: float) -> Outcome:
     """Two layouts of one price, ten runs of each of three jobs: does a job cost less on the second one?"""
     made = [
         foreign_run(workload=name, layout=f"L{level}", duration_s=float(seconds), started_at="")
@@ -205,7 +209,7 @@ def of_jobs(rng: Rng, gain: float) -> Said:
     return any(more) or (gain == 1 and any(less)), float(np.mean(less)) if gain > 1 else NOTHING
 
 
-def of_cost(rng: Rng, gain: float, configurations: int = 4, runs: int = 5) -> Said:
+def of_cost(rng: Rng, gain: float, configurations: int = 4, runs: int = 5) -> Outcome:
     """Four layouts of one price; the first is ``gain`` times as fast. Is it named the cheapest without a tie?"""
     codes = np.repeat(np.arange(configurations), runs)
     cheapest = decision_on_costs(codes, times(rng, -np.log(gain) * (codes == 0)), rng).cheapest
@@ -214,16 +218,16 @@ def of_cost(rng: Rng, gain: float, configurations: int = 4, runs: int = 5) -> Sa
     return sure and (gain == 1 or not first), float(sure and first) if gain > 1 else NOTHING
 
 
-def of_anomalies(rng: Rng, gain: float, configurations: int = 20, runs: int = 5) -> Said:
+def of_anomalies(rng: Rng, gain: float, configurations: int = 20, runs: int = 5) -> Outcome:
     """Twenty configurations with five runs each; one run takes ``gain`` times as long."""
     rows = [{"workload": "terasort", "block": str(n)} for n in range(configurations) for _ in range(runs)]
     logs = np.repeat(rng.normal(0, 0.5, configurations), runs)
     logs[0] += np.log(gain)
-    found = set(find_anomalies(table_of_rows(rows, times(rng, logs))).positions.tolist())
-    return bool(found - ({0} if gain > 1 else set())), float(0 in found) if gain > 1 else NOTHING
+    flagged = set(find_anomalies(table_of_rows(rows, times(rng, logs))).positions.tolist())
+    return bool(flagged - ({0} if gain > 1 else set())), float(0 in flagged) if gain > 1 else NOTHING
 
 
-def of_not_done(rng: Rng, gain: float, configurations: int = 20, runs: int = 5) -> Said:
+def of_not_done(rng: Rng, gain: float, configurations: int = 20, runs: int = 5) -> Outcome:
     """The same; the first run ends ``gain`` times too soon, as one that did nothing."""
     rows = [{"workload": "terasort", "block": str(n)} for n in range(configurations) for _ in range(runs)]
     logs = np.repeat(rng.normal(0, 0.2, configurations), runs)
@@ -231,7 +235,7 @@ def of_not_done(rng: Rng, gain: float, configurations: int = 20, runs: int = 5) 
     return _of_kind(table_of_rows(rows, times(rng, logs)), Kind.NOT_DONE, gain)
 
 
-def of_few_bytes(rng: Rng, gain: float, configurations: int = 20, runs: int = 5) -> Said:
+def of_few_bytes(rng: Rng, gain: float, configurations: int = 20, runs: int = 5) -> Outcome:
     """Bytes that differ by half from configuration to configuration and scatter by 5 %; the first run moves fewer."""
     rows = [{"workload": "terasort", "block": str(n)} for n in range(configurations) for _ in range(runs)]
     logs = np.repeat(rng.normal(0, 0.5, configurations), runs) + rng.normal(0, SCATTER, len(rows))
@@ -240,7 +244,7 @@ def of_few_bytes(rng: Rng, gain: float, configurations: int = 20, runs: int = 5)
     return _of_kind(table, Kind.FEW_BYTES, gain)
 
 
-def of_imbalance(rng: Rng, gain: float, tasks: int | None = None, runs: int = 100, workers: int = 5) -> Said:
+def of_imbalance(rng: Rng, gain: float, tasks: int | None = None, runs: int = 100, workers: int = 5) -> Outcome:
     """Nodes whose parts scatter by 10 %, or of ``tasks`` placed at random; one does ``gain`` times as much in a run."""
     parts = np.exp(rng.normal(0, 0.1, (runs, workers)))
     if tasks is not None:
@@ -251,13 +255,13 @@ def of_imbalance(rng: Rng, gain: float, tasks: int | None = None, runs: int = 10
     return _of_kind(table, Kind.IMBALANCE, gain)
 
 
-def _of_kind(table: RunTable, kind: Kind, gain: float) -> Said:
+def _of_kind(table: RunTable, kind: Kind, gain: float) -> Outcome:
     """Hold the flags of one kind against the truth: the first run is odd, or none is."""
-    found = set(find_anomalies(table).of_kind(kind).tolist())
-    return bool(found - ({0} if gain > 1 else set())), float(0 in found) if gain > 1 else NOTHING
+    flagged = set(find_anomalies(table).of_kind(kind).tolist())
+    return bool(flagged - ({0} if gain > 1 else set())), float(0 in flagged) if gain > 1 else NOTHING
 
 
-QUESTIONS: dict[str, tuple[Callable[[Rng, float], Said], tuple[float, ...]]] = {
+QUESTIONS: dict[str, tuple[Callable[[Rng, float], Outcome], tuple[float, ...]]] = {
     "compare: eight verdicts, five runs a side": (of_compare, (1.0, 1.1, 1.3)),
     "speedup: eight verdicts, ten groups": (of_speedup, (1.0, 1.1, 1.3)),
     "speedup: fastest candidates of nine": (of_fastest, (1.0, 1.1, 1.3)),
@@ -283,9 +287,9 @@ def rates(name: str, *, repositories: int, seed: int) -> Iterator[tuple[float, f
     ask, gains = QUESTIONS[name]
     rng = np.random.default_rng(seed)
     for gain in gains:
-        said = [ask(rng, gain) for _ in range(repositories)]
-        told = [share for _, share in said]
-        yield gain, float(np.mean([wrong for wrong, _ in said])), float(np.mean(told))
+        outcomes = [ask(rng, gain) for _ in range(repositories)]
+        shares = [share for _, share in outcomes]
+        yield gain, float(np.mean([wrong for wrong, _ in outcomes])), float(np.mean(shares))
 
 
 def main() -> None:
@@ -297,8 +301,8 @@ def main() -> None:
     repositories = asked.repositories
     print("| question | true effect | any statement wrong | what is true is said |\n|---|---|---|---|")
     for name in (name for name in QUESTIONS if name.startswith(asked.only)):
-        for gain, wrong, told in rates(name, repositories=repositories, seed=3):
-            print(f"| {name} | {gain:g} | {wrong:.1%} | {'–' if np.isnan(told) else f'{told:.1%}'} |", flush=True)
+        for gain, wrong, power in rates(name, repositories=repositories, seed=3):
+            print(f"| {name} | {gain:g} | {wrong:.1%} | {'–' if np.isnan(power) else f'{power:.1%}'} |", flush=True)
 
 
 if __name__ == "__main__":

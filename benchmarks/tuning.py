@@ -84,11 +84,11 @@ class Outcome:
 def outcome(scene: Scene, tried: Sequence[CandidateRun], winner: int) -> Outcome:
     """Hold what a search believed against the truth."""
     least = float(np.min(scene.truth[scene.tuner.possible]))
-    own = fmean(one.log_s for one in tried if one.candidate == winner and one.log_s is not None)
-    base = fmean(one.log_s for one in tried if one.candidate == 0 and one.log_s is not None)
+    mean_log = fmean(trial.log_s for trial in tried if trial.candidate == winner and trial.log_s is not None)
+    base = fmean(trial.log_s for trial in tried if trial.candidate == 0 and trial.log_s is not None)
     return Outcome(
         math.expm1(float(scene.truth[winner]) - least),
-        math.exp(base - own),
+        math.exp(base - mean_log),
         math.exp(float(scene.truth[0] - scene.truth[winner])),
     )
 
@@ -129,7 +129,7 @@ def by_optuna(scene: Scene, budget: int, seed: int) -> Outcome:
         trial, candidate = ask()
         tried.append(CandidateRun(candidate, float(scene.truth[candidate] + random.normal(0.0, SCATTER))))
         study.tell(trial, tried[-1].log_s)
-    return outcome(scene, tried, min(tried, key=lambda one: one.log_s or 0.0).candidate)
+    return outcome(scene, tried, min(tried, key=lambda attempt: attempt.log_s or 0.0).candidate)
 
 
 def scene_of(plan: str, at: dict[str, str], over: tuple[str, ...]) -> Scene:
@@ -146,14 +146,14 @@ def wrong(truth: np.ndarray, seed: int) -> np.ndarray:
 
 def searches(scene: Scene, *, optuna: bool) -> dict[str, Callable[[int, int], Outcome]]:
     """Return the ways to look, each by budget and seed."""
-    found: dict[str, Callable[[int, int], Outcome]] = {
+    methods: dict[str, Callable[[int, int], Outcome]] = {
         "random": lambda budget, seed: by_assay(scene, Strategy.RANDOM, budget, seed),
         "Bayesian": lambda budget, seed: by_assay(scene, Strategy.BAYESIAN, budget, seed),
         "Bayesian, from a rough estimate": lambda budget, seed: by_assay(
             scene, Strategy.BAYESIAN, budget, seed, wrong(scene.truth, seed)
         ),
     }
-    return found | ({"Optuna, TPE": lambda budget, seed: by_optuna(scene, budget, seed)} if optuna else {})
+    return methods | ({"Optuna, TPE": lambda budget, seed: by_optuna(scene, budget, seed)} if optuna else {})
 
 
 def main() -> None:
@@ -176,9 +176,12 @@ def main() -> None:
         print("|---|---|---|---|---|---|")
         for name, way in searches(scene, optuna=options.optuna).items():
             for budget in BUDGETS:
-                found = [way(budget, seed) for seed in range(1, options.seeds + 1)]
-                slower = [one.slower for one in found]
-                believed, gain = fmean(one.believed for one in found), fmean(one.gain for one in found)
+                outcomes = [way(budget, seed) for seed in range(1, options.seeds + 1)]
+                slower = [outcome.slower for outcome in outcomes]
+                believed, gain = (
+                    fmean(outcome.believed for outcome in outcomes),
+                    fmean(outcome.gain for outcome in outcomes),
+                )
                 cells = f"{fmean(slower):.1%} | {max(slower):.1%} | {believed:.2f} times | {gain:.2f} times"
                 print(f"| {name} | {budget} | {cells} |", flush=True)
 

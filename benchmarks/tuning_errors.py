@@ -56,47 +56,47 @@ def one_gain(gain: float, rng: Rng, at: Array) -> Array:
     edges = np.unique(column)
     edge = float(rng.choice((edges[1:] + edges[:-1]) / 2))
     other: Array = (column > edge) != (column[0] > edge)
-    found: Array = -np.log(gain) * other
-    return found
+    effect: Array = -np.log(gain) * other
+    return effect
 
 
 def interactions(rng: Rng, at: Array) -> Array:
     """Return log times with a slope for each name and one for every two."""
     apart = (at - at.mean(axis=0)) / np.maximum(at.std(axis=0), 1e-9)
     both = np.triu(rng.normal(0, SLOPE, (at.shape[1], at.shape[1])), 1)
-    found: Array = apart @ rng.normal(0, SLOPE, at.shape[1]) + np.einsum("ni,ij,nj->n", apart, both, apart)
-    return found
+    effect: Array = apart @ rng.normal(0, SLOPE, at.shape[1]) + np.einsum("ni,ij,nj->n", apart, both, apart)
+    return effect
 
 
 @dataclass(frozen=True)
-class Told:
-    """What one tuning said, beside the truth. Gains are ratios: the plan's own time over the found one's."""
+class Judged:
+    """The result of one tuning, and the truth. Gains are ratios: the plan's time over the best candidate's time."""
 
     compared: bool
-    found: bool
-    """Whether, without a comparison, it says that nothing faster was found."""
+    nothing_faster: bool
+    """Whether the tuning ended with "nothing faster", without a comparison."""
     believed: float
-    """As the search saw it."""
+    """The gain that the search expected."""
     ratio: float
     low: float
     high: float
     truth: float
     best: float
-    """Of the fastest that there is."""
+    """The gain of the fastest configuration."""
 
     @property
     def faster(self) -> bool:
-        """Whether it says that the found one is faster."""
+        """Whether the best candidate is reported as faster."""
         return self.low > 1
 
     @property
     def slower(self) -> bool:
-        """Whether it says that it is slower."""
+        """Whether it is reported as slower."""
         return self.high < 1
 
     @property
     def wrong(self) -> bool:
-        """Whether that is not so."""
+        """Whether that report is wrong."""
         return (self.faster and self.truth <= 1) or (self.slower and self.truth >= 1)
 
     @property
@@ -105,14 +105,16 @@ class Told:
         return self.low <= self.truth <= self.high
 
 
-def tuned(tuner: Tuner, truth: Array, drift: float, rng: Rng) -> Told:
+def tuned(tuner: Tuner, truth: Array, drift: float, rng: Rng) -> Judged:
     """Return what a tuning of this surface says."""
     defaults = tuner.space.levels(0)
-    over = {one.name: list(one.levels) for one in tuner.space.dimensions}
+    over = {dimension.name: list(dimension.levels) for dimension in tuner.space.dimensions}
     described = {"workload": "terasort", "over": over, "defaults": defaults, "budget": BUDGET, "pairs": PAIRS}
     runs: list[Run] = []
     while planned := tuner(tuner.space.plan, (), runs):
-        made = [_run(one, tuner.space, truth, drift * (len(runs) + n), rng) for n, one in enumerate(planned)]
+        made = [
+            _run(dimension, tuner.space, truth, drift * (len(runs) + n), rng) for n, dimension in enumerate(planned)
+        ]
         runs += made
     state = state_of("drawn", described | {NOTHING_BETTER: tuner.expects_nothing(runs)}, {}, runs)
     assert state.search_best is not None
@@ -121,11 +123,11 @@ def tuned(tuner: Tuner, truth: Array, drift: float, rng: Rng) -> Told:
     best = math.exp(float(truth[0] - truth[tuner.possible].min()))
     nothing = math.nan
     if state.ratio is None or state.ratio_low is None or state.ratio_high is None or state.compared is None:
-        return Told(False, state.complete, believed, nothing, nothing, nothing, nothing, best)
+        return Judged(False, state.complete, believed, nothing, nothing, nothing, nothing, best)
     winner = tuner.space.candidate_of(state.compared.levels)
     assert winner is not None
     gain = math.exp(float(truth[0] - truth[winner]))
-    return Told(True, False, believed, state.ratio, state.ratio_low, state.ratio_high, gain, best)
+    return Judged(True, False, believed, state.ratio, state.ratio_low, state.ratio_high, gain, best)
 
 
 def _run(planned: PlannedRun, space: Space, truth: Array, slower: float, rng: Rng) -> Run:
@@ -150,7 +152,7 @@ SURFACES = {
 }
 
 
-def tunings(name: str, strategy: Strategy, surfaces: int, seed: int) -> Iterator[Told]:
+def tunings(name: str, strategy: Strategy, surfaces: int, seed: int) -> Iterator[Judged]:
     """Yield what is said of so many drawn surfaces."""
     draw, drift = SURFACES[name]
     known = space()
@@ -163,24 +165,24 @@ def tunings(name: str, strategy: Strategy, surfaces: int, seed: int) -> Iterator
         yield tuned(tuner, truth, math.log1p(drift) / (BUDGET + 2 * PAIRS - 1), rng)
 
 
-def row(told: Sequence[Told]) -> list[str]:
+def row(results: Sequence[Judged]) -> list[str]:
     """Return a table's cells; gains are geometric means of those that were compared."""
-    again, silent = ([one for one in told if one.compared is compared] for compared in (True, False))
-    n = len(told)
+    again, silent = ([item for item in results if item.compared is compared] for compared in (True, False))
+    n = len(results)
 
     def share(count: int, of: int) -> str:
         return f"{count / of:.1%}" if of else "–"
 
     return [
-        share(sum(one.wrong for one in again), n),
-        share(sum(one.faster and not one.wrong for one in again), n),
-        share(sum(one.found for one in silent), n),
-        share(sum(not one.found for one in silent), n),
-        share(sum(one.holds for one in again), len(again)),
-        f"{geometric_mean(one.believed for one in again):.2f}" if again else "–",
-        f"{geometric_mean(one.ratio for one in again):.2f}" if again else "–",
-        f"{geometric_mean(one.truth for one in again):.2f}" if again else "–",
-        f"{geometric_mean(one.best for one in again):.2f}" if again else "–",
+        share(sum(item.wrong for item in again), n),
+        share(sum(item.faster and not item.wrong for item in again), n),
+        share(sum(item.nothing_faster for item in silent), n),
+        share(sum(not item.nothing_faster for item in silent), n),
+        share(sum(item.holds for item in again), len(again)),
+        f"{geometric_mean(item.believed for item in again):.2f}" if again else "–",
+        f"{geometric_mean(item.ratio for item in again):.2f}" if again else "–",
+        f"{geometric_mean(item.truth for item in again):.2f}" if again else "–",
+        f"{geometric_mean(item.best for item in again):.2f}" if again else "–",
     ]
 
 
@@ -197,8 +199,8 @@ def main() -> None:
     )
     print("|---|" + "---|" * 9)
     for name in (name for name in SURFACES if name.startswith(asked.only)):
-        told = list(tunings(name, asked.strategy, asked.surfaces, seed=7))
-        print(f"| {name} | " + " | ".join(row(told)) + " |", flush=True)
+        results = list(tunings(name, asked.strategy, asked.surfaces, seed=7))
+        print(f"| {name} | " + " | ".join(row(results)) + " |", flush=True)
 
 
 if __name__ == "__main__":

@@ -64,20 +64,20 @@ def verdicts(kind: str, n: int, ratio: float, campaigns: int, rng: np.random.Gen
     """Return how often each conclusion was drawn, and the share of intervals that hold the true ratio."""
     candidate, block = order_of(n), np.repeat(np.arange(n), 2)
     one_group = np.zeros(n, dtype=np.int64)
-    said: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     held = 0
     for _ in range(campaigns):
         logs = noise_of(kind, rng, candidate) - np.where(candidate, np.log(ratio), 0.0)
         a, b = logs[~candidate], logs[candidate]
-        found = over_blocks(means_by(a, block[~candidate], n), means_by(b, block[candidate], n))
-        if found is not None:
-            found = replace(found, error=found.error * error_factor(logs, candidate, block))
-        found = found or log_mean(group_ratios(means_by(a, one_group, 1), means_by(b, one_group, 1)))
-        assert found is not None
-        estimate = found.ratio
-        said[verdict_of(estimate, found.p, 1, (n, n), margin=0.0)] += 1
+        result = over_blocks(means_by(a, block[~candidate], n), means_by(b, block[candidate], n))
+        if result is not None:
+            result = replace(result, error=result.error * error_factor(logs, candidate, block))
+        result = result or log_mean(group_ratios(means_by(a, one_group, 1), means_by(b, one_group, 1)))
+        assert result is not None
+        estimate = result.ratio
+        counts[verdict_of(estimate, result.p, 1, (n, n), margin=0.0)] += 1
         held += estimate.low is not None and estimate.high is not None and estimate.low <= ratio <= estimate.high
-    return said, held / campaigns
+    return counts, held / campaigns
 
 
 def main() -> None:
@@ -94,9 +94,9 @@ def main() -> None:
         for n in RUNS:
             rates, wrong, held = [], 0, 0.0
             for ratio in RATIOS:
-                said, inside = verdicts(kind, n, ratio, campaigns, rng)
-                differs = said[Verdict.FASTER] + (said[Verdict.SLOWER] if ratio == 1.0 else 0)
-                wrong += said[Verdict.SLOWER] if ratio > 1 else 0
+                counts, inside = verdicts(kind, n, ratio, campaigns, rng)
+                differs = counts[Verdict.FASTER] + (counts[Verdict.SLOWER] if ratio == 1.0 else 0)
+                wrong += counts[Verdict.SLOWER] if ratio > 1 else 0
                 rates.append(differs / campaigns)
                 held += inside / len(RATIOS)
             cells = [f"{rate:.1%}" for rate in (*rates, wrong / (2 * campaigns), held)]

@@ -126,7 +126,7 @@ def statements(ids: list[str]) -> dict[str, list[str]]:
     return {
         "overview": [f"{counts}; {leaders}"],
         "runs": [run_list(), *(run_list(w, layout) for w in WORKLOADS for layout in LAYOUTS)],
-        "run": [f"SELECT * FROM execs WHERE exec = '{one}'" for one in (ids[0], *ids)],
+        "run": [f"SELECT * FROM execs WHERE exec = '{run_id}'" for run_id in (ids[0], *ids)],
         "compare": [f"{like(a)}; {like(b)}" for a, b in zip(ids[::2], ids[1::2], strict=False)],
         "speedup": [averages(w) for w in WORKLOADS],
         "speedup: averages": [averages(w) for w in WORKLOADS],
@@ -190,9 +190,9 @@ def client(socket: Path) -> Iterator[Client]:
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1
     )
     try:
-        found = Client(process)
-        found.rows("SELECT 1")
-        yield found
+        connected = Client(process)
+        connected.rows("SELECT 1")
+        yield connected
     finally:
         process.terminate()
         process.communicate()
@@ -238,8 +238,8 @@ def measured(port: int, socket: Path, ids: list[str], ask: Callable[[str], str])
                 first_sql(theirs[0])
             columns.append(together(theirs, partial(sql_reader, socket)))
         most = [p95_ms(times) for times in columns]
-        told = "".join(f"{f'{p95:.1f} ({median(times):.1f})':>16}" for p95, times in zip(most, columns, strict=True))
-        print(f"{page:<20}{told}   {most[0] / most[1]:.2f}, {most[0] / most[2]:.2f}  (n = {len(columns[0])} each)")
+        cells = "".join(f"{f'{p95:.1f} ({median(times):.1f})':>16}" for p95, times in zip(most, columns, strict=True))
+        print(f"{page:<20}{cells}   {most[0] / most[1]:.2f}, {most[0] / most[2]:.2f}  (n = {len(columns[0])} each)")
     print("anomalies, precision, plan: no SQL of ALOJA's answers these. Of speedup, cost and compare MariaDB gives")
     print("averages and standard deviations alone; assay's answers hold matched groups, intervals and probabilities.")
 

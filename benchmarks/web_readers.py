@@ -79,16 +79,16 @@ def questions(ids: list[str]) -> dict[str, list[tuple[str, str, str]]]:
     return {
         "overview": get("summary", []) + get("campaigns", []),
         "runs": get("runs", [], *more),
-        "run": get("runs/" + ids[0] + "/detail", []) + [q for one in ids for q in get(f"runs/{one}/detail", [])],
+        "run": get("runs/" + ids[0] + "/detail", []) + [q for run_id in ids for q in get(f"runs/{run_id}/detail", [])],
         "compare": get("sides", *pairs),
-        "speedup": get("speedup", *[[one] for one in some]),
+        "speedup": get("speedup", *[[run_id] for run_id in some]),
         "speedup: averages": get(
-            "speedup/published", *[[("method", "aloja"), ("baseline", "HDD"), one] for one in some]
+            "speedup/published", *[[("method", "aloja"), ("baseline", "HDD"), run_id] for run_id in some]
         ),
         "cost": prices,
-        "quality: anomalies": get("anomalies", [], *[[one] for one in some]),
-        "quality: precision": get("precision", [], *[[one] for one in some]),
-        "quality: coverage": get("coverage", [], *[[one] for one in some]),
+        "quality: anomalies": get("anomalies", [], *[[run_id] for run_id in some]),
+        "quality: precision": get("precision", [], *[[run_id] for run_id in some]),
+        "quality: coverage": get("coverage", [], *[[run_id] for run_id in some]),
         "plan": get("clusters", []),
     }
 
@@ -106,15 +106,15 @@ def pages(ids: list[str]) -> dict[str, list[tuple[str, str, str]]]:
     return {
         "overview": get(""),
         "runs": get("runs", [], *more),
-        "run": [page for one in (ids[0], *ids) for page in get(f"runs/{one}")],
+        "run": [page for run_id in (ids[0], *ids) for page in get(f"runs/{run_id}")],
         "compare": get("compare", *pairs),
         "speedup": get("speedup", [], *some),
-        "speedup: averages": get("speedup", *[[("method", "aloja"), ("baseline", "HDD"), *one] for one in some]),
+        "speedup: averages": get("speedup", *[[("method", "aloja"), ("baseline", "HDD"), *run_id] for run_id in some]),
         "cost": get("cost", [], *by_workload),
-        "cost: years": get("cost", *[[("view", "years"), *one] for one in by_workload]),
+        "cost: years": get("cost", *[[("view", "years"), *run_id] for run_id in by_workload]),
         "quality": get("quality", [], *some),
         "cluster": [page for number in range(4) for page in get(f"clusters/cluster-{number}")],
-        "configuration": [page for one in (ids[0], *ids) for page in get(f"configurations/{one}")],
+        "configuration": [page for run_id in (ids[0], *ids) for page in get(f"configurations/{run_id}")],
         "predict": get("predict", [], *some),
         "plan": get("plan"),
         "hosts": get("hosts"),
@@ -191,7 +191,7 @@ def together(
     asked: Sequence[Question], connected: Callable[[], AbstractContextManager[Callable[[Question], float]]]
 ) -> list[float]:
     """Return the times of all answers in ms when all readers, each with a connection of its own, ask at once."""
-    found: list[float] = []
+    times_s: list[float] = []
     failed: list[BaseException] = []
     ready = threading.Barrier(READERS)
 
@@ -202,7 +202,7 @@ def together(
                 ready.wait()
                 time.sleep(chance.uniform(0, 1))
                 for _ in range(QUESTIONS):
-                    found.append(ask(asked[0] if number % 2 else chance.choice(asked)))
+                    times_s.append(ask(asked[0] if number % 2 else chance.choice(asked)))
                     time.sleep(chance.uniform(0.5, 1.5))  # people look at what they got
         except BaseException as error:
             failed.append(error)
@@ -215,7 +215,7 @@ def together(
         thread.join()
     if failed:
         raise failed[0]
-    return found
+    return times_s
 
 
 def p95_ms(times_ms: Sequence[float]) -> float:
@@ -272,12 +272,12 @@ def listed(connection: http.client.HTTPConnection) -> int:
 def measured(name: str, asked: Sequence[tuple[str, str, str]], server: tuple[int, int], adding: Adding) -> list[float]:
     """Let everybody read one page while two runs are added; print what it took and return the answers' times."""
     port, pid = server
-    one = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
-    first = answer_ms(one, asked[0])
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
+    first = answer_ms(connection, asked[0])
     before_s = cpu_s(pid)
     adding.run()
-    after = answer_ms(one, asked[0])
-    one.close()
+    after = answer_ms(connection, asked[0])
+    connection.close()
     watching = threading.Thread(target=adding.run_and_watch, daemon=True)
     watching.start()
     times = together(asked, partial(reader, port))

@@ -55,7 +55,7 @@ class Asking:
     def __call__(self, scenarios: Sequence[ScenarioDocument]) -> list[SimulationResult]:
         """Return the results in the scenarios' order."""
         keys = [msgspec.json.encode(scenario) for scenario in scenarios]
-        new = {key: one for key, one in zip(keys, scenarios, strict=True) if key not in self._known}
+        new = {key: simulated for key, simulated in zip(keys, scenarios, strict=True) if key not in self._known}
         self._known |= dict(zip(new, simulate(list(new.values())), strict=True))
         return [self._known[key] for key in keys]
 
@@ -64,7 +64,7 @@ class Asking:
 class Judged:
     """One answer in one world."""
 
-    said: WhatIf
+    answer: WhatIf
     truth_s: float
     """One run's time with the change."""
     ratio: float
@@ -73,17 +73,17 @@ class Judged:
     @property
     def holds(self) -> bool:
         """Whether the run takes what the interval says."""
-        return self.said.low_s <= self.truth_s <= self.said.high_s
+        return self.answer.low_s <= self.truth_s <= self.answer.high_s
 
     @property
-    def tells(self) -> bool:
+    def informative(self) -> bool:
         """Whether it says that the change makes runs faster, or slower."""
-        return self.said.ratio_low > 1 or self.said.ratio_high < 1
+        return self.answer.ratio_low > 1 or self.answer.ratio_high < 1
 
     @property
     def wrong(self) -> bool:
         """Whether that is not so on average."""
-        return self.tells and (self.said.ratio > 1) is not (self.ratio > 1)
+        return self.informative and (self.answer.ratio > 1) is not (self.ratio > 1)
 
 
 def asked_of(plan: Plan, profile: CostProfile) -> SimulationRequest:
@@ -96,24 +96,24 @@ def asked_of(plan: Plan, profile: CostProfile) -> SimulationRequest:
 def true_log_s(asked: SimulationRequest, draw: ParameterDraw, errors: Mapping[str, float], rng: Rng) -> float:
     """Return the logarithm of a side's mean time in a world."""
     drawn = draw.of(asked)
-    [told] = simulate([scenario_of(drawn).with_seed(int(rng.integers(2**31)), "world")])
-    missed = sum(share * errors.get(name, 0.0) for name, share in shares_of(drawn, [told]).items())
-    return math.log(told.duration_s) + missed + float(rng.normal(0, REST_SIGMA))
+    [outcome] = simulate([scenario_of(drawn).with_seed(int(rng.integers(2**31)), "world")])
+    missed = sum(share * errors.get(name, 0.0) for name, share in shares_of(drawn, [outcome]).items())
+    return math.log(outcome.duration_s) + missed + float(rng.normal(0, REST_SIGMA))
 
 
 def judgements(workload: str, layout: str, change: tuple[str, str], worlds: int, seed: int) -> Iterator[Judged]:
     """Yield what is said in so many worlds, and the truth there."""
     plan, profile, ask, rng = load_plan(PLAN), shipped_profile(), Asking(), np.random.default_rng(seed)
     sides = [altered(plan, {"layout": layout}, workload), altered(plan, {"layout": layout}, workload, (change,))]
-    own = profile.of_engine(plan.engine)
-    for draw in list(draws(own, worlds + 1, seed))[1:]:
+    costs = profile.of_engine(plan.engine)
+    for draw in list(draws(costs, worlds + 1, seed))[1:]:
         errors = {name: sigma * float(rng.standard_normal()) for name, sigma in SIGMAS.items()}
-        logs = [true_log_s(asked_of(side, own), draw, errors, rng) for side in sides]
+        logs = [true_log_s(asked_of(side, costs), draw, errors, rng) for side in sides]
         times = np.exp(logs[0] + rng.normal(0, SCATTER_SIGMA, RUNS)).tolist()
         runs = tuple(foreign_run(workload=workload, duration_s=time_s, layout=layout) for time_s in times)
-        said = answered(anchored(Measured(plan, workload, runs), own, ask), (change,), None, ask)
+        answer = answered(anchored(Measured(plan, workload, runs), costs, ask), (change,), None, ask)
         truth_s = math.exp(logs[1] + float(rng.normal(0, SCATTER_SIGMA)))
-        yield Judged(said, truth_s, math.exp(logs[0] - logs[1]))
+        yield Judged(answer, truth_s, math.exp(logs[0] - logs[1]))
 
 
 def main() -> None:
@@ -124,10 +124,10 @@ def main() -> None:
     print("| measured on, change | worlds | interval of 90 % holds | says faster or slower | of these wrong |")
     print("|---|---|---|---|---|")
     for layout, change in CHANGES:
-        every = [one for at, name in enumerate(WORKLOADS) for one in judgements(name, layout, change, worlds, 8 + at)]
-        told = [one for one in every if one.tells]
-        held, says = np.mean([one.holds for one in every]), len(told) / len(every)
-        wrong = f"{np.mean([one.wrong for one in told]):.1%}" if told else "–"
+        every = [item for at, name in enumerate(WORKLOADS) for item in judgements(name, layout, change, worlds, 8 + at)]
+        clear = [item for item in every if item.informative]
+        held, says = np.mean([item.holds for item in every]), len(clear) / len(every)
+        wrong = f"{np.mean([item.wrong for item in clear]):.1%}" if clear else "–"
         cells = f"{len(every)} | {held:.1%} | {says:.1%} | {wrong}"
         print(f"| {layout}, {change[0]}={change[1]} | {cells} |", flush=True)
 

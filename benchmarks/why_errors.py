@@ -39,19 +39,19 @@ class Explained:
     """What was said of one pair."""
 
     cause: str
-    said: Reasons
+    answer: Reasons
     ratio: float
     """The first side's time over the other's."""
 
     @property
     def names_phases(self) -> bool:
         """Whether it says in which phases the time went."""
-        return " s in " in self.said.sentences[0]
+        return " s in " in self.answer.sentences[0]
 
     @property
     def work_differs(self) -> bool:
         """Whether it says that the work was not the same."""
-        return any("amounts of work differ" in sentence for sentence in self.said.sentences)
+        return any("amounts of work differ" in sentence for sentence in self.answer.sentences)
 
 
 def explained(first: SimulationRequest, other: SimulationRequest, cause: str, rng: np.random.Generator) -> Explained:
@@ -78,17 +78,17 @@ def changed(asked: SimulationRequest, cause: str) -> SimulationRequest:
 
 def pairs(cause: str, count: int, seed: int) -> Iterator[Explained]:
     """Yield so many pairs."""
-    profile, found = shipped_profile(), candidates(catalogue_of(CATALOGUE))
+    profile, pool = shipped_profile(), candidates(catalogue_of(CATALOGUE))
     rng = np.random.default_rng(seed)
     for _ in range(count):
-        asked = drawn_asked(found, profile, rng)
+        asked = drawn_asked(pool, profile, rng)
         yield explained(asked, changed(asked, cause), cause, rng)
 
 
 def cells(every: Sequence[Explained]) -> list[str]:
     """Return a row of the table."""
-    shares = [[one.names_phases for one in every], [one.work_differs for one in every]]
-    ratio = float(np.median([one.ratio for one in every]))
+    shares = [[item.names_phases for item in every], [item.work_differs for item in every]]
+    ratio = float(np.median([item.ratio for item in every]))
     return [str(len(every)), *(f"{np.mean(share):.1%}" for share in shares), f"{ratio:.2f} times"]
 
 

@@ -1,13 +1,12 @@
-"""Every row of the tables of faults: ``make faults``; prints them in Markdown.
+"""Run every row of the two fault tables and print them in Markdown: ``make faults``.
 
-The first table has the faults that are injected into campaigns on labs with real daemons. The second has what was found
-by hand, and the tests that hold it since (tests/support/fault_claims.py), which are run.
+The first table has faults injected into campaigns on labs with real daemons. The second has defects found by hand, and
+the tests that cover them (tests/support/fault_claims.py), which are run.
 
-``--table injected|held``: one of them alone. ``--short``: the rows of `make test`, and of the second table no test that
-needs a lab or Hadoop. ``--only WORDS``: rows whose names have these words (``A|B``: either), repeatable. ``--minutes
-N``: begin no more rows after so long. ``--at-once N``: so many labs at a time. ``--kept FILE``: rows that FILE has are
-printed from it, and what is run is added to it, so that the whole can be run in portions. What was not run is said in
-the table.
+``--table injected|held``: one table. ``--short``: the rows of `make test`, without tests that need a lab or Hadoop.
+``--only WORDS``: rows whose names contain these words (``A|B``: either), repeatable. ``--minutes N``: start no row after
+N minutes. ``--at-once N``: number of concurrent labs. ``--kept FILE``: print rows of FILE, and append new results to it,
+so that several calls can complete the table. The table says which rows were not run.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class Kept:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         lines = path.read_text().splitlines() if path and path.exists() else []
-        self.lines: dict[str, str] = dict(json.loads(one) for one in lines)
+        self.lines: dict[str, str] = dict(json.loads(text) for text in lines)
 
     def add(self, name: str, text: str) -> None:
         """Keep a row's line."""
@@ -64,14 +63,14 @@ class Kept:
 
 def verdicts(claims: list[Claim], kept: Kept, marks: str, run: bool) -> dict[str, str]:
     """Return by its fault what the tests say of each claim: as it was kept, or as they say now."""
-    found = {claim.fault: kept.lines[claim.fault] for claim in claims if claim.fault in kept.lines}
-    open_ones = [claim for claim in claims if claim.fault not in found]
+    results = {claim.fault: kept.lines[claim.fault] for claim in claims if claim.fault in kept.lines}
+    open_ones = [claim for claim in claims if claim.fault not in results]
     tried = claims_held.tried(open_ones, marks) if run and open_ones else {}
     for claim in open_ones:
-        found[claim.fault] = claims_held.verdict(claim, tried)
-        if found[claim.fault] != claims_held.NOT_RUN:
-            kept.add(claim.fault, found[claim.fault])
-    return found
+        results[claim.fault] = claims_held.verdict(claim, tried)
+        if results[claim.fault] != claims_held.NOT_RUN:
+            kept.add(claim.fault, results[claim.fault])
+    return results
 
 
 def main() -> int:
@@ -86,7 +85,7 @@ def main() -> int:
     asked = parser.parse_args()
     began_s, kept = time.monotonic(), Kept(asked.kept)
 
-    def told(number: int, row: Row) -> tuple[str, bool]:
+    def result_of(number: int, row: Row) -> tuple[str, bool]:
         if row.name in kept.lines:
             return kept.lines[row.name], True
         if time.monotonic() - began_s >= 60 * asked.minutes:
@@ -97,7 +96,7 @@ def main() -> int:
         return line(row, became), not became.wrong
 
     def chosen(name: str) -> bool:
-        return all(any(words in name for words in one.split("|")) for one in asked.only)
+        return all(any(words in name for words in option.split("|")) for option in asked.only)
 
     claims = [claim for claim in CLAIMS if chosen(claim.fault) and asked.table != "injected"]
     marks = claims_held.WITHOUT_LABS if asked.short else ""
@@ -110,7 +109,7 @@ def main() -> int:
     sys.stdout.write(f"{HEAD}\n" if asked.table != "held" else "")
     all_held = not any(held.startswith("no: ") for held in held_by_tests.values())
     with ThreadPoolExecutor(asked.at_once) as pool:
-        for text, held in pool.map(lambda one: told(*one), wanted):
+        for text, held in pool.map(lambda item: result_of(*item), wanted):
             all_held = all_held and held
             sys.stdout.write(f"{text}\n")
             sys.stdout.flush()

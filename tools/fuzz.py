@@ -1,8 +1,8 @@
-"""Fuzz each parser and the reader of packages by coverage: ``make fuzz``; prints a table in Markdown.
+"""Fuzz each parser and the package reader by coverage and print a table in Markdown: ``make fuzz``.
 
-``--seconds N``: so long each (60). ``--only NAME``: repeatable. ``--folder DIR`` keeps each parser's corpus, from which
-the next call goes on, and what was found (build/fuzz). Ends with 1 where anything was found: an exception that is not
-assay's own, a run that can't be stored, more than 5 s of a CPU or 200 MB of memory for an input.
+``--seconds N``: time per parser (60). ``--only NAME``: repeatable. ``--folder DIR`` stores each parser's corpus, where
+the next call continues, and its findings (build/fuzz). The exit code is 1 if anything was found: an exception that is
+not assay's, a run that can't be stored, or more than 5 s of CPU time or 200 MB of memory for an input.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ def main() -> int:
     if not can_fuzz():
         sys.exit("atheris is not installed: it is made for Python 3.11 to 3.13 on Linux with x86-64")
     sys.stdout.write(f"{HEAD}\n")
-    found = False
+    failed = False
     for name in asked.only or fuzz_targets.parsers():
         done = large(fuzzed(name, asked.folder / name, asked.seconds), asked.folder / name)
-        found = found or bool(done.findings)
+        failed = failed or bool(done.findings)
         sys.stdout.write(f"{line(done)}\n")
         sys.stdout.flush()
-    return 1 if found else 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -60,10 +60,10 @@ class ShippedParts(BuildHookInterface):
 
 def _programs(root: Path, work: Path) -> dict[str, Path]:
     """Build what is Rust; the triple is named because cargo would give a build script the same flags otherwise."""
-    told = _run(
+    version = _run(
         ["rustc", "-vV"], root, "the disks' daemon and the simulator are built by Rust: install cargo and rustc"
     )
-    triple = next(line.removeprefix("host: ") for line in told.splitlines() if line.startswith("host: "))
+    triple = next(line.removeprefix("host: ") for line in version.splitlines() if line.startswith("host: "))
     target = work / "rust"
     command = ["cargo", "build", "--release", "--locked", "--offline", "--manifest-path", "rust/Cargo.toml"]
     _run(

@@ -1,8 +1,8 @@
-"""A long campaign with readers beside it: does anything grow? Prints a fitted slope for each thing that could.
+"""Run a long campaign with concurrent readers and print the growth of each resource as a fitted slope.
 
-`assay run --simulate` makes 500 runs of a plan into a new repository while `assay serve` answers 10,000 requests over
-it, by one reader. Looked at all the while: descriptors and memory of both processes, assay's entries in the system's
-temporary folder, entries of the repository's `partial/`, how long a request takes. ``--runs``, ``--requests``: fewer.
+`assay run --simulate` makes 500 runs of a plan in a new repository while `assay serve` answers 10,000 requests of one
+reader. Sampled: descriptors and memory of both processes, assay's entries in the system's temporary folder, entries of
+the repository's `partial/`, and the duration of a request. ``--runs``, ``--requests``: other numbers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def process_facts(pid: int) -> tuple[float, float]:
 
 
 def plan_of(folder: Path, runs: int) -> Path:
-    """Write a plan of so many runs of small jobs for the lab's example cluster."""
+    """Write a plan of ``runs`` runs of small jobs for the lab's example cluster."""
     cluster = (ROOT / "examples" / "lab" / "cluster.yaml").read_text()
     (folder / "cluster.yaml").write_text(cluster)
     body = "plan: soak\ncluster: cluster.yaml\nengine: hadoop\nlayout: HDD\nworkloads:\n  - teragen: {data: 100MB}\n"
@@ -63,8 +63,8 @@ def port_of(server: subprocess.Popen[str], log: Path) -> int:
     """Wait for the server's address and return its port."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and server.poll() is None:
-        if found := re.search(r"http://127\.0\.0\.1:(\d+)", log.read_text()):
-            return int(found[1])
+        if address := re.search(r"http://127\.0\.0\.1:(\d+)", log.read_text()):
+            return int(address[1])
         time.sleep(0.1)
     raise RuntimeError(f"the server did not start: {log.read_text()}")
 
@@ -94,11 +94,11 @@ def main() -> int:
         seed = plan_of(folder, 1)
         subprocess.run([*assay, "run", seed, "--simulate", "--repository", repository], check=True, capture_output=True)
         plan = plan_of(folder, asked.runs)
-        with log.open("w") as out, (folder / "run.log").open("w") as said:
+        with log.open("w") as out, (folder / "run.log").open("w") as run_log:
             serve = [*assay, "serve", "--port", "0", "--repository", str(repository)]
             server = subprocess.Popen(serve, stdout=out, stderr=out, text=True)
             command = [*assay, "run", str(plan), "--simulate", "--repository", str(repository)]
-            campaign = subprocess.Popen(command, stdout=said, stderr=said, text=True)
+            campaign = subprocess.Popen(command, stdout=run_log, stderr=run_log, text=True)
             try:
                 taken: list[float] = []
                 for number, seconds in answers(port_of(server, log), asked.requests):

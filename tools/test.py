@@ -1,13 +1,11 @@
-"""Every test, in as little time as two cores allow: ``make test``.
+"""Run every test in four sets: ``make test``.
 
-First what measures devices, links and caches, by itself. Then, beside each other, what stands on an emulated cluster
-(and, as that is done first, the last of what starts Hadoop on this machine), what starts Hadoop on this machine, which
-both wait a good deal, and everything else. The last is shown as it goes,
-the others when they have ended. Arguments are handed to pytest.
+The first set measures devices, links and caches, and runs alone. The other three run concurrently: tests on an emulated
+cluster, tests with Hadoop on this machine, and all other tests. The output of the last set is shown while it runs, the
+output of the others after their end. Arguments are passed to pytest.
 
-What failed then, a few at most, is tried once more with nothing beside it: four sets on two cores can be slow beyond
-what a test of real daemons waits for. What passes then is named in the last line. The exit code is 0 when nothing
-failed twice.
+A few failed tests are tried a second time without concurrent tests: on two cores, four sets can be slower than a test
+with real daemons waits. The last line names tests that passed only alone. The exit code is 0 if no test failed twice.
 """
 
 from __future__ import annotations
@@ -24,12 +22,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 ALONE, ON_LABS = "alone", "on labs"
-BESIDE = {
+CONCURRENT_SETS = {
     ON_LABS: "(lab or later) and not alone",
     "on this machine's Hadoop": "hadoop and not lab and not later and not alone",
     "everything else": "not lab and not hadoop and not alone",
 }
-"""The last is shown as it goes."""
+"""Markers of each set. The output of the last set is shown while it runs."""
 FAILED = 1
 NO_TESTS = 5
 """pytest's exit codes when tests failed, and when nothing was selected."""
@@ -41,7 +39,7 @@ def pytest(marks: str, arguments: list[str]) -> list[str]:
     """Return the command that runs the tests with these markers and prints the twenty slowest."""
     cache = f"cache_dir={ROOT / '.pytest_cache' / marks.replace(' ', '-')}"
     # A plug-in of the tests of the API, which are among everything else; it takes longer to import than pytest.
-    left_out = [] if marks == BESIDE["everything else"] else ["-p", "no:schemathesis"]
+    left_out = [] if marks == CONCURRENT_SETS["everything else"] else ["-p", "no:schemathesis"]
     return [sys.executable, "-m", "pytest", "-m", marks, "--durations=20", "-o", cache, *left_out, *arguments]
 
 
@@ -51,8 +49,8 @@ def environment_of(name: str, state: str) -> dict[str, str]:
     The set that makes labs alone sees the machine's state directory, where every command removes abandoned labs.
     Scripts for hosts run by this Python, as a shim that looks for one takes ten times as long.
     """
-    own = {} if name == ON_LABS else {"ASSAY_STATE": state}
-    return {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **own}
+    state_variable = {} if name == ON_LABS else {"ASSAY_STATE": state}
+    return {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **state_variable}
 
 
 def failed_of(marks: str) -> list[str]:
@@ -62,14 +60,14 @@ def failed_of(marks: str) -> list[str]:
 
 
 def try_again(codes: dict[str, int], arguments: list[str]) -> list[str]:
-    """Run the failed tests of each set alone; a set whose tests all pass then is good. Returns these tests."""
-    sets = {"what measures": ALONE, **BESIDE}
+    """Run the failed tests of each set alone, update ``codes``, and return the tests that passed."""
+    sets = {"what measures": ALONE, **CONCURRENT_SETS}
     failed = {name: failed_of(sets[name]) for name, code in codes.items() if code == FAILED}
     if not 0 < sum(map(len, failed.values())) <= TRIED_AGAIN_MAX:
         return []
     passed = []
     for name, tests in failed.items():
-        sys.stdout.write(f"== failed, and tried again with nothing beside: {name}\n")
+        sys.stdout.write(f"== failed, tried again alone: {name}\n")
         sys.stdout.flush()
         again = [*pytest(sets[name], arguments), "--last-failed", "--last-failed-no-failures=none"]
         codes[name] = subprocess.run(again, cwd=ROOT, check=False).returncode
@@ -78,12 +76,12 @@ def try_again(codes: dict[str, int], arguments: list[str]) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the four sets, and what failed again; return 0 when all were good."""
+    """Run the four sets and failed tests a second time; return 0 if no test failed twice."""
     began_s = time.monotonic()
     shutil.rmtree(ROOT / ".pytest_cache", ignore_errors=True)
     codes = {"what measures": subprocess.run(pytest(ALONE, arguments), cwd=ROOT, check=False).returncode}
     with contextlib.ExitStack() as files:
-        later = {name: files.enter_context(tempfile.TemporaryFile()) for name in [*BESIDE][:-1]}
+        later = {name: files.enter_context(tempfile.TemporaryFile()) for name in [*CONCURRENT_SETS][:-1]}
         state = files.enter_context(tempfile.TemporaryDirectory(prefix="assay-tests-"))
         # Not by a shell: its background jobs ignore SIGINT and hand that on, and campaigns are interrupted in tests.
         running = {
@@ -94,9 +92,9 @@ def main(arguments: list[str]) -> int:
                 stdout=later.get(name),
                 stderr=subprocess.STDOUT if name in later else None,
             )
-            for number, (name, marks) in enumerate(BESIDE.items())
+            for number, (name, marks) in enumerate(CONCURRENT_SETS.items())
         }
-        with contextlib.suppress(KeyboardInterrupt):  # all were interrupted too, and remove what they have made
+        with contextlib.suppress(KeyboardInterrupt):  # the children got the signal too, and clean up
             for process in reversed(running.values()):
                 process.wait()
         codes |= {name: process.wait() for name, process in running.items()}

@@ -74,7 +74,7 @@ def test_make_test_runs_every_test_once(marked: tuple[str, ...]) -> None:
     def is_marked(name: str, /, **_: object) -> bool:
         return name in marked
 
-    sets = [Expression.compile(words) for words in (tool.ALONE, *tool.BESIDE.values())]
+    sets = [Expression.compile(words) for words in (tool.ALONE, *tool.CONCURRENT_SETS.values())]
     assert sum(expression.evaluate(is_marked) for expression in sets) == 1
 
 
@@ -90,7 +90,7 @@ def test_make_test_runs_every_test_once(marked: tuple[str, ...]) -> None:
 def test_a_set_imports_the_modules_that_name_its_markers(text: str, asked_for_by: set[str], tmp_path: Path) -> None:
     tool, module = tools_test(), tmp_path / "test_it.py"
     module.write_text(text)
-    sets = {"alone": tool.ALONE, **tool.BESIDE}
+    sets = {"alone": tool.ALONE, **tool.CONCURRENT_SETS}
     assert {name for name, words in sets.items() if can_be_asked_for(module, words)} == asked_for_by
     assert can_be_asked_for(module, "")
     assert can_be_asked_for(module, "slow and not lab")
@@ -101,7 +101,7 @@ def test_only_the_set_that_makes_labs_sees_those_of_the_machine(monkeypatch: pyt
     """Every command removes abandoned labs, which that set makes, and names them first."""
     tool = tools_test()
     monkeypatch.delenv("ASSAY_STATE", raising=False)
-    states = {name: tool.environment_of(name, "/own").get("ASSAY_STATE") for name in tool.BESIDE}
+    states = {name: tool.environment_of(name, "/own").get("ASSAY_STATE") for name in tool.CONCURRENT_SETS}
     assert states.pop(tool.ON_LABS) is None
     assert set(states.values()) == {"/own"}
 
