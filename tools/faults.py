@@ -4,9 +4,9 @@ The first table has faults injected into campaigns on labs with real daemons. Th
 the tests that cover them (tests/support/fault_claims.py), which are run.
 
 ``--table injected|held``: one table. ``--short``: the rows of `make test`, without tests that need a lab or Hadoop.
-``--only WORDS``: rows whose names contain these words (``A|B``: either), repeatable. ``--minutes N``: start no row after
-N minutes. ``--at-once N``: number of concurrent labs. ``--kept FILE``: print rows of FILE, and append new results to it,
-so that several calls can complete the table. The table says which rows were not run.
+``--only WORDS``: rows whose names contain these words (``A|B``: either), repeatable. ``--minutes N``: start no row
+after N minutes. ``--at-once N``: number of concurrent labs. ``--kept FILE``: print rows of FILE and append new results
+to it, so that several calls complete the table, which names rows that were not run.
 """
 
 from __future__ import annotations

@@ -309,9 +309,9 @@ def test_errors_common_to_both_sides_cancel_only_as_far_as_the_answer_is_correct
 def test_the_benchmark_of_what_if_holds_answers_against_worlds() -> None:
     module = benchmark("whatif_errors")
     [judged] = module.judgements("terasort", "HD2", ("layout", "SS2"), 1, 3)
-    estimate = judged.said
+    estimate = judged.answer
     assert judged.ratio == pytest.approx(estimate.ratio, rel=0.5)
-    assert judged.tells
+    assert judged.informative
     assert not judged.wrong
     assert replace(judged, ratio=0.9).wrong
     assert replace(judged, truth_s=estimate.simulated_s).holds

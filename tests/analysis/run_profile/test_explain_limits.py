@@ -141,7 +141,7 @@ def test_the_benchmark_of_limits_counts_against_what_faster_resources_save() -> 
     assert seen(0.3, 0.1, 0.9).beyond("disks") == pytest.approx(0.1)
     [drawn] = module.runs(1, seed=2)
     assert set(drawn.gains) == {"disks", "network", "cpu"}
-    assert drawn.fastest_s["disks"] <= drawn.said.duration_s * 1.05
+    assert drawn.fastest_s["disks"] <= drawn.answer.duration_s * 1.05
 
 
 def replace_cpu(task: Task, cpu_s: float) -> Task:

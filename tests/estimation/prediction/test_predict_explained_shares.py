@@ -22,12 +22,12 @@ def test_the_benchmark_of_explanations_knows_the_truth() -> None:
     module = benchmark("explain_errors")
     rng = np.random.default_rng(1)
     codes = np.stack(np.unravel_index(np.arange(384), tuple(module.FACTORS.values())), axis=1)
-    shares = module.one(1.3, rng).shares(codes)
+    shares = module.one_factor(1.3, rng).shares(codes)
     assert sorted(shares.values())[:-1] == [0.0] * 5
     assert not any(module.nothing(rng).shares(codes).values())
     half = module.World({name: np.zeros(n) for name, n in module.FACTORS.items()} | {"layout": np.array([0.0, 0.1])})
     assert half.shares(codes)["layout"] == pytest.approx(0.5)  # 0.05 each way, as much as the scatter
-    repository = module.told(half, 60, rng)
+    repository = module.judged(half, 60, rng)
     assert repository.first_right is True
     assert repository.held == [True]
-    assert module.told(module.nothing(rng), 60, rng).first_right is None
+    assert module.judged(module.nothing(rng), 60, rng).first_right is None
