@@ -115,6 +115,21 @@ def test_a_tie_with_the_leader_is_named_with_its_ratio() -> None:
     assert "Not distinguishable from 2 SSDs per worker (SS2): 5 hard disks per worker" in evidence(decision)
 
 
+@pytest.mark.parametrize(
+    ("times_s", "verdict"),
+    [
+        ([99.0, 97.0, 100.0, 96.0, 98.0], Verdict.EQUIVALENT),
+        ([97.0, 90.0, 101.0, 89.0, 99.0], Verdict.NOT_DISTINGUISHABLE),
+        ([60.0, 61.0], Verdict.NOT_ENOUGH_RUNS),
+    ],
+)
+def test_an_option_without_a_verdict_against_the_baseline_ties_with_it(times_s: list[float], verdict: Verdict) -> None:
+    """A one-sided test leads, the verdict is two-sided: "no difference" stood next to "fastest: IB, not: ETH"."""
+    decision = decided(group({"HD2": [100.0, 102.0, 98.0, 101.0, 99.0][: len(times_s)], "SS2": times_s}))
+    assert decision.results[0].verdict is verdict
+    assert (decision.baseline, decision.leader, decision.ties) == ("HD2", "SS2", ("HD2",))
+
+
 def test_device_classes_come_from_recorded_devices_before_names() -> None:
     assert device_class_of("fast", "2 ssd") is DeviceClass.SSD
     assert device_class_of("HD5", "5 hdd + 1 ssd") is DeviceClass.HYBRID

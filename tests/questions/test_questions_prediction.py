@@ -117,6 +117,20 @@ def test_the_next_runs_are_unmeasured_configurations(tmp_path: Path) -> None:
         next_runs(some, ["workload=sort"], "surface", budget_of("1run"))
 
 
+def test_next_runs_use_networks_that_the_cluster_has_and_state_the_range_of_their_duration(tmp_path: Path) -> None:
+    repository = Repository.create(tmp_path / "repository")
+    for run in learning_runs()[::2]:
+        if (run.cluster, run.levels["network"]) != ("c8", "IB"):
+            repository.publish(run)
+    chosen = next_runs(repository, ["workload=sort"], "surface", budget_of("30runs"))
+    made = {(run.configuration["cluster"], run.configuration["network"]) for run in chosen.runs}
+    assert made == {("c8", "ETH"), ("c12", "ETH"), ("c12", "IB")}
+    assert chosen.duration_range_s is not None
+    low_s, high_s = chosen.duration_range_s
+    assert low_s < chosen.duration_s < high_s
+    assert high_s - low_s == pytest.approx(sum((run.high_s or 0) - (run.low_s or 0) for run in chosen.runs))
+
+
 def test_a_cluster_is_characterised_by_a_small_part_of_its_runs(repository: Repository) -> None:
     result = characterise(repository, "c12", 0.2)
     assert result.enough is not None

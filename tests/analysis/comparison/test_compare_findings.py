@@ -282,6 +282,48 @@ def test_one_matched_set_of_two_runs_a_side_settles_no_claim_as_it_settles_no_co
     assert answer(3).answer is ClaimAnswer.SUPPORTED
 
 
+@pytest.mark.parametrize(("runs_a_side", "answer"), [(2, ClaimAnswer.UNDECIDED), (3, ClaimAnswer.SUPPORTED)])
+def test_two_matched_groups_support_a_claim_from_three_runs_a_side_on(runs_a_side: int, answer: ClaimAnswer) -> None:
+    runs = [
+        make_run(layout=layout, parameters={"dfs.blocksize": str(block)}, duration_s=seconds + 0.1 * number)
+        for block in (64, 128)
+        for number in range(runs_a_side)
+        for layout, seconds in (("HDD", 100.0), ("SSD", 90.0))
+    ]
+    claim = by_name(interleaved(runs))["ssd-helps-shuffle"]
+    assert claim.evidence[0].groups == 2
+    assert claim.answer is answer
+
+
+def test_a_claim_with_a_condition_compares_the_same_workloads_on_both_sides() -> None:
+    """Five workloads with SSDs were once compared with eight with hard disks."""
+    runs = [run for run in network_pays(1.3, 1.0) if run.workload == "terasort" or not run.layout.startswith("S")]
+    with_ssd, with_hdd = by_name(runs, tenth_dearer)["infiniband-needs-ssd"].evidence
+    assert with_ssd.workloads == with_hdd.workloads == ("terasort",)
+
+
+def test_two_gains_and_their_ratio_come_from_the_same_matched_groups() -> None:
+    """Groups with one side of the condition alone are in neither gain: here, large blocks, where the SSD gains 8x."""
+
+    def pace(layout: str, network: str, zipped: bool, maps: int, workload: str) -> float:
+        return 400.0 if layout.startswith("H") else 200.0 if not zipped else 250.0
+
+    runs = study(pace)
+    large = [
+        replace(
+            run,
+            parameters={**run.parameters, "dfs.blocksize": "512"},
+            duration_s=run.duration_s / (4 if run.layout.startswith("S") else 1),
+        )
+        for run in runs
+        if run.parameters[COMPRESS] == "false"
+    ]
+    ratio, without, with_it = by_name([*runs, *large])["compression-hides"].evidence
+    assert ratio.groups == without.groups == with_it.groups
+    assert ratio.ratio == pytest.approx((without.ratio or 0) / (with_it.ratio or 1))
+    assert without.ratio == pytest.approx(2.0, rel=0.02)
+
+
 def test_workloads_that_differ_in_a_claim_are_named() -> None:
     def pace(layout: str, network: str, zipped: bool, maps: int, workload: str) -> float:
         return 100.0 / (1.0 if network == "ETH" else 2.0 if workload == "terasort" else 0.8)

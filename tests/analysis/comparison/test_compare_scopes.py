@@ -73,6 +73,22 @@ def test_an_interval_says_which_question_it_answers_at_four_sets_and_at_five() -
         assert these.high / these.low < 1.1 < here.high / here.low
 
 
+def test_two_repeated_groups_are_narrower_than_three_only_for_the_tested_settings() -> None:
+    """With one more group, which was not repeated, the scope is wider; two groups have that interval as well."""
+    runs = [
+        of(layout, block, (100.0 + number) / gain)
+        for block, gain in ((0, 1.1), (1, 1.25))
+        for layout, gain in (("HDD", 1.0), ("SSD", gain))
+        for number in range(3)
+    ]
+    third = [of("HDD", 2, 100.3), of("SSD", 2, 100.3 / 1.15)]
+    (two,), (three,) = speedups(runs, "HDD"), speedups([*runs, *third], "HDD")
+    assert (two.scope, three.scope) == (InferenceScope.TESTED, InferenceScope.SIMILAR)
+    assert scope_text(InferenceScope.TESTED) in sentence(two)
+    similar = answer(two, InferenceScope.SIMILAR)
+    assert two.high / two.low < three.high / three.low < similar.high / similar.low
+
+
 def test_over_all_workloads_one_question_is_answered_not_two_mixed() -> None:
     rng = np.random.default_rng(1)
     runs = [

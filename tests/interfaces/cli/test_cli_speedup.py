@@ -182,6 +182,15 @@ def test_a_change_in_a_history_is_dated_and_sized(tmp_path: Path) -> None:
     assert history["changes"][0]["ratio"]["value"] == pytest.approx(151 / 101, rel=0.01)
 
 
+def test_a_correlation_of_zero_is_not_printed(tmp_path: Path) -> None:
+    repository = Repository.create(tmp_path / "repository")
+    for day in range(12):
+        repository.publish(make_run(day, duration_s=100.0, started_at=f"2026-03-{day + 1:02d}T00:00:00Z"))
+    output = invoke(changes, "--repository", str(repository.root)).output
+    assert "0 changes in 1 configuration" in output
+    assert "correlation" not in output
+
+
 def test_many_comparisons_correct_their_p_values(folder: Path) -> None:
     answer = json.loads(invoke(compare, "--by", "layout", "--json", "--repository", str(folder)).output)["results"]
     tested = [item for item in answer if item["runs"]["rank_test"] is not None]

@@ -6,7 +6,8 @@ half of these workloads is not part of the headline. Generated inputs are not wo
 
 The leader is the option with the best joint estimate. An option ties with it unless the leader is faster in a one-sided
 test at 5 % after Bonferroni's correction over the leader's rivals: the fastest option is then among leader and ties in
-at least 95 % of answers (subset selection: S. S. Gupta, Technometrics 7, 1965).
+at least 95 % of answers (subset selection: S. S. Gupta, Technometrics 7, 1965). An option also ties where its verdict
+against the baseline does not separate the two, so that the two statements can't contradict each other.
 """
 
 import math
@@ -82,11 +83,18 @@ def headline_of(
         leader = None
     leading = baseline if leader is None else leader.option
     rivals = [option for option in (baseline, *(row.option for row in compared)) if option != leading]
-    ties = {
-        option: ratio
-        for option in rivals
-        if (ratio := tie_with(estimates, strata, option, leading, len(rivals))) is not None
-    }
+    verdicts = {row.option: judged(row)[0] for row in compared}
+
+    def separated(option: int) -> bool:
+        if baseline in (option, leading):
+            return verdicts[leading if option == baseline else option] in (Verdict.FASTER, Verdict.SLOWER)
+        return Verdict.NOT_ENOUGH_RUNS not in (verdicts[option], verdicts[leading])
+
+    ties = {}
+    for option in rivals:
+        ratio = tie_with(estimates, strata, option, leading, len(rivals), separated=separated(option))
+        if ratio is not None:
+            ties[option] = ratio
     ordered = sorted(overall, key=lambda row: -row.time.mean.mean if row.time else math.inf)
     return Headline(
         options=tuple(
@@ -189,11 +197,12 @@ def _verdict(time: TimeRatio | None, margin: float) -> Verdict:
 
 
 def tie_with(
-    estimates: OptionEstimates, strata: Sequence[int], option: int, leader: int, rivals: int
+    estimates: OptionEstimates, strata: Sequence[int], option: int, leader: int, rivals: int, *, separated: bool = True
 ) -> TimeRatio | None:
     """Return the leader's speedup over ``option`` where the two are not distinguishable; else None.
 
-    ``estimates`` of costs give the ratio of costs. None where a stratum has no estimate.
+    ``estimates`` of costs give the ratio of costs. ``separated``: whether the verdicts against the baseline separate
+    the two; if not, they tie. None where a stratum has no estimate.
     """
     parts = [estimates.between(stratum, option, leader) for stratum in strata]
     known = [part for part in parts if part is not None]
@@ -201,6 +210,6 @@ def tie_with(
         return None
     estimate = known[0] if len(known) == 1 else _mean_of(known)
     p = estimate.mean.p
-    if p is not None and estimate.mean.mean > 0 and p / 2 * rivals < ALPHA:
+    if separated and p is not None and estimate.mean.mean > 0 and p / 2 * rivals < ALPHA:
         return None
     return _time_ratio(estimate, None)

@@ -67,6 +67,21 @@ class NextRunsAnswer:
     """Levels that all candidates share, of factors that vary among other runs."""
     notices: tuple[str, ...]
 
+    @property
+    def duration_s(self) -> float:
+        """The predicted run time of all runs together."""
+        return sum(run.expected_s for run in self.runs)
+
+    @property
+    def duration_range_s(self) -> tuple[float, float] | None:
+        """The run time if every run is at the lower, or the upper, end of its interval; None without an interval.
+
+        Errors of predictions resemble each other, so they do not average out over the runs.
+        """
+        lows = [run.low_s for run in self.runs if run.low_s is not None]
+        highs = [run.high_s for run in self.runs if run.high_s is not None]
+        return (sum(lows), sum(highs)) if self.runs and len(lows) == len(highs) == len(self.runs) else None
+
 
 def budget_of(text: str) -> Budget:
     """Return the budget from ``20runs`` or ``2h``. Raises SpecificationError for other texts."""

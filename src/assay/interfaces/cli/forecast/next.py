@@ -78,11 +78,12 @@ def next_command(
     ]
     headers = ("", *map(column_title, names), "Predicted (s)", "90 % interval", "Uncertainty left")
     print_table(headers, cells)
-    total_s = sum(run.expected_s for run in answer.runs)
+    ends = answer.duration_range_s
+    sure = f"between {format_duration(ends[0])} and {format_duration(ends[1])}" if ends else "no interval"
     click.echo(
-        f"{plural(len(answer.runs), 'run')}, about {format_duration(total_s)}, of {answer.candidates:,} configurations "
-        f"without a run; {answer.measured:,} have some. Uncertainty: predicted standard deviation of the answer "
-        f"({answer.about}), {answer.doubt:.1%} now."
+        f"{plural(len(answer.runs), 'run')}, about {format_duration(answer.duration_s)} ({sure}), of "
+        f"{answer.candidates:,} configurations without a run; {answer.measured:,} have some. Uncertainty: predicted "
+        f"standard deviation of the answer ({answer.about}), {answer.doubt:.1%} now."
     )
     if answer.same:
         alike = ", ".join(f"{column_title(name)} {level_text(name, level)}" for name, level in answer.same.items())
