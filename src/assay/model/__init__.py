@@ -27,20 +27,31 @@ from assay.model.clusters.layout_code import ExtraDeviceUse, LayoutCode, devices
 from assay.model.clusters.price import YEAR_H, Amortisation, Energy, Exchange, LineItem, PriceBook
 from assay.model.clusters.reference import GENERATOR, ReferenceAnswers, ReferenceQueries, Rows
 from assay.model.clusters.survey import Block, Clock, Daemon, Interface, Mount, Survey, survey_of
-from assay.model.plans.plan import (
+from assay.model.plans.engine_parameters import (
+    BLOCK_SIZE,
     COMPRESSION,
     CONTAINERS,
-    ENGINE_FACTOR,
+    EXECUTORS,
     HADOOP_TARGETS,
-    LAYOUT_FACTOR,
     MAP_OUTPUT_CODEC,
     MAP_OUTPUT_COMPRESS,
     MAP_SLOTS,
-    NETWORK_FACTOR,
-    RETRIES,
+    NODE_MEMORY,
+    PARAMETER_TITLES,
+    REPLICATION,
+    SHORT_PARAMETER_NAMES,
     SHUFFLE_CODEC,
     SHUFFLE_COMPRESS,
     TARGETS,
+    Meaning,
+    counted_resources,
+    parameters_that,
+)
+from assay.model.plans.plan import (
+    ENGINE_FACTOR,
+    LAYOUT_FACTOR,
+    NETWORK_FACTOR,
+    RETRIES,
     WORKERS_FACTOR,
     WORKLOAD,
     Configuration,

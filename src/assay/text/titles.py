@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from assay.foundation.units import format_bytes
-from assay.model import Origin, Run
+from assay.model import PARAMETER_TITLES, Meaning, Origin, Run, parameters_that
 from assay.text.language import plural
 from assay.text.numbers import NOTHING
 from assay.workloads.catalogue import known_name, workloads
@@ -30,20 +30,13 @@ COLUMN_TITLES = {
     "disks": "Disks per worker",
     "workers": "Workers",
     "containers": "Containers per worker",
-    "mapreduce.tasktracker.map.tasks.maximum": "Map slots per worker",
-    "spark.executor.instances": "Executors",
-    "mapreduce.task.io.sort.factor": "Sort factor",
-    "dfs.replication": "HDFS copies",
-    "io.file.buffer.size": "I/O buffer",
-    "mapreduce.map.output.compress": "Map output compressed",
-    "mapreduce.map.output.compress.codec": "Compression codec",
-    "dfs.blocksize": "HDFS block size",
+    **PARAMETER_TITLES,
 }
 _NONE = "none"
 """The level of a factor that a configuration does not have."""
 _RUN_ID_SHORT = 13
-_BUFFERS = ("dfs.blocksize", "io.file.buffer.size")
-"""Sizes that Hadoop's users write in powers of two."""
+_BINARY_SIZES = parameters_that(Meaning.BLOCK_SIZE, Meaning.BUFFER_SIZE)
+"""Sizes that users write in powers of two."""
 
 
 def workload_title(name: str, context: str = "") -> str:
@@ -110,7 +103,7 @@ def level_text(name: str, level: str) -> str:
         return scale_text(float(level)) if re.fullmatch(r"[0-9.]+", level) else f"{level}: full size"
     if name == "data_bytes" and level.isdecimal():
         return format_bytes(int(level))
-    if name in _BUFFERS:
+    if name in _BINARY_SIZES:
         return _binary(int(level)) if level.isdecimal() else re.sub(r"^(\d+)([KMG]i?B)$", r"\1 \2", level)
     return level.rpartition(".")[2] if name.endswith(".codec") else level
 

@@ -19,10 +19,8 @@ from assay.analysis.run_profile.devices import (
 from assay.analysis.run_profile.job_figures import JobFigures, job_figures
 from assay.analysis.run_profile.phases import Breakdown, jobs_of, phases_of_job, phases_of_run
 from assay.analysis.run_profile.tasks import KindSummary, summarise_kinds
-from assay.model import Job, Run, Task, Trace
+from assay.model import REPLICATION, Job, Run, Task, Trace
 from assay.workloads.catalogue import workloads
-
-_REPLICATION = "dfs.replication"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +68,7 @@ def replication_of(run: Run) -> int | None:
     TeraSort has an option for the number of replicas, with default 1, independent of HDFS. assay sets it to the plan's
     replication unless the plan sets the option. Some workloads always write one replica.
     """
-    recorded = run.parameters.get(_REPLICATION) or run.recorded.parameters.get(_REPLICATION)
+    recorded = run.parameters.get(REPLICATION) or run.recorded.parameters.get(REPLICATION)
     is_example, program = "program" in run.workload_parameters, run.workload_parameters.get("program", run.workload)
     workload = workloads().get(program)
     if workload is not None and workload.copies_parameter:

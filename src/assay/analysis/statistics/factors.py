@@ -7,21 +7,21 @@ In: runs. Out: factor names with their levels, and groups. A factor is ``layout`
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from assay.model import ENGINE_FACTOR, LAYOUT_FACTOR, TARGETS, Run, devices_of_text, devices_text
+from assay.model import (
+    ENGINE_FACTOR,
+    LAYOUT_FACTOR,
+    TARGETS,
+    Meaning,
+    Run,
+    devices_of_text,
+    devices_text,
+    parameters_that,
+)
 from assay.model.clusters import layout_code
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import waved_of
 
-LAYOUT_PARAMETERS = frozenset(
-    {
-        "dfs.datanode.data.dir",
-        "dfs.namenode.name.dir",
-        "yarn.nodemanager.local-dirs",
-        "yarn.nodemanager.log-dirs",
-        "hadoop.tmp.dir",
-        "mapreduce.cluster.local.dir",
-    }
-)
+LAYOUT_PARAMETERS = frozenset(parameters_that(Meaning.DIRECTORIES))
 """Engine parameters that follow from the layout: they differ whenever the layout does."""
 FACTOR_SYNONYMS = {
     **dict.fromkeys(("disk", "disks", "storage", "drives", "ssd", "hdd"), LAYOUT_FACTOR),

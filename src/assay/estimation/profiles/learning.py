@@ -32,6 +32,7 @@ from assay.estimation.profiles.learning_stages import (
 from assay.foundation.errors import SpecificationError
 from assay.model import (
     BLOCK_BYTES,
+    BLOCK_SIZE,
     CPU_BUSY,
     MAP_OUTPUT_CODEC,
     MAP_OUTPUT_COMPRESS,
@@ -467,7 +468,7 @@ def _is_option(name: str, counted: Sequence[tuple[Run, int]]) -> bool:
 
 def _splits(run: Run) -> int | None:
     """Return the number of input splits, if the input was generated with the number of maps that the run records."""
-    files, block = run.workload_parameters.get("maps"), run.parameters.get("dfs.blocksize")
+    files, block = run.workload_parameters.get("maps"), run.parameters.get(BLOCK_SIZE)
     read_bytes = run.metrics.get("hdfs_read_bytes", run.metrics.get("input_bytes", 0.0))
     if not files or not run.data_bytes or not read_bytes > run.data_bytes / 2:
         return None

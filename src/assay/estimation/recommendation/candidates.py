@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.statistics import Ints
+from assay.execution.engines.hadoop.settings.defaults import STOCK_MEMORY, TASK_MEMORY
 from assay.execution.engines.rules_catalogue import all_rules
 from assay.execution.planning.plan_files.hardware_file import numbered
 from assay.execution.planning.plan_files.plan_reader import made_plan
@@ -42,17 +43,6 @@ MACHINES_MAX = 20_000
 _MIB = 2**20
 _LEFT_BYTES = 2 * 2**30
 """Memory of a worker that containers do not get."""
-MAP_MEMORY = "mapreduce.map.memory.mb"
-REDUCE_MEMORY = "mapreduce.reduce.memory.mb"
-_MAP_MEMORY_MB = 1024
-"""Memory of a task's container if the catalogue does not set it: Hadoop's default."""
-HADOOP = {
-    MAP_MEMORY: str(_MAP_MEMORY_MB),
-    REDUCE_MEMORY: str(_MAP_MEMORY_MB),
-    "yarn.app.mapreduce.am.resource.mb": str(_MAP_MEMORY_MB),
-    "mapreduce.task.io.sort.mb": "100",
-}
-"""Hadoop's defaults, in place of assay's defaults for a lab's small nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +150,7 @@ def candidates(catalogue: HardwareCatalogue) -> Candidates:
 
 def _containers(machine: Machine, catalogue: HardwareCatalogue) -> tuple[int, ...]:
     option = machine.option
-    memory_bytes = max(int(catalogue.parameters.get(name, HADOOP[name])) for name in (MAP_MEMORY, REDUCE_MEMORY))
+    memory_bytes = max(int(catalogue.parameters.get(name, STOCK_MEMORY[name])) for name in TASK_MEMORY)
     most = max(2, int((machine.memory_bytes - _LEFT_BYTES) // (memory_bytes * _MIB)))
     return option.containers or (min(option.cores, most),)
 
@@ -251,7 +241,7 @@ def plan_for(candidates: Candidates, row: int, workload: Mapping[str, Mapping[st
         "plan": candidates.catalogue.name,
         "cluster": "catalogue",
         "layout": layout.name,
-        "parameters": {**HADOOP, **candidates.catalogue.parameters, CONTAINERS: str(candidates.containers[row])},
+        "parameters": {**STOCK_MEMORY, **candidates.catalogue.parameters, CONTAINERS: str(candidates.containers[row])},
         "workloads": [{name: dict(options) for name, options in workload.items()}],
         "repetitions": "1",
     }

@@ -73,6 +73,10 @@ class DefaultRules:
         """Return them as they are."""
         return dict(settings)
 
+    def settings_of(self, recorded: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+        """Return them as they are."""
+        return dict(recorded), ()
+
     def completed(self, settings: Mapping[str, str], workers: int) -> dict[str, str]:
         """Return them as they are: what a plan does not say is the engine's."""
         return dict(settings)
@@ -115,6 +119,10 @@ class DefaultRules:
     def spread(self, layout: Layout, node_type: NodeType, copies: int) -> Spread:
         """All copies over all directories."""
         return ((layout.hdfs, copies),)
+
+    def containers_per_worker(self, parameters: Mapping[str, str]) -> int | None:
+        """Return None: the engine has no containers."""
+        return None
 
     def tasks_of_a_wave(self, parameters: Mapping[str, str], kind: str, workers: int) -> int:
         """One on each worker."""

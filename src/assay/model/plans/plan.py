@@ -18,26 +18,6 @@ WORKLOAD = "workload"
 """What ``only`` calls the workload."""
 NETWORK_FACTOR = "network"
 WORKERS_FACTOR = "workers"
-CONTAINERS = "containers"
-MAP_SLOTS = "mapreduce.tasktracker.map.tasks.maximum"
-"""Map tasks that a worker runs at once in Hadoop 1; later versions have containers."""
-COMPRESSION = "compression"
-MAP_OUTPUT_COMPRESS = "mapreduce.map.output.compress"
-MAP_OUTPUT_CODEC = "mapreduce.map.output.compress.codec"
-SHUFFLE_COMPRESS, SHUFFLE_CODEC = "spark.shuffle.compress", "spark.io.compression.codec"
-HADOOP_TARGETS = {
-    CONTAINERS: (
-        "yarn.nodemanager.resource.memory-mb",
-        "yarn.nodemanager.resource.cpu-vcores",
-        "yarn.scheduler.capacity.resource-calculator",
-    ),
-    COMPRESSION: (MAP_OUTPUT_COMPRESS, MAP_OUTPUT_CODEC),
-}
-SPARK_COMPRESSION = (SHUFFLE_COMPRESS, "spark.shuffle.spill.compress", SHUFFLE_CODEC)
-TARGETS = {**HADOOP_TARGETS, COMPRESSION: (*HADOOP_TARGETS[COMPRESSION], *SPARK_COMPRESSION)}
-"""Words that stand for several parameters of an engine, to these: in plans, and in runs that were made by them, whose
-levels say what these parameters are.
-"""
 RETRIES = {
     # Hosts come back and disks are cleared; daemons start at the second try, or hardly ever; a job that failed once for
     # no separate reason does not fail twice; what wrote wrong output writes it again.

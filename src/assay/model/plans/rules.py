@@ -65,6 +65,11 @@ class Rules(Protocol):
     def parameters(self, settings: Mapping[str, str]) -> dict[str, str]:
         """Return ``settings`` with words resolved into parameters. Their values passed :meth:`setting_mistake`."""
 
+    def settings_of(self, recorded: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+        """Return the parameters that a run recorded as a plan of this engine writes them, and a notice for each
+        translated one. SpecificationError for a value that no plan can set.
+        """
+
     def completed(self, settings: Mapping[str, str], workers: int) -> dict[str, str]:
         """Return ``settings`` with what a plan's own sense depends on and may not stay silent on, such as how many
         copies storage keeps. ``workers``: the fewest that any run uses.
@@ -99,6 +104,9 @@ class Rules(Protocol):
 
     def spread(self, layout: Layout, node_type: NodeType, copies: int) -> Spread:
         """Return over which directories storage spreads how many of the ``copies`` of each block."""
+
+    def containers_per_worker(self, parameters: Mapping[str, str]) -> int | None:
+        """Return how many containers run at once on a worker; None for an engine without containers."""
 
     def tasks_of_a_wave(self, parameters: Mapping[str, str], kind: str, workers: int) -> int:
         """Return how many tasks of ``kind`` (``map`` or ``reduce``) ``workers`` nodes run at once, after what the

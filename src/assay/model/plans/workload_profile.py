@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from assay.model.plans.plan import SHUFFLE_CODEC, SHUFFLE_COMPRESS
+from assay.model.plans.engine_parameters import SHUFFLE_CODEC, SHUFFLE_COMPRESS
 
 SPLITS = "splits"
 BLOCK_BYTES = 128 * 2**20

@@ -2,7 +2,7 @@
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, DeviceClass
 from assay.analysis.comparison.factors.disk_counts import DISKS
-from assay.model import CONTAINERS, LAYOUT_FACTOR, MAP_SLOTS, WORKERS_FACTOR
+from assay.model import CONTAINERS, LAYOUT_FACTOR, WORKERS_FACTOR, Meaning, counted_resources, parameters_that
 from assay.text import column_title, level_text, meanings, plural
 
 _CLASSES = {
@@ -12,14 +12,9 @@ _CLASSES = {
     DeviceClass.HYBRID: "hybrid storage",
     DeviceClass.REMOTE: "remote volumes",
 }
-_COUNTED = {
-    DISKS: ("disk", " per worker"),
-    WORKERS_FACTOR: ("worker", ""),
-    CONTAINERS: ("container", " per worker"),
-    MAP_SLOTS: ("map slot", " per worker"),
-    "spark.executor.instances": ("executor", ""),
-}
-"""Factors that count resources: the noun, and what follows it."""
+COUNTED = {DISKS: "disk", WORKERS_FACTOR: "worker", CONTAINERS: "container", **counted_resources()}
+"""Factors that count resources: the counted noun."""
+_PER_WORKER = (DISKS, CONTAINERS, *parameters_that(Meaning.TASKS_PER_WORKER))
 
 
 def option_text(factor: str, level: str) -> str:
@@ -34,9 +29,8 @@ def option_text(factor: str, level: str) -> str:
         return f"{meaning} ({level})" if meaning else level
     if factor == "network":
         return meaning or level
-    if factor in _COUNTED and level.isdecimal():
-        noun, per = _COUNTED[factor]
-        return f"{plural(int(level), noun)}{per}"
+    if factor in COUNTED and level.isdecimal():
+        return plural(int(level), COUNTED[factor]) + (" per worker" if factor in _PER_WORKER else "")
     return f"{column_title(factor)} {level_text(factor, level)}"
 
 
@@ -44,7 +38,7 @@ def option_verb(factor: str, level: str) -> str:
     """Return the verb that follows an option: ``are`` after a plural."""
     if factor == DEVICE_CLASS:
         return "is" if level == DeviceClass.HYBRID else "are"
-    if factor in _COUNTED:
+    if factor in COUNTED:
         return "is" if level == "1" else "are"
     meaning = meanings([level]).get(level, "1 ")
     return "is" if factor != LAYOUT_FACTOR or meaning.startswith("1 ") else "are"

@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
-from assay.analysis.comparison.factors.disk_counts import DISKS
 from assay.analysis.comparison.verdict_text import evidence_text, groups_and_runs, verdict_text
 from assay.analysis.statistics import Verdict
-from assay.model import CONTAINERS, LAYOUT_FACTOR, MAP_SLOTS, WORKERS_FACTOR, Origin
+from assay.model import LAYOUT_FACTOR, WORKERS_FACTOR, Origin
 from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.next_sentences import next_sentences
-from assay.questions.decisions.option_words import option_text, option_verb
+from assay.questions.decisions.option_words import COUNTED, option_text, option_verb
 from assay.questions.decisions.values import CostRatio, CostVerdict, Decision, OptionResult, TimeRatio, WorkloadResult
 from assay.text import capitalised, column_title, format_interval, format_ratio, joined, plural, workload_title
 
@@ -20,11 +19,8 @@ _QUESTIONS = {
     LAYOUT_FACTOR: "Which storage layout?",
     "network": "Faster network?",
     "compression": "Which compression?",
-    DISKS: "How many disks?",
+    **{factor: f"How many {noun}s?" for factor, noun in COUNTED.items()},
     WORKERS_FACTOR: "How many nodes?",
-    CONTAINERS: "How many containers?",
-    MAP_SLOTS: "How many map slots?",
-    "spark.executor.instances": "How many executors?",
 }
 
 

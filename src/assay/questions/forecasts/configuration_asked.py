@@ -13,21 +13,10 @@ from assay.analysis.statistics import LAYOUT_DEVICES, Column, Mask, RunTable, co
 from assay.estimation.prediction.features import EncodedFactor, Encoding, hardware_values, number_of
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import parse_bytes
-from assay.model import Hardware
+from assay.model import SHORT_PARAMETER_NAMES, Hardware
 from assay.text import workload_named
 
-SHORT = {
-    "maps": "mapreduce.tasktracker.map.tasks.maximum",
-    "iosf": "mapreduce.task.io.sort.factor",
-    "replication": "dfs.replication",
-    "iofilebuf": "io.file.buffer.size",
-    "comp": "mapreduce.map.output.compress",
-    "codec": "mapreduce.map.output.compress.codec",
-    "blk_size": "dfs.blocksize",
-    "net": "network",
-    "disk": "layout",
-    "bench": "workload",
-}
+SHORT = {**SHORT_PARAMETER_NAMES, "net": "network", "disk": "layout", "bench": "workload"}
 """Short names, ALOJA's among them; the last parts of a name (``blocksize``) are understood as well."""
 _ORDER = ("workload", "cluster", "layout")
 

@@ -17,25 +17,13 @@ from assay.execution.planning.plan_files.plan_reader import made_plan, plan_of_t
 from assay.execution.planning.plan_files.plan_text import PLAN_FILE, content_of
 from assay.execution.planning.plan_files.settings import words_of
 from assay.foundation.errors import SpecificationError
-from assay.model import (
-    COMPRESSION,
-    CONTAINERS,
-    HADOOP_TARGETS,
-    LAYOUT_FACTOR,
-    MAP_OUTPUT_CODEC,
-    MAP_OUTPUT_COMPRESS,
-    MAP_SLOTS,
-    WORKLOAD,
-    Plan,
-)
+from assay.model import COMPRESSION, LAYOUT_FACTOR, WORKLOAD, Plan
 from assay.specs.document import Value, document_of
 from assay.specs.fields import DOTTED
 from assay.specs.layouts import fitting_codes
 from assay.store import Repository
 
 ABSENT_LEVEL = "none"
-CODECS = ("DefaultCodec", "SnappyCodec", "GzipCodec", "BZip2Codec")
-"""Those that work without native libraries."""
 CLUSTER = "cluster"
 
 
@@ -113,16 +101,13 @@ def _as_planned(configuration: Mapping[str, str], base: Plan, notices: dict[str,
     known = (WORKLOAD, CLUSTER, LAYOUT_FACTOR, *words_of(base.rules))
     named = {name: level for name, level in configuration.items() if name in known or re.fullmatch(DOTTED, name)}
     levels = {name: level for name, level in named.items() if level != ABSENT_LEVEL or name == COMPRESSION}
-    if MAP_OUTPUT_COMPRESS in levels or MAP_OUTPUT_CODEC in levels:
-        codec = _compressed(levels.get(MAP_OUTPUT_COMPRESS, "true"), levels.get(MAP_OUTPUT_CODEC, ""))
-        if isinstance(codec, str):
-            return codec
-        levels |= codec
+    try:
+        levels, translated = base.rules.settings_of(levels)
+    except SpecificationError as error:
+        return error.message
+    notices |= dict.fromkeys(translated)
     if (cluster := levels.pop(CLUSTER, base.cluster.name)) != base.cluster.name:
         notices[f"they are made on {base.cluster.name}, and were chosen for {cluster}"] = None
-    if (slots := levels.pop(MAP_SLOTS, None)) is not None:
-        levels[CONTAINERS] = slots
-        notices["map slots a node are containers now"] = None
     only_one = base.workloads[0].key if len(base.workloads) == 1 else ""
     levels[WORKLOAD] = workload = levels.get(WORKLOAD, only_one).replace("_", "-")
     if workload not in [spec.key for spec in base.workloads]:
@@ -133,15 +118,6 @@ def _as_planned(configuration: Mapping[str, str], base: Plan, notices: dict[str,
     if "network" in levels and levels["network"] not in base.cluster.networks and not base.cluster.lab:
         notices[f"{base.cluster.name} has no network {levels.pop('network')} to choose"] = None
     return levels
-
-
-def _compressed(switch: str, codec: str) -> dict[str, str] | str:
-    """Return the levels that select a codec of map output, or why the codec can't be used."""
-    short = codec.rpartition(".")[2] or CODECS[0]
-    if short not in CODECS:
-        return f"stock Hadoop has no codec {short}"
-    on = "true" if switch.casefold() in ("true", "1") else "false"
-    return {MAP_OUTPUT_COMPRESS: on, MAP_OUTPUT_CODEC: f"org.apache.hadoop.io.compress.{short}"}
 
 
 def _made(taken: Sequence[Mapping[str, str]], base: Plan, name: str) -> Plan:
@@ -160,7 +136,7 @@ def _made(taken: Sequence[Mapping[str, str]], base: Plan, name: str) -> Plan:
         layout = next(f.levels[0] for f in base.factors if f.name == LAYOUT_FACTOR)
     parameters |= fixed
     for factor in names:
-        parameters = _without_rivals(parameters, factor)
+        parameters = _without_rivals(parameters, factor, base.rules.words)
     parameters = {key: value for key, value in parameters.items() if key not in varied}
     factors: dict[str, Value] = {factor: list(dict.fromkeys(levels[factor] for levels in taken)) for factor in varied}
     for key in ("until", "layout", "only"):
@@ -186,7 +162,7 @@ def _first_levels(base: Plan) -> dict[str, str]:
     return levels
 
 
-def _without_rivals(parameters: dict[str, str], name: str) -> dict[str, str]:
+def _without_rivals(parameters: dict[str, str], name: str, words: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     """Return the parameters without the word that also sets ``name``, and without what ``name`` sets as a word."""
-    rivals = {word for word, targets in HADOOP_TARGETS.items() if name in targets} | {*HADOOP_TARGETS.get(name, ())}
+    rivals = {word for word, targets in words.items() if name in targets} | {*words.get(name, ())}
     return {key: value for key, value in parameters.items() if key not in rivals}

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.analysis.statistics import RunTable
-from assay.execution.engines.hadoop.settings.containers import MAP_MEMORY, containers_per_node
 from assay.execution.planning.plan_files.changed_plan import Change, altered, only_run
 from assay.foundation.errors import AssayError, RepositoryError
 from assay.model import CONTAINERS, Device, Origin, Run, RunStatus
@@ -143,7 +142,7 @@ def _controls(measured: Measured, changes: Sequence[Change]) -> dict[str, Contro
         link /= cluster.scale
     layout, fitting = configuration.layout.name, _codes(fitting_codes(worker))
     layouts = tuple(dict.fromkeys([*fitting, *measured.plan.layouts]))
-    at_once = float(containers_per_node(configuration.parameters, MAP_MEMORY))
+    containers = plan.rules.containers_per_worker(configuration.parameters)
     controls = [
         Control("layout", "Storage layout", "disks", layout, layout, "", layouts),
         *(item for group, device in _groups(worker.devices).items() for item in _disk(group, *device)),
@@ -152,8 +151,8 @@ def _controls(measured: Measured, changes: Sequence[Change]) -> dict[str, Contro
         _number("worker.cores", "Cores of a worker", "cluster", float(worker.cores), ""),
         _number("worker.cpu.speed", "Speed of a core", "cluster", worker.cpu_speed, "", whole=False),
         *(
-            [_number(CONTAINERS, "Containers on a worker", "work", at_once, "")]
-            if CONTAINERS in plan.rules.words
+            [_number(CONTAINERS, "Containers on a worker", "work", float(containers), "")]
+            if containers is not None
             else []
         ),
         _number("data", "Data", "work", run.workload.data_bytes / 1e9, "GB", whole=False),

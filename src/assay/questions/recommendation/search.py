@@ -26,7 +26,7 @@ from assay.execution.planning.forecast.device_space import FULL_SHARE
 from assay.execution.planning.plan_files.changed_plan import only_run
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import format_bytes
-from assay.model import YEAR_H, CostProfile, PriceBook
+from assay.model import REPLICATION, YEAR_H, CostProfile, PriceBook
 from assay.questions.costs.mix import DAY_S, Work
 from assay.questions.recommendation.request import Constraints, Objective
 from assay.workloads.catalogue import workloads
@@ -44,7 +44,6 @@ _BATCH = 24
 _NEAR_BEST = 16
 _PRIOR_RATIO = 1.5
 """Simulated time / lower bound before any simulation."""
-_REPLICATION = "dfs.replication"
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,7 +340,7 @@ def start_search(
 
 
 def _size(candidates: Candidates, work: Work, data_factor: float) -> Size:
-    replication = int(candidates.catalogue.parameters.get(_REPLICATION, 3))
+    replication = int(candidates.catalogue.parameters.get(REPLICATION, 3))
     options = {name: text for name, text in work.options.items() if name != "waves"}
     return Size.of(round(work.data_bytes * data_factor), replication, candidates.catalogue.parameters, options)
 
@@ -382,7 +381,7 @@ def _has_room(
         if needed is not None or not paths:
             output_bytes = max(output_bytes, data_bytes * costs.written * workload.output_copies(size))
         spilled_bytes = max(spilled_bytes, data_bytes * costs.map_output * costs.combined * _SPILL_FACTOR)
-    replication = float(candidates.catalogue.parameters.get(_REPLICATION, 3))
+    replication = float(candidates.catalogue.parameters.get(REPLICATION, 3))
     capacity_bytes = constraints.capacity_bytes * data_factor * replication
     every = np.ones(len(candidates), dtype=np.bool_)
     room = fits(power, capacity_bytes, 0.0, 1 - RESERVE_SHARE) if capacity_bytes else every

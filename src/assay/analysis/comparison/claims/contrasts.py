@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.analysis.comparison.factors.compression import UNCOMPRESSED
 from assay.analysis.statistics import LAYOUT_DEVICES, Floats, RunTable
-from assay.model import COMPRESSION, LAYOUT_FACTOR
+from assay.model import COMPRESSION, LAYOUT_FACTOR, Meaning, parameters_that
 from assay.model.clusters.layout_code import HDD, SSD, devices_of_text
 
 _FAST_NETWORK, _SLOW_NETWORK = re.compile(r"IB|infiniband", re.IGNORECASE), re.compile(r"ETH|ethernet", re.IGNORECASE)
@@ -73,9 +73,5 @@ SSD_OR_HDD = Contrast("SSD over HDD", (LAYOUT_FACTOR,), _is_ssd, LAYOUT_DEVICES)
 MANY_DISKS = Contrast("several disks over one", (LAYOUT_FACTOR,), _has_many_disks, LAYOUT_DEVICES)
 COMPRESSED = Contrast("compressed map output", (COMPRESSION,), lambda level: float(level != UNCOMPRESSED))
 INFINIBAND = Contrast("InfiniBand", ("network",), _is_fast_network)
-CONTAINERS = Contrast(
-    "twice the containers",
-    ("containers", "mapreduce.tasktracker.map.tasks.maximum", "yarn.nodemanager.resource.memory-mb"),
-    _log2,
-)
+CONTAINERS = Contrast("twice the containers", ("containers", *parameters_that(Meaning.TASKS_PER_WORKER)), _log2)
 CONTRASTS = (SSD_OR_HDD, MANY_DISKS, COMPRESSED, INFINIBAND, CONTAINERS)

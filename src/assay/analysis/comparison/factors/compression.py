@@ -11,10 +11,10 @@ from typing import Final
 import numpy as np
 
 from assay.analysis.statistics import ABSENT, Column, Mask, RunTable
-from assay.model import COMPRESSION, MAP_OUTPUT_CODEC, MAP_OUTPUT_COMPRESS
+from assay.model import COMPRESSION, Meaning, parameters_that
 
-_SWITCHES: Final = (MAP_OUTPUT_COMPRESS, "mapred.compress.map.output")
-_CODECS: Final = (MAP_OUTPUT_CODEC, "mapred.map.output.compression.codec")
+_SWITCHES: Final = parameters_that(Meaning.COMPRESSION_SWITCH)
+_CODECS: Final = parameters_that(Meaning.COMPRESSION_CODEC)
 UNCOMPRESSED: Final = "none"
 _UNNAMED: Final = "default codec"
 

@@ -12,14 +12,18 @@ from assay.execution.engines.hadoop.settings import containers
 from assay.execution.engines.hadoop.settings.configuration import daemon_state, file_system, is_job_parameter
 from assay.execution.engines.hadoop.settings.defaults import DEFAULTS
 from assay.execution.engines.hadoop.settings.storage_types import policy_mistake, spread
+from assay.foundation.errors import SpecificationError
 from assay.foundation.units import format_bytes
 from assay.model import (
+    BLOCK_SIZE,
     COMPRESSION,
     CONTAINERS,
     HADOOP_TARGETS,
     MAP_OUTPUT_CODEC,
     MAP_OUTPUT_COMPRESS,
     MAP_SLOTS,
+    NODE_MEMORY,
+    REPLICATION,
     Cluster,
     Configuration,
     Default,
@@ -33,8 +37,6 @@ from assay.model import (
 from assay.model.plans.engine_values import block_size_bytes
 from assay.specs.fields import COUNT, unknown
 
-REPLICATION = "dfs.replication"
-BLOCK_SIZE = "dfs.blocksize"
 REPLICATION_DEFAULT = 3
 """Hadoop's default number of copies (hdfs-default.xml); a cluster with fewer workers gets one copy per worker."""
 BLOCK_MIN_BYTES = 2**20
@@ -47,6 +49,7 @@ CODECS: Final[Mapping[str, str | None]] = {
     "bzip2": f"{_CODEC}.BZip2Codec",
 }
 """Codecs that work without native libraries: Hadoop's Java code, and snappy-java, which Hadoop includes."""
+_CODEC_CLASSES: Final = ("DefaultCodec", "SnappyCodec", "GzipCodec", "BZip2Codec")
 _MEMORY: Final = {"map": containers.MAP_MEMORY, "reduce": containers.REDUCE_MEMORY}
 
 
@@ -70,7 +73,7 @@ class HadoopRules:
     @property
     def parallelism(self) -> tuple[str, ...]:
         """``containers``, Hadoop 1's map slots, and YARN's memory for containers."""
-        return CONTAINERS, MAP_SLOTS, "yarn.nodemanager.resource.memory-mb"
+        return CONTAINERS, MAP_SLOTS, NODE_MEMORY
 
     def parameters(self, settings: Mapping[str, str]) -> dict[str, str]:
         """Resolve ``compression`` into the switch and the codec of map output, ``containers`` into a node's size."""
@@ -83,6 +86,20 @@ class HadoopRules:
         if CONTAINERS in settings:
             engine_parameters |= containers.parameters_for(int(settings[CONTAINERS]), engine_parameters)
         return engine_parameters
+
+    def settings_of(self, recorded: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+        """Translate Hadoop 1's map slots into containers, and name the codec of map output with its package."""
+        settings, notices = dict(recorded), []
+        if MAP_OUTPUT_COMPRESS in settings or MAP_OUTPUT_CODEC in settings:
+            codec = settings.get(MAP_OUTPUT_CODEC, "").rpartition(".")[2] or _CODEC_CLASSES[0]
+            if codec not in _CODEC_CLASSES:
+                raise SpecificationError(f"stock Hadoop has no codec {codec}")
+            compress = settings.get(MAP_OUTPUT_COMPRESS, "true").casefold() in ("true", "1")
+            settings |= {MAP_OUTPUT_COMPRESS: "true" if compress else "false", MAP_OUTPUT_CODEC: f"{_CODEC}.{codec}"}
+        if MAP_SLOTS in settings:
+            settings[CONTAINERS] = settings.pop(MAP_SLOTS)
+            notices.append("map slots per worker became containers per worker")
+        return settings, tuple(notices)
 
     def completed(self, settings: Mapping[str, str], workers: int) -> dict[str, str]:
         """Add the number of copies: as many as Hadoop's default, and as the workers can hold."""
@@ -156,6 +173,10 @@ class HadoopRules:
     def tasks_of_a_wave(self, parameters: Mapping[str, str], kind: str, workers: int) -> int:
         """Return the number of containers besides the ApplicationMaster's."""
         return containers.tasks_of_a_wave(parameters, _MEMORY[kind], workers)
+
+    def containers_per_worker(self, parameters: Mapping[str, str]) -> int:
+        """Return the number of map containers that fit a worker."""
+        return containers.containers_per_node(parameters, containers.MAP_MEMORY)
 
     def intermediate_bytes(self, one_pass_bytes: float, whole_bytes: float) -> float:  # noqa: ARG002
         """Return a job's map output, which stays until the job ends, plus the data that reduces have fetched."""

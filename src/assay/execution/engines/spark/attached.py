@@ -18,7 +18,6 @@ from assay.execution.engines.hadoop.deployment.attached import AttachedEngine, A
 from assay.execution.engines.hadoop.hdfs import ROOT
 from assay.execution.engines.hadoop.jobs import jobs as hadoop_jobs
 from assay.execution.engines.hadoop.jobs.rest import Endpoint
-from assay.execution.engines.hadoop.rules import REPLICATION
 from assay.execution.engines.hadoop.settings.configuration import normalised
 from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S
 from assay.execution.engines.spark import programs, settings
@@ -30,7 +29,7 @@ from assay.execution.engines.spark.provider import SparkProvider
 from assay.execution.engines.spark.rules import without_spark
 from assay.execution.hosts.transport import Transport
 from assay.foundation.errors import EngineError, HostError
-from assay.model import Cluster, CodedWarning, Configuration, Program, SparkClient, WarningCode
+from assay.model import REPLICATION, Cluster, CodedWarning, Configuration, Program, SparkClient, WarningCode
 from assay.store.formats.spark.parameters import spark_parameters
 
 USUAL = SparkClient("/usr/bin/spark-submit", "/etc/spark/conf", settings.YARN)

@@ -82,6 +82,10 @@ class SparkRules:
         switches = dict.fromkeys((SHUFFLE_COMPRESS, settings.SPILL_COMPRESS), "true" if codec else "false")
         return self.hadoop.parameters(given) | switches | ({settings.CODEC: codec} if codec else {})
 
+    def settings_of(self, recorded: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+        """Translate Hadoop's parameters; Spark's are written as recorded."""
+        return self.hadoop.settings_of(recorded)
+
     def completed(self, settings_given: Mapping[str, str], workers: int) -> dict[str, str]:
         """Add the number of copies that HDFS keeps."""
         return self.hadoop.completed(settings_given, workers)
@@ -160,6 +164,10 @@ class SparkRules:
     def tasks_of_a_wave(self, parameters: Mapping[str, str], kind: str, workers: int) -> int:  # noqa: ARG002
         """Count the cores of all executors, whatever their tasks are."""
         return settings.executors(parameters, workers) * max(1, settings.whole(parameters, settings.CORES))
+
+    def containers_per_worker(self, parameters: Mapping[str, str]) -> int:
+        """Return the number of Hadoop's containers that fit a worker."""
+        return self.hadoop.containers_per_worker(parameters)
 
     def intermediate_bytes(self, one_pass_bytes: float, whole_bytes: float) -> float:
         """Count every shuffle's files, which are there until the application ends, and one pass that was fetched and

@@ -36,6 +36,7 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
     from assay.interfaces.cli.decide.report import report
     from assay.interfaces.cli.measure.run import run_campaign_request
     from assay.interfaces.cli.start.examples import example_folder
+    from assay.model import NODE_MEMORY
 
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -54,7 +55,7 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
             "fewer and with more containers.",
             err=True,
         )
-        plan, factor, baseline, prices = examples / "local" / "containers.yaml", _CONTAINERS, None, None
+        plan, factor, baseline, prices = examples / "local" / "containers.yaml", NODE_MEMORY, None, None
     else:
         plan, factor, baseline = examples / "lab" / "hdd-vs-ssd.yaml", "layout", "HD2"
         prices = examples / "lab" / "prices.yaml"
@@ -74,6 +75,5 @@ def _require_programs(programs: Sequence[str]) -> None:
         raise HostError(f"not installed: {', '.join(lacking)}", hint=f"as root: apt-get install {packages}")
 
 
-_CONTAINERS = "yarn.nodemanager.resource.memory-mb"
 # Program to the Debian package that has it; what the lab needs besides is probed.
 _PROGRAMS = {"java": "openjdk-17-jre-headless", "fio": "fio", "iperf3": "iperf3"}

@@ -26,7 +26,7 @@ from assay.execution.engines.hadoop.jobs import jobs as own_jobs
 from assay.execution.engines.hadoop.jobs.histories import JobHistories, job_ids, progress
 from assay.execution.engines.hadoop.jobs.jobs import JobsJar
 from assay.execution.engines.hadoop.jobs.rest import PLAIN, Endpoint
-from assay.execution.engines.hadoop.rules import REPLICATION, HadoopRules
+from assay.execution.engines.hadoop.rules import HadoopRules
 from assay.execution.engines.hadoop.settings.configuration import is_job_parameter, normalised
 from assay.execution.engines.hadoop.settings.site import (
     ClientConfiguration,
@@ -38,7 +38,7 @@ from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine, Lo
 from assay.execution.hosts.transport import Transport
 from assay.foundation.errors import EngineError, HostError
 from assay.foundation.units import format_bytes
-from assay.model import Attachment, Cluster, CodedWarning, Configuration, Program, Role, WarningCode
+from assay.model import REPLICATION, Attachment, Cluster, CodedWarning, Configuration, Program, Role, WarningCode
 from assay.specs.fields import unknown
 from assay.store.formats.hadoop.configuration import Property
 from assay.store.formats.hadoop.configuration import parameters as telling

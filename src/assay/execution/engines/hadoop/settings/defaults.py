@@ -77,3 +77,11 @@ DEFAULTS = tuple(Default(name, value, why) for why, values in _REASONS for name,
 """Defaults for properties that the plan does not set, each with its reason."""
 
 BY_DEFAULT = {default.name: default.value for default in DEFAULTS}
+
+TASK_MEMORY = (containers.MAP_MEMORY, containers.REDUCE_MEMORY)
+"""The parameters that set the memory of a task's container."""
+STOCK_MEMORY = {
+    **dict.fromkeys((*TASK_MEMORY, "yarn.app.mapreduce.am.resource.mb"), "1024"),
+    "mapreduce.task.io.sort.mb": "100",
+}
+"""Hadoop's own values (mapred-default.xml), for clusters whose nodes are not a lab's."""

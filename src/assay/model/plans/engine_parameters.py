@@ -1,0 +1,94 @@
+"""Engine parameters that assay interprets, as data: what each sets, its title, and the short names that people write.
+
+Runs of every source carry these names, so the table is part of the model. Code outside the engines asks it by meaning
+(:func:`parameters_that`) and writes no engine's parameter name.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+
+CONTAINERS = "containers"
+COMPRESSION = "compression"
+MAP_SLOTS = "mapreduce.tasktracker.map.tasks.maximum"
+"""Map tasks that a worker runs at once in Hadoop 1; later versions have containers."""
+NODE_MEMORY = "yarn.nodemanager.resource.memory-mb"
+EXECUTORS = "spark.executor.instances"
+MAP_OUTPUT_COMPRESS = "mapreduce.map.output.compress"
+MAP_OUTPUT_CODEC = "mapreduce.map.output.compress.codec"
+SHUFFLE_COMPRESS, SHUFFLE_CODEC = "spark.shuffle.compress", "spark.io.compression.codec"
+REPLICATION = "dfs.replication"
+BLOCK_SIZE = "dfs.blocksize"
+
+
+class Meaning(Enum):
+    """What an engine parameter sets."""
+
+    TASKS_PER_WORKER = "tasks that a worker runs at once"
+    EXECUTORS = "executors of a job"
+    COMPRESSION_SWITCH = "whether map output is compressed"
+    COMPRESSION_CODEC = "codec of map output"
+    REPLICATION = "copies of each block"
+    BLOCK_SIZE = "size of a block"
+    BUFFER_SIZE = "size of a buffer"
+    SORT_FACTOR = "streams that are merged at once"
+    DIRECTORIES = "directories on the devices of a layout"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineParameter:
+    """One parameter of an engine."""
+
+    name: str
+    meaning: Meaning
+    title: str = ""
+    """Column title; empty: the name is shown."""
+    short_names: tuple[str, ...] = ()
+    """Names that users may write instead, ALOJA's among them."""
+    counts: str = ""
+    """The counted resource, singular, such as ``map slot``; empty for parameters that are not counts."""
+
+
+ENGINE_PARAMETERS = (
+    EngineParameter(MAP_SLOTS, Meaning.TASKS_PER_WORKER, "Map slots per worker", ("maps",), "map slot"),
+    EngineParameter(NODE_MEMORY, Meaning.TASKS_PER_WORKER),
+    EngineParameter(EXECUTORS, Meaning.EXECUTORS, "Executors", counts="executor"),
+    EngineParameter("mapreduce.task.io.sort.factor", Meaning.SORT_FACTOR, "Sort factor", ("iosf",)),
+    EngineParameter(REPLICATION, Meaning.REPLICATION, "HDFS copies", ("replication",)),
+    EngineParameter("io.file.buffer.size", Meaning.BUFFER_SIZE, "I/O buffer", ("iofilebuf",)),
+    EngineParameter(MAP_OUTPUT_COMPRESS, Meaning.COMPRESSION_SWITCH, "Map output compressed", ("comp",)),
+    EngineParameter("mapred.compress.map.output", Meaning.COMPRESSION_SWITCH),
+    EngineParameter(MAP_OUTPUT_CODEC, Meaning.COMPRESSION_CODEC, "Compression codec", ("codec",)),
+    EngineParameter("mapred.map.output.compression.codec", Meaning.COMPRESSION_CODEC),
+    EngineParameter(BLOCK_SIZE, Meaning.BLOCK_SIZE, "HDFS block size", ("blk_size",)),
+    EngineParameter("dfs.datanode.data.dir", Meaning.DIRECTORIES),
+    EngineParameter("dfs.namenode.name.dir", Meaning.DIRECTORIES),
+    EngineParameter("yarn.nodemanager.local-dirs", Meaning.DIRECTORIES),
+    EngineParameter("yarn.nodemanager.log-dirs", Meaning.DIRECTORIES),
+    EngineParameter("hadoop.tmp.dir", Meaning.DIRECTORIES),
+    EngineParameter("mapreduce.cluster.local.dir", Meaning.DIRECTORIES),
+)
+PARAMETER_TITLES: Mapping[str, str] = MappingProxyType(
+    {item.name: item.title for item in ENGINE_PARAMETERS if item.title}
+)
+SHORT_PARAMETER_NAMES: Mapping[str, str] = MappingProxyType(
+    {short: item.name for item in ENGINE_PARAMETERS for short in item.short_names}
+)
+HADOOP_TARGETS = {
+    CONTAINERS: (NODE_MEMORY, "yarn.nodemanager.resource.cpu-vcores", "yarn.scheduler.capacity.resource-calculator"),
+    COMPRESSION: (MAP_OUTPUT_COMPRESS, MAP_OUTPUT_CODEC),
+}
+SPARK_COMPRESSION = (SHUFFLE_COMPRESS, "spark.shuffle.spill.compress", SHUFFLE_CODEC)
+TARGETS = {**HADOOP_TARGETS, COMPRESSION: (*HADOOP_TARGETS[COMPRESSION], *SPARK_COMPRESSION)}
+"""The engine parameters that each word of a plan sets. Runs of such a plan carry the word and the parameters."""
+
+
+def parameters_that(*meanings: Meaning) -> tuple[str, ...]:
+    """Return the names of the parameters with one of these meanings, in the order of the table."""
+    return tuple(item.name for item in ENGINE_PARAMETERS if item.meaning in meanings)
+
+
+def counted_resources() -> dict[str, str]:
+    """Return parameter name to the resource that it counts, singular."""
+    return {item.name: item.counts for item in ENGINE_PARAMETERS if item.counts}
