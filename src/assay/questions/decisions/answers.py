@@ -13,7 +13,14 @@ from assay.analysis.statistics import RunTable, usable
 from assay.execution.campaign.plan_texts import plan_texts
 from assay.model import WORKERS_FACTOR
 from assay.questions.decisions.ask import decisions_of
-from assay.questions.decisions.buyer import BUYER_QUESTIONS, CHEAPEST, BuyerQuestion, levels_of_factor
+from assay.questions.decisions.buyer import (
+    BUYER_QUESTIONS,
+    CHEAPEST,
+    BuyerQuestion,
+    factors_to_decide,
+    levels_of_factor,
+    recording_factors,
+)
 from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.runs.cluster_facts import facts_by_layout
 from assay.questions.runs.runs import selected
@@ -72,7 +79,7 @@ def _unanswered(
 ) -> Unanswered:
     chosen = selected(table, request.where)
     valid = chosen.taken(usable(chosen))
-    names = [*question.factors(valid)[:1], *question.columns(valid)]
+    names = [*factors_to_decide(question, valid)[:1], *recording_factors(question, valid)]
     factor = next((name for name in names if levels_of_factor(valid, name)[0]), names[-1] if names else question.name)
     levels, runs = levels_of_factor(valid, factor)
     if factor == WORKERS_FACTOR and not levels:

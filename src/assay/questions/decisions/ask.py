@@ -13,7 +13,7 @@ from assay.analysis.comparison.matched import session_spread
 from assay.analysis.outliers.flagging import odd_times
 from assay.analysis.statistics import ABSENT, RunTable, counts_by, has_level, usable
 from assay.model import LAYOUT_FACTOR
-from assay.questions.decisions.buyer import CHEAPEST, STORAGE, question_named, varied
+from assay.questions.decisions.buyer import CHEAPEST, STORAGE, factors_to_decide, question_named, varied
 from assay.questions.decisions.caveats import in_order
 from assay.questions.decisions.costs import run_costs
 from assay.questions.decisions.decide import decide
@@ -67,7 +67,7 @@ def factors_of_request(table: RunTable, request: DecisionRequest) -> tuple[str, 
     Device classes come before layouts, unless the request names a baseline.
     """
     question = question_named(request.factor or STORAGE)
-    factors = (request.factor,) if question is None else question.factors(table.taken(usable(table)))
+    factors = (request.factor,) if question is None else factors_to_decide(question, table.taken(usable(table)))
     classes_first = LAYOUT_FACTOR in factors and not request.baseline and _classes(table)
     return (DEVICE_CLASS, *factors) if classes_first else factors
 

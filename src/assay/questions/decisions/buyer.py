@@ -3,8 +3,8 @@
 Each question names the factors that answer it, as far as runs vary them. ``answers.py`` answers them in this order.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
 import numpy as np
@@ -21,6 +21,14 @@ _PRICED: Final = (LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR)
 """Factors that change what an hour of a cluster costs."""
 
 
+class FactorSelection(Enum):
+    """Which factors of a question a decision is made on, among those that the runs vary."""
+
+    SINGLE = "the factor"
+    PER_ENGINE = "for each engine of the runs, its first factor"
+    JOINT = "all factors, joined to one"
+
+
 @dataclass(frozen=True, slots=True)
 class BuyerQuestion:
     """One question, and the factors that it is about."""
@@ -30,14 +38,13 @@ class BuyerQuestion:
     title: str
     subject: str
     """What the runs must differ in: ``network``."""
-    factors: Callable[[RunTable], tuple[str, ...]]
-    """Factors of a table of valid runs to decide on, none where the runs vary none."""
-    columns: Callable[[RunTable], tuple[str, ...]]
-    """Columns that may record a level."""
+    factors: tuple[str, ...]
+    """Factors that answer it; empty for the parameters that engines declare for parallelism."""
     plan_factor: str
     """A plan's factor that measures it, as YAML; empty where another price book answers the question."""
     change: str
     """A change that ``assay whatif --set`` simulates; empty where none does."""
+    selection: FactorSelection = FactorSelection.SINGLE
 
 
 def varied(table: RunTable, name: str) -> bool:
@@ -61,77 +68,43 @@ def parallelism_factors(table: RunTable | None = None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for engine in rules for name in engine.parallelism))
 
 
-def _containers(table: RunTable) -> tuple[str, ...]:
-    """Return the factors that the runs vary: for each engine, the first of its parameters."""
-    factors = (
-        next((name for name in rules.parallelism if varied(table, name)), None)
-        for engine, rules in all_rules().items()
-        if "engine" not in table.columns or engine in table.columns["engine"].levels
-    )
-    return tuple(dict.fromkeys(name for name in factors if name is not None))
+def recording_factors(question: BuyerQuestion, table: RunTable) -> tuple[str, ...]:
+    """Return the factors that may record a level of the question in these runs."""
+    return question.factors or parallelism_factors(table)
 
 
-def _single(name: str) -> Callable[[RunTable], tuple[str, ...]]:
-    return lambda table: (name,) if varied(table, name) else ()
-
-
-def _priced(table: RunTable) -> tuple[str, ...]:
-    """Return one factor that joins all hardware that the runs vary."""
-    names = [name for name in _PRICED if varied(table, name)]
-    return (",".join(names),) if names else ()
-
-
-def _always(*names: str) -> Callable[[RunTable], tuple[str, ...]]:
-    return lambda _: names
+def factors_to_decide(question: BuyerQuestion, table: RunTable) -> tuple[str, ...]:
+    """Return the factors of valid runs to decide the question on; none where the runs vary none."""
+    if question.selection is FactorSelection.PER_ENGINE:
+        engines = table.columns["engine"].levels if "engine" in table.columns else all_rules()
+        choices = [rules.parallelism for engine, rules in all_rules().items() if engine in engines]
+        first = (next((name for name in names if varied(table, name)), None) for names in choices)
+        return tuple(dict.fromkeys(name for name in first if name is not None))
+    names = [name for name in question.factors if varied(table, name)]
+    if question.selection is FactorSelection.JOINT:
+        return (",".join(names),) if names else ()
+    return tuple(names)
 
 
 BUYER_QUESTIONS: Final = (
     BuyerQuestion(
-        STORAGE,
-        "SSDs or hard disks?",
-        "storage layout",
-        _single(LAYOUT_FACTOR),
-        _always(LAYOUT_FACTOR),
-        "layout: [HD2, SS2]",
-        "layout=SS2",
+        STORAGE, "SSDs or hard disks?", "storage layout", (LAYOUT_FACTOR,), "layout: [HD2, SS2]", "layout=SS2"
     ),
+    BuyerQuestion("network", "Faster network?", "network", (NETWORK_FACTOR,), "network: [ETH, IB]", "nic=10Gbit/s"),
     BuyerQuestion(
-        "network",
-        "Faster network?",
-        "network",
-        _single(NETWORK_FACTOR),
-        _always(NETWORK_FACTOR),
-        "network: [ETH, IB]",
-        "nic=10Gbit/s",
+        "disks", "How many disks?", "number of disks per worker", (DISKS,), "layout: [HD2, HD4]", "layout=HD4"
     ),
-    BuyerQuestion(
-        "disks",
-        "How many disks?",
-        "number of disks per worker",
-        _single(DISKS),
-        _always(DISKS),
-        "layout: [HD2, HD4]",
-        "layout=HD4",
-    ),
-    BuyerQuestion(
-        "nodes",
-        "How many nodes?",
-        "number of workers",
-        _single(WORKERS_FACTOR),
-        _always(WORKERS_FACTOR),
-        "workers: [3, 6]",
-        "workers=6",
-    ),
+    BuyerQuestion("nodes", "How many nodes?", "number of workers", (WORKERS_FACTOR,), "workers: [3, 6]", "workers=6"),
     BuyerQuestion(
         "containers",
         "How many containers?",
         "number of containers",
-        _containers,
-        parallelism_factors,
+        (),
         f"{CONTAINERS}: [2, 4, 8]",
         "containers=8",
+        FactorSelection.PER_ENGINE,
     ),
-    BuyerQuestion(CHEAPEST, "Which is the cheapest?", "hardware", _priced, _always(LAYOUT_FACTOR), "", ""),
+    BuyerQuestion(CHEAPEST, "Which is the cheapest?", "hardware", _PRICED, "", "", FactorSelection.JOINT),
 )
 
 
