@@ -51,10 +51,11 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
 def test_a_prediction_is_shown_among_measured_runs_as_predicted(client: TestClient) -> None:
     page = client.get("/predict", params={"where": ["workload=sort", "layout=SSD", "network=IB", "cluster=c8"]})
     assert page.status_code == 200
-    for words in ("90 % interval of one run", "predicted", "What matters for it", "What was measured", "as most often"):
+    words_of_the_form = ("most common value", "What was measured")
+    for words in ("90 % interval of one run", "predicted", "What matters for it", *words_of_the_form):
         assert words in page.text
     assert "What storage, network and containers do to each other" in page.text
-    assert "the model&#39;s guess" in page.text or "the model's guess" in page.text
+    assert "A cross is a prediction" in page.text
     answer = client.get("/api/v1/predict", params={"where": ["workload=sort,layout=SSD,network=IB,cluster=c8"]}).json()
     assert f"{answer['expected_s']:,.0f} s" in page.text
     assert answer["origin"] == "predicted"
@@ -113,7 +114,7 @@ def test_measured_runs_next_to_those_of_a_lab_are_reported(tmp_path: Path) -> No
         made.publish(make_run(number, workload="sort", lab_scale=0.05))
     page = client_of(made.root).get("/predict", params={"where": ["workload=sort"]})
     assert page.status_code == 200
-    usual = page.text.partition("as most often: ")[2].partition("</p>")[0]
+    usual = page.text.partition("so the most common value: ")[2].partition("</p>")[0]
     assert usual
     assert "none" not in usual, "what a configuration does not have is not listed"
     result = CliRunner().invoke(assay, ["explain", "--where", "workload=sort", "--repository", str(made.root)])

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from assay.analysis.statistics import RunTable, usable
+from assay.analysis.statistics import ABSENT, RUNS_MIN, RunTable, usable
 from assay.execution.campaign.plan_texts import plan_texts
 from assay.model import WORKERS_FACTOR
 from assay.questions.decisions.ask import decisions_of
@@ -40,6 +40,17 @@ class Obstacle(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedRuns:
+    """The smallest plan that measures a question: one workload, each level of the question's plan, repeated."""
+
+    workload: str
+    """The workload with most valid runs."""
+    runs: int
+    duration_s: float
+    """Number of runs x median time of the valid runs of this workload."""
+
+
+@dataclass(frozen=True, slots=True)
 class Unanswered:
     """Why a question has no answer, in numbers of valid runs."""
 
@@ -53,6 +64,8 @@ class Unanswered:
     """Valid runs without a recorded level."""
     simulable: bool
     """Whether the repository has a plan that ``assay whatif`` can change."""
+    planned: PlannedRuns | None
+    """Runs that would measure it; None where a price book answers the question, or no run has a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +106,20 @@ def _unanswered(
     else:
         obstacle = Obstacle.NOT_MATCHED if len(levels) > 1 else Obstacle.ONE_LEVEL
     simulable = bool(question.change) and bool(plan_texts(repository.folders.campaigns))
-    return Unanswered(obstacle, factor, levels, runs, len(valid) - runs, simulable)
+    return Unanswered(obstacle, factor, levels, runs, len(valid) - runs, simulable, _planned(valid, question))
+
+
+def _planned(valid: RunTable, question: BuyerQuestion) -> PlannedRuns | None:
+    workload = valid.columns.get("workload")
+    if not question.plan_levels or workload is None or not len(valid):
+        return None
+    recorded = workload.codes[workload.codes != ABSENT]
+    if not len(recorded):
+        return None
+    code = int(np.bincount(recorded).argmax())
+    times_s = valid.values["duration_s"][workload.codes == code]
+    runs = len(question.plan_levels) * RUNS_MIN
+    return PlannedRuns(workload.levels[code], runs, runs * float(np.nanmedian(times_s)))
 
 
 def _recorded_workers(repository: Repository, valid: RunTable) -> tuple[tuple[str, ...], int]:

@@ -41,7 +41,9 @@ class BuyerQuestion:
     factors: tuple[str, ...]
     """Factors that answer it; empty for the parameters that engines declare for parallelism."""
     plan_factor: str
-    """A plan's factor that measures it, as YAML; empty where another price book answers the question."""
+    """A plan's factor that measures it; empty where another price book answers the question."""
+    plan_levels: tuple[str, ...]
+    """Levels of this factor to compare."""
     change: str
     """A change that ``assay whatif --set`` simulates; empty where none does."""
     selection: FactorSelection = FactorSelection.SINGLE
@@ -88,23 +90,34 @@ def factors_to_decide(question: BuyerQuestion, table: RunTable) -> tuple[str, ..
 
 BUYER_QUESTIONS: Final = (
     BuyerQuestion(
-        STORAGE, "SSDs or hard disks?", "storage layout", (LAYOUT_FACTOR,), "layout: [HD2, SS2]", "layout=SS2"
+        STORAGE, "SSDs or hard disks?", "storage layout", (LAYOUT_FACTOR,), LAYOUT_FACTOR, ("HD2", "SS2"), "layout=SS2"
     ),
-    BuyerQuestion("network", "Faster network?", "network", (NETWORK_FACTOR,), "network: [ETH, IB]", "nic=10Gbit/s"),
     BuyerQuestion(
-        "disks", "How many disks?", "number of disks per worker", (DISKS,), "layout: [HD2, HD4]", "layout=HD4"
+        "network", "Faster network?", "network", (NETWORK_FACTOR,), NETWORK_FACTOR, ("ETH", "IB"), "nic=25Gbit/s"
     ),
-    BuyerQuestion("nodes", "How many nodes?", "number of workers", (WORKERS_FACTOR,), "workers: [3, 6]", "workers=6"),
+    BuyerQuestion(
+        "disks", "How many disks?", "number of disks per worker", (DISKS,), LAYOUT_FACTOR, ("HD2", "HD4"), "layout=HD4"
+    ),
+    BuyerQuestion(
+        "nodes",
+        "How many nodes?",
+        "number of workers",
+        (WORKERS_FACTOR,),
+        WORKERS_FACTOR,
+        ("3", "6"),
+        "workers.count=6",
+    ),
     BuyerQuestion(
         "containers",
         "How many containers?",
         "number of containers",
         (),
-        f"{CONTAINERS}: [2, 4, 8]",
+        CONTAINERS,
+        ("2", "4", "8"),
         "containers=8",
         FactorSelection.PER_ENGINE,
     ),
-    BuyerQuestion(CHEAPEST, "Which is the cheapest?", "hardware", _PRICED, "", "", FactorSelection.JOINT),
+    BuyerQuestion(CHEAPEST, "Which is the cheapest?", "hardware", _PRICED, "", (), "", FactorSelection.JOINT),
 )
 
 

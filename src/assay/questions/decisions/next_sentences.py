@@ -18,7 +18,7 @@ def _sentence(decision: Decision, runs: FurtherRuns) -> str:
     title = workload_title(runs.workload)
     where = f" on {joined(list(runs.clusters))}" if 0 < len(runs.clusters) <= CLUSTERS_NAMED else ""
     names = joined([_short(decision.factor, option) for option in runs.options])
-    duration = f"(about {_about(runs.duration_s)})"
+    duration = f"(about {about_duration(runs.duration_s)})"
     if runs.new_groups:
         missing = "completed by 1 run of the missing option" + (" each" if runs.groups > 1 else "")
         what = f"{runs.groups} more matched group{'s' if runs.groups != 1 else ''} of {title} with {names}{where}, "
@@ -44,7 +44,7 @@ def _share(half_width: float) -> str:
     return f"{100 * half_width:.0f} %" if half_width >= 0.0095 else f"{100 * half_width:.1g} %"
 
 
-def _about(seconds: float) -> str:
+def about_duration(seconds: float) -> str:
     """Return a duration as an estimate: ``40 s``, ``12 min``, ``5.5 h``."""
     if seconds < 90:
         return f"{seconds:.0f} s"

@@ -7,7 +7,7 @@ from assay.analysis.statistics import Verdict
 from assay.model import CONTAINERS
 from assay.questions.decisions.answers import Obstacle, QuestionAnswer, Unanswered
 from assay.questions.decisions.buyer import CHEAPEST, parallelism_factors
-from assay.questions.decisions.next_sentences import next_sentences
+from assay.questions.decisions.next_sentences import about_duration, next_sentences
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.sentences import (
     DecisionAnswer,
@@ -19,7 +19,7 @@ from assay.questions.decisions.sentences import (
     headline,
 )
 from assay.questions.decisions.values import Decision
-from assay.text import joined, plural
+from assay.text import joined, plural, workload_title
 
 COSTS_NAMED = 2
 """Maximum number of options whose costs are named as evidence, the lowest first."""
@@ -81,6 +81,16 @@ def _settled(decision: Decision) -> bool:
     return verdicts.get(decision.leader) is Verdict.FASTER or all(verdict in judged for verdict in verdicts.values())
 
 
+def plan_step(why: Unanswered) -> str:
+    """Return the number of runs that measure a question, and how long they take."""
+    if why.planned is None:
+        return "Plan it"
+    return (
+        f"Plan it: {plural(why.planned.runs, 'run')} of {workload_title(why.planned.workload)}, "
+        f"about {about_duration(why.planned.duration_s)}"
+    )
+
+
 def next_step(answer: QuestionAnswer) -> str | None:
     """Return how to answer the question, or the first proposal of further runs where the headline has no verdict."""
     why, question = answer.unanswered, answer.question
@@ -91,7 +101,7 @@ def next_step(answer: QuestionAnswer) -> str | None:
         return f"`assay decide {question.name} --prices FILE` answers it with a price book of this hardware."
     if not question.plan_factor:
         return "A plan that varies storage, network or workers measures it."
-    measure = f"A plan with `factors: {{{question.plan_factor}}}` measures it."
+    measure = f"{plan_step(why)}, with `factors: {{{question.plan_factor}: [{', '.join(question.plan_levels)}]}}`."
     return f"{measure} `assay whatif --set {question.change}` simulates it." if why.simulable else measure
 
 

@@ -21,6 +21,8 @@ from assay.interfaces.web.api import plan as api_plan
 from assay.interfaces.web.api import quality as api_quality
 from assay.interfaces.web.api import runs as api_runs
 from assay.interfaces.web.api import views as api_views
+from assay.interfaces.web.api import whatif as api_whatif
+from assay.interfaces.web.pages import recommend as pages_recommend
 from assay.interfaces.web.pages import why as pages_why
 from assay.interfaces.web.rendering.runs_address import RunsAddress
 from assay.interfaces.web.rendering.shown_decisions import ShownDecision, shown_decisions, shown_questions
@@ -80,6 +82,8 @@ def overview(request: Request, context: ContextOf, where: Texts = []) -> Respons
         where=where,
         starting=starting,
         broken=broken,
+        simulable=bool(len(table) and api_whatif.get_places(context)),
+        budget=pages_recommend.default_request(context),
     )
 
 

@@ -92,11 +92,17 @@ def _asked(form: Mapping[str, Sequence[str]]) -> RecommendRequest:
     return RecommendRequest(works, **given)
 
 
+def default_request(context: Context) -> RecommendRequest:
+    """Return the request that an empty form shows, with a catalogue that this server has."""
+    catalogues = stored_catalogues(context.cluster_folders)
+    return _USUAL if _USUAL.catalogue in catalogues else replace(_USUAL, catalogue=next(iter(catalogues), ""))
+
+
 def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Return what the page shows."""
     catalogues = list(stored_catalogues(context.cluster_folders))
     problem: AssayError | None = None
-    asked = _USUAL if _USUAL.catalogue in catalogues else replace(_USUAL, catalogue=next(iter(catalogues), ""))
+    asked = default_request(context)
     key = next(iter(form.get("key", ())), "")
     if form and not key:
         try:

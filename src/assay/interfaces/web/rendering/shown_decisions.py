@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, DeviceClass
 from assay.interfaces.charts.drawing.identity import colours_of
@@ -11,6 +12,7 @@ from assay.interfaces.web.api.decisions import decisions_on, question_answers_on
 from assay.interfaces.web.state.answering import palette
 from assay.interfaces.web.state.context import Context
 from assay.questions.comparisons.why import WhyQuestion, of_decision
+from assay.questions.decisions.answers import QuestionAnswer
 from assay.questions.decisions.buyer import CHEAPEST
 from assay.questions.decisions.forest import forest_rows
 from assay.questions.decisions.question_sentences import QuestionView, view_of
@@ -48,6 +50,8 @@ class ShownQuestion:
 
     view: QuestionView
     decisions: tuple[ShownDecision, ...]
+    simulated_at: str
+    """Address of the page that simulates an unanswered question; empty where no run can be simulated."""
 
 
 def shown_questions(context: Context, where: Sequence[str] = ()) -> list[ShownQuestion]:
@@ -56,9 +60,17 @@ def shown_questions(context: Context, where: Sequence[str] = ()) -> list[ShownQu
         ShownQuestion(
             view_of(answer),
             tuple(_shown(context, answer.decisions, answer.question.name, charts=answer.question.name != CHEAPEST)),
+            _simulated_at(answer),
         )
         for answer in question_answers_on(context, where)
     ]
+
+
+def _simulated_at(answer: QuestionAnswer) -> str:
+    if answer.unanswered is None or not answer.unanswered.simulable:
+        return ""
+    name, _, value = answer.question.change.partition("=")
+    return f"/whatif?{urlencode([(name, value)])}"
 
 
 def _shown(context: Context, decisions: Sequence[Decision], name: str, *, charts: bool = True) -> list[ShownDecision]:

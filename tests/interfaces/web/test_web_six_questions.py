@@ -1,0 +1,193 @@
+"""Test in Chromium that six questions are answered within two clicks from the first page, without dead ends.
+
+Two repositories: one like the demo's, and ALOJA's dump. The answers are the decisions' own sentences. The seconds of
+each answer are printed; they are not asserted, because they depend on the machine's load.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from assay.interfaces.cli.main import assay
+from assay.interfaces.web.rendering.navigation import AREAS
+from assay.interfaces.web.server.app import create_app
+from assay.questions.decisions.answers import answer_questions
+from assay.questions.decisions.question_sentences import QuestionView, view_of
+from assay.questions.decisions.values import DecisionRequest
+from assay.questions.trust.flags import flags_in
+from assay.specs.prices import load_prices
+from assay.store import Repository
+from browser_support import DRAWN_MS, ObservedRun, watched_page
+from builders import make_run
+from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
+from paths import EXAMPLES, ROOT
+from simulator_support import measured_repository, needs_simulator
+from web_support import served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+axe = pytest.importorskip(
+    "axe_playwright_python.sync_playwright", reason="SKIPPED LOUDLY: no axe, pages were not checked"
+)
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+ALOJA = ROOT.parent / "shared" / "data" / "aloja" / "aloja-execs-2014-09-dump.csv"
+PRICES = EXAMPLES / "lab" / "prices.yaml"
+SEARCH_MS = 300_000
+"""Maximum wait for a search for hardware, in milliseconds."""
+LINK_MS = 180_000
+"""Maximum wait for a page behind a link, in milliseconds: the first prediction learns from all runs."""
+LINKS_PER_KIND = 2
+"""Links with the same path and parameters that are followed on one page."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A served repository, with its answers in sentences."""
+
+    name: str
+    url: str
+    views: dict[str, QuestionView]
+
+
+@pytest.fixture(scope="module", params=["demo", "aloja"])
+def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    root: Path = tmp_path_factory.mktemp(request.param) / "repository"
+    if request.param == "demo":
+        repository = measured_repository(root, carried=True)
+        traced = replace(hybrid_run(), run_id=make_run(950).run_id, workload="wordcount")
+        repository.publish(traced, tasks=hybrid_tasks(), trace=hybrid_trace())
+    else:
+        if not ALOJA.exists():
+            pytest.skip(f"SKIPPED LOUDLY: no {ALOJA.name}, so ALOJA's dump was not asked")
+        assert CliRunner().invoke(assay, ["import", str(ALOJA), "--repository", str(root)]).exit_code == 0
+        repository = Repository.open(root)
+    book = load_prices(PRICES)
+    answers = answer_questions(repository, flags_in(repository).table, DecisionRequest(prices=book))
+    app = create_app(root, cluster_folders=[EXAMPLES], book=book, book_text=PRICES.read_text(encoding="utf-8"))
+    with served(app) as url:
+        yield Site(request.param, url, {answer.question.name: view_of(answer) for answer in answers})
+
+
+@pytest.fixture
+def home(browser: Browser, site: Site) -> Iterator[ObservedRun]:
+    with watched_page(browser, site.url, bypass_csp=True) as watched:
+        watched.open("/")
+        yield watched
+        watched.check()
+
+
+def followed(page: Page, click: Callable[[], None], address: str) -> str:
+    """Click, wait for the page, and return its text."""
+    click()
+    page.wait_for_url(re.compile(address))
+    page.wait_for_selector("body[data-charts=drawn]", timeout=DRAWN_MS)
+    return page.locator("main").inner_text()
+
+
+def checked(page: Page, site: Site, question: str, start_s: float) -> None:
+    """Print how long the answer took, and require that axe reports nothing on its page."""
+    print(f"{site.name}: {question}: {time.monotonic() - start_s:.1f} s")
+    violations = axe.Axe().run(page).response["violations"]
+    assert [(item["id"], [node["html"][:160] for node in item["nodes"][:3]]) for item in violations] == []
+
+
+@pytest.mark.parametrize("question", ["storage", "network", "cheapest"])
+def test_a_card_of_the_first_page_answers(home: ObservedRun, site: Site, question: str) -> None:
+    """SSDs or hard disks, a faster network, and the cheapest option: without a click, or with the next step."""
+    start_s = time.monotonic()
+    page = home.open("/")
+    card = page.locator(f'[data-question="{question}"]')
+    view = site.views[question]
+    assert card.locator("strong").first.inner_text() == view.answer
+    if view.answered:
+        assert view.confidence in card.inner_text()
+    else:
+        assert "Next: " in card.inner_text()
+    if site.name == "aloja" and question != "cheapest":
+        assert view.answered
+    checked(page, site, question, start_s)
+
+
+def test_a_run_says_what_limits_it(home: ObservedRun, site: Site) -> None:
+    page, start_s = home.page, time.monotonic()
+    followed(page, page.get_by_role("link", name="Choose a run").click, r"/runs$")
+    wordcount = "a[href^='/runs/']" if site.name == "aloja" else "tr:has-text('WordCount') a[href^='/runs/']"
+    text = followed(page, page.locator(f"table.runs {wordcount}").first.click, r"/runs/[0-9a-f-]{36}")
+    if site.name == "demo":
+        assert re.search(r"limited [\d.]+ of [\d.]+ s", text), text[:400]
+    else:
+        assert "recorded no phases, tasks or traces" in text
+    checked(page, site, "what limits this run", start_s)
+
+
+@needs_simulator
+def test_25_gbit_ethernet_and_12_workers_are_two_fields_away(home: ObservedRun, site: Site) -> None:
+    page, start_s = home.page, time.monotonic()
+    card = page.locator('[data-question="what-if"]')
+    if site.name == "aloja":
+        assert "Not simulated: no measured run here has a stored plan." in card.inner_text()
+        text = followed(page, card.get_by_role("link", name="predict from these runs").click, r"/predict")
+        assert "What was measured" in text
+    else:
+        card.get_by_label("Network per node").fill("25")
+        card.get_by_label("Workers").fill("12")
+        text = followed(page, card.get_by_role("button", name="Simulate").click, r"nic=25&workers.count=12")
+        assert "simulated" in text
+        assert re.search(r"\d\.\d\d×", text)
+        assert page.locator("#c-nic").input_value() == "25"
+        assert "$" not in page.locator("#tiles").inner_text(), "the book prices neither 12 workers nor 25 Gbit/s"
+    checked(page, site, "25 GbE and 12 workers", start_s)
+
+
+@needs_simulator
+def test_hardware_within_a_budget_is_one_field_away(home: ObservedRun, site: Site) -> None:
+    page, start_s = home.page, time.monotonic()
+    card = page.locator('[data-question="budget"]')
+    card.get_by_label("Budget").fill("100k")
+    followed(page, card.get_by_role("button", name="Search").click, r"/recommend\?.*budget=100k")
+    heading = page.get_by_role("heading", name=re.compile("^(Recommended|Too close to call|No recommendation)"))
+    heading.wait_for(timeout=SEARCH_MS)
+    page.wait_for_selector("body[data-charts=drawn]", timeout=DRAWN_MS)
+    lines = page.locator(".answer").all_inner_texts()
+    assert lines[0].startswith("Extrapolated: "), "what makes the answer least certain comes first"
+    assert any("$" in line and "(simulated)" in line for line in lines)
+    checked(page, site, "hardware within $100k", start_s)
+
+
+def kind_of(address: str) -> str:
+    """Return the path of an address without ids, and the names of its parameters."""
+    path, _, query = address.partition("?")
+    names = sorted({part.partition("=")[0] for part in query.split("&") if part})
+    return re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "ID", path) + "?" + ",".join(names)
+
+
+def test_no_link_is_a_dead_end(home: ObservedRun, site: Site) -> None:
+    """Each link on each page is opened, at most two of a kind on a page: a list of 50 runs has 50 of a kind."""
+    page = home.page
+    pages = [area_page.address for area in AREAS for area_page in area.pages]
+    run = page.request.get(f"{site.url}/api/v1/runs?limit=1").json()["runs"][0]["run_id"]
+    pages += [f"/runs/{run}", f"/configurations/{run}"]
+    statuses: dict[str, int] = {}
+    for address in pages:
+        home.open(address)
+        links = page.eval_on_selector_all(
+            "a[href]", "links => links.map(link => link.href).filter(href => href.startsWith(location.origin))"
+        )
+        by_kind: dict[str, set[str]] = {}
+        for link in links:
+            target = link.removeprefix(site.url).partition("#")[0]
+            by_kind.setdefault(kind_of(target), set()).add(target)
+        for target in (item for kind in by_kind.values() for item in sorted(kind)[:LINKS_PER_KIND]):
+            if target not in statuses:
+                statuses[target] = page.request.get(site.url + target, timeout=LINK_MS).status
+    assert len(statuses) > len(pages)
+    assert {target: status for target, status in statuses.items() if status != 200} == {}
