@@ -19,16 +19,18 @@ from assay.interfaces.cli.main import assay
 from assay.interfaces.report.decisions import ROWS_MAX
 from assay.model.runs.run import Origin, Run
 from assay.questions.decisions.answers import QuestionAnswer, answer_questions
+from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import BUYER_QUESTIONS
+from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.option_words import option_text
-from assay.questions.decisions.question_sentences import view_of
+from assay.questions.decisions.question_sentences import QuestionView, view_of
 from assay.questions.decisions.sentences import answer_of, basis_text, cost_headline, evidence, headline, interval_text
 from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.json_values import json_value
 from assay.questions.trust.flags import flags_in
 from assay.specs import load_prices
 from assay.store import Repository
-from assay.text import ratio, workload_title
+from assay.text import NOTHING, interval, ratio, workload_title
 from builders import PRICES_YAML, build_repository, make_run, study_runs
 from paths import ROOT
 from web_support import client_of
@@ -56,6 +58,20 @@ class Case:
     """The report on storage as text."""
 
 
+WORKER_PRICES_YAML = """\
+prices: by-worker
+currency: USD
+date: 2026-01-05
+source: list prices
+items:
+  - {name: Master, price: "$4000", per: master}
+  - {name: Worker, price: "$3000", per: worker}
+  - {name: Hard disk, price: "$100", per: device, device: hdd}
+  - {name: SSD, price: "$400", per: device, device: ssd}
+  - {name: Remote volume, price: "$50", per: device, device: remote}
+"""
+
+
 def clusters(root: Path) -> None:
     """Write runs of three clusters, two with layouts in common; one also varies workers, one containers."""
     runs: list[Run] = []
@@ -63,17 +79,18 @@ def clusters(root: Path) -> None:
     def add(duration_s: float, cluster: str, layout: str, **levels: str) -> None:
         for repetition in range(3):
             number = len(runs)
-            runs.append(
-                make_run(
-                    number,
-                    cluster=cluster,
-                    layout=layout,
-                    levels={"layout": layout, **levels},
-                    lab_scale=None,
-                    repetition=repetition,
-                    duration_s=duration_s * (1 + 0.01 * ((number * 7) % 5)),
-                )
+            run = make_run(
+                number,
+                cluster=cluster,
+                layout=layout,
+                levels={"layout": layout, **levels},
+                lab_scale=None,
+                repetition=repetition,
+                duration_s=duration_s * (1 + 0.01 * ((number * 7) % 5)),
             )
+            workers = int(levels.get("workers", "3"))
+            facts = {**run.environment["cluster"], "workers": workers, "nodes": workers + 1}
+            runs.append(replace(run, environment={**run.environment, "cluster": facts}))
 
     for cluster, times in {
         "rack-1": {"HD2": 60.0, "HD4": 41.0, "SS2": 44.0, "HS5": 50.0},
@@ -100,7 +117,8 @@ def repository_of(name: str, folder: Path) -> tuple[Path, Path | None]:
         return root, None
     if name == "clusters":
         clusters(root)
-        return root, None
+        prices.write_text(WORKER_PRICES_YAML)
+        return root, prices
     prices.write_text(PRICES_YAML)
     simulated = [replace(run, origin=Origin.SIMULATED, cold=None) for run in study_runs()]
     build_repository(root, simulated if name == "simulated" else None)
@@ -149,12 +167,14 @@ def figures(decision: Decision) -> list[list[str]]:
     return rows
 
 
-def assert_printed(text: str, decision: Decision) -> None:
-    """Assert that ``text`` has the decision's sentences, and one line with all figures of each result."""
-    assert headline(decision) in text
-    assert evidence(decision) in text
-    if money := cost_headline(decision):
-        assert money in text
+def assert_printed(text: str, decision: Decision, view: QuestionView | None = None) -> None:
+    """Assert that ``text`` has the sentences of the question, or of the decision, and a line for each result."""
+    if view is not None:
+        sentences = (view.answer, view.evidence, view.cost)
+    else:
+        sentences = (headline(decision), evidence(decision), cost_headline(decision))
+    for sentence in filter(None, sentences):
+        assert sentence in text
     lines = text.splitlines()
     for row in figures(decision):
         assert any(all(cell in line for cell in row) for line in lines), row
@@ -165,6 +185,16 @@ def text_of(page: str) -> str:
     bare = re.sub(r"<(script|style)[^>]*>.*?</\1>", "", page, flags=re.DOTALL)
     rows = re.sub(r"\s*\n\s*", " ", bare)
     return html.unescape(re.sub(r"<[^>]+>", " ", re.sub(r"</(tr|p|h\d|li)>", "\n", rows))).replace("\u202f", " ")
+
+
+def curve_figures(curve: Curve) -> list[list[str]]:
+    """Return the words of each row of a curve: level, speed, interval, efficiency, cost."""
+    rows = []
+    for point in curve.points:
+        efficiency = NOTHING if point.efficiency is None else f"{point.efficiency:.0%}"
+        cells = [f"{point.level:g}", ratio(point.speed), interval(point.low, point.high), efficiency, ratio(point.cost)]
+        rows.append(" ".join(cells).split())
+    return rows
 
 
 def without_spaces(text: str) -> str:
@@ -183,6 +213,9 @@ def test_every_interface_lists_the_six_questions_with_the_same_sentences(case: C
         assert view.answer in case.overview
         assert view.evidence in case.overview
         assert (view.cost or "") in case.overview
+        assert view.answer in case.report
+        assert view.evidence in case.report
+        assert (view.cost or "") in case.report
         if view.next_step:
             assert f"next: {view.next_step}\n" in listing
             assert without_spaces(f"Next: {view.next_step}".replace("`", "")) in without_spaces(case.overview)
@@ -199,28 +232,66 @@ def test_every_interface_prints_the_same_decisions(case: Case, name: str) -> Non
         view = view_of(answer)
         assert f"{view.answer}\nnext: {view.next_step}\n" in shown
         return
-    for decision in answer.decisions:
-        assert_printed(shown, decision)
-        assert_printed(case.overview, decision)
+    for number, decision in enumerate(answer.decisions):
+        view = view_of(answer) if number == 0 else None
+        assert_printed(shown, decision, view)
+        assert_printed(case.overview, decision, view)
 
 
 @pytest.mark.parametrize(("name", "factor"), [("storage", "layout"), ("network", "network")])
 def test_compare_speedup_and_tco_print_the_same_decisions(case: Case, name: str, factor: str) -> None:
-    page = text_of(case.client.get(f"/speedup?by={factor}").text) if case.answers[name].decisions else ""
-    texts = [page]
-    if not case.prices:
-        texts += [printed(case, command, "--by", factor, "--all") for command in ("compare", "speedup")]
-    elif name == "storage":
-        texts.append(printed(case, "tco"))
+    texts = [text_of(case.client.get(f"/speedup?by={factor}").text)] if case.answers[name].decisions else []
+    texts += [printed(case, "tco")] if case.prices and name == "storage" else []
     for decision in case.answers[name].decisions:
         for text in texts:
             assert_printed(text, decision)
+    repository = Repository.open(case.root)
+    of_time = decisions_of(repository, flags_in(repository).table, DecisionRequest(name)) if texts else ()
+    for command in ("compare", "speedup") if texts else ():
+        text = printed(case, command, "--by", factor, "--all")
+        for decision in of_time:
+            assert_printed(text, decision)
 
 
-def test_the_report_prints_the_same_decisions(case: Case) -> None:
-    for decision in case.answers["storage"].decisions:
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_the_report_prints_the_same_decisions(case: Case, name: str) -> None:
+    for decision in case.answers[name].decisions:
         assert headline(decision) in case.report
         assert evidence(decision) in case.report
         assert (cost_headline(decision) or "") in case.report
         if len(decision.results) <= ROWS_MAX:
             assert_printed(case.report, decision)
+
+
+@pytest.mark.parametrize("name", ["disks", "nodes", "containers"])
+def test_every_interface_prints_the_same_curve(case: Case, name: str) -> None:
+    shown = printed(case, "decide", name, "--all")
+    plain = json.loads(printed(case, "decide", name, "--json"))
+    for decision, answer in zip(case.answers[name].decisions, plain, strict=True):
+        curve = curve_of(decision)
+        assert answer["curve"] == json_value(curve)
+        if curve is None:
+            continue
+        for text in (shown, case.overview, case.report):
+            assert curve.sentence in text
+            lines = [line.split() for line in text.splitlines()]
+            for row in curve_figures(curve):
+                assert any(line[: len(row)] == row for line in lines), row
+
+
+def test_the_cost_at_each_number_of_workers_is_that_of_these_workers(tmp_path: Path) -> None:
+    root, prices = repository_of("clusters", tmp_path)
+    assert prices is not None
+    repository = Repository.open(root)
+    request = DecisionRequest("nodes", prices=load_prices(prices))
+    first = decisions_of(repository, flags_in(repository).table, request)[0]
+    curve = curve_of(first)
+    assert curve is not None
+    assert curve.law is not None
+    assert [point.level for point in curve.points] == [2, 3, 4, 6]
+    prices_usd = [4000 + workers * (3000 + 2 * 100) for workers in (2, 3, 4, 6)]
+    costs = [point.cost for point in curve.points]
+    assert costs == pytest.approx(
+        [usd / prices_usd[0] / p.speed for usd, p in zip(prices_usd, curve.points, strict=True)]
+    )
+    assert curve.cheapest == 4

@@ -15,8 +15,9 @@ from assay.analysis.statistics import table_of
 from assay.interfaces.cli.main import assay
 from assay.model import MAP_SLOTS, Run
 from assay.questions.decisions.answers import Obstacle, QuestionAnswer, answer_questions
-from assay.questions.decisions.buyer import BUYER_QUESTIONS
+from assay.questions.decisions.buyer import BUYER_QUESTIONS, factors_to_decide
 from assay.questions.decisions.curve import curve_of
+from assay.questions.decisions.decide import decide
 from assay.questions.decisions.question_sentences import answer_sentence, next_step, view_of
 from assay.questions.decisions.values import DecisionRequest
 from assay.questions.json_values import json_value
@@ -155,6 +156,19 @@ def test_the_cheapest_needs_prices_and_joins_the_hardware_that_varies(tmp_path: 
     assert answer.decisions
     assert answer.decisions[0].currency == "USD"
     assert any(option.cost for option in answer.decisions[0].options)
+
+
+def test_the_cheapest_joins_only_factors_that_most_runs_record_together(tmp_path: Path) -> None:
+    runs = [
+        make_run(number, layout=layout, levels={"layout": layout, name: level})
+        for number, (layout, name, level) in enumerate(
+            [("HD2", "network", "ETH"), ("SS2", "network", "ETH"), ("HD2", "network", "IB"), ("SS2", "network", "IB")]
+            + [("HD2", "workers", "3"), ("SS2", "workers", "6")]
+        )
+    ]
+    table = build_repository(tmp_path, runs).table()
+    assert factors_to_decide(BUYER_QUESTIONS[-1], table) == ("layout,network",)
+    assert decide(table, DecisionRequest("layout,network,workers")) == ()
 
 
 def test_terminal_json_api_and_overview_list_the_same_questions(tmp_path: Path) -> None:

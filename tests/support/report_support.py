@@ -111,6 +111,7 @@ def _report(
         origins=tuple(dict.fromkeys((run.origin, run.lab_scale) for run in runs)),
         decisions=decisions,
         questions=(),
+        further_decisions=(),
         not_compared=tuple(("layout", level) for level in present_levels(table, "layout") if level not in compared),
         workloads_not_compared=tuple(w for w in present_levels(table, "workload") if w not in workloads),
         method=method_facts(table, runs, decisions, all_whole=bool(runs)),

@@ -87,7 +87,10 @@ def test_bscs_table_2(take: str) -> None:
     table, runs = bsc_table()
     question = CostEffectivenessOptions(("layout", "network"), take)  # type: ignore[arg-type]
     (view,) = cost_effectiveness_of_table(
-        table, first_facts((run.cluster, run.layout, run.recorded) for run in runs), book_of("bsc-2015"), question
+        table,
+        first_facts(({**run.levels, "cluster": run.cluster, "layout": run.layout}, run.recorded) for run in runs),
+        book_of("bsc-2015"),
+        question,
     )
     costs = [(row.levels["layout"], row.levels["network"], row.time_s, money(row.cost, "USD")) for row in view.rows]
     assert costs == [(layout, network, seconds, f"${cost}") for layout, network, seconds, cost in TABLE_2]
@@ -101,7 +104,7 @@ def test_bscs_answer_flips_where_infiniband_costs_1_21_usd_an_hour() -> None:
     table, runs = bsc_table()
     (view,) = cost_effectiveness_of_table(
         table,
-        first_facts((run.cluster, run.layout, run.recorded) for run in runs),
+        first_facts(({**run.levels, "cluster": run.cluster, "layout": run.layout}, run.recorded) for run in runs),
         book_of("bsc-2015"),
         CostEffectivenessOptions(("layout", "network")),
     )

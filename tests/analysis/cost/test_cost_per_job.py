@@ -22,7 +22,7 @@ from assay.questions.decisions.costs import run_costs
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.values import CostVerdict, Decision, DecisionRequest
 from assay.questions.runs.cluster_facts import first_facts
-from builders import price_book, runs_with, study_runs
+from builders import make_run, price_book, runs_with, study_runs
 
 RUNTIMES = {("read", "HDD"): 1756.0, ("read", "SSD"): 485.0, ("write", "HDD"): 5131.0, ("write", "SSD"): 1319.0}
 PRICES = {"HDD": Decimal(37561), "SSD": Decimal(46567)}
@@ -135,6 +135,13 @@ def test_counts_are_read_from_the_runs_environment() -> None:
     assert (counts.nodes, counts.workers, counts.layout_devices) == (None, None, {"hdd": 2})
 
 
+def test_counts_that_differ_between_the_runs_of_a_layout_are_unknown() -> None:
+    environments = [{"cluster": {"nodes": workers + 1, "masters": 1, "workers": workers}} for workers in (3, 6)]
+    counts = counts_of([make_run(number, environment=facts) for number, facts in enumerate(environments)], "HD2")
+    assert (counts.nodes, counts.masters, counts.workers) == (None, 1, None)
+    assert counts.layout_devices == {"hdd": 2}
+
+
 def test_costs_of_runs_use_the_same_runs_as_a_comparison_and_its_interval() -> None:
     view = cost_view(study_runs(), price_book(), decisions=decided(study_runs()))
     assert [(row.workload, row.layout, row.n) for row in view.rows][:2] == [
@@ -200,7 +207,7 @@ def test_without_a_decision_there_are_no_ratios() -> None:
 def decided(runs: list[Run], *, equal_prices: bool = False) -> tuple[Decision, ...]:
     """Return the decisions on the layouts of ``runs``, priced by the price book or with one price for all."""
     table = table_of(runs)
-    facts = first_facts((run.cluster, run.layout, run.recorded) for run in runs)
+    facts = first_facts(({**run.levels, "cluster": run.cluster, "layout": run.layout}, run.recorded) for run in runs)
     costs = run_costs(facts, table, price_book())
     if equal_prices:
         costs = replace(costs, per_h=np.ones(len(table)))

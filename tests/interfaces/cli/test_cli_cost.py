@@ -121,7 +121,7 @@ def views(runs: list[Run], tmp_path: Path, text: str = BOOK, **asked: Any) -> An
     question = CostEffectivenessOptions(by=asked.pop("by", default_factors(table)), **asked)
     return cost_effectiveness_of_table(
         table,
-        first_facts((run.cluster, run.layout, run.recorded) for run in runs),
+        first_facts(({**run.levels, "cluster": run.cluster, "layout": run.layout}, run.recorded) for run in runs),
         load_prices(tmp_path / "book.yaml"),
         question,
     )

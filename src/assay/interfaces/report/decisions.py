@@ -83,31 +83,34 @@ def first_page(report: Report, palette: Mapping[str, str]) -> tuple[Block, ...]:
     for decision in report.decisions[1 : 1 + FURTHER_MAX]:
         facts.append(Fact(_title(decision), f"{headline(decision)} {evidence(decision)}"))
     for view in report.questions:
-        facts.append(Fact(view.question, f"{view.answer} {view.evidence}"))
+        facts.append(Fact(view.question, " ".join(filter(None, (view.answer, view.evidence, view.cost)))))
     facts += _not_compared(report)
     return (*blocks, *([Facts(tuple(facts))] if facts else []))
 
 
 def decisions_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | None:
-    """Return every comparison of each decision; None without a decision."""
-    if not report.decisions:
+    """Return every comparison of each decision, the report's own first; None without a decision."""
+    decisions = (*report.decisions, *report.further_decisions)
+    if not decisions:
         return None
     blocks: list[Block] = []
-    for number, decision in enumerate(report.decisions):
-        if len(report.decisions) > 1:
+    for number, decision in enumerate(decisions):
+        further = number >= len(report.decisions)
+        if len(decisions) > 1:
             blocks.append(Heading(_title(decision)))
         name = f"decision-{number + 1}-{slug(decision.factor)}"
-        texts = [] if number == 0 else [headline(decision), evidence(decision)]
-        priced = [option for option in decision.options if option.cost]
-        if number or len(priced) > 1:
-            texts += [cost_sentence(decision, o.option, o.cost) for o in priced[:NAMES_MAX] if o.cost]
+        on_page_one = number == 0 and not further
+        money = cost_headline(decision) or ""
+        texts = [] if on_page_one else list(filter(None, (headline(decision), evidence(decision), money)))
+        costs = [cost_sentence(decision, o.option, o.cost) for o in decision.options if o.cost]
+        texts += [sentence for sentence in costs[:NAMES_MAX] if sentence not in money]
         if texts:
             blocks.append(Paragraph((" ".join(texts),)))
-        if number:
+        if number and not further:
             blocks += _chart(decision, name, palette) if number < DECISIONS_MAX else []
         curve = curve_of(decision)
         blocks += _curve(decision, curve) if curve else []
-        blocks += _results(decision, name, rows_max=ROWS_MAX if number < DECISIONS_MAX else NAMES_MAX)
+        blocks += _results(decision, name, rows_max=ROWS_MAX if further or number < DECISIONS_MAX else NAMES_MAX)
         proposals = [Fact("Next", sentence) for sentence in next_sentences(decision)]
         blocks += [Facts(tuple(proposals))] if proposals else []
     return Chapter("comparisons", "Every comparison", tuple(blocks))
@@ -116,7 +119,7 @@ def decisions_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | N
 def caveats_of(report: Report) -> list[Fact]:
     """Return the caveats of all decisions, the most harmful first, each once."""
     texts: dict[str, Fact] = {}
-    for decision in report.decisions:
+    for decision in (*report.decisions, *report.further_decisions):
         for caveat in decision.caveats:
             texts.setdefault(caveat.text, Fact(caveat.kind.capitalize(), caveat.text))
     return list(texts.values())

@@ -11,13 +11,12 @@ from functools import partial
 import numpy as np
 
 from assay.analysis.comparison.claims.findings import Finding, findings
-from assay.analysis.cost.parts import counts_from_facts
 from assay.analysis.cost.rate import hourly_rate
 from assay.analysis.outliers.flagging import odd_times
 from assay.analysis.statistics import Floats, RunTable, first_rows, groups_by
 from assay.foundation.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, PriceBook
-from assay.questions.runs.cluster_facts import FactsByLayout, facts_by_layout
+from assay.questions.runs.cluster_facts import HARDWARE, FactsByHardware, facts_by_hardware, priced_parts
 from assay.store import Repository
 
 
@@ -41,25 +40,24 @@ def findings_view(
     """Return what the runs of ``table`` say to every claim."""
     odd = odd_times(table)
     kept = table.taken(~odd) if exclude_flagged and odd.any() else table
-    rate_of = partial(_rates_per_h, facts_by_layout(repository, kept), book) if book is not None else None
+    rate_of = partial(_rates_per_h, facts_by_hardware(repository, kept), book) if book is not None else None
     answers = findings(kept, rate_of)
     by_origin = {origin: tuple(items) for origin, items in answers.items()}
     return FindingsView(by_origin, int(odd.sum()), not exclude_flagged, book.name if book else None)
 
 
-def _rates_per_h(facts: FactsByLayout, book: PriceBook, configurations: RunTable) -> Floats:
+def _rates_per_h(facts: FactsByHardware, book: PriceBook, configurations: RunTable) -> Floats:
     """Return what an hour of each configuration costs; NaN where the book does not price it."""
     depends = {factor for item in book.items for factor in item.when}
-    names = [name for name in ("cluster", LAYOUT_FACTOR, *sorted(depends)) if name in configurations.columns]
+    names = [name for name in (*HARDWARE, *sorted(depends)) if name in configurations.columns]
     groups = groups_by(configurations, list(dict.fromkeys(names)))
     rates = np.full(groups.count, np.nan)
     for number, row in enumerate(first_rows(groups).tolist()):
         texts = {name: configurations.columns[name].text(row) for name in names}
         levels = {name: text for name, text in texts.items() if text is not None}
         layout = levels.get(LAYOUT_FACTOR, "")
-        counts = counts_from_facts(facts.get((levels.get("cluster", ""), layout)), layout, levels)
         try:
-            rates[number] = float(hourly_rate(book, counts, layout).per_h) or np.nan
+            rates[number] = float(hourly_rate(book, priced_parts(facts, levels), layout).per_h) or np.nan
         except SpecificationError:  # not priced: it has no cost
             continue
     return rates[groups.of_row]

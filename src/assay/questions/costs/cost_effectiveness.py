@@ -25,7 +25,6 @@ from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.matched import session_spread
 from assay.analysis.cost.break_even import flips
 from assay.analysis.cost.pareto import Plane, Quadrants, plane, priced, quadrants
-from assay.analysis.cost.parts import counts_from_facts
 from assay.analysis.cost.rate import Price, Rate, exchanged, hourly_rate
 from assay.analysis.cost.run_cost import Times, cost_per_run, mean_errors, ranks, times_of
 from assay.analysis.outliers.data_sizes import ImplausibleSizes
@@ -42,14 +41,15 @@ from assay.analysis.statistics import (
 )
 from assay.analysis.statistics.sessions import SessionSpread
 from assay.foundation.errors import RepositoryError, SpecificationError, did_you_mean
-from assay.model import LAYOUT_FACTOR, PriceBook
+from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR, PriceBook
 from assay.questions.costs.cost_runs import ChosenRuns, Take, choose, spread_of_rows, valid_runs
 from assay.questions.costs.job_cost import LAB_NOTE
+from assay.questions.decisions.buyer import varied
 from assay.questions.decisions.costs import RunCosts, run_costs
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.sentences import cheapest_sentence
 from assay.questions.decisions.values import Decision, DecisionRequest
-from assay.questions.runs.cluster_facts import FactsByLayout, facts_by_layout, implausible_runs
+from assay.questions.runs.cluster_facts import FactsByHardware, facts_by_hardware, implausible_runs, priced_parts
 from assay.store import Repository
 
 
@@ -204,10 +204,10 @@ class _JobRows:
 
 
 def default_factors(table: RunTable) -> tuple[str, ...]:
-    """Return the factors of the rows where none are named: layout, network, and cluster if there are several."""
-    names = [name for name in (LAYOUT_FACTOR, "network") if name in table.columns]
-    several = "cluster" in table.columns and len(table.columns["cluster"].levels) > 1
-    return tuple(names + (["cluster"] if several else []))
+    """Return the factors of the rows where none are named: layout, network, and cluster and workers if they vary."""
+    names = [name for name in (LAYOUT_FACTOR, NETWORK_FACTOR) if name in table.columns]
+    several = [name for name in ("cluster", WORKERS_FACTOR) if name in table.columns and varied(table, name)]
+    return (*names, *several)
 
 
 def _shared_levels(table: RunTable, chosen: ChosenRuns, names: Sequence[str]) -> list[dict[str, str]]:
@@ -225,16 +225,15 @@ def _shared_levels(table: RunTable, chosen: ChosenRuns, names: Sequence[str]) ->
 
 
 def _rates(
-    levels: Sequence[dict[str, str]], facts: FactsByLayout, book: PriceBook, options: CostEffectivenessOptions
+    levels: Sequence[dict[str, str]], facts: FactsByHardware, book: PriceBook, options: CostEffectivenessOptions
 ) -> tuple[list[Rate | None], dict[str, str]]:
     """Return the hourly rate of each row (None without a price), and why the book does not price the others."""
     rates: list[Rate | None] = []
     unpriced: dict[str, str] = {}
     for of_row in levels:
         layout = of_row.get(LAYOUT_FACTOR, "")
-        counts = counts_from_facts(facts.get((of_row.get("cluster", ""), layout)), layout, of_row)
         try:
-            rate = hourly_rate(book, counts, layout, on=options.on)
+            rate = hourly_rate(book, priced_parts(facts, of_row), layout, on=options.on)
             if not rate.per_h:
                 raise SpecificationError(f"price book {book.name!r} prices layout {layout} at 0")
             rates.append(exchanged(rate, book, options.currency or book.currency))
@@ -289,7 +288,7 @@ def _rows(
 
 
 def _of_job(
-    table: RunTable, job: _JobRows, facts: FactsByLayout, book: PriceBook, options: CostEffectivenessOptions
+    table: RunTable, job: _JobRows, facts: FactsByHardware, book: PriceBook, options: CostEffectivenessOptions
 ) -> JobCostEffectiveness:
     """Return times, costs, Pareto front and break-even prices of one job, not yet ranked."""
     chosen = choose(table, job.counted, job.flagged, options.by, options.take)
@@ -404,7 +403,7 @@ def _set_apart(table: RunTable, rows: Ints, implausible: ImplausibleSizes, by: S
 
 def cost_effectiveness_of_table(
     table: RunTable,
-    facts: FactsByLayout,
+    facts: FactsByHardware,
     book: PriceBook,
     options: CostEffectivenessOptions,
     spread: SessionSpread | None = None,
@@ -465,7 +464,7 @@ def cost_effectiveness(
 ) -> list[JobCostEffectiveness]:
     """Return the answer for each job, priced by what one run recorded of each cluster and layout."""
     table = with_factors(table, by)
-    facts = facts_by_layout(repository, table)
+    facts = facts_by_hardware(repository, table)
     factors = tuple(by) or default_factors(table)
     options = replace(options or CostEffectivenessOptions(), by=factors)
     return cost_effectiveness_of_table(table, facts, book, options, spread)

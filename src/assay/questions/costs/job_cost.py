@@ -6,7 +6,7 @@ decision's. Layouts without a price are excluded, with the reason.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from assay.analysis.cost.tco import Rounding, Runtime, TcoRow, tco
 from assay.analysis.outliers.flagging import odd_times
 from assay.analysis.statistics import RunTable, levels_of
 from assay.foundation.errors import RepositoryError, SpecificationError
-from assay.model import LAYOUT_FACTOR, PriceBook, Run
+from assay.model import LAYOUT_FACTOR, ClusterFacts, PriceBook, Run
 from assay.questions.decisions.values import CostVerdict, Decision
 from assay.store import Repository
 from assay.text import workload_title
@@ -100,9 +100,14 @@ def name_of(summary: LevelSummary) -> str:
 def counts_of(runs: Sequence[Run], layout: str) -> Counts:
     """Return the parts of the cluster that the runs of ``layout`` record; unknown where they differ or record none."""
     of_layout = [run for run in runs if run.layout == layout]
-    facts = next((recorded for run in of_layout if (recorded := run.recorded.cluster) is not None), None)
-    levels = [set({"cluster": run.cluster, **run.parameters, **run.levels}.items()) for run in of_layout]
-    return counts_from_facts(facts, layout, dict(set.intersection(*levels)) if levels else {})
+    of_runs = [set({"cluster": run.cluster, **run.parameters, **run.levels}.items()) for run in of_layout]
+    levels = dict(set.intersection(*of_runs)) if of_runs else {}
+    recorded = [facts for run in of_layout if (facts := run.recorded.cluster) is not None]
+    first, *others = [counts_from_facts(facts, layout, levels) for facts in recorded or [ClusterFacts()]]
+    same = {part.name: getattr(first, part.name) for part in fields(Counts)}
+    differing = [name for name, count in same.items() if any(getattr(counts, name) != count for counts in others)]
+    unknown = Counts()
+    return replace(first, **{name: getattr(unknown, name) for name in differing})
 
 
 def unflagged(repository: Repository, table: RunTable) -> tuple[list[Run], int]:

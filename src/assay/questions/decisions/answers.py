@@ -22,7 +22,7 @@ from assay.questions.decisions.buyer import (
     recording_factors,
 )
 from assay.questions.decisions.values import Decision, DecisionRequest
-from assay.questions.runs.cluster_facts import facts_by_layout
+from assay.questions.runs.cluster_facts import facts_by_hardware, recorded_workers
 from assay.questions.runs.runs import selected
 from assay.store import Repository
 
@@ -124,13 +124,9 @@ def _planned(valid: RunTable, question: BuyerQuestion) -> PlannedRuns | None:
 
 def _recorded_workers(repository: Repository, valid: RunTable) -> tuple[tuple[str, ...], int]:
     """Return the numbers of workers that runs recorded of their clusters, where no plan varied it."""
-    if "cluster" not in valid.columns:
-        return (), 0
-    column = valid.columns["cluster"]
-    workers = {cluster: facts.workers for (cluster, _), facts in facts_by_layout(repository, valid).items()}
-    known = [bool(workers.get(level)) for level in column.levels]
-    runs = int(np.count_nonzero(np.array([*known, False])[column.codes]))
-    return tuple(map(str, sorted({count for count in workers.values() if count}))), runs
+    workers = recorded_workers(valid, facts_by_hardware(repository, valid))
+    known = workers[np.isfinite(workers)]
+    return tuple(f"{count:g}" for count in np.unique(known)), len(known)
 
 
 def answer_questions(repository: Repository, table: RunTable, request: DecisionRequest) -> tuple[QuestionAnswer, ...]:

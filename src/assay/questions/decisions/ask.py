@@ -20,7 +20,7 @@ from assay.questions.decisions.decide import decide
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.sentences import headline
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
-from assay.questions.runs.cluster_facts import facts_by_layout, implausible_runs
+from assay.questions.runs.cluster_facts import facts_by_hardware, implausible_runs
 from assay.questions.runs.runs import selected
 from assay.store import Repository
 from assay.text import joined, plural
@@ -38,7 +38,7 @@ def decisions_of(repository: Repository, table: RunTable, request: DecisionReque
         return ()
     chosen = selected(table, request.where)
     spread = session_spread(table)  # of all runs: a condition on runs must not change how much sessions differ
-    facts = facts_by_layout(repository, chosen)
+    facts = facts_by_hardware(repository, chosen)
     implausible = implausible_runs(chosen, facts)
     apart = chosen.taken(implausible.rows)
     reason = implausible.reason(np.flatnonzero(implausible.rows)) if len(apart) else ""

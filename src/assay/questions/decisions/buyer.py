@@ -3,6 +3,7 @@
 Each question names the factors that answer it, as far as runs vary them. ``answers.py`` answers them in this order.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -84,8 +85,19 @@ def factors_to_decide(question: BuyerQuestion, table: RunTable) -> tuple[str, ..
         return tuple(dict.fromkeys(name for name in first if name is not None))
     names = [name for name in question.factors if varied(table, name)]
     if question.selection is FactorSelection.JOINT:
-        return (",".join(names),) if names else ()
+        return (",".join(_recorded_together(table, names)),) if names else ()
     return tuple(names)
+
+
+def _recorded_together(table: RunTable, names: Sequence[str]) -> list[str]:
+    """Return the factors to join: each is recorded by most of the runs that record the earlier ones."""
+    together: list[str] = []
+    recorded = np.ones(len(table), dtype=np.bool_)
+    for name in names:
+        both = recorded & (table.columns[name].codes != ABSENT)
+        if not together or 2 * np.count_nonzero(both) > np.count_nonzero(recorded):
+            together, recorded = [*together, name], both
+    return together
 
 
 BUYER_QUESTIONS: Final = (

@@ -9,15 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.cost.parts import counts_from_facts
 from assay.analysis.cost.prices import run_price
 from assay.analysis.statistics import Floats, RunTable, first_rows, groups_by
 from assay.foundation.errors import SpecificationError
-from assay.model import LAYOUT_FACTOR, YEAR_H, PriceBook
-from assay.questions.runs.cluster_facts import FactsByLayout
-
-_PRICED_BY = ("cluster", LAYOUT_FACTOR, "network")
-"""Columns that tell hardware apart. Other factors, such as block sizes, cost nothing."""
+from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, YEAR_H, PriceBook
+from assay.questions.runs.cluster_facts import HARDWARE, FactsByHardware, priced_parts
 
 YEARS = 3.0
 """Years of use where neither the request nor the price book names them."""
@@ -32,30 +28,33 @@ class RunCosts:
     currency: str
     book: str
     unpriced: dict[str, str]
-    """Cluster, layout and network that the book does not price, and why."""
+    """Hardware and network that the book does not price, and why."""
 
 
 def run_costs(
-    facts: FactsByLayout, table: RunTable, book: PriceBook, years: float | None = None, on: str | None = None
+    facts: FactsByHardware, table: RunTable, book: PriceBook, years: float | None = None, on: str | None = None
 ) -> RunCosts:
     """Return what the hardware of each run costs per hour: its total cost over ``years``, per hour of use.
 
-    ``facts``: what runs recorded of each cluster and layout. ``years``: None for the book's amortisation, or three.
-    ``on``: the day whose prices apply; None for the date of the book. Power and maintenance are included where the book
-    has them.
+    ``facts``: what runs recorded of their hardware. Runs that differ in hardware, network or a factor that prices
+    depend on are priced separately. Other factors, for example block sizes, cost nothing. ``years``: None for the
+    book's amortisation, or three. ``on``: the day whose prices apply; None for the date of the book. Power and
+    maintenance are included where the book has them.
     """
     if years is None:
         years = float(book.amortisation.years) if book.amortisation else YEARS
-    names = [name for name in _PRICED_BY if name in table.columns]
+    depends = (factor for item in book.items for factor in item.when)
+    names = [name for name in dict.fromkeys([*HARDWARE, NETWORK_FACTOR, *depends]) if name in table.columns]
     groups = groups_by(table, names)
     per_h = np.full(groups.count, np.nan)
     unpriced: dict[str, str] = {}
     for number, row in enumerate(first_rows(groups).tolist()):
         levels = {name: text for name in names if (text := table.columns[name].text(row)) is not None}
         layout = levels.get(LAYOUT_FACTOR, "")
-        counts = counts_from_facts(facts.get((levels.get("cluster", ""), layout)), layout, levels)
         try:
-            per_hour = float(run_price(book, counts, layout, years=years, on=on).total) / (years * YEAR_H)
+            per_hour = float(run_price(book, priced_parts(facts, levels), layout, years=years, on=on).total) / (
+                years * YEAR_H
+            )
         except SpecificationError as error:
             unpriced[" ".join(levels.values())] = error.message
             continue

@@ -46,6 +46,8 @@ def decide(
     names = [name.strip() for name in request.factor.split(",")]
     joined, factor = combined_or_named(with_factors(table, names), names[0] if len(names) == 1 else names)
     column = require_factor(joined, factor)
+    if not column.levels:  # no run records all factors that are joined
+        return ()
     if request.baseline is not None and request.baseline not in column.levels:
         near = did_you_mean(request.baseline, column.levels)
         raise SpecificationError(

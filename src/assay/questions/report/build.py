@@ -21,11 +21,11 @@ from assay.model import CodedWarning, Origin, PriceBook
 from assay.questions.comparisons.findings import findings_view
 from assay.questions.costs.cost_effectiveness import CostEffectivenessOptions, cost_effectiveness
 from assay.questions.costs.job_cost import CostView, cost_view
-from assay.questions.decisions.answers import answer_questions
+from assay.questions.decisions.answers import QuestionAnswer, answer_questions
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import CHEAPEST
 from assay.questions.decisions.costs import YEARS
-from assay.questions.decisions.question_sentences import QuestionView, view_of
+from assay.questions.decisions.question_sentences import view_of
 from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.forecasts.whatif import WhatIf, WhatIfQuestion, what_if
 from assay.questions.report.configurations import COMPARISONS_MAX, configuration_details, count_comparisons
@@ -52,6 +52,7 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
     every = flags_in(repository).table
     asked = DecisionRequest(request.factor, request.baseline, request.where, prices=book)
     decisions = decisions_of(repository, every, asked)
+    further = _further_answers(repository, every, asked, decisions)
     configurations = _configurations(repository, table, request, decisions)
     groups: GroupDetails | None = None
     warnings: tuple[CodedWarning, ...] = ()
@@ -69,7 +70,8 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
         runs=len(table),
         origins=_origins(table),
         decisions=decisions,
-        questions=_further_questions(repository, every, asked, decisions),
+        questions=tuple(view_of(answer) for answer in further),
+        further_decisions=_further_decisions(further, decisions),
         not_compared=_options_not_compared(table, request, decisions),
         workloads_not_compared=_workloads_not_compared(table, decisions),
         method=method_facts(table, whole, decisions, all_whole=bool(runs)),
@@ -94,17 +96,30 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
     )
 
 
-def _further_questions(
+def _further_answers(
     repository: Repository, table: RunTable, request: DecisionRequest, decisions: Sequence[Decision]
-) -> tuple[QuestionView, ...]:
-    """Return the answered questions of a buyer whose decisions are not among ``decisions``."""
+) -> tuple[QuestionAnswer, ...]:
+    """Return the answers to the questions of a buyer that are not about the factor of ``decisions``.
+
+    Questions without an answer come last.
+    """
     factors = {decision.factor for decision in decisions}
     answers = answer_questions(repository, table, replace(request, factor="", baseline=None))
-    return tuple(
-        view_of(answer)
+    further = [
+        answer
         for answer in answers
-        if answer.decisions and (answer.question.name == CHEAPEST or answer.decisions[0].factor not in factors)
-    )
+        if answer.question.name == CHEAPEST or not answer.decisions or answer.decisions[0].factor not in factors
+    ]
+    return tuple(sorted(further, key=lambda answer: not answer.decisions))
+
+
+def _further_decisions(answers: Sequence[QuestionAnswer], decisions: Sequence[Decision]) -> tuple[Decision, ...]:
+    """Return the decisions of ``answers`` that are not among ``decisions``, each once."""
+    further: list[Decision] = []
+    for decision in (decision for answer in answers for decision in answer.decisions):
+        if decision not in decisions and decision not in further:
+            further.append(decision)
+    return tuple(further)
 
 
 def _detailed(request: ReportRequest, decisions: Sequence[Decision]) -> list[tuple[int, Decision]]:

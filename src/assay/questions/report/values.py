@@ -197,7 +197,9 @@ class Report:
     decisions: tuple[Decision, ...]
     """The first is the answer; empty where no two options can be compared."""
     questions: tuple[QuestionView, ...]
-    """The answered questions of a buyer that are not about the factor of ``decisions``."""
+    """The questions of a buyer that are not about the factor of ``decisions``; those without an answer come last."""
+    further_decisions: tuple[Decision, ...]
+    """The decisions on ``questions`` that are not among ``decisions``."""
     not_compared: tuple[tuple[str, str], ...]
     """Factor and level of the options that no decision has."""
     workloads_not_compared: tuple[str, ...]

@@ -1,50 +1,68 @@
 """Look up the recorded facts of clusters, and find runs that contradict the facts.
 
-In: a repository and a table of runs. Out: the recorded facts of each cluster and layout, which prices apply to; and
-the runs whose data size is implausible, which no decision counts.
+In: a repository and a table of runs. Out: the recorded facts of each :data:`HARDWARE`, which prices apply to; and the
+runs whose data size is implausible, which no decision counts.
 """
 
 from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from assay.analysis.cost.parts import Counts, counts_from_facts
 from assay.analysis.outliers.data_sizes import ImplausibleSizes, implausible_sizes
-from assay.analysis.statistics import RunTable, first_rows, groups_by, usable
-from assay.model import ClusterFacts, Environment
+from assay.analysis.statistics import Floats, RunTable, first_rows, groups_by, usable
+from assay.model import LAYOUT_FACTOR, WORKERS_FACTOR, ClusterFacts, Environment
 from assay.store import Repository
 
-FactsByLayout = Mapping[tuple[str, str], ClusterFacts]
-"""Cluster and layout to the facts that a run there recorded."""
+HARDWARE = ("cluster", LAYOUT_FACTOR, WORKERS_FACTOR)
+"""Columns that determine which hardware a run used. A plan that varies workers uses a part of its cluster."""
+Hardware = tuple[str, ...]
+"""Levels of :data:`HARDWARE`; empty texts for those that a run does not have."""
+FactsByHardware = Mapping[Hardware, ClusterFacts]
+"""The facts that a run on each hardware recorded."""
 
 
-def first_facts(hosts: Iterable[tuple[str, str, Environment]]) -> dict[tuple[str, str], ClusterFacts]:
-    """Return the first recorded facts of each cluster and layout."""
-    facts: dict[tuple[str, str], ClusterFacts] = {}
-    for cluster, layout, environment in hosts:
-        if (cluster, layout) not in facts and environment.cluster is not None:
-            facts[cluster, layout] = environment.cluster
+def hardware_key(levels: Mapping[str, str]) -> Hardware:
+    """Return the key of ``levels`` in :data:`FactsByHardware`."""
+    return tuple(levels.get(name, "") for name in HARDWARE)
+
+
+def first_facts(runs: Iterable[tuple[Mapping[str, str], Environment]]) -> dict[Hardware, ClusterFacts]:
+    """Return the first recorded facts of each hardware, from the levels and the environments of runs."""
+    facts: dict[Hardware, ClusterFacts] = {}
+    for levels, environment in runs:
+        if environment.cluster is not None:
+            facts.setdefault(hardware_key(levels), environment.cluster)
     return facts
 
 
-def facts_by_layout(repository: Repository, table: RunTable) -> dict[tuple[str, str], ClusterFacts]:
-    """Return the facts that one run on each cluster and layout recorded."""
-    names = [name for name in ("cluster", "layout") if name in table.columns]
+def facts_by_hardware(repository: Repository, table: RunTable) -> dict[Hardware, ClusterFacts]:
+    """Return the facts that one run on each hardware recorded."""
+    names = [name for name in HARDWARE if name in table.columns]
     rows = first_rows(groups_by(table, names)).tolist()
-    levels = (
-        [table.columns[name].text(row) or "" if name in names else "" for row in rows] for name in ("cluster", "layout")
-    )
-    return first_facts(zip(*levels, repository.environments_at(table, rows), strict=True))
+    levels = [{name: table.columns[name].text(row) or "" for name in names} for row in rows]
+    return first_facts(zip(levels, repository.environments_at(table, rows), strict=True))
 
 
-def implausible_runs(table: RunTable, facts: FactsByLayout) -> ImplausibleSizes:
+def priced_parts(facts: FactsByHardware, levels: Mapping[str, str]) -> Counts:
+    """Return what a configuration with ``levels`` consists of, as far as prices count it."""
+    return counts_from_facts(facts.get(hardware_key(levels)), levels.get(LAYOUT_FACTOR, ""), levels)
+
+
+def recorded_workers(table: RunTable, facts: FactsByHardware) -> Floats:
+    """Return the number of workers of each run of ``table``; NaN where none is recorded."""
+    names = [name for name in HARDWARE if name in table.columns]
+    groups = groups_by(table, names)
+    workers = []
+    for row in first_rows(groups).tolist():
+        recorded = facts.get(hardware_key({name: table.columns[name].text(row) or "" for name in names}))
+        workers.append(float(recorded.workers) if recorded and recorded.workers else np.nan)
+    return np.array(workers)[groups.of_row] if workers else np.full(len(table), np.nan)
+
+
+def implausible_runs(table: RunTable, facts: FactsByHardware) -> ImplausibleSizes:
     """Return the valid runs of ``table`` whose recorded data size is implausible.
 
-    ``facts``: as :func:`facts_by_layout` returns them; times are compared per worker where every cluster's are known.
+    Times are compared per worker where the workers of all runs are known.
     """
-    column = table.columns.get("cluster")
-    workers = np.full(len(table), np.nan)
-    if column is not None:
-        known = {cluster: recorded.workers for (cluster, _), recorded in facts.items() if recorded.workers}
-        by_level = np.array([*(float(known.get(level, np.nan)) for level in column.levels), np.nan])
-        workers = by_level[column.codes]  # the code of an absent level is -1: the last entry
-    return implausible_sizes(table, usable(table), workers)
+    return implausible_sizes(table, usable(table), recorded_workers(table, facts))

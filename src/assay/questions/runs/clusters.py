@@ -14,7 +14,6 @@ import numpy as np
 
 from assay.analysis.changes import ChangePoint, histories
 from assay.analysis.comparison.details.side_by_side import alike
-from assay.analysis.cost.parts import counts_from_facts
 from assay.analysis.cost.rate import hourly_rate
 from assay.analysis.outliers.flagging import odd_times
 from assay.analysis.outliers.spread import configurations_of
@@ -35,7 +34,7 @@ from assay.analysis.statistics import (
 )
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model import LAYOUT_FACTOR, PriceBook, Run
-from assay.questions.runs.cluster_facts import FactsByLayout, facts_by_layout
+from assay.questions.runs.cluster_facts import FactsByHardware, facts_by_hardware, priced_parts
 from assay.questions.runs.hardware import HardwareView, hardware_of
 from assay.questions.runs.runs import level_at
 from assay.questions.trust.flags import FlagCount, Flagged, flag_count
@@ -138,7 +137,7 @@ def cluster_view(repository: Repository, known: Flagged, name: str, book: PriceB
     groups = groups_by(table, factors)
     first, counts = first_rows(groups), np.bincount(groups.of_row, minlength=groups.count)
     odd = np.bincount(groups.of_row[odd_times(table)], minlength=groups.count)
-    facts = facts_by_layout(repository, table)
+    facts = facts_by_hardware(repository, table)
     ids = repository.ids_at(table, first.tolist())
     priced = [
         _priced(table, int(row), factors, facts, book, (int(counts[n]), int(odd[n])), ids[n])
@@ -163,7 +162,7 @@ def configuration_view(repository: Repository, known: Flagged, run: Run, book: P
     rows = alike(known.table, run)
     table = known.table.taken(rows)
     names = [factor for factor in ("cluster", LAYOUT_FACTOR, "network") if factor in table.columns]
-    facts = facts_by_layout(repository, table)
+    facts = facts_by_hardware(repository, table)
     flags, odd = flag_count(table), odd_times(table)
     counts = usable(table) & ~odd
     times = table.values["duration_s"]
@@ -200,7 +199,7 @@ def _priced(
     table: RunTable,
     row: int,
     names: Sequence[str],
-    facts: FactsByLayout,
+    facts: FactsByHardware,
     book: PriceBook | None,
     counts: tuple[int, int],
     example: str,
@@ -211,8 +210,7 @@ def _priced(
     if book is not None:
         layout = every.get(LAYOUT_FACTOR, "")
         try:
-            counted = counts_from_facts(facts.get((every.get("cluster", ""), layout)), layout, every)
-            rate = float(hourly_rate(book, counted, layout).per_h)
+            rate = float(hourly_rate(book, priced_parts(facts, every), layout).per_h)
         except SpecificationError as error:
             why = error.message
     return PricedSetup(levels, *counts, rate, why, example)

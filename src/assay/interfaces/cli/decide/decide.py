@@ -37,12 +37,19 @@ from assay.questions.json_values import json_value
 from assay.text import NOTHING, column_title, interval, origin_badge, ratio, workload_title
 
 
-def print_decision(decision: Decision, *, rows: int | None, printed: set[str]) -> None:
-    """Print the answer, one row for each workload and option, and the caveats that are not in ``printed`` yet."""
-    click.echo(headline(decision))
-    click.echo(evidence(decision))
-    if money := cost_headline(decision):
-        click.echo(money)
+def print_decision(
+    decision: Decision, *, rows: int | None, printed: set[str], view: QuestionView | None = None
+) -> None:
+    """Print the answer, one row for each workload and option, and the caveats that are not in ``printed`` yet.
+
+    ``view``: the buyer's question that the decision answers. Its sentences are printed then.
+    """
+    if view is not None:
+        sentences = (view.answer, view.evidence, view.cost)
+    else:
+        sentences = (headline(decision), evidence(decision), cost_headline(decision))
+    for sentence in filter(None, sentences):
+        click.echo(sentence)
     if curve := curve_of(decision):
         _print_curve(decision, curve)
     click.echo()
@@ -94,8 +101,13 @@ def _cells(decision: Decision, result: WorkloadResult, *, priced: bool) -> list[
     return cells
 
 
-def print_decisions(decisions: Sequence[Decision], *, rows: int | None = ROWS_SHOWN) -> None:
-    """Print each decision under its question and origin, and each caveat once."""
+def print_decisions(
+    decisions: Sequence[Decision], *, rows: int | None = ROWS_SHOWN, view: QuestionView | None = None
+) -> None:
+    """Print each decision under its question and origin, and each caveat once.
+
+    ``view``: the buyer's question that the first decision answers.
+    """
     printed: set[str] = set()
     for number, decision in enumerate(decisions):
         if number:
@@ -104,7 +116,7 @@ def print_decisions(decisions: Sequence[Decision], *, rows: int | None = ROWS_SH
             options = ", ".join([decision.baseline, *(option.option for option in decision.options)])
             badge = origin_badge(decision.origin, decision.lab_scale)
             click.secho(f"{question(decision)} {badge}: {options}", bold=True)
-        print_decision(decision, rows=rows, printed=printed)
+        print_decision(decision, rows=rows, printed=printed, view=view if number == 0 else None)
 
 
 @click.command("decide", cls=AssayCommand)
@@ -155,7 +167,7 @@ def decide(
     if as_json:
         print_json(json_value([answer_of(decision) for decision in decisions]))
     elif decisions:
-        print_decisions(decisions, rows=None if every else ROWS_SHOWN)
+        print_decisions(decisions, rows=None if every else ROWS_SHOWN, view=view_of(answer) if answer else None)
     elif answer is not None:
         view = view_of(answer)
         click.echo(f"{view.answer}\nnext: {view.next_step}")
