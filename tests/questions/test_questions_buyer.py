@@ -162,8 +162,14 @@ def test_the_cheapest_joins_only_factors_that_most_runs_record_together(tmp_path
     runs = [
         make_run(number, layout=layout, levels={"layout": layout, name: level})
         for number, (layout, name, level) in enumerate(
-            [("HD2", "network", "ETH"), ("SS2", "network", "ETH"), ("HD2", "network", "IB"), ("SS2", "network", "IB")]
-            + [("HD2", "workers", "3"), ("SS2", "workers", "6")]
+            [
+                ("HD2", "network", "ETH"),
+                ("SS2", "network", "ETH"),
+                ("HD2", "network", "IB"),
+                ("SS2", "network", "IB"),
+                ("HD2", "workers", "3"),
+                ("SS2", "workers", "6"),
+            ]
         )
     ]
     table = build_repository(tmp_path, runs).table()
