@@ -30,7 +30,7 @@ from assay.questions.json_values import json_value
 from assay.questions.trust.flags import flags_in
 from assay.specs import load_prices
 from assay.store import Repository
-from assay.text import NOTHING, interval, ratio, workload_title
+from assay.text import NOTHING, column_title, interval, ratio, workload_title
 from builders import PRICES_YAML, build_repository, make_run, study_runs
 from paths import ROOT
 from web_support import client_of
@@ -233,9 +233,9 @@ def test_every_interface_prints_the_same_decisions(case: Case, name: str) -> Non
         assert f"{view.answer}\nnext: {view.next_step}\n" in shown
         return
     for number, decision in enumerate(answer.decisions):
-        view = view_of(answer) if number == 0 else None
-        assert_printed(shown, decision, view)
-        assert_printed(case.overview, decision, view)
+        question = view_of(answer) if number == 0 else None
+        assert_printed(shown, decision, question)
+        assert_printed(case.overview, decision, question)
 
 
 @pytest.mark.parametrize(("name", "factor"), [("storage", "layout"), ("network", "network")])
@@ -295,3 +295,42 @@ def test_the_cost_at_each_number_of_workers_is_that_of_these_workers(tmp_path: P
         [usd / prices_usd[0] / p.speed for usd, p in zip(prices_usd, curve.points, strict=True)]
     )
     assert curve.cheapest == 4
+
+
+@pytest.mark.parametrize("case", ["aloja"], indirect=True)
+def test_explain_and_next_quote_the_decision(case: Case) -> None:
+    where = ["--where", "workload=terasort"]
+    decided = {
+        factor: json.loads(printed(case, "decide", factor, *where, "--json"))[0]
+        for factor in ("layout", "network", "dfs.replication")
+    }
+    explained = printed(case, "explain", *where)
+    following = printed(case, "next", "--budget", "2runs", "--about", "network", *where)
+    for factor, decision in decided.items():
+        assert f"{column_title(factor)}: {decision['headline']} {decision['evidence']}\n" in explained
+    network = decided["network"]
+    assert f"Measured so far: {network['headline']} {network['evidence']}\n" in following
+    for sentence in network["next"]:
+        assert f"To settle this decision: {sentence}\n" in following
+
+
+@pytest.mark.parametrize("case", ["aloja"], indirect=True)
+def test_next_proposes_only_hardware_that_a_cluster_has_and_states_no_time_of_a_wide_interval(case: Case) -> None:
+    table = Repository.open(case.root).table()
+    cluster, network, layout = (table.columns[name] for name in ("cluster", "network", "layout"))
+    rows = range(len(table))
+    had = {(cluster.text(row), network.text(row)) for row in rows} | {
+        (cluster.text(row), layout.text(row)) for row in rows
+    }
+    answer = json.loads(printed(case, "next", "--budget", "40runs", "--json"))
+    assert len(answer["runs"]) == 40
+    for run in answer["runs"]:
+        configuration = run["configuration"]
+        assert (configuration["cluster"], configuration["network"]) in had
+        assert (configuration["cluster"], configuration["layout"]) in had
+        wide = run["low_s"] is None or run["high_s"] > 10 * run["low_s"]
+        assert (run["expected_s"] is None) == wide
+    stated = [run for run in answer["runs"] if run["expected_s"] is not None]
+    assert answer["unpredicted"] == 40 - len(stated) > 0
+    within = json.loads(printed(case, "next", "--budget", "2h", "--json"))
+    assert sum(run["expected_s"] or run["high_s"] for run in within["runs"]) <= 2 * 3600

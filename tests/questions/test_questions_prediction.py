@@ -85,7 +85,7 @@ def test_the_command_says_the_time_the_interval_and_what_is_near(repository: Rep
 def test_important_factors_are_shown_as_a_table_and_as_json(repository: Repository) -> None:
     arguments = ["--where", "workload=terasort", "--repository", str(repository.root)]
     output = CliRunner().invoke(explain, [*arguments, "--by", "disk,net"], catch_exceptions=False).output
-    assert "Time / typical time" in output
+    assert "Predicted time / typical time" in output
     assert "Configurations measured" in output
     answer = json.loads(CliRunner().invoke(explain, [*arguments, "--json"], catch_exceptions=False).output)
     assert answer["explained"]["factors"][0]["share"]["value"] > 0.2

@@ -89,14 +89,14 @@ def test_one_level_written_in_two_ways_is_reported() -> None:
     assert any(words.startswith("dfs.blocksize is written in several ways") for words in known(runs).notices)
 
 
-def test_a_factor_that_never_varied_says_nothing_and_is_refused_where_it_is_asked_about() -> None:
+def test_a_factor_that_never_varied_says_nothing_and_is_refused_where_it_is_asked_about(tmp_path: Path) -> None:
     one_network = known([run for run in few() if run.levels["network"] == "IB"])
     model, table = one_network.model, one_network.table
     with pytest.raises(SpecificationError, match="network has only one level here"):
         cells(model, table, ["layout", "network"])
     holes = replace(one_network, table=table.taken(np.arange(len(table)) % 5 != 0))
     with pytest.raises(SpecificationError, match="network has only one level here"):
-        next_runs_by(holes, [], "network", budget_of("2runs"))
+        next_runs_by(holes, Repository.create(tmp_path), holes.table, [], "network", budget_of("2runs"))
     assert "network" not in [effect.factor for effect in explain(model, table).factors]
     ethernet = table_of([replace(few()[0], levels={"layout": "HDD", "network": "ETH"})])
     predicted = predict(model, ethernet)

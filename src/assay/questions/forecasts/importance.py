@@ -1,18 +1,22 @@
 """What matters for a workload's time, and what factors do to each other, as the model learned it.
 
-In: a repository, conditions, and factors to combine. Out: shares of variance with intervals, levels against the usual
-time, and expected times of combinations; all of them predicted.
+In: a repository, conditions, and factors to combine. Out: shares of variance with intervals, levels against the typical
+time, and expected times of combinations, all of them predicted; and for each factor the decision on it, from measured
+runs.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assay.analysis.statistics import RunTable
 from assay.estimation.prediction.explaining import Cell, FactorImportance, cells, explain
 from assay.foundation.errors import SpecificationError
 from assay.model import CONTAINERS, LAYOUT_FACTOR, MAP_SLOTS, NETWORK_FACTOR
 from assay.questions.forecasts.configuration_asked import factor_named
 from assay.questions.forecasts.model_cache import RepositoryModel, learned
+from assay.questions.forecasts.quoted_decisions import QuotedDecision, quoted_decisions
 from assay.questions.runs.runs import selected
+from assay.questions.trust.flags import flags_in
 from assay.store import Repository
 
 
@@ -25,6 +29,8 @@ class WhatMatters:
     by: tuple[str, ...]
     cells: tuple[Cell, ...]
     """Of the factors ``by``."""
+    decisions: tuple[QuotedDecision, ...]
+    """Which level of each explained factor is faster, from the runs themselves."""
     notices: tuple[str, ...]
 
 
@@ -42,14 +48,19 @@ def combined_factors(known: RepositoryModel) -> tuple[str, ...]:
 
 def what_matters(repository: Repository, where: Sequence[str], by: Sequence[str] = ()) -> WhatMatters:
     """Return what matters. SpecificationError for unknown conditions and factors, and too few runs."""
-    return what_matters_by(learned(repository), where, by)
+    return what_matters_by(learned(repository), repository, flags_in(repository).table, where, by)
 
 
-def what_matters_by(known: RepositoryModel, where: Sequence[str], by: Sequence[str] = ()) -> WhatMatters:
-    """Return the same by what was learned before."""
+def what_matters_by(
+    known: RepositoryModel, repository: Repository, flagged: RunTable, where: Sequence[str], by: Sequence[str] = ()
+) -> WhatMatters:
+    """Return the same by a trained model. ``flagged``: all runs with outlier flags."""
     table = selected(known.table, where, "--where")
     names = tuple(factor_named(name, known.model.encoding, "--by").name for name in by)
     if len(set(names)) < len(names):
         raise SpecificationError("a factor is named twice", where="--by", hint="each once")
     estimates = cells(known.model, table, names) if names else []
-    return WhatMatters(tuple(where), explain(known.model, table), names, tuple(estimates), known.notices)
+    explained = explain(known.model, table)
+    factors = [effect.factor for effect in explained.factors if effect.factor != "workload"]
+    decisions = quoted_decisions(repository, flagged, factors, where)
+    return WhatMatters(tuple(where), explained, names, tuple(estimates), decisions, known.notices)

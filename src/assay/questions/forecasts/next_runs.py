@@ -1,8 +1,9 @@
 """Choose the next runs that reduce the uncertainty of a question most, and the fewest runs that predict a cluster.
 
 In: a repository, conditions, a question, and a budget of runs or time. Out: configurations in the order in which to run
-them, with predicted times. Candidates are combinations of measured levels that were not measured together; a sample of
-them where there are very many.
+them, with predicted times. Candidates are combinations of measured levels that were not measured together, as far as
+their cluster has the hardware; a sample of them where there are very many. A time whose 90 % interval is wider than a
+factor of :data:`WIDTH_MAX` is not stated.
 """
 
 import itertools
@@ -18,14 +19,20 @@ from assay.estimation.prediction.model import TrainingData
 from assay.estimation.prediction.predict import predict
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import parse_duration
-from assay.model import LAYOUT_FACTOR
+from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR
 from assay.questions.forecasts.configuration_asked import factor_named
 from assay.questions.forecasts.model_cache import RepositoryModel, learned
+from assay.questions.forecasts.quoted_decisions import QuotedDecision, quoted_decisions
 from assay.questions.runs.runs import selected
+from assay.questions.trust.flags import flags_in
 from assay.store import Repository
 
 CANDIDATES_MAX = 1_500
 """Maximum number of candidates; a random sample of more."""
+WIDTH_MAX = 10.0
+"""Maximum ratio of the upper to the lower end of a 90 % interval whose expected time is stated."""
+_HARDWARE = (NETWORK_FACTOR, LAYOUT_FACTOR, WORKERS_FACTOR)
+"""Factors whose levels a cluster has or does not have."""
 SURFACE = "surface"
 SIZES = (5, 10, 15, 20, 30, 40, 60, 80, 120, 160)
 """Numbers of runs on the cluster that are tried in turn."""
@@ -47,7 +54,8 @@ class NextRun:
     """One configuration to run."""
 
     configuration: dict[str, str]
-    expected_s: float
+    expected_s: float | None
+    """None where the 90 % interval is too wide, or unknown."""
     low_s: float | None
     high_s: float | None
     doubt_left: float
@@ -65,22 +73,27 @@ class NextRunsAnswer:
     runs: tuple[NextRun, ...]
     same: dict[str, str]
     """Levels that all candidates share, of factors that vary among other runs."""
+    unpredicted: int
+    """Runs without a predicted time."""
+    decision: QuotedDecision | None
+    """What the measured runs decide on the factor ``about``; None for the surface, and where nothing is compared."""
     notices: tuple[str, ...]
 
     @property
     def duration_s(self) -> float:
-        """The predicted run time of all runs together."""
-        return sum(run.expected_s for run in self.runs)
+        """The predicted run time of all runs with a predicted time together."""
+        return sum(run.expected_s or 0.0 for run in self.runs)
 
     @property
     def duration_range_s(self) -> tuple[float, float] | None:
-        """The run time if every run is at the lower, or the upper, end of its interval; None without an interval.
+        """The same if each of these runs is at the lower, or the upper, end of its interval; None without one.
 
         Errors of predictions resemble each other, so they do not average out over the runs.
         """
-        lows = [run.low_s for run in self.runs if run.low_s is not None]
-        highs = [run.high_s for run in self.runs if run.high_s is not None]
-        return (sum(lows), sum(highs)) if self.runs and len(lows) == len(highs) == len(self.runs) else None
+        predicted = [run for run in self.runs if run.expected_s is not None]
+        if not predicted:
+            return None
+        return sum(run.low_s or 0.0 for run in predicted), sum(run.high_s or 0.0 for run in predicted)
 
 
 def budget_of(text: str) -> Budget:
@@ -98,11 +111,16 @@ def budget_of(text: str) -> Budget:
 
 def next_runs(repository: Repository, where: Sequence[str], about: str, budget: Budget) -> NextRunsAnswer:
     """Return the runs to make next. ``about``: ``surface``, or the factor to compare."""
-    return next_runs_by(learned(repository), where, about, budget)
+    return next_runs_by(learned(repository), repository, flags_in(repository).table, where, about, budget)
 
 
-def next_runs_by(known: RepositoryModel, where: Sequence[str], about: str, budget: Budget) -> NextRunsAnswer:
-    """Return the runs to make next, by a trained model. Raises SpecificationError for unknown names."""
+def next_runs_by(
+    known: RepositoryModel, repository: Repository, flagged: RunTable, where: Sequence[str], about: str, budget: Budget
+) -> NextRunsAnswer:
+    """Return the runs to make next, by a trained model. ``flagged``: all runs with outlier flags.
+
+    Raises SpecificationError for unknown names.
+    """
     training = TrainingData.of(selected(known.table, where, "--where"))
     measured = training.configurations()
     candidates = _unmeasured(measured, known)
@@ -112,14 +130,17 @@ def next_runs_by(known: RepositoryModel, where: Sequence[str], about: str, budge
     estimates = estimates_by_tree(known.model.encoding.of(measured), training.logs, features, known.model.seed)
     question = _question(candidates, about, known)
     answers = predict(known.model, candidates)
-    expected_s: Floats = np.where(np.isfinite(answers.expected_s), answers.expected_s, np.exp(estimates.mean(axis=1)))
-    chosen = most_informative(estimates, question, runs=budget.runs, expected_s=expected_s, budget_s=budget.seconds)
+    stated = answers.high_s <= WIDTH_MAX * answers.low_s
+    # Within a budget of time, a run without a reliable time counts with the upper end of its interval.
+    upper_s = np.where(np.isfinite(answers.high_s), answers.high_s, np.inf)
+    planned_s: Floats = np.where(stated, answers.expected_s, upper_s)
+    chosen = most_informative(estimates, question, runs=budget.runs, expected_s=planned_s, budget_s=budget.seconds)
     varied = [factor.name for factor in known.model.encoding.factors if factor.varied]
     several = [name for name in varied if len(np.unique(candidates.columns[name].codes)) > 1]
     runs = tuple(
         NextRun(
             {name: candidates.columns[name].text(at) or "none" for name in several},
-            float(expected_s[at]),
+            float(answers.expected_s[at]) if stated[at] else None,
             float(answers.low_s[at]) if np.isfinite(answers.low_s[at]) else None,
             float(answers.high_s[at]) if np.isfinite(answers.high_s[at]) else None,
             float(np.expm1(doubt)),
@@ -127,8 +148,17 @@ def next_runs_by(known: RepositoryModel, where: Sequence[str], about: str, budge
         for at, doubt in zip(chosen.order, chosen.uncertainty[1:], strict=True)
     )
     same = {name: candidates.columns[name].text(0) or "none" for name in varied if name not in several}
+    factors = [] if about == SURFACE else [factor_named(about, known.model.encoding, "--about").name]
     return NextRunsAnswer(
-        about, len(candidates), len(measured), float(np.expm1(chosen.uncertainty[0])), runs, same, known.notices
+        about=about,
+        candidates=len(candidates),
+        measured=len(measured),
+        doubt=float(np.expm1(chosen.uncertainty[0])),
+        runs=runs,
+        same=same,
+        unpredicted=sum(run.expected_s is None for run in runs),
+        decision=next(iter(quoted_decisions(repository, flagged, factors, where)), None),
+        notices=known.notices,
     )
 
 
@@ -168,11 +198,11 @@ def _unmeasured(measured: RunTable, known: RepositoryModel) -> RunTable:
 
 
 def _possible(measured: RunTable, names: Sequence[str]) -> Callable[[tuple[int, ...]], bool]:
-    """Return a test whether a combination can be run: a cluster has the networks and layouts that its runs have."""
+    """Return a test whether a combination can be run: a cluster has the hardware that its runs have."""
     if "cluster" not in names:
         return lambda _: True
     cluster = names.index("cluster")
-    hardware = [(at, name) for at, name in enumerate(names) if name in ("network", LAYOUT_FACTOR)]
+    hardware = [(at, name) for at, name in enumerate(names) if name in _HARDWARE]
     known = {at: {tuple(pair) for pair in _codes(measured, ["cluster", name]).tolist()} for at, name in hardware}
     return lambda cell: all((cell[cluster], cell[at]) in pairs for at, pairs in known.items())
 

@@ -56,7 +56,7 @@ def _print(answer: WhatMatters) -> None:
         )
         for effect in explained.factors
     ]
-    print_table(("Factor", "Share", "95 % interval", "Time / typical time"), cells)
+    print_table(("Factor", "Share", "95 % interval", "Predicted time / typical time"), cells)
     click.echo()
     cells = [
         (
@@ -73,6 +73,10 @@ def _print(answer: WhatMatters) -> None:
         f"configurations ({explained.runs:,} valid runs). The remaining {explained.rest:.0%} is random variation or "
         f"involves three or more factors. The typical time is {seconds(explained.usual_s)} s."
     )
+    if answer.decisions:
+        click.echo("\nMeasured, as `assay decide FACTOR` answers:")
+    for decision in answer.decisions:
+        click.echo(f"{column_title(decision.factor)}: {decision.headline} {decision.evidence}")
     fixed = {condition.partition("=")[0] for condition in answer.where}
     if constant := [column_title(name) for name in explained.alike if name not in fixed]:
         click.echo(f"Not assessed, because these runs have only one level of it: {', '.join(constant)}.")

@@ -14,7 +14,7 @@ from assay.foundation.units import format_duration
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option
 from assay.questions.json_values import json_value
-from assay.text import column_title, interval_s, level_text, plural, seconds
+from assay.text import NOTHING, column_title, interval_s, level_text, plural, seconds
 
 if TYPE_CHECKING:
     from assay.store import Repository
@@ -51,7 +51,7 @@ def next_command(
     repository: Path,
 ) -> None:
     """Choose the configurations to run next, those that reduce uncertainty most first."""
-    from assay.questions.forecasts.next_runs import budget_of, next_runs
+    from assay.questions.forecasts.next_runs import WIDTH_MAX, budget_of, next_runs
     from assay.store import Repository
 
     if like is not None and output is None:
@@ -70,7 +70,7 @@ def next_command(
         (
             str(number),
             *(level_text(name, run.configuration[name]) for name in names),
-            seconds(run.expected_s),
+            NOTHING if run.expected_s is None else seconds(run.expected_s),
             interval_s(run.low_s, run.high_s),
             f"{run.doubt_left:.1%}",
         )
@@ -78,13 +78,24 @@ def next_command(
     ]
     headers = ("", *map(column_title, names), "Predicted (s)", "90 % interval", "Uncertainty left")
     print_table(headers, cells)
-    ends = answer.duration_range_s
-    sure = f"between {format_duration(ends[0])} and {format_duration(ends[1])}" if ends else "no interval"
     click.echo(
-        f"{plural(len(answer.runs), 'run')}, about {format_duration(answer.duration_s)} ({sure}), of "
-        f"{answer.candidates:,} configurations without a run; {answer.measured:,} have some. Uncertainty: predicted "
-        f"standard deviation of the answer ({answer.about}), {answer.doubt:.1%} now."
+        f"{plural(len(answer.runs), 'run')} of {answer.candidates:,} configurations without a run; {answer.measured:,} "
+        f"have some. Uncertainty: standard deviation of the model's answer ({answer.about}), {answer.doubt:.1%} now."
     )
+    if ends := answer.duration_range_s:
+        click.echo(
+            f"Run time of {plural(len(answer.runs) - answer.unpredicted, 'run')}: about "
+            f"{format_duration(answer.duration_s)} (between {format_duration(ends[0])} and {format_duration(ends[1])})."
+        )
+    if answer.unpredicted:
+        click.echo(
+            f"Not predicted, because the 90 % interval is unknown or wider than a factor of {WIDTH_MAX:g}: "
+            f"{plural(answer.unpredicted, 'run')}."
+        )
+    if answer.decision is not None:
+        click.echo(f"Measured so far: {answer.decision.headline} {answer.decision.evidence}")
+        for sentence in answer.decision.next:
+            click.echo(f"To settle this decision: {sentence}")
     if answer.same:
         alike = ", ".join(f"{column_title(name)} {level_text(name, level)}" for name, level in answer.same.items())
         click.echo(f"The same in all: {alike}.")

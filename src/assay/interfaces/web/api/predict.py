@@ -95,7 +95,8 @@ def _text(value: str | int | float | bool | None) -> str:
 def get_reasons(context: ContextOf, where: Where = [], by: Factors = []) -> WhatMatters:  # noqa: B006
     """Tell how much of the times' variation each factor makes, alone and with another."""
     return context.store.answer(
-        ("matters", tuple(where), tuple(by)), lambda _: what_matters_by(kept_model(context), where, by)
+        ("matters", tuple(where), tuple(by)),
+        lambda table: what_matters_by(kept_model(context), context.store.repository, table, where, by),
     )
 
 
@@ -109,7 +110,9 @@ def get_next(
     """Tell which configurations to run next, the most telling first."""
     return context.store.answer(
         ("next", tuple(where), about, runs),
-        lambda _: next_runs_by(kept_model(context), where, about, budget_of(f"{runs}runs")),
+        lambda table: next_runs_by(
+            kept_model(context), context.store.repository, table, where, about, budget_of(f"{runs}runs")
+        ),
     )
 
 

@@ -1,0 +1,41 @@
+"""Quote the decision on a factor next to figures that a model learned about it.
+
+A model's figures describe its predictions. Which level is faster, and by how much, is what a decision states. An answer
+with both quotes the decision, so that the two can't be read as two answers to one question.
+
+In: a repository, its table of runs with outlier flags, factors, and conditions on runs. Out: for each factor with a
+decision, the sentences of the first one, as ``assay decide FACTOR`` prints them.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from assay.analysis.statistics import RunTable
+from assay.questions.decisions.ask import decisions_of
+from assay.questions.decisions.next_sentences import next_sentences
+from assay.questions.decisions.sentences import evidence, headline
+from assay.questions.decisions.values import DecisionRequest
+from assay.store import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedDecision:
+    """What the decision on a factor states."""
+
+    factor: str
+    headline: str
+    evidence: str
+    next: tuple[str, ...]
+    """Further runs that would settle what the decision leaves open."""
+
+
+def quoted_decisions(
+    repository: Repository, table: RunTable, factors: Iterable[str], where: Sequence[str]
+) -> tuple[QuotedDecision, ...]:
+    """Return the first decision on each factor; none for a factor whose levels can't be compared."""
+    quoted = []
+    for factor in factors:
+        if decisions := decisions_of(repository, table, DecisionRequest(factor, where=tuple(where))):
+            first = decisions[0]
+            quoted.append(QuotedDecision(factor, headline(first), evidence(first), next_sentences(first)))
+    return tuple(quoted)
