@@ -13,8 +13,8 @@ from assay.estimation.prediction.explaining import Cell, FactorImportance, cells
 from assay.foundation.errors import SpecificationError
 from assay.model import CONTAINERS, LAYOUT_FACTOR, MAP_SLOTS, NETWORK_FACTOR
 from assay.questions.forecasts.configuration_asked import factor_named
+from assay.questions.forecasts.decision_summaries import DecisionSummary, decision_summaries
 from assay.questions.forecasts.model_cache import RepositoryModel, learned
-from assay.questions.forecasts.quoted_decisions import QuotedDecision, quoted_decisions
 from assay.questions.runs.runs import selected
 from assay.questions.trust.flags import flags_in
 from assay.store import Repository
@@ -29,7 +29,7 @@ class WhatMatters:
     by: tuple[str, ...]
     cells: tuple[Cell, ...]
     """Of the factors ``by``."""
-    decisions: tuple[QuotedDecision, ...]
+    decisions: tuple[DecisionSummary, ...]
     """Which level of each explained factor is faster, from the runs themselves."""
     notices: tuple[str, ...]
 
@@ -62,5 +62,5 @@ def what_matters_by(
     estimates = cells(known.model, table, names) if names else []
     explained = explain(known.model, table)
     factors = [effect.factor for effect in explained.factors if effect.factor != "workload"]
-    decisions = quoted_decisions(repository, flagged, factors, where)
+    decisions = decision_summaries(repository, flagged, factors, where)
     return WhatMatters(tuple(where), explained, names, tuple(estimates), decisions, known.notices)

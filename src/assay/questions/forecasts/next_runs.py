@@ -21,8 +21,8 @@ from assay.foundation.errors import SpecificationError
 from assay.foundation.units import parse_duration
 from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR
 from assay.questions.forecasts.configuration_asked import factor_named
+from assay.questions.forecasts.decision_summaries import DecisionSummary, decision_summaries
 from assay.questions.forecasts.model_cache import RepositoryModel, learned
-from assay.questions.forecasts.quoted_decisions import QuotedDecision, quoted_decisions
 from assay.questions.runs.runs import selected
 from assay.questions.trust.flags import flags_in
 from assay.store import Repository
@@ -75,7 +75,7 @@ class NextRunsAnswer:
     """Levels that all candidates share, of factors that vary among other runs."""
     unpredicted: int
     """Runs without a predicted time."""
-    decision: QuotedDecision | None
+    decision: DecisionSummary | None
     """What the measured runs decide on the factor ``about``; None for the surface, and where nothing is compared."""
     notices: tuple[str, ...]
 
@@ -157,7 +157,7 @@ def next_runs_by(
         runs=runs,
         same=same,
         unpredicted=sum(run.expected_s is None for run in runs),
-        decision=next(iter(quoted_decisions(repository, flagged, factors, where)), None),
+        decision=next(iter(decision_summaries(repository, flagged, factors, where)), None),
         notices=known.notices,
     )
 

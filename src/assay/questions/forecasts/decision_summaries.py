@@ -1,4 +1,4 @@
-"""Quote the decision on a factor next to figures that a model learned about it.
+"""Sum up the decision on a factor, to be quoted next to figures that a model learned about it.
 
 A model's figures describe its predictions. Which level is faster, and by how much, is what a decision states. An answer
 with both quotes the decision, so that the two can't be read as two answers to one question.
@@ -19,7 +19,7 @@ from assay.store import Repository
 
 
 @dataclass(frozen=True, slots=True)
-class QuotedDecision:
+class DecisionSummary:
     """What the decision on a factor states."""
 
     factor: str
@@ -29,13 +29,13 @@ class QuotedDecision:
     """Further runs that would settle what the decision leaves open."""
 
 
-def quoted_decisions(
+def decision_summaries(
     repository: Repository, table: RunTable, factors: Iterable[str], where: Sequence[str]
-) -> tuple[QuotedDecision, ...]:
+) -> tuple[DecisionSummary, ...]:
     """Return the first decision on each factor; none for a factor whose levels can't be compared."""
-    quoted = []
+    summaries = []
     for factor in factors:
         if decisions := decisions_of(repository, table, DecisionRequest(factor, where=tuple(where))):
             first = decisions[0]
-            quoted.append(QuotedDecision(factor, headline(first), evidence(first), next_sentences(first)))
-    return tuple(quoted)
+            summaries.append(DecisionSummary(factor, headline(first), evidence(first), next_sentences(first)))
+    return tuple(summaries)
