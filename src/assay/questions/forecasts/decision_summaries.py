@@ -10,6 +10,7 @@ decision, the sentences of the first one, as ``assay decide FACTOR`` prints them
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from assay.analysis.comparison.matched import STRATA
 from assay.analysis.statistics import RunTable
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.next_sentences import next_sentences
@@ -32,9 +33,11 @@ class DecisionSummary:
 def decision_summaries(
     repository: Repository, table: RunTable, factors: Iterable[str], where: Sequence[str]
 ) -> tuple[DecisionSummary, ...]:
-    """Return the first decision on each factor; none for a factor whose levels can't be compared."""
+    """Return the first decision on each factor; none for one whose levels can't be compared, or are of other work."""
     summaries = []
     for factor in factors:
+        if factor in (*STRATA, "workload"):
+            continue
         if decisions := decisions_of(repository, table, DecisionRequest(factor, where=tuple(where))):
             first = decisions[0]
             summaries.append(DecisionSummary(factor, headline(first), evidence(first), next_sentences(first)))

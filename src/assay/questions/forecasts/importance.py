@@ -61,6 +61,6 @@ def what_matters_by(
         raise SpecificationError("a factor is named twice", where="--by", hint="each once")
     estimates = cells(known.model, table, names) if names else []
     explained = explain(known.model, table)
-    factors = [effect.factor for effect in explained.factors if effect.factor != "workload"]
+    factors = [effect.factor for effect in explained.factors]
     decisions = decision_summaries(repository, flagged, factors, where)
     return WhatMatters(tuple(where), explained, names, tuple(estimates), decisions, known.notices)
