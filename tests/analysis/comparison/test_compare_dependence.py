@@ -14,6 +14,7 @@ from assay.analysis.comparison.dependence import dependence_of
 from assay.analysis.comparison.details.differences import cpu_warnings
 from assay.analysis.comparison.matched import LogMean, SessionPart, combine, group_ratios, match, side
 from assay.analysis.comparison.result import SpeedupResult
+from assay.analysis.comparison.significance import ALPHA, fastest_levels
 from assay.analysis.comparison.speedups import speedups_of
 from assay.analysis.statistics import InferenceScope, Verdict
 from assay.analysis.statistics.run_table import table_of
@@ -110,6 +111,44 @@ def test_the_factor_that_a_gain_depends_on_makes_the_units() -> None:
     assert row.depends_on == dependence[0]
     assert (row.degrees, row.groups) == (2.0, 12)
     assert "the levels of dfs.blocksize" in row.method
+
+
+@pytest.mark.parametrize("levels", [3, 6])
+def test_scopes_and_fastest_candidates_allow_for_that_factor_as_the_verdict_does(levels: int) -> None:
+    """One answer had 1.26 (0.50 to 3.17) in its row, and 1.26 (1.11 to 1.43) and a fastest level below it."""
+    kept = 0
+    for seed in range(30):
+        drawn = benchmark("processes").depends_on_factor(np.random.default_rng(seed), levels=levels)
+        matched = match(drawn.table, "layout")
+        (row,), (fastest,) = speedups_of(matched, "L0"), fastest_levels(matched)
+        scopes = {estimate.scope: estimate for estimate in row.by_scope}
+        similar = scopes[InferenceScope.SIMILAR]
+        assert (similar.low, similar.high) == (row.low, row.high)
+        assert similar.single_low is not None
+        assert (similar.single_high or 0) / similar.single_low >= (row.high or 0) / (row.low or 1)
+        both = {"L0", "L1"} == set(fastest.fastest_candidates)
+        assert both is ((row.p or 0) >= 2 * ALPHA)
+        kept += both
+    assert kept > 20
+
+
+def test_a_wider_interval_for_the_tested_settings_is_omitted() -> None:
+    """Repetitions that scatter by more than the groups do: the narrower scope had the wider interval."""
+    runs = [
+        make_run(
+            layout=layout,
+            levels={"layout": layout},
+            parameters={"dfs.blocksize": str(block)},
+            duration_s=seconds * factor,
+        )
+        for block in range(8)
+        for layout, seconds in (("HDD", 60.0 + 0.1 * block), ("SSD", 50.0))
+        for factor in (0.8, 1.25)
+    ]
+    (row,) = speedups_of(match(table_of(interleaved(runs)), "layout"), "HDD")
+    assert row.scope is InferenceScope.SIMILAR
+    assert [estimate.scope for estimate in row.by_scope] == [InferenceScope.SIMILAR]
+    assert (row.by_scope[0].low, row.by_scope[0].high) == (row.low, row.high)
 
 
 def test_ignoring_a_factor_that_differs_between_the_sides_gives_no_verdict() -> None:

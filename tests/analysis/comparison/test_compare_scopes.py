@@ -101,7 +101,7 @@ def test_over_all_workloads_one_question_is_answered_not_two_mixed() -> None:
     (speedup,) = speedups(runs, "HDD", by=None)
     assert (speedup.scope, name_of(speedup), speedup.groups) == (InferenceScope.SIMILAR, "2 of 3 workloads", 13)
     assert dict(speedup.excluded) == {Exclusion.OTHER_SCOPE: 8}
-    assert {estimate.scope for estimate in speedup.by_scope} == {InferenceScope.TESTED, InferenceScope.SIMILAR}
+    assert answer(speedup, InferenceScope.SIMILAR) is not None
 
 
 def test_rows_from_different_groups_are_distinguished_and_estimated_jointly() -> None:

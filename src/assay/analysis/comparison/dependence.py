@@ -96,3 +96,9 @@ def over_levels(mean: LogMean, ratios: GroupRatios, dependence: Dependence, leve
     if not error > mean.error:
         return mean
     return replace(mean, error=error, degrees=count - 1.0, method=OVER_LEVELS.format(dependence.factor))
+
+
+def allow_for_dependence(mean: LogMean, matched: MatchedGroups, ratios: GroupRatios) -> LogMean:
+    """Return the mean over the groups of ``ratios`` with an error that allows for a factor on which it depends."""
+    depends = dependence_of(matched, ratios)
+    return over_levels(mean, ratios, *depends) if depends else mean

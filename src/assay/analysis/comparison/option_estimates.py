@@ -15,11 +15,10 @@ from functools import cached_property
 import numpy as np
 
 from assay.analysis.comparison.confounding import confounded_by
-from assay.analysis.comparison.dependence import dependence_of, over_levels
+from assay.analysis.comparison.dependence import allow_for_dependence
 from assay.analysis.comparison.joint import Fit, contradicts, fits
 from assay.analysis.comparison.matched import (
     GROUPS_MIN,
-    GroupRatios,
     LogMean,
     MatchedGroups,
     Strata,
@@ -84,12 +83,8 @@ class OptionEstimates:
         if self.matched.ignored and (confounded := confounded_by(self.matched, both.groups, (first, second))):
             without_error = replace(direct, error=float("nan"), sessions=None)
             return PairEstimate(without_error, len(both.groups), runs, both.groups, confounded)
-        return PairEstimate(self._allowing(direct, both), len(both.groups), runs, both.groups)
-
-    def _allowing(self, mean: LogMean, both: GroupRatios) -> LogMean:
-        """Return the estimate with an error that allows for a factor on which it depends."""
-        depends = dependence_of(self.matched, both)
-        return over_levels(mean, both, *depends) if depends else mean
+        mean = allow_for_dependence(direct, self.matched, both)
+        return PairEstimate(mean, len(both.groups), runs, both.groups)
 
     def _runs(self, stratum: int, code: int) -> int:
         rows = slice(int(self.matched.starts[code]), int(self.matched.starts[code + 1]))

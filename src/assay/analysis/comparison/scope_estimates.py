@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.analysis.comparison.dependence import Dependence, over_levels
 from assay.analysis.comparison.matched import (
     GroupRatios,
     LogMean,
@@ -28,7 +29,7 @@ from assay.analysis.comparison.matched import (
     with_sessions,
     within_groups,
 )
-from assay.analysis.statistics import Estimate, InferenceScope, Ints, estimate, means_by
+from assay.analysis.statistics import Estimate, InferenceScope, Ints, estimate, means_by, satterthwaite
 from assay.analysis.statistics.random_effects import TRIMMED_MIN, over_units, trimmed_mean
 
 POOLED = "variance of a run, pooled over the matched groups with repetitions"
@@ -58,6 +59,11 @@ class ScopeEstimate:
     sessions: SessionPart | None
 
     @property
+    def width(self) -> float | None:
+        """The interval's upper end / its lower end."""
+        return None if self.low is None or self.high is None else self.high / self.low
+
+    @property
     def log_mean(self) -> LogMean:
         """The logarithm of the ratio with its error."""
         mean = float(np.log(self.ratio))
@@ -76,10 +82,18 @@ class ClusterEstimate:
     groups: int
 
 
-def estimate_of(mean: LogMean, units: int, single_error: float | None = None) -> ScopeEstimate:
-    """Return a mean as an estimate; ``single_error``: the standard error of one further unit."""
+def estimate_of(
+    mean: LogMean, units: int, single_error: float | None = None, single_degrees: float | None = None
+) -> ScopeEstimate:
+    """Return a mean as an estimate; ``single_error``: the standard error of one further unit, with its degrees.
+
+    The range of one further unit is never narrower than the interval of the mean.
+    """
     ratio = mean.ratio
-    single = None if single_error is None else estimate(mean.mean, single_error, mean.degrees, mean.rounding)
+    degrees = mean.degrees if single_degrees is None else single_degrees
+    single = None if single_error is None else estimate(mean.mean, single_error, degrees, mean.rounding)
+    if single and single.high and ratio.high and single.high < ratio.high:
+        single = ratio
     return ScopeEstimate(
         mean.scope,
         ratio.value,
@@ -123,28 +137,44 @@ def _other_clusters(both: GroupRatios, cluster: Ints) -> ScopeEstimate | None:
     return estimate_of(over_clusters, len(present), float(np.hypot(mean.apart, mean.error)))
 
 
-def scope_estimates(both: GroupRatios) -> tuple[ScopeEstimate, ...]:
-    """Return an estimate for each scope; empty within deployments, whose result covers one scope only."""
+def scope_estimates(both: GroupRatios, depends: tuple[Dependence, Ints] | None = None) -> tuple[ScopeEstimate, ...]:
+    """Return an estimate for each scope, narrowest first; a wider scope never has a narrower interval.
+
+    The interval of the result's own scope stays as it is. Where that is similar settings, a wider interval for the
+    tested settings is omitted, because similar settings include them. ``depends``: the factor that the gain depends on,
+    with its level in each group. Empty within deployments, whose result covers one scope only.
+    """
     m = len(both.groups)
     if m == 0 or len(both.deployment):
         return ()
+    result = log_mean(both)
     estimates = []
     if (tested := _tested(both)) is not None:
         estimates.append(estimate_of(with_sessions(tested, both.sessions), m))
     if m > 1:
-        strata = both.cluster_strata
-        similar = with_sessions(between_groups(both.log_ratio, both.rounding, strata), both.sessions, strata)
-        estimates.append(estimate_of(similar, m, float(np.hypot(similar.error, both.log_ratio.std(ddof=1)))))
+        similar = _similar(both, depends)
+        if result is not None and result.scope is InferenceScope.SIMILAR:
+            estimates = [estimate for estimate in estimates if _no_surer(similar, estimate) is similar]
+        estimates.append(similar)
     if len(both.cluster) and (other_clusters := _other_clusters(both, both.cluster)) is not None:
-        estimates.append(_no_surer(other_clusters, estimates[-1]))
+        estimates.append(other_clusters)
+    for at in range(1, len(estimates)):
+        estimates[at] = _no_surer(estimates[at], estimates[at - 1])
     return tuple(estimates)
+
+
+def _similar(both: GroupRatios, depends: tuple[Dependence, Ints] | None) -> ScopeEstimate:
+    strata, m = both.cluster_strata, len(both.groups)
+    mean = with_sessions(between_groups(both.log_ratio, both.rounding, strata), both.sessions, strata)
+    mean = over_levels(mean, both, *depends) if depends else mean
+    variances = np.array([mean.error**2, float(both.log_ratio.var(ddof=1))])
+    single_degrees = satterthwaite(variances, np.array([mean.degrees, m - 1.0]))
+    return estimate_of(mean, m, float(np.sqrt(variances.sum())), single_degrees)
 
 
 def _no_surer(wide: ScopeEstimate, narrow: ScopeEstimate) -> ScopeEstimate:
     """Return the estimate for a wider scope, with an interval that is never narrower than that of a narrower one."""
-    if wide.low is None or wide.high is None or narrow.low is None or narrow.high is None:
-        return wide
-    if wide.high / wide.low >= narrow.high / narrow.low:
+    if wide.width is None or narrow.width is None or wide.width >= narrow.width:
         return wide
     mean = replace(wide.log_mean, error=narrow.log_error, degrees=narrow.degrees, rounding=narrow.log_rounding)
     ratio = mean.ratio

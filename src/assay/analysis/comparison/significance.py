@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assay.analysis.comparison.dependence import allow_for_dependence
 from assay.analysis.comparison.joint import Fit, alone, contradicts, fits
 from assay.analysis.comparison.matched import (
     GROUPS_MIN,
@@ -23,6 +24,7 @@ from assay.analysis.comparison.matched import (
     Strata,
     group_ratios,
     log_mean,
+    side,
     stratify,
 )
 from assay.analysis.statistics import (
@@ -132,7 +134,8 @@ def fastest_levels(
 
     ``fitted``: the groups' :func:`~assay.analysis.comparison.joint.fits`. Every level is compared with every other, all
     matched groups together (one-sided t, ``joint.py``), or where these contradict the groups that have both levels, by
-    those groups alone. A level is excluded if another level is faster at 5 % after Bonferroni's correction over its
+    those groups alone; the error allows for a factor on which the speedup depends, as that of a decision does. A level
+    is excluded if another level is faster at 5 % after Bonferroni's correction over its
     rivals and over the groups of the answer: with 95 % confidence the fastest level of every group is a candidate, for
     any number of levels and groups. With few groups, the answer for these configurations only is a separate entry.
     Raises SpecificationError for more than :data:`LEVELS_MAX` levels.
@@ -177,7 +180,7 @@ def _outcomes(
 ) -> Iterator[tuple[InferenceScope, Outcome]]:
     """Yield the outcome of all pairs for similar settings, and for the tested settings if groups are few."""
     several = np.count_nonzero(np.isfinite(fit.logs).sum(axis=1) > 1)
-    here = _everywhere(fit)
+    here = _everywhere(matched, strata, stratum, fit)
     if several != 1:
         yield InferenceScope.SIMILAR, here
     if 0 < several < GROUPS_MIN:
@@ -187,14 +190,17 @@ def _outcomes(
             yield InferenceScope.TESTED, these
 
 
-def _everywhere(fit: Fit) -> Outcome:
-    count = len(fit.codes)
+def _everywhere(matched: MatchedGroups, strata: Strata, stratum: int, fit: Fit) -> Outcome:
+    count, sides = len(fit.codes), [side(matched, int(code)) for code in fit.codes]
     first, second = np.triu_indices(count, 1)
     outcome: Outcome = [[_UNKNOWN] * count for _ in range(count)]
     for a, b, mean in zip(first.tolist(), second.tolist(), fit.contrasts(first, second), strict=True):
         gain, p = _one_sided(mean)
-        if min(p, 1 - p) < ALPHA and contradicts(direct := alone(fit, a, b)[1], mean):
-            gain, p = _one_sided(direct)
+        if mean is not None and min(p, 1 - p) < ALPHA:
+            direct = alone(fit, a, b)[1]
+            trusted = direct if direct is not None and contradicts(direct, mean) else mean
+            both = strata.only(group_ratios(sides[a], sides[b], matched), stratum)
+            gain, p = _one_sided(allow_for_dependence(trusted, matched, both))
         outcome[a][b], outcome[b][a] = (gain, p), (-gain, 1 - p)
     return outcome
 

@@ -107,7 +107,7 @@ def _of_candidate(
             ignored=_differing(matched, both, (baseline, candidate)) if matched.ignored else {},
             confounded=confounded,
             depends_on=depends[0] if depends else None,
-            by_scope=() if confounded else scope_estimates(both),
+            by_scope=() if confounded else scope_estimates(both, depends),
             clusters=() if confounded else cluster_estimates(matched, both),
             trimmed=None if confounded else trimmed(both),
             joint=joint[stratum].get(candidate) if joint and not confounded else None,

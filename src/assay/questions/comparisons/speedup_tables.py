@@ -108,7 +108,8 @@ def _scopes(results: Sequence[SpeedupResult], named: Callable[[SpeedupResult], s
     return SpeedupTable(
         "Scope",
         "The mean speedup with its 95 % interval, for three scopes. A single further setting is in the range of the "
-        "fifth column in 19 of 20 cases. Trimmed: without the smallest and largest fifth of the matched groups.",
+        "fifth column in 19 of 20 cases. An interval for the tested settings that is wider than that for similar "
+        "settings is omitted. Trimmed: without the smallest and largest fifth of the matched groups.",
         (
             "Group",
             "Compared",
