@@ -31,7 +31,7 @@ from assay.questions.decisions.costs import RunCosts
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.values import DecisionRequest
 
-NOTHING = float("nan")
+NO_VALUE = float("nan")
 Ask = Callable[[Rng, float], "Outcome"]
 
 
@@ -40,9 +40,9 @@ class Outcome:
     """One answer: whether any statement is wrong, the share of its intervals that hold, and of what is true stated."""
 
     wrong: bool
-    held: float = NOTHING
-    stated: float = NOTHING
-    withheld: float = NOTHING
+    held: float = NO_VALUE
+    stated: float = NO_VALUE
+    withheld: float = NO_VALUE
     """Share of options without a verdict."""
 
 
@@ -59,10 +59,10 @@ def decided(drawn: Drawn, gain: float, *, ignore: tuple[str, ...] = (), baseline
         for result, true in zip(decision.results, gains, strict=True)
         if result.time and result.time.low is not None and result.time.high is not None
     ]
-    stated = float(np.mean([result.verdict is Verdict.FASTER for result in decision.results])) if gain > 1 else NOTHING
+    stated = float(np.mean([result.verdict is Verdict.FASTER for result in decision.results])) if gain > 1 else NO_VALUE
     given = (Verdict.FASTER, Verdict.SLOWER, Verdict.EQUIVALENT)
     withheld = float(np.mean([result.verdict not in given for result in decision.results]))
-    return Outcome(wrong, float(np.mean(held)) if held else NOTHING, stated, withheld)
+    return Outcome(wrong, float(np.mean(held)) if held else NO_VALUE, stated, withheld)
 
 
 def leading(drawn: Drawn, gain: float) -> Outcome:
@@ -79,7 +79,7 @@ def cheapest(drawn: Drawn) -> Outcome:
     held = [cost.low <= 1 <= cost.high for cost in known if cost.low is not None and cost.high is not None]
     named = decision.cheapest
     wrong = named is not None and "L0" not in {named.option, *named.ties}
-    return Outcome(wrong, float(np.mean(held)) if held else NOTHING)
+    return Outcome(wrong, float(np.mean(held)) if held else NO_VALUE)
 
 
 def of_clusters(rng: Rng, gain: float, clusters: int) -> Outcome:
@@ -94,7 +94,7 @@ def of_clusters(rng: Rng, gain: float, clusters: int) -> Outcome:
     held = [
         answer.low <= gain <= answer.high for answer in answers if answer.low is not None and answer.high is not None
     ]
-    return Outcome(not all(held), float(np.mean(held)) if held else NOTHING)
+    return Outcome(not all(held), float(np.mean(held)) if held else NO_VALUE)
 
 
 def of_findings(drawn: Drawn, gain: float) -> Outcome:
@@ -104,7 +104,7 @@ def of_findings(drawn: Drawn, gain: float) -> Outcome:
     truth = {"ssd-helps-shuffle": gain > 1, "ssd-not-for-cpu": gain <= 1.1}
     right = {True: ClaimAnswer.SUPPORTED, False: ClaimAnswer.CONTRADICTED}
     wrong = any(answers[name] is right[not true] for name, true in truth.items())
-    return Outcome(wrong, NOTHING, float(np.mean([answers[name] is right[true] for name, true in truth.items()])))
+    return Outcome(wrong, NO_VALUE, float(np.mean([answers[name] is right[true] for name, true in truth.items()])))
 
 
 def of_fastest(rng: Rng) -> Outcome:
@@ -121,7 +121,7 @@ def of_cost(rng: Rng, spreads: tuple[float, ...], runs: tuple[int, ...]) -> Outc
     costs = [option.cost for option in decision.options if option.cost]
     held = [cost.low <= 1 <= cost.high for cost in costs if cost.low is not None and cost.high is not None]
     wrong = decision.cheapest is not None and not decision.cheapest.ties
-    return Outcome(wrong, float(np.mean(held)) if held else NOTHING)
+    return Outcome(wrong, float(np.mean(held)) if held else NO_VALUE)
 
 
 def of_outliers(rng: Rng, noise: float) -> Outcome:
@@ -265,7 +265,7 @@ def rates(name: str, gain: float, *, repositories: int, seed: int) -> Rates:
 
 def _mean(values: list[float]) -> float:
     known = [value for value in values if not np.isnan(value)]
-    return float(np.mean(known)) if known else NOTHING
+    return float(np.mean(known)) if known else NO_VALUE
 
 
 def _cells(*shares: float) -> str:
@@ -278,7 +278,7 @@ def print_equal(names: list[str], repositories: int) -> None:
     print("|---|---|---|---|---|")
     for name in names:
         count = max(200, repositories // 5) if name.startswith(SLOW) else repositories
-        equal, withheld = rates(name, 1.0, repositories=count, seed=3), NOTHING
+        equal, withheld = rates(name, 1.0, repositories=count, seed=3), NO_VALUE
         if WITHHELD_AT in QUESTIONS[name][1]:
             withheld = rates(name, WITHHELD_AT, repositories=count, seed=3).withheld
         print(f"| {name} | {_cells(equal.wrong, equal.held, withheld)} | {count} |", flush=True)

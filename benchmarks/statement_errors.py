@@ -39,7 +39,7 @@ Rng = np.random.Generator
 Array = NDArray[np.float64]
 Outcome = tuple[bool, float]
 """Whether any statement of an answer is wrong, and the share of what is true that it says (NaN: there is nothing)."""
-NOTHING = float("nan")
+NO_VALUE = float("nan")
 MAPS, COMPRESS = "mapreduce.tasktracker.map.tasks.maximum", "mapreduce.map.output.compress"
 
 
@@ -79,7 +79,7 @@ def of_compare(rng: Rng, gain: float, levels: int = 9, runs: int = 5) -> Outcome
     wrong = {Verdict.FASTER, Verdict.SLOWER} - {right}
     return any(comparison in wrong for comparison in verdicts), sum(
         comparison is right for comparison in verdicts
-    ) / len(verdicts) if gain > 1 else NOTHING
+    ) / len(verdicts) if gain > 1 else NO_VALUE
 
 
 def of_speedup(rng: Rng, gain: float, levels: int = 9, groups: int = 10) -> Outcome:
@@ -93,7 +93,7 @@ def of_speedup(rng: Rng, gain: float, levels: int = 9, groups: int = 10) -> Outc
     wrong = {Verdict.FASTER, Verdict.SLOWER} - {right}
     return any(speedup in wrong for speedup in verdicts), sum(speedup is right for speedup in verdicts) / len(
         verdicts
-    ) if gain > 1 else NOTHING
+    ) if gain > 1 else NO_VALUE
 
 
 def of_fastest(rng: Rng, gain: float, levels: int = 9, groups: int = 10) -> Outcome:
@@ -102,7 +102,7 @@ def of_fastest(rng: Rng, gain: float, levels: int = 9, groups: int = 10) -> Outc
     effects = rng.normal(0, 0.1 / np.sqrt(2), len(rows))
     speed = np.array([np.log(gain) * (row["layout"] == "L0") for row in rows]) + effects
     (best,) = fastest_levels(match(table_of_rows(rows, times(rng, -speed)), "layout"))
-    return "L0" not in best.fastest_candidates, len(best.slower) / (levels - 1) if gain > 1 else NOTHING
+    return "L0" not in best.fastest_candidates, len(best.slower) / (levels - 1) if gain > 1 else NO_VALUE
 
 
 def of_changes(rng: Rng, gain: float, correlation: float = 0.3, configurations: int = 20, runs: int = 20) -> Outcome:
@@ -115,7 +115,7 @@ def of_changes(rng: Rng, gain: float, correlation: float = 0.3, configurations: 
     rows = [{"workload": "terasort", "block": str(n)} for n in range(configurations) for _ in range(runs)]
     changes = histories(table_of_rows(rows, np.exp(6 + logs.ravel())))
     named = {int(change.position) // runs for change in changes.changed}
-    return bool(named - ({0} if gain > 1 else set())), float(0 in named) if gain > 1 else NOTHING
+    return bool(named - ({0} if gain > 1 else set())), float(0 in named) if gain > 1 else NO_VALUE
 
 
 def of_findings(rng: Rng, gain: float, groups: int = 8) -> Outcome:
@@ -173,7 +173,7 @@ def of_conditions(rng: Rng, gain: float, groups: int = 6) -> Outcome:
         answers[name] is (ClaimAnswer.CONTRADICTED if true else ClaimAnswer.SUPPORTED) for name, true in truth.items()
     )
     supported = [answers[name] is ClaimAnswer.SUPPORTED for name, true in truth.items() if true]
-    return wrong, float(np.mean(supported)) if supported else NOTHING
+    return wrong, float(np.mean(supported)) if supported else NO_VALUE
 
 
 def _tenth_dearer(configurations: RunTable) -> Array:
@@ -191,7 +191,7 @@ def of_few(rng: Rng, gain: float) -> Outcome:
     ]
     (decision,) = decide(table_of(in_turns(made, 3)), DecisionRequest("layout", "L0"))
     candidates = {decision.leader, *decision.ties}
-    return "L1" not in candidates, float(candidates == {"L1"}) if gain > 1 else NOTHING
+    return "L1" not in candidates, float(candidates == {"L1"}) if gain > 1 else NO_VALUE
 
 
 def of_jobs(rng: Rng, gain: float) -> Outcome:
@@ -206,7 +206,7 @@ def of_jobs(rng: Rng, gain: float) -> Outcome:
     (decision,) = decide(table, DecisionRequest("layout", "L0"), RunCosts(np.ones(len(table)), "USD", "one price", {}))
     verdicts = [result.cost.verdict for result in decision.results if result.cost]
     less, more = ([verdict is kind for verdict in verdicts] for kind in (CostVerdict.CHEAPER, CostVerdict.DEARER))
-    return any(more) or (gain == 1 and any(less)), float(np.mean(less)) if gain > 1 else NOTHING
+    return any(more) or (gain == 1 and any(less)), float(np.mean(less)) if gain > 1 else NO_VALUE
 
 
 def of_cost(rng: Rng, gain: float, configurations: int = 4, runs: int = 5) -> Outcome:
@@ -215,7 +215,7 @@ def of_cost(rng: Rng, gain: float, configurations: int = 4, runs: int = 5) -> Ou
     cheapest = decision_on_costs(codes, times(rng, -np.log(gain) * (codes == 0)), rng).cheapest
     sure = cheapest is not None and not cheapest.ties
     first = cheapest is not None and cheapest.option == "A"
-    return sure and (gain == 1 or not first), float(sure and first) if gain > 1 else NOTHING
+    return sure and (gain == 1 or not first), float(sure and first) if gain > 1 else NO_VALUE
 
 
 def of_anomalies(rng: Rng, gain: float, configurations: int = 20, runs: int = 5) -> Outcome:
@@ -224,7 +224,7 @@ def of_anomalies(rng: Rng, gain: float, configurations: int = 20, runs: int = 5)
     logs = np.repeat(rng.normal(0, 0.5, configurations), runs)
     logs[0] += np.log(gain)
     flagged = set(find_anomalies(table_of_rows(rows, times(rng, logs))).positions.tolist())
-    return bool(flagged - ({0} if gain > 1 else set())), float(0 in flagged) if gain > 1 else NOTHING
+    return bool(flagged - ({0} if gain > 1 else set())), float(0 in flagged) if gain > 1 else NO_VALUE
 
 
 def of_not_done(rng: Rng, gain: float, configurations: int = 20, runs: int = 5) -> Outcome:
@@ -258,7 +258,7 @@ def of_imbalance(rng: Rng, gain: float, tasks: int | None = None, runs: int = 10
 def _of_kind(table: RunTable, kind: Kind, gain: float) -> Outcome:
     """Hold the flags of one kind against the truth: the first run is odd, or none is."""
     flagged = set(find_anomalies(table).of_kind(kind).tolist())
-    return bool(flagged - ({0} if gain > 1 else set())), float(0 in flagged) if gain > 1 else NOTHING
+    return bool(flagged - ({0} if gain > 1 else set())), float(0 in flagged) if gain > 1 else NO_VALUE
 
 
 QUESTIONS: dict[str, tuple[Callable[[Rng, float], Outcome], tuple[float, ...]]] = {

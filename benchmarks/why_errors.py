@@ -21,7 +21,7 @@ import numpy as np
 from limit_errors import CATALOGUE, as_run, drawn_asked, quicker_requests
 from msgspec import to_builtins
 
-from assay.analysis.run_profile.reasons import Reasons, SideSeen, reasons
+from assay.analysis.run_profile.reasons import ObservedSide, Reasons, reasons
 from assay.analysis.run_profile.run_detail import run_detail
 from assay.estimation.recommendation.candidates import candidates
 from assay.estimation.simulator.process import simulate
@@ -64,7 +64,7 @@ def explained(first: SimulationRequest, other: SimulationRequest, cause: str, rn
         scenario = to_builtins(scenario_of(scattered).with_seed(int(rng.integers(2**31)), "drawn", "traces"))
         scenario["cluster"] = quicker_requests(scenario["cluster"], scattered.disks)
         run, observed = as_run(scattered, simulate([scenario])[0])
-        sides.append(SideSeen(label, run.duration_s, run_detail(run, observed.tasks, observed.trace)))
+        sides.append(ObservedSide(label, run.duration_s, run_detail(run, observed.tasks, observed.trace)))
     return Explained(cause, reasons(sides), sides[0].duration_s / sides[1].duration_s)
 
 

@@ -14,7 +14,7 @@ from assay.model import Origin, Run
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.further_runs import FURTHER_MAX, PROPOSALS_MAX
 from assay.questions.decisions.next_sentences import next_sentences
-from assay.questions.decisions.values import Aim, Decision, DecisionRequest
+from assay.questions.decisions.values import Decision, DecisionRequest, RunGoal
 from builders import interleaved, make_run
 
 
@@ -42,7 +42,7 @@ def test_two_runs_an_option_need_a_third() -> None:
     decision = decided(pairs_of_runs([(60.0, 30.0), (61.0, 30.5)]))
     (proposal,) = decision.next_runs
     assert decision.results[0].verdict is Verdict.NOT_ENOUGH_RUNS
-    assert (proposal.repetitions, proposal.aim, proposal.clusters) == (1, Aim.DIFFERENCE, ("lab-small",))
+    assert (proposal.repetitions, proposal.aim, proposal.clusters) == (1, RunGoal.DIFFERENCE, ("lab-small",))
     assert proposal.duration_s == pytest.approx(60.5 + 30.25)
     (sentence,) = next_sentences(decision)
     assert sentence.startswith("1 more repetition of TeraSort with HD2 and SS2 on lab-small (about 2 min)")
@@ -51,7 +51,7 @@ def test_two_runs_an_option_need_a_third() -> None:
 def test_single_runs_without_any_repetition_get_a_first_interval() -> None:
     decision = decided(pairs_of_runs([(60.0, 30.0)]))
     (proposal,) = decision.next_runs
-    assert (proposal.repetitions, proposal.aim) == (2, Aim.FIRST_INTERVAL)
+    assert (proposal.repetitions, proposal.aim) == (2, RunGoal.FIRST_INTERVAL)
     assert proposal.half_width is None
     assert proposal.expected_half_width is None
     assert next_sentences(decision)[0].endswith("would give a first interval.")

@@ -30,7 +30,7 @@ from assay.questions.json_values import json_value
 from assay.questions.trust.flags import flags_in
 from assay.specs import load_prices
 from assay.store import Repository
-from assay.text import NOTHING, column_title, interval, ratio, workload_title
+from assay.text import NO_VALUE, column_title, interval, ratio, workload_title
 from builders import PRICES_YAML, build_repository, make_run, study_runs
 from paths import ROOT
 from web_support import client_of
@@ -191,7 +191,7 @@ def curve_figures(curve: Curve) -> list[list[str]]:
     """Return the words of each row of a curve: level, speed, interval, efficiency, cost."""
     rows = []
     for point in curve.points:
-        efficiency = NOTHING if point.efficiency is None else f"{point.efficiency:.0%}"
+        efficiency = NO_VALUE if point.efficiency is None else f"{point.efficiency:.0%}"
         cells = [f"{point.level:g}", ratio(point.speed), interval(point.low, point.high), efficiency, ratio(point.cost)]
         rows.append(" ".join(cells).split())
     return rows

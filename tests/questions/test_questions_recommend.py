@@ -39,7 +39,7 @@ from assay.questions.recommendation.value_of_information import (
     value_of_perfect_information,
 )
 from assay.specs.prices import load_prices
-from assay.text import NOTHING, probability
+from assay.text import NO_VALUE, probability
 from benchmark_support import benchmark
 from effort import examples
 from paths import EXAMPLES
@@ -387,7 +387,7 @@ def test_extrapolation_comes_first_and_withholds_shares(pool: SimulatorPool, tmp
         "another candidate can be better than both."
     )
     assert not any(share in line and "draws" in line for line in rest)
-    assert shares_of(result.chosen, far) == (NOTHING, NOTHING, NOTHING)
+    assert shares_of(result.chosen, far) == (NO_VALUE, NO_VALUE, NO_VALUE)
     unsure = replace(
         near,
         chosen=replace(result.chosen, hardware_probability=0.5),

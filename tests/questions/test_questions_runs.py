@@ -9,7 +9,7 @@ import pytest
 
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model.runs.run import RunStatus
-from assay.questions.runs.directories import DevicesAsked, directory_plan, newest_baseline
+from assay.questions.runs.directories import DirectoryRequest, directory_plan, newest_baseline
 from assay.questions.runs.run_quality import NO_PLAN, coverage, odd_runs, still_needed, traced_rows, why_not_valid
 from assay.questions.runs.runs import comparable, levels_in, run_page, selected
 from assay.questions.trust.flags import flags
@@ -75,12 +75,12 @@ def test_causes_and_repetitions_name_existing_runs(repository: Repository) -> No
 def test_directories_follow_bandwidth_and_say_what_fills_first(repository: Repository) -> None:
     cluster = load_cluster(ROOT / "examples" / "lab" / "cluster.yaml")
     planned = directory_plan(
-        cluster, None, DevicesAsked(hdfs=("hdd1",), intermediate=("hdd1", "ssd1"), data_bytes=33e9)
+        cluster, None, DirectoryRequest(hdfs=("hdd1",), intermediate=("hdd1", "ssd1"), data_bytes=33e9)
     )
     assert list(planned.hdfs.directories) == ["hdd1"]
     assert set(planned.intermediate.directories) == {"hdd1", "ssd1"}
     assert any("first, after" in words for words in planned.warnings)
-    assert directory_plan(replace(cluster, name="x"), None, DevicesAsked()).data_bytes is None
+    assert directory_plan(replace(cluster, name="x"), None, DirectoryRequest()).data_bytes is None
     with pytest.raises(SpecificationError, match="device"):
-        directory_plan(cluster, None, DevicesAsked(hdfs=("hdd9",)))
+        directory_plan(cluster, None, DirectoryRequest(hdfs=("hdd9",)))
     assert newest_baseline(repository, cluster.name) is None

@@ -26,10 +26,11 @@ def report() -> HostCheckReport:
 
 
 def as_earlier_versions_wrote(path: Path) -> bytes:
-    """Return the same report with the key ``found`` of earlier versions."""
+    """Return the same report with the keys ``found`` and ``unreached`` of earlier versions."""
     tree = json.loads(path.read_bytes())
     for reading in tree["readings"]:
         reading["found"] = reading.pop("message")
+    tree["unreached"] = tree.pop("unreachable")
     return json.dumps(tree).encode()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import assay.workloads
 from assay.analysis.run_profile.run_detail import replication_of
-from assay.analysis.statistics.factors import circumstances
+from assay.analysis.statistics.factors import matching_factors
 from assay.execution.planning.expansion import expand
 from assay.execution.planning.forecast.device_space import claims_of
 from assay.execution.planning.forecast.estimate import JOB_START_S, expected
@@ -149,7 +149,7 @@ def test_screens_and_comparisons_know_it(tmp_path: Path) -> None:
     options = {"program": "reverse", "turns": "8", "waves": "2"}
     run = make_run(workload="reverse", workload_parameters=options, parameters={"dfs.replication": "3"})
     assert replication_of(run) == 1
-    assert "reverse.turns" not in circumstances(run, "layout"), "what waves sets is not another difference"
+    assert "reverse.turns" not in matching_factors(run, "layout"), "what waves sets is not another difference"
 
 
 def test_its_checks_judge_what_its_program_left(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from assay.model.clusters.cluster import (
     Role,
     SparkClient,
 )
-from assay.model.clusters.device_model import COAST_FROM, FlashModel, HddModel, default_flash, default_hdd
+from assay.model.clusters.device_model import LINEAR_SEEK_SHARE, FlashModel, HddModel, default_flash, default_hdd
 from assay.model.clusters.hardware import DeviceOption, HardwareCatalogue, WorkerOption
 from assay.model.clusters.host_checks import Advice, CheckReading, Criterion, Grade, HostCheckReport
 from assay.model.clusters.layout import Directories, Layout, StoragePolicy
@@ -57,7 +57,7 @@ from assay.model.plans.plan import (
     Configuration,
     Factor,
     Plan,
-    Until,
+    PrecisionGoal,
     WorkloadSpec,
 )
 from assay.model.plans.program import JOBS_PACKAGE, SPARK_JOBS_PACKAGE, Outcome, Program, StoredFiles

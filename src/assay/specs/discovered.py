@@ -58,7 +58,7 @@ class DiscoveryOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _HostGroup:
     """Devices of one node type that are alike."""
 
     name: str
@@ -75,7 +75,7 @@ class _Machine:
 
     survey: Survey
     roles: tuple[str, ...]
-    groups: tuple[_Group, ...]
+    groups: tuple[_HostGroup, ...]
 
     @property
     def rate_bits_per_s(self) -> float | None:
@@ -152,19 +152,19 @@ def _ranks(daemons: Sequence[Daemon]) -> Iterator[int]:
             yield MASTER_DAEMONS.index(daemon.role) + (10 if daemon.active is False else 0)
 
 
-def _alike(workers: Sequence[_Machine], below: str) -> tuple[dict[str, tuple[_Group, ...]], list[str]]:
+def _alike(workers: Sequence[_Machine], below: str) -> tuple[dict[str, tuple[_HostGroup, ...]], list[str]]:
     """Return each worker's device groups, reduced to those that all workers have, and remarks on omitted devices."""
     groups_by_host = {m.survey.host: _device_groups(m.survey, below) for m in workers}
     counts = [{group.name: len(group.directories) for group in groups} for groups in groups_by_host.values()]
     shared = {name: min(c.get(name, 0) for c in counts) for name in counts[0]} if counts else {}
     notes = []
-    kept: dict[str, tuple[_Group, ...]] = {}
+    kept: dict[str, tuple[_HostGroup, ...]] = {}
     for host, groups in groups_by_host.items():
         left = [d for g in groups for d in g.directories[shared.get(g.name, 0) :]]
         if left:
             notes.append(f"{host}: {', '.join(left)} left out: workers' devices must be alike, and others have fewer")
         kept[host] = tuple(
-            _Group(g.name, g.kind, g.guessed_kind, g.capacity_bytes, g.directories[:count], g.notes[:count])
+            _HostGroup(g.name, g.kind, g.guessed_kind, g.capacity_bytes, g.directories[:count], g.notes[:count])
             for g in groups
             if (count := shared.get(g.name, 0))
         )
@@ -174,7 +174,7 @@ def _alike(workers: Sequence[_Machine], below: str) -> tuple[dict[str, tuple[_Gr
     return kept, notes
 
 
-def _device_groups(host: Survey, below: str) -> list[_Group]:
+def _device_groups(host: Survey, below: str) -> list[_HostGroup]:
     """Return a host's data disks, the alike ones together, named after their kind."""
     seen: set[str] = set()
     sets: dict[DeviceKind, list[list[Mount]]] = defaultdict(list)
@@ -199,15 +199,15 @@ def _device_groups(host: Survey, below: str) -> list[_Group]:
             directories = tuple(f"{mount.point.rstrip('/')}/{below}".rstrip("/") for mount in mounts)
             guessed = any(host.kind_of(mount) is None for mount in mounts)
             capacity = min(mount.size_bytes for mount in mounts)
-            groups.append(_Group(name, kind, guessed, capacity, directories, tuple(_note(host, m) for m in mounts)))
+            groups.append(_HostGroup(name, kind, guessed, capacity, directories, tuple(_note(host, m) for m in mounts)))
     return groups
 
 
-def _system_disk(host: Survey) -> _Group:
+def _system_disk(host: Survey) -> _HostGroup:
     root = next((mount for mount in host.mounts if mount.point == "/"), None)
     kind = host.kind_of(root) if root else None
     size = root.size_bytes if root else 10**10
-    return _Group(
+    return _HostGroup(
         str(kind or DeviceKind.SSD),
         kind or DeviceKind.SSD,
         True,
@@ -258,7 +258,7 @@ def _type_lines(name: str, same: Sequence[_Machine], rates: Mapping[str, Rates])
         yield from _group_lines(group, rates.get(group.name))
 
 
-def _group_lines(group: _Group, measured: Rates | None) -> Iterator[str]:
+def _group_lines(group: _HostGroup, measured: Rates | None) -> Iterator[str]:
     read, write, iops = (measured.read, measured.write, measured.iops) if measured else USUAL[group.kind]
     how = "measured by `assay baseline`" if measured else "guessed: usual for its kind"
     yield f"      {group.name}:"

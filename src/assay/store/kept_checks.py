@@ -35,7 +35,9 @@ def newest_checks(repository: Repository) -> list[HostCheckReport]:
 
 
 def read_check(content: bytes) -> HostCheckReport:
-    """Return a report from its JSON, also from versions that named the text of a reading ``found``.
+    """Return a report from its JSON.
+
+    Earlier versions named the text of a reading ``found``, and hosts without an answer ``unreached``.
 
     Raises msgspec.MsgspecError for other content.
     """
@@ -44,4 +46,6 @@ def read_check(content: bytes) -> HostCheckReport:
     for reading in readings if isinstance(readings, list) else ():
         if isinstance(reading, dict) and "found" in reading:
             reading.setdefault("message", reading.pop("found"))
+    if isinstance(tree, dict) and "unreached" in tree:
+        tree.setdefault("unreachable", tree.pop("unreached"))
     return msgspec.convert(tree, HostCheckReport)

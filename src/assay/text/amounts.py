@@ -2,7 +2,7 @@
 
 from decimal import ROUND_HALF_UP, Decimal
 
-from assay.text.numbers import NOTHING
+from assay.text.numbers import NO_VALUE
 
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
 
@@ -13,7 +13,7 @@ def money(value: float | Decimal | None, currency: str) -> str:
     A Decimal is rounded half upwards, as money is; a float as binary fractions are.
     """
     if value is None:
-        return NOTHING
+        return NO_VALUE
     if isinstance(value, Decimal):
         value = float(value.quantize(Decimal("0.01"), ROUND_HALF_UP) if value >= Decimal("0.1") else value)
     if value >= 100 or value == 0:
@@ -26,4 +26,4 @@ def money(value: float | Decimal | None, currency: str) -> str:
 
 def money_interval(low: float | None, high: float | None, currency: str) -> str:
     """Return an interval of money, or a dash."""
-    return NOTHING if low is None or high is None else f"{money(low, currency)} to {money(high, currency)}"
+    return NO_VALUE if low is None or high is None else f"{money(low, currency)} to {money(high, currency)}"

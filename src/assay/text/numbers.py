@@ -2,47 +2,47 @@
 
 from assay.foundation.units import format_bytes
 
-NOTHING = "–"
+NO_VALUE = "–"
 
 
 def seconds(value: float | None) -> str:
     """Return seconds with the digits that are read."""
     if value is None:
-        return NOTHING
+        return NO_VALUE
     return f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
 
 
 def tenths(value: float | None) -> str:
     """Return seconds to the tenth, however many: places within a run, and parts that add up to it."""
-    return NOTHING if value is None else f"{value:,.1f}"
+    return NO_VALUE if value is None else f"{value:,.1f}"
 
 
 def interval_s(low_s: float | None, high_s: float | None) -> str:
     """Return an interval of seconds, or a dash."""
-    return NOTHING if low_s is None or high_s is None else f"{seconds(low_s)} to {seconds(high_s)}"
+    return NO_VALUE if low_s is None or high_s is None else f"{seconds(low_s)} to {seconds(high_s)}"
 
 
 def rate(value: float | None) -> str:
     """Return MB/s with three digits or so."""
     if value is None:
-        return NOTHING
+        return NO_VALUE
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
 def size(value: float | None) -> str:
     """Return bytes with their unit: ``59.7 kB``."""
-    return NOTHING if value is None else format_bytes(value)
+    return NO_VALUE if value is None else format_bytes(value)
 
 
 def share(value: float | None) -> str:
     """Return a share of 1 in per cent with three digits: ``12.3 %``."""
-    return NOTHING if value is None else f"{100 * value:.3g} %"
+    return NO_VALUE if value is None else f"{100 * value:.3g} %"
 
 
 def probability(value: float | None) -> str:
     """Return a share of draws in per cent; shows <1 % and >99 % instead of rounding to 0 or 100 %."""
     if value is None:
-        return NOTHING
+        return NO_VALUE
     return f"{value:.0%}" if value in (0.0, 1.0) or 0.005 <= value < 0.995 else "<1%" if value < 0.5 else ">99%"
 
 

@@ -1,6 +1,6 @@
 """Ratios, intervals and counts of runs as text."""
 
-from assay.text.numbers import NOTHING
+from assay.text.numbers import NO_VALUE
 
 
 def format_ratio(value: float) -> str:
@@ -30,9 +30,9 @@ def in_brackets(value: float | None) -> str:
 
 def ratio(value: float | None) -> str:
     """Return a ratio with its sign: ``2.1×``."""
-    return NOTHING if value is None else f"{format_ratio(value)}×"
+    return NO_VALUE if value is None else f"{format_ratio(value)}×"
 
 
 def interval(low: float | None, high: float | None) -> str:
     """Return an interval of ratios, or a dash."""
-    return NOTHING if low is None or high is None else format_interval(low, high)
+    return NO_VALUE if low is None or high is None else format_interval(low, high)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from assay.foundation.units import format_bytes
 from assay.model import PARAMETER_TITLES, Meaning, Origin, Run, parameters_that
 from assay.text.language import plural
-from assay.text.numbers import NOTHING
+from assay.text.numbers import NO_VALUE
 from assay.workloads.catalogue import known_name, workloads
 
 COLUMN_TITLES = {
@@ -61,12 +61,12 @@ def origin_text(origin: Origin, lab_scale: float | None) -> str:
 
 def origins_text(pairs: Iterable[tuple[Origin, float | None]]) -> str:
     """Return every distinct origin, joined."""
-    return "; ".join(dict.fromkeys(origin_text(origin, scale) for origin, scale in pairs)) or NOTHING
+    return "; ".join(dict.fromkeys(origin_text(origin, scale) for origin, scale in pairs)) or NO_VALUE
 
 
 def assay_version(run: Run) -> str:
     """Return the version of assay that made the run, or a dash when it is not recorded."""
-    return run.recorded.assay_version or NOTHING
+    return run.recorded.assay_version or NO_VALUE
 
 
 def workload_named(text: str, names: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ import pytest
 from assay.analysis.run_profile.devices import DeviceUse, NodeUse, Purpose, Transfers
 from assay.analysis.run_profile.job_figures import job_figures
 from assay.analysis.run_profile.phases import Breakdown, PhaseTime
-from assay.analysis.run_profile.reasons import Measure, SideSeen, _work, reasons
+from assay.analysis.run_profile.reasons import Measure, ObservedSide, _work, reasons
 from assay.analysis.run_profile.run_detail import RunDetail
 from benchmark_support import benchmark
 from simulator_support import needs_simulator
@@ -18,7 +18,7 @@ SSD = {"map": 10.0, "shuffle": 5.2, "merge": 1.8, "reduce": 8.0}
 
 def _side(
     label: str, phases: dict[str, float], moved: float = 0.0, busy: float = 0.0, wait_s: float = 0.0, cpu: float = 0.0
-) -> SideSeen:
+) -> ObservedSide:
     times = tuple(PhaseTime(name, 0.0, seconds, seconds, seconds, seconds) for name, seconds in phases.items())
     disks = Transfers(
         read_bytes=moved / 4,
@@ -46,7 +46,7 @@ def _side(
         nodes=nodes if cpu else (),
         imbalances={},
     )
-    return SideSeen(label, sum(phases.values()), detail)
+    return ObservedSide(label, sum(phases.values()), detail)
 
 
 def test_the_phases_that_explain_the_difference_are_named_the_longest_first() -> None:
@@ -114,6 +114,6 @@ def test_figures_have_units_and_omit_unobserved_values() -> None:
 
 
 @pytest.mark.parametrize("sides", [[], [_side("A", HDD)], [_side("A", HDD), _side("B", {})]])
-def test_fewer_than_two_that_were_observed_say_nothing(sides: list[SideSeen]) -> None:
+def test_fewer_than_two_that_were_observed_say_nothing(sides: list[ObservedSide]) -> None:
     result = reasons(sides)
     assert (result.labels, result.phases_s, result.figures, result.sentences) == ((), (), (), ())

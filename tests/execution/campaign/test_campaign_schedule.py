@@ -35,7 +35,7 @@ from assay.execution.planning.order import PlannedRun, restarts, schedule
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import RepositoryError
 from assay.model.clusters.cluster import Attachment, Placement
-from assay.model.plans.plan import Plan, Until
+from assay.model.plans.plan import Plan, PrecisionGoal
 from assay.model.runs.run import Run, RunStatus
 from assay.workloads.catalogue import workloads
 from builders import make_run
@@ -101,7 +101,7 @@ def test_a_valid_run_is_never_repeated_and_one_that_is_not_is_left_with_its_next
 
 
 def test_a_run_is_repeated_until_its_mean_is_known_and_no_further(plan: Plan) -> None:
-    careful = replace(plan, repetitions=2, until=Until(0.05, 9))
+    careful = replace(plan, repetitions=2, until=PrecisionGoal(0.05, 9))
     runs = planned_runs(careful)
     assert max(run.repetition for run in runs) == 9
     repeated = [run for run in runs if run.key[:2] == runs[0].key[:2]]

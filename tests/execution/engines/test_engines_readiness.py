@@ -121,7 +121,7 @@ def script(user: str, folder: Path, as_user: bool = False) -> list[list[str]]:
     python = "/usr/bin/python3" if Path("/usr/bin/python3").exists() else sys.executable
     command = [python, "-c", source, json.dumps(options)]
     done = subprocess.run(command, user=user, capture_output=True, text=True, check=True, cwd="/", env={})
-    return list(json.loads(done.stdout)["troubles"])
+    return list(json.loads(done.stdout)["problems"])
 
 
 @pytest.fixture

@@ -199,7 +199,7 @@ def test_forty_hosts_are_discovered_except_the_unreachable(forty: Fleet, tmp_pat
     print(f"discovered in {took_s:.1f} s, checked in {time.monotonic() - began:.1f} s")
     assert checked.returncode == 1, checked.stderr
     report = msgspec.json.decode(checked.stdout, type=HostCheckReport)
-    assert (len(report.hosts), report.unreached) == (37, {})
+    assert (len(report.hosts), report.unreachable) == (37, {})
     full = next(node.name for node in cluster.nodes if node.address and node.address.host == forty.address(FULL))
     assert [host for host in report.hosts if report.worst(host, "free-space") is Grade.ERROR] == [full]
 
@@ -222,7 +222,7 @@ def test_hosts_behind_a_jump_host_are_discovered_checked_and_observed_without_ro
     assay("discover", *hosts, *forty.login, "--jump", forty.address("n40"), "--below", "bench", "-o", file)
     checked = assay("check", file, "--json", "--keep", root, check=False)
     report = msgspec.json.decode(checked.stdout, type=HostCheckReport)
-    assert report.unreached == {}
+    assert report.unreachable == {}
     assert {report.worst(host, "writable") for host in ("worker1", "worker2")} == {Grade.FIT}
     assert report.worst("worker1", "rights") is Grade.NOTE
     assay("observe", file, "--repository", root, "--for", "1s")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from assay.execution.planning.plan_files.plan_reader import checked, load_plan, plan_of_texts
 from assay.execution.planning.plan_files.plan_text import content_of, written
 from assay.foundation.errors import SpecificationError
-from assay.model.plans.plan import Factor, Until
+from assay.model.plans.plan import Factor, PrecisionGoal
 from assay.specs.document import Value, document_of
 from paths import EXAMPLES
 
@@ -41,12 +41,14 @@ def test_a_plan_written_as_yaml_asks_for_the_same_runs(path: Path, tmp_path: Pat
 def test_a_changed_plan_has_the_text_and_the_fingerprint_of_what_it_is_now() -> None:
     plan = plan_of_texts(CONTENT, CLUSTER)
     layout, _ = plan.factors
-    more = replace(plan, factors=(layout, Factor("containers", ("2", "4"))), until=Until(0.05, 9), timeout_s=90.0)
+    more = replace(
+        plan, factors=(layout, Factor("containers", ("2", "4"))), until=PrecisionGoal(0.05, 9), timeout_s=90.0
+    )
     changed = checked(more)
     assert changed.fingerprint != plan.fingerprint
     assert "  containers: [2, 4]" in changed.source.splitlines()
     assert "  half_width: 5%" in changed.source.splitlines()
-    assert (changed.until, changed.timeout_s, changed.retries) == (Until(0.05, 9), 90.0, plan.retries)
+    assert (changed.until, changed.timeout_s, changed.retries) == (PrecisionGoal(0.05, 9), 90.0, plan.retries)
     assert checked(replace(changed, factors=plan.factors, until=None, timeout_s=None)).fingerprint == plan.fingerprint
 
 

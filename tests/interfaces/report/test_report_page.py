@@ -20,7 +20,7 @@ from assay.model.runs.run import Origin, Run, RunStatus, Stage
 from assay.model.runs.trace import Trace
 from assay.questions.json_values import json_value
 from assay.questions.report.values import Report
-from assay.questions.runs.whole_run import WholeRun
+from assay.questions.runs.whole_run import CompleteRun
 from builders import PRICES_YAML, build_repository, coded_warnings, make_trace, price_book, runs_with, study_runs
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from report_support import configurations_of, document_of
@@ -88,10 +88,12 @@ def test_the_page_answers_in_its_headline_and_says_where_numbers_come_from(page:
 def closely(runs: list[Run], lab: dict[str, Any] | None = None, stages: tuple[Stage, ...] = ()) -> Report:
     """Return the content with the details of one run of each configuration."""
 
-    def observed_of(run: Run) -> WholeRun:
+    def observed_of(run: Run) -> CompleteRun:
         whole = hybrid_run()
         whole = replace(whole, run_id=run.run_id, environment=whole.environment | {"lab": lab}, stages=stages)
-        return WholeRun(whole, tuple(hybrid_tasks()), hybrid_trace(), run_detail(whole, hybrid_tasks(), hybrid_trace()))
+        return CompleteRun(
+            whole, tuple(hybrid_tasks()), hybrid_trace(), run_detail(whole, hybrid_tasks(), hybrid_trace())
+        )
 
     return content_of(runs, observed_of=observed_of)
 

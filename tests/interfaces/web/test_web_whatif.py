@@ -39,7 +39,7 @@ def client(root: Path) -> Iterator[TestClient]:
 
 @pytest.fixture(scope="module")
 def run_id(client: TestClient) -> str:
-    configurations = client.get("/api/v1/whatif/places").json()
+    configurations = client.get("/api/v1/whatif/configurations").json()
     assert len(configurations) == 6
     assert all(configuration["n"] == 3 for configuration in configurations)
     return next(

@@ -16,7 +16,7 @@ from assay.analysis.statistics import Floats, Mask
 
 
 @dataclass(frozen=True, slots=True)
-class Flip:
+class BreakEvenPrice:
     """Where the cheapest configuration changes; None where no price of this item changes it."""
 
     price: Price
@@ -43,8 +43,8 @@ def _nearest(crossings: Floats, allowed: Mask, *, above: bool) -> tuple[float | 
     return float(crossings[nearest]), nearest
 
 
-def flips(times_s: Floats, book: Priced) -> list[Flip]:
-    """Return one :class:`Flip` for each price that a configuration pays; a price can't fall below 0."""
+def flips(times_s: Floats, book: Priced) -> list[BreakEvenPrice]:
+    """Return one :class:`BreakEvenPrice` for each price that a configuration pays; a price can't fall below 0."""
     costs = times_s * book.rates_per_h / HOUR_S
     winner = int(np.argmin(costs))
     nearest = []
@@ -59,5 +59,5 @@ def flips(times_s: Floats, book: Priced) -> list[Flip]:
         above, above_winner = _nearest(crossings, gain > 0, above=True)
         below, below_winner = _nearest(crossings, (gain < 0) & (crossings >= 0), above=False)
         if bool(np.any(slopes > 0)):
-            nearest.append(Flip(price, below, below_winner, above, above_winner))
+            nearest.append(BreakEvenPrice(price, below, below_winner, above, above_winner))
     return nearest

@@ -105,7 +105,7 @@ def drawn_rates_per_h(book: Priced, draws: int, generator: np.random.Generator) 
 
 
 @dataclass(frozen=True, slots=True)
-class Plane:
+class CostAndTime:
     """Configurations in seconds and money. All arrays are by configuration."""
 
     times_s: Floats
@@ -123,7 +123,9 @@ class Plane:
     draws: int
 
 
-def plane(times: Times, book: Priced, errors: MeanErrors | None = None, *, draws: int = DRAWS, seed: int = 0) -> Plane:
+def plane(
+    times: Times, book: Priced, errors: MeanErrors | None = None, *, draws: int = DRAWS, seed: int = 0
+) -> CostAndTime:
     """Return the cost-effectiveness plane of configurations that all have runs; the same seed gives the same draws.
 
     ``errors``: of each mean; by default from its runs, and for few runs from the pooled spread of similar runs.
@@ -142,7 +144,7 @@ def plane(times: Times, book: Priced, errors: MeanErrors | None = None, *, draws
         drawn_low, drawn_high = np.quantile(cost, (0.025, 0.975), axis=0)
     ranged = book.ranged
     known = bool(np.all(np.isfinite(sure.error)))
-    return Plane(
+    return CostAndTime(
         times_s=times.mean_s,
         costs=costs,
         front=on_front(times.mean_s, costs)[0],

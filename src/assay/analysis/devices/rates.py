@@ -17,7 +17,7 @@ the bandwidth. docs/reference/devices.md has the complete model.
 import math
 from dataclasses import dataclass, replace
 
-from assay.model import COAST_FROM, Device, DeviceKind, FlashModel, HddModel
+from assay.model import LINEAR_SEEK_SHARE, Device, DeviceKind, FlashModel, HddModel
 
 AGE_WEIGHT = 0.05
 """Seconds of positioning by which the drive prefers a request for each second that it has waited."""
@@ -60,10 +60,12 @@ class HddAtScale:
 
 def seek_s(model: HddModel, distance: float) -> float:
     """Return the time of a seek over the share ``distance`` of the disk's width."""
-    root = (model.seek_full_s - model.seek_track_s) * 2 * math.sqrt(COAST_FROM) / (1 + COAST_FROM)
-    if distance < COAST_FROM:
+    root = (model.seek_full_s - model.seek_track_s) * 2 * math.sqrt(LINEAR_SEEK_SHARE) / (1 + LINEAR_SEEK_SHARE)
+    if distance < LINEAR_SEEK_SHARE:
         return model.seek_track_s + root * math.sqrt(distance)
-    return model.seek_track_s + root * (math.sqrt(COAST_FROM) / 2 + distance / (2 * math.sqrt(COAST_FROM)))
+    return model.seek_track_s + root * (
+        math.sqrt(LINEAR_SEEK_SHARE) / 2 + distance / (2 * math.sqrt(LINEAR_SEEK_SHARE))
+    )
 
 
 def hdd_sequential_bytes_per_s(disk: HddAtScale, span_bytes: float) -> float:

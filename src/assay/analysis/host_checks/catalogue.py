@@ -26,7 +26,7 @@ def described(node: Node, cluster: Cluster) -> DescribedHost:
 
 
 def grade_hosts(
-    cluster: Cluster, checked_at: str, hosts: Mapping[str, Survey], unreached: Mapping[str, str]
+    cluster: Cluster, checked_at: str, hosts: Mapping[str, Survey], unreachable: Mapping[str, str]
 ) -> HostCheckReport:
     """Grade every surveyed host by itself, and all hosts together where there are several."""
     nodes = {node.name: node for node in cluster.nodes}
@@ -42,4 +42,4 @@ def grade_hosts(
             for check in BETWEEN_CHECKS
             for finding in check.findings(hosts)
         ]
-    return HostCheckReport(cluster.name, checked_at, tuple(hosts), CRITERIA, tuple(readings), dict(unreached))
+    return HostCheckReport(cluster.name, checked_at, tuple(hosts), CRITERIA, tuple(readings), dict(unreachable))

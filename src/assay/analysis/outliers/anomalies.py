@@ -23,13 +23,13 @@ import numpy as np
 from assay.analysis.outliers.spread import (
     REPETITIONS_MIN,
     Expectation,
-    Floors,
+    MinimumSpreads,
     configurations_of,
     expectations,
     learn_floors,
     work_of,
 )
-from assay.analysis.statistics import Floats, Groups, Ints, Mask, RunTable, coarser, first_rows, median_by, usable
+from assay.analysis.statistics import Floats, Groups, Ints, Mask, RunTable, first_rows, median_by, merged_groups, usable
 from assay.text import metric_text
 
 REPEATED_Z = 3.5
@@ -171,7 +171,7 @@ class _Flags:
     modelled: Mask
 
 
-def _not_done(table: RunTable, floors: Floors) -> _Flags:
+def _not_done(table: RunTable, floors: MinimumSpreads) -> _Flags:
     rows = np.flatnonzero(floors.below)
     floor_s = floors.floor_s[floors.work.of_row[rows]]
     duration_s = table.values["duration_s"][rows]
@@ -270,7 +270,7 @@ def _imbalanced(table: RunTable, configurations: Groups, alike: Groups, name: st
     return _Flags(Kind.IMBALANCE, name, rows[odd], values[odd], usual[odd], nothing, ~np.isfinite(medians[odd]))
 
 
-def _floor_by_workload(table: RunTable, floors: Floors) -> dict[str, float]:
+def _floor_by_workload(table: RunTable, floors: MinimumSpreads) -> dict[str, float]:
     known = np.isfinite(floors.floor_s)[floors.work.of_row]
     column = table.columns.get("workload")
     if column is None or not known.any():
@@ -295,7 +295,7 @@ def find_anomalies(table: RunTable, look_at: Mask | None = None) -> Anomalies:
     byte_metrics = [name for name in table.values if name.endswith("_bytes")]
     imbalances = [name for name in table.values if name.endswith(IMBALANCE_SUFFIX)]
     same = [name for name in _ALIKE if name in table.columns]
-    alike = coarser(table, configurations, same, first) if byte_metrics or imbalances else works
+    alike = merged_groups(table, configurations, same, first) if byte_metrics or imbalances else works
     traffic = _traffic(table, byte_metrics)
     looked_for = (
         _not_done(table, floors),

@@ -8,7 +8,7 @@ time).
 import numpy as np
 
 from assay.analysis.outliers.anomalies import Anomalies, Kind
-from assay.analysis.statistics import ABSENT, ANOMALY, NOT_ODD, Column, Mask, RunTable
+from assay.analysis.statistics import ABSENT, ANOMALY, NO_ANOMALY, Column, Mask, RunTable
 
 TIME_ODD = (Kind.NOT_DONE, Kind.TOO_FAST, Kind.TOO_SLOW)
 """The kinds of anomalies that concern a run's time, not its bytes or its balance."""
@@ -16,7 +16,7 @@ TIME_ODD = (Kind.NOT_DONE, Kind.TOO_FAST, Kind.TOO_SLOW)
 
 def flagged(table: RunTable, anomalies: Anomalies, looked_at: Mask) -> RunTable:
     """Return ``table`` with the column ``anomaly``; ``anomalies``: of the table, the most serious first."""
-    levels = (NOT_ODD, *(kind.value for kind in anomalies.kinds))
+    levels = (NO_ANOMALY, *(kind.value for kind in anomalies.kinds))
     codes = np.where(looked_at, 0, ABSENT).astype(np.int32)
     codes[anomalies.positions[::-1]] = anomalies.kind[::-1] + 1  # the last one assigned is the most serious
     return RunTable(table.rows, {**table.columns, ANOMALY: Column(codes, levels)}, table.values, table.source)

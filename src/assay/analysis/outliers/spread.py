@@ -20,10 +20,10 @@ from assay.analysis.statistics import (
     Ints,
     Mask,
     RunTable,
-    coarser,
     first_rows,
     groups_by,
     median_by,
+    merged_groups,
     sorted_within,
 )
 
@@ -53,7 +53,7 @@ _SAME_WORK = ("workload", "data_bytes", "engine", "origin", "lab_scale")
 
 
 @dataclass(frozen=True, slots=True)
-class Floors:
+class MinimumSpreads:
     """By work (workload, data, engine, origin, scale): the learned floor, NaN where the runs show no gap."""
 
     work: Groups
@@ -84,7 +84,7 @@ def configurations_of(table: RunTable) -> Groups:
 
 def work_of(table: RunTable, configurations: Groups, first: Ints | None = None) -> Groups:
     """Return which runs did the same work; ``first``: the first rows of the configurations, if known."""
-    return coarser(table, configurations, [name for name in _SAME_WORK if name in table.columns], first)
+    return merged_groups(table, configurations, [name for name in _SAME_WORK if name in table.columns], first)
 
 
 def _gap_middles(logs: Floats, work: Ints, count: int) -> tuple[Floats, Floats]:
@@ -102,7 +102,7 @@ def _gap_middles(logs: Floats, work: Ints, count: int) -> tuple[Floats, Floats]:
     return middle, upper
 
 
-def learn_floors(table: RunTable, work: Groups, learn: Mask) -> Floors:
+def learn_floors(table: RunTable, work: Groups, learn: Mask) -> MinimumSpreads:
     """Return the floor of each work (:func:`work_of`) and the runs below it; only rows of ``learn`` are used.
 
     A job that does nothing ends after a short time, whatever its configuration, and there is a wide empty gap up to the
@@ -119,7 +119,7 @@ def learn_floors(table: RunTable, work: Groups, learn: Mask) -> Floors:
     if below.any():
         excused = _excused(table, rows, logs, Groups(ids, work.count), below)
         flagged[rows[below & ~excused]] = True
-    return Floors(work, np.exp(upper).round(6), flagged)
+    return MinimumSpreads(work, np.exp(upper).round(6), flagged)
 
 
 def _excused(table: RunTable, rows: Ints, logs: Floats, work: Groups, below: Mask) -> Mask:

@@ -35,7 +35,7 @@ FIGURES = (
 
 
 @dataclass(frozen=True, slots=True)
-class SideSeen:
+class ObservedSide:
     """One side: a run with its label and what was observed."""
 
     label: str
@@ -61,7 +61,7 @@ class Reasons:
     sentences: tuple[str, ...]
 
 
-def reasons(sides: Sequence[SideSeen]) -> Reasons:
+def reasons(sides: Sequence[ObservedSide]) -> Reasons:
     """Compare each observed side with the first one."""
     observed = [side for side in sides if side.detail.breakdown.phases or side.detail.devices]
     if len(observed) < 2:
@@ -82,7 +82,7 @@ def reasons(sides: Sequence[SideSeen]) -> Reasons:
     )
 
 
-def _phase_s(seen: SideSeen, name: str) -> float | None:
+def _phase_s(seen: ObservedSide, name: str) -> float | None:
     return seen.detail.breakdown.share_s(name) if seen.detail.breakdown.phases else None
 
 
@@ -97,7 +97,7 @@ def _figures(detail: RunDetail) -> dict[str, float]:
     return figures
 
 
-def _time(first: SideSeen, other: SideSeen, phases: Sequence[Measure], position: int) -> str:
+def _time(first: ObservedSide, other: ObservedSide, phases: Sequence[Measure], position: int) -> str:
     saved_s = first.duration_s - other.duration_s
     word = "less" if saved_s >= 0 else "more"
     claim = f"{other.label} took {abs(saved_s):,.1f} s {word} than {first.label}"

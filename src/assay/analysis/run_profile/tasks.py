@@ -67,7 +67,7 @@ class KindSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class LaneTask:
+class PlacedTask:
     """One attempt at its position in a timeline; ``lane`` counts from 0 on each node."""
 
     node: str
@@ -137,9 +137,9 @@ def _stragglers(succeeded: Sequence[Task], ready_s: float) -> tuple[Straggler, .
     return tuple(sorted(slow, key=lambda straggler: -straggler.ratio))
 
 
-def lanes(tasks: Sequence[Task]) -> list[LaneTask]:
+def lanes(tasks: Sequence[Task]) -> list[PlacedTask]:
     """Return every attempt that took time, in the first free lane of its node; nodes by name."""
-    placed: list[LaneTask] = []
+    placed: list[PlacedTask] = []
     node, running, free, used = "", list[tuple[float, int]](), list[int](), 0
     for task in sorted((t for t in tasks if t.end_s > t.start_s), key=lambda t: (t.node, t.start_s, t.end_s)):
         if task.node != node or not placed:
@@ -149,7 +149,7 @@ def lanes(tasks: Sequence[Task]) -> list[LaneTask]:
         lane = heapq.heappop(free) if free else used
         used = max(used, lane + 1)
         heapq.heappush(running, (task.end_s, lane))
-        placed.append(LaneTask(node, lane, task))
+        placed.append(PlacedTask(node, lane, task))
     return placed
 
 
@@ -157,7 +157,7 @@ def lanes(tasks: Sequence[Task]) -> list[LaneTask]:
 class Timeline:
     """The attempts of the first nodes, by name, that fit one drawing."""
 
-    placed: tuple[LaneTask, ...]
+    placed: tuple[PlacedTask, ...]
     nodes: int
     nodes_shown: int
 
@@ -166,7 +166,7 @@ def timeline(tasks: Sequence[Task]) -> Timeline:
     """Return the lanes of as many nodes as fit one drawing, at least of one node."""
     placed = lanes(tasks)
     names = sorted({placed_task.node for placed_task in placed})
-    shown: list[LaneTask] = []
+    shown: list[PlacedTask] = []
     lanes_shown = nodes_shown = 0
     for name in names:
         on_node = [placed_task for placed_task in placed if placed_task.node == name][:ATTEMPTS_SHOWN_MAX]

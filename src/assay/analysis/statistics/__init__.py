@@ -10,13 +10,13 @@ from assay.analysis.statistics.factors import (
     LAYOUT_PARAMETERS,
     RESERVED,
     SIZE_OPTIONS,
-    circumstances,
     default_baseline,
     factors_of,
     in_order,
     layout_devices,
     level_of,
     levels_of,
+    matching_factors,
     on_hard_disks,
 )
 from assay.analysis.statistics.imported_rows import (
@@ -43,7 +43,6 @@ from assay.analysis.statistics.intervals import (
 )
 from assay.analysis.statistics.keys import (
     Groups,
-    coarser,
     combined,
     first_rows,
     groups_by,
@@ -51,6 +50,7 @@ from assay.analysis.statistics.keys import (
     has_level,
     level_of_group,
     median_by,
+    merged_groups,
     require_factor,
     same_work,
     sorted_within,
@@ -63,7 +63,7 @@ from assay.analysis.statistics.run_table import (
     ANOMALY,
     BASE_VALUES,
     DESCRIPTIVE,
-    NOT_ODD,
+    NO_ANOMALY,
     Column,
     RunTable,
     coded,

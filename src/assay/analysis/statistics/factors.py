@@ -144,7 +144,7 @@ def following(run: Run) -> set[str]:
     return names
 
 
-def circumstances(run: Run, factor: str) -> dict[str, str]:
+def matching_factors(run: Run, factor: str) -> dict[str, str]:
     """Return everything that must be equal for a fair comparison by ``factor``, as text by name.
 
     Parameters that follow from a short name (the memory of ``containers``) and the number of tasks that follows from

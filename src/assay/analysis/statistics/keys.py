@@ -73,7 +73,7 @@ def first_rows(groups: Groups) -> Ints:
     return first
 
 
-def coarser(table: RunTable, groups: Groups, names: Sequence[str], first: Ints | None = None) -> Groups:
+def merged_groups(table: RunTable, groups: Groups, names: Sequence[str], first: Ints | None = None) -> Groups:
     """Return what :func:`groups_by` gives for some of the columns that ``groups`` were made by, but faster.
 
     ``first`` are the groups' :func:`first_rows`, where the caller has them.

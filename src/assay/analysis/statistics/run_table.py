@@ -14,7 +14,7 @@ from datetime import datetime
 import numpy as np
 
 from assay.analysis.statistics.arrays import Codes, Floats, Ints, Mask
-from assay.analysis.statistics.factors import LAYOUT_DEVICES, LAYOUT_PARAMETERS, circumstances, layout_devices
+from assay.analysis.statistics.factors import LAYOUT_DEVICES, LAYOUT_PARAMETERS, layout_devices, matching_factors
 from assay.model import Run
 
 ABSENT = -1
@@ -22,7 +22,7 @@ BASE_VALUES = ("duration_s", "started_unix_s")
 """Quantities that every run has; a metric of the same name does not take their place."""
 ANOMALY = "anomaly"
 """The column that tells what is odd about a run; made from the others, for questions that look at it."""
-NOT_ODD = "none"
+NO_ANOMALY = "none"
 """Level of runs without a flag; a run that was not examined has no level."""
 DESCRIPTIVE = ("status", "cold", "plan", "campaign_id", ANOMALY, LAYOUT_DEVICES)
 """Columns that say something of a run but do not set its configuration apart."""
@@ -86,7 +86,7 @@ def coded(texts: Sequence[str | None]) -> Column:
 
 def described(run: Run) -> dict[str, str]:
     """Return the texts of all columns of ``run`` by name, without what does not apply or follows from the layout."""
-    texts = circumstances(run, "") | {"status": str(run.status), "plan": run.plan, "campaign_id": run.campaign_id}
+    texts = matching_factors(run, "") | {"status": str(run.status), "plan": run.plan, "campaign_id": run.campaign_id}
     texts["cold"] = run.cache_state
     texts[LAYOUT_DEVICES] = layout_devices(run) or ""
     for name in ("data_bytes", "lab_scale"):

@@ -28,7 +28,7 @@ _REST_MIN = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
+class ExpectedTimes:
     """Expected times and distances by row of the table; NaN for runs that are not valid."""
 
     expected_s: Floats
@@ -43,7 +43,7 @@ class Opinion:
         return outliers
 
 
-def second_opinion(table: RunTable, but: Mask | None = None, seed: int = SEED) -> Opinion:
+def second_opinion(table: RunTable, but: Mask | None = None, seed: int = SEED) -> ExpectedTimes:
     """Return the opinion on each run. Runs in ``but`` are judged, but not learned from: they are known to be unsound.
 
     Raises SpecificationError if there are too few runs to learn from.
@@ -55,13 +55,13 @@ def second_opinion(table: RunTable, but: Mask | None = None, seed: int = SEED) -
     sound = sound_at_first & ~first.outliers(taken)
     judged = _judged(taken, sound, seed) if _REST_MIN <= sound.sum() / sound_at_first.sum() < 1.0 else first
     nothing = np.full(len(table), np.nan)
-    result = Opinion(nothing, nothing.copy())
+    result = ExpectedTimes(nothing, nothing.copy())
     result.expected_s[rows] = judged.expected_s
     result.errors_off[rows] = judged.errors_off
     return result
 
 
-def _judged(taken: RunTable, sound: Mask, seed: int) -> Opinion:
+def _judged(taken: RunTable, sound: Mask, seed: int) -> ExpectedTimes:
     """Return the opinion on all rows, learned from the sound ones."""
     data = TrainingData.of(taken.taken(sound))
     encoding = learned_encoding(data.configurations())
@@ -87,4 +87,4 @@ def _judged(taken: RunTable, sound: Mask, seed: int) -> Opinion:
     sizes = np.bincount(alike.of_row[sound], minlength=alike.count)
     usual[sizes < ALIKE_MIN] = NORMAL * float(np.median(np.abs(off[sound])))
     error = np.maximum(usual[alike.of_row] * spread[configurations.of_row], ERROR_MIN)
-    return Opinion(np.exp(expected[configurations.of_row]), (logs - expected[configurations.of_row]) / error)
+    return ExpectedTimes(np.exp(expected[configurations.of_row]), (logs - expected[configurations.of_row]) / error)

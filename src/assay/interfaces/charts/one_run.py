@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from assay.analysis.run_profile.phases import task_phases
 from assay.analysis.run_profile.series import Series
-from assay.analysis.run_profile.tasks import LaneTask
+from assay.analysis.run_profile.tasks import PlacedTask
 from assay.interfaces.charts.drawing.style import FULL_PX, PALETTE, PHASE_COLOURS, Spec, chart
 from assay.model import Phase
 
@@ -43,7 +43,7 @@ class OverTime:
     start_s: float
     end_s: float
     phases: Sequence[Phase] = ()
-    placed: Sequence[LaneTask] = ()
+    placed: Sequence[PlacedTask] = ()
     tasks_title: str = "Tasks, a lane for each container"
     lines: Sequence[Lines] = ()
 

@@ -25,7 +25,7 @@ _PLOTS_PX = (200, 265, 350, 460, 610, 810, 1080, 1440)
 """Widths of the plot between which names keep their places."""
 
 
-class Quadrants(Protocol):
+class QuadrantLines(Protocol):
     """Where the plane is divided."""
 
     @property
@@ -100,7 +100,7 @@ def _axis(title: str, extent: Extent, drawn: Sequence[tuple[float, float]]) -> S
     return {"type": "quantitative", "title": title, "scale": scale, "axis": log_axis(ends) if extent.is_log else {}}
 
 
-def _quadrants(divide: Quadrants, x: Spec, y: Spec) -> list[Spec]:
+def _quadrants(divide: QuadrantLines, x: Spec, y: Spec) -> list[Spec]:
     """Return the two lines that divide the plane, and the name of each quadrant in its corner."""
     rule: Spec = {"type": "rule", "color": INK, "opacity": 0.3}
     layers: list[Spec] = [
@@ -246,7 +246,7 @@ def cost_effectiveness_chart(
     currency: str,
     width_px: int = FULL_PX,
     *,
-    divide: Quadrants | None = None,
+    divide: QuadrantLines | None = None,
     before: Sequence[CostEffectivenessPoint] = (),
     of: tuple[str, str] = ("Time of a run", "Cost of a run"),
 ) -> Spec:

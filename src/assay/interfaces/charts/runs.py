@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from assay.analysis.run_profile.devices import Purpose, PurposeUse
 from assay.analysis.run_profile.phases import Breakdown, Occupancy, rank, task_phases
-from assay.analysis.run_profile.tasks import LaneTask
+from assay.analysis.run_profile.tasks import PlacedTask
 from assay.interfaces.charts.drawing.style import FULL_PX, HALF_PX, Spec, chart, grouped_bars, phase_scale
 
 PURPOSE_TITLES = {
@@ -98,7 +98,7 @@ def task_occupancy(sides: Mapping[str, Sequence[Occupancy]], width_px: int = FUL
     )
 
 
-def task_timeline(placed: Sequence[LaneTask], end_s: float, width_px: int = HALF_PX) -> Spec:
+def task_timeline(placed: Sequence[PlacedTask], end_s: float, width_px: int = HALF_PX) -> Spec:
     """Return when which container ran what: a lane for each, nodes one below the other, up to ``end_s``."""
     rows: list[Spec] = [
         {

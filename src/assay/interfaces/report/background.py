@@ -20,7 +20,7 @@ from assay.interfaces.report.runs import run_blocks
 from assay.interfaces.report.tables import shortened, table
 from assay.questions.comparisons.findings import FindingsView
 from assay.questions.report.request import Fact
-from assay.questions.report.values import LeveledFactor, Report
+from assay.questions.report.values import FactorLevels, Report
 from assay.questions.runs.hosts import CheckedCluster
 from assay.text import capitalised, numbers, plural, runs_flagged, slug
 
@@ -126,7 +126,7 @@ def reproduce_chapter(report: Report) -> Chapter:
     return Chapter("reproduce", "How to reproduce it", tuple(blocks))
 
 
-def _levels(setting: LeveledFactor) -> str:
+def _levels(setting: FactorLevels) -> str:
     levels = [
         (numbers.size(float(level)) if setting.name.endswith("_bytes") and level.isdigit() else level, number)
         for level, number in setting.levels[:LEVELS_MAX]
@@ -151,7 +151,7 @@ def _host_checks(cluster: CheckedCluster) -> list[Block]:
             item.reading.message,
             "; ".join(f"{advice.value} ({advice.source})" for advice in item.criterion.advice),
         )
-        for item in cluster.troubles
+        for item in cluster.problems
     ]
     blocks: list[Block] = [Heading(f"Host checks of {report.cluster}"), Paragraph((summary,))]
     if rows:

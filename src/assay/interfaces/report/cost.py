@@ -162,7 +162,7 @@ def _plane(
 def _rows(title: str, view: JobCostEffectiveness) -> tuple[Block, ...]:
     rows: Rows = [
         (
-            *(row.levels.get(name, numbers.NOTHING) for name in view.by),
+            *(row.levels.get(name, numbers.NO_VALUE) for name in view.by),
             f"{row.n} of {row.n_all}" if row.n != row.n_all else str(row.n),
             numbers.seconds(row.time_s),
             amounts.money(float(row.rate_per_h), view.currency),

@@ -20,7 +20,7 @@ from assay.questions.decisions.sentences import basis_text, cost_headline, cost_
 from assay.questions.decisions.values import CostRatio, Decision, TimeRatio
 from assay.questions.report.request import Fact
 from assay.questions.report.values import Report
-from assay.text import NOTHING, column_title, interval, joined, origin_badge, plural, ratio, slug, workload_title
+from assay.text import NO_VALUE, column_title, interval, joined, origin_badge, plural, ratio, slug, workload_title
 
 CAVEATS_MAX = 3
 """Maximum number of caveats on page one."""
@@ -162,7 +162,7 @@ def _chart(decision: Decision, name: str, palette: Mapping[str, str]) -> list[Bl
 
 def _ratio(value: TimeRatio | CostRatio | None) -> str:
     if value is None:
-        return NOTHING
+        return NO_VALUE
     return f"{ratio(value.ratio)} ({interval(value.low, value.high)})" if value.low is not None else ratio(value.ratio)
 
 
@@ -175,8 +175,8 @@ def _results(decision: Decision, name: str, rows_max: int) -> tuple[Block, ...]:
             option_text(decision.factor, result.option),
             result.verdict.value,
             _ratio(result.time),
-            basis_text(result.time) if result.time else NOTHING,
-            scope_text(result.time.scope) if result.time and result.time.low is not None else NOTHING,
+            basis_text(result.time) if result.time else NO_VALUE,
+            scope_text(result.time.scope) if result.time and result.time.low is not None else NO_VALUE,
             *([_ratio(result.cost)] if priced else []),
         )
         for result in decision.results
@@ -197,7 +197,7 @@ def _curve(decision: Decision, curve: Curve) -> list[Block]:
             f"{point.level:g}",
             ratio(point.speed),
             interval(point.low, point.high),
-            NOTHING if point.efficiency is None else f"{point.efficiency:.0%}",
+            NO_VALUE if point.efficiency is None else f"{point.efficiency:.0%}",
             ratio(point.cost),
         )
         for point in curve.points

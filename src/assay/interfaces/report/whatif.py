@@ -38,7 +38,7 @@ def whatif_chapter(answers: Sequence[WhatIf]) -> Chapter | None:
 
 
 def _row(answer: WhatIf, *, priced: bool) -> tuple[Line | str, ...]:
-    cost = numbers.NOTHING if answer.cost_after is None else amounts.money(answer.cost_after, answer.currency)
+    cost = numbers.NO_VALUE if answer.cost_after is None else amounts.money(answer.cost_after, answer.currency)
     return (
         titles.workload_title(answer.workload),
         answer.configuration,

@@ -29,7 +29,7 @@ from assay.questions.comparisons.result_sentences import exclusions_text, name_o
 from assay.questions.decisions.sentences import result_sentence
 from assay.questions.report.request import Fact
 from assay.questions.report.values import ConfigurationDetails, Report, ReportSection, RunView
-from assay.text import NOTHING, language, numbers, ratios, titles
+from assay.text import NO_VALUE, language, numbers, ratios, titles
 
 TABLE_ROWS_MAX = 12
 """Maximum number of rows of a table about single runs."""
@@ -91,7 +91,7 @@ def _comparisons(details: ConfigurationDetails) -> Chapter:
 
 def _medians(result: SpeedupResult) -> str:
     if result.runs is None:
-        return NOTHING
+        return NO_VALUE
     candidate, baseline = result.runs.candidate, result.runs.baseline
     return f"{numbers.seconds(candidate.median_s)} against {numbers.seconds(baseline.median_s)}"
 

@@ -6,7 +6,7 @@ shrinks. What the numbers mean in time, and where the usual ones come from: docs
 
 from dataclasses import dataclass, replace
 
-COAST_FROM = 0.2
+LINEAR_SEEK_SHARE = 0.2
 """Share of the disk's width from where a seek's time grows linearly (Ruemmler and Wilkes, 1994: 383 of 1962)."""
 SEEK_MEAN_SHARE = 0.43378
 """Where between the shortest and the longest seek the mean one lies, between two random places on a disk: the mean of

@@ -64,7 +64,7 @@ class HostCheckReport:
     hosts: tuple[str, ...]
     criteria: tuple[Criterion, ...]
     readings: tuple[CheckReading, ...]
-    unreached: Mapping[str, str]
+    unreachable: Mapping[str, str]
     """Hosts that were not reached, each with the reason."""
 
     def worst(self, host: str, criterion: str) -> Grade | None:
@@ -74,7 +74,7 @@ class HostCheckReport:
 
     def count(self, grade: Grade) -> int:
         """Return how many readings have ``grade``; a host that was not reached is an error."""
-        extra = len(self.unreached) if grade is Grade.ERROR else 0
+        extra = len(self.unreachable) if grade is Grade.ERROR else 0
         return sum(reading.grade is grade for reading in self.readings) + extra
 
     def problems(self) -> list[CheckReading]:

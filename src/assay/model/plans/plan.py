@@ -62,7 +62,7 @@ class Factor:
 
 
 @dataclass(frozen=True, slots=True)
-class Until:
+class PrecisionGoal:
     """Repeat a run until its mean time is known well enough, beyond the plan's repetitions if need be."""
 
     half_width: float
@@ -86,7 +86,7 @@ class Plan:
     parameters: dict[str, str]
     """Engine parameters that all runs share, and ``network``, ``workers``, ``containers``, ``compression`` if set."""
     repetitions: int
-    until: Until | None
+    until: PrecisionGoal | None
     """When to stop repeating; None: after ``repetitions``."""
     seed: int
     timeout_s: float | None

@@ -14,7 +14,7 @@ from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.statistics import InferenceScope
 from assay.questions.comparisons.result_sentences import name_of
 from assay.questions.comparisons.speedup import SpeedupView
-from assay.text import NOTHING, format_interval, format_ratio, interval, origin_badge, plural
+from assay.text import NO_VALUE, format_interval, format_ratio, interval, origin_badge, plural
 
 PAIRS_SHOWN_MAX = 60
 """Maximum pairs shown of one group; ``--json`` has all."""
@@ -68,7 +68,7 @@ def tables_of(view: SpeedupView, titled: Callable[[str], str] = _same) -> list[S
 
 def _mean(value: float | None, low: float | None, high: float | None) -> str:
     if value is None:
-        return NOTHING
+        return NO_VALUE
     return (
         format_ratio(value) if low is None or high is None else f"{format_ratio(value)} ({format_interval(low, high)})"
     )
@@ -80,7 +80,7 @@ def _clusters(item: SpeedupResult) -> str:
         for line in item.clusters[:_BY_CLUSTER_MAX]
     ]
     more = len(item.clusters) - len(lines)
-    return "; ".join([*lines, *([f"{more} more"] if more > 0 else [])]) or NOTHING
+    return "; ".join([*lines, *([f"{more} more"] if more > 0 else [])]) or NO_VALUE
 
 
 def _scopes(results: Sequence[SpeedupResult], named: Callable[[SpeedupResult], str]) -> SpeedupTable:
@@ -96,12 +96,12 @@ def _scopes(results: Sequence[SpeedupResult], named: Callable[[SpeedupResult], s
                 named(item),
                 f"{item.baseline} → {item.candidate}",
                 *(
-                    _mean(estimate.ratio, estimate.low, estimate.high) if estimate else NOTHING
+                    _mean(estimate.ratio, estimate.low, estimate.high) if estimate else NO_VALUE
                     for estimate in (tested, similar)
                 ),
                 interval(similar.single_low, similar.single_high),
-                _mean(clusters.ratio, clusters.low, clusters.high) if clusters else NOTHING,
-                _mean(item.trimmed.value, item.trimmed.low, item.trimmed.high) if item.trimmed else NOTHING,
+                _mean(clusters.ratio, clusters.low, clusters.high) if clusters else NO_VALUE,
+                _mean(item.trimmed.value, item.trimmed.low, item.trimmed.high) if item.trimmed else NO_VALUE,
                 _clusters(item),
             )
         )
@@ -130,7 +130,7 @@ def _pairs(level_pairs: Sequence[LevelPairs], named: Callable[[LevelPairs], str]
             if len(item.levels) < 3:  # the result against the baseline says the same
                 continue
             for pair in item.pairs[:PAIRS_SHOWN_MAX]:
-                joint = _mean(pair.joint.value, pair.joint.low, pair.joint.high) if pair.joint else NOTHING
+                joint = _mean(pair.joint.value, pair.joint.low, pair.joint.high) if pair.joint else NO_VALUE
                 yield (
                     named(item),
                     f"{pair.baseline} → {pair.candidate}",
@@ -168,7 +168,7 @@ def _fastest(best: Sequence[FastestLevels], named: Callable[[FastestLevels], str
         (
             named(item),
             scope_text(item.scope),
-            *(", ".join(names) or NOTHING for names in (item.fastest_candidates, item.slower, item.never_compared)),
+            *(", ".join(names) or NO_VALUE for names in (item.fastest_candidates, item.slower, item.never_compared)),
         )
         for item in best
         if item.slower or item.never_compared or len(item.fastest_candidates) > 1

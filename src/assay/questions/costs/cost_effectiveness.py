@@ -24,7 +24,7 @@ import numpy as np
 from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.matched import session_spread
 from assay.analysis.cost.break_even import flips
-from assay.analysis.cost.pareto import Plane, Quadrants, plane, priced, quadrants
+from assay.analysis.cost.pareto import CostAndTime, Quadrants, plane, priced, quadrants
 from assay.analysis.cost.rate import Price, Rate, exchanged, hourly_rate
 from assay.analysis.cost.run_cost import Times, cost_per_run, mean_errors, ranks, times_of
 from assay.analysis.outliers.data_sizes import ImplausibleSizes
@@ -249,7 +249,7 @@ def _end(end: float, value: float) -> float | None:
 
 
 def _rows(
-    means: Plane,
+    means: CostAndTime,
     times: Times,
     rates: Sequence[Rate],
     levels: Sequence[dict[str, str]],

@@ -51,7 +51,7 @@ class PlannedRuns:
 
 
 @dataclass(frozen=True, slots=True)
-class Unanswered:
+class MissingAnswer:
     """Why a question has no answer, in numbers of valid runs."""
 
     obstacle: Obstacle
@@ -75,7 +75,7 @@ class QuestionAnswer:
     question: BuyerQuestion
     decisions: tuple[Decision, ...]
     """The first is the answer; empty where ``unanswered`` says why."""
-    unanswered: Unanswered | None
+    unanswered: MissingAnswer | None
 
 
 def answer_question(
@@ -89,7 +89,7 @@ def answer_question(
 
 def _unanswered(
     repository: Repository, table: RunTable, question: BuyerQuestion, request: DecisionRequest
-) -> Unanswered:
+) -> MissingAnswer:
     chosen = selected(table, request.where)
     valid = chosen.taken(usable(chosen))
     names = [*factors_to_decide(question, valid)[:1], *recording_factors(question, valid)]
@@ -106,7 +106,7 @@ def _unanswered(
     else:
         obstacle = Obstacle.NOT_MATCHED if len(levels) > 1 else Obstacle.ONE_LEVEL
     simulable = bool(question.change) and bool(plan_texts(repository.folders.campaigns))
-    return Unanswered(obstacle, factor, levels, runs, len(valid) - runs, simulable, _planned(valid, question))
+    return MissingAnswer(obstacle, factor, levels, runs, len(valid) - runs, simulable, _planned(valid, question))
 
 
 def _planned(valid: RunTable, question: BuyerQuestion) -> PlannedRuns | None:

@@ -27,7 +27,7 @@ from assay.analysis.comparison.option_estimates import OptionEstimates, PairEsti
 from assay.analysis.statistics import ABSENT, ALPHA, RUNS_MIN, InferenceScope, Ints, Verdict, satterthwaite
 from assay.model import Origin
 from assay.questions.decisions.headline import OptionRow
-from assay.questions.decisions.values import Aim, Decision, FurtherRuns
+from assay.questions.decisions.values import Decision, FurtherRuns, RunGoal
 
 PROPOSALS_MAX = 3
 FURTHER_MAX = 20
@@ -128,15 +128,15 @@ def _proposal(times: OptionEstimates, row: _Open, margin: float) -> FurtherRuns 
     if error is not None and half_width is not None and error.half_width(0, ALPHA) < EXPLAINED_MIN * half_width:
         return None  # the ratio depends on another factor: more runs at the same levels do not narrow the interval
     effect = abs(row.estimate.mean.mean)
-    further, aim = least, Aim.FIRST_INTERVAL
+    further, aim = least, RunGoal.FIRST_INTERVAL
     if error is not None:
         most = min(FURTHER_MAX, len(groups)) if over_groups else FURTHER_MAX
         settled = (
             (count, kind)
             for count in range(least, most + 1)
             for kind, narrow in (
-                (Aim.DIFFERENCE, error.half_width(count, row.alpha) < effect),
-                (Aim.EQUIVALENCE, effect + error.half_width(count, ALPHA) <= math.log1p(margin)),
+                (RunGoal.DIFFERENCE, error.half_width(count, row.alpha) < effect),
+                (RunGoal.EQUIVALENCE, effect + error.half_width(count, ALPHA) <= math.log1p(margin)),
             )
             if narrow
         )

@@ -2,7 +2,7 @@
 
 from assay.model import LAYOUT_FACTOR
 from assay.questions.decisions.option_words import option_text
-from assay.questions.decisions.values import Aim, Decision, FurtherRuns
+from assay.questions.decisions.values import Decision, FurtherRuns, RunGoal
 from assay.text import format_ratio, joined, plural, workload_title
 
 CLUSTERS_NAMED = 3
@@ -35,7 +35,7 @@ def _effect(decision: Decision, runs: FurtherRuns) -> str:
         return "give a first interval"
     now = "" if runs.half_width is None else f" from ±{_share(runs.half_width)}"
     narrower = f"bring the 95 % interval{now} to about ±{_share(runs.expected_half_width)}"
-    if runs.aim is Aim.EQUIVALENCE:
+    if runs.aim is RunGoal.EQUIVALENCE:
         return f"{narrower}, and show equivalence within {100 * decision.margin:g} % if the ratio stays"
     return f"{narrower}, and show the difference if it stays at {format_ratio(runs.ratio)}×"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.statistics import Verdict
 from assay.model import CONTAINERS
-from assay.questions.decisions.answers import Obstacle, QuestionAnswer, Unanswered
+from assay.questions.decisions.answers import MissingAnswer, Obstacle, QuestionAnswer
 from assay.questions.decisions.buyer import CHEAPEST, parallelism_factors
 from assay.questions.decisions.next_sentences import about_duration, next_sentences
 from assay.questions.decisions.option_words import option_text
@@ -37,7 +37,7 @@ def answer_sentence(answer: QuestionAnswer) -> str:
     return headline(first)
 
 
-def _unanswered_sentence(answer: QuestionAnswer, why: Unanswered) -> str:
+def _unanswered_sentence(answer: QuestionAnswer, why: MissingAnswer) -> str:
     subject = answer.question.subject
     levels = joined([_level(why.factor, level) for level in why.levels[:LEVELS_NAMED]])
     if len(why.levels) > LEVELS_NAMED:
@@ -81,7 +81,7 @@ def _settled(decision: Decision) -> bool:
     return verdicts.get(decision.leader) is Verdict.FASTER or all(verdict in judged for verdict in verdicts.values())
 
 
-def plan_step(why: Unanswered) -> str:
+def plan_step(why: MissingAnswer) -> str:
     """Return the number of runs that measure a question, and how long they take."""
     if why.planned is None:
         return "Plan it"

@@ -137,7 +137,7 @@ class Caveat:
     text: str
 
 
-class Aim(StrEnum):
+class RunGoal(StrEnum):
     """What further runs would show."""
 
     FIRST_INTERVAL = "first interval"
@@ -160,7 +160,7 @@ class FurtherRuns:
     """Whether the groups hold one of the two options so far."""
     clusters: tuple[str, ...]
     """Clusters of these groups; empty where groups are not of one cluster each."""
-    aim: Aim
+    aim: RunGoal
     ratio: float
     """The estimate now; the aim is reached if it stays."""
     half_width: float | None

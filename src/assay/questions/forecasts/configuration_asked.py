@@ -22,7 +22,7 @@ _ORDER = ("workload", "cluster", "layout")
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class CompleteConfiguration:
     """A configuration with a level for every factor."""
 
     table: RunTable
@@ -89,8 +89,10 @@ def _level(factor: EncodedFactor, text: str) -> str:
     )
 
 
-def whole(table: RunTable, encoding: Encoding, named: Mapping[str, str], hardware: Hardware | None = None) -> Whole:
-    """Return the whole configuration; ``hardware`` is a cluster's that no run knows."""
+def complete_configuration(
+    table: RunTable, encoding: Encoding, named: Mapping[str, str], hardware: Hardware | None = None
+) -> CompleteConfiguration:
+    """Return the complete configuration; ``hardware`` is a cluster's that no run knows."""
     keep = usable(table)
     for name in sorted(named, key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER)):
         here = _having(table, name, named[name]) & keep
@@ -107,7 +109,7 @@ def whole(table: RunTable, encoding: Encoding, named: Mapping[str, str], hardwar
         values = hardware_values([hardware]) if hardware else {}
     varied = {factor.name for factor in encoding.factors if factor.varied}
     assumed = {n: c.text(0) or "none" for n, c in columns.items() if n not in named and n in varied}
-    return Whole(RunTable(np.zeros(1, np.int64), columns, values), named, assumed)
+    return CompleteConfiguration(RunTable(np.zeros(1, np.int64), columns, values), named, assumed)
 
 
 def _having(table: RunTable, name: str, level: str) -> Mask:

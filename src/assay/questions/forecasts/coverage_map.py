@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.statistics import ANOMALY, NOT_ODD, RunTable, first_rows, groups_by, usable
+from assay.analysis.statistics import ANOMALY, NO_ANOMALY, RunTable, first_rows, groups_by, usable
 
 SETUP = ("cluster", "layout", "network")
 SETUPS_MAX = 60
@@ -54,7 +54,7 @@ def coverage_map(table: RunTable) -> CoverageMap:
     present = [int(code) for code in np.unique(workload.codes) if code >= 0]
     odd = np.zeros(len(taken), dtype=np.bool_)
     if (anomaly := taken.columns.get(ANOMALY)) is not None:
-        odd = (anomaly.codes >= 0) & (anomaly.codes != anomaly.code(NOT_ODD))
+        odd = (anomaly.codes >= 0) & (anomaly.codes != anomaly.code(NO_ANOMALY))
     order = np.argsort(-np.bincount(groups.of_row), kind="stable")
     first = first_rows(groups)
     setups = []

@@ -21,7 +21,7 @@ from assay.store import Repository
 
 
 @dataclass(frozen=True, slots=True)
-class WhatMatters:
+class ImportanceView:
     """What matters among the runs that were picked."""
 
     where: tuple[str, ...]
@@ -46,14 +46,14 @@ def combined_factors(known: RepositoryModel) -> tuple[str, ...]:
     return tuple(names) if len(names) > 1 else ()
 
 
-def what_matters(repository: Repository, where: Sequence[str], by: Sequence[str] = ()) -> WhatMatters:
+def what_matters(repository: Repository, where: Sequence[str], by: Sequence[str] = ()) -> ImportanceView:
     """Return what matters. SpecificationError for unknown conditions and factors, and too few runs."""
     return what_matters_by(learned(repository), repository, flags_in(repository).table, where, by)
 
 
 def what_matters_by(
     known: RepositoryModel, repository: Repository, flagged: RunTable, where: Sequence[str], by: Sequence[str] = ()
-) -> WhatMatters:
+) -> ImportanceView:
     """Return the same by a trained model. ``flagged``: all runs with outlier flags."""
     table = selected(known.table, where, "--where")
     names = tuple(factor_named(name, known.model.encoding, "--by").name for name in by)
@@ -63,4 +63,4 @@ def what_matters_by(
     explained = explain(known.model, table)
     factors = [effect.factor for effect in explained.factors]
     decisions = decision_summaries(repository, flagged, factors, where)
-    return WhatMatters(tuple(where), explained, names, tuple(estimates), decisions, known.notices)
+    return ImportanceView(tuple(where), explained, names, tuple(estimates), decisions, known.notices)

@@ -264,7 +264,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Characterised:
+class Characterisation:
     """The configurations that predict a cluster best, in order, and the error after each step, by replay."""
 
     cluster: str
@@ -278,7 +278,7 @@ class Characterised:
     notices: tuple[str, ...]
 
 
-def characterise(repository: Repository, cluster: str, precision: float, most: int = 80) -> Characterised:
+def characterise(repository: Repository, cluster: str, precision: float, most: int = 80) -> Characterisation:
     """Return the fewest runs that predict the other runs on ``cluster`` with a median error of ``precision``.
 
     It replays measured runs: each step chooses runs by what other clusters and earlier steps show, then looks up their
@@ -305,7 +305,7 @@ def _learning(table: RunTable, which: str) -> TrainingData:
 
 def _replayed(
     known: RepositoryModel, others: TrainingData, of_cluster: TrainingData, cluster: str, precision: float, most: int
-) -> Characterised:
+) -> Characterisation:
     encoding, seed = known.model.encoding, known.model.seed
     plan = of_cluster.configurations()
     theirs, mine = encoding.of(others.configurations()), encoding.of(plan)
@@ -337,4 +337,4 @@ def _replayed(
             break
     varied = [factor.name for factor in encoding.factors if factor.varied and factor.name in plan.columns]
     order = tuple({name: plan.columns[name].text(at) or "none" for name in varied} for at in chosen)
-    return Characterised(cluster, len(plan), precision, enough, order, tuple(steps), known.notices)
+    return Characterisation(cluster, len(plan), precision, enough, order, tuple(steps), known.notices)

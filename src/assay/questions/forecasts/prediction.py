@@ -12,7 +12,7 @@ from assay.estimation.prediction.nearest import nearest
 from assay.estimation.prediction.predict import predict
 from assay.foundation.errors import SpecificationError
 from assay.model import Hardware, Origin
-from assay.questions.forecasts.configuration_asked import Whole, conditions, whole
+from assay.questions.forecasts.configuration_asked import CompleteConfiguration, complete_configuration, conditions
 from assay.questions.forecasts.model_cache import RepositoryModel, learned
 from assay.store import Repository
 
@@ -95,7 +95,9 @@ def predicted_by(
     )
 
 
-def configuration_of(known: RepositoryModel, named: Mapping[str, str], cluster: NewCluster | None) -> Whole:
+def configuration_of(
+    known: RepositoryModel, named: Mapping[str, str], cluster: NewCluster | None
+) -> CompleteConfiguration:
     """Return the complete configuration. Raises SpecificationError without a workload, or with two clusters."""
     if cluster is not None:
         if named.get("cluster", cluster.name) != cluster.name:
@@ -108,4 +110,4 @@ def configuration_of(known: RepositoryModel, named: Mapping[str, str], cluster: 
         raise SpecificationError(
             "no workload is named", where="--where", hint=f"add a workload: {', '.join(workload.levels)}"
         )
-    return whole(known.table, known.model.encoding, named, cluster.hardware if cluster else None)
+    return complete_configuration(known.table, known.model.encoding, named, cluster.hardware if cluster else None)

@@ -16,7 +16,7 @@ from assay.estimation.prediction.calibration import LEVEL
 from assay.estimation.prediction.predict import Basis, predict
 from assay.foundation.errors import SpecificationError
 from assay.model import Environment, Hardware, Origin
-from assay.questions.forecasts.configuration_asked import Whole, conditions, factor_named, levels_named
+from assay.questions.forecasts.configuration_asked import CompleteConfiguration, conditions, factor_named, levels_named
 from assay.questions.forecasts.model_cache import RepositoryModel
 from assay.questions.forecasts.prediction import NewCluster, configuration_of
 from assay.store.formats.tables.asked_rows import ConfigurationRow
@@ -97,7 +97,7 @@ def batch_predicted(
 def _predicted(
     known: RepositoryModel, rows: Sequence[ConfigurationRow], defaults: Mapping[str, str], cluster: NewCluster | None
 ) -> Iterator[PredictedRow]:
-    wholes: dict[int, Whole] = {}
+    wholes: dict[int, CompleteConfiguration] = {}
     problems: dict[int, str] = {}
     for index, row in enumerate(rows):
         try:
@@ -134,7 +134,7 @@ def _predicted(
 
 def _configuration(
     known: RepositoryModel, row: ConfigurationRow, defaults: Mapping[str, str], cluster: NewCluster | None
-) -> Whole:
+) -> CompleteConfiguration:
     """Return a row's configuration. Raises SpecificationError or ValueError, in words, where it makes none."""
     encoding = known.model.encoding
     facts = {name: text for name, text in row.levels.items() if name in HARDWARE and encoding.factor(name) is None}

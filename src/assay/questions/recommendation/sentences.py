@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from assay.foundation.units import format_bytes, format_duration
 from assay.questions.recommendation.recommend import EXTRAPOLATION_MAX, EXTRAPOLATION_STATED, Choice, Recommendation
 from assay.questions.recommendation.request import Constraints, Objective
-from assay.text import NOTHING, money, money_interval, probability
+from assay.text import NO_VALUE, money, money_interval, probability
 
 OBJECTIVES = {
     Objective.PRICE: "the lowest price",
@@ -87,7 +87,7 @@ def shares_of(choice: Choice, answer: Recommendation) -> tuple[str, str, str]:
     constraint; a dash where they are extrapolated too far.
     """
     if answer.extrapolated:
-        return NOTHING, NOTHING, NOTHING
+        return NO_VALUE, NO_VALUE, NO_VALUE
     shares = choice.pareto_front_probability, choice.hardware_probability, choice.keeps_probability
     front, best, keeps = map(probability, shares)
     return front, best, keeps

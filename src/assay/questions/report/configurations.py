@@ -20,7 +20,7 @@ from assay.questions.decisions.values import Decision
 from assay.questions.report.selection import runs_of_decision
 from assay.questions.report.values import ConfigurationDetails, ReportSection, RunTraffic, RunView
 from assay.questions.runs.limits import limits_of_whole_run
-from assay.questions.runs.whole_run import WholeRun
+from assay.questions.runs.whole_run import CompleteRun
 
 COMPARISONS_MAX = 40
 """Maximum number of comparisons that are shown configuration by configuration."""
@@ -33,7 +33,7 @@ VIEWS_MAX = 3
 
 TraceOf = Callable[[str], Trace]
 """Returns the trace of a run by its id, empty without one."""
-ObservedOf = Callable[[Run], WholeRun]
+ObservedOf = Callable[[Run], CompleteRun]
 """Returns everything recorded with a run."""
 
 
@@ -109,7 +109,7 @@ def _with_charts(
     )
 
 
-def _view(level: str, whole: WholeRun, step_s: float) -> RunView:
+def _view(level: str, whole: CompleteRun, step_s: float) -> RunView:
     run = whole.run
     return RunView(
         level,

@@ -13,7 +13,7 @@ from assay.execution.campaign.plan_texts import PlanText
 from assay.model import NodeFacts, Run
 from assay.questions.report.request import DetailLevel, Fact, ReportRequest
 from assay.questions.report.selection import present_levels
-from assay.questions.report.values import LeveledFactor, Provenance
+from assay.questions.report.values import FactorLevels, Provenance
 from assay.questions.runs.hosts import CheckedCluster
 from assay.store.exchange.imports import ImportFacts
 from assay.text import size
@@ -50,7 +50,7 @@ def provenance_of(
     )
 
 
-def settings_of(table: RunTable) -> tuple[LeveledFactor, ...]:
+def settings_of(table: RunTable) -> tuple[FactorLevels, ...]:
     """Return the factors of the runs' configurations; those that vary come first."""
     settings, workloads = [], present_levels(table, "workload")
     for name in table.factors:
@@ -63,7 +63,7 @@ def settings_of(table: RunTable) -> tuple[LeveledFactor, ...]:
             levels.sort(key=lambda item: -item[1])
             of_one_workload = name.partition(".")[0] in workloads  # other workloads can't have this option
             absent = 0 if of_one_workload else int((column.codes < 0).sum())
-            settings.append(LeveledFactor(name, tuple(levels), absent))
+            settings.append(FactorLevels(name, tuple(levels), absent))
     return tuple(sorted(settings, key=lambda setting: not setting.varies))
 
 

@@ -13,7 +13,7 @@ from assay.analysis.run_profile.devices import Purpose
 from assay.analysis.run_profile.limits import Limits
 from assay.analysis.run_profile.phases import Occupancy, rank
 from assay.analysis.run_profile.profile import Profile
-from assay.analysis.run_profile.reasons import SideSeen, reasons
+from assay.analysis.run_profile.reasons import ObservedSide, reasons
 from assay.analysis.run_profile.run_detail import RunDetail
 from assay.analysis.run_profile.tasks import Timeline
 from assay.analysis.run_profile.traffic import TrafficSeries
@@ -89,7 +89,7 @@ class ReportSection:
     def reasons(self) -> tuple[str, ...]:
         """Why the other configurations are faster or slower than the baseline, from one run of each."""
         factor = self.comparisons[0].factor
-        sides = [SideSeen(option_text(factor, view.level), view.duration_s, view.detail) for view in self.views]
+        sides = [ObservedSide(option_text(factor, view.level), view.duration_s, view.detail) for view in self.views]
         return reasons(sides).sentences
 
     def phase_names(self) -> list[str]:
@@ -156,7 +156,7 @@ class RunCostSection:
 
 
 @dataclass(frozen=True, slots=True)
-class LeveledFactor:
+class FactorLevels:
     """One factor of the configuration, with its levels and the number of runs of each."""
 
     name: str
@@ -174,7 +174,7 @@ class LeveledFactor:
 class Provenance:
     """Where the numbers come from, and how to make them again."""
 
-    settings: tuple[LeveledFactor, ...]
+    settings: tuple[FactorLevels, ...]
     hosts: tuple[Fact, ...]
     checked: tuple[CheckedCluster, ...]
     """The newest stored host check of each cluster."""

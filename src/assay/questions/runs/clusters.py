@@ -19,7 +19,7 @@ from assay.analysis.outliers.flagging import odd_times
 from assay.analysis.outliers.spread import configurations_of
 from assay.analysis.statistics import (
     ANOMALY,
-    NOT_ODD,
+    NO_ANOMALY,
     Estimate,
     Groups,
     LevelCount,
@@ -91,7 +91,7 @@ class ClusterView:
 
 
 @dataclass(frozen=True, slots=True)
-class ReachedShare:
+class BandwidthShare:
     """Mean throughput of a configuration's runs compared with the bandwidth of the bare devices."""
 
     direction: str
@@ -119,7 +119,7 @@ class ConfigurationView:
     history: tuple[HistoryPoint, ...]
     undated: int
     changes: tuple[ChangePoint, ...]
-    reached: tuple[ReachedShare, ...]
+    reached: tuple[BandwidthShare, ...]
     price: PricedSetup
     cost_per_run: float | None
     currency: str
@@ -233,7 +233,7 @@ def _paces(table: RunTable) -> np.ndarray:
 def _history(repository: Repository, table: RunTable, values: np.ndarray) -> tuple[HistoryPoint, ...]:
     started = table.values["started_unix_s"]
     column = table.columns[ANOMALY]
-    odd = column.codes > column.code(NOT_ODD)
+    odd = column.codes > column.code(NO_ANOMALY)
     shown = np.flatnonzero(np.isfinite(started) & np.isfinite(values) & usable(table))
     if len(shown) > HISTORY_MAX:
         plain = shown[~odd[shown]]
@@ -252,7 +252,7 @@ def _history(repository: Repository, table: RunTable, values: np.ndarray) -> tup
     )
 
 
-def _reached(repository: Repository, table: RunTable, counts: np.ndarray, run: Run) -> tuple[ReachedShare, ...]:
+def _reached(repository: Repository, table: RunTable, counts: np.ndarray, run: Run) -> tuple[BandwidthShare, ...]:
     """Return the shares of the layout's bare devices; empty where devices or disk traffic were not measured."""
     facts = run.recorded.cluster
     rows = np.flatnonzero(counts)
@@ -268,7 +268,7 @@ def _reached(repository: Repository, table: RunTable, counts: np.ndarray, run: R
         rates = moved[rows] / table.values["duration_s"][rows]
         rates = rates[np.isfinite(rates)]
         if len(rates):
-            shares.append(ReachedShare(direction, float(np.median(rates)), bare, len(rates)))
+            shares.append(BandwidthShare(direction, float(np.median(rates)), bare, len(rates)))
     return tuple(shares)
 
 

@@ -30,7 +30,7 @@ REPLICATION_USUAL = 3
 
 
 @dataclass(frozen=True, slots=True)
-class DevicesAsked:
+class DirectoryRequest:
     """The devices to split, and the data that they hold."""
 
     hdfs: tuple[str, ...] | None = None
@@ -101,7 +101,7 @@ def _chosen(option: str, wanted: Sequence[str] | None, devices: Sequence[Device]
     return wanted
 
 
-def directory_plan(cluster: Cluster, baseline: Baseline | None, asked: DevicesAsked) -> DirectoryPlan:
+def directory_plan(cluster: Cluster, baseline: Baseline | None, asked: DirectoryRequest) -> DirectoryPlan:
     """Split the devices of a worker in proportion to their bandwidth, from the baseline or else the specification."""
     devices = cluster.workers[0].type.devices
     rates = bandwidths(cluster, baseline)

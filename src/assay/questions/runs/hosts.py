@@ -20,7 +20,7 @@ class CriterionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class HostProblem:
     """One thing to change, with who recommends what."""
 
     reading: CheckReading
@@ -35,7 +35,7 @@ class CheckedCluster:
     hosts: tuple[str, ...]
     rows: tuple[CriterionRow, ...]
     fit: int
-    troubles: tuple[Trouble, ...]
+    problems: tuple[HostProblem, ...]
     counts: dict[str, int]
 
 
@@ -57,6 +57,6 @@ def _shown(report: HostCheckReport) -> CheckedCluster:
         hosts,
         tuple(worse),
         len(rows) - len(worse),
-        tuple(Trouble(reading, known[reading.criterion]) for reading in report.problems()),
+        tuple(HostProblem(reading, known[reading.criterion]) for reading in report.problems()),
         {str(grade): report.count(grade) for grade in reversed(Grade)},
     )

@@ -5,7 +5,7 @@ In: a repository and a run. Out: :class:`~assay.analysis.run_profile.limits.Limi
 
 from assay.analysis.run_profile.limits import Limits, limits_of
 from assay.foundation.errors import RepositoryError
-from assay.questions.runs.whole_run import WholeRun, whole_run
+from assay.questions.runs.whole_run import CompleteRun, whole_run
 from assay.store import Repository
 
 
@@ -22,6 +22,6 @@ def limits_of_run(store: Repository, run_id: str) -> Limits:
     return limits
 
 
-def limits_of_whole_run(seen: WholeRun) -> Limits | None:
+def limits_of_whole_run(seen: CompleteRun) -> Limits | None:
     """Return the limits of a run that was read already; None without traces of its workers."""
     return limits_of(seen.run, seen.tasks, seen.trace)

@@ -18,25 +18,25 @@ _BYTES_MAX = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class MadeWith:
+class RunFiles:
     """The texts of a plan and of a cluster file; empty where nothing carries them."""
 
     plan: str
     cluster: str
 
 
-def made_with(store: Repository, run: Run) -> MadeWith:
+def made_with(store: Repository, run: Run) -> RunFiles:
     """Return what a run was made with, as far as the repository has it."""
     campaigns, plan, cluster = store.folders.campaigns, "", ""
     if run.campaign_id and Path(run.campaign_id).name == run.campaign_id:
         plan, cluster = plan_text(campaigns, run.campaign_id), cluster_text(campaigns, run.campaign_id)
     if plan and cluster:
-        return MadeWith(plan, cluster)
+        return RunFiles(plan, cluster)
     try:
         bundle = store.bundle_path(run.run_id)
     except RepositoryError:
-        return MadeWith(plan, cluster)
-    return MadeWith(plan or _text(bundle / PLAN_FILE), cluster or _text(bundle / CLUSTER_FILE))
+        return RunFiles(plan, cluster)
+    return RunFiles(plan or _text(bundle / PLAN_FILE), cluster or _text(bundle / CLUSTER_FILE))
 
 
 def recorded_plan(run: Run) -> str:

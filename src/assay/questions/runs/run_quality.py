@@ -59,7 +59,7 @@ class Imprecise:
 
 
 @dataclass(frozen=True, slots=True)
-class StillNeeded:
+class MissingRepetitions:
     """Number of repetitions that are still needed; see :class:`assay.analysis.outliers.precision.Precision`."""
 
     wanted: float
@@ -72,7 +72,7 @@ class StillNeeded:
 
 
 @dataclass(frozen=True, slots=True)
-class OddRun:
+class AnomalousRun:
     """One anomaly with its run; see :class:`assay.analysis.outliers.anomalies.Anomaly`."""
 
     run_id: str
@@ -88,12 +88,12 @@ class OddRun:
 
 
 @dataclass(frozen=True, slots=True)
-class OddRuns:
+class AnomalousRuns:
     """Anomalies, most serious first."""
 
     total: int
     looked_at: int
-    anomalies: tuple[OddRun, ...]
+    anomalies: tuple[AnomalousRun, ...]
 
 
 def why_not_valid(repository: Repository, table: RunTable) -> NotValid:
@@ -126,7 +126,7 @@ def coverage(table: RunTable, traced: Ints) -> tuple[Coverage, ...]:
     )
 
 
-def still_needed(repository: Repository, table: RunTable, wanted: float = PRECISION) -> StillNeeded:
+def still_needed(repository: Repository, table: RunTable, wanted: float = PRECISION) -> MissingRepetitions:
     """Return the repetitions that each configuration needs for a half-width of ``wanted``, a share of its mean."""
     missing = precision(table, wanted, NEEDS_MAX)
     ids = repository.ids_at(table, [need.position for need in missing.needs]) if missing.needs else []
@@ -134,22 +134,22 @@ def still_needed(repository: Repository, table: RunTable, wanted: float = PRECIS
         Imprecise(run_id, distinguishing_levels(table, n.position), n.runs, n.half_width, n.needed, n.assumed)
         for run_id, n in zip(ids, missing.needs, strict=True)
     )
-    return StillNeeded(
+    return MissingRepetitions(
         wanted, missing.configurations, missing.enough, missing.single, missing.more_runs, missing.unknown, needs
     )
 
 
-def odd_runs(repository: Repository, flagged: Flagged, table: RunTable, limit: int | None = None) -> OddRuns:
+def odd_runs(repository: Repository, flagged: Flagged, table: RunTable, limit: int | None = None) -> AnomalousRuns:
     """Return the ``limit`` most serious anomalies, or all, of the runs of ``table``, compared with all runs."""
     among = flagged.among(table)
     listed = flagged.anomalies.at(among[:limit])
     every = flagged.table
     ids = repository.ids_at(every, [item.position for item in listed]) if listed else []
-    return OddRuns(
+    return AnomalousRuns(
         len(among),
         int(np.count_nonzero(usable(table))),
         tuple(
-            OddRun(
+            AnomalousRun(
                 run_id=run_id,
                 workload=level_at(every, "workload", item.position) or "",
                 layout=level_at(every, "layout", item.position) or "",

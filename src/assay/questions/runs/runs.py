@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from assay.analysis.comparison.factors.derived_factors import with_factors
-from assay.analysis.statistics import ANOMALY, DESCRIPTIVE, LAYOUT_DEVICES, NOT_ODD, RunTable
+from assay.analysis.statistics import ANOMALY, DESCRIPTIVE, LAYOUT_DEVICES, NO_ANOMALY, RunTable
 from assay.analysis.statistics.facets import Facet, conditions_of, facets, level_counts, matching, page_of
 from assay.foundation.errors import RepositoryError
 from assay.store import Repository
@@ -140,7 +140,7 @@ def _rows(
             started_at=_moment(float(table.values["started_unix_s"][row])),
             duration_s=_known(float(table.values["duration_s"][row])),
             columns={name: text for name in columns if (text := level_at(table, name, row)) is not None},
-            anomaly=odd if (odd := level_at(table, ANOMALY, row)) != NOT_ODD else None,
+            anomaly=odd if (odd := level_at(table, ANOMALY, row)) != NO_ANOMALY else None,
         )
         for run_id, row in zip(ids, positions, strict=True)
     )

@@ -14,7 +14,7 @@ from assay.model import LineItem, PriceBook
 
 
 @dataclass(frozen=True, slots=True)
-class Against:
+class DeviceComparison:
     """One device, and the numbers of baseline devices that have its bandwidth and its price."""
 
     candidate: Setup
@@ -36,7 +36,7 @@ class StorageView:
     baseline: str
     gain: float | None
     devices: tuple[Setup, ...]
-    against: tuple[Against, ...]
+    against: tuple[DeviceComparison, ...]
 
 
 def _times(item: LineItem, count: int) -> Setup:
@@ -68,7 +68,7 @@ def storage_view(book: PriceBook, *, baseline: str | None = None, gain: float | 
         equal = _times(first, equal_bandwidth_count(single, candidate))
         same_price = _times(first, max(1, equal_cost_count(single, candidate)))
         rows.append(
-            Against(
+            DeviceComparison(
                 candidate,
                 equal,
                 same_price,

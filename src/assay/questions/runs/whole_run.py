@@ -22,7 +22,7 @@ _HISTORY = re.compile(r"job_[0-9]+_[0-9]+\.jhist")
 
 
 @dataclass(frozen=True, slots=True)
-class WholeRun:
+class CompleteRun:
     """A run with everything that its bundle holds."""
 
     run: Run
@@ -35,12 +35,12 @@ class WholeRun:
     """The bundle's files with their sizes in bytes."""
 
 
-def whole_run(store: Repository, run: Run) -> WholeRun:
+def whole_run(store: Repository, run: Run) -> CompleteRun:
     """Return ``run`` with the contents of its bundle."""
     tasks, trace = tuple(store.tasks(run.run_id)), store.trace(run.run_id)
     whole = run if run.jobs else replace(run, jobs=_jobs_in_logs(store, run))
     logs, files = tuple(store.logs(run.run_id)), store.files(run.run_id)
-    return WholeRun(whole, tasks, trace, run_detail(whole, tasks, trace), logs, files)
+    return CompleteRun(whole, tasks, trace, run_detail(whole, tasks, trace), logs, files)
 
 
 def _jobs_in_logs(store: Repository, run: Run) -> tuple[Job, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.analysis.outliers.anomalies import Anomalies, Anomaly, find_anomalies
 from assay.analysis.outliers.flagging import flagged
-from assay.analysis.statistics import ANOMALY, NOT_ODD, Ints, RunTable, usable
+from assay.analysis.statistics import ANOMALY, NO_ANOMALY, Ints, RunTable, usable
 from assay.model import Run
 from assay.questions.runs.runs import METRICS_USED, in_order_of_start, selected
 from assay.store import Repository
@@ -97,7 +97,9 @@ def flag_count(table: RunTable, positions: Sequence[int] | None = None) -> FlagC
     codes = column.codes if positions is None else column.codes[np.asarray(positions, dtype=np.int64)]
     counts = np.bincount(codes[codes >= 0], minlength=len(column.levels))
     kinds = [
-        (level, int(number)) for level, number in zip(column.levels, counts, strict=True) if number and level != NOT_ODD
+        (level, int(number))
+        for level, number in zip(column.levels, counts, strict=True)
+        if number and level != NO_ANOMALY
     ]
     kinds.sort(key=lambda item: -item[1])
     return FlagCount(int(counts.sum()), sum(number for _, number in kinds), tuple(kinds))

@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.analysis.outliers.anomalies import Anomaly, Kind
 from assay.analysis.statistics import RunTable
-from assay.estimation.prediction.second_opinion import FAR, Opinion, second_opinion
+from assay.estimation.prediction.second_opinion import FAR, ExpectedTimes, second_opinion
 from assay.questions.forecasts.model_cache import with_hardware
 from assay.questions.runs.runs import level_at
 from assay.questions.trust.flags import Flagged
@@ -28,7 +28,7 @@ class FlagSource(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class OutlierOpinion:
+class JudgedOutlier:
     """One odd run."""
 
     run_id: str
@@ -44,15 +44,15 @@ class OutlierOpinion:
 
 
 @dataclass(frozen=True, slots=True)
-class TwoOpinions:
+class OutlierComparison:
     """All odd runs of those that were picked."""
 
-    odd: tuple[OutlierOpinion, ...]
+    odd: tuple[JudgedOutlier, ...]
     looked_at: int
     flagged_by: dict[str, int]
 
 
-def two_opinions(repository: Repository, flagged: Flagged, table: RunTable) -> TwoOpinions:
+def two_opinions(repository: Repository, flagged: Flagged, table: RunTable) -> OutlierComparison:
     """Return the odd runs of ``table``, judged among all. SpecificationError when they are too few to learn from."""
     every = with_hardware(repository, flagged.table)
     not_done = np.zeros(len(every), dtype=np.bool_)
@@ -71,10 +71,10 @@ def two_opinions(repository: Repository, flagged: Flagged, table: RunTable) -> T
         for at, run_id in zip(positions, ids, strict=True)
     )
     counts = {source.value: sum(run.flagged_by is source for run in odd) for source in FlagSource}
-    return TwoOpinions(odd, int(np.count_nonzero(np.isfinite(opinion.expected_s) & chosen)), counts)
+    return OutlierComparison(odd, int(np.count_nonzero(np.isfinite(opinion.expected_s) & chosen)), counts)
 
 
-def _times_off(table: RunTable, opinion: Opinion, anomaly: Anomaly | None, at: int) -> float:
+def _times_off(table: RunTable, opinion: ExpectedTimes, anomaly: Anomaly | None, at: int) -> float:
     """Return by how much a run is off, as the logarithm of a ratio, by the opinion that says more."""
     duration_s, expected_s = float(table.values["duration_s"][at]), float(opinion.expected_s[at])
     by_model = abs(np.log(duration_s / expected_s)) if abs(opinion.errors_off[at]) >= FAR else 0.0
@@ -85,15 +85,15 @@ def _times_off(table: RunTable, opinion: Opinion, anomaly: Anomaly | None, at: i
 
 
 def _odd(
-    table: RunTable, opinion: Opinion, anomaly: Anomaly | None, at: int, run_id: str, *, second: bool
-) -> OutlierOpinion:
+    table: RunTable, opinion: ExpectedTimes, anomaly: Anomaly | None, at: int, run_id: str, *, second: bool
+) -> JudgedOutlier:
     duration_s, expected_s = float(table.values["duration_s"][at]), float(opinion.expected_s[at])
     slower = duration_s > expected_s
     ratio = duration_s / expected_s if slower else expected_s / duration_s
     times = f"{ratio:.2f} times as {'long' if slower else 'fast'}"
     model = f"{duration_s:,.0f} s: {times} as other configurations let expect ({expected_s:,.0f} s, predicted)"
     known = np.isfinite(expected_s)
-    return OutlierOpinion(
+    return JudgedOutlier(
         run_id=run_id,
         workload=level_at(table, "workload", at) or "",
         layout=level_at(table, "layout", at) or "",

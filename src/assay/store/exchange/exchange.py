@@ -18,7 +18,7 @@ from typing import IO, Any
 
 import msgspec
 
-from assay.analysis.statistics import circumstances, started_unix_s
+from assay.analysis.statistics import matching_factors, started_unix_s
 from assay.foundation.errors import RepositoryError
 from assay.model import Run, escaped_cell
 from assay.model.runs.run_columns import columns_of_runs
@@ -133,7 +133,7 @@ def write_otava(runs: Sequence[Run], file: IO[str]) -> None:
     valid = sorted((run for run in runs if run.status == "valid" and run.started_at), key=lambda run: run.started_at)
     if not valid:
         raise RepositoryError("there is no valid run with a date", hint="Otava looks at times in their order")
-    kinds = {tuple(sorted(circumstances(run, "").items())) for run in valid}
+    kinds = {tuple(sorted(matching_factors(run, "").items())) for run in valid}
     if len(kinds) > 1:
         raise RepositoryError(
             f"these are runs of {len(kinds)} configurations, and a series is of one",

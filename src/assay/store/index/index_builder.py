@@ -133,7 +133,7 @@ class IndexBuilder:
                     (aside / record.name).write_bytes(msgspec.json.encode(since_unix_s))
                     (aside / record.name).rename(record)
 
-    def _sources(self, opened: DuckDBPyConnection, names: Sequence[str], older: Sequence[Path]) -> _Sources:
+    def _sources(self, opened: DuckDBPyConnection, names: Sequence[str], older: Sequence[Path]) -> _IndexSources:
         """Return the content of an index over ``names``, and note the bundles that can't be read.
 
         The start is the newest older index that can be read and covers no vanished bundle.
@@ -142,7 +142,7 @@ class IndexBuilder:
 
         bundles = self.folders.bundles
         usable = (_older_index(opened, path, self.folders.index) for path in reversed(older))
-        sources = next((index for index in usable if index and index.covered <= set(names)), _Sources())
+        sources = next((index for index in usable if index and index.covered <= set(names)), _IndexSources())
         single_runs: list[Run] = []
         recoded_imports: dict[str, list[Run]] = {}
         imports: list[tuple[str, Path, Coding]] = []
@@ -177,7 +177,7 @@ class IndexBuilder:
 
 
 @dataclass(slots=True)
-class _Sources:
+class _IndexSources:
     """The content of a new index: files that stay, queries for further rows, and the codes that all share."""
 
     coding: Coding = field(default_factory=Coding)
@@ -235,7 +235,7 @@ def _import_file(bundle: Path) -> Path:
     return bundle / IMPORT_RUNS_FILE
 
 
-def _older_index(opened: DuckDBPyConnection, path: Path, folder: Path) -> _Sources | None:
+def _older_index(opened: DuckDBPyConnection, path: Path, folder: Path) -> _IndexSources | None:
     """Return the content of an older index by its last file, with its other files in ``folder``; None if damaged."""
     import duckdb
 
@@ -246,7 +246,7 @@ def _older_index(opened: DuckDBPyConnection, path: Path, folder: Path) -> _Sourc
         counts = [int(opened.execute(queries.COUNT_OF, [name]).fetchall()[0][0]) for name in files.names]
     except (duckdb.Error, RepositoryError):
         return None
-    return _Sources(coding, kept=list(zip(files.paths, counts, strict=True)), covered=covered)
+    return _IndexSources(coding, kept=list(zip(files.paths, counts, strict=True)), covered=covered)
 
 
 def _outdated_since(record: Path) -> dict[str, float]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.analysis.statistics.factors import circumstances, factors_of
+from assay.analysis.statistics.factors import factors_of, matching_factors
 from builders import make_run
 from contract_subjects import SUBJECTS, Subject
 
@@ -36,7 +36,7 @@ def test_runs_that_differ_in_a_word_alone_are_under_like_circumstances(subject: 
             for number, level in enumerate(("one", "other"))
         ]
         assert list(factors_of(runs)) == [word]
-        assert circumstances(runs[0], word) == circumstances(runs[1], word)
+        assert matching_factors(runs[0], word) == matching_factors(runs[1], word)
 
 
 def test_a_completed_configuration_keeps_the_given_values(subject: Subject) -> None:

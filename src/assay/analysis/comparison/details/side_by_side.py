@@ -24,11 +24,11 @@ from assay.analysis.statistics import (
     Ints,
     RunTable,
     Verdict,
-    circumstances,
     described,
     groups_by,
     holm_where_known,
     level_of,
+    matching_factors,
     table_of,
     too_few_runs,
     usable,
@@ -146,7 +146,7 @@ def _levels(side: Sequence[Run], name: str, kind: DifferenceKind) -> tuple[str, 
     if kind is DifferenceKind.PURPOSE:
         levels = (level_of(run, name) for run in side)
     else:
-        levels = (circumstances(run, "").get(name) for run in side)
+        levels = (matching_factors(run, "").get(name) for run in side)
     return tuple(dict.fromkeys(text for text in levels if text is not None))
 
 
@@ -156,7 +156,7 @@ def _split(sides: Sequence[Sequence[Run]]) -> tuple[list[Difference], dict[str, 
     other = dict.fromkeys(
         name
         for side in sides
-        for name in circumstances(side[0], "")
+        for name in matching_factors(side[0], "")
         if name not in varied and name not in LAYOUT_PARAMETERS
     )
     differing, same = [], {}

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.analysis.comparison.details.differences import was_cpu_limited
-from assay.analysis.statistics import ANOMALY, NOT_ODD, RunTable, counts_by
+from assay.analysis.statistics import ANOMALY, NO_ANOMALY, RunTable, counts_by
 from assay.model import CodedWarning, Origin, Run, RunStatus, WarningCode
 
 RUN_WARNINGS_MAX = 8
@@ -42,7 +42,7 @@ def _origins(table: RunTable) -> Iterator[Threat]:
 
 
 def _outliers(table: RunTable) -> Iterator[Threat]:
-    kinds = {kind: number for kind, number in counts_by(table, ANOMALY).items() if kind not in ("", NOT_ODD)}
+    kinds = {kind: number for kind, number in counts_by(table, ANOMALY).items() if kind not in ("", NO_ANOMALY)}
     number = sum(kinds.values())
     if number:
         texts = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items(), key=lambda item: -item[1]))

@@ -15,7 +15,7 @@ from assay.foundation.units import format_bytes, format_duration
 from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, CacheState, Job, Phase, Run, Task
 from assay.text import (
     METRIC_GROUPS,
-    NOTHING,
+    NO_VALUE,
     TextTable,
     level_text,
     metric_group,
@@ -139,7 +139,7 @@ def _cache_line(cache: CacheState) -> str:
 
 
 def _ms(seconds: float | None) -> str:
-    return NOTHING if seconds is None else f"{1000 * seconds:.3g} ms"
+    return NO_VALUE if seconds is None else f"{1000 * seconds:.3g} ms"
 
 
 def phase_table(breakdown: Breakdown, title: str, *, overlaps: bool = False) -> TextTable:
@@ -153,7 +153,7 @@ def phase_table(breakdown: Breakdown, title: str, *, overlaps: bool = False) -> 
             tenths(p.active_s),
             tenths(p.alone_s),
             tenths(p.share_s),
-            f"{100 * p.share_s / whole_s:.0f} %" if whole_s > 0 else NOTHING,
+            f"{100 * p.share_s / whole_s:.0f} %" if whole_s > 0 else NO_VALUE,
         )
         for p in breakdown.phases
     ]
@@ -275,7 +275,7 @@ def disks_table(detail: RunDetail) -> TextTable:
 
 def _device_rows(use: DeviceUse) -> Iterator[tuple[str, ...]]:
     t = use.transfers
-    busy, queue = share(use.busy_share), NOTHING if use.queue is None else f"{use.queue:.2f}"
+    busy, queue = share(use.busy_share), NO_VALUE if use.queue is None else f"{use.queue:.2f}"
     yield (
         use.device,
         _PURPOSES[use.purpose],
@@ -303,7 +303,7 @@ def _device_rows(use: DeviceUse) -> Iterator[tuple[str, ...]]:
 def _merged(merges: float | None, requests: float | None) -> str:
     """Return the share of requests that the kernel merged with others."""
     if merges is None or requests is None:
-        return NOTHING
+        return NO_VALUE
     return share(merges / (merges + requests) if merges + requests else 0.0)
 
 

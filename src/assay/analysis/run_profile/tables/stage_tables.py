@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from assay.foundation.units import format_bytes
 from assay.model import Run, Stage
-from assay.text import NOTHING, TextTable, share, tenths
+from assay.text import NO_VALUE, TextTable, share, tenths
 
 _SHOWN_MAX = 30
 _NAME_MAX = 32
@@ -19,7 +19,7 @@ def stages_table(run: Run) -> TextTable:
     rows = tuple(
         (
             label(stage),
-            ", ".join(map(str, stage.parents)) or NOTHING,
+            ", ".join(map(str, stage.parents)) or NO_VALUE,
             tenths(stage.start_s),
             tenths(stage.end_s),
             str(stage.tasks),
@@ -67,12 +67,12 @@ def executors_table(run: Run) -> TextTable:
         (
             executor.executor_id,
             executor.node,
-            NOTHING if executor.cores is None else str(executor.cores),
+            NO_VALUE if executor.cores is None else str(executor.cores),
             str(executor.attempts),
             f"{tenths(executor.busy_s)} s",
-            share(executor.gc_s / executor.busy_s) if executor.busy_s > 0 else NOTHING,
+            share(executor.gc_s / executor.busy_s) if executor.busy_s > 0 else NO_VALUE,
             _bytes(executor.spilled_bytes),
-            NOTHING if executor.peak_heap_bytes is None else format_bytes(executor.peak_heap_bytes),
+            NO_VALUE if executor.peak_heap_bytes is None else format_bytes(executor.peak_heap_bytes),
         )
         for executor in run.executors
     )
@@ -86,7 +86,7 @@ def label(stage: Stage) -> str:
 
 
 def _bytes(value: int) -> str:
-    return format_bytes(value) if value else NOTHING
+    return format_bytes(value) if value else NO_VALUE
 
 
 def _shown(run: Run) -> Sequence[Stage]:

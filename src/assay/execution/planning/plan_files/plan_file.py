@@ -109,7 +109,7 @@ class LayoutSection(Section):
     """HDFS's storage policy for assay's data; the DataNodes' directories then get storage types."""
 
 
-class UntilSection(Section):
+class PrecisionGoalSection(Section):
     """Repeat until the mean is precise enough."""
 
     half_width: Percentage
@@ -158,7 +158,7 @@ class PlanFile(Section):
     """The layout of all runs, when it is not a factor: a code such as HD2, or a name under layouts."""
     repetitions: Count = 3
     """How often each combination is run."""
-    until: UntilSection | None = None
+    until: PrecisionGoalSection | None = None
     """Repeat each combination further until its mean time is precise enough."""
     seed: Seed = 1
     """Seed of the order in which runs are interleaved."""

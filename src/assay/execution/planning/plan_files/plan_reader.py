@@ -28,8 +28,8 @@ from assay.model import (
     FailureClass,
     Layout,
     Plan,
+    PrecisionGoal,
     Rules,
-    Until,
     WorkloadSpec,
 )
 from assay.specs.cluster import cluster_of
@@ -162,7 +162,7 @@ def _only(
     return tuple(dict(workload) for workload in file.only)
 
 
-def _until(file: PlanFile, problems: Problems) -> Until | None:
+def _until(file: PlanFile, problems: Problems) -> PrecisionGoal | None:
     if file.until is None:
         return None
     if file.until.at_most < file.repetitions:
@@ -170,7 +170,7 @@ def _until(file: PlanFile, problems: Problems) -> Until | None:
         problems.add(("until", "at_most"), message)
     if file.until.half_width <= 0:
         problems.add(("until", "half_width"), "half_width must be above 0 %: a mean is never exact")
-    return Until(float(file.until.half_width), file.until.at_most)
+    return PrecisionGoal(float(file.until.half_width), file.until.at_most)
 
 
 def _retries(file: PlanFile) -> tuple[dict[FailureClass, int], int]:

@@ -19,7 +19,7 @@ from assay.questions.costs.cost_effectiveness import (
 from assay.questions.costs.cost_runs import Take
 from assay.questions.json_values import json_value
 from assay.text import (
-    NOTHING,
+    NO_VALUE,
     level_text,
     money,
     money_interval,
@@ -41,8 +41,8 @@ def _as_json(view: JobCostEffectiveness) -> dict[str, Any]:
 
 def _cells(row: CostEffectivenessRow, view: JobCostEffectiveness) -> tuple[str, ...]:
     return (
-        NOTHING if row.rank is None else str(row.rank),
-        *(row.levels.get(name, NOTHING) for name in view.by),
+        NO_VALUE if row.rank is None else str(row.rank),
+        *(row.levels.get(name, NO_VALUE) for name in view.by),
         str(row.n) if row.n == row.n_all else f"{row.n} of {row.n_all}",
         *((str(row.flagged),) if view.flagged else ()),
         seconds(row.time_s),
@@ -56,7 +56,7 @@ def _cells(row: CostEffectivenessRow, view: JobCostEffectiveness) -> tuple[str, 
 
 
 def _flip_text(price: float | None, winner: str | None, currency: str) -> str:
-    return NOTHING if price is None else f"{money(price, currency)}: {winner}"
+    return NO_VALUE if price is None else f"{money(price, currency)}: {winner}"
 
 
 def _flip_cells(row: BreakEvenRow, currency: str) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ def _flip_cells(row: BreakEvenRow, currency: str) -> tuple[str, ...]:
         row.price.name,
         row.price.per,
         money(float(row.price.amount), currency),
-        money_interval(low, high, currency) if low < high else NOTHING,
+        money_interval(low, high, currency) if low < high else NO_VALUE,
         _flip_text(row.below, row.below_winner, currency),
         _flip_text(row.above, row.above_winner, currency),
     )

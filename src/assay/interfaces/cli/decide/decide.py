@@ -34,7 +34,7 @@ from assay.questions.decisions.sentences import (
 )
 from assay.questions.decisions.values import Decision, WorkloadResult
 from assay.questions.json_values import json_value
-from assay.text import NOTHING, column_title, interval, origin_badge, ratio, workload_title
+from assay.text import NO_VALUE, column_title, interval, origin_badge, ratio, workload_title
 
 
 def print_decision(
@@ -79,7 +79,7 @@ def _print_curve(decision: Decision, curve: Curve) -> None:
             f"{point.level:g}",
             ratio(point.speed),
             interval(point.low, point.high),
-            NOTHING if point.efficiency is None else f"{point.efficiency:.0%}",
+            NO_VALUE if point.efficiency is None else f"{point.efficiency:.0%}",
             ratio(point.cost),
         )
         for point in curve.points
@@ -92,12 +92,12 @@ def _cells(decision: Decision, result: WorkloadResult, *, priced: bool) -> list[
     time, cost = result.time, result.cost
     cells = [workload_title(result.workload), option_text(decision.factor, result.option), result.verdict.value]
     if time is None:
-        cells += [NOTHING] * 4
+        cells += [NO_VALUE] * 4
     else:
-        interval = interval_text(time) if time.low is not None else NOTHING
+        interval = interval_text(time) if time.low is not None else NO_VALUE
         cells += [ratio(time.ratio), interval, basis_text(time), scope_text(time.scope)]
     if priced:
-        cells += [ratio(cost.ratio), interval_text(cost)] if cost else [NOTHING, NOTHING]
+        cells += [ratio(cost.ratio), interval_text(cost)] if cost else [NO_VALUE, NO_VALUE]
     return cells
 
 

@@ -10,7 +10,7 @@ from assay.interfaces.cli.command_classes import AssayGroup
 from assay.interfaces.cli.common import json_option, print_json, print_table
 from assay.questions.json_values import json_value
 from assay.questions.runs.storage import StorageView, storage_view
-from assay.text import NOTHING, money, rate, ratio
+from assay.text import NO_VALUE, money, rate, ratio
 
 BOOK = click.argument("book", type=click.Path(path_type=Path, dir_okay=False))
 
@@ -70,7 +70,7 @@ def storage(book: Path, baseline: str | None, gain: float | None, as_json: bool)
                 a.equal_bandwidth.name,
                 ratio(a.price_ratio),
                 ratio(a.per_tb_ratio),
-                ratio(view.gain) if view.gain else NOTHING,
+                ratio(view.gain) if view.gain else NO_VALUE,
                 ratio(a.cost_per_performance),
             )
             for a in view.against

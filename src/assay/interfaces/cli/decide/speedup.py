@@ -31,7 +31,7 @@ from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.json_values import json_value
 from assay.questions.trust.flags import Flagged
 from assay.store import Repository
-from assay.text import NOTHING, interval, origin_badge, plural, ratio
+from assay.text import NO_VALUE, interval, origin_badge, plural, ratio
 
 _NAMED_MAX = 6
 METHODS = ("matched", "aloja", "lisa14")
@@ -152,7 +152,7 @@ def _cells(item: SpeedupResult) -> tuple[str, ...]:
         ratio(item.ratio),
         interval(item.low, item.high),
         item.verdict.value,
-        scope_text(item.scope) if item.low is not None else NOTHING,
+        scope_text(item.scope) if item.low is not None else NO_VALUE,
         str(item.groups),
         f"{item.runs_baseline}, {item.runs_candidate}",
         origin_badge(item.origin, item.lab_scale),
@@ -189,7 +189,7 @@ def _published(table: RunTable, names: Sequence[str], baseline: str | None, meth
                 f.workload,
                 f.level,
                 f"{f.value:.3f}",
-                NOTHING if math.isnan(f.spread) else f"{f.spread:.3f}",
+                NO_VALUE if math.isnan(f.spread) else f"{f.spread:.3f}",
                 str(f.runs),
                 str(f.configurations),
             )

@@ -14,7 +14,7 @@ from assay.model import LAYOUT_FACTOR
 from assay.questions.comparisons.baselines import baseline_among
 from assay.questions.costs.job_cost import CostView, cost_view, unflagged
 from assay.questions.json_values import json_value
-from assay.text import NOTHING, count, money, money_interval, rate, ratio, runs_flagged, seconds
+from assay.text import NO_VALUE, count, money, money_interval, rate, ratio, runs_flagged, seconds
 
 
 def _as_json(view: CostView) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def _print_performance(view: CostView) -> None:
             ratio(p.mean_gain),
             str(p.workloads),
             ratio(p.cost_per_performance),
-            NOTHING if p.capacity_tb is None else f"{p.capacity_tb:g}",
+            NO_VALUE if p.capacity_tb is None else f"{p.capacity_tb:g}",
             ratio(p.cost_per_capacity),
         )
         for p in view.performance

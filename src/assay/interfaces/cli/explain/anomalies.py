@@ -19,7 +19,7 @@ from assay.interfaces.cli.common import (
 )
 from assay.interfaces.cli.reading import read_flagged
 from assay.questions.json_values import json_value
-from assay.text import NOTHING, plural, run_id_text, seconds
+from assay.text import NO_VALUE, plural, run_id_text, seconds
 
 if TYPE_CHECKING:
     from assay.analysis.statistics import RunTable
@@ -50,7 +50,7 @@ def anomalies(
         print_json(json_value(outliers.anomalies))
         return
     cells = [
-        (run_id_text(run.run_id), run.workload or NOTHING, run.layout or NOTHING, run.kind, run.reason)
+        (run_id_text(run.run_id), run.workload or NO_VALUE, run.layout or NO_VALUE, run.kind, run.reason)
         for run in outliers.anomalies
     ]
     print_rows(("Run", "Workload", "Layout", "Kind", "Reason"), cells, limit=rows)
@@ -72,8 +72,8 @@ def _print_two_opinions(
     cells = [
         (
             run_id_text(run.run_id),
-            run.workload or NOTHING,
-            run.layout or NOTHING,
+            run.workload or NO_VALUE,
+            run.layout or NO_VALUE,
             run.kind,
             run.flagged_by,
             seconds(run.predicted_s),

@@ -14,7 +14,7 @@ from assay.text import column_title, format_ratio, level_text, seconds
 
 if TYPE_CHECKING:
     from assay.analysis.statistics import Estimate
-    from assay.questions.forecasts.importance import WhatMatters
+    from assay.questions.forecasts.importance import ImportanceView
 
 _LEVELS_SHOWN = 6
 """Maximum number of levels of a factor in its row."""
@@ -42,7 +42,7 @@ def explain(where: tuple[str, ...], by: str | None, as_json: bool, repository: P
     _print(answer)
 
 
-def _print(answer: WhatMatters) -> None:
+def _print(answer: ImportanceView) -> None:
     explained = answer.explained
     cells = [
         (

@@ -10,7 +10,7 @@ from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, repository_option
 from assay.interfaces.cli.explain.run_text import part_lines, run_lines
 from assay.questions.json_values import json_value
-from assay.questions.runs.whole_run import WholeRun, whole_run
+from assay.questions.runs.whole_run import CompleteRun, whole_run
 from assay.questions.trust.flags import flags_in, flags_of_run
 from assay.store import Repository
 
@@ -45,7 +45,7 @@ def show(
         click.echo(line)
 
 
-def _as_json(whole: WholeRun) -> dict[str, Any]:
+def _as_json(whole: CompleteRun) -> dict[str, Any]:
     files = [{"name": name, "size_bytes": size} for name, size in whole.files.items()]
     values: dict[str, Any] = msgspec.to_builtins(whole.run)
     return values | {

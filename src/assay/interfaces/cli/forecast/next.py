@@ -14,7 +14,7 @@ from assay.foundation.units import format_duration
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option
 from assay.questions.json_values import json_value
-from assay.text import NOTHING, column_title, interval_s, level_text, plural, seconds
+from assay.text import NO_VALUE, column_title, interval_s, level_text, plural, seconds
 
 if TYPE_CHECKING:
     from assay.store import Repository
@@ -70,7 +70,7 @@ def next_command(
         (
             str(number),
             *(level_text(name, run.configuration[name]) for name in names),
-            NOTHING if run.expected_s is None else seconds(run.expected_s),
+            NO_VALUE if run.expected_s is None else seconds(run.expected_s),
             interval_s(run.low_s, run.high_s),
             f"{run.doubt_left:.1%}",
         )

@@ -18,7 +18,7 @@ from assay.interfaces.cli.common import (
 from assay.interfaces.cli.reading import read_table
 from assay.questions.json_values import json_value
 from assay.questions.runs.whole_run import workload_profile
-from assay.text import NOTHING, share, size
+from assay.text import NO_VALUE, share, size
 
 
 @click.command("profile", cls=AssayCommand)
@@ -53,7 +53,7 @@ def profile_command(
 
 
 def _configuration(row: ProfileRow) -> str:
-    return " ".join(part for part in (row.layout, row.context) if part) or NOTHING
+    return " ".join(part for part in (row.layout, row.context) if part) or NO_VALUE
 
 
 def _ratios(row: ProfileRow) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ def _ratios(row: ProfileRow) -> tuple[str, ...]:
         row.workload,
         _configuration(row),
         str(row.n),
-        *(NOTHING if ratio is None else f"{ratio:.2f}" for ratio in ratios),
+        *(NO_VALUE if ratio is None else f"{ratio:.2f}" for ratio in ratios),
     )
 
 

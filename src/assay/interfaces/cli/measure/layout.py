@@ -78,7 +78,7 @@ def plan(
 
     CLUSTER is a cluster file. Bandwidths come from a baseline, or else from the specification.
     """
-    from assay.questions.runs.directories import DevicesAsked, directory_plan, newest_baseline, read_baseline
+    from assay.questions.runs.directories import DirectoryRequest, directory_plan, newest_baseline, read_baseline
     from assay.specs import load_cluster
     from assay.store import Repository
 
@@ -86,7 +86,7 @@ def plan(
     if baseline is None and repository is not None:
         baseline = newest_baseline(Repository.open(repository), described.name)
     measured = read_baseline(baseline, described.name) if baseline else None
-    asked = DevicesAsked(_words(hdfs), _words(intermediate), data_bytes=_bytes(data), **options)
+    asked = DirectoryRequest(_words(hdfs), _words(intermediate), data_bytes=_bytes(data), **options)
     planned = directory_plan(described, measured, asked)
     if as_json:
         print_json({"name": name, **_json(planned)})

@@ -88,12 +88,12 @@ def _print(report: HostCheckReport, *, everything: bool) -> None:
     ]
     if rows:
         print_table(("grade", "host", "check", "subject", "found", "recommended (by)"), rows)
-    for host, reason in report.unreached.items():
+    for host, reason in report.unreachable.items():
         click.echo(f"error  {host}  not reachable: {reason}")
     counts = ", ".join(f"{report.count(grade)} {_plural(grade)}" for grade in reversed(Grade))
     click.echo(
         f"{report.cluster}: {len(report.criteria)} checks on {len(report.hosts)} of "
-        f"{len(report.hosts) + len(report.unreached)} hosts: {counts}"
+        f"{len(report.hosts) + len(report.unreachable)} hosts: {counts}"
     )
     if report.problems():
         click.echo("next: assay check CLUSTER --explain CHECK")

@@ -17,7 +17,7 @@ _IDENTIFIER = re.compile(r'\bid="([\w-]+)"')
 
 
 @dataclass(slots=True)
-class Drawer:
+class ChartRenderer:
     """Renders charts for one page with unique identifiers."""
 
     numbers: Iterator[int] = field(default_factory=lambda: count(1))

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from assay.interfaces.charts.drawing.letters import FAMILY, FILES, letters
 from assay.interfaces.report.output.document import Code, Level, Line, ReportDocument, ReportFigure
-from assay.interfaces.report.output.drawing import Drawer
+from assay.interfaces.report.output.drawing import ChartRenderer
 
 
 def _style() -> Markup:
@@ -25,7 +25,7 @@ def _style() -> Markup:
 
 def html(document: ReportDocument) -> str:
     """Return the page."""
-    drawer = Drawer()
+    drawer = ChartRenderer()
 
     def inline(line: Line) -> Markup:
         return Markup("").join(_part(part) for part in line)

@@ -36,7 +36,7 @@ class Problem(Model):
     hint: str | None = Field(None, description="What to do next.")
 
 
-class About(Model):
+class ServerInfo(Model):
     """Which server this is and what the caller may do."""
 
     assay: str = Field(description="Version of assay.")

@@ -17,7 +17,7 @@ from assay.interfaces.web.state.answering import PreparedRoute
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
 from assay.questions.forecasts.configuration_asked import conditions
 from assay.questions.forecasts.coverage_map import CoverageMap, coverage_map
-from assay.questions.forecasts.importance import WhatMatters, combined_factors, what_matters_by
+from assay.questions.forecasts.importance import ImportanceView, combined_factors, what_matters_by
 from assay.questions.forecasts.model_cache import RepositoryModel, learned
 from assay.questions.forecasts.next_plan import CLUSTER, newest_plan, next_plan
 from assay.questions.forecasts.next_runs import NextRunsAnswer, budget_of, next_runs_by
@@ -62,7 +62,7 @@ def get_prediction(context: ContextOf, where: Where) -> Prediction:
     )
 
 
-class BatchAsked(BaseModel):
+class BatchRequest(BaseModel):
     """Configurations to predict."""
 
     model_config = ConfigDict(extra="forbid")
@@ -75,7 +75,7 @@ class BatchAsked(BaseModel):
 
 
 @router.post("/predict")
-def post_predictions(context: ContextOf, asked: BatchAsked) -> BatchPrediction:
+def post_predictions(context: ContextOf, asked: BatchRequest) -> BatchPrediction:
     """Predict many configurations, with the same values as one by one. Nothing is kept."""
     rows = [
         ConfigurationRow(number, {name: _text(value) for name, value in row.items() if value not in (None, "")})
@@ -92,7 +92,7 @@ def _text(value: str | int | float | bool | None) -> str:
 
 
 @router.get("/matters")
-def get_reasons(context: ContextOf, where: Where = [], by: Factors = []) -> WhatMatters:  # noqa: B006
+def get_reasons(context: ContextOf, where: Where = [], by: Factors = []) -> ImportanceView:  # noqa: B006
     """Tell how much of the times' variation each factor makes, alone and with another."""
     return context.store.answer(
         ("matters", tuple(where), tuple(by)),

@@ -8,10 +8,10 @@ from assay.analysis.statistics import RunTable
 from assay.interfaces.web.state.context import PROBLEMS, READERS, ContextOf, Where
 from assay.questions.runs.run_quality import (
     PRECISION,
+    AnomalousRuns,
     Coverage,
+    MissingRepetitions,
     NotValid,
-    OddRuns,
-    StillNeeded,
     coverage,
     odd_runs,
     still_needed,
@@ -45,7 +45,7 @@ def get_coverage(context: ContextOf, where: Where = []) -> tuple[Coverage, ...]:
 
 
 @router.get("/precision")
-def get_precision(context: ContextOf, wanted: Wanted = PRECISION, where: Where = []) -> StillNeeded:  # noqa: B006
+def get_precision(context: ContextOf, wanted: Wanted = PRECISION, where: Where = []) -> MissingRepetitions:  # noqa: B006
     """Tell how many repetitions each configuration still needs for a stated precision."""
     return context.ask(lambda repository, table: still_needed(repository, table, wanted), where, ("needs", wanted))
 
@@ -55,7 +55,7 @@ def anomalies(
     context: ContextOf,
     where: Where = [],  # noqa: B006
     limit: Annotated[int, Query(ge=1, le=ANOMALIES_MAX)] = 50,
-) -> OddRuns:
+) -> AnomalousRuns:
     """List the runs that are odd for their configuration, the most serious first."""
     return context.ask(
         lambda repository, table: odd_runs(repository, context.store.flagged(), table, limit),

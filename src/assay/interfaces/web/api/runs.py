@@ -9,14 +9,14 @@ from assay.analysis.run_profile.run_detail import RunDetail
 from assay.analysis.run_profile.series import WINDOWS_MAX, names_of, series_of
 from assay.analysis.statistics import RunTable
 from assay.foundation.errors import RepositoryError
-from assay.interfaces.web.api.models import About, LogPart, RunParts, Summary, TaskAttempt, TraceAnswer
+from assay.interfaces.web.api.models import LogPart, RunParts, ServerInfo, Summary, TaskAttempt, TraceAnswer
 from assay.interfaces.web.rendering.rendering import NotFoundError
 from assay.interfaces.web.state.context import API_VERSION, PROBLEMS, READERS, Context, ContextOf, RolesOf, Where
 from assay.model import Run, Task
 from assay.questions.runs.limits import limits_of_whole_run
 from assay.questions.runs.overview import counts_of
 from assay.questions.runs.runs import NEWEST_FIRST, RunPage, run_page
-from assay.questions.runs.whole_run import WholeRun, whole_run
+from assay.questions.runs.whole_run import CompleteRun, whole_run
 from assay.store.exchange.transfer import bundle_ids
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["runs"])
@@ -28,10 +28,10 @@ RunId = Annotated[str, Path(max_length=100, description="A run's id, or a beginn
 
 
 @router.get("/about", tags=["server"])
-def about(context: ContextOf, roles: RolesOf) -> About:
+def about(context: ContextOf, roles: RolesOf) -> ServerInfo:
     """Say which server this is."""
     book = context.book.name if context.book else None
-    return About(assay=context.version, api=API_VERSION, roles=sorted(roles), prices=book)
+    return ServerInfo(assay=context.version, api=API_VERSION, roles=sorted(roles), prices=book)
 
 
 @router.get("/summary")
@@ -82,7 +82,7 @@ def run(context: ContextOf, run_id: RunId) -> RunParts:
     return RunParts(run=whole.run, logs=list(whole.logs), files=whole.files, series=series, tasks=len(whole.tasks))
 
 
-def close_view(context: Context, run_id: str) -> WholeRun:
+def close_view(context: Context, run_id: str) -> CompleteRun:
     """Return a run with its tasks, trace, logs and files, and what follows from them."""
     repository = context.store.repository
     return context.store.answer(("observed", run_id), lambda _: whole_run(repository, find_run(context, run_id)))

@@ -37,8 +37,9 @@ def answer_of(context: Context, anchor: Anchor, changes: Sequence[Change], price
     return answered(anchor, changes, book, context.simulators.simulate)
 
 
-@router.get("/whatif/places")
-def get_places(context: ContextOf) -> tuple[AnchorChoice, ...]:
+@router.get("/whatif/places", deprecated=True, include_in_schema=False)
+@router.get("/whatif/configurations")
+def get_configurations(context: ContextOf) -> tuple[AnchorChoice, ...]:
     """List the measured runs that can be asked from, by workload and configuration."""
     return context.store.answer(("asked from",), lambda table: anchor_choices(context.store.repository, table))
 

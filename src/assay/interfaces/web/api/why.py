@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from assay.analysis.comparison.details.side_by_side import Sides
-from assay.analysis.run_profile.reasons import Reasons, SideSeen, reasons
+from assay.analysis.run_profile.reasons import ObservedSide, Reasons, reasons
 from assay.interfaces.web.api.compare import RunIds, sides
 from assay.interfaces.web.api.runs import close_view
 from assay.interfaces.web.rendering.rendering import NotFoundError
@@ -55,7 +55,7 @@ def why(
 def reasons_of(context: Context, sides: Sides) -> Reasons:
     """Return what was observed of one run of each side, the one nearest to its median."""
     seen = [(side.label, close_view(context, side.typical_run_id)) for side in sides.sides]
-    return reasons([SideSeen(label, view.run.duration_s, view.detail) for label, view in seen])
+    return reasons([ObservedSide(label, view.run.duration_s, view.detail) for label, view in seen])
 
 
 @router.get("/reasons")

@@ -27,7 +27,7 @@ from assay.interfaces.web.state.answering import Text, page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
 from assay.interfaces.web.state.page_cache import cached_page
 from assay.questions.comparisons.side_by_side import Of
-from assay.questions.runs.whole_run import WholeRun
+from assay.questions.runs.whole_run import CompleteRun
 from assay.questions.trust.flags import FlagCount, flag_count_of
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
@@ -105,7 +105,7 @@ def _decisions(context: Context, sides: Sides) -> list[ShownDecision]:
         return []
 
 
-def _is_observed(seen: WholeRun) -> bool:
+def _is_observed(seen: CompleteRun) -> bool:
     return bool(seen.detail.breakdown.phases or seen.detail.devices)
 
 
@@ -129,7 +129,7 @@ def _colours(sides: Sequence[ComparedSide], of_layouts: Mapping[str, str]) -> di
 
 
 def _drawn(
-    sides: Sequence[ComparedSide], close: Sequence[WholeRun], colours: Mapping[str, str], trace: str | None
+    sides: Sequence[ComparedSide], close: Sequence[CompleteRun], colours: Mapping[str, str], trace: str | None
 ) -> tuple[dict[str, Spec], dict[str, str], str | None]:
     """Return the charts, the available views of traces, and the view that is drawn."""
     charts: dict[str, Spec] = {}
@@ -160,7 +160,7 @@ def _drawn(
 
 
 def _traces(
-    seen: Mapping[str, WholeRun], colours: Mapping[str, str], trace: str | None
+    seen: Mapping[str, CompleteRun], colours: Mapping[str, str], trace: str | None
 ) -> tuple[dict[str, Spec], dict[str, str], str | None]:
     views = views_of(run_view.trace for run_view in seen.values())
     views = ({DISK_TRAFFIC: "Disk traffic, all nodes"} if "disk-read" in views else {}) | views

@@ -33,7 +33,7 @@ from assay.interfaces.web.api.models import (
     CostRow,
     TcoQuestion,
 )
-from assay.interfaces.web.pages.cost_asked import CostAsked, asked_from
+from assay.interfaces.web.pages.cost_asked import CostPageState, asked_from
 from assay.interfaces.web.state.answering import page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
 from assay.interfaces.web.state.page_cache import cached_page
@@ -144,13 +144,13 @@ def _page(request: Request, context: Context, pairs: Sequence[tuple[str, str]]) 
         classes=levels_of_factor(table, DEVICE_CLASS)[0],
         factors=comparable(table),
         has_book=context.book is not None,
-        **(_results(context, pairs) if len(table) else {**_NOTHING, "asked": CostAsked()}),
+        **(_results(context, pairs) if len(table) else {**_NOTHING, "asked": CostPageState()}),
     )
 
 
 def _results(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Return what the results show: the plane or the years with their charts and prices, or why there are none."""
-    asked = CostAsked()
+    asked = CostPageState()
     try:
         asked = asked_from(pairs)
         asked = replace(asked, state=_completed(context, asked.state))
@@ -182,7 +182,7 @@ def _most_run(table: RunTable, of: str = "workload") -> str:
     return max(counts, key=lambda name: counts[name], default="")
 
 
-def _where(asked: CostAsked) -> list[str]:
+def _where(asked: CostPageState) -> list[str]:
     return [f"{name}={asked.state[name]}" for name in ("workload", "cluster", DEVICE_CLASS) if asked.state.get(name)]
 
 
@@ -198,7 +198,7 @@ def _job_title(plane: CostEffectivenessAnswer) -> str:
     return ", ".join([where, *(level_text(name, text) for name, text in job.items())])
 
 
-def _planes(context: Context, asked: CostAsked) -> dict[str, Any]:
+def _planes(context: Context, asked: CostPageState) -> dict[str, Any]:
     """Return one plane, now and under the book's own prices, with the prices that its rows pay."""
     state = asked.state
     book = api_views.book_of(context, asked.book_text, {})
@@ -269,7 +269,7 @@ def _distance(price: BreakEvenPriceField) -> float:
     return min(abs(math.log(max(end, 1e-9) / price.amount)) for end in ends)
 
 
-def _years(context: Context, asked: CostAsked) -> dict[str, Any]:
+def _years(context: Context, asked: CostPageState) -> dict[str, Any]:
     book = api_views.book_of(context, asked.book_text, {})
     of_years = context.store.answer(
         ("years", asked.book_text, *_where(asked)), lambda table: _runs_of_years(table, _where(asked), book)

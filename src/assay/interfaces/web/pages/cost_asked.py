@@ -24,7 +24,7 @@ _PRICES_MAX = 200
 
 
 @dataclass(frozen=True, slots=True)
-class CostAsked:
+class CostPageState:
     """One question of the page of costs."""
 
     state: dict[str, str] = field(default_factory=lambda: dict(_USUAL))
@@ -47,18 +47,18 @@ class CostAsked:
 
     def without_changes(self) -> str:
         """Return the page's address with the book's own prices."""
-        return CostAsked(self.state).address()
+        return CostPageState(self.state).address()
 
     def with_price(self, name: str, amount: float) -> str:
         """Return the page's address with another price."""
-        return CostAsked(self.state, {**self.changes, name: amount}).address()
+        return CostPageState(self.state, {**self.changes, name: amount}).address()
 
 
 def _plain(amount: float) -> str:
     return f"{amount:.6g}" if amount < 1e6 else f"{amount:.2f}"
 
 
-def asked_from(pairs: Iterable[tuple[str, str]]) -> CostAsked:
+def asked_from(pairs: Iterable[tuple[str, str]]) -> CostPageState:
     """Return what names and values ask. Raises SpecificationError for a price that is no number."""
     state, text = dict(_USUAL), None
     changes: dict[str, float] = {}
@@ -72,7 +72,7 @@ def asked_from(pairs: Iterable[tuple[str, str]]) -> CostAsked:
             text = value.replace("\r\n", "\n") if value.strip() else None
         elif name.startswith(PRICE) and value and len(changes) < _PRICES_MAX:
             changes[name[len(PRICE) :][:_LONGEST]] = amount_of(name[len(PRICE) :], value)
-    return CostAsked(state, changes, text)
+    return CostPageState(state, changes, text)
 
 
 def amount_of(name: str, text: str) -> float:

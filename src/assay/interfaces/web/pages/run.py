@@ -32,7 +32,7 @@ from assay.interfaces.web.state.answering import Text, Texts, page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
 from assay.questions.runs.limits import limits_of_whole_run
 from assay.questions.runs.log_lines import PART_BYTES, log_hits, log_lines
-from assay.questions.runs.whole_run import WholeRun
+from assay.questions.runs.whole_run import CompleteRun
 from assay.questions.trust.flags import flags_of_run
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
@@ -88,14 +88,14 @@ def run(request: Request, context: ContextOf, run_id: api_runs.RunId, span: Span
     )
 
 
-def _flags(context: Context, close: WholeRun) -> tuple[Anomaly, ...]:
+def _flags(context: Context, close: CompleteRun) -> tuple[Anomaly, ...]:
     store = context.store
     return store.answer(
         ("flags", close.run.run_id), lambda _: flags_of_run(store.repository, store.flagged(), close.run)
     )
 
 
-def _requests(close: WholeRun, colours_of: Mapping[str, str]) -> Spec | None:
+def _requests(close: CompleteRun, colours_of: Mapping[str, str]) -> Spec | None:
     """Return the chart of request sizes; None where they are not known."""
     sizes = [(use.transfers.read_request_bytes, use.transfers.write_request_bytes) for use in close.detail.by_purpose]
     if all(size is None for pair in sizes for size in pair):
@@ -104,7 +104,7 @@ def _requests(close: WholeRun, colours_of: Mapping[str, str]) -> Spec | None:
     return request_sizes({level: close.detail.by_purpose}, {level: colours_of.get(level, PALETTE[0])})
 
 
-def _over_time(close: WholeRun, span: Span) -> Spec | None:
+def _over_time(close: CompleteRun, span: Span) -> Spec | None:
     """Return the chart of the run over time; None where nothing is known but its duration."""
     shown, run = timeline([task for task in close.tasks if span.node in (None, task.node)]), close.run
     lines = _lines(close, span)
@@ -118,7 +118,7 @@ def _over_time(close: WholeRun, span: Span) -> Spec | None:
     return over_time(OverTime(start_s, end_s, run.phases, shown.placed, title, lines))
 
 
-def _lines(close: WholeRun, span: Span) -> list[Lines]:
+def _lines(close: CompleteRun, span: Span) -> list[Lines]:
     panels, windows, there = [], windows_for(close.trace), views_of([close.trace])
     for name in sorted(there, key=lambda name: list(GROUPS).index(TRACE_VIEWS[name].group)):
         view = TRACE_VIEWS[name]

@@ -95,7 +95,7 @@ def _values(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any
     """Return what the page shows; what can't be asked is said on it."""
     values: dict[str, Any] = dict(_NOTHING)
     try:
-        values["runs"] = runs = api_whatif.get_places(context)
+        values["runs"] = runs = api_whatif.get_configurations(context)
         asked = _asked(pairs)
         run = next((choice for choice in runs if choice.run_id.startswith(asked.run_id)), None) if runs else None
         if run is None:

@@ -29,7 +29,7 @@ class _Sum(msgspec.Struct):
     retransmits: int | None = None
 
 
-class _End(msgspec.Struct):
+class _Iperf3End(msgspec.Struct):
     sum_sent: _Sum | None = None
     sum_received: _Sum | None = None
 
@@ -40,7 +40,7 @@ class _VersionEntry(msgspec.Struct):
 
 class _Iperf3Json(msgspec.Struct):
     start: _VersionEntry = msgspec.field(default_factory=_VersionEntry)
-    end: _End = msgspec.field(default_factory=_End)
+    end: _Iperf3End = msgspec.field(default_factory=_Iperf3End)
     error: str | None = None
 
 

@@ -74,7 +74,7 @@ def _works(node: Node) -> bool:
 def _troubles(deployment: Deployment, answer: _NodeAnswer) -> list[tuple[str, str]]:
     """Return the problems of one node, and what to do."""
     name, answers = answer.node.name, answer.content
-    problems = [(f"{name}: {words}", f"on {name}: {hint}") for words, hint in answers["troubles"]]
+    problems = [(f"{name}: {words}", f"on {name}: {hint}") for words, hint in answers["problems"]]
     if abs(answer.ahead_s) > CLOCK_MAX_S:
         direction = "ahead of" if answer.ahead_s > 0 else "behind"
         words = f"{name}: its clock is {format_duration(abs(answer.ahead_s))} {direction} this machine's"

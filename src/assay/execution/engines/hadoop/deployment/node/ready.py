@@ -2,7 +2,7 @@
 
 In, as JSON in argv[1]: ``folders``: the folders in which daemons write; ``room_bytes``: free space that each needs;
 ``own``: folders whose mode daemons require, so that they must belong to the user; ``metadata``: HDFS's directories
-here, the NameNode's among them. Out: a JSON object with ``troubles`` (a list of [words, what to do]), ``memory_bytes``
+here, the NameNode's among them. Out: a JSON object with ``problems`` (a list of [words, what to do]), ``memory_bytes``
 and ``available_bytes`` of memory, ``unix_s``, and ``clusters`` (of ``metadata``, each directory that holds an HDFS, to
 its id). Source of VERSION: Hadoop's HdfsUserGuide and hdfs/server/common/Storage.java.
 """
@@ -94,7 +94,7 @@ def main() -> None:
     tried = [trouble_with(folder, options["room_bytes"], folder in owned) for folder in options["folders"]]
     clusters = {directory: cluster_in(directory) for directory in options["metadata"]}
     answer = {
-        "troubles": [problem for problem in tried if problem],
+        "problems": [problem for problem in tried if problem],
         "unix_s": time.time(),
         "clusters": {directory: name for directory, name in clusters.items() if name},
     }
