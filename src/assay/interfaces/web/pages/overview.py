@@ -82,7 +82,7 @@ def overview(request: Request, context: ContextOf, where: Texts = []) -> Respons
         where=where,
         starting=starting,
         broken=broken,
-        simulable=bool(len(table) and api_whatif.get_places(context)),
+        simulable=bool(len(table) and api_whatif.get_configurations(context)),
         budget=pages_recommend.default_request(context),
     )
 
