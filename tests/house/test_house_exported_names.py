@@ -13,7 +13,7 @@ import pytest
 from paths import ROOT
 
 PACKAGE = ROOT / "src" / "assay"
-GLOSSARY = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8")
+GLOSSARY = re.sub(r"`[^`]*/[^`]*`", "", (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8"))
 TERMS = (Path(__file__).parent / "standard_terms.txt").read_text(encoding="utf-8")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
