@@ -1,9 +1,9 @@
-"""How well do anomalies agree with ALOJA's own validity flag, which they have not seen?
+"""Compare detected anomalies with ALOJA's own validity flag, which the detector does not read.
 
-Reads ALOJA's ``execs`` table through the importer, takes every run as valid, looks for anomalies, and compares with the
-flag: precision (flagged runs that ALOJA calls invalid) and recall (invalid runs that are flagged), by kind and for the
-invalid runs of 60 s and more, which no fixed bound of a minute finds. Then again for other widths of the gap below the
-learned floor, and beside the fixed bound itself. Runs that the importer leaves out are counted as neither.
+Reads ALOJA's ``execs`` table through the importer, treats every run as valid, and detects anomalies. Precision is the
+share of flagged runs that ALOJA calls invalid; recall is the share of invalid runs that are flagged, by kind and for
+runs of 60 s and more, which a fixed bound of one minute misses. The table repeats this for other widths of the gap
+below the learned minimum, and for the fixed bound. Runs that the importer skips are not counted.
 
 Run it with ``python benchmarks/anomaly_labels.py aloja-execs.csv``; it prints Markdown.
 """

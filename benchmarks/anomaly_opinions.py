@@ -1,10 +1,9 @@
-"""Which odd runs do repetitions and floors find, and which the prediction: by labels, and by failures put in?
+"""Compare two outlier detectors, repetitions and predictions, on ALOJA's labels and on injected failures.
 
-Reads ALOJA's ``execs`` table. Labels: all runs are taken as valid, and what is flagged is held against ALOJA's flag.
-Put in: from the valid runs alone, a share is changed: failed after 5 to 15, 5 to 60 or 30 to 120 s, or slowed down
-1.3, 2 or 5 times. Recall is of
-those that were changed; false alarms are of all others, most of which are sound (the dump has odd runs of its own: the
-row without changes counts them). Then clusters whose noise differs, from a formula.
+Reads ALOJA's ``execs`` table. Labels: all runs are treated as valid, and flags are compared with ALOJA's flag.
+Injected: some of the valid runs are changed: ended after 5 to 15, 5 to 60 or 30 to 120 s, or slowed down 1.3, 2 or 5
+times. Recall counts the changed runs, false alarms the others. The dump contains odd runs already: the row without
+changes counts them. The last tables have clusters with different noise, drawn from a formula.
 
 Run it with ``python benchmarks/anomaly_opinions.py aloja-execs.csv aloja-clusters.csv``; it prints Markdown.
 """

@@ -1,10 +1,10 @@
-"""How much of a campaign's wall time lies inside jobs, and where the rest goes: from the journal of a campaign.
+"""Measure the share of a campaign's wall time that is spent in jobs, and where the rest goes, from its journal.
 
-``campaign_share.py REPOSITORY [--campaign ID] [--least 60s]`` reads what is there. ``campaign_share.py --local`` makes
-a short campaign with real daemons on this machine first (about 3 min), ``campaign_share.py --lab PLAN`` carries out
-PLAN first (as root where it needs a lab). Wall time is counted from the end of the run before to a run's own end,
-restarts included; ``--least`` takes the runs alone whose job took at least that long, and what lies before them. The
-share of whole calls counts all from connecting to the last bundle: baseline, environment, and attempts that failed.
+``campaign_share.py REPOSITORY [--campaign ID] [--least 60s]`` reads an existing campaign. ``campaign_share.py --local``
+first runs a short campaign with real daemons on this machine (about 3 min), ``campaign_share.py --lab PLAN`` first runs
+PLAN (as root where it needs a lab). A run's wall time starts at the end of the previous run and includes restarts;
+``--least`` selects runs whose job took at least that long. The share of whole calls counts everything from connecting
+to the last bundle: baseline, environment, and failed attempts.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def time_share(attempts: Sequence[Attempt], job_least_s: float = 0.0) -> TimeSha
 
 
 def calls_s(events: Sequence[dict[str, Any]]) -> float:
-    """Return how long the calls took that the journal tells of, each from connecting to its last line, in seconds."""
+    """Return how long the calls took in the journal took, each from connecting to its last line, in seconds."""
     total_s = began = last = 0.0
     for event in events:
         if event["event"] == "connect":

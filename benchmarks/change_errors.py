@@ -1,8 +1,8 @@
-"""How often `assay changes` names a history in which nothing happened, and how often it finds a change that did.
+"""Measure how often `assay changes` reports a change in a stable history, and how often it finds a real one.
 
-Draws histories of log-normal run times, independent or each like the one before it (a first-order autoregression), as
-they are and with one change in the middle. A table has twenty such configurations, which together tell how alike
-neighbouring runs are; "alone": one configuration, that has to tell it by itself.
+Draws histories of log-normal run times, independent or autocorrelated (first-order autoregression), without a change
+and with one change in the middle. A table has twenty configurations, which together show the autocorrelation; the rows
+"alone" have one configuration.
 
 Run it with ``python benchmarks/change_errors.py``; it prints a Markdown table.
 """

@@ -1,11 +1,10 @@
-"""What picking a dataset's runs takes as it grows: DuckDB in one process beside a Spark, over the same files.
+"""Compare how the selection of a dataset's runs scales in DuckDB and in Spark, on the same files.
 
     python benchmarks/dataset_growth.py REPOSITORY [--on local] [--times 1 10 100]
 
-The repository's runs are exported, and written 1, 10 and 100 times under other ids. Both read the facts, durations and
-starts of all runs into memory, as a question over matched groups needs them. Printed are seconds of wall time and of
-CPU, of Spark with the start of its driver (of a cluster's executors no CPU time is seen), and the machine's load
-average.
+The repository's runs are exported and written 1, 10 and 100 times with new ids. Both engines read the facts, durations
+and start times of all runs into memory, as a question over matched groups needs them. The table shows seconds of wall
+time and of CPU time (Spark's with the start of its driver, without a cluster's executors), and the load average.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from assay.store.index.dataset import DESCRIPTION, LocalStore, described, export
 
 
 def grown(source: Path, target: Path, times: int) -> int:
-    """Write a dataset's runs so many times, under other ids; return how many there are."""
+    """Write a dataset's runs ``times`` times with new ids; return the number of runs."""
     (target / "runs").mkdir(parents=True)
     shutil.copytree(source / "_assay", target / "_assay")
     files = f"read_parquet('{source}/runs/**/*.parquet', hive_partitioning = true)"

@@ -108,7 +108,7 @@ def of_findings(drawn: Drawn, gain: float) -> Outcome:
 
 
 def of_fastest(rng: Rng) -> Outcome:
-    """Ask which levels may be the fastest of each of fifteen workloads: L0 is as good as any, and must stay in all."""
+    """Ask for the top group of each of fifteen workloads: all levels are equal, so L0 must be in every group."""
     best = fastest_levels(match(processes.many_workloads(rng).table, "layout"))
     return Outcome(any("L0" not in answer.fastest_candidates for answer in best))
 

@@ -1,9 +1,9 @@
-"""How often what `assay explain` says is wrong: shares of factors, what matters most, what is left over.
+"""Measure how often `assay explain` is wrong: importance of factors, the strongest factor, the unexplained rest.
 
-Draws repositories whose times are a formula of six factors: *nothing* matters, *one* factor is so much faster on one of
-its levels, or *several* matter and two of them act on each other; single runs of 60 of the 384 configurations, drawn at
-random, scatter by 5 %. They are learned from and explained as `assay explain` does. The truth of a share is the
-variance that the factor makes, everything else as it was measured, over that of the times with their scatter.
+Draws repositories whose times follow a formula of six factors: *nothing* matters, *one* factor is faster on one level,
+or *several* matter and two of them interact. Single runs of 60 of the 384 configurations scatter by 5 %. A model learns
+from them and explains them as `assay explain` does. The true importance of a factor is the variance that it causes,
+with everything else as measured, divided by the variance of the times.
 
 Run it with ``python benchmarks/explain_errors.py``; it prints a Markdown table. With 500 repositories a row, a rate of
 5 % is known to 2 %.

@@ -1,12 +1,12 @@
-"""How many runs tell the rest, chosen by what trees doubt, at random, or as a plain factorial design? By replay.
+"""Compare three ways to choose runs, by the trees' uncertainty, at random, and by a factorial design, by replay.
 
-Reads ALOJA's ``execs`` table and its list of clusters. Two replays, in which a run is made by looking it up:
+Reads ALOJA's ``execs`` table and its list of clusters. In the two replays a run is made by looking it up:
 
-- a cluster of which nothing is known, beside all runs on the others (``assay characterise``);
-- one workload on one cluster, from ten random configurations on (``assay next``).
+- a new cluster, with all runs of the others (``assay characterise``);
+- one workload on one cluster, after ten random configurations (``assay next``).
 
-The factorial design takes, each time, a configuration of the levels that were had least often. Error: MAE in seconds
-and the median relative error over the configurations not chosen. Random and factorial: mean over draws.
+The factorial design takes the configuration with the least used levels. Errors are the MAE in seconds and the median
+relative error over the configurations not chosen. Random and factorial: mean over draws.
 
 Run it with ``python benchmarks/guided_runs.py aloja-execs.csv aloja-clusters.csv``; it prints Markdown.
 """
@@ -31,7 +31,7 @@ Chooser = Callable[[list[int], int, np.random.Generator], list[int]]
 
 
 class Replay:
-    """A plan whose configurations are looked up, beside runs that are known from elsewhere."""
+    """A plan whose configurations are looked up, and runs that are known before."""
 
     def __init__(self, known: Features, known_logs: Floats, plan: RunTable, features: Features, logs: Floats) -> None:
         self.known, self.known_logs, self.features, self.logs = known, known_logs, features, logs

@@ -1,8 +1,8 @@
-"""How often does a "95 %" interval for a speedup hold the true one, with the few runs that people make?
+"""Measure how often 95 % intervals of a speedup contain the true value with few runs.
 
-Draws run times of two configurations whose true speedup is known, computes the interval as assay does (Student's t on
-logarithms) and as a bootstrap would (percentile and BCa), and counts how often each holds the truth. Run times are
-log-normal, or skewed: an exponential delay on top of a fixed time, as when a straggler holds up a job now and then.
+Draws run times of two configurations with a known speedup, computes the interval with assay's method (Student's t on
+logarithms) and with bootstraps (percentile and BCa), and counts how often each contains the truth. Run times are
+log-normal, or skewed: an exponential delay added to a fixed time, as stragglers cause.
 
 Run it with ``python benchmarks/interval_coverage.py``; it prints a Markdown table. BCa: B. Efron, "Better Bootstrap
 Confidence Intervals", J. Am. Stat. Assoc. 82 (1987).

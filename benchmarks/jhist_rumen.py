@@ -1,14 +1,13 @@
-"""How many events of a job history assay reads per second, beside Hadoop's own Rumen TraceBuilder on the same files.
+"""Compare how many events of a job history assay and Hadoop's Rumen TraceBuilder read per second.
 
-A history of one job is generated in both encodings, with the schema that the Hadoop at hand writes and the counters
-that its tasks have. Each reader takes each file several times, in turns, so that whatever else the machine does hits
-both: Rumen within one JVM, so that its start-up counts for nothing (it is printed apart), and its just-in-time
-compiler's warm-up for the first times only. Compared are the first times, which is what one gets who runs either, and
-the fastest, of which either has as many to choose from: a warm JVM beside a warm Python.
+A history of one job is generated in both encodings, with the schema of the installed Hadoop and the counters of its
+tasks. The readers alternate over each file several times, so that other load affects both. Rumen runs within one JVM:
+its start-up is printed separately, and its just-in-time compiler warms up during the first reads. The table compares
+the first reads, which a single use sees, and the fastest reads, a warm JVM with a warm Python.
 
 Run: ``.venv/bin/python benchmarks/jhist_rumen.py [attempts] [times]`` (20,000 and 8: about 2 min, 300 MB of temporary
-files). It needs a JDK and a Hadoop (HADOOP_HOME, or the one that ``assay hadoop fetch`` assembled); Rumen is fetched
-with Maven into a temporary folder when it is not in there.
+files). It needs a JDK and a Hadoop (HADOOP_HOME, or the one that ``assay hadoop fetch`` assembled); Maven fetches Rumen
+into a temporary folder if the Hadoop has none.
 """
 
 from __future__ import annotations
@@ -284,7 +283,7 @@ def write(path: Path, schema: Schema, attempts: int, *, as_json: bool) -> int:
 
 
 def classpath(hadoop: Distribution, scratch: Path) -> str | None:
-    """Return Hadoop's class path with Rumen on it; None, said aloud, when Rumen can't be had."""
+    """Return Hadoop's class path with Rumen; None, with a message, if Rumen is not available."""
     hadoop_jars = hadoop.classpath_at(str(hadoop.home))
     if tools := [*hadoop.home.rglob("hadoop-rumen-*.jar")]:
         return f"{hadoop_jars}:{tools[0]}"
@@ -301,7 +300,7 @@ def classpath(hadoop: Distribution, scratch: Path) -> str | None:
         done = subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=300, check=False)
     jars = [*(scratch / "rumen").glob("*.jar")]
     if not jars:
-        print("Rumen is not beside Hadoop, and Maven did not fetch it:", done.stdout[-500:] if done else "no mvn here")
+        print("Hadoop has no Rumen, and Maven did not fetch it:", done.stdout[-500:] if done else "no mvn here")
         return None
     return f"{hadoop_jars}:{jars[0]}"
 

@@ -1,10 +1,9 @@
-"""How often the limit that `assay limits` names is another resource, and how often a bound is beaten: simulated runs.
+"""Measure how often `assay limits` names the wrong resource, and how often a bound is exceeded, on simulated runs.
 
 Draws clusters and workloads, simulates a run of each with its trace and attempts, and asks what limited it as `assay
-limits` does. The truth is simulated too, from the same seed: the same run with disks, links or CPUs twice as fast, one
-at a time. What then shortens the run most, and by 5 % at least, was its limit; where nothing does, it had none of the
-three. A bound is beaten where the run with that resource eight times as fast takes less than the bound allows, by more
-than 2 %.
+limits` does. The truth is simulated with the same seed: the same run with disks, links or CPUs twice as fast, one at a
+time. The resource that shortens the run most, and by at least 5 %, is its limit; otherwise it has none of the three. A
+bound is exceeded if the run with that resource eight times as fast is more than 2 % faster than the bound allows.
 
 Run it with ``python benchmarks/limit_errors.py``; it prints two Markdown tables. Needs the simulator.
 """

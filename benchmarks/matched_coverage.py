@@ -1,13 +1,11 @@
-"""How often does a "95 %" interval hold the truth: over matched groups, over deployments, and when one stops at will?
+"""Measure the coverage of 95 % intervals over matched groups, over deployments, and with optional stopping.
 
-Three questions, each answered by drawing experiments whose truth is known:
+Each of three questions is answered by drawing experiments with a known truth:
 
-- groups: a speedup over n matched groups whose log ratios are normal, skewed, or normal with one group in twenty far
-off (as
-  in ALOJA's tables). Student's t against percentile and BCa bootstrap by group.
-- deployments: two levels measured in several deployments with repetitions; deployments have an effect of their own.
-  Student's t over the deployments' log ratios against the hierarchical bootstrap and against taking all runs as
-  independent.
+- groups: a speedup over n matched groups whose log ratios are normal, skewed, or normal with one outlier in twenty
+  (as in ALOJA's tables). Student's t, percentile and BCa bootstrap by group.
+- deployments: two levels measured in several deployments with repetitions, with an effect of each deployment. Student's
+  t over the deployments' log ratios, the hierarchical bootstrap, and all runs taken as independent.
 - until: runs of one configuration are repeated until the interval's half-width is 5 %, starting from 2, 3 or 5 runs.
 
 Run it with ``python benchmarks/matched_coverage.py``; it prints Markdown. BCa: B. Efron, J. Am. Stat. Assoc. 82 (1987).

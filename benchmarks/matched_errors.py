@@ -140,7 +140,7 @@ def coverage(clusters: int, groups: int, runs: int, *, tables: int, seed: int) -
 
 
 def kept(levels: int, groups: int, held: int, runs: int, *, tables: int, seed: int) -> float:
-    """Return the share of tables of equal levels in which the first may be the fastest, of those that compare it."""
+    """Return the share of tables of equal levels whose top group contains the first, of those that compare it."""
     rng = np.random.default_rng(seed)
     stayed = []
     for _ in range(tables):

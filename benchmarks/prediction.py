@@ -1,17 +1,16 @@
-"""How far off are predictions, and do their intervals hold, beside ALOJA-ML's methods on the same splits?
+"""Compare the accuracy and intervals of predictions with ALOJA-ML's methods on the same splits.
 
-Reads ALOJA's ``execs`` table and its list of clusters through the importer, takes the valid runs, and splits them: at
-random by run as ALOJA-ML does, by configuration (repetitions never straddle a split), by whole clusters and by whole
-kinds of disks left out,
-and by a cluster of which a few runs are known. Beside assay's own model stand those of ALOJA-ML (J. L. Berral et al.,
-KDD 2015), rebuilt: a model tree in the manner of M5P, nearest neighbours, linear regression, a neural net; and gradient
-boosting as scikit-learn has it out of the box, on seconds. All get the plain columns: levels, and numbers as numbers.
+Reads ALOJA's ``execs`` table and its list of clusters through the importer and splits the valid runs: at random by run
+as ALOJA-ML does, by configuration (repetitions stay together), by whole clusters and whole classes of disks, and by a
+cluster with a few known runs. ALOJA-ML's methods (J. L. Berral et al., KDD 2015) are rebuilt: a model tree similar to
+M5P, nearest neighbours, linear regression, a neural network; and scikit-learn's gradient boosting with default
+parameters, on seconds. All methods get the plain columns.
 
-MAE: mean absolute error, s. RAE: over that of the training runs' mean. MAPE: mean absolute error over the time. Held:
-share of runs within assay's 90 % interval. Width: median of the interval's end over the expected time.
+MAE: mean absolute error, s. RAE: MAE divided by that of the training runs' mean. MAPE: mean absolute error divided by
+the time. Held: share of runs within assay's 90 % interval. Width: median of the upper end divided by the expected time.
 
 Run it with ``python benchmarks/prediction.py aloja-execs.csv aloja-clusters.csv``; it prints Markdown. ``--worlds``
-adds tables of 12 clusters of unlike hardware that are made from a formula (``prediction_worlds.py``).
+adds tables of 12 different clusters made from a formula (``prediction_worlds.py``).
 """
 
 from __future__ import annotations
@@ -267,7 +266,7 @@ def left_out(table: RunTable, name: str, runs_min: int) -> Iterator[tuple[str, R
 
 
 def with_kinds(table: RunTable) -> RunTable:
-    """Return the table with a column of the layout's kinds of disks, which is no factor of its own."""
+    """Return the table with a column of the layout's classes of disks, which is not another factor."""
     column = table.columns[LAYOUT_DEVICES]
     kinds = tuple("".join(c for c in level if not c.isdigit()).strip().replace(" ", "") for level in column.levels)
     unique = tuple(dict.fromkeys(kinds))
@@ -324,13 +323,13 @@ def corrected(logs: Floats, truth: Floats, groups: NDArray[np.int64]) -> Floats:
 
 
 def oracle(table: RunTable) -> None:
-    """Print what is left of the error on a left-out cluster for one who is told how fast that cluster is."""
+    """Print the error on a left-out cluster that remains if its speed is known."""
     from sklearn.ensemble import GradientBoostingRegressor
 
     seconds, features = table.values["duration_s"], plain_columns(table)
     configurations = groups_by(table, table.factors).of_row
     head = "a line and trees: MAE (s) | MAPE | told the cluster's level | told each workload's level"
-    print(f"| cluster left out | {head} | plain gradient boosting, told so | repetitions, of their own median (n) |")
+    print(f"| cluster left out | {head} | plain gradient boosting, speed known | repetitions, from their median (n) |")
     print("|---|---|---|---|---|---|---|")
     for level, kept, left in left_out(table, "cluster", 100):
         model = learn(table.taken(kept))

@@ -1,13 +1,12 @@
-"""What a simulated time adds to what is learned from runs: an ablation. docs/measurements/prediction.md has its table.
+"""Measure what a simulated time adds to predictions learned from runs. docs/measurements/prediction.md has the table.
 
     python benchmarks/prediction_simulated.py REPOSITORY [REPOSITORY …]
 
-Takes the valid measured runs of campaigns that the repositories hold with plan and cluster, simulates each
-configuration once with the profile that comes with assay, and leaves out each configuration in turn, each layout of a
-workload, and each workload of a cluster. The others have to tell it: by the trees that `assay predict` grows, without
-the simulated time, with it as one more feature, of what the simulation missed (the residual), or both; beside the
-simulator alone and corrected by how it missed the workload's other configurations. Errors are of configurations: mean
-and largest of the absolute error over the measured time, and the mean absolute error in seconds. Needs the simulator.
+Takes the valid measured runs of campaigns with plan and cluster, and simulates each configuration once with the shipped
+profile. Each configuration, each layout of a workload, and each workload of a cluster is left out in turn and predicted
+from the others: by the trees of `assay predict` without the simulated time, with it as a feature, on the residuals of
+the simulation, or both; and by the simulator alone, with and without the median correction of the workload. Errors are
+per configuration: mean and maximum of the relative error, and the mean absolute error in seconds. Needs the simulator.
 """
 
 from __future__ import annotations

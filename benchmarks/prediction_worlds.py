@@ -1,8 +1,8 @@
 """Tables to predict on whose truth is a formula: many clusters of unlike hardware, for what one dump can't show.
 
-A world has clusters of 3 to 20 workers with 4 to 32 cores, 16 to 256 GB and one to eight disks; each works at a pace of
-its own, by a factor that no hardware tells (lognormal, 15 %). A run's time is its share of CPU, disk and network work,
-whichever dominates, plus a fixed start, with noise of 4 %. Not measured: made from the formula below, to be taken as
+A world has clusters of 3 to 20 workers with 4 to 32 cores, 16 to 256 GB and one to eight disks; each has a
+speed factor that its hardware does not explain (lognormal, 15 %). A run's time is its share of CPU, disk and network
+work, whichever dominates, plus a fixed start, with noise of 4 %. Not measured: made from the formula below, to be taken as
 simulated.
 """
 
@@ -26,7 +26,7 @@ NOISE, PACE = 0.04, 0.15
 
 
 def world(clusters: int = 12, runs: int = 150, seed: int = 1) -> RunTable:
-    """Return a table of so many runs on each of so many clusters."""
+    """Return a table of runs on each of the clusters."""
     random = np.random.default_rng(seed)
     names: dict[str, list[str]] = {n: [] for n in ("workload", "cluster", "layout", "network", "slots", "data_bytes")}
     numbers: dict[str, list[float]] = {n: [] for n in (WORKERS, CORES, MEMORY, "duration_s")}

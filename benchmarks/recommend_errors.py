@@ -1,12 +1,12 @@
-"""How often a recommendation is wrong: worlds drawn from its own stated doubts, simulated anew on every cluster.
+"""Measure how often a recommendation is wrong in worlds drawn from its own stated uncertainty.
 
-Draws questions (prices, a mix, what is to be little, a deadline or none) over a catalogue of 28 clusters, has each
-answered as `assay recommend` does, and draws worlds in which the truth is known. In a world the processors, devices,
-links and fixed costs are as much faster or slower as the answer says they may be, every cluster is simulated so, the
-simulator errs by as much for each resource as its error model says, costs grow beyond what was learned as far as is
-said they may, every run scatters by 5 %, and prices lie in their ranges. The answer takes all of this as straight lines
-and looks at some clusters only; the world does neither. So what is tested is whether the answer is as sure as its own
-doubts allow. How large the simulator's errors are on real clusters is counted in docs/explanation/simulator.md.
+Draws questions (prices, a mix, an objective, with or without a deadline) over a catalogue of 28 clusters, answers each
+as `assay recommend` does, and draws worlds with a known truth. In a world, processors, devices, links and fixed costs
+differ as the answer's uncertainty permits, every cluster is simulated with these values, the simulator errs as its
+error model states, costs extrapolate within the stated range, every run scatters by 5 %, and prices are within their
+ranges. The answer linearises all of this and simulates a part of the clusters; the world does neither. So the benchmark
+tests whether the stated certainty follows from the stated uncertainty. docs/measurements/simulator.md has the
+simulator's errors on real clusters.
 
 Run it with ``python benchmarks/recommend_errors.py``; it prints a Markdown table. Needs the simulator.
 """
@@ -69,7 +69,7 @@ items:
   - {{name: port, price: "${port}", per: port, when: {{network: [10G]}}}}
 """
 SURE = 0.9
-"""What is called sure here: its hardware is said to be the best in so many draws."""
+"""Share of draws in which the hardware must be the best for the answer to count as certain."""
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,11 @@
-"""How long the repository takes for many runs: import, index, columns, the newest runs, and the views on top.
+"""Measure the time of repository operations on many runs: import, index, columns, newest runs, and views.
 
 Fills a new repository with synthetic runs by imports of 50,000 each (eight workloads, twelve layouts, two networks,
-block sizes, sort factors; log-normal times), then times each step in this process, imports of libraries apart. The
-alternative measured beside it is what the columns replace: the same speedup over ``Run`` objects read from the index.
-Peak memory is this process's.
+block sizes, sort factors; log-normal times), then times each step in this process, without the import of libraries. The
+measured alternative is the same speedup over ``Run`` objects read from the index. Peak memory is this process's.
 
-Run: ``.venv/bin/python benchmarks/repository_views.py [runs]``; 50,000 take about half a minute, a million some ten.
-Or with the folder of a repository that is there, to which three runs are then added.
+Run: ``.venv/bin/python benchmarks/repository_views.py [runs]``; 50,000 take about half a minute, a million about ten
+minutes. With the folder of an existing repository, it adds three runs to that.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python benchmarks/simulator_across_layouts.py REPOSITORY [--where COLUMN=LEVEL …]
 
-For every layout that was measured, `assay whatif --where layout=IT --set layout=OTHER`: nothing but its own runs is
-looked at, they are what workloads cost and what the answer is anchored on. Each answer stands beside what was measured.
+For every measured layout it asks `assay whatif --where layout=A --set layout=B`: the costs of workloads and the anchor
+come from the runs of A alone. The table compares each answer with the measured time.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""How long does the whole command take that simulates a large cluster, and how much memory?
+"""Measure wall time, CPU time and memory of the command that simulates a large cluster.
 
-Runs ``assay run`` on TeraSorts of growing simulated clusters (racks of 40 nodes, four disks each) into an empty
-repository, and the simulator's core alone on the same scenarios. It prints for each: nodes, tasks, the core's own wall
-time and CPU time, the command's wall time and CPU time (the core's is in it), and the peak memory of each. The peak of
-the command is the larger of assay's and the simulator's, which are not at their peak together. No process shows less
-than some 45 MiB, this benchmark's own, as which it begins.
+Runs ``assay run`` on TeraSorts of growing simulated clusters (racks of 40 nodes, four disks each) with an empty
+repository, and the simulator's core alone on the same scenarios. The table has nodes, tasks, the core's wall and CPU
+time, the command's wall and CPU time (which include the core's), and the peak memory of each. The peak of the command
+is the larger of assay's and the simulator's, which do not coincide. No process shows less than about 45 MiB, the memory
+of this benchmark before it starts the command.
 
-Wall times are of the machine as it is: its load is printed first. Run it with
+Wall times depend on the load of the machine, which is printed first. Run it with
 ``python benchmarks/simulator_command.py [--largest]``; it prints Markdown.
 """
 

@@ -1,13 +1,12 @@
-"""Simulate the clusters of the three papers and print the papers' figures next to it (docs/measurements/simulator.md).
+"""Simulate the three papers' clusters and compare with the papers' figures (docs/measurements/simulator.md).
 
     python benchmarks/simulator_published.py
 
-Clusters, plans and printed times are those below ``examples/``. CPU costs are those of the profile that comes with
-assay, learned in labs; how fast the papers' processors and Java were beside that is not known. What is fitted, and on
-what: SanDisk's fixed costs on its two rows on SSDs (their run times less their data over the aggregated throughput that
-is printed beside them); BSC's CPU on its row of two SSDs and InfiniBand. All other rows are predicted with that. BSC
-does not say how often data are replicated, whether they are compressed, block size and buffers: its rows are bands over
-UNKNOWN, with Hadoop 1's defaults in the middle.
+Clusters, plans and printed times are in ``examples/``. CPU costs are those of the shipped profile, learned on labs; the
+speed of the papers' processors and Java is not known. Fitted: SanDisk's fixed costs on its two rows with SSDs (run time
+minus data divided by the printed aggregated throughput), and BSC's CPU speed on its row with two SSDs and InfiniBand.
+All other rows are predictions. BSC does not state replication, compression, block size and buffers: its rows are ranges
+over UNKNOWN, with Hadoop 1's defaults in the middle.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from assay.questions.forecasts.learning import shipped_profile
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SPEED = 2.0
-"""Of a core with a server's Java beside the lab's, whose Java compiles quickly and badly: where none is fitted."""
+"""Speed of a core with a server's Java over the lab's, whose Java optimises little; used where none is fitted."""
 SPEEDS = (1.0, 2.0, 4.0)
 SANDISK = (
     ("dfsioe-read", "All-SSD", 485.0, 4086.78),
@@ -142,7 +141,7 @@ def bsc() -> Iterator[str]:
             f"middle {middles[-1]:.0f} s ({middles[-1] / printed - 1:+.0%}){kind}{'' if fits else ': outside'}"
         )
     tau = kendall(middles, [printed for _, _, printed in BSC])
-    yield f"  {inside} of {len(BSC)} printed times lie in their band; Kendall's tau of the middle {tau:.2f}"
+    yield f"  {inside} of {len(BSC)} printed times are within their range; Kendall's tau of the middle {tau:.2f}"
 
 
 def lisa() -> Iterator[str]:

@@ -1,13 +1,12 @@
-"""How fast is the simulator, and how does its time grow?
+"""Measure the simulator's CPU time and memory, and how both grow with the number of tasks.
 
-Runs ``assay-simulate`` on TeraSorts of growing clusters (racks of 40 nodes, four disks and noise in each) and prints
-simulated time, the simulator's own CPU time, its events and peak memory, the exponent by which CPU time grows with
-tasks, and what a lab-size run in requests takes. Beside it, where Debian's ``python3-simgrid`` is installed, SimGrid on
-the same number of pieces of work: each map reads a block, computes and writes, 8 at a time on each of 6 nodes.
+Runs ``assay-simulate`` on TeraSorts of growing clusters (racks of 40 nodes, four disks and noise each). The table has
+simulated time, CPU time, events, peak memory, the exponent of the growth, and the time of a lab-sized run with single
+requests. With Debian's ``python3-simgrid`` it also runs SimGrid on the same number of activities: each map reads a
+block, computes and writes, 8 at a time on each of 6 nodes.
 
-CPU time, not wall time: other programs on the machine don't count. The first run of a process also makes the tables of
-its disks; the smallest size is run 20 times in one process, and the mean counts: the least of seven calls, as other
-programs on the machine take its caches.
+It reports CPU time, so that other programs do not count. The first run of a process also makes the tables of its disks;
+the smallest size is run 20 times in one process, and the table has the mean of the fastest of seven calls.
 
 Run it with ``python benchmarks/simulator_speed.py [--largest]``; it prints Markdown.
 """

@@ -1,12 +1,12 @@
-"""How many events of a Spark event log assay reads per second, beside Spark's own history server on the same file.
+"""Compare how many events of a Spark event log assay and Spark's history server read per second.
 
-A real application of many tasks writes the log, in one JVM on this machine, packed and rolled as Spark does by itself.
-The history server replays it when the application's stages are first asked for; that answer is timed, from the request
-on, so neither its start nor its first look at the folder counts. assay reads the same files to jobs, stages and
-tasks. Each does it several times, in turns: a server that has replayed a log keeps it, so each time has a new server.
+A real application with many tasks writes the log in one JVM on this machine, compressed and rolled as Spark does by
+default. The history server replays it when the application's stages are first requested; that request is timed, so its
+start and its scan of the folder do not count. assay reads the same files to jobs, stages and tasks. Both repeat this in
+turns, each time with a new server, as a server caches a replayed log.
 
 Run: ``.venv/bin/python benchmarks/spark_history.py [tasks] [times]`` (20,000 and 3: about 3 min, 100 MB of temporary
-files). It needs a JDK and a Spark (SPARK_HOME, or the one that ``assay spark fetch`` brought).
+files). It needs a JDK and a Spark (SPARK_HOME, or the one that ``assay spark fetch`` installed).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""How often each kind of statement is wrong: compare, speedup, changes, findings, cost, anomalies.
+"""Measure how often each kind of statement is wrong: compare, speedup, changes, findings, cost, anomalies.
 
-Draws repositories whose truth is known, as tables of runs with log-normal times that scatter by 5 %, asks each question
-as its command does, and counts the repositories in which any statement is wrong, and how often what is true is said.
-Speedups have tables of their own (``matched_errors.py``), as have single verdicts (``verdict_errors.py``) and histories
-(``change_errors.py``); here every answer is taken whole, as a reader takes it.
+Draws repositories with a known truth as tables of runs with log-normal times that scatter by 5 %, asks each question as
+its command does, and counts repositories with any wrong statement, and how often a true effect is stated. Separate
+benchmarks measure speedups (``matched_errors.py``), single verdicts (``verdict_errors.py``) and histories
+(``change_errors.py``); this one judges whole answers, as users read them.
 
 Run it with ``python benchmarks/statement_errors.py``; it prints a Markdown table. With 500 repositories a row, a rate
 of 5 % is known to 2 %.

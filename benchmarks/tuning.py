@@ -1,12 +1,11 @@
-"""How good the configuration is that `assay tune` finds, by runs: Bayesian search beside random search.
+"""Compare the configurations that `assay tune` finds by Bayesian search and by random search.
 
     python benchmarks/tuning.py [--seeds 20] [--only "lab example"] [--optuna]
 
-Each candidate of three spaces is simulated once: its time is the truth. A run is that time with a scatter of 5 %, drawn
-anew for each. Told are, by strategy and budget: how much slower the configuration that was found is than the
-fastest that there is (mean and worst of the seeds), and how much faster than the plan's own the search believed it to
-be beside how much faster it is: the winner's luck. `--optuna` adds Optuna's sampler on the same runs, where that is
-installed. Needs the simulator.
+Each candidate of three spaces is simulated once: its time is the truth. A run is that time with a scatter of 5 %. By
+strategy and budget, the table has how much slower the best found configuration is than the fastest (mean and worst of
+the seeds), and the expected and the true gain over the plan's configuration; their difference is the winner's curse.
+`--optuna` adds Optuna's sampler on the same runs, if it is installed. Needs the simulator.
 """
 
 from __future__ import annotations
@@ -101,7 +100,7 @@ def by_assay(scene: Scene, strategy: Strategy, budget: int, seed: int, estimate:
 
 
 def by_optuna(scene: Scene, budget: int, seed: int) -> Outcome:
-    """Return what Optuna's usual sampler finds; what can't run is told to it as the slowest there is, for nothing."""
+    """Return the result of Optuna's default sampler; an impossible candidate counts as the slowest and costs no run."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)

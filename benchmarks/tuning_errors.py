@@ -1,11 +1,10 @@
-"""How often what `assay tune` says is wrong: faster, nothing faster found, the interval of the gain, the first look.
+"""Measure how often `assay tune` is wrong: faster, nothing faster, and the interval of the gain.
 
-Draws response surfaces whose truth is known over a real plan's candidates, and has each tuned as `assay tune` does: the
-same tuner picks every run, the same answer is made of the runs, with a budget of ten and four pairs. Surfaces: *equal*,
-nothing differs; *one gain*, one name's levels from one on are so much faster; *interactions*, every name has a slope
-and every two act on each other, of 4 % each
-for a standard deviation of its levels. Noise: log-normal scatter of 5 %, and with *drift* 15 % slower from the
-first run to the last.
+Draws response surfaces with a known truth over a real plan's candidates, and tunes each as `assay tune` does: the same
+tuner chooses every run, and the same answer is made of the runs, with a budget of ten and four pairs. Surfaces:
+*equal*, nothing differs; *one gain*, some levels of one name are faster; *interactions*, every name has a slope and
+every pair interacts, each by 4 % per standard deviation of its levels. Noise: log-normal scatter of 5 %, and with
+*drift* a slowdown of 15 % from the first run to the last.
 
 Run it with ``python benchmarks/tuning_errors.py``; it prints a Markdown table. With 500 surfaces a row, a rate of 5 %
 is known to 2 %.
@@ -153,7 +152,7 @@ SURFACES = {
 
 
 def tunings(name: str, strategy: Strategy, surfaces: int, seed: int) -> Iterator[Judged]:
-    """Yield what is said of so many drawn surfaces."""
+    """Yield the results of ``surfaces`` drawn surfaces."""
     draw, drift = SURFACES[name]
     known = space()
     first = Tuner(known, BUDGET, PAIRS, strategy)

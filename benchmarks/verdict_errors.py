@@ -1,15 +1,15 @@
-"""How often a comparison's verdict is wrong, and how often it finds a difference that is there.
+"""Measure how often a comparison's verdict is wrong, and how often it finds a real difference.
 
-Draws campaigns of two levels whose true ratio is known, in a plan's order (a block each repetition, A B, B A, …), under
-the noise that real campaigns have, and judges them as ``assay compare`` does: pairs within blocks from five on,
-Welch's t on logarithms below, no conclusion from fewer than three runs a side.
+Draws campaigns of two levels with a known ratio in a plan's order (a block per repetition, A B, B A, …) with the noise
+of real campaigns, and judges them as ``assay compare`` does: pairs within blocks from five on, Welch's t on logarithms
+below, no verdict from fewer than three runs per side.
 
-Noise, as a share of a run's time: *log-normal* scatter of 5 %; *unequal*: 3 % against 10 %; *skewed*: an exponential
-delay of 7 % on average; *outliers*: one run of twenty takes 1.5 to 3 times as long; *drift*: the machine becomes 15 %
-slower from the first run to the last; *first run*: the campaign's first run takes 25 % longer; *alike*: neighbouring
-runs correlate by 0.6. All but the last three on top of nothing, these on top of a scatter of 5 %.
+Noise, as a share of a run's time: *log-normal* scatter of 5 %; *unequal*: 3 % and 10 %; *skewed*: an exponential delay
+of 7 % on average; *outliers*: one run of twenty takes 1.5 to 3 times as long; *drift*: the machine becomes 15 % slower
+from the first run to the last; *first run*: the campaign's first run takes 25 % longer; *alike*: consecutive runs
+correlate by 0.6. The last three add a scatter of 5 %.
 
-Run it with ``python benchmarks/verdict_errors.py``; it prints a Markdown table. Each cell is of ``--campaigns``
+Run it with ``python benchmarks/verdict_errors.py``; it prints a Markdown table. Each cell has ``--campaigns``
 campaigns; with 2,000, a rate of 5 % is known to 1 %.
 """
 

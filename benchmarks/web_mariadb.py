@@ -8,12 +8,12 @@ the PHP that made pages of it would come on top.
 
 What is compared, and how far it is the same:
 
-- ``runs``: the newest 50 that match, and the counts beside each further choice. The same.
+- ``runs``: the newest 50 that match, and the count of each further choice. The same.
 - ``run``: everything recorded of one run. SQL reads the row; assay also works out its phases, tasks and devices.
 - ``speedup: averages``: ALOJA's own method, plain averages by layout. The same; the figures are checked to be equal.
 - ``speedup``: SQL gives ALOJA's averages again; assay matches runs that are equal in all else, with intervals.
 - ``cost``: the configurations by cost of a run. SQL ranks averages; assay adds intervals, the Pareto front's
-  probabilities by draws, and the prices at which the answer flips.
+  probabilities by draws, and break-even prices.
 - ``compare``: two configurations. SQL gives both averages; assay adds the ratio's interval and every difference.
 - ``coverage``, ``overview``: counts, and which layout leads. The same in kind.
 - ``anomalies``, ``precision``, ``plan``: no SQL of ALOJA's answers these; they are left out.
@@ -40,7 +40,7 @@ from pathlib import Path
 from statistics import median
 
 sys.path.insert(0, str(Path(__file__).parent))
-from import_beside_mariadb import server
+from import_mariadb import server
 from repository_views import LAYOUTS, WORKLOADS, filled
 from web_readers import READERS, TARGET_MS, p95_ms, questions, reader, served, together
 
@@ -76,7 +76,7 @@ QUERY_CACHE_BYTES = 64 * 2**20
 
 
 def where_of(workload: str | None, layout: str | None = None, but: str = "") -> str:
-    """Return a condition; ``but`` names the column whose own choice does not count, as beside a list of choices."""
+    """Return a condition; ``but`` names the column whose choice does not count, as in a list of choices."""
     chosen = {"bench": workload, "disk": layout}
     parts = [f"{name} = '{level}'" for name, level in chosen.items() if level and name != but]
     return f"WHERE {' AND '.join(parts)}" if parts else ""
@@ -222,7 +222,7 @@ def check_averages(port: int, socket: Path, address: str, statement: str) -> int
 
 
 def measured(port: int, socket: Path, ids: list[str], ask: Callable[[str], str]) -> None:
-    """Let the readers ask all that answer, and print the times beside each other."""
+    """Let the readers ask all servers and print the times in one table."""
     asked, sql = questions(ids), statements(ids)
     address, statement = asked["speedup: averages"][0][1], sql["speedup: averages"][0]
     print(f"ALOJA's averages: {check_averages(port, socket, address, statement)} figures, equal on both sides")

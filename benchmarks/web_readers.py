@@ -1,18 +1,17 @@
-"""How long 50 people who read at the same time wait for each page, while runs are added.
+"""Measure how long 50 concurrent readers wait for each page while runs are added.
 
-Fills a new repository with synthetic runs (those of ``repository_views.py``), serves it by ``assay serve`` in a process
-of its own, and lets 50 threads ask for each page in turn, each with a connection of its own: half of them the same
-question, as colleagues with a link do, half a filter of their own, so that not everything is answered from what is
-kept. Each reader asks six times, with pauses as people make them. While a page is read, two runs are added: one before
-all, one half-way; every answer counts, those that come first after an addition too. Then the same for the data of each
-page, by the API.
+Fills a new repository with synthetic runs (those of ``repository_views.py``), serves it by ``assay serve`` in a
+separate process, and lets 50 threads request each page in turn, each with its own connection: half of them the same
+question, half with different filters, so that the cache does not answer everything. Each reader asks six times with
+pauses. Two runs are added while a page is read, one before the first request and one half-way; every answer counts,
+also the first after an addition. The same follows for the data of each page through the API.
 
-Printed are, of each page, the time of the first answer, which nobody had asked for before, and of the first after a run
-was added; median, 95th percentile and maximum of the readers' answers beside the target; the server's CPU time for an
-answer, with that of reading what was added; and how long an added run took until lists of all runs had it.
+For each page the table has the time of the first answer, and of the first after a run was added; median, 95th
+percentile and maximum of the readers' answers, with the target; the server's CPU time per answer, including the reading
+of added runs; and the time until all lists contained an added run.
 
-Run: ``.venv/bin/python benchmarks/web_readers.py [runs [page…]]``; 50,000 take about six minutes, a million some
-minutes more. Or with the folder of a repository of such runs that is there, to which runs are then added.
+Run: ``.venv/bin/python benchmarks/web_readers.py [runs [page…]]``; 50,000 take about six minutes, a million a few
+minutes more. With the folder of an existing repository of such runs, it adds runs to that.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ QUESTIONS = 6
 TARGET_MS = 150
 MANY_RUNS = 50_000
 MANY_TARGET_MS = 250
-"""The target beyond so many runs."""
+"""The target for larger repositories."""
 HALF_WAY_S = 3.0
 WATCHED_S_MAX = 120.0
 BOOK = """\
@@ -125,14 +124,14 @@ def pages(ids: list[str]) -> dict[str, list[tuple[str, str, str]]]:
 
 @contextmanager
 def served(repository: Path, folder: Path) -> Iterator[int]:
-    """Serve the repository in a process of its own and yield its port."""
+    """Serve the repository in a separate process and yield its port."""
     with serving(repository, folder) as (port, _):
         yield port
 
 
 @contextmanager
 def serving(repository: Path, folder: Path) -> Iterator[tuple[int, int]]:
-    """Serve the repository in a process of its own and yield its port and the process's id."""
+    """Serve the repository in a separate process; yield its port and process id."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     book = folder / "prices.yaml"
@@ -190,7 +189,7 @@ def reader(port: int) -> Iterator[Callable[[tuple[str, str, str]], float]]:
 def together(
     asked: Sequence[Question], connected: Callable[[], AbstractContextManager[Callable[[Question], float]]]
 ) -> list[float]:
-    """Return the times of all answers in ms when all readers, each with a connection of its own, ask at once."""
+    """Return the times of all answers in ms when all readers ask at the same time, each on its own connection."""
     times_s: list[float] = []
     failed: list[BaseException] = []
     ready = threading.Barrier(READERS)
@@ -292,7 +291,7 @@ def measured(name: str, asked: Sequence[tuple[str, str, str]], server: tuple[int
 
 
 def main(there: Path | None, runs: int, chosen: Sequence[str] = ()) -> None:
-    """Measure every page and its data, or those of these names alone, and print them beside the target."""
+    """Measure every page and its data, or the named ones, and print the times with the target."""
     with tempfile.TemporaryDirectory() as folder:
         repository = Repository.open(there) if there else filled(Path(folder), runs)
         table = repository.table()

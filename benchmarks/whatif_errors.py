@@ -1,11 +1,11 @@
-"""How often `assay whatif`'s interval holds the truth: worlds drawn from the simulator's stated errors.
+"""Measure how often `assay whatif`'s interval contains the truth in worlds drawn from the simulator's stated errors.
 
-For each of the example's workloads, measured on one layout, it is asked what some change would do, as `assay whatif`
-asks. A world is what its errors may come to: CPU, devices, links and fixed costs off as they are drawn for profiles
-(the same for both sides), the simulator's own errors by resource as its error model says, each side's rest, and runs
-that scatter by 5 %. Three runs are made of what was measured, and one with the change: does it take what the interval
-says, and is what is said to be faster or slower so? What is tested is that the answer is as sure as its own errors
-allow; whether these are large enough is counted on measured runs in docs/explanation/simulator.md.
+For each workload of the example, measured on one layout, it asks for the effect of a change as `assay whatif` does. A
+world draws from the stated errors: CPU, devices, links and fixed costs as drawn for profiles (equal for both sides),
+the simulator's errors by resource, each side's residual, and runs that scatter by 5 %. Three runs are made as measured
+and one with the change. Then the table counts whether the interval contains its time, and whether "faster" and "slower"
+are right. It tests that the answer is as certain as its stated errors allow; docs/measurements/simulator.md has the
+errors on measured runs.
 
 Run it with ``python benchmarks/whatif_errors.py``; it prints a Markdown table. Needs the simulator.
 """
@@ -102,7 +102,7 @@ def true_log_s(asked: SimulationRequest, draw: ParameterDraw, errors: Mapping[st
 
 
 def judgements(workload: str, layout: str, change: tuple[str, str], worlds: int, seed: int) -> Iterator[Judged]:
-    """Yield what is said in so many worlds, and the truth there."""
+    """Yield the answers in ``worlds`` worlds, and the truth."""
     plan, profile, ask, rng = load_plan(PLAN), shipped_profile(), Asking(), np.random.default_rng(seed)
     sides = [altered(plan, {"layout": layout}, workload), altered(plan, {"layout": layout}, workload, (change,))]
     costs = profile.of_engine(plan.engine)

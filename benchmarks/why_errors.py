@@ -1,11 +1,10 @@
-"""How often the sentences that say why one side is faster are wrong: simulated pairs that differ by one known cause.
+"""Measure how often the explanation of a speedup is wrong, on simulated pairs that differ by one known cause.
 
 Draws a cluster and a workload as ``limit_errors.py`` does, simulates a run of each side with traces and attempts, and
-puts them beside each other as the pages Compare and Why, the API and reports do. Between the sides *nothing* differs,
-or one thing does: disks, links or CPUs twice as fast, or half as much data again. Both runs scatter by 5 %: everything
-in one takes so much longer. Wrong is: a phase is named where nothing differs; the work is said not to be the same
-though the data are (a faster CPU takes fewer seconds for as much, which is left out), or to be the same though they are
-not.
+compares them as the pages, the API and reports do. Between the sides *nothing* differs, or one thing: disks, links or
+CPUs twice as fast, or half as much data again. Both runs scatter by 5 %. An explanation is wrong if it names a phase
+although nothing differs, says that the work differs although the data are equal (except for a faster CPU, which takes
+fewer seconds), or says that the work is equal although the data differ.
 
 Run it with ``python benchmarks/why_errors.py``; it prints a Markdown table. Needs the simulator.
 """
@@ -77,7 +76,7 @@ def changed(asked: SimulationRequest, cause: str) -> SimulationRequest:
 
 
 def pairs(cause: str, count: int, seed: int) -> Iterator[Explained]:
-    """Yield so many pairs."""
+    """Yield ``count`` pairs."""
     profile, pool = shipped_profile(), candidates(catalogue_of(CATALOGUE))
     rng = np.random.default_rng(seed)
     for _ in range(count):

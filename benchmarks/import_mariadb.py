@@ -1,14 +1,14 @@
-"""ALOJA's run tables: importing them and asking one question, beside a MariaDB server that does the same.
+"""Compare the import of ALOJA's run tables, and one question on them, with a MariaDB server.
 
-Takes ALOJA's ``execs`` table as CSV (5,907 runs) and synthetic ones of its wider form with 37,000 rows, or as many as
-named. assay: the import into a new repository in this process, all checks on, then ALOJA's own speedup of terasort by
-disk (``--method aloja``), once with the index being made and once more. MariaDB: a server of its own in a temporary
-folder, reached by a socket; LOAD DATA into a table, then the same averages in SQL. Both lie on the same disk and take
-turns. The client's own start (``SELECT 1``) is taken off. CPU time stands beside the time that passed, as that hangs on
-who else uses the machine; of MariaDB it is the server's.
+Takes ALOJA's ``execs`` table as CSV (5,907 runs) and synthetic tables of its wider form with 37,000 rows, or the given
+numbers. assay imports into a new repository in this process with all checks, then computes ALOJA's speedup of terasort
+by disk (``--method aloja``), first while the index is made, then again. MariaDB runs in a temporary folder and is
+reached by a socket: LOAD DATA into a table, then the same averages in SQL. Both use the same disk and alternate. The
+start of the client (``SELECT 1``) is subtracted. The table shows CPU time and wall time, as wall time depends on the
+load of the machine; MariaDB's CPU time is the server's.
 
 Debian: ``apt-get install mariadb-server-core mariadb-client-core``.
-Run: ``.venv/bin/python benchmarks/import_beside_mariadb.py EXECS.csv [ROWS…]``
+Run: ``.venv/bin/python benchmarks/import_mariadb.py EXECS.csv [ROWS…]``
 """
 
 from __future__ import annotations

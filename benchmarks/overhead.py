@@ -1,10 +1,10 @@
-"""What assay itself costs: its time per run beside the bare job's, and its sampler's share of a core.
+"""Measure assay's overhead: its time per run besides the job, and the share of a core that its sampler uses.
 
-On a lab made for it, the same TestDFSIO read is run in turn as a campaign's attempt and by hand: the same Java command
-through the same SSH connection, with nothing around it. Printed are assay's own time per run on an unchanged layout
-(everything but the job), the ratio of the job's wall time inside and outside of assay, and the samplers' CPU time.
+On a lab made for this, the same TestDFSIO read alternates between an attempt of a campaign and a direct call: the same
+Java command through the same SSH connection. The output has assay's time per run on an unchanged layout (everything but
+the job), the ratio of the job's wall time with and without assay, and the samplers' CPU time.
 
-Run as root: ``.venv/bin/python benchmarks/own_time.py [pairs]``. It takes about 1 min and 45 s a pair.
+Run as root: ``.venv/bin/python benchmarks/overhead.py [pairs]``. It takes about 1 min and 45 s a pair.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "hdd-vs-ssd.yaml"
 SAMPLED_S = 30.0
 
 
-async def own_time(plan: Plan, setting: RunEnvironment, pairs: int) -> None:
+async def overhead(plan: Plan, setting: RunEnvironment, pairs: int) -> None:
     """Print assay's own time per run and the job's time inside and outside of assay."""
     reads = [run for run in schedule(plan, expand(plan)) if run.workload.name == "dfsio-read"]
     planned = next(run for run in reads if run.configuration.layout.name == "SS2")
@@ -110,7 +110,7 @@ async def measure(plan: Plan, pairs: int) -> None:
             setting = RunEnvironment(
                 plan, cluster, transports, provider, options, "benchmark", nothing, None, lambda _: None
             )
-            await own_time(plan, setting, pairs)
+            await overhead(plan, setting, pairs)
             await sampler_share(transports, options)
 
 
