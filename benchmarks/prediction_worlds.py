@@ -1,9 +1,8 @@
-"""Tables to predict on whose truth is a formula: many clusters of unlike hardware, for what one dump can't show.
+"""Make tables for predictions whose truth is a formula: many clusters of different hardware, more than one dump has.
 
-A world has clusters of 3 to 20 workers with 4 to 32 cores, 16 to 256 GB and one to eight disks; each has a
-speed factor that its hardware does not explain (lognormal, 15 %). A run's time is its share of CPU, disk and network
-work, whichever dominates, plus a fixed start, with noise of 4 %. Not measured: made from the formula below, to be taken as
-simulated.
+A world has clusters of 3 to 20 workers with 4 to 32 cores, 16 to 256 GB and one to eight disks; each has a speed factor
+that its hardware does not explain (lognormal, 15 %). A run's time is its share of CPU, disk and network work, whichever
+dominates, plus a fixed start, with noise of 4 %. These runs are simulated by the formula below, not measured.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter, defaultdict
+from pathlib import Path
 
 import pytest
 
@@ -11,14 +12,14 @@ from paths import ROOT
 from plain_english import findings
 
 PACKAGE = ROOT / "src" / "assay"
-PACKAGES = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
+FOLDERS = [*sorted(path.parent for path in PACKAGE.glob("*/__init__.py")), ROOT / "benchmarks", ROOT / "tools"]
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_names_and_sentences_are_plain(package: str) -> None:
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_names_and_sentences_are_plain(folder: Path) -> None:
     uses = Counter(
-        f"{path.relative_to(PACKAGE)}: {item.text}"
-        for path in sorted((PACKAGE / package).rglob("*.py"))
+        f"{path.relative_to(ROOT)}: {item.text}"
+        for path in sorted(folder.rglob("*.py"))
         for item in findings(path.read_text(encoding="utf-8"))
     )
     assert not uses, uses.most_common(20)
