@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 
+from assay import __version__
 from paths import ROOT
 
 
@@ -29,6 +30,13 @@ def test_every_page_is_in_the_navigation_and_linked_from_the_first_page() -> Non
     assert listed == pages
     first = (ROOT / "docs" / "index.md").read_text()
     assert not [page for page in pages if not page.startswith("adr/") and f"({page})" not in first]
+
+
+def test_the_version_has_release_notes_a_changelog_section_and_install_instructions() -> None:
+    notes = (ROOT / "docs" / "release-notes" / f"{__version__}.md").read_text()
+    assert notes.startswith(f"# assay {__version__}\n")
+    assert f"\n## [{__version__}] - " in (ROOT / "CHANGELOG.md").read_text()
+    assert f"assay-{__version__}-py3-none-linux" in (ROOT / "docs" / "how-to" / "install.md").read_text()
 
 
 def test_the_site_builds_without_dead_links_and_loads_nothing_from_other_hosts(builder: ModuleType) -> None:

@@ -96,7 +96,7 @@ class Installation:
 
     @property
     def version(self) -> str:
-        """The version, with the commit in brackets if it is known: ``0.2.0 (8f3c2a91b7de)``."""
+        """The version, with the commit in brackets if it is known: ``0.3.0 (8f3c2a91b7de)``."""
         commit = self.commit
         return f"{__version__} ({commit})" if commit else __version__
 
