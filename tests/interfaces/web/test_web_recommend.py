@@ -74,9 +74,26 @@ def test_the_form_begins_a_search_that_its_address_shows_and_the_api_answers(cli
 def test_an_address_that_was_not_searched_says_so(client: TestClient) -> None:
     page = client.get("/recommend", params=FORM).text
     assert "not searched here yet" in page
-    assert 'value="terasort:2GB:daily"' in page
+    assert '<option value="terasort" selected>TeraSort</option>' in page
+    assert 'name="size" value="2GB"' in page
     assert client.get("/api/v1/recommend/none").status_code == 404
     assert set(client.get("/api/v1/recommend/catalogues").json()) >= {"hardware", "bsc-2015", "sandisk-2014"}
+
+
+def test_the_fields_of_a_workload_become_its_text_in_the_address(client: TestClient) -> None:
+    fields = {
+        "work": ["terasort", "", "dfsio-read"],
+        "size": ["2GB", "", "1TB"],
+        "often": ["daily", "daily", "weekly"],
+        "options": ["", "", "files=512"],
+        "catalogue": "nothing",
+    }
+    page = client.post("/recommend", data=fields, headers=SAME).text
+    assert "unknown catalogue" in page
+    fields["catalogue"] = "bsc-2015"
+    sent = client.post("/recommend", data=fields, headers=SAME, follow_redirects=False)
+    address = "/recommend?w=terasort%3A2GB%3Adaily&w=dfsio-read%3A1TB%3Aweekly%3Afiles%3D512&catalogue=bsc-2015"
+    assert sent.headers["location"] == address
 
 
 @pytest.mark.parametrize(
@@ -137,7 +154,8 @@ def test_every_catalogue_has_a_price_book(tmp_path: Path) -> None:
 def test_a_search_shows_how_far_it_is_and_then_its_answer(browser: Browser, root: Path, width_px: int) -> None:
     with served(create_app(root)) as url, watched_page(browser, url, width_px) as watched:
         page = watched.open("/recommend")
-        page.locator("input[name=w]").first.fill("terasort:2GB:daily")
+        page.locator("select[name=work]").first.select_option("terasort")
+        page.locator("input[name=size]").first.fill("2GB")
         for name in ("deadline", "capacity"):
             page.locator(f"input[name={name}]").fill("")
         page.locator("select[name=catalogue]").select_option("bsc-2015")

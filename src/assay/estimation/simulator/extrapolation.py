@@ -13,17 +13,21 @@ BEYOND_MIN = 2.0
 """Factor beyond the learned range up to which nothing is added."""
 
 
-def beyond(request: SimulationRequest) -> tuple[float, list[str]]:
-    """Return the added standard deviation, and a message for data and workers beyond the learned range."""
+def times_beyond(request: SimulationRequest) -> dict[str, float]:
+    """Return how many times data and workers are beyond the learned range; at most 1 within it."""
     learned, workload = request.profile.learned, request.profile.workloads[request.workload]
     workers = request.configuration.workers or len(request.cluster.workers)
     spans = (
         ("data", request.size.data_bytes, workload.data_bytes_min, workload.data_bytes_max),
         ("workers", workers, learned.workers_min, learned.workers_max),
     )
+    return {name: max(value / high if high else 1.0, low / value if value else 1.0) for name, value, low, high in spans}
+
+
+def beyond(request: SimulationRequest) -> tuple[float, list[str]]:
+    """Return the added standard deviation, and a message for data and workers beyond the learned range."""
     sigma, words = 0.0, []
-    for name, value, low, high in spans:
-        times = max(value / high if high else 1.0, low / value if value else 1.0)
+    for name, times in times_beyond(request).items():
         if times > BEYOND_MIN:
             sigma += FAR_SIGMA * math.log2(times)
             words.append(f"{name}: {times:,.1f} times the learned range; the interval is wider for it")

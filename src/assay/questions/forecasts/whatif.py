@@ -21,7 +21,7 @@ from assay.analysis.cost.rate import hourly_rate
 from assay.analysis.cost.run_cost import cost_per_run
 from assay.estimation.simulator.draws import SCATTER_SIGMA, draws
 from assay.estimation.simulator.error_model import Z90, Correction, Spread, correction
-from assay.estimation.simulator.extrapolation import beyond
+from assay.estimation.simulator.extrapolation import beyond, times_beyond
 from assay.estimation.simulator.process import SimulationResult, simulate
 from assay.estimation.simulator.scenario import Scenario, SimulationRequest, request_of, scenario_of, shares_of
 from assay.estimation.simulator.scenario_document import ScenarioDocument
@@ -93,6 +93,8 @@ class WhatIf:
     origin: str
     """``simulated``; ``measured`` where nothing was changed."""
     assumptions: tuple[str, ...]
+    extrapolation: float
+    """How many times data or workers are beyond the range that the profile was learned from; 1 within it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +259,7 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
         miss=miss,
         origin=str(Origin.MEASURED if unchanged else Origin.SIMULATED),
         assumptions=(_UNCHANGED,) if unchanged else assumptions,
+        extrapolation=1.0 if unchanged else max(1.0, *times_beyond(_asked(after, profile)).values()),
     )
 
 

@@ -8,17 +8,21 @@ from fastapi.responses import HTMLResponse, Response
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.charts.combinations import combinations
 from assay.interfaces.web.api import predict as api_predict
+from assay.interfaces.web.rendering.extrapolation import bar_of_basis
 from assay.interfaces.web.state.answering import PreparedRoute, Texts, page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
 from assay.interfaces.web.state.page_cache import cached_page
 from assay.questions.forecasts.coverage_map import SETUP
 from assay.questions.forecasts.importance import combined_factors
-from assay.questions.runs.runs import levels_in
+from assay.questions.runs.runs import comparable, levels_in
 from assay.text import column_title
 
 router = APIRouter(
     include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS, route_class=PreparedRoute
 )
+
+LEVELS_MAX = 40
+"""Maximum number of levels of a setting in the form."""
 
 
 def _planned(context: Context) -> bool:
@@ -44,8 +48,14 @@ def predict(request: Request, context: ContextOf, where: Texts = []) -> Response
         except SpecificationError as error:
             refused = error
     choices = {name: levels_in(table, name) for name in ("workload", *SETUP) if name in table.columns}
+    settings = {
+        name: levels
+        for name in (comparable(table) if len(table) else ())
+        if name not in choices and 1 < len(levels := levels_in(table, name)) <= LEVELS_MAX
+    }
     chosen = dict(condition.split("=", 1) for condition in asked if "=" in condition)
-    rest = [condition for condition in asked if condition.partition("=")[0] not in choices]
+    picked = {f"{name}={level}" for name, levels in {**choices, **settings}.items() for level in levels}
+    rest = [condition for condition in asked if condition not in picked]
     known = api_predict.get_map(context)
     return page_of(
         request,
@@ -53,7 +63,10 @@ def predict(request: Request, context: ContextOf, where: Texts = []) -> Response
         empty=not len(table),
         choices=choices,
         chosen=chosen,
-        rest=", ".join(rest),
+        settings=settings,
+        settings_chosen=any(name in settings for name in chosen),
+        rest=rest,
+        extrapolated=bar_of_basis(prediction.basis) if prediction is not None else None,
         prediction=prediction,
         matters=matters,
         refused=refused,

@@ -17,13 +17,16 @@ from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.charts.plane import cost_effectiveness_chart
 from assay.interfaces.web.api import recommend as api_recommend
+from assay.interfaces.web.rendering.extrapolation import bar_of_multiple
 from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
+from assay.questions.costs.mix import OFTEN
 from assay.questions.recommendation.catalogues import stored_catalogues
 from assay.questions.recommendation.recommend import Choice, Recommendation
 from assay.questions.recommendation.request import Objective, RecommendRequest
 from assay.questions.recommendation.sentences import front_title, headline, sentences, shares_of
 from assay.specs.fields import unknown
+from assay.workloads.catalogue import workloads
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 _USUAL = RecommendRequest(("terasort:1TB:daily",), "hardware", deadline="1h", capacity="100TB")
@@ -45,7 +48,7 @@ def recommend(request: Request, context: ContextOf) -> Response:
 @router.post("/recommend")
 async def begin(request: Request) -> Response:
     """Begin the search of the form, and lead to where it is shown."""
-    form = parse_qs((await request.body()).decode("utf-8", "replace"))
+    form = parse_qs((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
     return await run_in_threadpool(_start_search, request, get_context(request), form)
 
 
@@ -89,7 +92,28 @@ def _asked(form: Mapping[str, Sequence[str]]) -> RecommendRequest:
         except ValueError:
             raise SpecificationError(f"{text[:40]!r} is no number", where=option.name) from None
     works = tuple(text.strip() for text in form.get("w", ())[:_WORKS_MAX] if text.strip())
-    return RecommendRequest(works, **given)
+    return RecommendRequest((*works, *_picked_works(form)), **given)
+
+
+def _picked_works(form: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the workloads that the form's fields say, as texts. The fields of one workload have the same position."""
+    columns = [form.get(name, ())[:_WORKS_MAX] for name in ("work", "size", "often", "options")]
+    rows = (tuple(text.strip() for text in row) for row in zip(*columns, strict=False))
+    return [":".join((name, size, often, *filter(None, (options,)))) for name, size, often, options in rows if name]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkFields:
+    """One workload of the mix, as the fields of the form show it."""
+
+    name: str = ""
+    size: str = ""
+    often: str = ""
+    options: str = ""
+
+
+def _fields_of(works: Sequence[str], rows: int) -> list[WorkFields]:
+    return [WorkFields(*text.split(":", 3)) for text in works] + [WorkFields()] * (rows - len(works))
 
 
 def default_request(context: Context) -> RecommendRequest:
@@ -114,7 +138,10 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
     recommendation = search.answer if search is not None else None
     return {
         "asked": asked,
-        "rows": max(ROWS_MIN, len(asked.workloads) + 1),
+        "rows": (rows := max(ROWS_MIN, len(asked.workloads) + 1)),
+        "works": _fields_of(asked.workloads, rows),
+        "workload_names": list(workloads()),
+        "often_choices": list(OFTEN),
         "catalogues": catalogues,
         "search": search,
         "key": key,
@@ -135,6 +162,7 @@ def _shown(recommendation: Recommendation) -> dict[str, Any]:
     )
     return {
         "headline": list(headline(recommendation)),
+        "extrapolated": bar_of_multiple(recommendation.extrapolation, "data per worker"),
         "front_title": front_title,
         "shares_of": shares_of,
         "sentences": list(sentences(recommendation)),

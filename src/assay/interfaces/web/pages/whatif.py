@@ -20,6 +20,7 @@ from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.charts.whatif import TimeCostPoint, limit_bars, moved
 from assay.interfaces.web.api import whatif as api_whatif
 from assay.interfaces.web.pages.cost_asked import PRICE, amount_of
+from assay.interfaces.web.rendering.extrapolation import bar_of_multiple
 from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
 from assay.model import PriceBook
@@ -121,7 +122,7 @@ def _fill(context: Context, values: dict[str, Any], asked: _Asked, run: AnchorCh
     if book is not None:
         values |= {"prices": _prices(book, asked.prices), "currency": book.currency}
     answer = api_whatif.answer_of(context, anchor, changes, asked.prices)
-    values["answer"] = answer
+    values |= {"answer": answer, "extrapolated": bar_of_multiple(answer.extrapolation, "data and workers")}
     then = TimeCostPoint("with these changes", answer.simulated_s, answer.cost_after, answer.low_s, answer.high_s)
     values["plane"] = moved(TimeCostPoint("measured", answer.measured_s, answer.cost_before), then, answer.currency)
     sides = (("as measured", answer.limits_before), ("then", answer.limits_after))

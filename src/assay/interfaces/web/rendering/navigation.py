@@ -50,7 +50,11 @@ AREAS: Final = (
     ),
     Area(
         "Forecast",
-        (PageLink("/whatif", "What if"), PageLink("/predict", "Predict"), PageLink("/recommend", "Recommend")),
+        (
+            PageLink("/whatif", "Anchored to my runs"),
+            PageLink("/predict", "Learned"),
+            PageLink("/recommend", "Which hardware within my budget"),
+        ),
     ),
     Area("Trust", (PageLink("/quality", "Quality", filtered=True), PageLink("/hosts", "Hosts"))),
 )

@@ -1,0 +1,46 @@
+"""The bar that shows how far a forecast is from what was learned, before its numbers: green within, red far beyond.
+
+In: a multiple of the learned range, or what a prediction is based on. Out: a position from 0 to 1 with its text.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from assay.estimation.prediction.predict import Basis
+from assay.questions.recommendation.recommend import EXTRAPOLATION_MAX, EXTRAPOLATION_STATED
+
+_WITHIN: Final = 0.5
+"""Part of the bar for forecasts within the learned range."""
+_AT_BASIS: Final = {
+    Basis.MEASURED: 0.1,
+    Basis.NEW_PAIR: 0.55,
+    Basis.NEW_CLUSTER: 0.7,
+    Basis.NEW_LAYOUT: 0.7,
+    Basis.UNKNOWN: 1.0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ExtrapolationBar:
+    """A position from 0, well within the learned range, to 1, far beyond it."""
+
+    position: float
+    text: str
+
+
+def bar_of_multiple(times: float, of: str) -> ExtrapolationBar:
+    """Return the bar of a multiple of the learned range; ``of``: what is multiplied."""
+    if times <= EXTRAPOLATION_STATED:
+        position = _WITHIN * max(0.0, math.log2(max(1.0, times))) / math.log2(EXTRAPOLATION_STATED)
+        return ExtrapolationBar(position, f"Within the learned range of {of}.")
+    beyond = math.log2(times / EXTRAPOLATION_STATED) / math.log2(EXTRAPOLATION_MAX / EXTRAPOLATION_STATED)
+    position = min(1.0, _WITHIN + beyond * _WITHIN / 2)
+    return ExtrapolationBar(position, f"Extrapolated: {times:,.1f} times the learned range of {of}.")
+
+
+def bar_of_basis(basis: str) -> ExtrapolationBar:
+    """Return the bar of a prediction by what it is based on."""
+    known = Basis(basis)
+    kind = "Within the learned range" if known is Basis.MEASURED else "Extrapolated"
+    return ExtrapolationBar(_AT_BASIS[known], f"{kind}: based on {known}.")
