@@ -46,9 +46,7 @@ def _no_terminal_width() -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave a module out before it is imported: of the fast loop, where a line of it says that none of it is fast, and
-    where ``-m`` asks for markers that it does not name.
-    """
+    """Leave out modules before import: for fast tests those without one, and those that name no marker of ``-m``."""
     if not collection_path.match("test_*.py"):
         return None
     if not can_be_asked_for(collection_path, config.option.markexpr):

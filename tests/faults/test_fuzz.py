@@ -1,6 +1,6 @@
 """Test coverage-guided fuzzing: it finds a planted defect, none in the parsers, and reads every corpus sample.
 
-The short form: some thousand executions over all of them. `make fuzz` goes on for as long as is asked for.
+The short form makes a few thousand executions in total. `make fuzz` has no fixed limit.
 """
 
 from __future__ import annotations

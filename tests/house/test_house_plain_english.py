@@ -25,6 +25,17 @@ def test_names_and_sentences_are_plain(folder: Path) -> None:
     assert not uses, uses.most_common(20)
 
 
+def test_names_and_sentences_of_tests_are_plain() -> None:
+    """Strings in tests are data, such as the user ``nobody``."""
+    uses = [
+        f"{path.relative_to(ROOT)}:{item.line}: {item.text}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for item in findings(path.read_text(encoding="utf-8"))
+        if item.kind != "text"
+    ]
+    assert uses == []
+
+
 @pytest.mark.parametrize(
     ("source", "kind"),
     [

@@ -1,7 +1,7 @@
 """Test the wheel on a system with Python and the lab's programs alone: no source tree, no Rust, no Maven.
 
-It is built from this tree and installed alone into an environment of its own. Third-party packages are the suite's, by
-a path file, so that nothing is fetched. Hadoop's jars come from a server on this machine that shows what Maven keeps.
+It is built from this tree and installed into a new environment. Third-party packages are the suite's, by a path file,
+so that nothing is downloaded. Hadoop's jars come from a server on this machine that serves Maven's local cache.
 """
 
 from __future__ import annotations

@@ -319,15 +319,15 @@ def test_next_proposes_only_hardware_that_a_cluster_has_and_states_no_time_of_a_
     table = Repository.open(case.root).table()
     cluster, network, layout = (table.columns[name] for name in ("cluster", "network", "layout"))
     rows = range(len(table))
-    had = {(cluster.text(row), network.text(row)) for row in rows} | {
+    available = {(cluster.text(row), network.text(row)) for row in rows} | {
         (cluster.text(row), layout.text(row)) for row in rows
     }
     answer = json.loads(printed(case, "next", "--budget", "40runs", "--json"))
     assert len(answer["runs"]) == 40
     for run in answer["runs"]:
         configuration = run["configuration"]
-        assert (configuration["cluster"], configuration["network"]) in had
-        assert (configuration["cluster"], configuration["layout"]) in had
+        assert (configuration["cluster"], configuration["network"]) in available
+        assert (configuration["cluster"], configuration["layout"]) in available
         wide = run["low_s"] is None or run["high_s"] > 10 * run["low_s"]
         assert (run["expected_s"] is None) == wide
     stated = [run for run in answer["runs"] if run["expected_s"] is not None]

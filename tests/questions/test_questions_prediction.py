@@ -68,18 +68,18 @@ def test_a_model_is_kept_used_again_and_learned_anew_when_it_was_changed(reposit
 
 
 def test_the_command_says_the_time_the_interval_and_what_is_near(repository: Repository, tmp_path: Path) -> None:
-    def said(*arguments: str) -> str:
+    def output_of(*arguments: str) -> str:
         result = CliRunner().invoke(predict, [*arguments, "--repository", str(repository.root)], catch_exceptions=False)
         assert result.exit_code == 0
         return result.output
 
-    output = said("--where", "workload=sort,layout=SSD,maps=6", "--cluster", "c12")
+    output = output_of("--where", "workload=sort,layout=SSD,maps=6", "--cluster", "c12")
     assert "90% interval of one run" in output
     assert "Nearest measured" in output
-    unknown = said("--where", "workload=pagerank")
+    unknown = output_of("--where", "workload=pagerank")
     assert "unknown." in unknown
     assert "no run has workload pagerank" in unknown
-    assert json.loads(said("--json", "--where", "workload=sort"))["level"] == 0.9
+    assert json.loads(output_of("--json", "--where", "workload=sort"))["level"] == 0.9
 
 
 def test_important_factors_are_shown_as_a_table_and_as_json(repository: Repository) -> None:

@@ -135,8 +135,8 @@ def test_an_input_of_another_number_of_files_bytes_or_copies_is_made_anew(stored
     needed = workloads()["dfsioe-read"].input(Size(600, 3, files=6))
     assert isinstance(needed, Input)
 
-    async def found(_path: str) -> StoredFiles:
+    async def stored_files(_path: str) -> StoredFiles:
         return stored
 
-    storage = SimpleNamespace(stored=found)
+    storage = SimpleNamespace(stored=stored_files)
     assert asyncio.run(is_complete(needed, cast(Any, storage))) is complete

@@ -1,7 +1,7 @@
 """Read inputs of 10 MB with one parser and print the CPU seconds and additional memory of each as JSON.
 
-Run as a process of its own: ``bounds_child.py PARSER``; see tests/faults/test_bounds.py. With a folder behind it, its
-files are read instead, each repeated up to 10 MB: what fuzzing found to take most time per byte.
+Run as a separate process: ``bounds_child.py PARSER [FOLDER]``; see tests/faults/test_bounds.py. With a folder it reads
+its files, each repeated up to 10 MB: the inputs that took most time per byte in fuzzing.
 """
 
 from __future__ import annotations

@@ -105,12 +105,12 @@ SERVER = (
         (f"{LIMITS}test_half_open_connections_block_no_client_and_fill_no_log",),
     ),
     Claim(
-        "headers that do not come, or drip",
+        "headers that arrive late or byte by byte",
         "the connection is ended at its limit",
         (f"{LIMITS}test_a_late_header_ends_the_connection", f"{LIMITS}test_a_late_second_header_ends_the_connection"),
     ),
     Claim(
-        "bodies that hardly come, answers that nobody takes",
+        "bodies that arrive very slowly, answers that the client does not read",
         "the connection is ended; a slow body that keeps coming is taken",
         (
             f"{LIMITS}test_a_body_below_the_minimum_rate_ends_the_connection",
@@ -133,7 +133,7 @@ SERVER = (
     ),
     Claim(
         "wrong logins and tokens",
-        "401, slower each time, then 429; whoever was right before is listened to",
+        "401, slower each time, then 429; a client with a correct token is not delayed",
         (
             f"{LIMITS}test_wrong_tokens_are_refused_after_a_few",
             f"{LIMITS}test_wrong_tokens_slow_down_requests_of_their_address",
@@ -173,7 +173,7 @@ DURING = (
         tuple(f"{name} stopped, job, hadoop" for name in ("ResourceManager", "NameNode", "JobHistoryServer")),
     ),
     Claim(
-        "somebody else's master that answers no more",
+        "an attached cluster's master that stops answering",
         "class `engine` at the second question without an answer",
         (f"{WATCHING}test_two_failed_checks_in_a_row_end_a_run_on_an_engine_without_daemons",),
     ),
@@ -298,7 +298,7 @@ COMING_IN = (
     ),
     Claim(
         "`cluster:` names a FIFO",
-        "refused when it says nothing; read when somebody writes",
+        "refused while it is silent; read once a program writes",
         (
             f"{DOCUMENTS}test_a_fifo_that_says_nothing_is_not_waited_for",
             f"{DOCUMENTS}test_a_fifo_that_is_written_to_is_read",
@@ -322,13 +322,13 @@ COMING_IN = (
 STORING = (
     Claim(
         "a publish that fails",
-        "the call ends at once, the run beside it with it; kept elsewhere, stored by the same command later",
+        "the call and the concurrent run end at once; results are kept elsewhere, and the same command stores them later",
         (f"{LOOP}test_a_bundle_that_cannot_be_stored_ends_the_call_and_the_next_call_stores_it",),
         ("repository full at publish, job, hadoop", "repository with EIO at publish, job, hadoop"),
     ),
     Claim(
         "no room for a bundle",
-        "no run is begun; room is held while one goes on",
+        "no run starts; space is reserved during a run",
         (f"{LOOP}test_no_run_is_started_without_room_for_its_bundle",),
     ),
     Claim(
@@ -343,7 +343,7 @@ STORING = (
     ),
     Claim(
         "the clock went back a day, then `--again` was interrupted",
-        "the same command goes on with that campaign",
+        "the same command resumes that campaign",
         (f"{DISK}test_a_campaign_continues_and_restarts_after_the_clock_has_jumped",),
     ),
 )

@@ -109,7 +109,7 @@ def _planned(folder: Path, name: str, engine: str, repetitions: int = 1, attempt
 def carry_out_in_turn(rows: Sequence[Row], folder: Path, name: str) -> tuple[list[Became], list[str]]:
     """Run rows of one engine in one campaign on a lab that is up: a run each, tried once, and one undisturbed run more.
 
-    Returns what became of each, by the first of its attempts, and what is wrong beside that.
+    Returns what became of each, by the first of its attempts, and every other defect.
     """
     results, wrong = [Became(row) for row in rows], list[str]()
     plan = _planned(folder, name, rows[0].engine, repetitions=len(rows) + 1, attempts=1)

@@ -1,7 +1,7 @@
 """Run coverage-guided fuzzing in one child process per parser (:mod:`fuzz_child`) and return its findings.
 
 What reached new code is then made large: the units that take most time per byte, each repeated to 10 MB, are read by
-the parser in a process of its own (:mod:`bounds_child`).
+the parser in a separate process (:mod:`bounds_child`).
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def can_fuzz() -> bool:
 
 
 def fuzzed(parser: str, folder: Path, seconds: int, executions: int = -1) -> Fuzzed:
-    """Fuzz a parser for so many seconds, or executions where that is reached first.
+    """Fuzz a parser for ``seconds``, or for ``executions`` where these end first.
 
-    ``folder`` keeps its corpus, from which the next call goes on, and its findings.
+    ``folder`` stores its corpus, which the next call extends, and its findings.
     """
     (folder / "corpus").mkdir(parents=True, exist_ok=True)
     for before in ("findings", "slow"):

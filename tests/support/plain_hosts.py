@@ -1,6 +1,6 @@
 """Present a lab as plain hosts: an unprivileged user, and separate /home, /var/tmp and /opt per host.
 
-Root enters a node by the lab's own key, as its owner does a machine; assay is told nothing but addresses and a login.
+Root enters a node by the lab's own key, as its owner does a machine; assay gets only addresses and a login.
 """
 
 from __future__ import annotations

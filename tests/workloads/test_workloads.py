@@ -172,19 +172,19 @@ def test_dfsio_writes_about_what_was_asked_for_and_says_exactly_how_much(data: i
 
 
 def test_inputs_of_different_size_or_replication_lie_apart() -> None:
-    def place(size: Size) -> str:
+    def input_path(size: Size) -> str:
         needed = workloads()["terasort"].input(size)
         assert needed is not None
         return needed.path
 
     inputs = {
-        place(SIZE),
-        place(replace(SIZE, data_bytes=10**8)),
-        place(replace(SIZE, replication=1)),
-        place(replace(SIZE, maps=2)),
+        input_path(SIZE),
+        input_path(replace(SIZE, data_bytes=10**8)),
+        input_path(replace(SIZE, replication=1)),
+        input_path(replace(SIZE, maps=2)),
     }
     assert len(inputs) == 4
-    assert place(SIZE) == place(replace(SIZE))
+    assert input_path(SIZE) == input_path(replace(SIZE))
 
 
 def test_stock_defaults_for_replication_are_always_overridden() -> None:
@@ -431,12 +431,12 @@ def test_only_what_another_workload_reads_stays() -> None:
 
 
 def test_the_written_payload_decides_which_input_is_read() -> None:
-    def place(payload: str) -> str:
+    def input_path(payload: str) -> str:
         needed = workloads()["dfsioe-read"].input(replace(SIZE, payload=payload))
         assert needed is not None
         return needed.path
 
-    assert place("random") != place("pattern")
+    assert input_path("random") != input_path("pattern")
 
 
 PAGES = SIZE.data_bytes // 182

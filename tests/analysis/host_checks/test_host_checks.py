@@ -49,9 +49,9 @@ def failures(*hosts: Survey) -> dict[tuple[str, str], list[tuple[Grade, str]]]:
     """Return (host, check) to what was found that is not fit."""
     result: dict[tuple[str, str], list[tuple[Grade, str]]] = {}
     report = grade_hosts(cluster([host.host for host in hosts]), "now", {host.host: host for host in hosts}, {})
-    for each in report.readings:
-        if each.grade is not Grade.FIT:
-            result.setdefault((each.host, each.criterion), []).append((each.grade, each.message))
+    for reading in report.readings:
+        if reading.grade is not Grade.FIT:
+            result.setdefault((reading.host, reading.criterion), []).append((reading.grade, reading.message))
     return result
 
 
@@ -65,16 +65,16 @@ def test_a_host_in_good_order_is_fit() -> None:
 
 def test_there_are_enough_checks_and_each_says_why_who_and_how() -> None:
     assert len(CRITERIA) >= 35
-    assert len({each.name for each in CRITERIA}) == len(CRITERIA)
-    for each in CRITERIA:
-        assert each.why.endswith(".")
-        assert each.change
-        assert each.advice
-        assert all(advice.value and advice.source for advice in each.advice)
+    assert len({criterion.name for criterion in CRITERIA}) == len(CRITERIA)
+    for criterion in CRITERIA:
+        assert criterion.why.endswith(".")
+        assert criterion.change
+        assert criterion.advice
+        assert all(advice.value and advice.source for advice in criterion.advice)
 
 
 def test_vendors_that_disagree_are_both_quoted() -> None:
-    advice = {each.name: {a.value for a in each.advice} for each in CRITERIA}
+    advice = {criterion.name: {a.value for a in criterion.advice} for criterion in CRITERIA}
     assert {"1, at most 10", "0", "20, down from 60"} <= advice["swappiness"]
     assert len(advice["overcommit"]) == 3
 
@@ -192,8 +192,8 @@ WRONG: list[tuple[str, Grade, Mapping[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("check", "grade", "changed"), WRONG, ids=[f"{name}-{grade}" for name, grade, _ in WRONG])
-def test_each_defect_is_found_by_its_check(check: str, grade: Grade, changed: Mapping[str, Any]) -> None:
-    assert grade in [each for each, _ in failures(survey(**changed))[("w1", check)]]
+def test_each_defect_fails_its_check(check: str, grade: Grade, changed: Mapping[str, Any]) -> None:
+    assert grade in [named for named, _ in failures(survey(**changed))[("w1", check)]]
 
 
 def test_every_check_of_a_host_has_something_that_it_finds() -> None:
@@ -236,9 +236,9 @@ def test_one_host_that_differs_is_named(check: str, grade: Grade, changed: Mappi
     daemons = {"daemons": (daemon("datanode"),)} if check == "hadoop-alike" else {}
     hosts = [survey("w1", **daemons), survey("w2", **daemons), survey("w3", **changed)]
     report = grade_hosts(cluster([host.host for host in hosts]), "now", {host.host: host for host in hosts}, {})
-    told = [each for each in report.readings if each.criterion == check and each.host == BETWEEN]
-    assert grade in [each.grade for each in told]
-    assert any("w3" in each.message + each.subject for each in told if each.grade is grade)
+    readings = [reading for reading in report.readings if reading.criterion == check and reading.host == BETWEEN]
+    assert grade in [reading.grade for reading in readings]
+    assert any("w3" in reading.message + reading.subject for reading in readings if reading.grade is grade)
 
 
 def test_a_guide_of_hbase_is_cited_nowhere() -> None:
@@ -289,16 +289,20 @@ def test_every_check_has_an_answer_for_any_missing_fact(data: st.DataObject) -> 
         entered_nic=None,
     )
     report = grade_hosts(cluster(["w1", "w2"]), "now", {"w1": host, "w2": survey("w2")}, {})
-    assert all(each.message for each in report.readings)
+    assert all(reading.message for reading in report.readings)
     if not host.basics.sysctls:
         assert report.worst("w1", "overcommit") is Grade.UNKNOWN
 
 
 def pairs(**sent: dict[str, float]) -> list[tuple[Grade, str, str]]:
-    """Return what is said of pairs of hosts with NICs of 10 Gbit/s, by what each sent."""
+    """Return the readings of pairs of hosts with NICs of 10 Gbit/s for the rates that each sent."""
     hosts = {name: survey(name, sent_bits_per_s=rates) for name, rates in sent.items()}
-    told = grade_hosts(cluster(list(hosts)), "now", hosts, {}).readings
-    return [(each.grade, each.subject, each.message) for each in told if each.criterion == "pair-bandwidth"]
+    readings = grade_hosts(cluster(list(hosts)), "now", hosts, {}).readings
+    return [
+        (reading.grade, reading.subject, reading.message)
+        for reading in readings
+        if reading.criterion == "pair-bandwidth"
+    ]
 
 
 def test_a_slow_pair_is_compared_with_its_nics_and_with_the_other_pairs() -> None:
@@ -306,4 +310,4 @@ def test_a_slow_pair_is_compared_with_its_nics_and_with_the_other_pairs() -> Non
     [(grade, subject, words)] = pairs(w1={"w2": 9.3e9, "w3": 1e9}, w2={"w3": 9.4e9}, w3={})
     assert (grade, subject) == (Grade.WARNING, "w1 → w3")
     assert "the median pair has 9.3 Gbit/s" in words
-    assert [found for _, _, found in pairs(w1={"w2": 5e9}, w2={})] == ["5 Gbit/s, over NICs of 10 Gbit/s"]
+    assert [message for _, _, message in pairs(w1={"w2": 5e9}, w2={})] == ["5 Gbit/s, over NICs of 10 Gbit/s"]

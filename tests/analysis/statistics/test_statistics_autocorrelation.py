@@ -25,8 +25,8 @@ def test_the_factor_is_the_variance_of_the_mean_over_what_pairs_show() -> None:
     shown = (residuals[1:] * residuals[:-1]).sum() / (residuals**2).sum()
     r = shown + (1 + 3 * shown) / len(logs)
     assert 0 < r < 0.9
-    places = np.arange(len(logs))
-    correlation = r ** np.abs(places[:, None] - places)
+    indices = np.arange(len(logs))
+    correlation = r ** np.abs(indices[:, None] - indices)
     signs = np.where(candidate, -1.0, 1.0)
     differences = np.array([np.where(block == number, signs, 0.0) for number in range(BLOCKS)])
     covariance = differences @ correlation @ differences.T
@@ -47,8 +47,8 @@ def test_the_factor_is_close_to_1_for_independent_runs(noise: str, low: float, h
 
 @pytest.mark.parametrize("runs", [10, 20])
 def test_verdicts_hold_where_neighbouring_runs_correlate(runs: int) -> None:
-    said, held = benchmark("verdict_errors").verdicts("alike", runs, 1.0, 2000, np.random.default_rng(6))
-    assert (said["faster"] + said["slower"]) / 2000 <= 0.065
+    counts, held = benchmark("verdict_errors").verdicts("alike", runs, 1.0, 2000, np.random.default_rng(6))
+    assert (counts["faster"] + counts["slower"]) / 2000 <= 0.065
     assert held >= 0.935
 
 

@@ -79,8 +79,8 @@ def test_losses_of_spark_are_named_and_the_campaign_continues(lab: tuple[Path, s
 
 
 async def _client(transport: Transport, cluster: Cluster, engine: SparkEngine, folder: Path) -> dict[str, str]:
-    """Return the environment of somebody who asks that Spark from this machine: configuration files, and an address by
-    which executors reach the driver.
+    """Return the environment of a user of that Spark on this machine: configuration files, and an address by which
+    executors reach the driver.
     """
     settings = {name: folder / name for name in ("hadoop", "spark")}
     for path in settings.values():

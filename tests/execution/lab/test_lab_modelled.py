@@ -57,9 +57,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     assert left_of(name, state) == []
 
 
-def _read(lab: Lab, disk: str, streams: int) -> tuple[float, float]:
-    """Read a disk by so many readers, each its own part, request by request; return bytes/s and the share of that time
-    in which the kernel saw the disk at work, as iostat has it.
+def _read(lab: Lab, disk: str, readers: int) -> tuple[float, float]:
+    """Read a disk by ``readers`` concurrent readers, each its part, request by request. Return bytes/s and the disk's
+    utilisation as iostat computes it.
 
     Without the page cache, whose reading ahead would hide more or fewer of the seeks with the machine's speed.
     """
@@ -69,7 +69,7 @@ def _read(lab: Lab, disk: str, streams: int) -> tuple[float, float]:
     words = ssh(
         lab.cluster.workers[0].address,
         f"{ticks}; fio --output-format=json --name=r --filename=/mnt/{disk}/x --rw=read --bs=64k "
-        f"--size={part_kb // 2}k --offset_increment={part_kb}k --numjobs={streams} --thread --direct=1 "
+        f"--size={part_kb // 2}k --offset_increment={part_kb}k --numjobs={readers} --thread --direct=1 "
         f"--group_reporting > /tmp/r.json; {ticks}; cat /tmp/r.json",
     )
     before_ms, after_ms, report = words.split("\n", 2)
@@ -77,9 +77,9 @@ def _read(lab: Lab, disk: str, streams: int) -> tuple[float, float]:
     return job["read"]["bw_bytes"], (int(after_ms) - int(before_ms)) / job["read"]["runtime"]
 
 
-def _best(lab: Lab, disk: str, streams: int) -> tuple[float, float]:
-    """Return the most of three readings each: whatever else the machine does makes them less, never more."""
-    speeds = [_read(lab, disk, streams) for _ in range(3)]
+def _best(lab: Lab, disk: str, readers: int) -> tuple[float, float]:
+    """Return the maximum of three readings each: other load only lowers them."""
+    speeds = [_read(lab, disk, readers) for _ in range(3)]
     return max(rate for rate, _ in speeds), max(busy for _, busy in speeds)
 
 

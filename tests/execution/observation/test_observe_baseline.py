@@ -104,7 +104,7 @@ STREAM_BYTES = 8 * 10**6
 
 @dataclass
 class Recorder:
-    """A host that runs nothing, keeps what it was told to run, and answers as fio would.
+    """A host that runs nothing, records its commands, and answers as fio does.
 
     Streams come in pairs: both read the same, one takes twice as long as the other.
     """

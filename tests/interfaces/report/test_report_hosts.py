@@ -1,4 +1,4 @@
-"""Test that a report shows the host checks of its own runs alone."""
+"""Test that a report shows the host checks of its runs alone."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def _searched(browser: Browser, url: str) -> str:
     sent = context.request.post(url + "/recommend", form=ASKED, headers=same, timeout=1000 * SEARCHED_S)
     assert sent.ok, sent.text()
     until = time.monotonic() + SEARCHED_S
-    while "What was looked at" not in context.request.get(sent.url).text():
+    while "Candidates examined" not in context.request.get(sent.url).text():
         assert time.monotonic() < until, "the search does not end"
         time.sleep(0.5)
     context.close()

@@ -33,16 +33,16 @@ def test_there_are_four_places() -> None:
     assert [area.title for area in AREAS] == ["Decide", "Explore", "Forecast", "Trust"]
 
 
-@pytest.mark.parametrize(("place", "title", "address"), ALL_PAGES)
-def test_every_page_marks_its_place_and_itself(place: str, title: str, address: str, root: Path) -> None:
+@pytest.mark.parametrize(("section", "title", "address"), ALL_PAGES)
+def test_every_page_marks_its_place_and_itself(section: str, title: str, address: str, root: Path) -> None:
     answer = client_of(root).get(address)
     assert answer.status_code == 200
-    assert current(answer.text) == ([place], [title])
+    assert current(answer.text) == ([section], [title])
 
 
-@pytest.mark.parametrize(("address", "place", "title"), DETAILS)
-def test_a_page_of_details_marks_the_place_that_leads_to_it(address: str, place: str, title: str, root: Path) -> None:
-    assert current(client_of(root).get(address).text) == ([place], [title])
+@pytest.mark.parametrize(("address", "section", "title"), DETAILS)
+def test_a_page_of_details_marks_the_place_that_leads_to_it(address: str, section: str, title: str, root: Path) -> None:
+    assert current(client_of(root).get(address).text) == ([section], [title])
 
 
 def test_pages_outside_the_navigation_mark_nothing() -> None:

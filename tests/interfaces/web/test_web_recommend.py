@@ -67,7 +67,7 @@ def test_the_form_begins_a_search_that_its_address_shows_and_the_api_answers(cli
     page = client.get(address).text
     assert state["answer"]["chosen"]["label"] in page
     assert 'class="badge origin-simulated"' in page
-    for words in ("What would change the answer", "What was looked at", "learned from 121 measured runs"):
+    for words in ("What would change the answer", "Candidates examined", "learned from 121 measured runs"):
         assert words in page
 
 
@@ -160,7 +160,7 @@ def test_a_search_shows_how_far_it_is_and_then_its_answer(browser: Browser, root
             page.locator(f"input[name={name}]").fill("")
         page.locator("select[name=catalogue]").select_option("bsc-2015")
         page.locator("main button.button").click()
-        page.wait_for_selector("text=What was looked at", timeout=TIMEOUT_S * 1000)
+        page.wait_for_selector("text=Candidates examined", timeout=TIMEOUT_S * 1000)
         page.wait_for_selector("body[data-charts=drawn]")
         assert "catalogue=bsc-2015" in page.url
         watched.check()
