@@ -26,7 +26,7 @@ def test_names_and_sentences_are_plain(folder: Path) -> None:
 
 
 def test_names_and_sentences_of_tests_are_plain() -> None:
-    """Strings in tests are data, such as the user ``nobody``."""
+    """Strings are left out: in tests they are data."""
     uses = [
         f"{path.relative_to(ROOT)}:{item.line}: {item.text}"
         for path in sorted((ROOT / "tests").rglob("*.py"))

@@ -322,7 +322,7 @@ COMING_IN = (
 STORING = (
     Claim(
         "a publish that fails",
-        "the call and the concurrent run end at once; results are kept elsewhere, and the same command stores them later",
+        "the call and the concurrent run end at once; results are kept, and the same command stores them later",
         (f"{LOOP}test_a_bundle_that_cannot_be_stored_ends_the_call_and_the_next_call_stores_it",),
         ("repository full at publish, job, hadoop", "repository with EIO at publish, job, hadoop"),
     ),
