@@ -18,7 +18,7 @@ import numpy as np
 
 from assay.analysis.statistics import Floats, Ints
 from assay.analysis.statistics.run_table import Column, RunTable
-from assay.questions.costs.cost_effectiveness import CostEffectivenessOptions, cost_effectiveness_of_table
+from assay.questions.costs.cost_effectiveness import CostEffectivenessRequest, cost_effectiveness_of_table
 from assay.questions.decisions.values import Decision
 from assay.specs.prices import prices_of
 
@@ -93,7 +93,7 @@ def runs_table(layouts: Ints, settings: Ints, times_s: Floats, generator: np.ran
 def decision_on_costs(layouts: Ints, times_s: Floats, generator: np.random.Generator) -> Decision:
     """Return the decision of ``assay cost`` on layouts of one price that ran one job."""
     table = runs_table(layouts, np.zeros(len(times_s), np.int64), times_s, generator)
-    (view,) = cost_effectiveness_of_table(table, {}, BOOK, CostEffectivenessOptions(("layout",)))
+    (view,) = cost_effectiveness_of_table(table, {}, BOOK, CostEffectivenessRequest(("layout",)))
     assert view.decision is not None
     return view.decision
 
@@ -104,7 +104,7 @@ def measured(kind: Kind, repositories: int, seed: int) -> tuple[float, float, fl
     named = wrong = lost = missed = intervals = 0
     for _ in range(repositories):
         table, truth = repository(kind, generator)
-        (view,) = cost_effectiveness_of_table(table, {}, BOOK, CostEffectivenessOptions(("layout",)))
+        (view,) = cost_effectiveness_of_table(table, {}, BOOK, CostEffectivenessRequest(("layout",)))
         if view.decision is None or view.decision.cheapest is None:
             continue
         cheapest = view.decision.cheapest

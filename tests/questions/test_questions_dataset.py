@@ -18,7 +18,7 @@ from assay.execution.engines.spark.distribution import find
 from assay.foundation.errors import AssayError, RepositoryError, SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.model.runs.run import RunStatus
-from assay.questions.comparisons.speedup import speedups_over
+from assay.questions.comparisons.speedup import SpeedupRequest, speedups_over
 from assay.questions.runs.dataset import dataset_table
 from assay.questions.runs.runs import selected
 from assay.store import Repository
@@ -131,4 +131,4 @@ def test_a_real_spark_gives_the_repositorys_answers_to_the_last_digit(tmp_path: 
     where = ("workload=terasort",)
     expected, answered = selected(repository.table(()), where), dataset_table(str(folder), "local", where, print)
     assert len(answered) == len(expected)
-    assert speedups_over(answered, ["layout"]) == speedups_over(expected, ["layout"])
+    assert speedups_over(answered, SpeedupRequest(("layout",))) == speedups_over(expected, SpeedupRequest(("layout",)))

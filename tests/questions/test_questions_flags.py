@@ -14,7 +14,7 @@ from assay.analysis.statistics.run_table import table_of
 from assay.model.runs.imported import ImportedRun
 from assay.model.runs.run import Run
 from assay.questions.costs.cost_effectiveness import (
-    CostEffectivenessOptions,
+    CostEffectivenessRequest,
     JobCostEffectiveness,
     RowVerdict,
     cost_effectiveness,
@@ -79,7 +79,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
 def planes(repository: Repository, *where: str, **asked: Any) -> list[JobCostEffectiveness]:
     table = selected(flags_in(repository).table, where)
     by = asked.pop("by", ())
-    return cost_effectiveness(repository, table, BOOK, CostEffectivenessOptions(**asked), by)
+    return cost_effectiveness(repository, table, BOOK, CostEffectivenessRequest(by, **asked))
 
 
 def test_a_run_has_the_same_flag_and_reason_in_every_view(repository: Repository) -> None:
@@ -121,7 +121,7 @@ def test_a_flag_about_bytes_excludes_no_time(tmp_path: Path) -> None:
     known = flags_in(store)
     assert flag_count(known.table).kinds == (("too few bytes", 1),)
     assert not odd_times(known.table).any()
-    (view,) = cost_effectiveness(store, known.table, BOOK, CostEffectivenessOptions(exclude_flagged=True), ("layout",))
+    (view,) = cost_effectiveness(store, known.table, BOOK, CostEffectivenessRequest(("layout",), exclude_flagged=True))
     assert (view.rows[0].n, view.flagged) == (6, 0)
 
 
@@ -141,7 +141,7 @@ def test_a_cluster_whose_data_size_is_implausible_wins_no_ranking() -> None:
         runs += suites(100 * number, f"al-1{number}", times)
     runs += suites(900, "al-05", {"HiBench-100GB": 500.0, "HiBench-1TB": 513.0})
     small, large = cost_effectiveness_of_table(
-        table_of(runs), {}, BOOK, CostEffectivenessOptions(by=("layout", "cluster"))
+        table_of(runs), {}, BOOK, CostEffectivenessRequest(by=("layout", "cluster"))
     )
     assert len(small.rows) == 5
     assert small.set_apart == {}
@@ -153,7 +153,7 @@ def test_a_cluster_whose_data_size_is_implausible_wins_no_ranking() -> None:
     fast = [replace(run, duration_s=run.duration_s / 3) if run.cluster == "al-05" else run for run in runs[:-2]]
     fast += suites(950, "al-05", {"HiBench-1TB": 3200.0})
     _, plausible = cost_effectiveness_of_table(
-        table_of(fast), {}, BOOK, CostEffectivenessOptions(by=("layout", "cluster"))
+        table_of(fast), {}, BOOK, CostEffectivenessRequest(by=("layout", "cluster"))
     )
     assert plausible.rows[0].levels["cluster"] == "al-05"
 
@@ -167,7 +167,7 @@ def test_cost_and_decide_exclude_the_same_implausible_runs_and_print_the_same_se
             for run in runs:
                 store.publish(run)
     table = flags_in(store).table
-    (view,) = cost_effectiveness(store, table, BOOK, by=("layout",))
+    (view,) = cost_effectiveness(store, table, BOOK, CostEffectivenessRequest(("layout",)))
     (decision,) = decisions_of(store, table, DecisionRequest("layout", prices=BOOK))
     assert view.decision is not None
     assert view.headline == cheapest_sentence(decision)
@@ -199,7 +199,7 @@ def test_cost_and_years_give_one_interval_for_one_number(repository: Repository)
     few = [run for run in many if run.repetition in (0, 1, 2, 15, 16, 17, 18)]
     assert left_out == 1
     for runs in (many, few):
-        (plane,) = cost_effectiveness_of_table(table_of(runs), {}, BOOK, CostEffectivenessOptions(by=("layout",)))
+        (plane,) = cost_effectiveness_of_table(table_of(runs), {}, BOOK, CostEffectivenessRequest(by=("layout",)))
         rows = {row.label: row for row in plane.rows}
         for job in cost_view(runs, BOOK, years=3).rows:
             row = rows[job.layout]
@@ -210,13 +210,13 @@ def test_cost_and_years_give_one_interval_for_one_number(repository: Repository)
 
 def test_the_lowest_cost_of_a_single_run_has_no_verdict() -> None:
     runs = [*times_of(0, "HDD", [100.0, 110.0, 90.0, 105.0, 95.0]), *times_of(10, "SSD", [30.0])]
-    (view,) = cost_effectiveness_of_table(table_of(runs), {}, BOOK, CostEffectivenessOptions(by=("layout",)))
+    (view,) = cost_effectiveness_of_table(table_of(runs), {}, BOOK, CostEffectivenessRequest(by=("layout",)))
     assert {row.verdict for row in view.rows} == {RowVerdict.TIE}
     assert [row.rank for row in view.rows] == [1, 1]
     assert view.rows[0].borrowed
     assert view.headline.startswith("No option is shown to be the cheapest")
     lonely = [run for run in runs if run.run_id in {make_run(n).run_id for n in (0, 10)}]
-    (view,) = cost_effectiveness_of_table(table_of(lonely), {}, BOOK, CostEffectivenessOptions(by=("layout",)))
+    (view,) = cost_effectiveness_of_table(table_of(lonely), {}, BOOK, CostEffectivenessRequest(by=("layout",)))
     assert {(row.cost_low, row.verdict) for row in view.rows} == {(None, RowVerdict.TIE)}
 
 
@@ -228,7 +228,7 @@ def test_suites_of_known_size_are_separate_cost_planes() -> None:
         ]
 
     runs = [*suite("HiBench-1TB", 0, 5000.0), *suite("HiBench-100GB", 1, 500.0)]
-    views = cost_effectiveness_of_table(table_of(runs), {}, BOOK, CostEffectivenessOptions(by=("layout",)))
+    views = cost_effectiveness_of_table(table_of(runs), {}, BOOK, CostEffectivenessRequest(by=("layout",)))
     assert [view.rows[0].time_s for view in views] == [5000.0, 500.0]
     assert all(view.size_recorded for view in views)
 
@@ -245,7 +245,7 @@ def test_no_single_run_of_alojas_k_means_is_named_the_cheapest() -> None:
     table, book = selected(known.table, ["workload=kmeans"]), prices_of(text, "prices")
     for include in (True, False):
         (view,) = cost_effectiveness_of_table(
-            table, {}, book, CostEffectivenessOptions(by=BY, take="best", exclude_flagged=not include)
+            table, {}, book, CostEffectivenessRequest(by=BY, take="best", exclude_flagged=not include)
         )
         assert RowVerdict.CHEAPEST not in {row.verdict for row in view.rows}
         assert view.headline.startswith("No option is shown to be the cheapest")

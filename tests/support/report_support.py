@@ -19,7 +19,7 @@ from assay.model.runs.run import Run
 from assay.model.runs.trace import Trace
 from assay.model.runs.warning import CodedWarning
 from assay.questions.comparisons.findings import FindingsView
-from assay.questions.comparisons.speedup import speedups_over
+from assay.questions.comparisons.speedup import SpeedupRequest, speedups_over
 from assay.questions.comparisons.speedup_tables import tables_of
 from assay.questions.costs.job_cost import cost_view
 from assay.questions.decisions.costs import run_costs
@@ -75,7 +75,7 @@ def groups_of(table: RunTable, baseline: str | None = "HD2", warnings: Sequence[
     decisions = decide(table, DecisionRequest("layout", baseline))
     groups = []
     for number, decision in enumerate(decisions):
-        view = speedups_over(runs_of_decision(table, decision), ["layout"], decision.baseline)
+        view = speedups_over(runs_of_decision(table, decision), SpeedupRequest(("layout",), decision.baseline))
         tables = tables_of(view, workload_title)
         groups.append(DecisionGroups(number, tuple(tables), network_of(view.level_pairs)))
     report = _report(table, decisions, (), ReportRequest(), warnings)

@@ -21,7 +21,7 @@ from assay.analysis.statistics.run_table import table_of
 from assay.analysis.statistics.sessions import DEFAULT_SPREAD
 from assay.model import Origin, Run, WarningCode
 from assay.questions.comparisons.result_sentences import remark, sentence
-from assay.questions.comparisons.speedup import speedups_over
+from assay.questions.comparisons.speedup import SpeedupRequest, speedups_over
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.values import CaveatKind, DecisionRequest
 from benchmark_support import benchmark
@@ -153,12 +153,12 @@ def test_a_wider_interval_for_the_tested_settings_is_omitted() -> None:
 
 def test_ignoring_a_factor_that_differs_between_the_sides_gives_no_verdict() -> None:
     drawn = benchmark("processes").confounded(np.random.default_rng(3), 2.0)
-    view = speedups_over(drawn.table, ["layout"], "L0", ignore=frozenset({"cluster"}))
+    view = speedups_over(drawn.table, SpeedupRequest(("layout",), "L0", ignore=("cluster",)))
     (row,) = view.results
     assert (row.verdict, row.low, row.confounded) == (Verdict.CONFOUNDED, None, ("cluster",))
     assert "is confounded by cluster" in sentence(row)
     assert str(view.warnings[0]).startswith("confounded by cluster")
-    over = speedups_over(drawn.table, ["layout"], "L0", group=None, ignore=frozenset({"cluster"})).results
+    over = speedups_over(drawn.table, SpeedupRequest(("layout",), "L0", group=None, ignore=("cluster",))).results
     assert [item.verdict for item in over] == [Verdict.CONFOUNDED]
     (decision,) = decide(drawn.table, DecisionRequest("layout", baseline="L0", ignore=("cluster",)))
     assert decision.results[0].verdict is Verdict.CONFOUNDED

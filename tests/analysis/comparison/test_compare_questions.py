@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from assay.analysis.comparison.comparison import compare
 from assay.interfaces.cli.decide.compare import compare as compare_command
 from assay.questions.comparisons.comparison import comparison_view
-from assay.questions.comparisons.speedup import speedup_view
+from assay.questions.comparisons.speedup import SpeedupRequest, speedup_view
 from assay.questions.comparisons.why import of_decision, of_result, pair_of
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.values import DecisionRequest
@@ -37,7 +37,7 @@ def test_a_report_shows_the_figures_that_the_questions_answer(tmp_path: Path) ->
     (decision,) = report.decisions
     assert decision == decide(table, DecisionRequest("layout"))[0]
     assert {c.baseline for c in results} == {decision.baseline}
-    over = speedup_view(repository, table, ["layout"], decision.baseline)
+    over = speedup_view(repository, table, SpeedupRequest(("layout",), decision.baseline))
     assert over.baseline == decision.baseline
 
 
@@ -78,7 +78,7 @@ def test_hosts_are_sampled_evenly_over_all_runs(tmp_path: Path) -> None:
         for layout in [("HD2", "SS2")[n % 2]]
     ]
     repository = build_repository(tmp_path / "r", runs)
-    view = speedup_view(repository, repository.table(), ["layout"], "HD2")
+    view = speedup_view(repository, repository.table(), SpeedupRequest(("layout",), "HD2"))
     assert "kernel was not the same in all runs: 6.1 or 6.12" in [str(warning) for warning in view.warnings]
 
 

@@ -14,7 +14,7 @@ from assay.analysis.statistics import InferenceScope, Verdict
 from assay.analysis.statistics.run_table import table_of
 from assay.model.runs.run import Run
 from assay.questions.comparisons.result_sentences import name_of, sentence
-from assay.questions.comparisons.speedup import speedups_over
+from assay.questions.comparisons.speedup import SpeedupRequest, speedups_over
 from benchmark_support import benchmark
 from builders import interleaved, make_run
 from matching import indistinguishable_from_best, matched_speedups
@@ -112,7 +112,7 @@ def test_rows_from_different_groups_are_distinguished_and_estimated_jointly() ->
         wobble = 1 + 0.003 * ((block * 5) % 7)
         runs += [of("HDD", block, 100.007 * wobble), of("SSD", block, 100.007 / gain)]
         runs += [of("SS2", block, 100.007 / gain / 1.25 * wobble)] * (block >= 8)
-    view = speedups_over(table_of(runs), ["layout"], "HDD")
+    view = speedups_over(table_of(runs), SpeedupRequest(("layout",), "HDD"))
     results: dict[str, Any] = {result.candidate: result for result in view.results}
     assert results["SS2"].ratio / results["SSD"].ratio == pytest.approx(0.79, abs=0.01)
     (known,) = view.level_pairs
@@ -127,9 +127,9 @@ def test_rows_from_different_groups_are_distinguished_and_estimated_jointly() ->
         ("SSD", "SS2"): 4,
     }
     assert known.parts == (("HDD", "SSD", "SS2"),)
-    turned = speedups_over(table_of(runs), ["layout"], "SS2").level_pairs[0]
+    turned = speedups_over(table_of(runs), SpeedupRequest(("layout",), "SS2")).level_pairs[0]
     assert [(pair.baseline, pair.candidate) for pair in turned.pairs][:2] == [("SS2", "HDD"), ("SS2", "SSD")]
-    same = speedups_over(table_of([run for run in runs if run.layout != "SS2"]), ["layout"], "HDD")
+    same = speedups_over(table_of([run for run in runs if run.layout != "SS2"]), SpeedupRequest(("layout",), "HDD"))
     assert same.level_pairs[0].same_groups
     result: Any = same.results[0]
     assert (result.joint.value, result.joint.low, result.joint.high) == pytest.approx(

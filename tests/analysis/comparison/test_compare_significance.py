@@ -23,7 +23,7 @@ from assay.analysis.statistics.ranks import holm, rank_test_p
 from assay.analysis.statistics.run_table import table_of
 from assay.foundation.errors import SpecificationError
 from assay.model.runs.run import Run
-from assay.questions.comparisons.speedup import speedups_over
+from assay.questions.comparisons.speedup import SpeedupRequest, speedups_over
 from benchmark_support import benchmark
 from builders import interleaved, make_run
 from effort import examples
@@ -167,6 +167,6 @@ def test_a_level_that_wins_wherever_both_ran_does_not_lose_by_way_of_another_clu
     assert (
         "SS2" in best.fastest_candidates
     )  # all sets together: 0.8 of SSD, though in all twelve sets that have both 1.15
-    (compared,) = speedups_over(table, ["layout"], baseline="HDD").level_pairs
+    (compared,) = speedups_over(table, SpeedupRequest(("layout",), baseline="HDD")).level_pairs
     contradicted = {(pair.baseline, pair.candidate) for pair in compared.pairs if pair.contradicted}
     assert contradicted == {("HDD", "SS2"), ("SSD", "SS2")}

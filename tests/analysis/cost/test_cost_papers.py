@@ -14,7 +14,7 @@ from assay.analysis.statistics.run_table import RunTable, table_of
 from assay.model.clusters.price import PriceBook
 from assay.model.runs.imported import ImportedRun
 from assay.model.runs.run import Run
-from assay.questions.costs.cost_effectiveness import CostEffectivenessOptions, cost_effectiveness_of_table
+from assay.questions.costs.cost_effectiveness import CostEffectivenessRequest, cost_effectiveness_of_table
 from assay.questions.runs.cluster_facts import first_facts
 from assay.questions.runs.storage import storage_view
 from assay.specs import load_prices
@@ -85,7 +85,7 @@ def bsc_table() -> tuple[RunTable, list[Run]]:
 @pytest.mark.parametrize("take", ["best", "all", "fastest"])
 def test_bscs_table_2(take: str) -> None:
     table, runs = bsc_table()
-    question = CostEffectivenessOptions(("layout", "network"), take)  # type: ignore[arg-type]
+    question = CostEffectivenessRequest(("layout", "network"), take)  # type: ignore[arg-type]
     (view,) = cost_effectiveness_of_table(
         table,
         first_facts(({**run.levels, "cluster": run.cluster, "layout": run.layout}, run.recorded) for run in runs),
@@ -106,7 +106,7 @@ def test_bscs_answer_flips_where_infiniband_costs_1_21_usd_an_hour() -> None:
         table,
         first_facts(({**run.levels, "cluster": run.cluster, "layout": run.layout}, run.recorded) for run in runs),
         book_of("bsc-2015"),
-        CostEffectivenessOptions(("layout", "network")),
+        CostEffectivenessRequest(("layout", "network")),
     )
     flip = next(flip for flip in view.break_even_prices if flip.price.name == "InfiniBand")
     assert (flip.above_winner, flip.below) == ("SS2 ETH", None)

@@ -21,7 +21,7 @@ from assay.foundation.errors import AssayError, FormatError, RepositoryError, Sp
 from assay.interfaces.cli.main import assay
 from assay.model.runs.run import Origin, Run, RunStatus
 from assay.questions.costs.cost_effectiveness import (
-    CostEffectivenessOptions,
+    CostEffectivenessRequest,
     cost_effectiveness_of_table,
     default_factors,
 )
@@ -118,7 +118,7 @@ def test_json_has_exact_rates_and_what_the_draws_say(repository: Path) -> None:
 def views(runs: list[Run], tmp_path: Path, text: str = BOOK, **asked: Any) -> Any:
     (tmp_path / "book.yaml").write_text(text)
     table = table_of(runs)
-    question = CostEffectivenessOptions(by=asked.pop("by", default_factors(table)), **asked)
+    question = CostEffectivenessRequest(by=asked.pop("by", default_factors(table)), **asked)
     return cost_effectiveness_of_table(
         table,
         first_facts(({**run.levels, "cluster": run.cluster, "layout": run.layout}, run.recorded) for run in runs),

@@ -16,7 +16,7 @@ from assay.analysis.comparison.details.differences import environment_warnings, 
 from assay.analysis.statistics.run_table import RunTable
 from assay.foundation.errors import RepositoryError
 from assay.interfaces.web.state.store import Store
-from assay.questions.comparisons.speedup import speedup_view
+from assay.questions.comparisons.speedup import SpeedupRequest, speedup_view
 from assay.store import Repository
 from assay.store.index.tables import DuckDBReader
 from builders import make_run, make_trace, study_runs
@@ -96,7 +96,7 @@ def test_the_hosts_differences_are_those_of_the_whole_runs(tmp_path: Path) -> No
     table = repository.table()
     runs = repository.runs_at(table, range(len(table)))
     sides = [host_facts((run.recorded for run in runs if run.layout == name), "layout") for name in ("HD2", "SS2")]
-    warnings = speedup_view(repository, table, ["layout"], "HD2").warnings
+    warnings = speedup_view(repository, table, SpeedupRequest(("layout",), "HD2")).warnings
     assert [*warnings] == environment_warnings(*sides)
     assert any("kernel" in warning.words for warning in warnings)
 

@@ -22,7 +22,7 @@ from assay.analysis.comparison.speedups import speedups_of
 from assay.analysis.statistics import RunTable
 from assay.analysis.statistics.sessions import SessionSpread
 from assay.foundation.errors import SpecificationError
-from assay.model import CodedWarning, WarningCode
+from assay.model import LAYOUT_FACTOR, CodedWarning, WarningCode
 from assay.questions.decisions.sentences import DecisionAnswer
 from assay.store import Repository
 
@@ -75,6 +75,22 @@ def differences(
 
 
 @dataclass(frozen=True, slots=True)
+class SpeedupRequest:
+    """One question: how much faster is each level of ``factors`` than the baseline, over all matched groups?"""
+
+    factors: tuple[str, ...] = (LAYOUT_FACTOR,)
+    """Several are compared as one."""
+    baseline: str | None = None
+    """The level to compare with. None: hard disks, or the level of the first run."""
+    group: str | None = "workload"
+    """The factor whose levels each have their own estimate; None: one estimate over all runs."""
+    ignore: tuple[str, ...] = ()
+    """Factors that may differ within a matched group: the answer is then confounded by them."""
+    deployments: bool = False
+    """Whether runs are matched within campaigns only, which are then the unit of resampling."""
+
+
+@dataclass(frozen=True, slots=True)
 class SpeedupView:
     """Every level of a factor against its baseline, the fastest candidates, and what else differed."""
 
@@ -92,27 +108,19 @@ class SpeedupView:
     """What the runs decide; the rest are details. Empty where the question has no decision."""
 
 
-def speedups_over(
-    table: RunTable,
-    factors: Sequence[str],
-    baseline: str | None = None,
-    *,
-    group: str | None = "workload",
-    ignore: frozenset[str] = frozenset(),
-    deployments: bool = False,
-    spread: SessionSpread | None = None,
-) -> SpeedupView:
+def speedups_over(table: RunTable, request: SpeedupRequest, spread: SessionSpread | None = None) -> SpeedupView:
     """Return the speedups over the matched groups of a table alone, without the differences between hosts.
 
     Raises :class:`SpecificationError` for what no run has.
     """
+    factors, group, ignore = request.factors, request.group, frozenset(request.ignore)
     joined, name = combined_or_named(with_factors(table, factors), factors[0] if len(factors) == 1 else factors)
-    first = baseline_of(joined, name) if baseline is None else baseline
-    matched = match(joined, name, ignore, deployments=deployments, spread=spread)
-    alike = match(joined, name, ignore, spread=spread) if deployments else matched
+    first = baseline_of(joined, name) if request.baseline is None else request.baseline
+    matched = match(joined, name, ignore, deployments=request.deployments, spread=spread)
+    alike = match(joined, name, ignore, spread=spread) if request.deployments else matched
     strata = stratify(alike, group or "workload")
     fitted = fits(alike, strata)
-    results = speedups_of(matched, first, by=group, fitted=None if deployments else fitted)
+    results = speedups_of(matched, first, by=group, fitted=None if request.deployments else fitted)
     best = fastest_levels(alike, group, fitted) if group else []
     pairs = level_pairs(alike, strata, fitted, first)
     warnings = (*_confounding(results), *session_warnings([s for s in results if s.log_error is not None]))
@@ -122,20 +130,12 @@ def speedups_over(
 
 
 def speedup_view(
-    repository: Repository,
-    table: RunTable,
-    factors: Sequence[str],
-    baseline: str | None,
-    *,
-    group: str | None = "workload",
-    ignore: frozenset[str] = frozenset(),
-    deployments: bool = False,
-    spread: SessionSpread | None = None,
+    repository: Repository, table: RunTable, request: SpeedupRequest, spread: SessionSpread | None = None
 ) -> SpeedupView:
     """Return the same with what else differed between the hosts."""
-    table = with_factors(table, factors)
-    view = speedups_over(table, factors, baseline, group=group, ignore=ignore, deployments=deployments, spread=spread)
-    hosts = differences(repository, table, factors[0], view.results) if len(factors) == 1 else []
+    table = with_factors(table, request.factors)
+    view = speedups_over(table, request, spread)
+    hosts = differences(repository, table, request.factors[0], view.results) if len(request.factors) == 1 else []
     return replace(view, warnings=(*hosts, *view.warnings))
 
 

@@ -54,10 +54,11 @@ from assay.store import Repository
 
 
 @dataclass(frozen=True, slots=True)
-class CostEffectivenessOptions:
+class CostEffectivenessRequest:
     """Which runs make up the rows, and which prices apply."""
 
-    by: tuple[str, ...] = (LAYOUT_FACTOR,)
+    by: tuple[str, ...] = ()
+    """Factors whose levels make a row. Empty: storage layout, network and cluster, as far as the runs vary them."""
     take: Take = "all"
     on: str | None = None
     """The day whose prices apply; None: the book's date."""
@@ -225,7 +226,7 @@ def _shared_levels(table: RunTable, chosen: ChosenRuns, names: Sequence[str]) ->
 
 
 def _rates(
-    levels: Sequence[dict[str, str]], facts: FactsByHardware, book: PriceBook, options: CostEffectivenessOptions
+    levels: Sequence[dict[str, str]], facts: FactsByHardware, book: PriceBook, request: CostEffectivenessRequest
 ) -> tuple[list[Rate | None], dict[str, str]]:
     """Return the hourly rate of each row (None without a price), and why the book does not price the others."""
     rates: list[Rate | None] = []
@@ -233,13 +234,13 @@ def _rates(
     for of_row in levels:
         layout = of_row.get(LAYOUT_FACTOR, "")
         try:
-            rate = hourly_rate(book, priced_parts(facts, of_row), layout, on=options.on)
+            rate = hourly_rate(book, priced_parts(facts, of_row), layout, on=request.on)
             if not rate.per_h:
                 raise SpecificationError(f"price book {book.name!r} prices layout {layout} at 0")
-            rates.append(exchanged(rate, book, options.currency or book.currency))
+            rates.append(exchanged(rate, book, request.currency or book.currency))
         except SpecificationError as error:
             rates.append(None)
-            unpriced[" ".join(of_row[name] for name in options.by if name in of_row)] = error.message
+            unpriced[" ".join(of_row[name] for name in request.by if name in of_row)] = error.message
     return rates, unpriced
 
 
@@ -288,14 +289,14 @@ def _rows(
 
 
 def _of_job(
-    table: RunTable, job: _JobRows, facts: FactsByHardware, book: PriceBook, options: CostEffectivenessOptions
+    table: RunTable, job: _JobRows, facts: FactsByHardware, book: PriceBook, request: CostEffectivenessRequest
 ) -> JobCostEffectiveness:
     """Return times, costs, Pareto front and break-even prices of one job, not yet ranked."""
-    chosen = choose(table, job.counted, job.flagged, options.by, options.take)
+    chosen = choose(table, job.counted, job.flagged, request.by, request.take)
     levels = _shared_levels(table, chosen, table.factors)
-    rates, unpriced = _rates(levels, facts, book, options)
+    rates, unpriced = _rates(levels, facts, book, request)
     kept = [row for row, rate in enumerate(rates) if rate is not None]
-    empty = _without_rows(table, chosen, book, options, unpriced)
+    empty = _without_rows(table, chosen, book, request, unpriced)
     empty = replace(empty, left_out=job.left_out, flagged=len(job.flagged))
     if not kept:
         return empty
@@ -306,13 +307,13 @@ def _of_job(
     times = times_of(table.values["duration_s"][runs], code, len(kept), offsets_in(table, runs, sides=1))
     known = [rate for rate in rates if rate is not None]
     prices = priced(known)
-    if options.take == "fastest":  # chance chose the one run of each row, so its spread is unknown
+    if request.take == "fastest":  # chance chose the one run of each row, so its spread is unknown
         errors = mean_errors(times, math.nan, 0.0)
     else:
         examples = chosen.example[kept]
-        errors = mean_errors(times, *spread_of_rows(table, job.counted, options.by, options.take, examples))
-    means = plane(times, prices, errors, seed=options.seed)
-    rows = _rows(means, times, known, levels, chosen, kept, options.by)
+        errors = mean_errors(times, *spread_of_rows(table, job.counted, request.by, request.take, examples))
+    means = plane(times, prices, errors, seed=request.seed)
+    rows = _rows(means, times, known, levels, chosen, kept, request.by)
     labels = [row.label for row in rows]
     break_even_prices = tuple(
         BreakEvenRow(
@@ -329,7 +330,7 @@ def _of_job(
 
 
 def _without_rows(
-    table: RunTable, chosen: ChosenRuns, book: PriceBook, options: CostEffectivenessOptions, unpriced: dict[str, str]
+    table: RunTable, chosen: ChosenRuns, book: PriceBook, request: CostEffectivenessRequest, unpriced: dict[str, str]
 ) -> JobCostEffectiveness:
     """Return the answer for a job without its rows: the job, the price book and the request."""
     example = int(chosen.example[0])
@@ -337,18 +338,18 @@ def _without_rows(
     return JobCostEffectiveness(
         job={name: text for name, text in texts.items() if text is not None},
         book=book.name,
-        currency=options.currency or book.currency,
-        date=options.on or book.date,
+        currency=request.currency or book.currency,
+        date=request.on or book.date,
         source=book.source,
-        by=options.by,
-        take=options.take,
+        by=request.by,
+        take=request.take,
         rows=(),
         break_even_prices=(),
         unpriced=unpriced,
         set_apart={},
         left_out=0,
         flagged=0,
-        flagged_count=not options.exclude_flagged,
+        flagged_count=not request.exclude_flagged,
         draws=0,
         decision=None,
     )
@@ -405,7 +406,7 @@ def cost_effectiveness_of_table(
     table: RunTable,
     facts: FactsByHardware,
     book: PriceBook,
-    options: CostEffectivenessOptions,
+    request: CostEffectivenessRequest,
     spread: SessionSpread | None = None,
 ) -> list[JobCostEffectiveness]:
     """Return the answer for each job with a run that counts, in the order in which the jobs first ran.
@@ -413,19 +414,19 @@ def cost_effectiveness_of_table(
     ``spread``: how much sessions differ; None: as these runs show. Raises RepositoryError when no run counts,
     SpecificationError when the book has no price for any of them.
     """
-    for name in options.by:
+    for name in request.by:
         if name not in table.factors:
             raise SpecificationError(
                 f"no run has a factor {name!r}",
                 hint=f"{did_you_mean(name, table.factors, FACTOR_SYNONYMS)}there is {', '.join(table.factors)}",
             )
     jobs = groups_by(table, same_work(table))
-    valid = valid_runs(table, jobs, exclude_flagged=options.exclude_flagged)
+    valid = valid_runs(table, jobs, exclude_flagged=request.exclude_flagged)
     implausible = implausible_runs(table, facts)
     rows = np.flatnonzero(valid.counts & ~implausible.rows)
     if not len(rows):
         raise RepositoryError(
-            "there is no valid run to price" + (" that is not flagged" if options.exclude_flagged else ""),
+            "there is no valid run to price" + (" that is not flagged" if request.exclude_flagged else ""),
             hint="`assay runs` lists the runs and why they do not count",
         )
     job_of_row = jobs.of_row[rows]
@@ -434,21 +435,21 @@ def cost_effectiveness_of_table(
     parts = [part for part in np.split(rows[order], ends[:-1]) if len(part)]
     parts.sort(key=lambda part: int(part[0]))
     views, outliers = [], np.flatnonzero(valid.flagged)
-    costs = run_costs(facts, table, book, on=options.on)
+    costs = run_costs(facts, table, book, on=request.on)
     spread = session_spread(table) if spread is None else spread
     decided = usable(table) & ~implausible.rows
-    if options.exclude_flagged:
+    if request.exclude_flagged:
         decided &= ~valid.flagged
     for part in parts:
         of_job = jobs.of_row == jobs.of_row[part[0]]
         flagged, apart = outliers[of_job[outliers]], np.flatnonzero(implausible.rows & of_job)
-        shown = len(apart) + (len(flagged) if options.exclude_flagged else 0)
+        shown = len(apart) + (len(flagged) if request.exclude_flagged else 0)
         job = _JobRows(part, flagged, int(of_job.sum()) - len(part) - shown)
-        view = _of_job(table, job, facts, book, options)
+        view = _of_job(table, job, facts, book, request)
         if len(view.rows) > 1:
             runs = np.flatnonzero(decided & of_job)
             view = _ranked(view, table.taken(runs), replace(costs, per_h=costs.per_h[runs]), spread)
-        views.append(replace(view, set_apart=_set_apart(table, apart, implausible, options.by)))
+        views.append(replace(view, set_apart=_set_apart(table, apart, implausible, request.by)))
     if not any(view.rows for view in views):
         raise SpecificationError(next(iter(views[0].unpriced.values())))
     return views
@@ -458,13 +459,12 @@ def cost_effectiveness(
     repository: Repository,
     table: RunTable,
     book: PriceBook,
-    options: CostEffectivenessOptions | None = None,
-    by: Sequence[str] = (),
+    request: CostEffectivenessRequest | None = None,
     spread: SessionSpread | None = None,
 ) -> list[JobCostEffectiveness]:
     """Return the answer for each job, priced by what one run recorded of each cluster and layout."""
-    table = with_factors(table, by)
+    request = request or CostEffectivenessRequest()
+    table = with_factors(table, request.by)
     facts = facts_by_hardware(repository, table)
-    factors = tuple(by) or default_factors(table)
-    options = replace(options or CostEffectivenessOptions(), by=factors)
-    return cost_effectiveness_of_table(table, facts, book, options, spread)
+    request = request if request.by else replace(request, by=default_factors(table))
+    return cost_effectiveness_of_table(table, facts, book, request, spread)

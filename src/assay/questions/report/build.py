@@ -19,7 +19,7 @@ from assay.execution.planning.plan_files.changed_plan import parse_changes
 from assay.foundation.errors import SpecificationError
 from assay.model import CodedWarning, Origin, PriceBook
 from assay.questions.comparisons.findings import findings_view
-from assay.questions.costs.cost_effectiveness import CostEffectivenessOptions, cost_effectiveness
+from assay.questions.costs.cost_effectiveness import CostEffectivenessRequest, cost_effectiveness
 from assay.questions.costs.job_cost import CostView, cost_view
 from assay.questions.decisions.answers import QuestionAnswer, answer_questions
 from assay.questions.decisions.ask import decisions_of
@@ -193,7 +193,7 @@ def _job_costs(
 
 def _run_costs(repository: Repository, table: RunTable, book: PriceBook) -> RunCostSection:
     """Return time and cost of a run on each layout, network and cluster."""
-    planes = cost_effectiveness(repository, table, book, CostEffectivenessOptions((), take="all"))
+    planes = cost_effectiveness(repository, table, book, CostEffectivenessRequest((), take="all"))
     unpriced = (f"{name}: {why}" for view in planes for name, why in (view.set_apart | view.unpriced).items())
     return RunCostSection(tuple(planes), tuple(dict.fromkeys(unpriced)))
 

@@ -9,7 +9,7 @@ from assay.analysis.comparison.joint import network_of
 from assay.analysis.statistics import RunTable
 from assay.analysis.statistics.sessions import SessionSpread
 from assay.model import CodedWarning
-from assay.questions.comparisons.speedup import speedup_view
+from assay.questions.comparisons.speedup import SpeedupRequest, speedup_view
 from assay.questions.comparisons.speedup_tables import tables_of
 from assay.questions.decisions.values import Decision
 from assay.questions.report.combinations import combined_times
@@ -31,7 +31,7 @@ def group_details(
     for number, decision in decisions:
         factors = decision.factor.split(" + ")
         runs = runs_of_decision(table, decision)
-        view = speedup_view(repository, runs, factors, decision.baseline, spread=spread)
+        view = speedup_view(repository, runs, SpeedupRequest(tuple(factors), decision.baseline), spread)
         warnings += view.warnings
         tables = tuple(tables_of(view, workload_title))
         network = network_of(view.level_pairs)

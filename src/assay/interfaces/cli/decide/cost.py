@@ -11,12 +11,11 @@ from assay.interfaces.cli.common import json_option, print_json, print_table, re
 from assay.interfaces.cli.reading import read_flagged
 from assay.questions.costs.cost_effectiveness import (
     BreakEvenRow,
-    CostEffectivenessOptions,
+    CostEffectivenessRequest,
     CostEffectivenessRow,
     JobCostEffectiveness,
     cost_effectiveness,
 )
-from assay.questions.costs.cost_runs import Take
 from assay.questions.json_values import json_value
 from assay.text import (
     NO_VALUE,
@@ -177,14 +176,11 @@ def cost(
     prices: Path,
     by: str | None,
     workload: str | None,
-    take: Take,
     on: str | None,
-    currency: str | None,
-    exclude_flagged: bool,
     where: tuple[str, ...],
-    seed: int,
     repository: Path,
     as_json: bool,
+    **fields: Any,
 ) -> None:
     """Decide which configuration costs least per run; show times, costs, the Pareto front and break-even prices."""
     from assay.analysis.comparison.matched import session_spread
@@ -201,8 +197,8 @@ def cost(
             "date may not have applied yet",
             err=True,
         )
-    asked = CostEffectivenessOptions((), take, day, currency, seed, exclude_flagged)
-    views = cost_effectiveness(opened, table, book, asked, factors, session_spread(every.table))
+    request = CostEffectivenessRequest(by=factors, on=day, **fields)
+    views = cost_effectiveness(opened, table, book, request, session_spread(every.table))
     if as_json:
         print_json([_as_json(view) for view in views])
         return

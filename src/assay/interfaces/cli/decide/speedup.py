@@ -3,8 +3,8 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -75,10 +75,7 @@ METHODS = ("matched", "aloja", "lisa14")
 @repository_option
 def speedup(
     factors: str,
-    baseline: str | None,
     group: str,
-    ignore: tuple[str, ...],
-    deployments: bool,
     method: str,
     dataset: str | None,
     on: str | None,
@@ -86,6 +83,7 @@ def speedup(
     where: tuple[str, ...],
     as_json: bool,
     repository: Path,
+    **fields: Any,
 ) -> None:
     """Compare a factor's levels: the decision first, then each level over all matched groups."""
     opened: Repository | None = None
@@ -94,23 +92,23 @@ def speedup(
         opened, flagged, table = read_flagged(repository, where)
     else:
         table = _dataset_table(dataset, on, where)
-    names = [name.strip() for name in factors.split(",")]
     from assay.analysis.comparison.factors.derived_factors import with_factors
-    from assay.questions.comparisons.speedup import speedup_view, speedups_over
+    from assay.questions.comparisons.speedup import SpeedupRequest, speedup_view, speedups_over
     from assay.questions.comparisons.speedup_tables import tables_of
     from assay.questions.decisions.ask import decisions_of
 
+    names = tuple(name.strip() for name in factors.split(","))
+    request = SpeedupRequest(names, group=None if group == "none" else group, **fields)
     table = with_factors(table, names)
     if method != "matched":
-        _published(table, names, baseline, method, as_json)
+        _published(table, names, request.baseline, method, as_json)
         return
 
-    by = None if group == "none" else group
-    ask = partial(speedup_view, opened) if opened else speedups_over
-    view = ask(table, names, baseline, group=by, ignore=frozenset(ignore), deployments=deployments)
+    view = speedup_view(opened, table, request) if opened else speedups_over(table, request)
     decisions: tuple[Decision, ...] = ()
     if opened and flagged:
-        decisions = decisions_of(opened, flagged.table, DecisionRequest(",".join(names), baseline, where, ignore))
+        asked = DecisionRequest(",".join(names), request.baseline, where, request.ignore)
+        decisions = decisions_of(opened, flagged.table, asked)
     if as_json:
         print_json(json_value(replace(view, decisions=tuple(answer_of(decision) for decision in decisions))))
         return
@@ -121,7 +119,7 @@ def speedup(
         print_decisions(decisions, rows=limit)
         click.echo("\nDetails: each option with its own matched groups")
     rows = [_cells(item) for item in view.results if item.ratio is not None]
-    title = group.capitalize() if by else "Over"
+    title = group.capitalize() if request.group else "Over"
     print_rows(
         (title, "Compared", "Speedup", "95 % interval", "Verdict", "Scope", "Groups", "Runs", "Origin"),
         rows,

@@ -24,8 +24,8 @@ from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, Conte
 from assay.model import LAYOUT_FACTOR, PriceBook, Run
 from assay.questions.comparisons.comparison import ComparisonView, comparison_view
 from assay.questions.comparisons.findings import FindingsView, findings_view
-from assay.questions.comparisons.speedup import SpeedupView, published_figures, speedup_view
-from assay.questions.costs.cost_effectiveness import CostEffectivenessOptions, cost_effectiveness
+from assay.questions.comparisons.speedup import SpeedupRequest, SpeedupView, published_figures, speedup_view
+from assay.questions.costs.cost_effectiveness import CostEffectivenessRequest, cost_effectiveness
 from assay.questions.costs.job_cost import CostView, cost_view, unflagged
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.sentences import answer_of
@@ -80,16 +80,15 @@ def speedup(
     where: Where = [],  # noqa: B006
 ) -> SpeedupView:
     """Decide on a factor; below the decision, each level against the baseline over all matched groups."""
-    key = ("speedup", tuple(by), baseline, group, tuple(ignore), tuple(where))
-    repository, groups = context.store.repository, None if group == "none" else group
+    request = SpeedupRequest(tuple(by), baseline, None if group == "none" else group, tuple(ignore))
     decisions = decisions_on(context, ",".join(by), baseline, ignore, where)
 
     def make(table: RunTable) -> SpeedupView:
         chosen = selected(table, where)
-        view = speedup_view(repository, chosen, by, baseline, group=groups, ignore=frozenset(ignore))
+        view = speedup_view(context.store.repository, chosen, request)
         return replace(view, decisions=tuple(answer_of(decision) for decision in decisions))
 
-    return context.store.answer(key, make)
+    return context.store.answer(("speedup", request, tuple(where)), make)
 
 
 @router.get("/speedup/published")
@@ -177,13 +176,13 @@ def cost(context: ContextOf, asked: CostQuestion) -> list[CostEffectivenessAnswe
     day = checked_date(asked.on, "on") if asked.on else None
 
     def make(table: RunTable) -> list[CostEffectivenessAnswer]:
-        question = CostEffectivenessOptions((), asked.take, day, asked.currency, asked.seed, asked.exclude_flagged)
+        request = CostEffectivenessRequest(
+            tuple(asked.by), asked.take, day, asked.currency, asked.seed, asked.exclude_flagged
+        )
         chosen, book = selected(table, asked.where), book_of(context, asked.prices, asked.changes)
         return [
             CostEffectivenessAnswer.model_validate(view)
-            for view in cost_effectiveness(
-                context.store.repository, chosen, book, question, asked.by, session_spread(table)
-            )
+            for view in cost_effectiveness(context.store.repository, chosen, book, request, session_spread(table))
         ]
 
     return context.store.answer(("cost", asked.model_dump_json()), make)
