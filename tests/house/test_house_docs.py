@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -10,7 +11,21 @@ from types import ModuleType
 import pytest
 
 from assay import __version__
+from doc_commands import PAGES
 from paths import ROOT
+
+FOLDERS = {
+    "benchmarks",
+    "docs",
+    "examples",
+    "java",
+    "rust",
+    "src",
+    "tests",
+    "tools",
+    *(path.name for path in (ROOT / "src" / "assay").iterdir() if path.is_dir()),
+}
+"""Folders whose names begin a path of the tree, from its root or from ``src/assay``."""
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +45,29 @@ def test_every_page_is_in_the_navigation_and_linked_from_the_first_page() -> Non
     assert listed == pages
     first = (ROOT / "docs" / "index.md").read_text()
     assert not [page for page in pages if not page.startswith("adr/") and f"({page})" not in first]
+
+
+def missing_paths(page: str) -> list[str]:
+    """Return the paths in backquotes that a page names and the tree does not have."""
+    text = re.sub(r"^```.*?^```", "", (ROOT / page).read_text(), flags=re.DOTALL | re.MULTILINE)
+    named = {match[1].rstrip("/") for match in re.finditer(r"`(?:python )?([\w.-]+/[\w./*-]+)(?: [^`]*)?`", text)}
+    return sorted(
+        path
+        for path in named
+        if path.partition("/")[0] in FOLDERS
+        and not any(list(base.glob(path)) for base in (ROOT, ROOT / "src" / "assay"))
+    )
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_paths_that_a_page_names_exist(page: str) -> None:
+    assert missing_paths(page) == []
+
+
+def test_a_path_without_a_file_is_reported(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("`src/assay/model` `python benchmarks/nothing.py --runs 5` `execution/lab/build.py` `other/file`")
+    assert missing_paths(str(page)) == ["benchmarks/nothing.py"]
 
 
 def test_the_version_has_release_notes_a_changelog_section_and_install_instructions() -> None:

@@ -25,6 +25,7 @@ from paths import ROOT
 
 PAGES: Final = (
     "README.md",
+    "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")),
     *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "examples").glob("*/walkthrough.md")),

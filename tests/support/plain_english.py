@@ -96,6 +96,12 @@ class Finding:
     text: str
 
 
+def phrases_of(page: str) -> list[str]:
+    """Return the phrases of a Markdown page that have a plainer form. Code and quoted names do not count."""
+    text = re.sub(r"^```.*?^```|`[^`\n]*`", "", page, flags=re.DOTALL | re.MULTILINE)
+    return [match[0] for match in _PHRASES.finditer(re.sub(r"\s", " ", text))]
+
+
 def findings(source: str) -> list[Finding]:
     """Return every use in one module, by line. Raises SyntaxError for a text that is not Python."""
     tree = ast.parse(source)

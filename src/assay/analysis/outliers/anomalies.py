@@ -11,7 +11,7 @@ value, of these kinds:
   than in its repetitions, or in runs of the same work: a few tasks are spread unevenly by chance in every run.
 
 ``spread.py`` computes the expectations. They do not depend on a run's status: the caller chooses the runs.
-docs/reference/anomalies.md has precision and recall against ALOJA's label.
+docs/measurements/anomalies.md has precision and recall against ALOJA's label.
 """
 
 from collections.abc import Iterable, Sequence

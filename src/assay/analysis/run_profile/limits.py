@@ -9,7 +9,7 @@ its maximum is used: the time in which the resource was busy, without the time t
 their work in that second. For the CPU, only the tasks' CPU time counts, spread over each attempt: daemons and a lab's
 disks use CPU for the whole run, which would hide what faster disks save. A bound is therefore too large rather than too
 small, as long as data, placement and order stay the same. A faster run can have another placement and fuller page
-caches: docs/explanation/limits.md has how often a bound is beaten.
+caches: docs/measurements/limits.md has how often a bound is beaten.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ NAMED_WRONG = "In 7 % of 397 simulated runs limited by disks, network or CPU, an
 BOUND_BEATEN = (
     "Of 500 simulated runs, 6 to 7 % went beyond a bound by a tenth and more when the resource was made faster."
 )
-"""Counted by ``benchmarks/limit_errors.py``; docs/explanation/limits.md has the tables."""
+"""Counted by ``benchmarks/limit_errors.py``; docs/measurements/limits.md has the tables."""
 
 
 @dataclass(frozen=True, slots=True)
