@@ -76,6 +76,11 @@ def all_option(command: F) -> F:
     return click.option("--all", "every", is_flag=True, help="Print every row.")(command)
 
 
+def row_limit(every: bool, limit: int | None = None) -> int | None:
+    """Return the maximum number of rows of a table: None with ``--all``, else ``limit`` or the default."""
+    return None if every else limit or ROWS_SHOWN
+
+
 def say(message: str) -> None:
     """Print a progress message to stderr; answers go to stdout."""
     click.echo(message, err=True)
@@ -124,7 +129,10 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, title:
 def print_rows(
     headers: Sequence[str], rows: Sequence[Sequence[str]], *, limit: int | None, title: str | None = None
 ) -> None:
-    """Print the first ``limit`` rows as a table, then the number of rows left out. None: print every row."""
+    """Print the first ``limit`` rows as a table, then the number of rows left out. None: print every row.
+
+    Every command with ``--all`` lists its rows with this function, the most significant first.
+    """
     print_table(headers, rows[:limit], title=title)
     if limit is not None and len(rows) > limit:
         click.echo(f"… {len(rows) - limit:,} more (--all)")

@@ -278,14 +278,16 @@ class Characterisation:
     notices: tuple[str, ...]
 
 
-def characterise(repository: Repository, cluster: str, precision: float, most: int = 80) -> Characterisation:
+def characterise(
+    repository: Repository, cluster: str, precision: float, where: Sequence[str] = (), most: int = 80
+) -> Characterisation:
     """Return the fewest runs that predict the other runs on ``cluster`` with a median error of ``precision``.
 
     It replays measured runs: each step chooses runs by what other clusters and earlier steps show, then looks up their
     times.
     """
     known = learned(repository)
-    table = known.table
+    table = selected(known.table, where, "--where")
     column = table.columns.get("cluster")
     code = ABSENT if column is None else column.code(cluster)
     if column is None or code == ABSENT:

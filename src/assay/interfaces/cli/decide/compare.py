@@ -16,6 +16,7 @@ from assay.interfaces.cli.common import (
     print_json,
     print_table,
     repository_option,
+    row_limit,
     where_option,
 )
 from assay.interfaces.cli.decide.decide import print_decisions
@@ -140,7 +141,7 @@ def compare(
     if not view.decisions:
         click.echo(same_level_text(view))
         return
-    print_decisions(decisions, rows=None if every else ROWS_SHOWN)
+    print_decisions(decisions, rows=row_limit(every))
     shown = view.results if every else view.results[:ROWS_SHOWN]
     click.echo("\nDetails: each matched group by itself, clearest differences first")
     _print_ratios(shown)

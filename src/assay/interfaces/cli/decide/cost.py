@@ -7,7 +7,15 @@ from typing import Any
 import click
 
 from assay.interfaces.cli.command_classes import AssayCommand
-from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option, where_option
+from assay.interfaces.cli.common import (
+    all_option,
+    json_option,
+    print_json,
+    print_rows,
+    repository_option,
+    row_limit,
+    where_option,
+)
 from assay.interfaces.cli.reading import read_flagged
 from assay.questions.costs.cost_effectiveness import (
     BreakEvenRow,
@@ -96,14 +104,14 @@ def _remarks(view: JobCostEffectiveness) -> Iterator[str]:
         yield "The source does not record the data size of these runs: they may have different sizes."
 
 
-def _print(view: JobCostEffectiveness) -> None:
+def _print(view: JobCostEffectiveness, limit: int | None) -> None:
     context = ", ".join(f"{name}={level_text(name, text)}" for name, text in view.job.items() if name != "workload")
     title = f"Cost per run: {workload_title(view.job.get('workload', ''), context)}"
     if not view.rows:
         click.echo(f"{title}: the price book has no price for its hardware")
         return
-    click.secho(title, bold=True)
-    click.echo(view.headline)
+    click.secho(view.headline, bold=True)
+    click.echo(title)
     if view.note:
         click.echo(view.note)
     click.echo()
@@ -120,7 +128,8 @@ def _print(view: JobCostEffectiveness) -> None:
         "Front in",
         "Verdict",
     )
-    print_table(headers, [_cells(row, view) for row in view.rows], title="Details: means over the runs of each row")
+    rows = [_cells(row, view) for row in view.rows]
+    print_rows(headers, rows, limit=limit, title="Details: means over the runs of each row")
     for line in _remarks(view):
         click.echo(line)
     chosen = [row for row in view.rows if row.configuration]
@@ -129,11 +138,12 @@ def _print(view: JobCostEffectiveness) -> None:
         texts = [
             (row.label, ", ".join(f"{k}={level_text(k, v)}" for k, v in row.configuration.items())) for row in chosen
         ]
-        print_table(("Row", "Configuration"), texts, title="Other settings that differ between the rows")
+        print_rows(("Row", "Configuration"), texts, limit=limit, title="Other settings that differ between the rows")
     click.echo()
-    print_table(
+    print_rows(
         ("Price", "Per", "Now", "Possible", "Lowest mean changes below", "and above"),
         [_flip_cells(row, view.currency) for row in view.break_even_prices],
+        limit=limit,
         title="Details: the price at which another row has the lowest mean cost, all other prices equal",
     )
     click.echo()
@@ -167,6 +177,7 @@ def _print(view: JobCostEffectiveness) -> None:
 @click.option("--currency", help="Show money in this currency. The price book needs an exchange rate for it.")
 @click.option("--exclude-flagged", is_flag=True, help="Leave out runs whose times are flagged as outliers.")
 @where_option
+@all_option
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed of the simulations."
 )
@@ -178,6 +189,7 @@ def cost(
     workload: str | None,
     on: str | None,
     where: tuple[str, ...],
+    every: bool,
     repository: Path,
     as_json: bool,
     **fields: Any,
@@ -188,7 +200,7 @@ def cost(
     from assay.specs.prices import checked_date
 
     book = load_prices(prices)
-    opened, every, table = read_flagged(repository, [*([f"workload={workload}"] if workload else []), *where])
+    opened, flagged, table = read_flagged(repository, [*([f"workload={workload}"] if workload else []), *where])
     factors = tuple(part.strip() for part in by.split(",")) if by else ()
     day = checked_date(on, "--on") if on else None
     if day and day < book.date:
@@ -198,13 +210,13 @@ def cost(
             err=True,
         )
     request = CostEffectivenessRequest(by=factors, on=day, **fields)
-    views = cost_effectiveness(opened, table, book, request, session_spread(every.table))
+    views = cost_effectiveness(opened, table, book, request, session_spread(flagged.table))
     if as_json:
         print_json([_as_json(view) for view in views])
         return
     for index, view in enumerate(views):
         if index:
             click.echo()
-        _print(view)
+        _print(view, row_limit(every))
     for line in dict.fromkeys(f"left out: {label}: {why}" for view in views for label, why in view.unpriced.items()):
         click.echo(line)

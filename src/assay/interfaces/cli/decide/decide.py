@@ -8,13 +8,13 @@ import click
 from assay.analysis.comparison.verdict_text import scope_text
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import (
-    ROWS_SHOWN,
     all_option,
     json_option,
     print_json,
     print_rows,
     print_table,
     repository_option,
+    row_limit,
     where_option,
 )
 from assay.interfaces.cli.reading import read_flagged
@@ -38,17 +38,19 @@ from assay.text import NO_VALUE, column_title, interval, origin_badge, ratio, wo
 
 
 def print_decision(
-    decision: Decision, *, rows: int | None, printed: set[str], view: QuestionView | None = None
+    decision: Decision, *, rows: int | None, printed: set[str], view: QuestionView | None = None, asked: str = ""
 ) -> None:
     """Print the answer, one row for each workload and option, and the caveats that are not in ``printed`` yet.
 
-    ``view``: the buyer's question that the decision answers. Its sentences are printed then.
+    ``view``: the buyer's question that the decision answers. Its sentences are printed then. ``asked``: the question,
+    for the line under the answer.
     """
     if view is not None:
-        sentences = (view.answer, view.evidence, view.cost)
+        answer, *reasons = (view.answer, view.evidence, view.cost)
     else:
-        sentences = (headline(decision), evidence(decision), cost_headline(decision))
-    for sentence in filter(None, sentences):
+        answer, *reasons = (headline(decision), evidence(decision), cost_headline(decision))
+    click.secho(answer, bold=bool(asked))
+    for sentence in filter(None, (asked, *reasons)):
         click.echo(sentence)
     if curve := curve_of(decision):
         _print_curve(decision, curve)
@@ -101,10 +103,8 @@ def _cells(decision: Decision, result: WorkloadResult, *, priced: bool) -> list[
     return cells
 
 
-def print_decisions(
-    decisions: Sequence[Decision], *, rows: int | None = ROWS_SHOWN, view: QuestionView | None = None
-) -> None:
-    """Print each decision under its question and origin, and each caveat once.
+def print_decisions(decisions: Sequence[Decision], *, rows: int | None, view: QuestionView | None = None) -> None:
+    """Print each decision with its question and origin, and each caveat once.
 
     ``view``: the buyer's question that the first decision answers.
     """
@@ -112,11 +112,12 @@ def print_decisions(
     for number, decision in enumerate(decisions):
         if number:
             click.echo()
+        asked = ""
         if len(decisions) > 1:
             options = ", ".join([decision.baseline, *(option.option for option in decision.options)])
             badge = origin_badge(decision.origin, decision.lab_scale)
-            click.secho(f"{question(decision)} {badge}: {options}", bold=True)
-        print_decision(decision, rows=rows, printed=printed, view=view if number == 0 else None)
+            asked = f"{question(decision)} {badge}: {options}"
+        print_decision(decision, rows=rows, printed=printed, view=view if number == 0 else None, asked=asked)
 
 
 @click.command("decide", cls=AssayCommand)
@@ -167,7 +168,7 @@ def decide(
     if as_json:
         print_json(json_value([answer_of(decision) for decision in decisions]))
     elif decisions:
-        print_decisions(decisions, rows=None if every else ROWS_SHOWN, view=view_of(answer) if answer else None)
+        print_decisions(decisions, rows=row_limit(every), view=view_of(answer) if answer else None)
     elif answer is not None:
         view = view_of(answer)
         click.echo(f"{view.answer}\nnext: {view.next_step}")

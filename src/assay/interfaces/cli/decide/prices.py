@@ -7,7 +7,7 @@ import click
 
 from assay.analysis.cost.storage import Setup
 from assay.interfaces.cli.command_classes import AssayGroup
-from assay.interfaces.cli.common import json_option, print_json, print_table
+from assay.interfaces.cli.common import all_option, json_option, print_json, print_rows, row_limit
 from assay.questions.json_values import json_value
 from assay.questions.runs.storage import StorageView, storage_view
 from assay.text import NO_VALUE, money, rate, ratio
@@ -42,8 +42,9 @@ def _as_json(view: StorageView) -> dict[str, Any]:
 @BOOK
 @click.option("--baseline", help="Device to compare with, by name or kind. Default: the first.")
 @click.option("--gain", type=click.FloatRange(min=0, min_open=True), help="Mean speedup of jobs at equal bandwidth.")
+@all_option
 @json_option
-def storage(book: Path, baseline: str | None, gain: float | None, as_json: bool) -> None:
+def storage(book: Path, baseline: str | None, gain: float | None, every: bool, as_json: bool) -> None:
     """Compare cost per capacity and per performance, at equal bandwidth and at equal cost."""
     from assay.specs import load_prices
 
@@ -51,8 +52,19 @@ def storage(book: Path, baseline: str | None, gain: float | None, as_json: bool)
     if as_json:
         print_json(_as_json(view))
         return
+    limit = row_limit(every)
+    for against in view.against[:limit]:
+        gained = (
+            "" if (cost := against.cost_per_performance) is None else f" and {ratio(cost)} the cost per performance"
+        )
+        click.echo(
+            f"{against.candidate.name}: {ratio(against.per_tb_ratio)} the cost per TB{gained} of {view.baseline}."
+        )
+    if view.against:
+        click.echo()
     headers = ("Device", "Price", "Capacity (TB)", "Bandwidth (MB/s)", "Per TB", "Per MB/s")
-    print_table(headers, [_setup(setup, view.currency) for setup in view.devices], title=f"Prices: {view.book}")
+    devices = [_setup(setup, view.currency) for setup in view.devices]
+    print_rows(headers, devices, limit=limit, title=f"Prices: {view.book}")
     for title, which in (("equal bandwidth", "equal_bandwidth"), ("equal cost", "equal_cost")):
         rows = [
             _setup(setup, view.currency)
@@ -61,7 +73,7 @@ def storage(book: Path, baseline: str | None, gain: float | None, as_json: bool)
         ]
         if rows:
             click.echo()
-            print_table(headers, rows, title=f"At {title}")
+            print_rows(headers, rows, limit=limit, title=f"At {title}")
     if view.against:
         click.echo()
         cells = [
@@ -75,9 +87,10 @@ def storage(book: Path, baseline: str | None, gain: float | None, as_json: bool)
             )
             for a in view.against
         ]
-        print_table(
+        print_rows(
             ("Device", "Compared with", "Price ratio", "Cost per capacity", "Mean gain", "Cost per performance"),
             cells,
+            limit=limit,
             title="Cost per performance = price ratio / mean gain",
         )
 

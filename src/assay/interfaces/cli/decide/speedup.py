@@ -14,13 +14,13 @@ from assay.analysis.statistics import RunTable, counts_by
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import (
-    ROWS_SHOWN,
     all_option,
     json_option,
     print_json,
     print_rows,
     print_table,
     repository_option,
+    row_limit,
     where_option,
 )
 from assay.interfaces.cli.decide.decide import print_decisions
@@ -114,7 +114,7 @@ def speedup(
         return
     for name in dict.fromkeys(name for item in view.results for name in item.confounded):
         click.echo(f"Confounded by {name}: it differs between the two sides, so nothing is concluded.")
-    limit = None if every else ROWS_SHOWN
+    limit = row_limit(every)
     if decisions:
         print_decisions(decisions, rows=limit)
         click.echo("\nDetails: each option with its own matched groups")

@@ -7,7 +7,15 @@ import click
 
 from assay.analysis.cost.tco import Rounding
 from assay.interfaces.cli.command_classes import AssayCommand
-from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option, where_option
+from assay.interfaces.cli.common import (
+    all_option,
+    json_option,
+    print_json,
+    print_rows,
+    repository_option,
+    row_limit,
+    where_option,
+)
 from assay.interfaces.cli.decide.decide import print_decisions
 from assay.interfaces.cli.reading import read_flagged
 from assay.model import LAYOUT_FACTOR
@@ -28,17 +36,18 @@ def _as_json(view: CostView) -> dict[str, Any]:
     return plain
 
 
-def _print(view: CostView) -> None:
+def _print(view: CostView, limit: int | None) -> None:
     if view.note:
         click.echo(f"{view.note}\n")
     results = [
         (r.workload, r.layout, seconds(r.runtime_s), rate(view.aggregate_mb_per_s(r)), str(r.n)) for r in view.rows
     ]
-    print_table(("Workload", "Layout", "Run time (s)", "Gated aggregate (MB/s)", "Runs"), results, title="Results")
+    headers = ("Workload", "Layout", "Run time (s)", "Gated aggregate (MB/s)", "Runs")
+    print_rows(headers, results, limit=limit, title="Results")
     click.echo()
     jobs = [(r.workload, r.layout, seconds(r.runtime_s), count(r.jobs_per_day), count(r.jobs)) for r in view.rows]
     over = f"Jobs in {view.years:g} years"
-    print_table(("Workload", "Layout", "Run time (s)", "Jobs per day", over), jobs, title=over)
+    print_rows(("Workload", "Layout", "Run time (s)", "Jobs per day", over), jobs, limit=limit, title=over)
     click.echo()
     lines = [
         (
@@ -52,7 +61,7 @@ def _print(view: CostView) -> None:
         for line in (*bill.items,)
     ]
     title = f"Prices: {view.book} of {view.date} ({view.source})"
-    print_table(("Layout", "Item", "Number", "Unit price", "Total"), lines, title=title)
+    print_rows(("Layout", "Item", "Number", "Unit price", "Total"), lines, limit=limit, title=title)
     click.echo()
     costs = [
         (
@@ -65,10 +74,11 @@ def _print(view: CostView) -> None:
         )
         for r in view.rows
     ]
-    print_table(("Workload", "Layout", "Price", over, "Cost per job", "95 % interval"), costs, title="Cost per job")
+    headers = ("Workload", "Layout", "Price", over, "Cost per job", "95 % interval")
+    print_rows(headers, costs, limit=limit, title="Cost per job")
 
 
-def _print_performance(view: CostView) -> None:
+def _print_performance(view: CostView, limit: int | None) -> None:
     """Print cost per performance and cost per capacity of each compared layout."""
     if not view.performance:
         return
@@ -94,7 +104,8 @@ def _print_performance(view: CostView) -> None:
         "Capacity (TB)",
         "Cost per capacity",
     )
-    print_table(headers, rows, title=f"Cost per performance and per capacity, relative to {view.baseline}")
+    title = f"Cost per performance and per capacity, relative to {view.baseline}"
+    print_rows(headers, rows, limit=limit, title=title)
 
 
 @click.command("tco", cls=AssayCommand)
@@ -116,6 +127,7 @@ def _print_performance(view: CostView) -> None:
 @click.option("--baseline", help="Option to compare with. Default: hard disks, or the layout of the first run.")
 @click.option("--exclude-flagged", is_flag=True, help="Leave out runs whose times are flagged as outliers.")
 @where_option
+@all_option
 @repository_option
 @json_option
 def tco(
@@ -125,6 +137,7 @@ def tco(
     baseline: str | None,
     exclude_flagged: bool,
     where: tuple[str, ...],
+    every: bool,
     repository: Path,
     as_json: bool,
 ) -> None:
@@ -134,20 +147,21 @@ def tco(
     from assay.specs import load_prices
 
     book = load_prices(prices)
-    opened, every, table = read_flagged(repository, where)
+    opened, known, table = read_flagged(repository, where)
     runs, flagged = unflagged(opened, table) if exclude_flagged else (opened.runs_at(table, range(len(table))), 0)
     first = baseline_among(runs, LAYOUT_FACTOR, baseline)
     decisions = decisions_of(
-        opened, every.table, DecisionRequest(LAYOUT_FACTOR, baseline, where, prices=book, years=years)
+        opened, known.table, DecisionRequest(LAYOUT_FACTOR, baseline, where, prices=book, years=years)
     )
     view = cost_view(runs, book, decisions=decisions, years=years, rounding=rounding, baseline=first)
     if as_json:
         print_json(_as_json(view))
     else:
-        print_decisions(decisions)
+        limit = row_limit(every)
+        print_decisions(decisions, rows=limit)
         click.echo()
-        _print(view)
-        _print_performance(view)
+        _print(view, limit)
+        _print_performance(view, limit)
         for layout, why in view.unpriced.items():
             click.echo(f"left out: {layout}: {why}")
         if flagged:

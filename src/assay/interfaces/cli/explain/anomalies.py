@@ -9,12 +9,12 @@ import click
 
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import (
-    ROWS_SHOWN,
     all_option,
     json_option,
     print_json,
     print_rows,
     repository_option,
+    row_limit,
     where_option,
 )
 from assay.interfaces.cli.reading import read_flagged
@@ -41,7 +41,7 @@ def anomalies(
     from assay.questions.runs.run_quality import odd_runs
 
     opened, flagged, table = read_flagged(repository, where)
-    rows = None if every else limit or ROWS_SHOWN
+    rows = row_limit(every, limit)
     if second_opinion:
         _print_two_opinions(opened, flagged, table, rows, as_json=as_json)
         return
@@ -53,11 +53,11 @@ def anomalies(
         (run_id_text(run.run_id), run.workload or NO_VALUE, run.layout or NO_VALUE, run.kind, run.reason)
         for run in outliers.anomalies
     ]
+    click.echo(f"{plural(outliers.total, 'outlier')} among {outliers.looked_at:,} valid runs.")
+    if not cells:
+        return
+    click.echo("Every command counts them; --exclude-flagged leaves their times out of costs and claims.\n")
     print_rows(("Run", "Workload", "Layout", "Kind", "Reason"), cells, limit=rows)
-    click.echo(
-        f"{plural(outliers.total, 'outlier')} among {outliers.looked_at:,} valid runs. Every command counts them; "
-        "--exclude-flagged leaves their times out of costs and claims."
-    )
 
 
 def _print_two_opinions(
@@ -81,6 +81,8 @@ def _print_two_opinions(
         )
         for run in opinions.odd
     ]
-    print_rows(("Run", "Workload", "Layout", "Kind", "Flagged by", "Predicted (s)", "Reason"), cells, limit=rows)
     counts = ", ".join(f"{number} flagged by {source}" for source, number in opinions.flagged_by.items())
     click.echo(f"{plural(len(opinions.odd), 'outlier')} among {opinions.looked_at:,} valid runs: {counts}.")
+    if cells:
+        click.echo()
+        print_rows(("Run", "Workload", "Layout", "Kind", "Flagged by", "Predicted (s)", "Reason"), cells, limit=rows)

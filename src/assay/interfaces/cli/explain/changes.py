@@ -7,12 +7,12 @@ import click
 
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import (
-    ROWS_SHOWN,
     all_option,
     json_option,
     print_json,
     print_rows,
     repository_option,
+    row_limit,
     where_option,
 )
 from assay.interfaces.cli.reading import read_table
@@ -51,13 +51,15 @@ def changes(limit: int | None, every: bool, where: tuple[str, ...], as_json: boo
         for item in answer.histories
         for change in item.changes
     ]
-    if cells:
-        headers = ("Configuration", "Runs", "From (UTC)", "Time", "95 % interval", "p")
-        print_rows(headers, cells, limit=None if every else limit or ROWS_SHOWN)
     click.echo(
         f"{plural(len(cells), 'change')} in {plural(answer.searched, 'configuration')} with at least {RUNS_MIN} valid "
-        "runs. Time: after / before; above 1 is slower."
+        "runs."
     )
+    if cells:
+        click.echo()
+        headers = ("Configuration", "Runs", "From (UTC)", "Time", "95 % interval", "p")
+        print_rows(headers, cells, limit=row_limit(every, limit))
+        click.echo("Time: after / before; above 1 is slower.")
     if answer.correlation >= _SHOWN_MIN:
         click.echo(f"The tests allow for a correlation of up to {answer.correlation:.2f} between neighbouring runs.")
     if answer.wander >= _SHOWN_MIN:

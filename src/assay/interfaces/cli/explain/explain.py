@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.interfaces.cli.command_classes import AssayCommand
-from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option, where_option
+from assay.interfaces.cli.common import (
+    all_option,
+    json_option,
+    print_json,
+    print_rows,
+    repository_option,
+    row_limit,
+    where_option,
+)
 from assay.questions.json_values import json_value
 from assay.text import column_title, format_ratio, level_text, seconds
 
@@ -18,14 +26,17 @@ if TYPE_CHECKING:
 
 _LEVELS_SHOWN = 6
 """Maximum number of levels of a factor in its row."""
+_CLEAR_MIN = 0.005
+"""Minimum lower end of a share's interval to state that the factor explains run times."""
 
 
 @click.command(cls=AssayCommand)
 @where_option
+@all_option
 @click.option("--by", metavar="FACTORS", help="Also print the expected time of each combination of these factors.")
 @json_option
 @repository_option
-def explain(where: tuple[str, ...], by: str | None, as_json: bool, repository: Path) -> None:
+def explain(where: tuple[str, ...], every: bool, by: str | None, as_json: bool, repository: Path) -> None:
     """Show how much of the variance of run times each factor explains, alone and with another factor.
 
     Separate several factors after --by with commas.
@@ -37,13 +48,28 @@ def explain(where: tuple[str, ...], by: str | None, as_json: bool, repository: P
     if as_json:
         print_json(json_value(answer))
         return
+    _print(answer, row_limit(every))
     for notice in answer.notices:
         click.echo(f"note: {notice}")
-    _print(answer)
 
 
-def _print(answer: ImportanceView) -> None:
+def _headline(answer: ImportanceView) -> str:
+    """Return which factor explains most, or that no factor's interval excludes zero."""
+    factors = answer.explained.factors
+    if not factors:
+        return "These runs do not differ in any factor."
+    clear = [effect for effect in factors if (effect.share.low or 0.0) >= _CLEAR_MIN]
+    first = (clear or factors)[0]
+    value, between = _share(first.share)
+    name = column_title(first.factor)
+    if not clear:
+        return f"No factor clearly explains the run times: the largest share is {value} ({between}), for {name}."
+    return f"{name} explains {value} of the variance of run times (95 % interval {between})."
+
+
+def _print(answer: ImportanceView, limit: int | None) -> None:
     explained = answer.explained
+    click.echo(f"{_headline(answer)}\n")
     cells = [
         (
             column_title(effect.factor),
@@ -56,7 +82,7 @@ def _print(answer: ImportanceView) -> None:
         )
         for effect in explained.factors
     ]
-    print_table(("Factor", "Share", "95 % interval", "Predicted time / typical time"), cells)
+    print_rows(("Factor", "Share", "95 % interval", "Predicted time / typical time"), cells, limit=limit)
     click.echo()
     cells = [
         (
@@ -67,7 +93,7 @@ def _print(answer: ImportanceView) -> None:
         for pair in explained.pairs
     ]
     if cells:
-        print_table(("Pair", "Share", "95 % interval", "Combinations measured"), cells)
+        print_rows(("Pair", "Share", "95 % interval", "Combinations measured"), cells, limit=limit)
     click.echo(
         f"Share: predicted part of the variance of log times, by a model of {explained.configurations:,} "
         f"configurations ({explained.runs:,} valid runs). The remaining {explained.rest:.0%} is random variation or "
@@ -90,7 +116,7 @@ def _print(answer: ImportanceView) -> None:
             )
             for cell in answer.cells
         ]
-        print_table((*map(column_title, answer.by), "Expected (s)", "Configurations measured"), rows)
+        print_rows((*map(column_title, answer.by), "Expected (s)", "Configurations measured"), rows, limit=limit)
 
 
 def _share(share: Estimate) -> tuple[str, str]:

@@ -30,8 +30,8 @@ def limits(run: str, seconds: bool, as_json: bool, repository: Path) -> None:
     if as_json:
         print_json(json_value(answer))
         return
-    click.echo(f"run {answer.run_id}, {answer.origin}")
     click.echo(limit_sentence(answer))
+    click.echo(f"run {answer.run_id}, {answer.origin}")
     for table in (*limit_sections(answer), *([seconds_table(answer)] if seconds else [])):
         for line in table_lines(table):
             click.echo(line)

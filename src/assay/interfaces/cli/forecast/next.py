@@ -12,7 +12,15 @@ import click
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import format_duration
 from assay.interfaces.cli.command_classes import AssayCommand
-from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option
+from assay.interfaces.cli.common import (
+    all_option,
+    json_option,
+    print_json,
+    print_rows,
+    repository_option,
+    row_limit,
+    where_option,
+)
 from assay.questions.json_values import json_value
 from assay.text import NO_VALUE, column_title, interval_s, level_text, plural, seconds
 
@@ -22,7 +30,8 @@ if TYPE_CHECKING:
 
 @click.command("next", cls=AssayCommand)
 @click.option("--budget", required=True, metavar="N runs|DURATION", help="Number of runs (20runs) or duration (2h).")
-@click.option("--where", multiple=True, metavar="COLUMN=LEVEL", help="Only configurations with this level; repeatable.")
+@where_option
+@all_option
 @click.option(
     "--about",
     default="surface",
@@ -44,6 +53,7 @@ if TYPE_CHECKING:
 def next_command(
     budget: str,
     where: tuple[str, ...],
+    every: bool,
     about: str,
     output: Path | None,
     like: Path | None,
@@ -63,8 +73,10 @@ def next_command(
     if as_json:
         print_json(json_value(answer))
         return
-    for notice in answer.notices:
-        click.echo(f"note: {notice}")
+    left = f"{answer.runs[-1].doubt_left:.1%}" if answer.runs else f"{answer.doubt:.1%}"
+    click.echo(
+        f"{plural(len(answer.runs), 'run')} would reduce the model's uncertainty from {answer.doubt:.1%} to {left}.\n"
+    )
     names = list(answer.runs[0].configuration) if answer.runs else []
     cells = [
         (
@@ -77,10 +89,10 @@ def next_command(
         for number, run in enumerate(answer.runs, start=1)
     ]
     headers = ("", *map(column_title, names), "Predicted (s)", "90 % interval", "Uncertainty left")
-    print_table(headers, cells)
+    print_rows(headers, cells, limit=row_limit(every))
     click.echo(
-        f"{plural(len(answer.runs), 'run')} of {answer.candidates:,} configurations without a run; {answer.measured:,} "
-        f"have some. Uncertainty: standard deviation of the model's answer ({answer.about}), {answer.doubt:.1%} now."
+        f"Chosen from {answer.candidates:,} configurations without a run; {answer.measured:,} have some. Uncertainty: "
+        f"standard deviation of the model's answer ({answer.about})."
     )
     if ends := answer.duration_range_s:
         click.echo(
@@ -99,6 +111,8 @@ def next_command(
     if answer.same:
         alike = ", ".join(f"{column_title(name)} {level_text(name, level)}" for name, level in answer.same.items())
         click.echo(f"The same in all: {alike}.")
+    for notice in answer.notices:
+        click.echo(f"note: {notice}")
 
 
 def _write(repository: Repository, configurations: list[dict[str, str]], output: Path, like: Path | None) -> None:

@@ -68,8 +68,6 @@ def predict(
     if as_json:
         print_json(json_value(answer))
         return
-    for notice in answer.notices:
-        click.echo(f"note: {notice}")
     _say(answer)
     if answer.nearest:
         click.echo("\nNearest measured:")
@@ -83,6 +81,8 @@ def predict(
             for neighbour in answer.nearest
         ]
         print_table(("Run", "Median (s)", "Runs", "Differs in"), cells)
+    for notice in answer.notices:
+        click.echo(f"note: {notice}")
 
 
 def _predict_batch(
@@ -168,12 +168,13 @@ def _say(answer: Prediction) -> None:
     settings = ", ".join(
         f"{column_title(name)} {level_text(name, level)}" for name, level in answer.configuration.items()
     )
-    click.echo(f"{settings}:")
     if answer.expected_s is None:
-        click.echo("  unknown.")
+        click.echo("Unknown: the run time can't be predicted.")
     else:
         within = interval_s(answer.low_s, answer.high_s)
-        click.echo(f"  {seconds(answer.expected_s)} s ({answer.level:.0%} interval of one run: {within} s), predicted.")
+        time = f"{seconds(answer.expected_s)} s"
+        click.echo(f"{time}, predicted ({100 * answer.level:.0f} % interval of a single run: {within} s).")
+    click.echo(f"Configuration: {settings}.")
     for reason in answer.reasons:
         click.echo(f"  {reason}.")
     click.echo(

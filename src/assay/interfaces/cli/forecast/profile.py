@@ -7,12 +7,12 @@ import click
 from assay.analysis.run_profile.profile import REFERENCE, Profile, ProfileRow
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import (
-    ROWS_SHOWN,
     all_option,
     json_option,
     print_json,
     print_rows,
     repository_option,
+    row_limit,
     where_option,
 )
 from assay.interfaces.cli.reading import read_table
@@ -37,7 +37,7 @@ def profile_command(
     """
     store, table = read_table(repository, [*([f"layout={layout}"] if layout else []), *where])
     answer = workload_profile(store, table, reference)
-    limit = None if every else ROWS_SHOWN
+    limit = row_limit(every)
     if as_json:
         print_json(json_value(answer))
         return

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.interfaces.cli.command_classes import AssayCommand
-from assay.interfaces.cli.common import RenamedOption, json_option, print_json, print_table
+from assay.interfaces.cli.common import RenamedOption, all_option, json_option, print_json, print_rows, row_limit
 from assay.interfaces.cli.terminal import send_control
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ if TYPE_CHECKING:
 @click.option(
     "--where", multiple=True, metavar="COLUMN=LEVEL", help="With --learn-from: only runs with this level; repeatable."
 )
+@all_option
 @json_option
 def recommend(
     catalogue: Path,
@@ -90,6 +91,7 @@ def recommend(
     profile: Path | None,
     learn_from: Path | None,
     where: tuple[str, ...],
+    every: bool,
     as_json: bool,
     **fields: Any,
 ) -> None:
@@ -115,7 +117,7 @@ def recommend(
     if as_json:
         print_json(json_value(answer))
         return
-    _show(answer)
+    _show(answer, row_limit(every))
 
 
 @contextmanager
@@ -142,27 +144,29 @@ def _progress() -> Iterator[Progress | None]:
         send_control("\r\x1b[2K", sys.stderr)
 
 
-def _show(answer: Recommendation) -> None:
+def _show(answer: Recommendation, limit: int | None) -> None:
     from assay.questions.recommendation.sentences import front_title, headline, sentences
 
     for line in headline(answer):
         click.echo(line)
     click.echo()
     if answer.front:
-        print_table(_HEADERS, [_row(choice, answer) for choice in answer.front], title=front_title(answer))
+        rows = [_row(choice, answer) for choice in answer.front]
+        print_rows(_HEADERS, rows, limit=limit, title=front_title(answer))
         click.echo()
     if answer.changes:
-        rows = [(change.what, change.now, change.at or "no", change.then) for change in answer.changes]
-        print_table(("Quantity", "Now", "Changes the answer at", "Then"), rows, title="When the answer flips")
+        changes = [(change.what, change.now, change.at or "no", change.then) for change in answer.changes]
+        headers = ("Quantity", "Now", "Changes the answer at", "Then")
+        print_rows(headers, changes, limit=limit, title="When the answer flips")
         click.echo()
     worthy = [source for source in answer.uncertainties if source.share >= 0.005]
     if worthy:
-        known = [(source.what, f"{source.share:.0%}", source.measurement) for source in worthy[:5]]
-        print_table(("Quantity", "Share of uncertainty", "Measure it by"), known, title="What would reduce uncertainty")
+        known = [(source.what, f"{source.share:.0%}", source.measurement) for source in worthy]
+        headers = ("Quantity", "Share of uncertainty", "Measure it by")
+        print_rows(headers, known, limit=limit, title="What would reduce uncertainty")
         click.echo()
-    print_table(
-        ("Stage", "Clusters left", ""), [(s.name, f"{s.left:,}", s.text) for s in answer.stages], title="Search"
-    )
+    stages = [(s.name, f"{s.left:,}", s.text) for s in answer.stages]
+    print_rows(("Stage", "Clusters left", ""), stages, limit=None, title="Search")
     for line in sentences(answer):
         click.echo(f"- {line}")
 

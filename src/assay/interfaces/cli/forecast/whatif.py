@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.interfaces.cli.command_classes import AssayCommand
-from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option
+from assay.interfaces.cli.common import (
+    all_option,
+    json_option,
+    print_json,
+    print_rows,
+    repository_option,
+    row_limit,
+    where_option,
+)
 
 if TYPE_CHECKING:
     from assay.questions.forecasts.whatif import WhatIf
@@ -25,7 +33,8 @@ if TYPE_CHECKING:
     help="Change to simulate: layout=SS2, workers.count=12, nic=25Gbit/s, worker.devices.ssd.count=2, containers=16, "
     "data=10TB, any engine parameter; repeatable.",
 )
-@click.option("--where", multiple=True, metavar="COLUMN=LEVEL", help="Only measured runs with this level; repeatable.")
+@where_option
+@all_option
 @click.option("--prices", type=click.Path(path_type=Path), help="Price book (YAML): adds the cost of a run.")
 @click.option(
     "--profile", type=click.Path(path_type=Path), help="Simulation profile. Default: learned from these runs."
@@ -46,6 +55,7 @@ def whatif(
     target: str,
     changes: tuple[str, ...],
     where: tuple[str, ...],
+    every: bool,
     prices: Path | None,
     profile: Path | None,
     learn_from: Path | None,
@@ -75,11 +85,31 @@ def whatif(
     if as_json:
         print_json([json_value(answer) for answer in answers])
         return
-    _show(answers)
+    _show(answers, row_limit(every))
 
 
-def _show(answers: tuple[WhatIf, ...]) -> None:
+def _headline(answers: tuple[WhatIf, ...]) -> str:
+    """Return the simulated speedup of the change: that of one configuration, or the range over several."""
+    from assay.text import plural, workload_title
+
+    changed = ", ".join(f"{name}={value}" for name, value in answers[0].changes.items())
+    first = answers[0]
+    if len(answers) == 1:
+        what, speedup = f"{workload_title(first.workload)} on {first.configuration}", f"{first.ratio:.2f}×"
+        within = f"90 % interval {first.ratio_low:.2f} to {first.ratio_high:.2f}"
+    else:
+        low, high = min(answer.ratio for answer in answers), max(answer.ratio for answer in answers)
+        what = f"{plural(len({answer.workload for answer in answers}), 'workload')}"
+        speedup = f"{low:.2f}×" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f}× to {high:.2f}×"
+        within = f"over {plural(len(answers), 'configuration')}"
+    verb = "is" if len({answer.workload for answer in answers}) == 1 else "are"
+    return f"With {changed}, {what} {verb} {speedup} as fast ({within}), simulated."
+
+
+def _show(answers: tuple[WhatIf, ...], limit: int | None) -> None:
     from assay.text import interval_s, seconds
+
+    click.secho(_headline(answers), bold=True)
 
     priced = any(answer.cost_before is not None for answer in answers)
     headers = ["Workload", "Measured on", "Runs", "Measured (s)", "Simulated (s)", "90 % of runs (s)", "Speedup"]
@@ -100,8 +130,7 @@ def _show(answers: tuple[WhatIf, ...]) -> None:
         if priced:
             row += [_money(answer.cost_before, answer.currency), _money(answer.cost_after, answer.currency)]
         rows.append(row)
-    changed = ", ".join(f"{name}={value}" for name, value in answers[0].changes.items())
-    print_table(headers, rows, title=f"with {changed}: simulated, anchored on what was measured")
+    print_rows(headers, rows, limit=limit, title="Simulated, and corrected by the error on the measured runs")
     for reason in dict.fromkeys(answer.cost_unknown for answer in answers if answer.cost_unknown):
         click.echo(f"- no cost: {reason}")
     for assumption in dict.fromkeys(text for answer in answers for text in answer.assumptions):

@@ -10,15 +10,16 @@ from typing import Any
 import click
 
 from assay.interfaces.cli.command_classes import AssayCommand
-from assay.interfaces.cli.common import json_option, print_json, print_table, say
+from assay.interfaces.cli.common import all_option, json_option, print_json, print_rows, row_limit, say
 from assay.model import DEVIATION_MAX, Baseline, Cluster, CoreSpeed, Measurement
 from assay.text import metric_text, plural
 
 
 @click.command(cls=AssayCommand)
 @click.argument("cluster", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@all_option
 @json_option
-def baseline(cluster: Path, as_json: bool) -> None:
+def baseline(cluster: Path, every: bool, as_json: bool) -> None:
     """Measure every device and link of the file CLUSTER with fio and iperf3.
 
     A running lab of that name is used; otherwise a lab is created and removed at the end.
@@ -33,7 +34,7 @@ def baseline(cluster: Path, as_json: bool) -> None:
     if as_json:
         print_json({**_json(measured), "cores": [asdict(speed) for speed in speeds]})
     else:
-        _print(measured)
+        _print(measured, row_limit(every))
         _print_speeds(described, speeds)
 
 
@@ -96,8 +97,13 @@ def _marks(measurement: Measurement) -> str:
     return ", ".join(word for word, holds in (("modelled", measurement.modelled), ("off", measurement.is_off)) if holds)
 
 
-def _print(measured: Baseline) -> None:
-    print_table(
+def _print(measured: Baseline, limit: int | None) -> None:
+    """Print the answer, then the figures, those that are off first."""
+    off = sum(measurement.is_off for measurement in measured.measurements)
+    figures = plural(off, "figure deviates", "figures deviate") if off else "No figure deviates"
+    check = " Check that nothing else uses the machine." if off else ""
+    click.echo(f"{figures} from the specification by more than {DEVIATION_MAX:.0%}.{check}\n")
+    print_rows(
         ("node", "device or link", "metric", "measured", "specification", "deviation", ""),
         [
             (
@@ -108,11 +114,8 @@ def _print(measured: Baseline) -> None:
                 "" if measurement.deviation is None else f"{measurement.deviation:+.1%}",
                 _marks(measurement),
             )
-            for measurement in measured.measurements
+            for measurement in sorted(measured.measurements, key=lambda measurement: not measurement.is_off)
         ],
+        limit=limit,
         title=f"{measured.cluster}, measured with " + ", ".join(f"{n} {v}" for n, v in measured.tools.items()),
     )
-    off = sum(measurement.is_off for measurement in measured.measurements)
-    if off:
-        figures = plural(off, "figure deviates", "figures deviate")
-        say(f"{figures} by more than {DEVIATION_MAX:.0%}; check that nothing else uses the machine")
