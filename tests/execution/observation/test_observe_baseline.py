@@ -198,7 +198,7 @@ async def test_a_throttled_disk_is_held_to_what_is_stated(
 
 async def test_computed_expectations_are_distinguished_from_stated_ones(capsys: pytest.CaptureFixture[str]) -> None:
     measured = await _baseline_of(Recorder(), _with_hdd(None))
-    cli._print(measured)
+    cli._print(measured, None)
     rows = {
         words: line
         for line in capsys.readouterr().out.splitlines()

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
+from assay.interfaces.cli.commands import COMMANDS
+from assay.interfaces.cli.common import print_rows, row_limit
 from assay.interfaces.cli.main import assay
 from assay.store import Repository
 from builders import coded_warnings, make_run
@@ -82,3 +85,29 @@ def test_the_examples_measured_runs_repeat_no_line_of_the_verdicts(tmp_path: Pat
     notes = [line for line in lines if line.startswith(("warning", "caveat"))]
     assert notes
     assert len(notes) == len(set(notes))
+
+
+READS_NO_SELECTION = {"campaign", "demo", "import", "pull", "push", "sign", "verify", "observe", "serve", "tune"}
+"""Commands with a repository that execute, copy or serve runs instead of answering from some of them."""
+
+
+def test_every_command_that_answers_from_runs_takes_where() -> None:
+    context = click.Context(assay, info_name="assay")
+    without = set()
+    for name in COMMANDS:
+        command = assay.get_command(context, name)
+        assert command is not None
+        options = {option for parameter in command.params for option in parameter.opts}
+        names_a_run = "run" in {parameter.name for parameter in command.params}
+        if "--repository" in options and "--where" not in options and not names_a_run:
+            without.add(name)
+    assert without == READS_NO_SELECTION
+
+
+def test_a_long_list_has_ten_rows_and_the_number_of_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [(str(number),) for number in range(25)]
+    print_rows(("Number",), rows, limit=row_limit(every=False))
+    lines = capsys.readouterr().out.splitlines()
+    assert (len(lines), lines[-1]) == (12, "… 15 more (--all)")
+    print_rows(("Number",), rows, limit=row_limit(every=True))
+    assert len(capsys.readouterr().out.splitlines()) == 26

@@ -8,6 +8,7 @@ import pty
 import re
 import subprocess
 import sys
+import termios
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -24,14 +25,16 @@ CONTROL = re.compile(r"\x1b\[[0-9;]*m|\r\n|\n|\t")
 """What assay itself sends to a terminal: styles of tables, and ends of lines."""
 
 
-def printed(*words: str | Path, terminal: bool) -> str:
+def printed(*words: str | Path, terminal: bool, pager: str = "cat") -> str:
     """Return all that a command prints, to a terminal or to a file."""
     command = [sys.executable, "-m", "assay", *map(str, words)]
+    environment = {**os.environ, "PAGER": pager, "TERM": "xterm"}
     if not terminal:
-        done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, timeout=60, check=False, env=environment)
         return (done.stdout + done.stderr).decode()
     ours, theirs = pty.openpty()
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as running:
+    termios.tcsetwinsize(theirs, (24, 120))
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as running:
         os.close(theirs)
         content = b""
         try:
@@ -120,3 +123,18 @@ def test_no_error_repeats_a_password(address: str, tmp_path: Path) -> None:
         text = printed(command, address, "--repository", tmp_path / "r", terminal=False)
         assert "assay: " in text
         assert "secret" not in text
+
+
+@pytest.mark.slow
+def test_a_long_answer_goes_to_the_pager_of_a_terminal(repository: Repository) -> None:
+    """The pager numbers the lines, so its output shows whether it ran."""
+    show = ("show", make_run(9).run_id, "--repository", repository.root)
+    changes = ("changes", "--repository", repository.root)
+    pager = "cat -n"
+    paged = printed(*show, terminal=True, pager=pager)
+    assert paged.lstrip().startswith("1\trun ")
+    assert_harmless(paged)
+    assert printed("--no-pager", *show, terminal=True, pager=pager).startswith("run ")
+    assert printed(*show, terminal=False, pager=pager).startswith("run ")
+    assert not printed(*changes, terminal=True, pager=pager).lstrip().startswith("1\t"), "fits on the screen"
+    assert printed("show", "no-such-run", terminal=True, pager=pager).startswith("assay: ")

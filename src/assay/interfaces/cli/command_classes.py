@@ -1,11 +1,14 @@
 """Define the click classes of commands: each help page ends with examples."""
 
 import importlib
+from contextlib import nullcontext
+from typing import Any
 
 import click
 
 from assay.foundation.errors import did_you_mean
-from assay.interfaces.cli.commands import COMMANDS, GROUPS
+from assay.interfaces.cli.commands import ANSWERING, COMMANDS, GROUPS
+from assay.interfaces.cli.terminal import paged_output
 
 
 class _WithExamples(click.Command):
@@ -25,7 +28,14 @@ class _WithExamples(click.Command):
 
 
 class AssayCommand(_WithExamples):
-    """A command of assay."""
+    """A command of assay. A long answer goes to a pager, except with ``assay --no-pager``."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, with its output in a pager if its group answers questions."""
+        named = ctx.parent if ctx.parent is not None and ctx.parent.parent is not None else ctx
+        paged = named.info_name in ANSWERING and ctx.find_root().params.get("pager")
+        with paged_output() if paged else nullcontext():
+            return super().invoke(ctx)
 
 
 class AssayGroup(_WithExamples, click.Group):

@@ -320,3 +320,6 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
 }
 
 COMMANDS: dict[str, CommandEntry] = {name: entry for group in GROUPS.values() for name, entry in group.items()}
+
+ANSWERING = frozenset(name for title in ("Decide", "Explain", "Forecast") for name in GROUPS[title])
+"""Commands whose output is an answer, which goes to a pager if it is long."""

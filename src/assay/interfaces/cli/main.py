@@ -26,7 +26,8 @@ def _show_version(context: click.Context, parameter: click.Parameter, asked: boo
     callback=_show_version,
     help="Show the version and the commit, and exit.",
 )
-def assay() -> None:
+@click.option("--pager/--no-pager", default=True, help="Show long answers in a pager (PAGER) on a terminal.")
+def assay(pager: bool) -> None:
     """Measure which storage, network and configuration a Hadoop cluster should have, and what each answer costs."""
 
 

@@ -5,11 +5,16 @@ are printed unchanged. assay's own cursor movements go through :func:`send_contr
 :func:`unescaped` returns.
 """
 
+import io
+import os
 import re
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
+
+import click
 
 from assay.text.control_characters import printable
 
@@ -44,6 +49,43 @@ def escaped_output() -> Iterator[None]:
         yield
     finally:
         sys.stdout, sys.stderr = out, err
+
+
+class _TerminalText(io.StringIO):
+    """Text for a terminal that is kept until its length is known."""
+
+    def isatty(self) -> bool:
+        """Return True, so that the text is laid out for the terminal."""
+        return True
+
+
+@contextmanager
+def paged_output() -> Iterator[None]:
+    """Show what the block prints in a pager if stdout is a terminal and the text is longer than the screen.
+
+    ``PAGER`` names the pager; ``cat`` or an empty value turns paging off. After an error the text is printed directly.
+    """
+    stream = sys.stdout
+    off = os.environ.get("PAGER") in ("", "cat") or os.environ.get("TERM") == "dumb"
+    if off or not isinstance(stream, _EscapingStream) or not (stream.isatty() and sys.stdin.isatty()):
+        yield
+        return
+    terminal, kept = stream.unescaped, _TerminalText()
+    stream.unescaped = kept
+    completed = False
+    try:
+        yield
+        completed = True
+    finally:
+        stream.unescaped = terminal
+        text = kept.getvalue()
+        size = shutil.get_terminal_size()
+        lines = sum(1 + max(0, len(line) - 1) // size.columns for line in text.splitlines())
+        if completed and lines >= size.lines:
+            click.echo_via_pager(text, color=True)
+        else:
+            terminal.write(text)
+            terminal.flush()
 
 
 def unescaped(stream: TextIO) -> TextIO:

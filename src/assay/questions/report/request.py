@@ -33,6 +33,8 @@ class ReportRequest:
     """Changes ``NAME=VALUE`` whose effect on the measured runs is simulated."""
     details: DetailLevel | None = None
     """None: all details that fit."""
+    conditions: tuple[str, ...] = ()
+    """Only runs that match every ``COLUMN=LEVEL``."""
 
     @property
     def factors(self) -> list[str]:
@@ -41,8 +43,8 @@ class ReportRequest:
 
     @property
     def where(self) -> tuple[str, ...]:
-        """The conditions on runs, as ``COLUMN=LEVEL``."""
-        return (f"workload={self.workload}",) if self.workload else ()
+        """All conditions on runs, as ``COLUMN=LEVEL``."""
+        return (*((f"workload={self.workload}",) if self.workload else ()), *self.conditions)
 
 
 @dataclass(frozen=True, slots=True)

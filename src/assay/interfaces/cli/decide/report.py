@@ -11,7 +11,7 @@ import click
 from assay.foundation.errors import SpecificationError
 from assay.foundation.output import check_output
 from assay.interfaces.cli.command_classes import AssayCommand
-from assay.interfaces.cli.common import json_option, print_json, repository_option
+from assay.interfaces.cli.common import json_option, print_json, repository_option, where_option
 from assay.interfaces.cli.reading import read_flagged
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ def _packed(
     default=None,
     help="Details over matched groups only, or of each configuration only. Default: both, as far as they fit.",
 )
+@where_option
 @repository_option
 @json_option
 def report(
@@ -114,6 +115,7 @@ def report(
     date: datetime | None,
     plan: Path | None,
     matched: bool | None,
+    where: tuple[str, ...],
     repository: Path,
     as_json: bool,
 ) -> None:
@@ -131,11 +133,13 @@ def report(
     from assay.questions.report.build import report_of
     from assay.questions.report.request import DetailLevel, ReportRequest
 
-    opened, _, table = read_flagged(repository, [f"workload={workload}"] if workload else [])
     day = date.date().isoformat() if date else None
     book_name = prices.name if prices else None
     details = {None: None, True: DetailLevel.GROUPS, False: DetailLevel.CONFIGURATIONS}[matched]
-    request = ReportRequest(factor, baseline, workload, book_name, title, question, author, day, changes, details)
+    request = ReportRequest(
+        factor, baseline, workload, book_name, title, question, author, day, changes, details, where
+    )
+    opened, _, table = read_flagged(repository, request.where)
     answer = report_of(opened, table, request, book)
     document = compose(answer)
     _write(document, output, charts, as_json)

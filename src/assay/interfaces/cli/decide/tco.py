@@ -74,8 +74,8 @@ def _print(view: CostView, limit: int | None) -> None:
         )
         for r in view.rows
     ]
-    headers = ("Workload", "Layout", "Price", over, "Cost per job", "95 % interval")
-    print_rows(headers, costs, limit=limit, title="Cost per job")
+    columns = ("Workload", "Layout", "Price", over, "Cost per job", "95 % interval")
+    print_rows(columns, costs, limit=limit, title="Cost per job")
 
 
 def _print_performance(view: CostView, limit: int | None) -> None:

@@ -162,8 +162,8 @@ def _show(answer: Recommendation, limit: int | None) -> None:
     worthy = [source for source in answer.uncertainties if source.share >= 0.005]
     if worthy:
         known = [(source.what, f"{source.share:.0%}", source.measurement) for source in worthy]
-        headers = ("Quantity", "Share of uncertainty", "Measure it by")
-        print_rows(headers, known, limit=limit, title="What would reduce uncertainty")
+        columns = ("Quantity", "Share of uncertainty", "Measure it by")
+        print_rows(columns, known, limit=limit, title="What would reduce uncertainty")
         click.echo()
     stages = [(s.name, f"{s.left:,}", s.text) for s in answer.stages]
     print_rows(("Stage", "Clusters left", ""), stages, limit=None, title="Search")
