@@ -1,0 +1,77 @@
+"""Test that each question of a buyer is answered by one command, on its first line.
+
+In: the runs of an example, and ALOJA's published runs if ``ASSAY_ALOJA_DATA`` names their folder.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from assay.interfaces.cli.main import assay
+from assay.questions.decisions.answers import answer_questions
+from assay.questions.decisions.buyer import BUYER_QUESTIONS
+from assay.questions.decisions.question_sentences import QuestionView, view_of
+from assay.questions.decisions.values import DecisionRequest
+from assay.questions.trust.flags import flags_in
+from assay.specs import load_prices
+from assay.store import Repository
+from doc_commands import ALOJA
+from paths import ROOT
+
+pytestmark = pytest.mark.slow
+EXAMPLE = ROOT / "examples" / "bsc-2015"
+
+
+def printed(*words: str | Path) -> str:
+    done = CliRunner().invoke(assay, [str(word) for word in words])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+@pytest.fixture(scope="module", params=["bsc-2015", "aloja"])
+def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return a repository and its price book."""
+    folder = tmp_path_factory.mktemp(request.param)
+    if request.param == "bsc-2015":
+        printed("import", EXAMPLE / "measured" / "runs.csv", "--repository", folder / "r")
+        return folder / "r", EXAMPLE / "prices.yaml"
+    data = os.environ.get("ASSAY_ALOJA_DATA", "")
+    if not data or any(not Path(data, name).exists() for name in ALOJA):
+        pytest.skip(f"ASSAY_ALOJA_DATA names no folder with {' and '.join(ALOJA)}")
+    printed("import", *(Path(data, name) for name in ALOJA), "--repository", folder / "r")
+    prices = folder / "prices.yaml"
+    prices.write_text(printed("prices", "aloja", Path(data, ALOJA[1])))
+    return folder / "r", prices
+
+
+@pytest.fixture(scope="module")
+def views(asked: tuple[Path, Path]) -> dict[str, QuestionView]:
+    repository = Repository.open(asked[0])
+    request = DecisionRequest(prices=load_prices(asked[1]))
+    views = map(view_of, answer_questions(repository, flags_in(repository).table, request))
+    return {view.name: view for view in views}
+
+
+def test_the_examples_answer_storage_network_and_costs(views: dict[str, QuestionView]) -> None:
+    assert {"storage", "network", "cheapest"} <= {name for name, view in views.items() if view.answered}
+
+
+@pytest.mark.parametrize("name", [question.name for question in BUYER_QUESTIONS])
+def test_the_first_line_is_the_decision_s_sentence(
+    asked: tuple[Path, Path], views: dict[str, QuestionView], name: str
+) -> None:
+    text = printed("decide", name, "--prices", asked[1], "--repository", asked[0])
+    assert text.splitlines()[0] == views[name].answer
+    if not views[name].answered:
+        assert text.splitlines()[1].startswith("next: ")
+
+
+def test_one_command_lists_all_answers(asked: tuple[Path, Path], views: dict[str, QuestionView]) -> None:
+    lines = printed("decide", "--prices", asked[1], "--repository", asked[0]).splitlines()
+    assert [line for view in views.values() for line in lines if line == f"{view.name:<10}  {view.answer}"] == [
+        f"{view.name:<10}  {view.answer}" for view in views.values()
+    ]
