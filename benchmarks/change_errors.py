@@ -19,7 +19,7 @@ from assay.analysis.changes import NullStatistic, change_positions, null_distrib
 Array = NDArray[np.float64]
 SCATTER = 0.05
 IN_A_TABLE = 20
-CHANGES = (1.0, 1.10, 1.15, 1.30)
+CHANGES = (1.0, 1.10, 1.20, 1.30)
 
 
 def histories(rng: np.random.Generator, correlation: float, shape: tuple[int, int], change: float) -> Array:

@@ -156,6 +156,10 @@ def _claims(draw: Callable[..., Drawn], **more: object) -> Ask:
     return lambda rng, gain: of_findings(draw(rng, gain, **more), gain)
 
 
+def _walks(configurations: int) -> Ask:
+    return lambda rng, _: of_changes(rng, lambda rng: processes.random_walks(rng, configurations=configurations))
+
+
 Question = tuple[Ask, tuple[float, ...]]
 BOTH, EQUAL = (1.0, 1.1, 1.3, 2.0), (1.0,)
 CLAIMED = (1.0, 1.3)
@@ -223,15 +227,11 @@ QUESTIONS: dict[str, Question] = {
     "outliers: 90 runs, scatter of 8 %": (lambda rng, _: of_outliers(rng, 0.08), EQUAL),
     "outliers: 90 runs, scatter of 10 %": (lambda rng, _: of_outliers(rng, 0.10), EQUAL),
     "changes: sessions of 5 runs": (lambda rng, _: of_changes(rng, processes.histories_in_sessions), EQUAL),
-    "changes: random walk of 2 % a run": (lambda rng, _: of_changes(rng, processes.random_walks), EQUAL),
-    "changes: random walk of 2 % a run, one configuration alone": (
-        lambda rng, _: of_changes(rng, lambda rng: processes.random_walks(rng, configurations=1)),
-        EQUAL,
-    ),
-    "changes: random walk of 2 % a run, ten configurations": (
-        lambda rng, _: of_changes(rng, lambda rng: processes.random_walks(rng, configurations=10)),
-        EQUAL,
-    ),
+    "changes: random walk of 2 % a run, one configuration": (_walks(1), EQUAL),
+    "changes: random walk of 2 % a run, 10 configurations": (_walks(10), EQUAL),
+    "changes: random walk of 2 % a run, 15 configurations": (_walks(15), EQUAL),
+    "changes: random walk of 2 % a run, 20 configurations": (_walks(20), EQUAL),
+    "changes: random walk of 2 % a run, 30 configurations": (_walks(30), EQUAL),
 }
 
 

@@ -17,7 +17,7 @@ wanders, make the differences between two runs grow with their distance. So a ra
 explains this growth. Both are estimated from all histories of the table together. With few histories the estimate is
 uncertain; a change must then also be abrupt: visible within ten runs before and after it. As a table has many
 histories, the false discovery rate is limited (Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57 (1995)).
-docs/explanation/speedup.md has both error rates, measured.
+docs/measurements/error-rates.md has both error rates.
 """
 
 from __future__ import annotations
@@ -52,14 +52,19 @@ _FIRST_BATCH = 60
 """Number of draws that is enough to reject most histories without a change."""
 _NEAR, _FAR = 2, 8
 """Distances of two runs whose differences show whether the level wanders."""
-_WANDER_ERRORS = 2.0
+_ERRORS_FEW = 2.0, 1.0
+"""Standard errors by which the estimated wandering of whole histories, and of their parts, is raised, where few
+histories show it. The abrupt test is added there."""
+_ERRORS_MANY = 6.0, 6.0
+"""The same where many histories show it; chosen by the error rates with 20 and 30 histories that wander. The estimate
+is at most doubled. Differences at distance 8 overlap, so they show less than as many independent pairs."""
 _WANDER_NOISE_MIN = 0.1
 WANDER_MIN, WANDER_MIN_LONG = 0.3, 0.4
 """Smallest step of wandering that an abrupt change must exceed, in standard deviations of a run: in a history of at
 most 2 × :data:`ABRUPT_RUNS` runs, and in a longer one, where the position is the most likely of many stretches."""
 ABRUPT_RUNS = 10
 """Runs before and after a change within which it must be visible, where few histories show whether levels wander."""
-_WANDER_SHOWN = 40
+_WANDER_SHOWN = 50
 """Minimum number of distinct stretches of :data:`_FAR` runs from which wandering is estimated well."""
 _CHI_SQUARE_MEDIAN = 0.4549
 """Median of the square of a standard normal."""
@@ -190,7 +195,7 @@ def _levels(logs: Floats, independent: NullStatistic) -> list[Floats]:
         del positions[smallest]
 
 
-def wander_of(histories_logs: Sequence[Floats], correlation: float, errors: float = _WANDER_ERRORS) -> float:
+def wander_of(histories_logs: Sequence[Floats], correlation: float, errors: float) -> float:
     """Return how far the level of histories wanders: the step of a random walk, in standard deviations of a run.
 
     It follows from how much more runs at distance :data:`_FAR` differ than runs at distance :data:`_NEAR`, beyond what
@@ -203,7 +208,7 @@ def wander_of(histories_logs: Sequence[Floats], correlation: float, errors: floa
         return 0.0
     explained = near * (1 - correlation**_FAR) / (1 - correlation**_NEAR)
     effective = max(1.0, pairs / _FAR)  # neighbouring differences share most of their runs
-    steps = max(0.0, far - explained) + min(1.0, errors / float(np.sqrt(effective))) * max(0.0, far - explained)
+    steps = max(0.0, far - explained) * (1 + min(1.0, errors / float(np.sqrt(effective))))
     step = steps / (_FAR - _NEAR)
     run = max(near - _NEAR * step, _WANDER_NOISE_MIN * near) / (2 * (1 - correlation**_NEAR))
     return float(np.sqrt(step / run))
@@ -278,12 +283,13 @@ def null_distribution_of(histories_logs: Sequence[Floats]) -> NullStatistic:
     (:class:`NullStatistic`).
     """
     correlation = correlation_of(histories_logs)
-    wander = wander_of(histories_logs, correlation)
+    few = sum(max(0, len(logs) - _FAR) for logs in histories_logs) / _FAR < _WANDER_SHOWN
+    of_whole, of_parts = _ERRORS_FEW if few else _ERRORS_MANY
+    wander = wander_of(histories_logs, correlation, of_whole)
     if wander:
         parts = [part for logs in histories_logs for part in _levels(logs, NullStatistic())]
-        wander = min(wander, wander_of(parts, correlation, errors=1.0))
-    stretches = sum(max(0, len(logs) - _FAR) for logs in histories_logs) / _FAR
-    return NullStatistic(correlation, wander=wander, few=stretches < _WANDER_SHOWN)
+        wander = min(wander, wander_of(parts, correlation, of_parts))
+    return NullStatistic(correlation, wander=wander, few=few)
 
 
 def _test(values: Floats, null: NullStatistic, alpha: float, draws: int = DRAWS) -> tuple[float, int]:

@@ -18,6 +18,7 @@ from assay.analysis.changes import (
     changes_of,
     correlation_of,
     histories,
+    null_distribution_of,
 )
 from assay.analysis.statistics.run_table import table_of
 from benchmark_support import benchmark
@@ -133,3 +134,22 @@ def test_sessions_and_wandering_levels_are_no_changes(process: str) -> None:
     """Named were 73 % of repositories in sessions of five runs, and 92 % of those that wander by 2 % a run."""
     draw, rng = getattr(benchmark("processes"), process), np.random.default_rng(9)
     assert sum(bool(histories(draw(rng)).changed) for _ in range(15)) <= 3
+
+
+def test_changes_must_be_abrupt_until_histories_show_how_far_levels_wander() -> None:
+    rng = np.random.default_rng(4)
+    few, many = (null_distribution_of(list(0.05 * rng.standard_normal((count, 30)))) for count in (15, 20))
+    assert few.of_abrupt_changes(30) is not None
+    assert many.of_abrupt_changes(30) is None
+
+
+def test_most_steps_of_twenty_percent_are_detected_among_twenty_configurations() -> None:
+    """The allowance for wandering levels takes little power where levels do not wander."""
+    rng, detected = np.random.default_rng(6), 0
+    for _ in range(3):
+        logs = 0.05 * rng.standard_normal((20, 30))
+        logs[:4, 15:] += np.log(1.2)
+        null = null_distribution_of(list(logs))
+        detected += sum(bool(change_positions(history, null)) for history in logs[:4])
+        assert sum(bool(change_positions(history, null)) for history in logs[4:]) <= 2
+    assert detected >= 10

@@ -29,7 +29,7 @@ from assay.analysis.comparison.matched import (
     with_sessions,
     within_groups,
 )
-from assay.analysis.statistics import Estimate, InferenceScope, Ints, estimate, means_by, satterthwaite
+from assay.analysis.statistics import Estimate, InferenceScope, Ints, estimate, means_by
 from assay.analysis.statistics.random_effects import TRIMMED_MIN, over_units, trimmed_mean
 
 POOLED = "variance of a run, pooled over the matched groups with repetitions"
@@ -165,11 +165,10 @@ def scope_estimates(both: GroupRatios, depends: tuple[Dependence, Ints] | None =
 
 def _similar(both: GroupRatios, depends: tuple[Dependence, Ints] | None) -> ScopeEstimate:
     strata, m = both.cluster_strata, len(both.groups)
-    mean = with_sessions(between_groups(both.log_ratio, both.rounding, strata), both.sessions, strata)
-    mean = over_levels(mean, both, *depends) if depends else mean
-    variances = np.array([mean.error**2, float(both.log_ratio.var(ddof=1))])
-    single_degrees = satterthwaite(variances, np.array([mean.degrees, m - 1.0]))
-    return estimate_of(mean, m, float(np.sqrt(variances.sum())), single_degrees)
+    plain = with_sessions(between_groups(both.log_ratio, both.rounding, strata), both.sessions, strata)
+    mean = over_levels(plain, both, *depends) if depends else plain
+    single_error = float(np.hypot(mean.error, both.log_ratio.std(ddof=1)))
+    return estimate_of(mean, m, single_error, plain.degrees)
 
 
 def _no_surer(wide: ScopeEstimate, narrow: ScopeEstimate) -> ScopeEstimate:
