@@ -70,7 +70,56 @@ export async function draw(place, spec) {
   place.replaceChildren(target);
   place.classList.add("drawn");
   drawn.set(place, { spec, width, result });
+  offerDownloads(place);
   return result.view;
+}
+
+const FORMATS = {
+  PNG: (place) => drawn.get(place).result.view.background("white").toImageURL("png", 2),
+  SVG: async (place) => textUrl(await drawn.get(place).result.view.background("white").toSVG(), "image/svg+xml"),
+  CSV: (place) => textUrl(csvOf(drawn.get(place).spec), "text/csv"),
+};
+
+const textUrl = (text, type) => URL.createObjectURL(new Blob([text], { type }));
+
+/** Add a button for each format to the figure of a chart, once. */
+function offerDownloads(place) {
+  const figure = place.closest("figure.chart");
+  if (!figure || figure.querySelector(".downloads")) return;
+  const buttons = Object.entries(FORMATS).map(([format, make]) => {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "quiet", textContent: format });
+    button.setAttribute("aria-label", `Download the chart as ${format}`);
+    button.addEventListener("click", async () => {
+      const href = await make(place);
+      drawn.get(place).result.view.background(null);
+      Object.assign(document.createElement("a"), { href, download: `${place.id}.${format.toLowerCase()}` }).click();
+      if (href.startsWith("blob:")) setTimeout(() => URL.revokeObjectURL(href), 10_000);
+    });
+    return button;
+  });
+  const bar = Object.assign(document.createElement("div"), { className: "downloads" });
+  bar.append(...buttons);
+  figure.append(bar);
+}
+
+/** Return all rows of a chart as CSV, with a column for each field. */
+function csvOf(spec) {
+  const rows = rowsOf(spec).filter((row) => Object.keys(row).some((name) => name !== "one"));
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const cell = (value) => {
+    const text = value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return [names, ...rows.map((row) => names.map((name) => row[name]))].map((cells) => cells.map(cell).join(",")).join("\r\n") + "\r\n";
+}
+
+/** Return the rows of all data in a specification: its own, and those of its layers and panels. */
+function rowsOf(part) {
+  if (!part || typeof part !== "object") return [];
+  if (Array.isArray(part)) return part.flatMap(rowsOf);
+  const values = Array.isArray(part.data?.values) ? part.data.values.filter((row) => row && typeof row === "object") : [];
+  const named = Object.values(part.datasets ?? {}).flat();
+  return [...values, ...named, ...["layer", "vconcat", "hconcat", "concat", "spec"].flatMap((name) => rowsOf(part[name]))];
 }
 
 export async function drawAll() {
