@@ -3,12 +3,18 @@
 In: a trace, or the names of its series. Out: the views that it has, and their series, thinned.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from assay.analysis.run_profile.series import Series, series_of
 from assay.model import Trace
+
+COINCIDING_SHARE: Final = 0.005
+"""Maximum difference of two lines that are drawn as one, as a share of the panel's highest value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,28 @@ def busiest(series: Sequence[Series], most: int = LINES_MAX) -> list[Series]:
     """Return the ``most`` series with the highest peaks, in the order given."""
     peaks = sorted(range(len(series)), key=lambda index: -max(series[index].values, default=0.0))[:most]
     return [series[index] for index in sorted(peaks)]
+
+
+def coinciding(series: Sequence[Series]) -> list[list[Series]]:
+    """Return the series in groups whose lines can't be distinguished in a chart; the first of a group is drawn."""
+    highest = max((max(line.values, default=0.0) for line in series), default=0.0)
+    groups: list[list[Series]] = []
+    for line in series:
+        group = next((group for group in groups if _distance(group[0], line) <= COINCIDING_SHARE * highest), None)
+        if group is None:
+            groups.append([line])
+        else:
+            group.append(line)
+    return groups
+
+
+def _distance(first: Series, second: Series) -> float:
+    """Return the largest difference of two series at the times of both."""
+    if not first.t_s or not second.t_s:
+        return math.inf
+    t_s = np.union1d(first.t_s, second.t_s)
+    lines = (np.interp(t_s, line.t_s, line.values) for line in (first, second))
+    return float(np.abs(np.subtract(*lines)).max())
 
 
 def views_of(traces: Iterable[Trace]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """The page of one run, with its charts, its trace and its logs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from assay.analysis.outliers.anomalies import Anomaly
+from assay.analysis.run_profile.series import Series
 from assay.analysis.run_profile.tables.environment_tables import environment_tables
 from assay.analysis.run_profile.tables.limits_tables import limit_sections, limit_sentence
 from assay.analysis.run_profile.tables.run_tables import run_sections
@@ -16,6 +17,7 @@ from assay.analysis.run_profile.tables.trace_views import (
     GROUPS,
     TRACE_VIEWS,
     busiest,
+    coinciding,
     groups_of,
     lines_of,
     names_shown,
@@ -34,10 +36,13 @@ from assay.questions.runs.limits import limits_of_whole_run
 from assay.questions.runs.log_lines import PART_BYTES, log_hits, log_lines
 from assay.questions.runs.whole_run import CompleteRun
 from assay.questions.trust.flags import flags_of_run
+from assay.text import joined
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 LogName = Annotated[str, Path(max_length=500)]
 SHOWN_AT_FIRST = ("cpu", "disk", "net")
+COINCIDING_NAMED = 4
+"""Maximum number of names in the note on lines that are drawn as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +130,21 @@ def _lines(close: CompleteRun, span: Span) -> list[Lines]:
         if view.group not in span.shown:
             continue
         series = lines_of(close.trace, view, node=span.node, start_s=span.start_s, end_s=span.end_s, windows=windows)
-        most = busiest(series)
-        title = f"{view.title}, the {len(most)} busiest of {len(series)}" if len(most) < len(series) else view.title
+        groups = coinciding(series)
+        most = busiest([group[0] for group in groups])
+        title = f"{view.title}, the {len(most)} busiest of {len(groups)}" if len(most) < len(groups) else view.title
+        title += "".join(_note(group) for group in groups if len(group) > 1 and group[0] in most)
         nodes, devices = names_shown(close.trace, view)
         panels.append(Lines(title, most, nodes, devices))
     return panels
+
+
+def _note(group: Sequence[Series]) -> str:
+    """Return which lines are drawn as one."""
+    names = [f"{line.node} {line.subject.partition(':')[2]}".strip() for line in group]
+    if len(names) > COINCIDING_NAMED:
+        names = [*names[: COINCIDING_NAMED - 1], f"{len(names) - COINCIDING_NAMED + 1} more"]
+    return f"; {joined(names)} coincide"
 
 
 @router.get("/runs/{run_id}/over-time", response_class=JSONResponse)
