@@ -56,6 +56,8 @@ class Case:
     """The overview page as text."""
     report: str
     """The report on storage as text."""
+    questions: dict[str, str]
+    """Each buyer's question in the report as text, by its name."""
 
 
 WORKER_PRICES_YAML = """\
@@ -136,13 +138,16 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     arguments = ["report", "-o", str(folder / "report.html"), "--repository", str(root)]
     written = CliRunner().invoke(assay, [*arguments, *(["--prices", str(prices)] if prices else [])])
     assert written.exit_code == 0, written.output
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    questions = re.findall(r'<div data-question="([a-z]+)">(.*?)</div>', page, flags=re.DOTALL)
     return Case(
         root,
         prices,
         {answer.question.name: answer for answer in answers},
         client,
         text_of(client.get("/").text),
-        text_of((folder / "report.html").read_text(encoding="utf-8")),
+        text_of(page),
+        {name: text_of(content) for name, content in questions},
     )
 
 
@@ -251,6 +256,16 @@ def test_compare_speedup_and_tco_print_the_same_decisions(case: Case, name: str,
         text = printed(case, command, "--by", factor, "--all")
         for decision in of_time:
             assert_printed(text, decision)
+
+
+def test_the_report_has_the_six_questions_with_the_same_sentences(case: Case) -> None:
+    views = [view_of(answer) for answer in case.answers.values()]
+    assert tuple(case.questions) == QUESTIONS
+    for view in views:
+        text = without_spaces(case.questions[view.name])
+        next_step = f"Next: {view.next_step}".replace("`", "") if view.next_step else ""
+        for sentence in (view.question, view.answer, view.evidence, view.cost or "", next_step):
+            assert without_spaces(sentence) in text
 
 
 @pytest.mark.parametrize("name", QUESTIONS)

@@ -15,6 +15,7 @@ from assay.interfaces.report.decisions import (
     decisions_chapter,
     first_page,
     palette_of,
+    questions_chapter,
     report_headline,
     report_lead,
     report_question,
@@ -41,6 +42,7 @@ def compose(report: Report) -> ReportDocument:
         run_cost_chapter(report, palette),
     ]
     chapters = [
+        questions_chapter(report),
         decisions_chapter(report, palette),
         threats_chapter(report),
         method_chapter(report),

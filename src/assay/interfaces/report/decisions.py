@@ -10,7 +10,19 @@ from assay.analysis.comparison.verdict_text import scope_text
 from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.charts.drawing.style import FULL_PX
 from assay.interfaces.charts.speedups import speedup_forest
-from assay.interfaces.report.output.document import Block, Chapter, Facts, Heading, Line, Paragraph, ReportFigure, Table
+from assay.interfaces.report.output.document import (
+    Answer,
+    Answers,
+    Block,
+    Chapter,
+    Facts,
+    Heading,
+    Line,
+    Paragraph,
+    ReportFigure,
+    Table,
+    with_code,
+)
 from assay.interfaces.report.tables import shortened, table
 from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.forest import forest_rows
@@ -82,10 +94,26 @@ def first_page(report: Report, palette: Mapping[str, str]) -> tuple[Block, ...]:
         facts += [Fact(f"Caveat: {caveat.kind}", caveat.text) for caveat in first.caveats[:CAVEATS_MAX]]
     for decision in report.decisions[1 : 1 + FURTHER_MAX]:
         facts.append(Fact(_title(decision), f"{headline(decision)} {evidence(decision)}"))
-    for view in report.questions:
-        facts.append(Fact(view.question, " ".join(filter(None, (view.answer, view.evidence, view.cost)))))
     facts += _not_compared(report)
     return (*blocks, *([Facts(tuple(facts))] if facts else []))
+
+
+def questions_chapter(report: Report) -> Chapter | None:
+    """Return the answer to each question of a buyer; None where the report asks only one."""
+    answers = tuple(
+        Answer(
+            view.name,
+            view.question,
+            view.answer,
+            tuple(
+                with_code(text)
+                for text in (view.evidence, view.cost, f"Next: {view.next_step}" if view.next_step else "")
+                if text
+            ),
+        )
+        for view in report.questions
+    )
+    return Chapter("questions", "Six questions before you buy", (Answers(answers),)) if answers else None
 
 
 def decisions_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | None:

@@ -52,7 +52,7 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
     every = flags_in(repository).table
     asked = DecisionRequest(request.factor, request.baseline, request.where, prices=book)
     decisions = decisions_of(repository, every, asked)
-    further = _further_answers(repository, every, asked, decisions)
+    answers = _answers(repository, every, asked, decisions)
     configurations = _configurations(repository, table, request, decisions)
     groups: GroupDetails | None = None
     warnings: tuple[CodedWarning, ...] = ()
@@ -70,8 +70,8 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
         runs=len(table),
         origins=_origins(table),
         decisions=decisions,
-        questions=tuple(view_of(answer) for answer in further),
-        further_decisions=_further_decisions(further, decisions),
+        questions=tuple(view_of(answer) for answer in answers),
+        further_decisions=_further_decisions(answers, decisions),
         not_compared=_options_not_compared(table, request, decisions),
         workloads_not_compared=_workloads_not_compared(table, decisions),
         method=method_facts(table, whole, decisions, all_whole=bool(runs)),
@@ -96,21 +96,18 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
     )
 
 
-def _further_answers(
+def _answers(
     repository: Repository, table: RunTable, request: DecisionRequest, decisions: Sequence[Decision]
 ) -> tuple[QuestionAnswer, ...]:
-    """Return the answers to the questions of a buyer that are not about the factor of ``decisions``.
-
-    Questions without an answer come last.
-    """
-    factors = {decision.factor for decision in decisions}
+    """Return the answer to every question of a buyer; ``decisions`` answer the question on their factor."""
     answers = answer_questions(repository, table, replace(request, factor="", baseline=None))
-    further = [
-        answer
+    factors = [decision.factor for decision in decisions]
+    return tuple(
+        replace(answer, decisions=decisions)
+        if answer.question.name != CHEAPEST and [decision.factor for decision in answer.decisions] == factors
+        else answer
         for answer in answers
-        if answer.question.name == CHEAPEST or not answer.decisions or answer.decisions[0].factor not in factors
-    ]
-    return tuple(sorted(further, key=lambda answer: not answer.decisions))
+    )
 
 
 def _further_decisions(answers: Sequence[QuestionAnswer], decisions: Sequence[Decision]) -> tuple[Decision, ...]:

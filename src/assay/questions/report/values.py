@@ -197,7 +197,7 @@ class Report:
     decisions: tuple[Decision, ...]
     """The first is the answer; empty where no two options can be compared."""
     questions: tuple[QuestionView, ...]
-    """The questions of a buyer that are not about the factor of ``decisions``; those without an answer come last."""
+    """Every question of a buyer, asked of the same runs."""
     further_decisions: tuple[Decision, ...]
     """The decisions on ``questions`` that are not among ``decisions``."""
     not_compared: tuple[tuple[str, str], ...]

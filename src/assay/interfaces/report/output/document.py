@@ -41,6 +41,11 @@ Line = tuple[Part, ...]
 """A cell or a paragraph: texts with options and ids between them."""
 
 
+def with_code(text: str) -> Line:
+    """Return ``text`` with each part between backticks as code."""
+    return tuple(Code(part) if at % 2 else part for at, part in enumerate(text.split("`")) if part)
+
+
 def plain(line: Line) -> str:
     """Return a line as text without marks."""
     return "".join(part if isinstance(part, str) else part.text for part in line)
@@ -104,6 +109,25 @@ class Points:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """A question with its answer in sentences. ``key`` names the question for programs that read the HTML."""
+
+    key: str
+    question: str
+    answer: str
+    lines: tuple[Line, ...] = ()
+    """Evidence, cost and the next step, where the answer has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Questions with their answers."""
+
+    kind: ClassVar[str] = "answers"
+    answers: tuple[Answer, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Listing:
     """Verbatim text: commands, a file."""
 
@@ -142,7 +166,7 @@ class Fold:
     blocks: tuple[Block, ...]
 
 
-Block = Paragraph | Heading | Table | Facts | Points | Listing | ReportFigure | Pair | Fold
+Block = Paragraph | Heading | Table | Facts | Points | Answers | Listing | ReportFigure | Pair | Fold
 
 
 @dataclass(frozen=True, slots=True)

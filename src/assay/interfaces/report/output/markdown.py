@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
 from assay.interfaces.report.output.document import (
+    Answers,
     Block,
     Code,
     Facts,
@@ -77,6 +78,15 @@ def _figure(figure: ReportFigure, folder: str) -> Iterator[str]:
     yield f"*{escaped(figure.caption)}*"
 
 
+def _items(block: Facts | Points | Answers) -> Iterator[str]:
+    if isinstance(block, Answers):
+        for item in block.answers:
+            yield f"- **{escaped(item.question)}** {' '.join([escaped(item.answer), *map(_line, item.lines)])}"
+    else:
+        facts = block.facts if isinstance(block, Facts) else block.points
+        yield from (f"- **{escaped(fact.name)}:** {escaped(fact.text)}" for fact in facts)
+
+
 def _blocks(blocks: Sequence[Block], folder: str, level: int) -> Iterator[str]:
     for block in blocks:
         if isinstance(block, Pair):
@@ -91,9 +101,8 @@ def _blocks(blocks: Sequence[Block], folder: str, level: int) -> Iterator[str]:
                 yield f"{'#' * level} {escaped(block.text)}"
             case Table():
                 yield from _table(block)
-            case Facts() | Points():
-                facts = block.facts if isinstance(block, Facts) else block.points
-                yield from (f"- **{escaped(fact.name)}:** {escaped(fact.text)}" for fact in facts)
+            case Facts() | Points() | Answers():
+                yield from _items(block)
             case Listing():
                 yield from _listing(block)
             case ReportFigure():

@@ -17,6 +17,7 @@ from assay.foundation.errors import AssayError
 from assay.interfaces.charts.drawing.style import FULL_PX, NARROW_PX
 from assay.interfaces.report.output import pictures
 from assay.interfaces.report.output.document import (
+    Answers,
     Block,
     Code,
     Facts,
@@ -123,6 +124,9 @@ def _block(block: Block) -> list[dict[str, Any]]:
             data = {"facts": [{"name": fact.name, "text": fact.text} for fact in block.facts]}
         case Points():
             data = {"points": [{"name": point.name, "text": point.text} for point in block.points]}
+        case Answers():
+            answers = [(item.question, item.answer, [_line(line) for line in item.lines]) for item in block.answers]
+            data = {"answers": [{"question": q, "answer": answer, "lines": lines} for q, answer, lines in answers]}
         case Listing():
             data = {"text": block.text.rstrip("\n"), "title": block.title}
         case ReportFigure():
