@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,8 @@ import msgspec
 import pytest
 
 from assay.interfaces.report.hardware import hardware_chapter
-from assay.interfaces.report.output.document import Table, plain
+from assay.interfaces.report.output.document import ReportFigure, Table, plain
+from assay.interfaces.report.output.pictures import svg
 from assay.model.clusters.baseline import Baseline, Measurement
 from assay.questions.runs.hardware import READ, hardware_of
 from assay.store import Repository
@@ -55,6 +57,11 @@ def test_like_devices_are_one_row_with_the_median_of_what_they_reached(tmp_path:
     texts = [plain(c) for block in chapter.blocks if isinstance(block, Table) for row in block.rows for c in row]
     assert "5 MB/s (83.3 %)" in texts
     assert "not measured" in texts
+    (figure,) = [block for block in chapter.blocks if isinstance(block, ReportFigure)]
+    disks = "2 hard disks, 2 SSDs, 10 Gbit/s"
+    assert figure.make(980)["description"] == f"Cluster: 1 × master with 10 Gbit/s; 3 × worker with {disks}"
+    labels = re.findall(r">([^<>]+)</text>", svg(figure))
+    assert {"Network", "3 × worker (worker)", "2 hard disks of 500 GB", "2 SSDs of 480 GB", "10 Gbit/s"} <= set(labels)
 
 
 def test_vendor_models_of_devices_are_shown_and_separate_the_devices(tmp_path: Path) -> None:

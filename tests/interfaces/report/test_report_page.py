@@ -28,6 +28,7 @@ from report_support import configurations_of, document_of
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+PAGES_MAX = 20
 HOSTILE = "<script>alert('x')</script>\"onload=\"x&amp;"
 
 
@@ -345,6 +346,8 @@ def test_on_paper_page_one_has_the_answer_the_costs_the_chart_and_the_caveats_an
     assert view.evaluate("document.documentElement.scrollWidth") <= width_px
     bottom = view.evaluate("document.querySelector('.opening').getBoundingClientRect().bottom")
     assert bottom <= height_px
+    pages = re.findall(rb"/Type\s*/Page\b", view.pdf(format="A4", prefer_css_page_size=True))
+    assert 1 < len(pages) <= PAGES_MAX
     assert view.locator(".opening figure svg").first.is_visible()
     table = view.locator("#comparisons table")
     assert table.locator("thead").first.is_visible()

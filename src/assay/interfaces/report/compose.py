@@ -43,14 +43,14 @@ def compose(report: Report) -> ReportDocument:
     ]
     chapters = [
         questions_chapter(report),
-        decisions_chapter(report, palette),
-        threats_chapter(report),
         method_chapter(report),
+        decisions_chapter(report, palette),
         hardware_chapter(report.hardware),
         _details() if any(details) else None,
         *details,
         whatif_chapter(report.whatif),
         findings_chapter(report.findings),
+        threats_chapter(report),
         appendix_chapter(report),
         reproduce_chapter(report),
     ]

@@ -3,11 +3,18 @@
 In: a :class:`HardwareView`. Out: a chapter. Nothing is computed here.
 """
 
+from functools import partial
+
 from assay.foundation.units import format_bit_rate
-from assay.interfaces.report.output.document import Block, Chapter, Line, Paragraph
+from assay.interfaces.charts.cluster import cluster_diagram
+from assay.interfaces.charts.drawing.style import FULL_PX
+from assay.interfaces.report.output.document import Block, Chapter, Line, Paragraph, ReportFigure
 from assay.interfaces.report.tables import shortened, table
 from assay.questions.runs.hardware import Bare, HardwareView
-from assay.text import language, numbers
+from assay.text import language, numbers, slug
+
+DIAGRAMS_MAX = 3
+"""Maximum number of clusters with a diagram."""
 
 Rows = list[tuple[Line | str, ...]]
 
@@ -22,6 +29,21 @@ def _reached(bare: Bare | None) -> str:
         return "not measured"
     share = f" ({numbers.share(bare.share)})" if bare.share is not None else ""
     return f"{_rate(bare.median)}{share}"
+
+
+def _diagrams(view: HardwareView) -> list[ReportFigure]:
+    """Return a diagram of each described cluster, up to :data:`DIAGRAMS_MAX`."""
+    figures = []
+    for name in list(dict.fromkeys(row.cluster for row in view.nodes))[:DIAGRAMS_MAX]:
+        nodes = [row for row in view.nodes if row.cluster == name]
+        devices = [row for row in view.devices if row.cluster == name]
+        caption = (
+            f"The cluster {name}: kinds of nodes, storage devices of each node by class, and the link of each node."
+        )
+        figures.append(
+            ReportFigure(f"cluster-{slug(name)}", partial(cluster_diagram, nodes, devices), caption, FULL_PX)
+        )
+    return figures
 
 
 def hardware_chapter(view: HardwareView) -> Chapter | None:
@@ -63,6 +85,7 @@ def hardware_chapter(view: HardwareView) -> Chapter | None:
                 "median of equal devices, and its share of the described rate (in a lab: of that rate at its scale).",
             )
         ),
+        *_diagrams(view),
         *shortened(
             table(("Node", "#Number", "Roles", "#Cores", "#Memory", "#Network", "#Bare link"), nodes, "Nodes"), "nodes"
         ),
