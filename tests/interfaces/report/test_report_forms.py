@@ -32,9 +32,8 @@ if TYPE_CHECKING:
 
 HOSTILE = "<b>x</b> | `y` [z](http://w) *s* _u_ # $v$ \\"
 CHAPTERS = [
-    "Every comparison",
-    "Caveats and threats to validity",
     "How it was measured",
+    "Every comparison",
     "Details",
     "Each configuration by itself",
     "TestDFSIO write",
@@ -43,6 +42,7 @@ CHAPTERS = [
     "Meaning of the three throughputs",
     "Cost per job",
     "Findings",
+    "Caveats and threats to validity",
     "Appendix: configuration and provenance",
     "How to reproduce it",
 ]

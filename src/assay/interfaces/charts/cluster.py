@@ -74,7 +74,7 @@ def cluster_diagram(nodes: Sequence[NodeRow], devices: Sequence[DeviceRow], widt
                 {
                     "data": {"values": lines},
                     "mark": {"type": "rule", "stroke": INK},
-                    "encoding": _place("x", "x2", "y", "y2"),
+                    "encoding": _coordinates("x", "x2", "y", "y2"),
                 },
                 _rectangles(rectangles),
                 _texts(texts),
@@ -102,7 +102,7 @@ def _text(left: float, middle: float, text: str, weight: int = 400) -> Spec:
     return {"x": left, "y": middle, "text": text, "weight": weight}
 
 
-def _place(*channels: str) -> Spec:
+def _coordinates(*channels: str) -> Spec:
     """Return the encoding of pixel coordinates."""
     scaled = {"type": "quantitative", "scale": None, "axis": None}
     return {name: {"field": name, **(scaled if len(name) == 1 else {})} for name in channels}
@@ -114,7 +114,7 @@ def _rectangles(values: list[Spec]) -> Spec:
         "data": {"values": values},
         "mark": {"type": "rect", "cornerRadius": 2},
         "encoding": {
-            **_place("x", "x2", "y", "y2"),
+            **_coordinates("x", "x2", "y", "y2"),
             "fill": {"field": "fill", **colour},
             "stroke": {"field": "line", **colour},
         },
@@ -133,6 +133,10 @@ def _texts(values: list[Spec], *, angle: int = 0) -> Spec:
         }
         of_weight = [value for value in values if value["weight"] == weight]
         layers.append(
-            {"data": {"values": of_weight}, "mark": mark, "encoding": {**_place("x", "y"), "text": {"field": "text"}}}
+            {
+                "data": {"values": of_weight},
+                "mark": mark,
+                "encoding": {**_coordinates("x", "y"), "text": {"field": "text"}},
+            }
         )
     return {"layer": layers}

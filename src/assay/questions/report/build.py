@@ -97,7 +97,7 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
 
 
 def _answers(
-    repository: Repository, table: RunTable, request: DecisionRequest, decisions: Sequence[Decision]
+    repository: Repository, table: RunTable, request: DecisionRequest, decisions: tuple[Decision, ...]
 ) -> tuple[QuestionAnswer, ...]:
     """Return the answer to every question of a buyer; ``decisions`` answer the question on their factor."""
     answers = answer_questions(repository, table, replace(request, factor="", baseline=None))
