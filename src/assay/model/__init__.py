@@ -1,4 +1,5 @@
-"""Frozen values that all packages share: cluster, layout, plan, run, trace, baseline, price. No I/O, no clock."""
+"""Frozen values that all packages share: clusters, layouts, plans, runs, traces, baselines and prices. No I/O and no
+clock."""
 
 from assay.model.clusters.baseline import DEVIATION_MAX, Baseline, CoreSpeed, Measurement
 from assay.model.clusters.cluster import (

@@ -1,4 +1,4 @@
-"""Baselines: the throughput of a bare device or link, measured with fio and iperf3, and as specified."""
+"""Baselines: measured throughput of bare devices (fio) and links (iperf3), with the specified values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,8 @@ DEVIATION_MAX = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One figure of one device or link. ``expected`` is the specification's, scaled as the lab is; None: not stated."""
+    """One figure of a device or link. ``expected``: the specified value, scaled in a lab; None if the cluster file has
+    none."""
 
     node: str
     subject: str
@@ -20,7 +21,7 @@ class Measurement:
     value: float
     expected: float | None
     modelled: bool = False
-    """Whether ``expected`` is not stated but what the model of the described device comes to, measured this way."""
+    """Whether ``expected`` is computed by the device model because the cluster file does not state it."""
 
     @property
     def deviation(self) -> float | None:
@@ -29,7 +30,7 @@ class Measurement:
 
     @property
     def is_off(self) -> bool:
-        """Whether it is further from the specification than :data:`DEVIATION_MAX`."""
+        """Whether the deviation from the specification exceeds :data:`DEVIATION_MAX`."""
         return self.deviation is not None and abs(self.deviation) > DEVIATION_MAX
 
 
@@ -47,11 +48,11 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class CoreSpeed:
-    """How fast one core of a host is, relative to the processor that a profile's CPU seconds are of."""
+    """The speed of one core of a host, relative to the processor on which the profile's CPU seconds were measured."""
 
     node: str
     speed: float
     low: float
     high: float
-    """With ``low``, where the speed lies nine times of ten, as kinds of work differ."""
+    """With ``low``: the 90 % interval of the speed over kinds of work."""
     by_work: Mapping[str, float]

@@ -1,7 +1,7 @@
-"""What a cluster is made of: node types with devices and a NIC, the nodes, and the lab's scale when it is emulated.
+"""A cluster: node types with devices and a NIC, nodes, and the scale of a lab.
 
-Rates, memory and capacities are the described hardware's own. In a lab, what is emulated is ``scale`` times that
-(:class:`LabSettings`): bandwidths, memory and data shrink by it, IOPS and latencies do not.
+Rates, memory and capacities are those of the described hardware. A lab multiplies bandwidths, memory and data by
+``scale`` (:class:`LabSettings`). IOPS and latencies stay.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from assay.model.clusters.device_model import FlashModel, HddModel, default_flas
 
 
 class DeviceKind(StrEnum):
-    """What a storage device is; the layouts' shorthand codes choose by it."""
+    """Kinds of storage devices; layout codes refer to them."""
 
     HDD = "hdd"
     SSD = "ssd"
@@ -22,7 +22,7 @@ class DeviceKind(StrEnum):
 
 
 class Role(StrEnum):
-    """What a node does. A node may have both roles."""
+    """Roles of a node. A node may have both."""
 
     MASTER = "master"
     WORKER = "worker"
@@ -30,7 +30,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One disk of a node, at full scale. ``None`` for IOPS means: not limited by requests."""
+    """One disk of a node, at full scale. IOPS None: requests per second are not limited."""
 
     name: str
     kind: DeviceKind
@@ -41,22 +41,22 @@ class Device:
     capacity_bytes: int
     price: Money | None = None
     directory: str | None = None
-    """Where the device is mounted on a real host; None in a lab, which mounts it itself."""
+    """Mount point on a real host; None in a lab, which mounts the device itself."""
     product: str = ""
     """The maker's model name; empty if unknown."""
     hdd: HddModel | None = None
-    """The mechanics of an HDD; None: those of a typical HDD."""
+    """Mechanics of an HDD; None: typical values."""
     flash: FlashModel | None = None
-    """The same of an SSD or NVMe device."""
+    """Internals of an SSD or NVMe device; None: typical values."""
 
     @property
     def hdd_model(self) -> HddModel:
-        """The mechanics of an HDD: as specified, else typical for its requests per second."""
+        """Mechanics of an HDD: as specified, else typical values for its IOPS."""
         return self.hdd or default_hdd(self.read_iops)
 
     @property
     def flash_model(self) -> FlashModel:
-        """The same, if it is flash."""
+        """Internals of a flash device: as specified, else typical values."""
         return self.flash or default_flash(nvme=self.kind is DeviceKind.NVME)
 
 
@@ -79,9 +79,9 @@ class NodeType:
     nic: Nic
     price: Money | None = None
     cpu_model: str = ""
-    """The processor, as its hosts name it; empty: not told."""
+    """Processor model as the hosts report it; empty if unknown."""
     cpu_speed: float = 1.0
-    """How fast one of its cores is, relative to the machine that a profile's CPU seconds are of."""
+    """Speed of one core, relative to the machine on which the profile's CPU seconds were measured."""
 
     def devices_of(self, kind: DeviceKind) -> tuple[Device, ...]:
         """Return this type's devices of ``kind`` in the order of the file."""
@@ -90,7 +90,8 @@ class NodeType:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """How a real host is reached by SSH. ``key`` and ``known_hosts`` are files; None means the user's own."""
+    """Address of a real host for SSH. ``key`` and ``known_hosts`` are files; None: as in the user's SSH
+    configuration."""
 
     host: str
     port: int = 22
@@ -98,12 +99,12 @@ class Address:
     key: str | None = None
     known_hosts: str | None = None
     jump: str | None = None
-    """The host through which it is reached, as ``user@host:port`` with user and port left out where they are usual."""
+    """SSH jump host, as ``user@host:port``; user and port are omitted if they are the defaults."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One host. ``address`` is None for a lab node before the lab is up, and for the machine that assay runs on."""
+    """One host. ``address`` is None for a lab node before the lab is up, and for the machine that runs assay."""
 
     name: str
     type: NodeType
@@ -112,7 +113,7 @@ class Node:
 
 
 class Disks(StrEnum):
-    """How a lab emulates disks: by a device model that seeks, or by limits on bytes/s and requests/s."""
+    """Ways in which a lab emulates disks: a device model with seeks, or limits on bytes/s and requests/s."""
 
     MODEL = "model"
     THROTTLE = "throttle"
@@ -120,18 +121,19 @@ class Disks(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LabSettings:
-    """How the emulated cluster differs from the described one."""
+    """The differences between the emulated and the described cluster."""
 
     scale: float
-    """0 < scale <= 1; bandwidths, memory and data are multiplied by it."""
+    """0 < scale <= 1. Bandwidths, memory and data are multiplied by it."""
     memory_floor_bytes: int
-    """A node gets at least this much memory, because JVMs do not shrink with the scale."""
+    """Minimum memory of a node, because JVMs do not shrink with the scale."""
     disks: Disks | None = None
-    """How disks are emulated; None: by the model where this machine can. A lab that is up says which it is."""
+    """How disks are emulated; None: by the device model if this machine supports it. For a lab that is up, never None.
+    """
 
 
 class Placement(StrEnum):
-    """Where a cluster's hosts come from."""
+    """Where the hosts of a cluster come from."""
 
     LAB = "lab"
     LOCAL = "local"
@@ -145,32 +147,32 @@ class Network:
     name: str
     rate_bits_per_s: float
     addresses: dict[str, str] = field(default_factory=dict)
-    """Node name to its address there; empty: the addresses by which the nodes are reached."""
+    """Node name to address in this network; empty: the nodes' usual addresses."""
 
 
 @dataclass(frozen=True, slots=True)
 class KerberosLogin:
-    """With which ticket a secured cluster is entered. What is left out is the login's own: its ticket cache."""
+    """How assay logs in to a cluster with Kerberos. Omitted fields: the ticket cache of the login on the edge node."""
 
     principal: str | None = None
     keytab: str | None = None
-    """A file on the edge node, with which assay gets a separate ticket."""
+    """Keytab file on the edge node, from which assay gets its own ticket."""
     cache: str | None = None
     """A ticket cache on the edge node other than the login's default."""
 
 
 @dataclass(frozen=True, slots=True)
 class SparkClient:
-    """The client of an externally managed Spark, on the edge node too."""
+    """The Spark client of an externally managed cluster, on the edge node."""
 
     submit: str
     """The program ``spark-submit``."""
     configuration: str
-    """Its configuration directory, in which ``spark-defaults.conf`` lies."""
+    """Configuration directory with ``spark-defaults.conf``."""
     master: str
-    """``yarn``, or the address of Spark's own master: ``spark://HOST:PORT``."""
+    """``yarn``, or the address of a standalone master: ``spark://HOST:PORT``."""
     page: str | None = None
-    """``HOST:PORT`` of that master's page; None: its host and the usual port."""
+    """``HOST:PORT`` of the standalone master's web page; None: the master's host and the default port."""
 
     @property
     def on_yarn(self) -> bool:
@@ -180,32 +182,33 @@ class SparkClient:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """The access to an externally managed Hadoop: its client, one queue and one folder."""
+    """Access to an externally managed Hadoop cluster: its client, one queue and one HDFS directory."""
 
     edge: str
     """The node that has the client."""
     hadoop: str
-    """The client's program."""
+    """The client program."""
     configuration: str
     """Its configuration directory."""
     queue: str
     directory: str
-    """The HDFS folder below which everything of assay's lies."""
+    """HDFS directory that holds all files of assay."""
     jars: tuple[str, ...] = ()
-    """Jars on the edge node that the client lacks on its class path, such as those of the examples and the tests."""
+    """Jars on the edge node that are missing from the client's class path, for example the examples and tests."""
     kerberos: KerberosLogin | None = None
-    """None: where the cluster is secured, the login's own ticket is used."""
+    """None: on a secured cluster, the ticket of the login."""
     authorities: str | None = None
-    """A file on the edge node with the authorities that sign the daemons' certificates; None: its system's."""
+    """CA file on the edge node that signed the daemons' certificates; None: the system's CA file."""
     spark: SparkClient | None = None
-    """None: where Spark's client usually is, on YARN."""
+    """None: the Spark client at its usual path, with YARN."""
     only_edge: bool = False
-    """Whether no host but the edge node may be entered: the others are known by what their daemons publish."""
+    """Whether assay may log in to the edge node only. Other hosts are then known from the daemons' REST APIs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Racks:
-    """How nodes are put into racks, in the order of the file, and what connects a rack with the others, each way."""
+    """How nodes are assigned to racks, in file order, and the bandwidth between a rack and the others in each
+    direction."""
 
     nodes: int
     uplink_bits_per_s: float
@@ -213,23 +216,23 @@ class Racks:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A named set of nodes with one master at least, and one worker at least."""
+    """A named set of nodes with at least one master and one worker."""
 
     name: str
     placement: Placement
     nodes: tuple[Node, ...]
     lab: LabSettings | None = None
     home: str = "/var/tmp/assay"  # noqa: S108 - the specification gives each user a folder
-    """Directory on each host for assay's own files: engine, configuration, logs, pid files."""
+    """Directory on each host for files of assay: engine, configuration, logs, pid files."""
     java_home: str | None = None
     hadoop_home: str | None = None
     networks: dict[str, Network] = field(default_factory=dict)
     attached: Attachment | None = None
     """Access to an existing, externally managed engine; None: assay deploys one."""
     racks: Racks | None = None
-    """None: one rack for all nodes, whose switch is no limit."""
+    """None: all nodes are in one rack, and its switch does not limit bandwidth."""
     simulated: bool = False
-    """Whether its engine is the simulator: there are no hosts then, whatever ``placement`` describes."""
+    """Whether the simulator is the engine. There are no hosts then, whatever ``placement`` says."""
 
     @property
     def master(self) -> Node:
@@ -247,8 +250,9 @@ class Cluster:
         return self.lab.scale if self.lab else 1.0
 
     def link_bits_per_s(self, network: str | None) -> float:
-        """Return the rate of a node's link, as emulated, when ``network`` is chosen: one that is described, or a rate
-        such as ``1Gbit/s``; None: as the master's link is.
+        """Return the bandwidth of a node's link, as emulated.
+
+        ``network``: a described network or a rate, for example ``1Gbit/s``. None: the bandwidth of the master's NIC.
         """
         if network is None:
             return self.master.type.nic.rate_bits_per_s * self.scale
@@ -257,19 +261,19 @@ class Cluster:
 
     @property
     def hosts(self) -> dict[str, str]:
-        """Node name to the host that it is reached at; a node without an address is on this machine."""
+        """Node name to host name or address. Nodes without an address run on this machine."""
         return {node.name: node.address.host if node.address else "127.0.0.1" for node in self.nodes}
 
     @property
     def entered(self) -> tuple[Node, ...]:
-        """The nodes that are reached by assay itself; the others may be asked by HTTP alone."""
+        """The nodes that assay logs in to. The others are reached by HTTP only."""
         attached = self.attached
         return tuple(node for node in self.nodes if not (attached and attached.only_edge) or node.name == attached.edge)
 
     def using(self, workers: int | None) -> Cluster:
-        """Return the cluster of the master and the first ``workers`` workers; all of them for None.
+        """Return the cluster with the master and the first ``workers`` workers; None: all workers.
 
-        A master that is a later worker as well stays, as master only.
+        A master that is also an unused worker stays as master only.
         """
         if workers is None or workers >= len(self.workers):
             return self

@@ -1,24 +1,24 @@
-"""How a disk works inside: the numbers that a device model runs on, and what disks of a kind usually have.
+"""Parameters of the device model, and typical values by kind of disk.
 
-Times and shares are the real device's own at any scale; bytes and bytes/s are the described hardware's, which a lab
-shrinks. What the numbers mean in time, and where the usual ones come from: docs/reference/devices.md.
+Times and shares are those of the real device at any scale. Bytes and bytes/s are those of the described hardware; a lab
+scales them. docs/reference/devices.md explains the parameters and the sources of the typical values.
 """
 
 from dataclasses import dataclass, replace
 
 LINEAR_SEEK_SHARE = 0.2
-"""Share of the disk's width from where a seek's time grows linearly (Ruemmler and Wilkes, 1994: 383 of 1962)."""
+"""Share of the disk's width above which seek time is linear in distance (Ruemmler and Wilkes, 1994: 383 of 1962)."""
 SEEK_MEAN_SHARE = 0.43378
-"""Where between the shortest and the longest seek the mean one lies, between two random places on a disk: the mean of
-that curve over the distance d with density 2 (1 - d)."""
+"""Mean seek time between two random positions, as a share of the range from shortest to longest seek. It is the mean of
+the seek curve over the distance d with density 2 (1 - d)."""
 MINUTE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class HddModel:
-    """A disk with an arm: seeks from ``seek_track_s`` to ``seek_full_s`` by distance, then half a turn on average.
+    """An HDD: a seek takes ``seek_track_s`` to ``seek_full_s`` by distance, then half a rotation on average.
 
-    The bandwidth falls from the outer edge, where addresses begin, to ``inner_share`` of it at the inner edge.
+    Bandwidth falls from the outer edge, where addresses begin, to the share ``inner_share`` at the inner edge.
     """
 
     inner_share: float = 0.55
@@ -30,20 +30,21 @@ class HddModel:
 
     @property
     def half_turn_s(self) -> float:
-        """The mean wait for a sector to come around."""
+        """Mean rotational latency."""
         return MINUTE_S / self.rpm / 2
 
     @property
     def seek_mean_s(self) -> float:
-        """The mean seek between two random places."""
+        """Mean seek time between two random positions."""
         return self.seek_track_s + (self.seek_full_s - self.seek_track_s) * SEEK_MEAN_SHARE
 
 
 @dataclass(frozen=True, slots=True)
 class FlashModel:
-    """Flash behind ``channels`` that work side by side; a request takes its latency, then its share of the bandwidth.
+    """Flash with parallel ``channels``. A request takes its latency, then its share of the bandwidth.
 
-    Writes run at the burst rate until ``burst_bytes`` are full, which empty in idle time; then at the sustained one.
+    Writes run at the burst rate until ``burst_bytes`` are full, then at the sustained rate. Idle time empties the burst
+    buffer.
     """
 
     channels: int = 8
@@ -59,9 +60,9 @@ _NVME = FlashModel(channels=16, read_latency_s=80e-6, write_latency_s=20e-6, que
 
 
 def default_hdd(random_iops: int | None = None, like: HddModel | None = None) -> HddModel:
-    """Return the usual numbers, or those of ``like``, with the longest seek that makes ``random_iops`` come true.
+    """Return typical values, or those of ``like``, with the longest seek that yields ``random_iops``.
 
-    ``random_iops`` are random requests per second, one at a time, over the whole disk; None leaves the seek as it is.
+    ``random_iops``: random requests per second over the whole disk at queue depth 1. None keeps the seek time.
     """
     like = like or HddModel()
     if random_iops is None:
@@ -71,5 +72,5 @@ def default_hdd(random_iops: int | None = None, like: HddModel | None = None) ->
 
 
 def default_flash(*, nvme: bool) -> FlashModel:
-    """Return the usual numbers of an NVMe device, or of an SSD behind SATA."""
+    """Return typical values of an NVMe device or of a SATA SSD."""
     return _NVME if nvme else _SATA

@@ -1,6 +1,6 @@
-"""A hardware catalogue: the available kinds of worker, each with its options.
+"""A hardware catalogue: the available kinds of worker with their options.
 
-It lists the choices. Prices are in a price book; simulations give the times.
+Prices come from a price book, times from simulations.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from assay.model.clusters.layout import Layout
 
 @dataclass(frozen=True, slots=True)
 class DeviceOption:
-    """One kind of disk, and how many of it a worker may have; 0 is without."""
+    """A kind of disk, and the possible numbers of it per worker. 0: a worker may have none."""
 
     group: str
     device: Device
@@ -21,36 +21,36 @@ class DeviceOption:
 
 @dataclass(frozen=True, slots=True)
 class WorkerOption:
-    """One kind of worker. Each tuple is what may be chosen; only ``containers`` and ``layouts`` may be empty."""
+    """A kind of worker. Each tuple lists the choices; only ``containers`` and ``layouts`` may be empty."""
 
     name: str
     cores: int
     counts: tuple[int, ...]
-    """How many workers the cluster may have."""
+    """Possible numbers of workers."""
     memories_bytes: tuple[int, ...]
     networks: Mapping[str, float]
-    """Name of a network, as price books know it, to a link's bits per second."""
+    """Name of a network, as in price books, to its bandwidth in bits/s."""
     devices: tuple[DeviceOption, ...]
     containers: tuple[int, ...] = ()
-    """Containers at once on a worker; empty: one a core, as far as the memory goes."""
+    """Concurrent containers on a worker; empty: one per core, limited by memory."""
     layouts: tuple[Layout, ...] = ()
-    """Where data lies; empty: every usual way for the devices that were chosen."""
+    """Storage layouts; empty: every common layout of the selected devices."""
     cpu_model: str = ""
     cpu_speed: float = 1.0
-    """As a cluster file has it; the ends are what is thought possible (equal: taken as exact)."""
+    """Speed of a core as in cluster files, with its plausible range. Equal ends: exact."""
     cpu_speed_low: float = 1.0
     cpu_speed_high: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class HardwareCatalogue:
-    """What there is to choose from."""
+    """The available hardware and engine settings."""
 
     name: str
     source: str
     workers: tuple[WorkerOption, ...]
     masters: int = 1
     parameters: Mapping[str, str] = field(default_factory=dict)
-    """The engine's, the same for every choice."""
+    """Engine parameters that all choices share."""
     compressions: tuple[str, ...] = ()
-    """Codecs of map output to choose from; empty: as ``parameters`` say."""
+    """Codecs of map output; empty: as in ``parameters``."""

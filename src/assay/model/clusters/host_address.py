@@ -1,6 +1,6 @@
-"""How a host is written on a command line, in an inventory or as a jump host: ``user@host:port``.
+"""Parse a host of a command line, an inventory or a jump host: ``user@host:port``.
 
-User and port may be left out. An IPv6 address with a port is in brackets, as in RFC 3986: ``[2001:db8::1]:22``.
+User and port are optional. An IPv6 address with a port is in brackets, as in RFC 3986: ``[2001:db8::1]:22``.
 """
 
 import ipaddress
@@ -16,7 +16,7 @@ _FORM: Final = "write host, user@host:port, or user@[IPv6 address]:port"
 
 @dataclass(frozen=True, slots=True)
 class HostAddress:
-    """A host and how it is entered; None: not said."""
+    """A host and its login; None: not specified."""
 
     host: str
     user: str | None = None
@@ -24,7 +24,7 @@ class HostAddress:
 
 
 def parse_host_address(text: str) -> HostAddress:
-    """Return the parts of ``user@host:port``. Raises ValueError in words."""
+    """Return the parts of ``user@host:port``. Raises ValueError with the accepted forms."""
     user, at, rest = text.rpartition("@")
     port: str | None
     if match := _BRACKETS.fullmatch(rest):
@@ -43,7 +43,7 @@ def parse_host_address(text: str) -> HostAddress:
 
 
 def parse_port(text: str) -> int:
-    """Return a TCP port. Raises ValueError in words."""
+    """Return a TCP port. Raises ValueError with the accepted range."""
     if not re.fullmatch(r"[0-9]{1,5}", text) or not 1 <= int(text) <= PORT_MAX:
         raise ValueError(f"{text[:20]!r} is not a port: it must be from 1 to {PORT_MAX}")
     return int(text)

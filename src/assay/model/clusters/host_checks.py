@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 BETWEEN = "between hosts"
-"""Takes the place of the host in a reading of a difference between hosts."""
+"""Name in place of a host for differences between hosts."""
 
 
 class Grade(StrEnum):
-    """The grade of a value, the worst last; unknown: the host did not report it, or the login lacks the rights."""
+    """The grade of a value, from best to worst. Unknown: the host did not report it, or the login lacks the rights."""
 
     FIT = "fit"
     UNKNOWN = "unknown"
@@ -19,7 +19,7 @@ class Grade(StrEnum):
 
     @property
     def rank(self) -> int:
-        """The position in that order."""
+        """Position in this order."""
         return list(Grade).index(self)
 
 
@@ -65,7 +65,7 @@ class HostCheckReport:
     criteria: tuple[Criterion, ...]
     readings: tuple[CheckReading, ...]
     unreachable: Mapping[str, str]
-    """Hosts that were not reached, each with the reason."""
+    """Unreachable hosts, each with the reason."""
 
     def worst(self, host: str, criterion: str) -> Grade | None:
         """Return the worst grade that ``criterion`` gave ``host``; None without a reading."""
@@ -73,7 +73,7 @@ class HostCheckReport:
         return max(grades, key=lambda grade: grade.rank, default=None)
 
     def count(self, grade: Grade) -> int:
-        """Return how many readings have ``grade``; a host that was not reached is an error."""
+        """Return the number of readings with ``grade``. An unreachable host counts as an error."""
         extra = len(self.unreachable) if grade is Grade.ERROR else 0
         return sum(reading.grade is grade for reading in self.readings) + extra
 

@@ -1,11 +1,11 @@
-"""Layouts: which devices hold HDFS blocks, which hold intermediate data, in how many directories each."""
+"""Storage layouts: devices and directories for HDFS blocks and for intermediate data."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class StoragePolicy(StrEnum):
-    """Which kinds of storage HDFS puts a block's replicas on; its own names for its policies."""
+    """HDFS storage policies under their HDFS names. A policy selects the kinds of storage for a block's replicas."""
 
     HOT = "HOT"
     ONE_SSD = "ONE_SSD"
@@ -13,9 +13,9 @@ class StoragePolicy(StrEnum):
     LAZY_PERSIST = "LAZY_PERSIST"
 
     def storage_types(self, replication: int) -> tuple[str, ...]:
-        """Return the types of a block's replicas once they lie where the policy wants them, sorted.
+        """Return the storage types of a block's replicas once the policy is satisfied, sorted.
 
-        LAZY_PERSIST writes one replica to memory and soon from there to disk; both places are as it says.
+        LAZY_PERSIST writes one replica to memory and soon moves it to disk; both states satisfy it.
         """
         match self:
             case StoragePolicy.ONE_SSD:
@@ -27,7 +27,7 @@ class StoragePolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Directories:
-    """A device's share in a layout: ``count`` directories on ``device`` (a device name of the worker's node type)."""
+    """A device of a layout: ``count`` directories on ``device`` (a device name of the worker's node type)."""
 
     device: str
     count: int = 1
@@ -35,14 +35,14 @@ class Directories:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where a worker keeps HDFS blocks and where it keeps intermediate (shuffle, spill) data."""
+    """The devices of a worker for HDFS blocks and for intermediate (shuffle, spill) data."""
 
     name: str
     hdfs: tuple[Directories, ...]
     intermediate: tuple[Directories, ...]
     policy: StoragePolicy | None = None
-    """HDFS's storage policy; None: HDFS is not told what kinds its devices are."""
+    """HDFS storage policy; None: HDFS gets no storage types."""
 
     def devices(self) -> tuple[str, ...]:
-        """Return the names of every device in use, each once, HDFS first."""
+        """Return the names of all devices in use without duplicates, HDFS first."""
         return tuple(dict.fromkeys(part.device for part in (*self.hdfs, *self.intermediate)))

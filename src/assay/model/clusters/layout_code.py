@@ -1,10 +1,9 @@
-"""Parse the short codes of storage layouts, for example ``HDD``, ``HD5``, ``HS5``, ``HY4`` and ``RL3``.
+"""Parse the codes of storage layouts, for example ``HDD``, ``HD5``, ``HS5``, ``HY4`` and ``RL3``.
 
-In: names of layouts. Out: :class:`LayoutCode`, which says what devices each worker uses and for what. ALOJA's codes
-are those of its scripts (github Aloja/aloja, ``cluster_functions.sh``); ``SHn`` and ``HYn`` extend them to the
-setups of LISA'14. :func:`parse` takes codes as written in plans and in ALOJA's data, :func:`named` also the papers'
-own spellings (``HDD-11``, ``All-SSD``, ``Hybrid``). A name says only what its author meant: prefer recorded
-devices.
+In: names of layouts. Out: :class:`LayoutCode`, the devices of each worker and their purpose. ALOJA's codes are those of
+its scripts (github Aloja/aloja, ``cluster_functions.sh``); ``SHn`` and ``HYn`` extend them to the setups of LISA'14.
+:func:`parse` accepts codes of plans and of ALOJA's data. :func:`named` also accepts the spellings of papers
+(``HDD-11``, ``All-SSD``, ``Hybrid``). A name states only what its author meant: prefer recorded devices.
 """
 
 import re
@@ -30,9 +29,9 @@ class ExtraDeviceUse(Enum):
 @dataclass(frozen=True, slots=True)
 class _Family:
     kind: str
-    """Of the devices that are counted."""
+    """Kind of the numbered devices."""
     more: str | None = None
-    """Kind of one more device, and what it is for."""
+    """Kind and purpose of the additional device."""
     extra_device_use: ExtraDeviceUse = ExtraDeviceUse.INTERMEDIATE
 
 
@@ -51,7 +50,7 @@ _FAMILIES: Mapping[str, _Family] = {
     "NFS": _Family(REMOTE, HDD),
 }
 _SINGLE = {"HDD": "HD", "SSD": "SS", "NVE": "NVE", "NFS": "RR"}
-"""Codes of one device, and whose devices theirs is like: one NFS mount holds the intermediate data too."""
+"""Codes of one device, with the code that has the same devices. One NFS mount also holds the intermediate data."""
 _CODE = re.compile(r"(HDD|SSD|NVE|NFS)|([A-Z]{1,3})([1-9][0-9]{0,2})")
 _SPELLED = re.compile(
     r"(?:ALL[-_ ]?)?(?:(HD|SS)D?|(NV)M?E?|(HY)(?:BRID)?|(HS|SH|HN|NFS)|(RR|RL|RS|R)(?=[-_ ]?[0-9]))"
@@ -61,28 +60,28 @@ _SPELLED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class LayoutCode:
-    """What a layout's name says of the devices on each worker."""
+    """The devices of each worker, according to the name of a layout."""
 
     family: str
     """``HD``, ``SS``, ``NVE``, ``HS``, ``SH``, ``HY``, ``HN``, ``RR``, ``RL``, ``RS``, ``R`` or ``NFS``."""
     disks: int | None
-    """How many devices of the first kind; None when the name does not tell (``All-SSD``)."""
+    """Number of numbered devices; None if the name does not state it (``All-SSD``)."""
     single: str | None = None
-    """The code when it is one without a number, such as ``HDD``."""
+    """The code if it has no number, for example ``HDD``."""
 
     @property
     def kind(self) -> str:
-        """Kind of the devices that are counted: hdd, ssd, nvme or remote."""
+        """Kind of the numbered devices: hdd, ssd, nvme or remote."""
         return self._meant.kind
 
     @property
     def more(self) -> str | None:
-        """Kind of the one more device; None without one."""
+        """Kind of the additional device; None without one."""
         return self._meant.more
 
     @property
     def extra_device_use(self) -> ExtraDeviceUse | None:
-        """What the one more device is for; None without one."""
+        """Purpose of the additional device; None without one."""
         return self._meant.extra_device_use if self._meant.more else None
 
     @property
@@ -91,17 +90,17 @@ class LayoutCode:
 
     @property
     def devices(self) -> dict[str, int | None]:
-        """Device kind to how many of it each worker uses; None where the name does not tell."""
+        """Device kind to number of devices per worker; None if the name does not state it."""
         return {self.kind: self.disks} | ({self.more: 1} if self.more else {})
 
     @property
     def hdfs(self) -> tuple[str, ...]:
-        """Kinds of the devices with HDFS blocks."""
+        """Kinds of devices with HDFS blocks."""
         return self._kinds(ExtraDeviceUse.HDFS)
 
     @property
     def intermediate(self) -> tuple[str, ...]:
-        """Kinds of the devices with intermediate data. (ALOJA's scripts take the first device of several.)"""
+        """Kinds of devices with intermediate data. ALOJA's scripts take the first of several devices."""
         return self._kinds(ExtraDeviceUse.INTERMEDIATE)
 
     def _kinds(self, use: ExtraDeviceUse) -> tuple[str, ...]:
@@ -112,12 +111,12 @@ class LayoutCode:
         return (self.more,) if self.extra_device_use is use else (self.kind,)
 
     def __str__(self) -> str:
-        """Return the code as :func:`parse` takes it; without a number where that is not known."""
+        """Return the code in the form of :func:`parse`, without a number if it is unknown."""
         return self.single or f"{self.family}{self.disks or ''}"
 
 
 def parse(code: str) -> LayoutCode | None:
-    """Return what a code stands for; None for any other name."""
+    """Return the meaning of a code; None for any other name."""
     match = _CODE.fullmatch(code)
     if match is None or (match[2] and match[2] not in _FAMILIES):
         return None
@@ -127,19 +126,19 @@ def parse(code: str) -> LayoutCode | None:
 
 
 def devices_of_code(code: str) -> dict[str, int]:
-    """Return how many devices of each kind one worker uses under a layout of this code; empty for any other name."""
+    """Return the number of devices of each kind per worker; empty for names that are no code."""
     layout = parse(code)
     return {kind: count or 0 for kind, count in layout.devices.items()} if layout else {}
 
 
 def named(name: str) -> LayoutCode | None:
-    """Return what a layout's name says as a code or in a paper's spelling, in small letters too; else None."""
+    """Return the meaning of a code or of a paper's spelling, in any case; else None."""
     layout = beginning(name)
     return layout[0] if layout and not layout[1] else None
 
 
 def beginning(name: str) -> tuple[LayoutCode, str] | None:
-    """Return what :func:`named` gives for how ``name`` begins, and the rest, as of ``HD5, replication 1``."""
+    """Return the layout that ``name`` begins with, and the rest of the name, for example of ``HD5, replication 1``."""
     if (exact := parse(name)) is not None:
         return exact, ""
     match = _SPELLED.fullmatch(name.upper())
@@ -152,13 +151,13 @@ def beginning(name: str) -> tuple[LayoutCode, str] | None:
 
 
 def devices_text(devices: Mapping[str, int | None]) -> str:
-    """Return devices by kind as one text, ``5 hdd + 1 ssd``; a number that is not known is left out."""
+    """Return devices by kind as text, for example ``5 hdd + 1 ssd``. Unknown numbers are omitted."""
     return " + ".join(
         kind if count is None else f"{count} {kind}" for kind, count in sorted(devices.items()) if count != 0
     )
 
 
 def devices_of_text(text: str) -> dict[str, int | None]:
-    """Return what :func:`devices_text` wrote as devices by kind."""
+    """Return the devices by kind from the text of :func:`devices_text`."""
     parts = (part.rpartition(" ") for part in text.split(" + ") if part)
     return {kind: int(count) if count else None for count, _, kind in parts}

@@ -1,8 +1,7 @@
-"""Price books: dated, sourced line items, apart from runs.
+"""Price books: dated line items with sources, independent of runs.
 
-Amounts are in the book's currency once they are here; what a book gives in another currency was exchanged at the book's
-own rate when it was read. ``per`` says what an item is counted by: a unit of :data:`UNITS`, bought once, or the same
-unit with ``-hour`` or ``-month`` behind it, rented.
+Amounts are in the book's currency; amounts in other currencies are converted at the book's exchange rate on reading.
+``per`` is a unit of :data:`UNITS` for a purchase, or a unit with ``-hour`` or ``-month`` for a rent.
 """
 
 from collections.abc import Mapping
@@ -12,19 +11,19 @@ from decimal import Decimal
 from assay.foundation.units import Money
 
 UNITS = ("cluster", "node", "master", "worker", "device", "device-set", "port", "GB")
-"""``device``: each device of the layout in the cluster. ``device-set``: one such device in every worker, together.
-``port``: each network port. ``GB``: each 10^9 bytes of the capacity of the layout's devices in the cluster."""
+"""``device``: each device of the layout in the cluster. ``device-set``: one device in every worker, together. ``port``:
+each network port. ``GB``: each 10^9 bytes of the capacity of the layout's devices in the cluster."""
 PERIODS_H = {"hour": 1, "month": 730}
 """Hours in a rented period; a month is a twelfth of 365 days."""
 YEAR_H = 8760
 UNKNOWN = "unknown"
 PARTS = ("nodes", "devices", "network")
-"""What a cluster consists of, as far as prices go."""
+"""Priced parts of a cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Amortisation:
-    """How a purchase is written off: evenly over ``years``, down to ``residual`` (a share of its price)."""
+    """Linear amortisation over ``years``, down to ``residual`` (a share of the price)."""
 
     years: Decimal
     residual: Decimal = Decimal(0)
@@ -42,7 +41,7 @@ class Energy:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """How much of the book's currency one unit of another was worth, when, and who says so."""
+    """An exchange rate: units of the book's currency per unit of another, with date and source."""
 
     rate: Decimal
     date: str
@@ -56,37 +55,37 @@ class LineItem:
     name: str
     amount: Decimal
     per: str
-    """A unit of :data:`UNITS`, with ``-hour`` or ``-month`` behind it when it is rented."""
+    """A unit of :data:`UNITS`, with ``-hour`` or ``-month`` for a rent."""
     device: str | None = None
-    """Device kind (hdd, ssd, nvme, remote) when counted by device, device-set or GB."""
+    """Device kind (hdd, ssd, nvme, remote) if the unit is device, device-set or GB."""
     layouts: tuple[str, ...] = ()
-    """Only for these layouts; empty: for all."""
+    """Layouts with this price; empty: all."""
     source: str | None = None
     low: Decimal | None = None
-    """The lowest and highest price thought possible; None: the price is taken as exact."""
+    """Lowest and highest plausible price; None: the price is exact."""
     high: Decimal | None = None
     device_name: str | None = None
-    """Only devices of this name in the node type (``nvme`` also stands for nvme1, nvme2); the kind's price holds for
-    the others."""
+    """Name of the device in the node type (``nvme`` also matches nvme1, nvme2); other devices have the price of their
+    kind."""
     node_type: str | None = None
-    """With ``per: node``: only nodes of this type; an item without a type holds for the others."""
+    """With ``per: node``: the node type; an item without a type applies to all other nodes."""
     when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Factor (network, cluster, …) to the levels for which this is paid; empty: always. :data:`UNKNOWN` is the level of
-    runs that do not say theirs."""
+    """Factor (network, cluster, …) to the levels that pay this item; empty: always. :data:`UNKNOWN`: runs without a
+    recorded level."""
     covers: tuple[str, ...] | None = None
-    """Which of :data:`PARTS` it pays for; None: what its unit says."""
+    """The :data:`PARTS` that the item pays for; None: those of its unit."""
     power_w: Decimal = Decimal(0)
     amortisation: Amortisation | None = None
     maintenance: Decimal | None = None
-    """Share of the purchase price a year; None: the book's."""
+    """Maintenance per year as a share of the purchase price; None: the book's."""
     valid_from: str | None = None
     valid_to: str | None = None
-    """First and last day on which it holds (ISO 8601)."""
+    """First and last valid day (ISO 8601)."""
     capacity_bytes: int | None = None
     bandwidth_bytes_per_s: float | None = None
-    """What one device holds and moves: for costs per capacity and per performance."""
+    """Bandwidth and capacity of one device, for costs per capacity and per performance."""
     original: Money | None = None
-    """The price as the book gives it, when that is in another currency."""
+    """The price in the currency of the book's text, if different."""
 
     @property
     def unit(self) -> str:
@@ -101,16 +100,16 @@ class LineItem:
 
 @dataclass(frozen=True, slots=True)
 class PriceBook:
-    """Prices in one currency, with the day on which they held."""
+    """Prices in one currency, with the date on which they were valid."""
 
     name: str
     currency: str
     date: str
-    """ISO 8601 date on which the prices held."""
+    """ISO 8601 date on which the prices were valid."""
     source: str
     items: tuple[LineItem, ...]
     exchange: Mapping[str, Exchange] = field(default_factory=dict)
-    """Other currency to what one unit of it is worth in the book's."""
+    """Currency to the value of one unit in the book's currency."""
     valid_from: str | None = None
     valid_to: str | None = None
     amortisation: Amortisation | None = None

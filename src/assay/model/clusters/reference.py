@@ -1,19 +1,19 @@
-"""Reference answers for a run's output, computed by another program over the same files.
+"""Reference answers for a run's output, computed by another program from the same files.
 
-In: the queries, and how the files are made. Out: rows of text, and size and checksum of the files.
+In: queries, and how the files are generated. Out: rows of text, and size and checksum of the files.
 """
 
 from dataclasses import dataclass
 
 GENERATOR = "tpchgen-cli"
-"""The program that makes tables of the decision-support kind: a package of this name, which assay requires."""
+"""Python package that generates the tables of decision support."""
 
 Rows = tuple[tuple[str | None, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceQueries:
-    """Questions over tables: the tables' scale factor as text, in how many files each lies, and SQL in order."""
+    """SQL queries over tables, in order; the scale factor of the tables as text, and the number of files of each."""
 
     scale_factor: str
     parts: int
@@ -22,7 +22,7 @@ class ReferenceQueries:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceAnswers:
-    """The reference's answers in the order of the questions, and what its files were."""
+    """The reference answers in the order of the queries, and the facts of the files."""
 
     rows: tuple[Rows, ...]
     files_bytes: int

@@ -1,7 +1,7 @@
-"""What was found on a host: hardware, disks and what lies between them and their mounts, links, clock, daemons.
+"""The survey of a host: hardware, disks and their mounts, links, clock and daemons.
 
-Values of what the node's scripts (``execution/observation/node/environment.py``, ``survey.py``, ``services.py``) print;
-sizes in bytes, rates in the unit of their names. None means: not to be known with the rights that there were.
+The scripts of a node (``execution/observation/node/environment.py``, ``survey.py``, ``services.py``) print the values.
+Sizes are in bytes, rates in the unit of their names. None: not readable with the rights of the login.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ _DATA_SYSTEMS = ("ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs")
 
 
 _PARAVIRTUAL_DRIVERS = frozenset({"virtio_net", "vmxnet3", "hv_netvsc", "xen_netfront"})
-"""Drivers of virtual machines, which tell a fixed rate or the hypervisor's."""
+"""Drivers of virtual machines, which report a fixed rate or the hypervisor's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A mounted file system with its room."""
+    """A mounted file system with its size and free space."""
 
     point: str
     device: str
@@ -69,7 +69,7 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """Whose a directory is; of one that is not there, whose the first folder above it is."""
+    """Owner of a directory, or of the nearest existing parent if it does not exist."""
 
     exists: bool
     owner: str
@@ -79,7 +79,7 @@ class Directory:
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """A network interface; counters since the start."""
+    """A network interface; counters since boot."""
 
     driver: str | None
     hardware: bool
@@ -100,14 +100,15 @@ class Interface:
 
     @property
     def link_bits_per_s(self) -> float | None:
-        """The rate of the link; None where the driver tells none, and for virtual interfaces, which tell any."""
+        """Bandwidth of the link; None if the driver does not report it, and for virtual interfaces, whose reports mean
+        nothing."""
         if not self.hardware or self.driver in _PARAVIRTUAL_DRIVERS or not self.speed_mbit_per_s:
             return None
         return self.speed_mbit_per_s * 1e6
 
     @property
     def no_rate(self) -> str:
-        """Why the rate of the link is not known."""
+        """Why the bandwidth is unknown."""
         if self.hardware and self.driver not in _PARAVIRTUAL_DRIVERS:
             return f"the driver {self.driver or ''} tells no rate".replace("  ", " ")
         return f"it is virtual{f' (driver {self.driver})' if self.driver else ''}: its rate is no link's"
@@ -115,7 +116,7 @@ class Interface:
 
 @dataclass(frozen=True, slots=True)
 class Daemon:
-    """A daemon of Hadoop or Spark, as its command line, its configuration and its own REST or JMX tell."""
+    """A daemon of Hadoop or Spark, according to its command line, configuration, and REST or JMX API."""
 
     role: str
     user: str
@@ -127,7 +128,7 @@ class Daemon:
     version: str | None = None
     address: str | None = None
     active: bool | None = None
-    """Of a pair: whether it is the one that serves."""
+    """For high availability: whether the daemon is the active one."""
     safe_mode: bool | None = None
     live: tuple[str, ...] = ()
     running_jobs: int | None = None
@@ -137,7 +138,7 @@ class Daemon:
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """CPU and memory as the kernel shows them."""
+    """CPU and memory as the kernel reports them."""
 
     governors: tuple[str, ...] = ()
     slowest_mhz: float | None = None
@@ -163,7 +164,7 @@ class BackgroundLoad:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Who asked, and what sudo would let it do: root, free, password, none."""
+    """The login, and what sudo permits: root, free, password, none."""
 
     name: str
     uid: int
@@ -173,7 +174,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """The Java that logins find, and those that are installed: directory to version."""
+    """Java of login shells, and installed versions: directory to version."""
 
     home: str | None
     version: str | None
@@ -190,18 +191,18 @@ class Clients:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Whether something keeps the clock right, the zone, and how far it is from assay's own clock."""
+    """Time synchronisation, time zone, and the offset from the clock of the machine that runs assay."""
 
     synchronised: bool | None
     zone: str
     offset_s: float
     uncertain_s: float
-    """Half of the time that asking took: the offset is known no better."""
+    """Half of the round trip, which bounds the error of the offset."""
 
 
 @dataclass(frozen=True, slots=True)
 class ControlGroup:
-    """What a login's control group allows; None: no limit."""
+    """Limits of the login's control group; None: no limit."""
 
     memory_bytes: int | None = None
     cores: float | None = None
@@ -209,7 +210,7 @@ class ControlGroup:
 
 @dataclass(frozen=True, slots=True)
 class HostFacts:
-    """What environments record as well."""
+    """Host facts that run environments record too."""
 
     cores: int
     physical_cores: int | None
@@ -232,18 +233,18 @@ class HostFacts:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """One host."""
+    """The survey of one host."""
 
     host: str
-    """As the cluster calls it."""
+    """Name of the host in the cluster."""
     hostname: str
     name_addresses: tuple[str, ...]
     entered_by: str | None
-    """The address by which it was reached; None on this machine."""
+    """Address by which assay logged in; None on this machine."""
     entered_nic: str | None
     entered_name: str | None
     peers: Mapping[str, tuple[str, ...]]
-    """Other hosts' names to what this one's resolver makes of them."""
+    """Names of other hosts to their addresses as this host resolves them."""
     user: Login
     basics: HostFacts
     cpu: Processor
@@ -267,25 +268,25 @@ class Survey:
     selinux: str
     firewall_tables: tuple[str, ...]
     read_bytes_per_s: Mapping[str, float] = field(default_factory=dict)
-    """Bare reads of disks, where they were measured."""
+    """Measured sequential read throughput of bare disks."""
     sent_bits_per_s: Mapping[str, float] = field(default_factory=dict)
-    """What other hosts, by their names, took from this one, where pairs were measured."""
+    """Measured throughput from this host to others, by name."""
     unsent: Mapping[str, str] = field(default_factory=dict)
-    """Of which others that could not be measured, with the reason."""
+    """Hosts whose throughput could not be measured, with the reason."""
 
     @property
     def usable_memory_bytes(self) -> int:
-        """The memory that daemons started by this login can have: the machine's, or its control group's limit."""
+        """Memory available to daemons of this login: the machine's, or the limit of its control group."""
         return min(self.basics.memory_bytes, self.control_group.memory_bytes or self.basics.memory_bytes)
 
     @property
     def usable_cores(self) -> int:
-        """The cores that daemons started by this login can have; a part of a core counts as none."""
+        """Whole cores available to daemons of this login."""
         return min(self.basics.cores, max(1, int(self.control_group.cores or self.basics.cores)))
 
     @property
     def nic(self) -> Interface | None:
-        """The interface by which the host was reached, else the quickest one that has hardware and is up."""
+        """The interface by which assay reached the host, else the fastest active physical interface."""
         if self.entered_nic in self.nics:
             return self.nics[str(self.entered_nic)]
         up = [nic for nic in self.nics.values() if nic.state == "up"]
@@ -334,7 +335,7 @@ class Survey:
         return list(mounts_by_device.values())
 
     def kind_of(self, mount: Mount) -> DeviceKind | None:
-        """Return which kind of device holds a file system, as the kernel says; None where it does not."""
+        """Return the kind of device under a file system as the kernel reports it; None if unknown."""
         name = self.block_of(mount)
         ends = self.disks_of(name) if name else []
         if any(end.startswith("nvme") for end in ends):
@@ -346,7 +347,7 @@ class Survey:
 
 
 def survey_of(host: str, environment: Mapping[str, Any], tree: Mapping[str, Any]) -> Survey:
-    """Return a host's survey from what its scripts printed. Raises ValueError where they did not say what they must."""
+    """Return a host's survey from the output of its scripts. Raises ValueError if required values are missing."""
     cpu, memory = environment["hardware"]["cpu"], environment["hardware"]["memory"]
     basics = {
         "cores": cpu["logical_cores"],

@@ -1,7 +1,7 @@
-"""Engine parameters that assay interprets, as data: what each sets, its title, and the short names that people write.
+"""The engine parameters that assay interprets: meaning, title, and short names.
 
-Runs of every source carry these names, so the table is part of the model. Code outside the engines asks it by meaning
-(:func:`parameters_that`) and writes no engine's parameter name.
+Runs of all sources carry these names, so the table is part of the model. Code outside the engines selects parameters by
+meaning (:func:`parameters_that`) and contains no engine's parameter names.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from types import MappingProxyType
 CONTAINERS = "containers"
 COMPRESSION = "compression"
 MAP_SLOTS = "mapreduce.tasktracker.map.tasks.maximum"
-"""Map tasks that a worker runs at once in Hadoop 1; later versions have containers."""
+"""Concurrent map tasks per worker in Hadoop 1; later versions have containers."""
 NODE_MEMORY = "yarn.nodemanager.resource.memory-mb"
 EXECUTORS = "spark.executor.instances"
 MAP_OUTPUT_COMPRESS = "mapreduce.map.output.compress"
@@ -43,9 +43,9 @@ class EngineParameter:
     name: str
     meaning: Meaning
     title: str = ""
-    """Column title; empty: the name is shown."""
+    """Column title; empty: the parameter's name."""
     short_names: tuple[str, ...] = ()
-    """Names that users may write instead, ALOJA's among them."""
+    """Accepted short names, including ALOJA's."""
     counts: str = ""
     """The counted resource, singular, such as ``map slot``; empty for parameters that are not counts."""
 
@@ -81,14 +81,14 @@ HADOOP_TARGETS = {
 }
 SPARK_COMPRESSION = (SHUFFLE_COMPRESS, "spark.shuffle.spill.compress", SHUFFLE_CODEC)
 TARGETS = {**HADOOP_TARGETS, COMPRESSION: (*HADOOP_TARGETS[COMPRESSION], *SPARK_COMPRESSION)}
-"""The engine parameters that each word of a plan sets. Runs of such a plan carry the word and the parameters."""
+"""Words of a plan, each with the engine parameters that it sets. Runs of the plan carry the word and the parameters."""
 
 
 def parameters_that(*meanings: Meaning) -> tuple[str, ...]:
-    """Return the names of the parameters with one of these meanings, in the order of the table."""
+    """Return the names of the parameters with these meanings, in table order."""
     return tuple(item.name for item in ENGINE_PARAMETERS if item.meaning in meanings)
 
 
 def counted_resources() -> dict[str, str]:
-    """Return parameter name to the resource that it counts, singular."""
+    """Return parameter name to counted resource, singular."""
     return {item.name: item.counts for item in ENGINE_PARAMETERS if item.counts}

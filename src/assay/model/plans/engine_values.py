@@ -1,11 +1,11 @@
-"""Durations and sizes as Spark and Hadoop read them from their own settings. Pure.
+"""Parse durations and sizes as Spark and Hadoop parse them in their settings.
 
-In: the text of a setting, and which project reads it. Out: seconds or bytes. The rules are those of the projects'
-sources: Spark 4.3 ``org.apache.spark.network.util.JavaUtils`` (``timeStringAs``, ``byteStringAs``), Hadoop 3.4
+Pure. In: the text of a setting, and the project. Out: seconds or bytes. The rules follow the sources: Spark 4.3
+``org.apache.spark.network.util.JavaUtils`` (``timeStringAs``, ``byteStringAs``), Hadoop 3.4
 ``org.apache.hadoop.conf.Configuration`` (``getTimeDuration``, ``getLongBytes`` with
-``StringUtils.TraditionalBinaryPrefix``). Both take whole numbers, ignore case and outer blanks, count sizes in powers
-of 1024, and hold amounts in 64 bits. A bare number is in the unit of the setting that it is for. Both also read
-negative numbers; assay refuses them, because no setting that it reads has a use for them.
+``StringUtils.TraditionalBinaryPrefix``). Both accept whole numbers, ignore case and surrounding blanks, use powers of
+1024 for sizes, and store 64 bits. A bare number has the unit of its setting. Both accept negative numbers; assay
+rejects them, because none of its settings has a use for them.
 """
 
 import re
@@ -16,7 +16,7 @@ from fractions import Fraction
 from assay.foundation.units import parse_bytes
 
 _LONGEST = 2**63 - 1
-"""Largest amount that Java's ``long`` holds."""
+"""Largest value of Java's ``long``."""
 _SECONDS: Mapping[str, int | Fraction] = {
     "d": 86400,
     "h": 3600,
@@ -32,14 +32,14 @@ _HADOOP_BYTES = {**{letter: _BYTES[letter] for letter in "kmgtp"}, "e": 1024**6}
 
 @dataclass(frozen=True, slots=True)
 class Notation:
-    """How one project writes one quantity."""
+    """Notation of one quantity in one project."""
 
     what: str
     """The quantity and the project, for messages."""
     units: Mapping[str, int | Fraction]
     """Suffix to seconds or bytes."""
     signed: bool
-    """Whether a number may begin with ``+``."""
+    """Whether ``+`` may precede a number."""
     examples: str
 
 
@@ -50,9 +50,10 @@ HADOOP_SIZE = Notation("a size of Hadoop", _HADOOP_BYTES, True, "134217728 or 12
 
 
 def engine_amount(text: str, notation: Notation, unit: int | Fraction = 1) -> float:
-    """Return the seconds or bytes that a setting's text stands for. ``unit``: of a bare number, in seconds or bytes.
+    """Return the seconds or bytes of a setting's text.
 
-    Raises ValueError, with accepted forms, for what the project does not read.
+    ``unit``: unit of a bare number, in seconds or bytes. Raises ValueError with the accepted forms for text that the
+    project rejects.
     """
     match = re.fullmatch(rf"({'[+]?' if notation.signed else ''}[0-9]+)([a-z]*)", text.strip().lower(), re.ASCII)
     factor = (notation.units.get(match[2]) if match[2] else Fraction(unit)) if match else None
@@ -65,7 +66,7 @@ def engine_amount(text: str, notation: Notation, unit: int | Fraction = 1) -> fl
 
 
 def block_size_bytes(text: str) -> int:
-    """Return the bytes of a block size (``dfs.blocksize``): as Hadoop reads it, or with the unit of plans (``64MiB``).
+    """Return the bytes of a block size (``dfs.blocksize``), in Hadoop's notation or with a unit of plans (``64MiB``).
 
     Raises ValueError for anything else.
     """

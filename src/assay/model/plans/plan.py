@@ -1,4 +1,4 @@
-"""Plans: workloads × factors × levels × repetitions, and the configuration that each run gets."""
+"""Plans: workloads × factors × levels × repetitions, and the configuration of each run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # rules are about configurations, and plans carry them
 LAYOUT_FACTOR = "layout"
 ENGINE_FACTOR = "engine"
 WORKLOAD = "workload"
-"""What ``only`` calls the workload."""
+"""Name of the workload in ``only``."""
 NETWORK_FACTOR = "network"
 WORKERS_FACTOR = "workers"
 RETRIES = {
@@ -26,7 +26,7 @@ RETRIES = {
     FailureClass.WORKLOAD: 1,
     FailureClass.VALIDATION: 0,
 }
-"""How often a run is tried again in one call after a failure of each class, where the plan does not say."""
+"""Default number of retries per call after a failure, by failure class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,54 +35,56 @@ class WorkloadSpec:
 
     name: str
     data_bytes: int
-    """Of the whole cluster; with ``data_per_node_bytes``, that times all workers."""
+    """Data of the whole cluster; with ``data_per_node_bytes``, that value times all workers."""
     parameters: dict[str, str] = field(default_factory=dict)
-    """The workload's own options as text, such as ``{"files": "6"}``."""
+    """The workload's options as text, for example ``{"files": "6"}``."""
     label: str | None = None
-    """Name shown instead of ``name`` when a plan has the same workload twice."""
+    """Displayed name if a plan has the same workload twice."""
     data_per_node_bytes: int | None = None
-    """What each worker in use gets, when the plan says it so; None: the data does not grow with the workers."""
+    """Data per worker in use; None: the amount is independent of the number of workers."""
 
     @property
     def key(self) -> str:
-        """The name that results carry."""
+        """Name of the workload in results."""
         return self.label or self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """Something that a plan varies: ``layout``, ``engine``, ``network``, ``workers``, ``containers``, ``compression``,
-    an engine parameter (``dfs.blocksize``), ``WORKLOAD.parameter``, or several of these joined under a name.
+    """A factor of a plan.
+
+    ``layout``, ``engine``, ``network``, ``workers``, ``containers``, ``compression``, an engine parameter
+    (``dfs.blocksize``), ``WORKLOAD.parameter``, or several of these joined under one name.
     """
 
     name: str
     levels: tuple[str, ...]
     settings: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Of a joined factor: level to what it sets. Empty: a level is the value of what the factor is named after."""
+    """For a joined factor: level to its settings. Empty: the level is the value of the factor."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrecisionGoal:
-    """Repeat a run until its mean time is known well enough, beyond the plan's repetitions if need be."""
+    """Repeat a run until its mean time is precise enough, also beyond the plan's repetitions."""
 
     half_width: float
-    """The 95 % interval's upper half-width as a share of the geometric mean; 0.05 is 5 %."""
+    """Upper half-width of the 95 % interval, as a share of the geometric mean; 0.05 is 5 %."""
     at_most: int
-    """Repetitions after which it is given up."""
+    """Maximum number of repetitions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A question to the cluster. Runs = workloads × every combination of levels × repetitions."""
+    """A plan. Runs = workloads × all combinations of levels × repetitions."""
 
     name: str
     cluster: Cluster
     rules: Rules
-    """Those of the engine that is provided, and that runs the workloads where no factor says otherwise."""
+    """Rules of the provided engine, which runs the workloads unless a factor selects another."""
     workloads: tuple[WorkloadSpec, ...]
     factors: tuple[Factor, ...]
     layouts: dict[str, Layout]
-    """Every layout that the plan can use, by name."""
+    """All layouts of the plan, by name."""
     parameters: dict[str, str]
     """Engine parameters that all runs share, and ``network``, ``workers``, ``containers``, ``compression`` if set."""
     repetitions: int
@@ -90,50 +92,50 @@ class Plan:
     """When to stop repeating; None: after ``repetitions``."""
     seed: int
     timeout_s: float | None
-    """The time limit of every run; None: what like runs took decides."""
+    """Time limit of each run; None: derived from the times of similar runs."""
     attempts: int
-    """How often a run is tried at most in one call, whatever the classes of its failures; at least 1."""
+    """Maximum attempts of a run per call, for all failure classes together; at least 1."""
     source: str
-    """The plan file's text, kept with the campaign."""
+    """Text of the plan file, stored with the campaign."""
     fingerprint: str
-    """SHA-256 over everything that decides what is run; two equal plans continue one campaign."""
+    """SHA-256 of everything that defines the runs. Plans with equal fingerprints continue one campaign."""
     retries: dict[FailureClass, int] = field(default_factory=lambda: dict(RETRIES))
-    """How often a run is tried again in one call, by the class of its failure."""
+    """Retries of a run per call, by failure class."""
     cluster_file: str = ""
-    """The cluster file as the plan names it."""
+    """Path of the cluster file as written in the plan."""
     cluster_source: str = ""
-    """The cluster file's text, kept with the campaign."""
+    """Text of the cluster file, stored with the campaign."""
     only: tuple[dict[str, str], ...] = ()
-    """Of all combinations, those that are run: factor, or ``workload``, to level; empty: every one."""
+    """Restricts the combinations: factor, or ``workload``, to its permitted levels. Empty: all combinations."""
     varied_engines: dict[str, Rules] = field(default_factory=dict)
-    """Name to rules of the engines that a factor varies; empty where none does."""
+    """Engine name to rules, of the engines that a factor varies; empty if none does."""
 
     @property
     def engine(self) -> str:
-        """The name of the engine that is provided."""
+        """Name of the provided engine."""
         return self.rules.name
 
     def rules_of(self, configuration: Configuration) -> Rules:
-        """Return the rules of the engine that runs the workloads in ``configuration``."""
+        """Return the rules of the engine that runs ``configuration``."""
         return self.varied_engines.get(configuration.engine, self.rules)
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """One level for every factor, with what follows from it."""
+    """One level for each factor, with the resulting parameters."""
 
     levels: dict[str, str]
     layout: Layout
     parameters: dict[str, str]
-    """Engine parameters: the plan's, overridden by the factors'."""
+    """Engine parameters: those of the plan, overridden by those of the factors."""
     network: str | None = None
-    """A network of the cluster by name, or in a lab a link rate such as ``1Gbit/s``; None: as the cluster is."""
+    """Name of a network of the cluster, or in a lab a link rate, for example ``1Gbit/s``; None: the cluster's own."""
     workers: int | None = None
-    """How many workers are used, the first ones; None: all."""
+    """Number of workers in use, counted from the first; None: all."""
     engine: str = ""
-    """The engine that runs the workloads, where the plan varies it; empty: the plan's."""
+    """The engine that runs the workloads if the plan varies it; empty: the plan's."""
 
     @property
     def key(self) -> str:
-        """``layout=HD2 dfs.blocksize=64MB``: the factors in the plan's order."""
+        """Factors and levels in the plan's order, for example ``layout=HD2 dfs.blocksize=64MB``."""
         return " ".join(f"{name}={level}" for name, level in self.levels.items())

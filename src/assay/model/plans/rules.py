@@ -1,8 +1,8 @@
-"""What an engine says of a configuration before anything runs: its parameters, and what a change of them costs. Pure.
+"""Rules of an engine at plan time: parameters of a configuration, mistakes, and restarts between configurations.
 
-In: settings as text, configurations, the described cluster. Out: parameters, mistakes in words, keys that
-configurations share or not. A plan is checked, ordered and estimated by the :class:`Rules` of its engine, which are
-handed in: nothing here or above knows which engine it is.
+Pure. In: settings as text, configurations, the described cluster. Out: parameters, mistakes with reasons, and keys that
+configurations may share. A plan is checked, ordered and estimated by the :class:`Rules` of its engine, which are passed
+in: this module and the layers above do not know the engine.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -16,7 +16,7 @@ from assay.model.plans.plan import Configuration
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """One parameter that assay sets where a plan is silent, with the reason why the engine's own value is not kept."""
+    """A parameter that assay sets unless the plan does, with the reason for not using the engine's default."""
 
     name: str
     value: str
@@ -25,21 +25,22 @@ class Default:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """What would fail, or wait for ever. ``names``: the settings at fault, the likeliest first; ``words``: why."""
+    """A setting that would fail or wait forever. ``names``: the settings at fault, most likely first; ``words``: the
+    reason."""
 
     names: tuple[str, ...]
     words: str
 
 
 Spread = tuple[tuple[tuple[Directories, ...], int], ...]
-"""Directories, and how many copies of each block are spread over them."""
+"""Directories, and the number of copies of each block that are spread over them."""
 
 
 class Rules(Protocol):
-    """An engine at plan time. Every method is pure, and none looks at a host.
+    """An engine at plan time. Every method is pure and accesses no host.
 
-    *Settings* are what a plan writes: engine parameters, and words (``containers: 4``) that stand for several of them.
-    *Parameters* are the engine's own, with words resolved.
+    *Settings* are those of a plan: engine parameters, and words (``containers: 4``) for several parameters.
+    *Parameters* are the engine's, with words resolved.
     """
 
     @property
@@ -48,75 +49,81 @@ class Rules(Protocol):
 
     @property
     def includes(self) -> tuple[str, ...]:
-        """The names of the engines whose daemons this engine uses: a plan can vary which of them runs its workloads."""
+        """Names of the engines whose daemons this engine uses. A plan can vary which of them runs its workloads."""
 
     @property
     def defaults(self) -> tuple[Default, ...]:
-        """What assay sets by itself; a plan's parameters override it."""
+        """Defaults of assay; a plan's parameters override them."""
 
     @property
     def words(self) -> Mapping[str, tuple[str, ...]]:
-        """Words that stand for engine parameters, to the parameters that each may set."""
+        """Words of a plan, with the engine parameters that each may set."""
 
     @property
     def parallelism(self) -> tuple[str, ...]:
-        """Words and parameters that set how many tasks, containers or executors run at once, the preferred first."""
+        """Words and parameters that set the number of concurrent tasks, containers or executors, preferred first."""
 
     def parameters(self, settings: Mapping[str, str]) -> dict[str, str]:
-        """Return ``settings`` with words resolved into parameters. Their values passed :meth:`setting_mistake`."""
+        """Return ``settings`` with words resolved into parameters. The values have passed :meth:`setting_mistake`."""
 
     def settings_of(self, recorded: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
-        """Return the parameters that a run recorded as a plan of this engine writes them, and a notice for each
-        translated one. SpecificationError for a value that no plan can set.
+        """Return a run's recorded parameters as settings of a plan, with a notice for each translated one.
+
+        SpecificationError for a value that no plan can set.
         """
 
     def completed(self, settings: Mapping[str, str], workers: int) -> dict[str, str]:
-        """Return ``settings`` with what a plan's own sense depends on and may not stay silent on, such as how many
-        copies storage keeps. ``workers``: the fewest that any run uses.
+        """Return ``settings`` with the values that a plan must state, for example the number of replicas.
+
+        ``workers``: the smallest number of workers of any run.
         """
 
     def setting_mistake(self, name: str, value: str, cluster: Cluster) -> str | None:
-        """Return what is wrong with one setting by itself; None where nothing is, or only the engine could tell."""
+        """Return the mistake in one setting by itself; None if there is none, or if only the engine can detect it."""
 
     def mistakes(
         self, parameters: Mapping[str, str], cluster: Cluster, workers: int, written: Collection[str] = ()
     ) -> Iterator[Mistake]:
-        """Yield what would fail or never start with all of a configuration's ``parameters`` on ``workers`` workers.
+        """Yield mistakes in the combination of a configuration's ``parameters`` on ``workers`` workers.
 
-        ``written``: the names of the settings as the plan writes them, so that a mistake speaks of what its reader
-        wrote.
+        ``written``: names of the settings in the plan, so that messages use them.
         """
 
     def warnings(self, parameters: Mapping[str, str], cluster: Cluster) -> tuple[str, ...]:
-        """Return what the user should know of ``parameters`` before anything begins, in words."""
+        """Return warnings about ``parameters`` before any run."""
 
     def carried_by_job(self, name: str) -> bool:
-        """Say whether a job can carry parameter ``name``; a new value of any other one needs a restart of daemons."""
+        """Return whether a job can set parameter ``name``; a change of any other parameter needs a restart of
+        daemons."""
 
     def deployment_key(self, configuration: Configuration, cluster: Cluster) -> str:
-        """Return what the daemons must run with, as text: configurations that share it need no restart in between."""
+        """Return the daemons' configuration as text. Configurations with the same text need no restart in between."""
 
     def file_system(self, configuration: Configuration, cluster: Cluster) -> str:
-        """Return the name of the file system that ``configuration`` runs on: inputs are made once in each, and kept."""
+        """Return the name of the file system of ``configuration``. Inputs are generated once per file system and
+        kept."""
 
     def layout_mistake(self, layout: Layout, node_type: NodeType) -> str | None:
-        """Return why nodes of this type can't store data as ``layout`` says; None where they can."""
+        """Return why nodes of this type can't store data in ``layout``; None if they can."""
 
     def spread(self, layout: Layout, node_type: NodeType, copies: int) -> Spread:
-        """Return over which directories storage spreads how many of the ``copies`` of each block."""
+        """Return the directories over which storage spreads blocks, and the number of ``copies`` of each block
+        there."""
 
     def containers_per_worker(self, parameters: Mapping[str, str]) -> int | None:
-        """Return how many containers run at once on a worker; None for an engine without containers."""
+        """Return the number of concurrent containers per worker; None for an engine without containers."""
 
     def tasks_of_a_wave(self, parameters: Mapping[str, str], kind: str, workers: int) -> int:
-        """Return how many tasks of ``kind`` (``map`` or ``reduce``) ``workers`` nodes run at once, after what the
-        engine itself needs there.
+        """Return the number of concurrent tasks of ``kind`` (``map`` or ``reduce``) on ``workers`` nodes.
+
+        The engine's own containers are subtracted.
         """
 
     def intermediate_bytes(self, one_pass_bytes: float, whole_bytes: float) -> float:
-        """Return the peak amount of intermediate data of a workload, from the uncompressed bytes that it shuffles in
-        one pass over its data and in all passes.
+        """Return the peak amount of intermediate data of a workload.
+
+        In: uncompressed shuffled bytes of one pass over the data, and of all passes.
         """
 
     def copies(self, parameters: Mapping[str, str]) -> int:
-        """Return how many copies of each block storage keeps."""
+        """Return the number of replicas of each block."""

@@ -1,8 +1,8 @@
-"""What a workload costs, whatever cluster it runs on: its data flow, CPU per byte, and an engine's fixed costs.
+"""Workload profiles: data flow, CPU per byte, and an engine's fixed costs, independent of the cluster.
 
-A *profile* is learned from measured runs (:mod:`assay.estimation.profiles.learning`) or shipped with assay, and is what
-the simulator needs of a workload. Seconds of CPU are those of one core of the machine that the runs were made on
-(``cpu_model``); a node type's ``cpu: {speed}`` is relative to it. Bytes are uncompressed unless a name says otherwise.
+A *profile* is learned from measured runs (:mod:`assay.estimation.profiles.learning`) or shipped with assay, and is the
+simulator's input about a workload. CPU seconds are those of one core of the machine that made the runs (``cpu_model``);
+a node type's ``cpu: {speed}`` is relative to it. Bytes are uncompressed unless a name says otherwise.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from assay.model.plans.engine_parameters import SHUFFLE_CODEC, SHUFFLE_COMPRESS
 
 SPLITS = "splits"
 BLOCK_BYTES = 128 * 2**20
-"""HDFS's own block size (hdfs-default.xml)."""
+"""HDFS's default block size (hdfs-default.xml)."""
 _SPLIT_SLOP = 1.1
-"""The last split of a file may be so much longer than a block (FileInputFormat)."""
+"""The last split of a file may be this many times as long as a block (FileInputFormat)."""
 
 
 DEFAULT_CODEC = "lz4"
-"""What Spark compresses shuffle files with, where nothing is said."""
+"""Spark's default codec for shuffle files."""
 COMPRESSED_SHARES: Mapping[str, float] = {"lz4": 0.5, "lzf": 0.5, "snappy": 0.45, "zstd": 0.35}
-"""Codec to the share that it leaves of shuffled bytes, where no measured run tells: assumed."""
+"""Codec to compressed share of shuffled bytes, assumed if no measured run states it."""
 
 
 def shuffle_codec(parameters: Mapping[str, str]) -> str:
-    """Return the codec of Spark's shuffle files; empty for none."""
+    """Return the codec of Spark's shuffle files; empty if they are not compressed."""
     if parameters.get(SHUFFLE_COMPRESS) == "false":
         return ""
     return parameters.get(SHUFFLE_CODEC, DEFAULT_CODEC)
 
 
 def splits_of(data_bytes: int, files: int, block_bytes: int) -> int:
-    """Return how many splits ``files`` equal files have together."""
+    """Return the total number of splits of ``files`` equal files."""
     bytes_per_file = data_bytes / max(1, files)
     whole = max(0, math.ceil(bytes_per_file / block_bytes - _SPLIT_SLOP))
     return max(1, files) * (whole + 1)
@@ -42,7 +42,7 @@ def splits_of(data_bytes: int, files: int, block_bytes: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Uncertain:
-    """A value with its 90 % interval, and from how many runs it is; ``n`` 0: assumed, not measured."""
+    """A value with its 90 % interval and its number of runs; ``n`` 0: assumed, not measured."""
 
     value: float
     low: float
@@ -51,95 +51,96 @@ class Uncertain:
 
     @classmethod
     def assumed(cls, value: float, factor: float = 1.5) -> Uncertain:
-        """Return an assumed value, which may be wrong by ``factor`` in either direction."""
+        """Return an assumed value that may be wrong by ``factor`` in either direction."""
         return cls(value, value / factor, value * factor)
 
 
 @dataclass(frozen=True, slots=True)
 class EngineCosts:
-    """What every job costs whatever its data."""
+    """Fixed costs of each job, independent of its data."""
 
     client_start_s: Uncertain
-    """From the client's start to the job's submission, once a run."""
+    """From the start of the client to the submission of the first job, once per run."""
     job_start_s: Uncertain
-    """From the submission to the first task's container: the ApplicationMaster."""
+    """From submission to the first task's container: the start of the ApplicationMaster."""
     job_end_s: Uncertain
-    """From the last task's end to the job's end."""
+    """From the end of the last task to the end of the job."""
     client_end_s: Uncertain
-    """From the last job's end to the client's end."""
+    """From the end of the last job to the end of the client."""
     task_cpu_s: Uncertain
-    """CPU of a task that has nothing to do: its JVM where it has one, its set-up, its commit."""
+    """CPU of an empty task: its JVM if it has one, set-up and commit."""
     job_cpu_s: Uncertain
-    """CPU of what lives as long as a job, while tasks run: its ApplicationMaster, on Spark each executor's JVM."""
+    """CPU of processes that run as long as a job: the ApplicationMaster, and on Spark each executor's JVM."""
     io_cpu_s_per_byte: Uncertain
-    """CPU of daemons and kernel for each byte that crosses a disk or a link for a task."""
+    """CPU of daemons and kernel for each byte that a task moves through a disk or a link."""
 
 
 @dataclass(frozen=True, slots=True)
 class StageProfile:
-    """One stage of a workload on an engine of stages (Spark), for each byte of the workload's data.
+    """One stage of a workload on an engine with stages (Spark), per byte of the workload's data.
 
-    A stage reads storage, or what the stages that it comes after have shuffled, and puts out one of both.
+    A stage reads storage or the shuffle files of its parents, and writes shuffle files or storage.
     """
 
     tasks: str
-    """What their number follows: ``files``, ``maps``, ``splits``, ``reduces``, or a number."""
+    """What determines the number of tasks: ``files``, ``maps``, ``splits``, ``reduces``, or a number."""
     job: int = 0
-    """Which of the run's jobs it belongs to: those of a later one wait for it."""
+    """Index of its job in the run; stages of a later job wait for it."""
     parents: tuple[int, ...] = ()
-    """The stages whose shuffle files it reads, by their places."""
+    """Indexes of the stages whose shuffle files it reads."""
     read: float = 0.0
-    """Read from storage."""
+    """Read from storage, per byte of data."""
     shuffled: float = 0.0
-    """Put into shuffle files, before a codec."""
+    """Written to shuffle files, before compression."""
     written: float = 0.0
-    """Written to storage, one copy."""
+    """Written to storage, one replica."""
     memory: float = 0.0
-    """The most execution memory of a task, for each byte that it handles; 0: it holds nothing."""
+    """Peak execution memory of a task, per byte that it handles; 0: none."""
     cpu_s_per_byte: Uncertain = field(default_factory=lambda: Uncertain.assumed(2e-8))
-    """Per byte that it handles: what it reads or fetches, and puts out where it does neither."""
+    """CPU per handled byte: bytes read or fetched, or bytes written if it reads and fetches none."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadProfile:
-    """What one workload does with each byte of its data."""
+    """Costs and data flow of a workload per byte of its data."""
 
     workload: str
-    """The workload's name in plans."""
+    """Name of the workload in plans."""
     n: int
-    """Runs that it was learned from."""
+    """Number of runs that the profile was learned from."""
     data_bytes_min: int
-    """The least data that it was learned from; ``data_bytes_max``: the most."""
+    """Smallest data size of these runs; ``data_bytes_max``: the largest."""
     data_bytes_max: int
     maps: str
-    """What the number of map tasks follows: ``files``, ``maps``, ``splits`` of the input, ``reduces``, or a number."""
+    """What determines the number of map tasks: ``files``, ``maps``, ``splits`` of the input, ``reduces``, or a
+    number."""
     reduces: str
     jobs: int = 1
-    """Jobs of a run of one iteration."""
+    """Jobs of a run with one iteration."""
     read: float = 0.0
-    """Read from HDFS by maps, for each byte of data."""
+    """Read from HDFS by maps, per byte of data."""
     map_output: float = 0.0
-    """Put out by maps to reduces, before a combiner."""
+    """Map output, per byte of data, before a combiner."""
     combined: float = 1.0
-    """What a combiner leaves of that."""
+    """Share of map output that remains after a combiner."""
     written: float = 0.0
-    """Written to HDFS, one copy."""
+    """Written to HDFS, one replica."""
     written_by_maps: bool = False
     located: bool = True
-    """Whether maps are placed where their data lies."""
+    """Whether maps are placed where their data is."""
     map_cpu_s_per_byte: Uncertain = field(default_factory=lambda: Uncertain.assumed(2e-8))
-    """Per byte of data that maps handle."""
+    """CPU per byte of data that maps handle."""
     reduce_cpu_s_per_byte: Uncertain = field(default_factory=lambda: Uncertain.assumed(2e-8))
-    """Per byte that reduces handle."""
+    """CPU per byte that reduces handle."""
     compression: Mapping[str, Uncertain] = field(default_factory=dict)
-    """Codec to stored over uncompressed bytes of map output."""
+    """Codec to compressed share of map output."""
     stages: tuple[StageProfile, ...] = ()
-    """On an engine of stages: all stages, in order; the fields above are their sums. Empty: maps, then reduces."""
+    """On an engine with stages: all stages in order; the fields above are their sums. Empty: maps, then reduces."""
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """Where a profile is from."""
+    """The origin of a profile."""
 
     source: str
     """In words."""
@@ -151,33 +152,33 @@ class Learned:
     lab_scale: float | None = None
     date: str = ""
     excluded: int = 0
-    """Valid measured runs that were left out: of unknown data size, or without tasks."""
+    """Valid measured runs that were excluded: unknown data size, or no tasks."""
 
 
 @dataclass(frozen=True, slots=True)
 class CostProfile:
-    """What an engine and its workloads cost on a kind of machine."""
+    """Costs of an engine and its workloads on one kind of machine."""
 
     name: str
     engine: str
     cpu_model: str
-    """The processor that CPU seconds are of, as the hosts name it; empty: not known."""
+    """Processor on which CPU seconds were measured; empty if unknown."""
     machine_cores: int | None
-    """In a lab: cores of the one machine that all nodes share; None on real hosts."""
+    """In a lab: cores of the machine that all nodes share; None on real hosts."""
     costs: EngineCosts
     workloads: Mapping[str, WorkloadProfile]
     learned: Learned
     background_cores: float = 0.0
-    """In a lab: of these cores, what its master, its disks' emulation and the machine itself always take."""
+    """In a lab: cores used by the master, by disk emulation and by the machine itself."""
     other_engines: tuple[CostProfile, ...] = ()
-    """Profiles of other engines that are known together with this one."""
+    """Profiles of other engines, stored together with this profile."""
 
     def of_engine(self, name: str) -> CostProfile:
         """Return the profile of the engine ``name``; this profile if there is none."""
         return next((profile for profile in (self, *self.other_engines) if profile.engine == name), self)
 
     def together_with(self, others: Sequence[CostProfile]) -> CostProfile:
-        """Return this profile together with those of other engines."""
+        """Return this profile with those of other engines added."""
         return replace(
             self, other_engines=(*self.other_engines, *(other for other in others if other.engine != self.engine))
         )

@@ -1,7 +1,7 @@
-"""How much the counters of a trace grew over an interval of its run.
+"""Increases of a trace's counters over an interval of the run.
 
 In: a :class:`assay.model.runs.trace.Trace` and an interval in seconds from the run's start. Out: increases in the
-counters' own units. Pure. Between two samples a counter is taken to grow evenly, so increases of adjoining intervals
+counters' units. Pure. Counters are assumed to grow linearly between two samples, so increases of adjoining intervals
 add up.
 """
 
@@ -13,9 +13,9 @@ from assay.model.runs.trace import Trace
 
 
 def increase(points: Sequence[tuple[float, float]], start_s: float, end_s: float) -> float | None:
-    """Return how much a counter grew between ``start_s`` and ``end_s``; None when no two samples span any of it.
+    """Return the increase of a counter from ``start_s`` to ``end_s``; None if no two samples span part of it.
 
-    ``points`` are (time, value) in time order. A value below the one before it means that the counter was set to 0.
+    ``points`` are (time, value) in time order. A value below its predecessor means that the counter was reset to 0.
     """
     total, seen = 0.0, False
     for (t0, v0), (t1, v1) in pairwise(points):
@@ -30,7 +30,7 @@ def increase(points: Sequence[tuple[float, float]], start_s: float, end_s: float
 def counter_increases(
     trace: Trace, start_s: float, end_s: float, nodes: Iterable[str] | None = None
 ) -> dict[tuple[str, str, str], float]:
-    """Return the increase of every counter by (node, subject, metric), of ``nodes`` only when given."""
+    """Return the increase of each counter by (node, subject, metric); ``nodes`` restricts the nodes."""
     wanted = None if nodes is None else frozenset(nodes)
     series: dict[tuple[str, str, str], list[tuple[float, float]]] = defaultdict(list)
     names = zip(trace.node, trace.subject, trace.metric, trace.counter, strict=True)

@@ -1,8 +1,8 @@
-"""What was recorded with a run of the hosts, the cluster and the programs around it.
+"""The recorded environment of a run: hosts, cluster and programs.
 
-A run's environment is a tree, written by assay's node scripts or by the author of a foreign file. It is stored whole,
-for the record and for comparisons. Only this module reads entries by name. An entry is missing where the tree lacks it
-or holds another type, so that every old bundle opens.
+A run's environment is a tree, written by assay's node scripts or by the author of a foreign file. It is stored
+completely. Only this module reads entries by name. An entry that is absent or of another type counts as missing, so
+that every old bundle opens.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ def _at(value: object, *names: str) -> Any:
 
 
 def _text(value: object, *names: str) -> str:
-    """Return the word or number at ``names`` in nested entries as text; empty where there is none."""
+    """Return the word or number at ``names`` in nested entries as text; empty if there is none."""
     entry = _at(value, *names)
     return "" if entry is None or isinstance(entry, dict | list) else str(entry)
 
@@ -51,7 +51,7 @@ class LayoutDirectories:
 
 @dataclass(frozen=True, slots=True)
 class ClusterFacts:
-    """What a cluster consists of, under the run's layout; None and empty mean: not recorded."""
+    """Contents of a cluster under the run's layout; None and empty: not recorded."""
 
     name: str = ""
     placement: str = ""
@@ -60,20 +60,20 @@ class ClusterFacts:
     workers: int | None = None
     worker_names: tuple[str, ...] | None = None
     ports: int | None = None
-    """Network ports."""
+    """Number of network ports."""
     node_types: Mapping[str, int] = field(default_factory=dict)
-    """Node type to how many nodes are of it."""
+    """Node type to number of nodes."""
     layout_devices: Mapping[str, int] = field(default_factory=dict)
-    """Device kind (hdd, ssd, nvme, remote) to how many of it the layout uses on each worker."""
+    """Device kind (hdd, ssd, nvme, remote) to number of devices per worker that the layout uses."""
     device_names: Mapping[str, str] = field(default_factory=dict)
     """Name of each of these devices to its kind."""
     layout_capacity_bytes: int | None = None
-    """What these devices of one worker hold together."""
+    """Total capacity of these devices on one worker."""
     layout: LayoutDirectories | None = None
 
     @classmethod
     def of(cls, tree: object) -> Self:
-        """Return what the entry ``cluster`` of an environment says."""
+        """Return the facts in the entry ``cluster`` of an environment."""
         facts = _entries(tree)
         names, layout = facts.get("worker_names"), _entries(facts.get("layout"))
         return cls(
@@ -95,7 +95,7 @@ class ClusterFacts:
 
     @classmethod
     def of_layout(cls, cluster: Cluster, layout: Layout) -> Self:
-        """Count what prices are multiplied by; devices are those of one worker that the layout uses."""
+        """Count the priced parts; devices are those of one worker that the layout uses."""
         devices = [device for device in cluster.workers[0].type.devices if device.name in layout.devices()]
         return cls(
             name=cluster.name,
@@ -116,23 +116,25 @@ class ClusterFacts:
         )
 
     def tree(self) -> dict[str, Any]:
-        """Return the facts in the form of an environment, without unknown values."""
+        """Return the facts as an entry of an environment, without unknown values."""
         known = {name: value for name, value in asdict(self).items() if value not in (None, "", {})}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in known.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class NodeGroups:
-    """Which nodes of a large simulated cluster were observed together."""
+    """Groups of nodes of a large simulated cluster that were observed together."""
 
     of_node: Mapping[str, str]
     sizes: Mapping[str, int]
-    """Group to its number of nodes."""
+    """Group to number of nodes."""
 
     @classmethod
     def of(cls, tree: object, worker_names: Sequence[str]) -> Self | None:
-        """Return what the entry ``node_groups`` of an environment's ``simulation`` says: pairs of a group's name and
-        how many of the workers that follow are in it. None where it does not cover the workers.
+        """Return the groups in the entry ``node_groups`` of an environment's ``simulation``.
+
+        The entry lists pairs of a group's name and its number of consecutive workers. None if it does not cover the
+        workers.
         """
         pairs = tree if isinstance(tree, list | tuple) else ()
         names: list[str] = []
@@ -151,10 +153,10 @@ class NodeGroups:
 
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
-    """What a node is; empty texts and None: not recorded."""
+    """Facts of a node; empty texts and None: not recorded."""
 
     cpu: str
-    """The processor's model."""
+    """Processor model."""
     cores: int | None
     memory_bytes: int | None
     distribution: str
@@ -163,7 +165,7 @@ class NodeFacts:
 
     @classmethod
     def of(cls, tree: object) -> Self:
-        """Return the facts of an entry of ``nodes``; the keys are those of ``observation/node/environment.py``."""
+        """Return the facts in an entry of ``nodes``; the keys are those of ``observation/node/environment.py``."""
         return cls(
             _text(tree, "hardware", "cpu", "model"),
             _whole(_at(tree, "hardware", "cpu", "logical_cores")),
@@ -176,13 +178,13 @@ class NodeFacts:
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """The workers of a cluster, as far as they were recorded; of unlike nodes, the mean one. Texts may be empty."""
+    """Hardware of the workers as far as recorded; means for unequal nodes. Texts may be empty."""
 
     workers: int | None
     cores: float | None
     memory_bytes: float | None
     instance_type: str = ""
-    """The provider's name of a worker's size, such as ``m4.2xlarge``."""
+    """The provider's instance type of a worker, for example ``m4.2xlarge``."""
     provider: str = ""
     service_type: str = ""
     """``IaaS``, ``PaaS``, ``SaaS`` or ``on-premise``."""
@@ -190,18 +192,19 @@ class Hardware:
 
 @dataclass(frozen=True, slots=True)
 class LabNodeFacts:
-    """What a lab made of a node."""
+    """How a lab emulates a node."""
 
     address: str
     link_bits_per_s: float
     control_groups: Mapping[str, str] | None
-    """``cpu`` and ``memory`` to the directory that the node's sampler sees; None when not recorded."""
+    """``cpu`` and ``memory`` to the directory of the control group as the node's sampler sees it; None if not
+    recorded."""
     request_bytes: Mapping[str, int]
-    """Device to the largest request that the lab lets through to it."""
+    """Device to the largest request that the lab permits."""
 
     @classmethod
     def of(cls, tree: object) -> Self:
-        """Return what an entry of a lab's ``nodes`` says."""
+        """Return the facts in an entry of a lab's ``nodes``."""
         rate, groups = _at(tree, "link_bits_per_s"), _at(tree, "cgroup")
         devices = _entries(_at(tree, "devices"))
         limits = {str(name): _whole(_at(device, "request_bytes")) for name, device in devices.items()}
@@ -215,7 +218,7 @@ class LabNodeFacts:
 
 @dataclass(frozen=True, slots=True)
 class LabFacts:
-    """What a lab is; ``tree``: all of it, as in docs/explanation/lab.md."""
+    """Facts of a lab. ``tree``: the complete description, as in docs/explanation/lab.md."""
 
     name: str
     subnet: str
@@ -225,12 +228,12 @@ class LabFacts:
 
     @property
     def control_groups(self) -> dict[str, Mapping[str, str]]:
-        """Each node's control groups, where they were recorded."""
+        """Control groups of each node, if recorded."""
         return {name: node.control_groups for name, node in self.nodes.items() if node.control_groups is not None}
 
     @classmethod
     def of(cls, tree: object) -> Self:
-        """Return what a lab's description, or the entry ``lab`` of an environment, says."""
+        """Return the facts in a lab's description, or in the entry ``lab`` of an environment."""
         facts = _entries(tree)
         nodes, warnings = _entries(facts.get("nodes")), facts.get("warnings")
         return cls(
@@ -244,29 +247,29 @@ class LabFacts:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What was recorded with a run. ``tree``: all of it, as it was written."""
+    """The recorded environment of a run. ``tree``: the complete record as written."""
 
     tree: Tree
 
     @property
     def assay_version(self) -> str:
-        """Version of assay that made the run; empty when not recorded."""
+        """Version of assay that made the run; empty if not recorded."""
         return _text(self.tree, "assay", "version") or _text(self.tree, "assay")
 
     @property
     def assay_python(self) -> str:
-        """Version of the Python that assay ran on; empty when not recorded."""
+        """Python version of assay; empty if not recorded."""
         return _text(self.tree, "assay", "python")
 
     @property
     def cluster(self) -> ClusterFacts | None:
-        """What the cluster consists of; None when nothing was recorded of it."""
+        """Contents of the cluster; None if not recorded."""
         facts = self.tree.get("cluster")
         return ClusterFacts.of(facts) if isinstance(facts, dict) else None
 
     @property
     def node_groups(self) -> NodeGroups | None:
-        """Which workers were observed together; None where each was observed alone."""
+        """Groups of workers that were observed together; None if each worker was observed alone."""
         facts = _at(self.tree, "simulation", "node_groups")
         cluster = self.cluster
         return NodeGroups.of(facts, cluster.worker_names or ()) if facts and cluster else None
@@ -278,13 +281,13 @@ class Environment:
 
     @property
     def nodes(self) -> dict[str, NodeFacts]:
-        """What was found on each node."""
+        """Facts of each node."""
         nodes = _entries(self.tree.get("nodes"))
         return {str(name): NodeFacts.of(node) for name, node in nodes.items() if isinstance(node, dict)}
 
     @property
     def hardware(self) -> Hardware:
-        """The workers: as found on the nodes, or as a source's list of clusters has them."""
+        """Hardware of the workers, from the nodes' facts or from the cluster list of a source."""
         facts, nodes = self.cluster or ClusterFacts(), self.nodes.values()
         cores = [float(node.cores) for node in nodes if node.cores]
         memory = [float(node.memory_bytes) for node in nodes if node.memory_bytes]
@@ -305,12 +308,12 @@ class Environment:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """The engine's effective parameters."""
+        """Effective engine parameters."""
         return {str(name): value for name, value in _entries(self.tree.get("parameters")).items() if type(value) is str}
 
     @property
     def request_bytes(self) -> dict[str, int]:
-        """Device to the largest request that a lab lets through to it; the largest of all nodes."""
+        """Device to the largest request that a lab permits; maximum over the nodes."""
         limits: dict[str, int] = {}
         for node in LabFacts.of(self.tree.get("lab")).nodes.values():
             for name, limit in node.request_bytes.items():
@@ -318,7 +321,7 @@ class Environment:
         return limits
 
     def leaves(self) -> Iterator[tuple[str, str]]:
-        """Yield everything that was recorded, as text by its path (``nodes.w1.kernel.release``)."""
+        """Yield all recorded values as text, by path (``nodes.w1.kernel.release``)."""
         return _leaves(self.tree)
 
 

@@ -1,7 +1,7 @@
-"""Values that parsers of foreign results return: runs that were not made by assay, and items that were skipped.
+"""Results of format parsers: runs that other programs made, and skipped items.
 
 A format rarely records everything. A fact that it does not record is absent here too (None, empty, or missing from a
-mapping), never guessed. ``Run.sources`` names where each figure was read.
+mapping), never guessed. ``Run.sources`` names the source of each figure.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ _ALL = attrgetter(*_FIELDS)
 
 
 def like(run: Run, **changes: Any) -> Run:
-    """Return a copy of a run with some fields changed: ``dataclasses.replace``, in a third of the time."""
+    """Return a copy of a run with changed fields: ``dataclasses.replace`` in a third of the time."""
     values = list(_ALL(run))
     for name, value in changes.items():
         values[_POSITIONS[name]] = value
@@ -51,7 +51,7 @@ def like(run: Run, **changes: Any) -> Run:
 
 
 SOURCE_ID_LENGTH_MAX = 100
-"""Maximum length of the id that a source gives a run, in characters."""
+"""Maximum length of a source's run id, in characters."""
 
 
 def foreign_run(
@@ -72,9 +72,9 @@ def foreign_run(
 ) -> Run:
     """Return a run with the fields that a foreign file records; ``more`` are further fields of :class:`Run`.
 
-    ``layout``: one of ALOJA's codes or a name; empty when unknown. ``levels``: factors other than engine parameters,
-    for example ``network``. ``parameters``: engine parameters under Hadoop's or Spark's current names. ``started_at``:
-    ISO 8601 in UTC; empty when unknown.
+    ``layout``: an ALOJA code or a name; empty if unknown. ``levels``: factors other than engine parameters, for example
+    ``network``. ``parameters``: engine parameters under Hadoop's or Spark's current names. ``started_at``: ISO 8601 in
+    UTC; empty if unknown.
     """
     fields: dict[str, Any] = {
         "engine_version": "",

@@ -67,13 +67,13 @@ _ABSENT: Final[Mapping[str, Any]] = {
     "repetition": 1,
     "attempt": 1,
 }
-"""Values of fields that have no default in :class:`Run`, where the row has no cell for them."""
+"""Values for missing cells of fields that have no default in :class:`Run`."""
 _RUN_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _CAMPAIGN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def columns_of_runs(runs: Sequence[Run]) -> tuple[dict[str, str], list[list[Any]]]:
-    """Return the columns of the table with their SQL types, and their values; None where a run has no value."""
+    """Return the columns of the table with their SQL types, and their values; None if a run has no value."""
     kinds = {**SCALARS, **dict.fromkeys(LISTS, "VARCHAR")}
     columns = [[_cell(getattr(run, name)) for run in runs] for name in SCALARS]
     columns += [[_json(getattr(run, name)) for run in runs] for name in LISTS]
@@ -87,7 +87,7 @@ def columns_of_runs(runs: Sequence[Run]) -> tuple[dict[str, str], list[list[Any]
 
 
 def _levels(levels: Mapping[str, str], layout: str) -> dict[str, str]:
-    """Return the levels of a run with its layout among them."""
+    """Return the levels of a run, including its layout."""
     return {**levels, LAYOUT_FACTOR: layout} if layout else dict(levels)
 
 
@@ -108,10 +108,10 @@ def unknown_columns(names: Sequence[str]) -> Iterator[str]:
 
 
 def run_of_cells(cells: Mapping[str, Any], row: int) -> Run:
-    """Return the run of one row; a cell is text or a value of the column's type, and None or "" where it is empty.
+    """Return the run of one row. A cell is text or a value of the column's type; None or "" if empty.
 
-    ``row`` stands for block and position in tables of older versions, which lack them, so that no runs count as a pair
-    that were not one. Raises ValueError, with the reason, for a row that is no run.
+    ``row`` replaces block and position in tables of older versions, which lack them, so that unpaired runs are not
+    compared as pairs. Raises ValueError with the reason for a row that is no run.
     """
     fields: dict[str, Any] = {**_ABSENT, "block": row, "position": row}
     fields |= {field: {} for field, _ in NAMED.values()}
@@ -143,7 +143,7 @@ def _decoded(name: str, text: Any) -> Any:
 
 
 def check_run(run: Run) -> None:
-    """Raise ValueError, with the reason, for a run that assay can't have exported."""
+    """Raise ValueError with the reason for a run that assay can't have exported."""
     if not _RUN_ID.fullmatch(run.run_id):
         raise ValueError(f"run_id is {run.run_id[:40]!r}, which is no id of a run")
     if not _CAMPAIGN_ID.fullmatch(run.campaign_id):

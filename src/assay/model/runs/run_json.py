@@ -1,4 +1,4 @@
-"""Runs as JSON: reads what any version of assay wrote, in a bundle or in exported JSON lines."""
+"""Read runs from JSON of any version of assay, in a bundle or in exported JSON lines."""
 
 import msgspec
 
@@ -7,9 +7,9 @@ from assay.model.runs.run import Run
 
 
 def run_of_json(encoded: bytes | str) -> Run:
-    """Return the run. Raises ValueError, MsgspecError or RecursionError when the JSON is none.
+    """Return the run. Raises ValueError, MsgspecError or RecursionError for anything else.
 
-    Warnings of schema 1 are words without codes: the codes are recognised here.
+    Warnings of schema 1 are texts without codes; their codes are recognised here.
     """
     try:
         return msgspec.json.decode(encoded, type=Run)

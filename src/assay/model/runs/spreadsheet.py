@@ -1,7 +1,7 @@
-"""Texts in cells of CSV that a spreadsheet would take for a formula and run, such as ``=cmd|' /C calc'!A0``.
+"""Escape CSV cells that a spreadsheet would execute as a formula, for example ``=cmd|' /C calc'!A0``.
 
-What begins so goes out with an apostrophe in front, and so does what has apostrophes before it already, so that taking
-one away on the way in gives back every text. A number with a sign is none of these.
+An apostrophe is put in front of text that looks like a formula, also after apostrophes, so that removing one on import
+restores every text. Signed numbers are not escaped.
 """
 
 import re
@@ -12,10 +12,10 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?")
 
 
 def escaped_cell(value: Any) -> Any:
-    """Return a cell's value as it is written: a text that looks like a formula with an apostrophe in front."""
+    """Return the value of a cell as written: text that looks like a formula gets an apostrophe in front."""
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value) else value
 
 
 def unescaped_text(cell: str) -> str:
-    """Return the text that :func:`escaped_cell` was given."""
+    """Return the original text of a cell that :func:`escaped_cell` wrote."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell

@@ -1,4 +1,4 @@
-"""What one stream of a program counted by itself, second by second of one clock that all of them share."""
+"""Bytes that one stream of a program counted per second of a shared clock."""
 
 from dataclasses import dataclass
 

@@ -25,8 +25,8 @@ from typing import Any
 
 CPU_BUSY = ("user_s", "system_s", "irq_s", "steal_s")
 CPU_FREE = ("idle_s", "iowait_s", "nice_s")
-"""Waiting for disks is free time, and so is that of processes at low priority, which give way; what a hypervisor gave
-to others is busy."""
+"""I/O wait counts as free time, and so do low-priority processes, which give way. Time stolen by the hypervisor is
+busy."""
 
 
 @dataclass(frozen=True, slots=True)

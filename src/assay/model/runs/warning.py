@@ -1,6 +1,6 @@
 """Warnings about a result: a code for decisions, and a text for the reader.
 
-Runs of versions without codes have texts alone; :func:`recognised` finds the code of a text when a bundle is read.
+Runs of versions without codes have only texts; :func:`recognised` derives the code when a bundle is read.
 """
 
 import re
@@ -10,34 +10,34 @@ from enum import StrEnum
 
 
 class WarningCode(StrEnum):
-    """What a warning is about."""
+    """Subject of a warning."""
 
     CPU_LIMIT = "cpu_limit"
-    """The processors, not the devices, set the pace."""
+    """The CPU, not the devices, limits the speed."""
     CACHES = "caches"
-    """Runs are warm, or not shown to be cold."""
+    """Runs are warm, or not proven cold."""
     TRACE = "trace"
-    """What was observed is not complete."""
+    """The trace is incomplete."""
     CLOCK = "clock"
     """Clocks differed."""
     TIME = "time"
-    """The duration or the start is not told as such, or does not fit."""
+    """The duration or the start is not recorded directly, or is inconsistent."""
     LEFT_OUT = "left_out"
-    """A figure that can't be, or is not told, is left out."""
+    """A figure is omitted because it is impossible or not recorded."""
     NOT_READ = "not_read"
     """Part of the source was not read."""
     SOURCES_DIFFER = "sources_differ"
-    """What sources say of the run does not agree, or not enough."""
+    """Sources of the run disagree, or agree too little."""
     FLAGGED = "flagged"
     """The source itself has doubts about the run."""
     HOSTS_DIFFER = "hosts_differ"
-    """Something recorded of the hosts was not the same in all runs."""
+    """A recorded fact of the hosts differs between runs."""
     DISTURBED = "disturbed"
-    """Others used the cluster meanwhile."""
+    """Other programs used the cluster during the run."""
     CONFOUNDED = "confounded"
-    """Something else was varied together with the factor."""
+    """Another setting was varied together with the factor."""
     SESSIONS = "sessions"
-    """The sides were run in different sessions, or their order is not known."""
+    """The sides were run in different sessions, or their order is unknown."""
     OTHER = "other"
 
 
@@ -65,5 +65,5 @@ _WORDS: Mapping[WarningCode, re.Pattern[str]] = {
 
 
 def recognised(words: str) -> CodedWarning:
-    """Return the warning that ``words`` of a version without codes are."""
+    """Return the coded warning for a text of a version without codes."""
     return CodedWarning(next((code for code, form in _WORDS.items() if form.match(words)), WarningCode.OTHER), words)
