@@ -1,1 +1,1 @@
-"""Pure arithmetic over price books and runs."""
+"""Compute costs from price books and runs. Pure."""

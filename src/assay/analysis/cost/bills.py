@@ -1,7 +1,8 @@
-"""Price clusters of one kind of machine in any number, without measured runs.
+"""Price clusters of one kind of machine at any size, without measured runs.
 
-In: a price book, and for each kind of machine its parts. Out: every cluster's hourly rate as factors of prices. A bill
-is a line in the number of workers (every unit of a price book is counted per worker or once), so two of them tell all.
+In: a price book, and the parts of each kind of machine. Out: every cluster's hourly rate as factors of prices. A bill
+is linear in the number of workers, because price books count units per worker or once. Two bills therefore determine
+all.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from assay.model import PriceBook
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """One kind of machine, as prices count it: what a cluster with one worker of it consists of."""
+    """One kind of machine as prices count it: the parts of a cluster with one worker."""
 
     layout: str
     counts: Counts
@@ -33,18 +34,18 @@ class Bills:
     first: Floats
     step: Floats
     priced: Mask
-    """Which machines the book prices."""
+    """The machines that the book prices."""
     unpriced: dict[str, str]
     """Layout to the reason why the book does not price it."""
 
     def of(self, machine: Ints, workers: Ints) -> Priced:
-        """Return the rates of clusters, each with a kind of machine and a number of workers."""
+        """Return the rates of clusters, each given by a kind of machine and a number of workers."""
         factors = self.first[machine] + (workers[:, None] - 1) * self.step[machine]
         return Priced(self.prices, np.array([float(price.amount) for price in self.prices]), factors)
 
 
 def bills(book: PriceBook, parts: Sequence[Parts], on: str | None = None) -> Bills:
-    """Return the rates of machines; what the book does not price is left out with the reason."""
+    """Return the rates of machines. Machines that the book does not price are omitted, with the reason."""
     rates: list[tuple[Rate, Rate] | None] = []
     unpriced: dict[str, str] = {}
     for machine in parts:
@@ -68,7 +69,7 @@ def bills(book: PriceBook, parts: Sequence[Parts], on: str | None = None) -> Bil
 
 
 def _of_two(book: PriceBook, machine: Parts, on: str | None) -> Rate:
-    """Return the rate of the same with two workers."""
+    """Return the rate of the same machine with two workers."""
     counts = machine.counts
     kind = next((name for name in counts.node_types if name != "master"), "")
     two = replace(

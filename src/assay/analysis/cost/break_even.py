@@ -1,8 +1,8 @@
-"""At which price of an item does the answer change?
+"""Compute break-even prices: at which price of an item does another configuration become cheapest?
 
 In: times and hourly rates as factors of prices. Out: for each price, the nearest price below and above today's at which
-another configuration becomes the cheapest per run, all other prices and the times staying as they are. The cost of a
-run is linear in each price, so that every crossing is exact.
+another configuration becomes the cheapest per run, with all other prices and the times unchanged. The cost of a run is
+linear in each price, so every crossing is exact.
 """
 
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ from assay.analysis.statistics import Floats, Mask
 
 @dataclass(frozen=True, slots=True)
 class BreakEvenPrice:
-    """Where the cheapest configuration changes; None where no price of this item changes it."""
+    """Prices at which the cheapest configuration changes; None if no price of this item changes it."""
 
     price: Price
     below: float | None
-    """The highest price under today's at which ``below_winner`` costs as little."""
+    """The highest price below today's at which ``below_winner`` has the same cost."""
     below_winner: int | None
     above: float | None
     above_winner: int | None
@@ -44,7 +44,7 @@ def _nearest(crossings: Floats, allowed: Mask, *, above: bool) -> tuple[float | 
 
 
 def flips(times_s: Floats, book: Priced) -> list[BreakEvenPrice]:
-    """Return one :class:`BreakEvenPrice` for each price that a configuration pays; a price can't fall below 0."""
+    """Return a :class:`BreakEvenPrice` for each price that a configuration pays. Prices can't fall below 0."""
     costs = times_s * book.rates_per_h / HOUR_S
     winner = int(np.argmin(costs))
     nearest = []

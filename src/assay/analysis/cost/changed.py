@@ -1,9 +1,11 @@
-"""Whether a price book still prices a cluster after its hardware was changed.
+"""Check whether a price book still prices a cluster after a change of its hardware.
 
-In: a price book, and a cluster before and after changes. Out: the reason why the book does not price it afterwards, as
-text; empty where it does. A book prices the described hardware: more of a part is priced where the part has a separate
-price (per node, worker, device or GB), and another processor, link or disk is not priced at all. A price of a whole
-cluster is for that cluster: it does not hold for one with more nodes.
+In: a price book, and a cluster before and after changes. Out: the reason why the book does not price the changed
+cluster, as text; empty if it does.
+
+A book prices the described hardware. More of a part is priced if the part has a separate price (per node, worker,
+device or GB). Another processor, link or disk is not priced. A price of a whole cluster does not apply to a cluster
+with more nodes.
 """
 
 from collections import Counter
@@ -14,25 +16,25 @@ from assay.analysis.cost.prices import bill_of_materials, covered_parts
 from assay.model import NETWORK_FACTOR, WORKERS_FACTOR, Cluster, Device, Layout, LineItem, PriceBook
 
 _WHOLE_CLUSTER = ("cluster", "device-set")
-"""Units that are paid once, however many workers there are."""
+"""Units that are paid once, for any number of workers."""
 _BY_PART = "price the parts: per worker or node, per device, per port"
 
 
 @dataclass(frozen=True, slots=True)
 class PricedCluster:
-    """The nodes in use in one configuration, with what prices count of them."""
+    """The nodes in use in one configuration, and their priced parts."""
 
     cluster: Cluster
     layout: Layout
     network: str | None
-    """The plan's choice of a network; None: the nodes' own links."""
+    """The network that the plan selects; None: the nodes' own links."""
     counts: Counts
 
 
 def why_unpriced(book: PriceBook, before: PricedCluster, after: PricedCluster) -> str:
-    """Return why ``book`` does not price ``after``, given that it prices ``before``; empty where it does.
+    """Return why ``book`` does not price ``after``, given that it prices ``before``; empty if it does.
 
-    Raises SpecificationError where the book has no bill for ``after`` at all.
+    Raises SpecificationError if the book has no bill for ``after`` at all.
     """
     items = [line.item for line in bill_of_materials(book, after.counts, after.layout.name)]
     reasons = (
@@ -73,7 +75,7 @@ def _other_network(items: list[LineItem], before: PricedCluster, after: PricedCl
 
 
 def _other_size(items: list[LineItem], before: PricedCluster, after: PricedCluster) -> str:
-    """Return the reason where the number of nodes changed, and a price of the whole cluster covers parts of a node."""
+    """Return the reason if the number of nodes changed and a price of the whole cluster covers parts of a node."""
     sizes = [Counter((node.type.name, node.roles) for node in state.cluster.nodes) for state in (before, after)]
     if sizes[0] == sizes[1]:
         return ""

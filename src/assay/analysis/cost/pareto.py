@@ -23,14 +23,14 @@ from assay.analysis.statistics import Floats, Mask
 
 DRAWS = 2000
 _LOG_MAX = 100.0
-"""Two runs have such wide tails that a draw could leave the numbers that a computer has."""
+"""Limit of the logarithm of a simulated time. The tails of two runs are so wide that a draw could overflow."""
 _CELLS_MAX = 1_000_000
-"""Random numbers that are held at once."""
+"""Maximum number of random numbers in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """What configurations cost an hour as a sum of prices: ``rate = factors @ amounts``."""
+    """Hourly costs of configurations as a sum of prices: ``rate = factors @ amounts``."""
 
     prices: tuple[Price, ...]
     amounts: Floats
@@ -39,13 +39,13 @@ class Priced:
 
     @property
     def rates_per_h(self) -> Floats:
-        """Money an hour, by configuration."""
+        """Cost per hour, by configuration."""
         rates: Floats = self.factors @ self.amounts
         return rates
 
     @property
     def ranged(self) -> Mask:
-        """Which configurations pay a price that may vary."""
+        """Configurations that pay a price with a range."""
         varies = [column for column, price in enumerate(self.prices) if price.low < price.high]
         has_range: Mask = np.any(self.factors[:, varies] > 0, axis=1)
         return has_range
@@ -65,7 +65,8 @@ def priced(rates: Sequence[Rate]) -> Priced:
 
 
 def on_front(times_s: Floats, costs: Floats) -> Mask:
-    """Return which points no other point beats, by row: as fast and as cheap, and better in one of the two.
+    """Return the points that no other point beats, by row. A point beats another if it is no slower, no dearer, and
+    better in one.
 
     Both arrays are draws × configurations (or one row); equal points are on the front together.
     """
@@ -106,29 +107,31 @@ def drawn_rates_per_h(book: Priced, draws: int, generator: np.random.Generator) 
 
 @dataclass(frozen=True, slots=True)
 class CostAndTime:
-    """Configurations in seconds and money. All arrays are by configuration."""
+    """Times and costs of configurations. All arrays are by configuration."""
 
     times_s: Floats
     costs: Floats
     front: Mask
     front_shares: Floats | None
-    """Share of the draws in which each is on the Pareto front; None where the spread of some times is unknown."""
+    """Share of simulations in which each configuration is on the Pareto front; None if the spread of some times is
+    unknown."""
     time_low_s: Floats
     time_high_s: Floats
     cost_low: Floats
     cost_high: Floats
-    """Ends of 95 % intervals; NaN where nothing tells them."""
+    """Upper ends of 95 % intervals; NaN if unknown."""
     borrowed: Mask
-    """Whether a configuration's interval is from the pooled scatter of its kind."""
+    """Whether a configuration's interval uses the pooled spread of its kind."""
     draws: int
 
 
 def plane(
     times: Times, book: Priced, errors: MeanErrors | None = None, *, draws: int = DRAWS, seed: int = 0
 ) -> CostAndTime:
-    """Return the cost-effectiveness plane of configurations that all have runs; the same seed gives the same draws.
+    """Return times and costs of configurations, which must all have runs. The same seed gives the same draws.
 
-    ``errors``: of each mean; by default from its runs, and for few runs from the pooled spread of similar runs.
+    ``errors``: standard errors of the means; by default from their runs, and for few runs from the pooled spread of
+    similar runs.
     """
     count = len(times.n)
     if count == 0 or not bool(np.all(times.n > 0)):
@@ -160,7 +163,7 @@ def plane(
 
 @dataclass(frozen=True, slots=True)
 class Quadrants:
-    """Where the plane is divided into fast and slow, economical and expensive: as in BSC 2015, figure 7, in real units.
+    """Limits of fast and slow, economical and expensive, as in BSC 2015, figure 7, in real units.
 
     BSC scales times and costs to 0 … 1 between the best and the worst and divides at the middle.
     """
@@ -175,9 +178,9 @@ class Quadrants:
 
 
 def quadrants(times_s: Sequence[float], costs: Sequence[float]) -> Quadrants | None:
-    """Return the middles between the best and the worst; None where there are not two configurations that differ.
+    """Return the middles between best and worst; None without two different configurations.
 
-    The geometric ones, so that one configuration which is ten times as slow does not make all others fast.
+    The geometric mean is used, so that one configuration that is ten times as slow does not make all others fast.
     """
     if len(times_s) < 2 or min(times_s) == max(times_s) or min(costs) == max(costs):
         return None

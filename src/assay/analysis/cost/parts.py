@@ -1,7 +1,7 @@
-"""What a cluster in one configuration consists of, as far as prices count it.
+"""Count the priced parts of a cluster in one configuration.
 
-In: what a run says of its cluster, or its layout's code. Out: :class:`Counts`. What a run does not say stays
-unknown; a price that needs it is then an error that says so.
+In: the cluster recorded with a run, or its layout's code. Out: :class:`Counts`. Facts that the run does not record stay
+unknown; a price that needs them raises an error.
 """
 
 from collections.abc import Mapping
@@ -12,27 +12,27 @@ from assay.model import ClusterFacts, devices_of_code
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What there is to pay for. ``None`` and an empty ``layout_devices`` mean: not known."""
+    """Priced parts of a cluster. ``None`` and an empty ``layout_devices``: unknown."""
 
     nodes: int | None = None
     masters: int | None = None
     workers: int | None = None
     layout_devices: dict[str, int] = field(default_factory=dict)
-    """Device kind (hdd, ssd, nvme, remote) to how many of it the layout uses on each worker."""
+    """Device kind (hdd, ssd, nvme, remote) to number of devices per worker that the layout uses."""
     device_names: dict[str, str] = field(default_factory=dict)
-    """Name of each of these devices to its kind, where the run tells names."""
+    """Name of each of these devices to its kind, if the run records names."""
     node_types: dict[str, int] = field(default_factory=dict)
-    """Node type to how many nodes are of it."""
+    """Node type to number of nodes."""
     ports: int | None = None
-    """Network ports; one for each node when the run does not say."""
+    """Network ports; one per node if the run does not record them."""
     capacity_bytes: int | None = None
-    """What the layout's devices of one worker hold together."""
+    """Total capacity of the layout's devices on one worker."""
     levels: Mapping[str, str] = field(default_factory=dict)
-    """Factors, such as network and cluster, with this configuration's level."""
+    """Factors, for example network and cluster, with this configuration's level."""
 
 
 def counts_from_facts(facts: ClusterFacts | None, layout: str, levels: Mapping[str, str]) -> Counts:
-    """Return what was recorded of a cluster, or else the layout's code, says; ``levels`` are kept."""
+    """Return the counts from the recorded facts, or else from the layout's code; ``levels`` are kept."""
     if facts is None:
         facts = ClusterFacts()
     return Counts(

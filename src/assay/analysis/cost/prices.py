@@ -1,8 +1,8 @@
-"""Which of a price book's items a cluster in one configuration pays for, and how often.
+"""Select the items of a price book that a cluster in one configuration pays, and count them.
 
-In: a price book, what there is (:class:`Counts`), a layout, a day. Out: the items that apply, with how many of each;
-and the bill over some years. Devices are counted for the layout: a disk that the layout does not use is not paid for. A
-part without a price is an error that names it: what costs nothing is said with an item of price 0.
+In: a price book, the parts (:class:`Counts`), a layout, a date. Out: the applicable items with their counts, and the
+bill over some years. Devices are counted for the layout: disks that the layout does not use are not paid. A part
+without a price is an error that names it; parts without cost need an item with price 0.
 """
 
 import re
@@ -22,7 +22,7 @@ _GB = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """An item that applies, with how many of it there are; a capacity in GB need not be whole."""
+    """An applicable item with its count; a capacity in GB may be fractional."""
 
     item: LineItem
     count: Decimal
@@ -30,12 +30,12 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class PricedItem:
-    """One line of the bill: ``count`` times ``amount``."""
+    """One line of a bill: ``count`` times ``amount``."""
 
     name: str
-    """What people read: the item's name, or that and what of it is paid for."""
+    """Displayed name: the item's name, with the paid part if an item has several lines."""
     price: str
-    """The price that the amount follows from, by its name in the book (``repricing.price_names``)."""
+    """Name in the book of the price behind the amount (``repricing.price_names``)."""
     count: int | Decimal
     amount: Decimal
     source: str | None
@@ -48,7 +48,7 @@ class PricedItem:
 
 @dataclass(frozen=True, slots=True)
 class LayoutPrice:
-    """The bill for a cluster in one layout."""
+    """The bill of a cluster in one layout."""
 
     layout: str
     currency: str
@@ -56,7 +56,7 @@ class LayoutPrice:
 
     @property
     def total(self) -> Decimal:
-        """The sum of all lines."""
+        """Sum of all lines."""
         return sum((item.total for item in self.items), Decimal(0))
 
 
@@ -70,14 +70,14 @@ def _names(item: LineItem, device: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """Counts one book's applying items for one configuration."""
+    """Counts a book's applicable items for one configuration."""
 
     applying: Sequence[LineItem]
     counts: Counts
     layout: str
 
     def of(self, item: LineItem) -> Decimal:
-        """Return how many of ``item`` there are; SpecificationError when the runs do not say."""
+        """Return the count of ``item``. Raises SpecificationError if the runs do not record it."""
         number = self._number(item)
         if number is None:
             raise SpecificationError(
@@ -116,7 +116,7 @@ class _Count:
         return self.counts.nodes - sum(self.counts.node_types.get(name, 0) for name in named)
 
     def _devices(self, item: LineItem) -> int | None:
-        """Return how many of the item's devices the layout uses on each worker."""
+        """Return the number of the item's devices that the layout uses on each worker."""
         counts = self.counts
         if not counts.layout_devices:
             return None
@@ -140,10 +140,10 @@ class _Count:
 
 
 def covered_parts(item: LineItem, applying: Sequence[LineItem]) -> set[str]:
-    """Return which parts ``item`` pays for: masters, workers, network, devices, or one kind of device.
+    """Return the parts that ``item`` pays for: masters, workers, network, devices, or one kind of device.
 
-    ``applying``: all items of the same bill.
-    A price of the whole cluster stands for all that no finer item prices, and for everything when it is a layout's own.
+    ``applying``: all items of the same bill. A price of the whole cluster covers all parts without a more specific
+    item, and all parts if it belongs to a layout.
     """
     if item.covers is not None:
         parts = set(item.covers)
@@ -163,7 +163,7 @@ def covered_parts(item: LineItem, applying: Sequence[LineItem]) -> set[str]:
 
 
 def _refuse_gaps(book: PriceBook, applying: Sequence[LineItem], counts: Counts, layout: str) -> None:
-    """Refuse a bill that lacks a part of the cluster: machines, network, or a kind of device that the layout uses."""
+    """Reject a bill without a price for machines, network, or a kind of device that the layout uses."""
     covered = set().union(*(covered_parts(item, applying) for item in applying))
     if "devices" not in covered:
         missing = sorted(kind for kind, number in counts.layout_devices.items() if number and kind not in covered)
@@ -194,7 +194,7 @@ def _refuse_gaps(book: PriceBook, applying: Sequence[LineItem], counts: Counts, 
 def _refuse_unnamed_levels(
     book: PriceBook, applying: Sequence[LineItem], counts: Counts, layout: str, day: str
 ) -> None:
-    """Refuse a level that no price names, of a factor that the book's prices depend on."""
+    """Reject a level without a price, of a factor that the book's prices depend on."""
     holding = [item for item in book.items if _holds(item.valid_from, item.valid_to, day)]
     depends = dict.fromkeys(factor for item in holding for factor in item.when)
     for factor in depends:
@@ -216,9 +216,9 @@ def _refuse_unnamed_levels(
 
 
 def bill_of_materials(book: PriceBook, counts: Counts, layout: str, on: str | None = None) -> tuple[Counted, ...]:
-    """Return what a cluster in ``layout`` pays for on the day ``on`` (default: the book's date), and how many of each.
+    """Return the items that a cluster in ``layout`` pays on the day ``on`` (default: the book's date), with counts.
 
-    SpecificationError when the book does not hold on that day, a part has no price, or a count is not known.
+    Raises SpecificationError if the book is not valid on that day, a part has no price, or a count is unknown.
     """
     day = on or book.date
     if not _holds(book.valid_from, book.valid_to, day):
@@ -246,7 +246,7 @@ def bill_of_materials(book: PriceBook, counts: Counts, layout: str, on: str | No
 
 
 def _bill(book: PriceBook, counted: Counted, price_name: str, years: Decimal) -> list[PricedItem]:
-    """Return the lines of one item: its price or rent, what it is still worth, its maintenance and its power."""
+    """Return the lines of one item: price or rent, residual value, maintenance and power."""
     item, count = counted.item, counted.count
     number = int(count) if count == count.to_integral_value() else count
     hours = years * YEAR_H
@@ -270,10 +270,10 @@ def _bill(book: PriceBook, counted: Counted, price_name: str, years: Decimal) ->
 
 
 def run_price(book: PriceBook, counts: Counts, layout: str, *, years: float = 3, on: str | None = None) -> LayoutPrice:
-    """Return the bill for a cluster in ``layout`` over ``years``: purchases less what they are worth at the end, rents,
-    maintenance and power.
+    """Return the bill of a cluster in ``layout`` over ``years``: purchases less residual values, rents, maintenance and
+    power.
 
-    SpecificationError when no line item applies to the layout, a part lacks a price, or a count is not known.
+    Raises SpecificationError if no item applies to the layout, a part has no price, or a count is unknown.
     """
     span = Decimal(str(years))
     names = {id(item): name for item, name in zip(book.items, price_names(book), strict=True)}

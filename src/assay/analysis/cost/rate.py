@@ -1,12 +1,9 @@
-"""What a configuration costs an hour, from its bill of materials.
+"""Compute the hourly cost of a configuration from its bill of materials.
 
-In: a price book and what there is to pay for. Out: a :class:`Rate`: what each item adds to an hour, in the book's
-currency. An hour of a purchase is
-
-    price × ((1 - residual) / years + maintenance) / 8760
-
-of a rent its price over the period's hours (a month has 730), and of a power draw W / 1000 × kWh price × PUE, all day
-and night. Every line is linear in one price, so that ranges and flips need its factor only: ``per_h = price × factor``.
+In: a price book and the priced parts. Out: a :class:`Rate`: the cost per hour of each item, in the book's currency. A
+purchase costs price × ((1 - residual) / years + maintenance) / 8760 per hour. A rent costs its price over the period's
+hours (a month has 730). Power costs W / 1000 × kWh price × PUE, day and night. Every line is linear in one price, so
+ranges and break-even prices need only its factor: ``per_h = price × factor``.
 """
 
 from dataclasses import dataclass, replace
@@ -21,7 +18,7 @@ from assay.model import YEAR_H, PriceBook
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """A price that may vary: its name, what it is, and the range that is thought possible (equal ends: exact)."""
+    """A price with its name, description, and plausible range (equal ends: exact)."""
 
     name: str
     amount: Decimal
@@ -33,30 +30,30 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class RatedItem:
-    """What one price adds to an hour: ``count`` of them, ``per_h = price × factor``."""
+    """Hourly cost of one price: ``count`` items, ``per_h = price × factor``."""
 
     price: Price
     count: Decimal
     factor: Decimal
     how: str
-    """``rent``, ``purchase over 3 years``, ``power``: where the factor is from."""
+    """Origin of the factor: ``rent``, ``purchase over 3 years``, ``power``."""
 
     @property
     def per_h(self) -> Decimal:
-        """Money an hour."""
+        """Cost per hour."""
         return self.price.amount * self.factor
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """What one configuration costs an hour."""
+    """Hourly cost of one configuration."""
 
     currency: str
     items: tuple[RatedItem, ...]
 
     @property
     def per_h(self) -> Decimal:
-        """Money an hour: the sum of the items."""
+        """Cost per hour: the sum of the items."""
         return sum((item.per_h for item in self.items), Decimal(0))
 
 
@@ -78,9 +75,9 @@ def _purchase_factor(book: PriceBook, counted: Counted) -> tuple[Decimal, str]:
 
 
 def hourly_rate(book: PriceBook, counts: Counts, layout: str, *, on: str | None = None) -> Rate:
-    """Return what a cluster in ``layout`` costs an hour on the day ``on`` (default: the book's date).
+    """Return the hourly cost of a cluster in ``layout`` on the day ``on`` (default: the book's date).
 
-    SpecificationError when a part has no price, a count is not known, or a purchase is not written off.
+    Raises SpecificationError if a part has no price, a count is unknown, or a purchase has no amortisation period.
     """
     lines = []
     power_kw = Decimal(0)
@@ -106,7 +103,7 @@ def hourly_rate(book: PriceBook, counts: Counts, layout: str, *, on: str | None 
 
 
 def in_currency(amount: Decimal, book: PriceBook, currency: str) -> Decimal:
-    """Return an amount of the book's currency in another; SpecificationError when it has no exchange rate for that."""
+    """Convert an amount of the book's currency. Raises SpecificationError if the book has no exchange rate."""
     if currency == book.currency:
         return amount
     if currency not in book.exchange:
@@ -119,7 +116,7 @@ def in_currency(amount: Decimal, book: PriceBook, currency: str) -> Decimal:
 
 
 def exchanged(rate: Rate, book: PriceBook, currency: str) -> Rate:
-    """Return ``rate`` in another currency of the book."""
+    """Convert ``rate`` to another currency of the book."""
     items = tuple(
         replace(
             item,

@@ -1,7 +1,7 @@
-"""A price book with some prices changed: what-if questions, without touching any file.
+"""Change prices of a price book for what-if questions, without changing files.
 
-In: a book, and new amounts by the names that prices have in costs (:func:`price_names`). Out: another book, in which a
-changed price is exact: it has no range.
+In: a book, and new amounts by the names of prices in costs (:func:`price_names`). Out: another book. A changed price is
+exact: it has no range.
 """
 
 from collections import Counter
@@ -13,19 +13,19 @@ from assay.foundation.errors import SpecificationError
 from assay.model import LineItem, PriceBook
 
 ENERGY = "energy (kWh)"
-"""The name under which the price of electricity stands among the items."""
+"""Name of the electricity price among the items."""
 _SHOWN = 3
 
 
 def _apart(item: LineItem) -> str:
-    """Return an item's name with what sets it apart from others of that name."""
+    """Return an item's name with the properties that distinguish it from others of that name."""
     levels = [*item.layouts, *(level for levels in item.when.values() for level in levels)]
     shown = ", ".join(levels[:_SHOWN]) + (", …" if len(levels) > _SHOWN else "")
     return f"{item.name} ({item.per}{': ' if shown else ''}{shown})"
 
 
 def price_names(book: PriceBook) -> tuple[str, ...]:
-    """Return the name of each item's price: its own, with what sets it apart where several have it; no two alike."""
+    """Return unique names of the items' prices: the item's name, with distinguishing properties if several share it."""
     counts = Counter(item.name for item in book.items)
     wanted = [item.name if counts[item.name] == 1 else _apart(item) for item in book.items]
     seen: Counter[str] = Counter()
@@ -37,13 +37,13 @@ def price_names(book: PriceBook) -> tuple[str, ...]:
 
 
 def amounts_of(book: PriceBook) -> dict[str, Decimal]:
-    """Return every price of a book by its name."""
+    """Return all prices of a book by name."""
     amounts = {name: item.amount for name, item in zip(price_names(book), book.items, strict=True)}
     return amounts | ({ENERGY: book.energy.kwh} if book.energy else {})
 
 
 def repriced(book: PriceBook, changes: Mapping[str, Decimal]) -> PriceBook:
-    """Return the book with these prices. SpecificationError for a name that it has not, and for less than nothing."""
+    """Return the book with these prices. Raises SpecificationError for unknown names and negative prices."""
     known = amounts_of(book)
     for name, amount in changes.items():
         if name not in known:

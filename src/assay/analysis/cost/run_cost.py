@@ -1,11 +1,9 @@
-"""What a run costs, and how long configurations take: time × rate.
+"""Compute the cost of a run and the mean time of configurations: time × rate.
 
-In: run times in seconds with the configuration of each, and what configurations cost an hour. Out: each configuration's
-geometric mean time, and money per run. Times of a million runs are summed in a few array operations; money of the few
-configurations is exact (decimal).
-
-The interval of a mean is Student's t on logarithms, as everywhere (docs/adr/0003). Few runs borrow the scatter
-that their kind has around the means of what repeats; a single run where nothing repeats has no interval at all.
+In: run times in seconds with the configuration of each, and hourly costs of configurations. Out: each configuration's
+geometric mean time, and cost per run. Times of a million runs are summed in a few array operations; costs of the few
+configurations are exact (decimal). The interval of a mean is Student's t on logarithms, as everywhere (docs/adr/0003).
+Few runs use the pooled spread of their kind. A single run has no interval if nothing of its kind is repeated.
 
 Source of the ranking: Barcelona Supercomputing Center, "Evaluating the Impact of SSDs and InfiniBand in Hadoop Cluster
 Performance and Costs" (2015), table 2, and ALOJA's cost of an execution: seconds / 3600 × money per hour.
@@ -22,14 +20,15 @@ from assay.analysis.statistics import LEVEL, Codes, Floats, Ints, Mask, rounding
 
 HOUR_S = 3600
 SPREAD_RUNS_MIN = 5
-"""Fewer runs than this have the pooled spread of their row (layout), their own in it (docs/adr/0003)."""
+"""Minimum number of runs for a spread of their own. Fewer runs use the pooled spread of their row (layout)
+(docs/adr/0003)."""
 _CENT = Decimal("0.01")
 _DIGITS = Decimal("1e-15")
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Run times by configuration, which are numbered from 0; NaN where a configuration has no run."""
+    """Run times by configuration, numbered from 0; NaN if a configuration has no run."""
 
     n: Ints
     mean_s: Floats
@@ -38,24 +37,24 @@ class Times:
     """Standard deviation of the logarithm of the run times (n - 1); NaN for a single run."""
     fastest_s: Floats
     rounding: Floats
-    """How far the logarithm of each mean can be off, however little its times scatter."""
+    """Bound on the rounding error of the logarithm of each mean, independent of the spread."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeanErrors:
-    """How sure the mean of the logarithms of each configuration's times is."""
+    """Standard errors of each configuration's mean log time."""
 
     error: Floats
-    """Its standard error; NaN where nothing tells it."""
+    """Standard error; NaN if unknown."""
     degrees: Floats
     borrowed: Mask
-    """Whether it is the pooled scatter of its kind, as there are few runs."""
+    """Whether the error uses the pooled spread of its kind because there are few runs."""
 
 
 def pooled_spread(times: Times) -> tuple[float, float]:
-    """Return the variance of a log time around its configuration's mean, from all that repeat.
+    """Return the pooled variance of log times around their configurations' means, and its degrees of freedom.
 
-    And its degrees of freedom; NaN and 0 where none does.
+    NaN and 0 if no configuration is repeated.
     """
     repeated = times.n > 1
     degrees = float((times.n[repeated] - 1).sum())
@@ -64,9 +63,9 @@ def pooled_spread(times: Times) -> tuple[float, float]:
 
 
 def spread_by(times: Times, kinds: Ints | Codes, wanted: Ints | Codes) -> tuple[Floats, Floats]:
-    """Return :func:`pooled_spread` of each kind that is wanted; of all where nothing of a kind repeats.
+    """Return :func:`pooled_spread` by kind, or of all configurations for a kind without repetitions.
 
-    ``kinds``: each configuration's, such as the cluster that it ran on: times of one may scatter more than of another.
+    ``kinds``: the kind of each configuration, for example its cluster; spreads differ between clusters.
     """
     whole, by_kind = pooled_spread(times), {}
     for kind in np.unique(wanted).tolist():
@@ -78,9 +77,9 @@ def spread_by(times: Times, kinds: Ints | Codes, wanted: Ints | Codes) -> tuple[
 
 
 def mean_errors(times: Times, variance: float | Floats, degrees: float | Floats) -> MeanErrors:
-    """Return the error of each mean: from the spread of its runs, or for few runs from the pooled spread of its kind.
+    """Return the error of each mean, from the spread of its runs or, for few runs, from the pooled spread of its kind.
 
-    Few are less than :data:`SPREAD_RUNS_MIN`. So one run never looks surer than two.
+    Few are less than :data:`SPREAD_RUNS_MIN`. A single run therefore never looks more certain than two.
     """
     degrees_of_runs = times.n - 1.0
     borrowed = (times.n < SPREAD_RUNS_MIN) & (degrees > degrees_of_runs)
@@ -89,9 +88,9 @@ def mean_errors(times: Times, variance: float | Floats, degrees: float | Floats)
 
 
 def mean_intervals(times: Times, errors: MeanErrors) -> tuple[Floats, Floats]:
-    """Return the ends of the 95 % interval of each mean time, Student's t on logarithms; NaN where nothing tells it.
+    """Return the ends of the 95 % interval of each mean time, Student's t on logarithms; NaN if unknown.
 
-    It is never narrower than what each time can be off.
+    The interval is never narrower than the rounding error of the times.
     """
     from scipy.special import stdtrit  # imported here: 0.1 s that only some questions need
 
@@ -101,12 +100,10 @@ def mean_intervals(times: Times, errors: MeanErrors) -> tuple[Floats, Floats]:
 
 
 def times_of(durations_s: Floats, codes: Codes | Ints, configurations: int, off: Floats | None = None) -> Times:
-    """Return the run times of each configuration; ``codes`` numbers each run's.
+    """Return the run times of each configuration; ``codes`` has the number of each run's configuration.
 
-    ``off``: how far the logarithm of each time can be off (``analysis/statistics/certainty.py``); their rounding if
-    left out.
-
-    ValueError for a time that is not positive and finite: such runs must be left out before, with their reason.
+    ``off``: bound on the error of each log time (``analysis/statistics/certainty.py``); by default the rounding. Raises
+    ValueError for times that are not positive and finite: exclude such runs before, with their reason.
     """
     if not bool(np.all((durations_s > 0) & (durations_s < np.inf))):
         raise ValueError("a run time must be positive and finite")
@@ -126,14 +123,14 @@ def times_of(durations_s: Floats, codes: Codes | Ints, configurations: int, off:
 
 
 def cost_per_run(rate_per_h: Decimal, duration_s: float) -> Decimal:
-    """Return what a run of ``duration_s`` costs at ``rate_per_h``."""
+    """Return the cost of a run of ``duration_s`` at ``rate_per_h``."""
     if not 0 <= duration_s < float("inf"):
         raise ValueError(f"a run time can't be {duration_s}")
     return (rate_per_h * Decimal(repr(float(duration_s))) / HOUR_S).quantize(_DIGITS)
 
 
 def ranks(costs: Sequence[Decimal]) -> list[int]:
-    """Return the rank of each cost: 1 is the cheapest, and equal costs share theirs."""
+    """Return the rank of each cost: 1 is the cheapest, and equal costs share a rank."""
     by_cost: dict[Decimal, int] = {}
     for rank, cost in enumerate(sorted(costs), start=1):
         by_cost.setdefault(cost, rank)

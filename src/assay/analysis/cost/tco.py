@@ -1,12 +1,12 @@
-"""Jobs per day, jobs over the years, and the cost of one job: the arithmetic of SanDisk's tables 5 and 7.
+"""Compute jobs per day, jobs over years, and cost per job, as in SanDisk's tables 5 and 7.
 
-In: run times in seconds with their intervals, purchase prices. Out: jobs, and money per job. A cluster is taken to run
-the job back to back, day and night, for ``years`` of 365 days; power, space and staff are not in it unless the price
+In: run times in seconds with intervals, and purchase prices. Out: jobs, and cost per job. The cluster is assumed to run
+the job back to back, day and night, for ``years`` of 365 days. Power, space and staff are included only if the price
 book has them.
 
 Source: SanDisk, "CloudSpeed SATA SSDs Support Faster Hadoop Performance and TCO Savings" (2014). The paper truncates
-jobs over three years to whole jobs and cost per job to cents; ``rounding="paper"`` does the same, and gives jobs per
-day from a year's whole jobs, to two decimals (docs/explanation/cost.md says why).
+jobs over three years to whole jobs and cost per job to cents. ``rounding="paper"`` does the same, and computes jobs per
+day from a year's whole jobs, to two decimals (docs/explanation/cost.md has the reason).
 """
 
 import math
@@ -25,7 +25,7 @@ _WHOLE = Decimal(1)
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """How long a job takes, with the ends of its 95 % interval (None: no interval) and the number of runs."""
+    """Run time of a job, with its 95 % interval (None: no interval) and number of runs."""
 
     runtime_s: float
     low_s: float | None = None
@@ -54,10 +54,10 @@ class TcoRow:
 
 
 def jobs_per_day(runtime_s: float, rounding: Rounding = "none") -> float:
-    """Return how many jobs of ``runtime_s`` fit into a day back to back. ValueError unless it is positive.
+    """Return the number of jobs of ``runtime_s`` per day, back to back. Raises ValueError unless it is positive.
 
-    As the paper has it, that is a year's whole jobs over its days: that gives all four printed figures, where
-    86400 / 485 is 178.14 and the paper prints 178.15.
+    As in the paper, this is a year's whole jobs over its days. It reproduces all four printed figures; 86400 / 485 is
+    178.14 and the paper prints 178.15.
     """
     if not runtime_s > 0 or math.isinf(runtime_s):
         raise ValueError(f"a run time must be positive, not {runtime_s}")
@@ -68,7 +68,7 @@ def jobs_per_day(runtime_s: float, rounding: Rounding = "none") -> float:
 
 
 def jobs_over(runtime_s: float, years: float, rounding: Rounding = "none") -> float:
-    """Return how many jobs fit into ``years`` of 365 days, from the unrounded jobs per day."""
+    """Return the number of jobs in ``years`` of 365 days, from the unrounded jobs per day."""
     if not years > 0:
         raise ValueError(f"years must be positive, not {years}")
     exact = jobs_per_day(runtime_s) * years * YEAR_DAYS
@@ -78,7 +78,7 @@ def jobs_over(runtime_s: float, years: float, rounding: Rounding = "none") -> fl
 
 
 def cost_per_job(price: Decimal, runtime_s: float, years: float, rounding: Rounding = "none") -> float:
-    """Return the price divided by the jobs over ``years``; ValueError if not even one job fits."""
+    """Return the price divided by the jobs over ``years``. Raises ValueError if not even one job fits."""
     jobs = jobs_over(runtime_s, years, rounding)
     if not jobs > 0:
         raise ValueError(f"a job of {runtime_s} s does not end within {years} years")
@@ -97,7 +97,7 @@ def tco(
 ) -> list[TcoRow]:
     """Return one row for each (workload, layout) of ``runtimes``, in its order.
 
-    ``prices`` has every layout. The cost's interval comes from the run time's alone: a price is taken as exact.
+    ``prices`` has every layout. The interval of the cost follows from the run time only: prices are exact.
     """
     rows = []
     for (workload, layout), runtime in runtimes.items():

@@ -1,1 +1,1 @@
-"""The emulated cluster: capability probe, namespaces and links, disks, journalled teardown."""
+"""Emulate a cluster on one machine: capability probe, namespaces and links, disks, journalled removal."""

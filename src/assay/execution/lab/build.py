@@ -1,7 +1,7 @@
-"""The steps that bring a lab up, in order: keys, network, control groups, disks, nodes, limits.
+"""Bring a lab up in steps: keys, network, control groups, disks, nodes, limits.
 
-In: the described cluster and the lab's directory. Out: the cluster as it can be reached, and the facts of what was
-made. Each step is in the journal before it is taken; the code that calls undoes the journal when a step fails.
+In: the described cluster and the lab's directory. Out: the cluster with its addresses, and the facts of the lab. Each
+step is journalled before it starts. If a step fails, the caller undoes the journal.
 """
 
 import os
@@ -33,7 +33,7 @@ NEVER_EMULATED = ("network latency: links have a rate, and no more delay than th
 
 @dataclass(frozen=True, slots=True)
 class BootedLab:
-    """A lab that is up. ``processes`` are the nodes' first processes, children of this one."""
+    """A lab that is up. ``processes`` are the nodes' first processes, children of this process."""
 
     cluster: Cluster
     facts: dict[str, Any]
@@ -42,7 +42,7 @@ class BootedLab:
 
 @dataclass(frozen=True, slots=True)
 class LabSite:
-    """Where and with what a lab is made."""
+    """Directory, name and tools of a new lab."""
 
     name: str
     directory: Path
@@ -50,16 +50,16 @@ class LabSite:
     capabilities: Capabilities
     progress: Callable[[str], None]
     check: Callable[[], None]
-    """Raises KeyboardInterrupt when the user wants to end; called where nothing is half made."""
+    """Raises KeyboardInterrupt if the user has cancelled. Called only between complete steps."""
 
     def begin(self, words: str) -> None:
-        """Say what comes next, unless the user wants to end."""
+        """Report the next step, unless the user has cancelled."""
         self.check()
         self.progress(f"lab {self.name}: {words}")
 
 
 def build(cluster: Cluster, site: LabSite) -> BootedLab:
-    """Make everything; raise LabError at the first thing that can't be made."""
+    """Create the lab. Raises LabError at the first failure."""
     settings = cluster.lab
     if settings is None:
         raise LabError(f"the cluster {cluster.name} is not described as a lab")
@@ -102,9 +102,9 @@ def build(cluster: Cluster, site: LabSite) -> BootedLab:
 
 
 def choose_emulator(settings: LabSettings, groups: dict[str, NodeCgroup], site: LabSite) -> DiskEmulator:
-    """Return the device model where the machine has it, unless the cluster file wants throttling.
+    """Return the device model if the machine supports it, unless the cluster file selects throttling.
 
-    Raises LabError when the file wants what the machine lacks.
+    Raises LabError if the file selects an emulator that the machine does not support.
     """
     capabilities = site.capabilities
     if settings.disks is not Disks.THROTTLE and capabilities.diskd:
@@ -119,7 +119,7 @@ def choose_emulator(settings: LabSettings, groups: dict[str, NodeCgroup], site: 
 
 
 def _emulator_facts(emulator: DiskEmulator, settings: LabSettings, site: LabSite) -> dict[str, str]:
-    """Return how disks are emulated and why so; it is kept with each run."""
+    """Return the emulator of the disks and the reason for it, as recorded with each run."""
     if settings.disks is not None:
         reason = "the cluster file says so"
     elif emulator.kind is Disks.MODEL:
@@ -141,7 +141,7 @@ def _check_names(cluster: Cluster) -> None:
 
 
 def memory_limit_bytes(node: Node, settings: LabSettings) -> int:
-    """Return what the node may use: its memory times the scale, and the floor at least."""
+    """Return the memory limit of a node: its memory times the scale, or the minimum if that is more."""
     return max(settings.memory_floor_bytes, int(node.type.memory_bytes * settings.scale))
 
 
@@ -150,7 +150,7 @@ def _machine_bytes() -> int:
 
 
 def _check_memory(cluster: Cluster, settings: LabSettings) -> None:
-    """Refuse a node that may use more than the machine has: its limit would be none. All together are warned of."""
+    """Reject a node whose memory limit exceeds the machine's memory. The total is only warned about."""
     machine_bytes = _machine_bytes()
     node = max(cluster.nodes, key=lambda node: memory_limit_bytes(node, settings))
     limit_bytes = memory_limit_bytes(node, settings)
@@ -167,7 +167,8 @@ def _check_memory(cluster: Cluster, settings: LabSettings) -> None:
 def _make_groups(
     cluster: Cluster, settings: LabSettings, groups: dict[str, NodeCgroup], journal: UndoJournal
 ) -> list[str]:
-    """Make the nodes' control groups with memory limit and CPU share; return in words what the kernel refused."""
+    """Create the nodes' control groups with memory limit and CPU share; return a message for each that the kernel
+    refused."""
     directories = [directory for group in groups.values() for directory in group.directories]
     parents = dict.fromkeys(directory.parent for directory in directories)
     existing = next((directory for directory in directories if directory.exists()), None)
@@ -204,7 +205,7 @@ def _make_disks(cluster: Cluster, settings: LabSettings, emulator: DiskEmulator,
 def _overcommitment(
     cluster: Cluster, settings: LabSettings, disks: Sequence[EmulatedDisk], directory: Path
 ) -> list[str]:
-    """Say in words where the lab promises more than the machine has: images are sparse, and memory is a limit."""
+    """Return warnings if the lab promises more disk space or memory than the machine has."""
     promised_bytes, free_bytes = sum(disk.spec.capacity_bytes for disk in disks), shutil.disk_usage(directory).free
     memory_bytes = sum(memory_limit_bytes(node, settings) for node in cluster.nodes)
     machine_bytes = _machine_bytes()

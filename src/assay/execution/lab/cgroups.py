@@ -1,10 +1,10 @@
-"""A node's share of memory, CPU and disks: control groups of version 1 or 2, whichever this kernel has, per controller.
+"""Limit a node's memory, CPU and disks with control groups of version 1 or 2, as available per controller.
 
 In: the mounted hierarchies (``/proc/self/mountinfo``), bytes of memory, relative CPU shares, rates in bytes/s and IOPS.
-Out: files written. The files are those of the kernel's
+Out: written control files. The files are those of the kernel's
 Documentation/admin-guide/cgroup-v1/{memory,blkio-controller}.rst and cgroup-v2.rst. Version 1 throttles a device for
-the whole machine in the root group; version 2 has no ``io.max`` there, so the node's own group carries it, and a node's
-disks are used by that node alone.
+the whole machine, in the root group. Version 2 has no ``io.max`` in the root group, so the node's group has the limit;
+only that node uses the disk.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,8 @@ from pathlib import Path
 from assay.execution.lab.commands import read_text, write_text
 
 CONTROLLERS = ("cpu", "cpuacct", "memory", "io")
-"""By their names of version 2; ``cpuacct`` (CPU time used) is part of every group there, and ``io`` was ``blkio``."""
+"""Controllers under their names of version 2. ``cpuacct`` (CPU time used) is part of every group there, and ``io``
+was ``blkio``."""
 CPU_SHARES_FULL = 1024
 CPU_SHARES_MAX = 262144
 CPU_WEIGHT_FULL = 100
@@ -23,7 +24,7 @@ CPU_WEIGHT_MAX = 10000
 
 @dataclass(frozen=True, slots=True)
 class DiskLimits:
-    """What a disk may do: bytes/s and requests/s; None is unlimited."""
+    """Limits of a disk in bytes/s and requests/s; None: unlimited."""
 
     read_bytes_per_s: float | None = None
     write_bytes_per_s: float | None = None
@@ -33,7 +34,7 @@ class DiskLimits:
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """Where one controller's hierarchy is mounted, and its version (1 or 2)."""
+    """Mount point and version (1 or 2) of a controller's hierarchy."""
 
     name: str
     version: int
@@ -41,7 +42,7 @@ class Controller:
 
 
 def find_controllers(mountinfo: str) -> dict[str, Controller]:
-    """Return the controllers that the mounts of ``/proc/self/mountinfo``'s text offer; version 1 where both do."""
+    """Return the controllers in the text of ``/proc/self/mountinfo``; version 1 if both are mounted."""
     controllers: dict[str, Controller] = {}
     for line in mountinfo.splitlines():
         before, _, after = line.partition(" - ")
@@ -62,30 +63,30 @@ def find_controllers(mountinfo: str) -> dict[str, Controller]:
 
 @dataclass(frozen=True, slots=True)
 class NodeCgroup:
-    """The control groups of one node: one directory per controller (the same one several times under version 2)."""
+    """The control groups of one node: a directory per controller, shared by all controllers under version 2."""
 
     controllers: dict[str, Controller]
     lab: str
     node: str
 
     def directory(self, controller: str) -> Path | None:
-        """Return the node's directory under ``controller``; None when this machine lacks the controller."""
+        """Return the node's directory under ``controller``; None if this machine lacks the controller."""
         controller_mount = self.controllers.get(controller)
         return controller_mount.mount / f"assay-{self.lab}" / self.node if controller_mount else None
 
     @property
     def directories(self) -> tuple[Path, ...]:
-        """Every directory that makes up the group, each once; the parents carry the lab's name."""
+        """All directories of the group without duplicates; their parents carry the lab's name."""
         paths = (self.directory(name) for name in CONTROLLERS if self._has_separate_directory(name))
         return tuple(dict.fromkeys(directory for directory in paths if directory))
 
     def _has_separate_directory(self, controller: str) -> bool:
-        """Version 1 throttles in the root group, so the node needs none there."""
+        """Whether the controller needs a directory per node. Version 1 throttles in the root group."""
         controller_mount = self.controllers.get(controller)
         return controller_mount is not None and not (controller == "io" and controller_mount.version == 1)
 
     def make(self) -> None:
-        """Make the directories, and under version 2 hand the controllers down to them."""
+        """Create the directories, and enable their controllers under version 2."""
         for directory in self.directories:
             directory.parent.mkdir(exist_ok=True)
             version2 = [
@@ -98,7 +99,8 @@ class NodeCgroup:
             directory.mkdir(exist_ok=True)
 
     def limit_memory(self, limit_bytes: int) -> bool:
-        """Let the node use at most ``limit_bytes``, page cache included and swap not; False when not possible."""
+        """Limit memory to ``limit_bytes``, including the page cache and without swap. Returns False if that is not
+        possible."""
         directory = self.directory("memory")
         if directory is None:
             return False
@@ -110,10 +112,10 @@ class NodeCgroup:
         return write_text(directory / "memory.max", str(limit_bytes))
 
     def share_cpu(self, share: float, lab_nodes: int) -> bool:
-        """Give the node ``share`` (1: as much as any) of the CPU when nodes compete; False when not possible.
+        """Set the node's CPU ``share`` under contention; 1 is an equal share. Returns False if that is not possible.
 
-        The lab's parent group weighs as much as its ``lab_nodes`` nodes, or they would all together count as one
-        process.
+        The lab's parent group weighs as much as its ``lab_nodes`` nodes. Otherwise all nodes together would count as
+        one process.
         """
         directory = self.directory("cpu")
         if directory is None:
@@ -126,7 +128,8 @@ class NodeCgroup:
 
 
 def throttle_directory(group: NodeCgroup) -> Path | None:
-    """Return the directory whose files throttle the node's disks: the root group of version 1, or the node's of 2."""
+    """Return the directory with the throttle files of the node's disks: the root group in version 1, the node's in
+    2."""
     io = group.controllers.get("io")
     if io is None:
         return None
@@ -134,7 +137,7 @@ def throttle_directory(group: NodeCgroup) -> Path | None:
 
 
 def throttle(directory: Path, major_minor: str, limits: DiskLimits) -> bool:
-    """Limit the device ``major_minor`` as ``limits`` say; return False when the kernel refuses any of them."""
+    """Limit the device ``major_minor``; return False if the kernel refuses a limit."""
     rates = (limits.read_bytes_per_s, limits.write_bytes_per_s, limits.read_iops, limits.write_iops)
     if read_text(directory / "blkio.throttle.read_bps_device") is not None:
         files = ("read_bps", "write_bps", "read_iops", "write_iops")
@@ -149,7 +152,7 @@ def throttle(directory: Path, major_minor: str, limits: DiskLimits) -> bool:
 
 
 def member_pids(directories: Sequence[Path]) -> set[int]:
-    """Return the ids of the processes in any of the groups ``directories``; groups that are gone have none."""
+    """Return the ids of processes in the groups ``directories``; removed groups have none."""
     pids: set[int] = set()
     for directory in directories:
         pids |= {int(word) for word in (read_text(directory / "cgroup.procs") or "").split()}

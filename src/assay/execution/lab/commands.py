@@ -1,7 +1,7 @@
-"""Run the system's own programs (``ip``, ``tc``, ``losetup``, ``mkfs.ext4``) with a bound on time and errors in words.
+"""Run system programs (``ip``, ``tc``, ``losetup``, ``mkfs.ext4``) with a time limit and readable errors.
 
-In: an argument vector, never a shell string. Out: what the program printed. A program that is missing, fails or takes
-longer than ``timeout_s`` seconds raises :class:`~assay.foundation.errors.LabError` with the command and its last words.
+In: an argument vector, never a shell string. Out: the program's output. A program that is missing, fails or exceeds
+``timeout_s`` seconds raises :class:`~assay.foundation.errors.LabError` with the command and its last lines of output.
 """
 
 import shlex
@@ -17,15 +17,15 @@ from assay.foundation.errors import LabError
 COMMAND_TIMEOUT_S = 30.0
 PARALLEL_COMMANDS = 8
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
-"""Programs are found in the system's own directories, sbin included, and speak English."""
+"""Search path with the system's directories, sbin included, and English output."""
 WITH_US = ("setpriv", "--pdeathsig", "KILL")
-"""End the command if this process is killed. Otherwise it would create resources after the clean-up."""
+"""Terminate the command if this process is killed. Otherwise it would create resources after the clean-up."""
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 def run(argv: Sequence[str], *, stdin: str = "", timeout_s: float = COMMAND_TIMEOUT_S) -> str:
-    """Run ``argv`` with ``stdin`` as its input and return what it printed; raise LabError when it does not succeed."""
+    """Run ``argv`` with ``stdin`` as input and return its output. Raises LabError if it fails."""
     where = f"this machine: {shlex.join(argv)}"
     if shutil.which(argv[0], path=ENVIRONMENT["PATH"]) is None:
         raise LabError(f"{argv[0]} is not installed", where=where, hint="assay lab probe lists what a lab needs")
@@ -49,14 +49,15 @@ def run(argv: Sequence[str], *, stdin: str = "", timeout_s: float = COMMAND_TIME
 
 
 def parallel(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
-    """Return ``function`` of each item, in order, a few at a time; the first error is raised when all have ended."""
+    """Return ``function`` of each item, in order, with a few concurrent calls. Raises the first error after all have
+    ended."""
     with ThreadPoolExecutor(max_workers=PARALLEL_COMMANDS) as pool:
         futures = [pool.submit(function, item) for item in items]
     return [future.result() for future in futures]
 
 
 def read_text(path: Path) -> str | None:
-    """Return the stripped content of a small kernel file; None when it is not there or can't be read."""
+    """Return the stripped content of a small kernel file; None if it does not exist or can't be read."""
     try:
         return path.read_text().strip()
     except OSError:
@@ -64,7 +65,7 @@ def read_text(path: Path) -> str | None:
 
 
 def write_text(path: Path, value: str) -> bool:
-    """Write ``value`` to a kernel file; return False when the kernel lacks the file or refuses the value."""
+    """Write ``value`` to a kernel file; return False if the kernel lacks the file or refuses the value."""
     try:
         path.write_text(value)
     except OSError:

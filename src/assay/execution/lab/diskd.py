@@ -1,12 +1,10 @@
-"""The daemon behind modelled disks: which one there is, starting it, and ending it.
+"""Find, start and stop the daemon of modelled disks.
 
-``assay-diskd SPEC.json`` mounts a FUSE file system with one file for each device. Reads and writes of that file take as
-long as the described disk would need, and end up in the device's image. In: the specification (bytes, bytes/s,
-seconds, all after scaling). Out: a running process whose files can carry loop devices.
-
-The daemon outlives assay when the lab does. It is known by its command line, which ends with the path of a
-specification that no other process has; without that file it does not start, which is how removal keeps out one that is
-just about to.
+``assay-diskd SPEC.json`` mounts a FUSE file system with one file per device. Reads and writes of that file take as long
+as on the described disk, and reach the device's image. In: the specification (bytes, bytes/s, seconds, all after
+scaling). Out: a running process with files for loop devices. The daemon outlives assay if the lab does. Its command
+line identifies it: it ends with the path of a specification that no other process has. Without that file it does not
+start, so removal can prevent a pending start.
 """
 
 import json
@@ -34,11 +32,11 @@ READY_TIMEOUT_S = 10.0
 TERMINATE_WAIT_S = 3.0
 POLL_S = 0.01
 NICENESS = "-15"
-"""Disks have to be on time when every core is busy."""
+"""Priority of the daemon. Disks must respond in time when every core is busy."""
 
 
 def find_daemon(environment: Mapping[str, str] = os.environ) -> Path | None:
-    """Return the daemon's program: $ASSAY_DISKD, else the one that came with assay, else one on the PATH."""
+    """Return the daemon's program: $ASSAY_DISKD, else the packaged program, else the program on the PATH."""
     if named := environment.get("ASSAY_DISKD"):
         return Path(named).absolute() if os.access(named, os.X_OK) and Path(named).is_file() else None
     if shipped := installation().disks_daemon:
@@ -49,7 +47,7 @@ def find_daemon(environment: Mapping[str, str] = os.environ) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class DiskDaemon:
-    """A daemon's program and the files it works with. It need not run."""
+    """A daemon's program and files, whether it runs or not."""
 
     program: Path
     specification: Path
@@ -57,11 +55,11 @@ class DiskDaemon:
 
     @property
     def log(self) -> Path:
-        """What the daemon said."""
+        """The daemon's log."""
         return self.specification.with_suffix(".log")
 
     def start(self, devices: Sequence[Mapping[str, Any]], seed: int, journal: UndoJournal) -> subprocess.Popen[bytes]:
-        """Start the daemon and return it when its files are there; raise LabError in its own words when it fails."""
+        """Start the daemon and wait until its files exist. Raises LabError with its message if it fails."""
         journal.record(
             UndoStep(
                 "diskd",
@@ -100,7 +98,7 @@ class DiskDaemon:
             return []
 
     def pids(self) -> dict[int, int]:
-        """Return the processes that are this daemon, each with its start in clock ticks since boot."""
+        """Return the processes of this daemon, each with its start in clock ticks since boot."""
         pids_by_disk = {}
         wanted = [os.fsencode(self.program), os.fsencode(self.specification)]
         for entry in Path("/proc").glob("[0-9]*"):
@@ -113,18 +111,18 @@ class DiskDaemon:
 
     @property
     def mounted(self) -> bool:
-        """Whether the daemon's file system, or what is left of it, is still mounted."""
+        """Whether the daemon's file system, or a dead mount of it, is mounted."""
         lines = Path("/proc/self/mountinfo").read_text().splitlines()
         return any(Path(line.split()[4].encode().decode("unicode_escape")) == self.mount for line in lines)
 
     def wake(self) -> None:
-        """Resume a stopped daemon (SIGSTOP): every process that uses its disks waits for it and ignores signals."""
+        """Resume a stopped daemon (SIGSTOP). Every process that uses its disks waits for it and ignores signals."""
         for pid in self.pids():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
 
     def end(self) -> str | None:
-        """Unmount the file system and end the process; return in words what is left."""
+        """Unmount the file system and end the process. Returns a message if that fails."""
         self.specification.unlink(missing_ok=True)
         if self.mounted:
             with suppress(LabError):
@@ -147,7 +145,7 @@ class DiskDaemon:
 
 
 def daemon_of(arguments: Mapping[str, Any]) -> DiskDaemon:
-    """Return the daemon of a step in the journal."""
+    """Return the daemon of a journal step."""
     return DiskDaemon(*(Path(arguments[name]) for name in ("program", "specification", "mount")))
 
 

@@ -32,12 +32,12 @@ SYS_BLOCK = Path("/sys/block")
 
 @dataclass(frozen=True, slots=True)
 class DiskSpec:
-    """One disk to emulate, scaled. ``image`` is the file that holds its content."""
+    """A disk to emulate, after scaling. ``image``: the file with its content."""
 
     node: str
     name: str
     device: Device
-    """As described, not scaled."""
+    """The device as described, before scaling."""
     scale: float
     image: Path
     capacity_bytes: int
@@ -48,7 +48,7 @@ class DiskSpec:
 
 @dataclass(frozen=True, slots=True)
 class EmulatedDisk:
-    """A formatted block device over the file ``backing``, and in words what about it could not be emulated."""
+    """A formatted block device over the file ``backing``, with messages about properties that are not emulated."""
 
     spec: DiskSpec
     backing: Path
@@ -58,33 +58,33 @@ class EmulatedDisk:
 
 
 class DiskEmulator(Protocol):
-    """How disks are emulated. Everything that is made is first recorded in the journal, and undone from there."""
+    """An emulator of disks. All resources are journalled before creation, and removed through the journal."""
 
     @property
     def kind(self) -> Disks:
-        """Which of the ways this is."""
+        """Kind of this emulator."""
 
     @property
     def not_emulated(self) -> tuple[str, ...]:
-        """What disks of this emulator never show, in words."""
+        """Properties of disks that this emulator never shows."""
 
     @property
     def processes(self) -> tuple[subprocess.Popen[bytes], ...]:
-        """Children of this process that the disks need."""
+        """Child processes that the disks need."""
 
     def create(self, specs: Sequence[DiskSpec], journal: UndoJournal) -> list[EmulatedDisk]:
-        """Return formatted devices, perhaps without limits yet; raise LabError when one can't be made."""
+        """Return formatted devices, possibly without limits yet. Raises LabError if a device can't be created."""
 
     def limit(self, disk: EmulatedDisk, journal: UndoJournal) -> tuple[str, ...]:
-        """Put the limits on; return in words what the kernel refused."""
+        """Set the limits; return a message for each that the kernel refused."""
 
 
 def scaled_disk(
     node: str, device: Device, scale: float, image: Path, kind: Disks, dirty_s: float = DIRTY_S
 ) -> DiskSpec:
-    """Return what to emulate for ``device`` at ``scale``, with ``dirty_s`` seconds of its writes in the page cache.
+    """Return the disk to emulate for ``device`` at ``scale``, with ``dirty_s`` seconds of its writes as dirty pages.
 
-    LabError when so little capacity can't be formatted.
+    Raises LabError if the capacity is too small for a file system.
     """
     capacity_bytes = int(device.capacity_bytes * scale) // 4096 * 4096
     if capacity_bytes < CAPACITY_BYTES_MIN:
@@ -110,19 +110,19 @@ def scaled_disk(
 
 
 def backing_image(block: Path) -> Path | None:
-    """Return the file behind a loop device; None when nothing is attached."""
+    """Return the file behind a loop device; None if nothing is attached."""
     text = read_text(SYS_BLOCK / block.name / "loop" / "backing_file")
     return Path(text.removesuffix(" (deleted)")) if text else None
 
 
 def loops_over(image: Path) -> list[Path]:
-    """Return the loop devices that are attached to ``image``."""
+    """Return the loop devices attached to ``image``."""
     blocks = (Path("/dev") / entry.name for entry in SYS_BLOCK.glob("loop*"))
     return [block for block in blocks if backing_image(block) == image]
 
 
 def make_image(spec: DiskSpec) -> None:
-    """Make the sparse file and format it: without later background work, and before anything is slow."""
+    """Create and format the sparse file, before any limit applies and without background initialisation."""
     spec.image.parent.mkdir(parents=True, exist_ok=True)
     with spec.image.open("wb") as file:
         file.truncate(spec.capacity_bytes)
@@ -147,7 +147,7 @@ def make_image(spec: DiskSpec) -> None:
 
 
 def attach(spec: DiskSpec, backing: Path, journal: UndoJournal) -> EmulatedDisk:
-    """Make ``backing`` a block device past the host's page cache, with the queue of the described disk at scale."""
+    """Attach ``backing`` as a block device with direct I/O and the scaled queue settings of the described disk."""
     block = Path(run(["losetup", "--direct-io=on", "--find", "--show", str(backing)]).strip())
     major_minor = read_text(SYS_BLOCK / block.name / "dev") or ""
     missing = _tune(spec, backing, block, major_minor, journal)
@@ -189,7 +189,7 @@ class ThrottledLoop:
         self._throttles = throttles
 
     def create(self, specs: Sequence[DiskSpec], journal: UndoJournal) -> list[EmulatedDisk]:
-        """Format and attach each file; the limits come later, or mounting would take as long as on the slow disks."""
+        """Format and attach each file. Limits follow later, because mounting slow disks takes long."""
 
         def made(spec: DiskSpec) -> EmulatedDisk:
             journal.record(UndoStep("image", {"path": str(spec.image)}))
@@ -199,7 +199,7 @@ class ThrottledLoop:
         return parallel(made, specs)
 
     def limit(self, disk: EmulatedDisk, journal: UndoJournal) -> tuple[str, ...]:
-        """Write the limits into the node's throttle directory."""
+        """Write the limits to the node's throttle directory."""
         directory = self._throttles[disk.spec.node]
         if directory is None:
             return ("disk bandwidth and IOPS: this kernel has no block-I/O controller",)

@@ -1,7 +1,7 @@
-"""Whether a lab that is up still has all that it is made of: the daemon behind its disks, and its nodes.
+"""Check whether a lab still has its disk daemon and its nodes.
 
-In: the lab's directory. Out: what is wrong, in words. Cheap enough to be asked every second: processes are looked for
-once, and known by pid and start afterwards.
+In: the lab's directory. Out: a message about the first problem. The check is cheap enough for every second: processes
+are searched once, and then identified by pid and start time.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ from assay.foundation.process import start_ticks, stopped
 
 
 class LabHealth:
-    """The processes that one lab can't do without. It is up when this is made."""
+    """The processes that a lab needs. The lab must be up on creation."""
 
     def __init__(self, directory: Path) -> None:
         self._name = directory.name
@@ -25,7 +25,7 @@ class LabHealth:
         }
 
     def health_check(self) -> str | None:
-        """Return what is gone or does not continue; None when all is there."""
+        """Return what is gone or stopped; None if all processes run."""
         for running in self._daemons:
             what = f"the daemon behind the disks of the lab {self._name}"
             if not running:

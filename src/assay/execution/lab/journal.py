@@ -1,8 +1,8 @@
-"""The journal of a lab: what is about to be made, on disk before it is made, so that any later process can undo it.
+"""The undo journal of a lab: each resource is recorded on disk before it is created, so that any process can remove it.
 
-``journal.jsonl`` holds one JSON object a line. The first is the :class:`LabHeader` (name, owner, whether the lab
-outlives its owner); each other is a :class:`UndoStep`: a kind that :mod:`assay.execution.lab.undo` knows, and its
-arguments. A line cut short by a crash is the last one, and what it announces was not started: it is ignored.
+``journal.jsonl`` holds one JSON object per line. The first is the :class:`LabHeader` (name, owner, whether the lab
+outlives its owner). Each other line is an :class:`UndoStep`: a kind of :mod:`assay.execution.lab.undo` and its
+arguments. A crash can truncate only the last line. Its step was not started, so the line is ignored.
 """
 
 import os
@@ -20,7 +20,7 @@ JOURNAL = "journal.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class LabHeader:
-    """Whose lab this is. A ``persistent`` lab outlives its owner once it is up."""
+    """Owner of a lab. A ``persistent`` lab outlives its owner once it is up."""
 
     lab: str
     persistent: bool
@@ -29,7 +29,7 @@ class LabHeader:
 
 @dataclass(frozen=True, slots=True)
 class UndoStep:
-    """One thing that is about to be made: what kind of thing, and what is needed to remove it."""
+    """A resource that is about to be created: its kind, and the arguments of its removal."""
 
     kind: str
     arguments: dict[str, Any] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class UndoStep:
 
 @dataclass(frozen=True, slots=True)
 class UndoJournal:
-    """An append-only file of steps; every append is on disk before it returns."""
+    """An append-only file of steps. Every append is on disk before the call returns."""
 
     path: Path
 
@@ -49,7 +49,7 @@ class UndoJournal:
         return journal
 
     def record(self, *steps: UndoStep) -> None:
-        """Put ``steps`` on disk, in order."""
+        """Write ``steps`` to disk, in order."""
         self._append([msgspec.json.encode(step) for step in steps])
 
     def _append(self, lines: Sequence[bytes]) -> None:
@@ -60,7 +60,7 @@ class UndoJournal:
 
 
 def read_journal(directory: Path) -> tuple[LabHeader | None, list[UndoStep]]:
-    """Return the header and the steps of the journal in ``directory``; (None, []) when nothing was started there."""
+    """Return the header and the steps of the journal in ``directory``; (None, []) if there is no journal."""
     try:
         lines = (directory / JOURNAL).read_bytes().split(b"\n")
     except OSError:

@@ -1,10 +1,10 @@
-"""Make, find and remove labs: a cluster description in, the same cluster with addresses and mounted disks out.
+"""Create, find and remove labs.
 
-:meth:`Lab.up` turns a :class:`~assay.model.clusters.cluster.Cluster` with placement LAB into running hosts. What it
-returns is a cluster whose nodes have SSH addresses and whose devices have directories, so that nothing else needs to
-know that they are emulated. Scaled by the lab's factor: bytes/s of disks, bits/s of links, memory (down to the floor)
-and capacity; requests/s are not. A persistent lab stays until it is removed; another belongs to this process, and
-whichever assay command comes after the process died removes what is left of it.
+:meth:`Lab.up` turns a :class:`~assay.model.clusters.cluster.Cluster` with placement LAB into running hosts. It returns
+the cluster with SSH addresses and directories of devices, so other code need not know that they are emulated. The scale
+applies to bytes/s of disks, bits/s of links, memory (down to a minimum) and capacity; requests/s are not scaled. A
+persistent lab stays until it is removed. Any other lab belongs to this process; if the process dies, the next assay
+command removes the lab.
 """
 
 import os
@@ -36,7 +36,7 @@ EXIT_WAIT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What ``lab.json`` holds once a lab is up."""
+    """Contents of ``lab.json``, which exists once a lab is up."""
 
     described: Cluster
     cluster: Cluster
@@ -45,7 +45,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class LabStatus:
-    """What is known of a lab without entering it. ``state``: ``up``, ``broken``, ``in the making`` or ``abandoned``."""
+    """Status of a lab, read without entering it. ``state``: ``up``, ``broken``, ``in the making`` or ``abandoned``."""
 
     name: str
     state: str
@@ -58,7 +58,7 @@ class LabStatus:
 
 
 class Lab:
-    """An emulated cluster that is up and that this process holds; as a context manager, ``down`` at the end."""
+    """An emulated cluster that is up and held by this process. As a context manager it calls ``down`` at the end."""
 
     def __init__(
         self, directory: Path, description: Description, lock: Lock, processes: tuple[subprocess.Popen[bytes], ...] = ()
@@ -80,12 +80,13 @@ class Lab:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What was made and what could not be emulated; plain JSON values, described in docs/explanation/lab.md."""
+        """Facts of the lab and properties that are not emulated, as JSON values; docs/explanation/lab.md describes
+        them."""
         return self._description.facts
 
     @property
     def recorded(self) -> LabFacts:
-        """The facts as values."""
+        """The facts as typed values."""
         return LabFacts.of(self.facts)
 
     @classmethod
@@ -98,10 +99,10 @@ class Lab:
         state: Path | None = None,
         progress: Callable[[str], None] = lambda _: None,
     ) -> Self:
-        """Make the lab and return when every node answers by SSH.
+        """Create the lab and wait until every node answers by SSH.
 
-        Raises LabError when the machine can't emulate a cluster, a lab of that name exists, or something breaks on the
-        way; everything made until then is removed, also on KeyboardInterrupt.
+        Raises LabError if the machine can't emulate a cluster, a lab of this name exists, or a step fails. Resources
+        that exist by then are removed, also on KeyboardInterrupt.
         """
         if cluster.placement is not Placement.LAB or cluster.lab is None:
             raise LabError(
@@ -132,8 +133,8 @@ class Lab:
     def attach(cls, name: str, state: Path | None = None, *, described: Cluster | None = None) -> Self:
         """Return the lab ``name``, held by this process until :meth:`detach`.
 
-        Raises LabError when it is not up, is in use, has lost its disks, or was not made from ``described``, where that
-        is given.
+        Raises LabError if it is not up, is in use, has lost its disks, or was created from another description than
+        ``described`` (if given).
         """
         directory = lab_directory(name, state)
         description = _read_description(directory)
@@ -158,14 +159,14 @@ class Lab:
         return LabLinks(self.recorded, self._directory)
 
     def detach(self) -> None:
-        """Let go of the lab and leave it up, its links as described."""
+        """Release the lab, leave it up, and restore its link rates."""
         try:
             self.links.shape(None)
         finally:
             self._lock.release()
 
     def down(self) -> None:
-        """Remove the lab and everything in it; LabError names what could not be removed."""
+        """Remove the lab and its contents. Raises LabError with the resources that could not be removed."""
         with machine_lock(), deferred():
             undo_all(self._directory)
             self._lock.release()
@@ -236,7 +237,7 @@ def _read_description(directory: Path) -> Description | None:
 
 
 def labs(state: Path | None = None) -> list[LabStatus]:
-    """Return every lab of which anything is left on this machine, by name."""
+    """Return all labs with resources on this machine, by name."""
     return [_status(directory) for directory in lab_directories(state)]
 
 
@@ -258,13 +259,13 @@ def _status(directory: Path) -> LabStatus:
 
 
 def _lost_disks(directory: Path) -> bool:
-    """Whether a daemon that serves the lab's disks has died."""
+    """Whether the daemon of the lab's disks has died."""
     _, steps = read_journal(directory)
     return any(not daemon_of(step.arguments).pids() for step in steps if step.kind == "diskd")
 
 
 def _abandoned(directory: Path) -> bool:
-    """Whether no one will use or finish the lab: see :func:`clear_abandoned`."""
+    """Whether no process will use or finish the lab: see :func:`clear_abandoned`."""
     header, _ = read_journal(directory)
     if header is None or header.owner.boot_id != Owner.current().boot_id:
         return True
@@ -274,10 +275,10 @@ def _abandoned(directory: Path) -> bool:
 
 
 def clear_abandoned(state: Path | None = None) -> list[str]:
-    """Remove labs whose owner died before they were up, others' whose owner is dead, and those of an earlier boot.
+    """Remove labs whose owner died before they were up, temporary labs of dead owners, and labs of an earlier boot.
 
-    Returns in words what was removed, a line for each lab. Does nothing without root, as labs are root's. Raises
-    LabError when something can't be removed.
+    Returns a message for each removed lab. Does nothing without root, which labs need. Raises LabError if a resource
+    can't be removed.
     """
     if os.geteuid() != 0 or not any(map(_abandoned, lab_directories(state))):
         return []
@@ -299,7 +300,7 @@ def _clear_abandoned(state: Path | None) -> list[str]:
 
 
 def remove(name: str, state: Path | None = None) -> None:
-    """Remove the lab ``name`` in whatever state it is; LabError when there is none or another process uses it."""
+    """Remove the lab ``name`` in any state. Raises LabError if there is none or another process uses it."""
     directory = lab_directory(name, state)
     if not directory.is_dir():
         others = ", ".join(path.name for path in lab_directories(state)) or "none"

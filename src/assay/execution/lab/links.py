@@ -1,9 +1,8 @@
-"""The links of a lab that is up: shaped to another rate for a while, read back, and given their own rate again.
+"""Change the rates of a running lab's links, read them back, and restore them.
 
-In: the lab's facts and directory, rates in bits/s as emulated (scaled already). Out: the rate of every node's link as
-the kernel has it. A file ``links.json`` in the lab's directory is written before links are changed and removed when
-they have their own rates again, so that the code that uses the lab after an assay that died finds out and restores
-them.
+In: the lab's facts and directory, and rates in bits/s after scaling. Out: the rate of every node's link as the kernel
+reports it. A file ``links.json`` in the lab's directory exists while links have changed rates. If assay dies, the next
+process that uses the lab finds the file and restores the rates.
 """
 
 import ipaddress
@@ -18,11 +17,11 @@ from assay.model import LabFacts
 
 CHANGED = "links.json"
 TOLERANCE = 0.01
-"""By which the kernel may round a rate."""
+"""Maximum relative rounding of a rate by the kernel."""
 
 
 class LabLinks:
-    """The links of one lab, between its nodes and its switch."""
+    """The links between a lab's nodes and its switch."""
 
     def __init__(self, facts: LabFacts, directory: Path) -> None:
         self._changed = directory / CHANGED
@@ -34,9 +33,9 @@ class LabLinks:
         )
 
     def shape(self, rate_bits_per_s: float | None) -> dict[str, float]:
-        """Give every link ``rate_bits_per_s``, or for None its own rate, and return node name to its rate.
+        """Set every link to ``rate_bits_per_s``, or to its own rate for None, and return node name to rate.
 
-        Raises LabError where the kernel can't shape links, or has another rate than it was given.
+        Raises LabError if the kernel can't shape links, or reports another rate.
         """
         planned_rates = self._network.rates_bits_per_s
         if rate_bits_per_s is None:
@@ -87,6 +86,6 @@ class LabLinks:
 
 
 def _rates(namespace: str) -> dict[str, float]:
-    """Return interface to rate in bits/s of what is shaped by a token bucket in ``namespace``."""
+    """Return interface to rate in bits/s, of interfaces with a token bucket in ``namespace``."""
     shown = json.loads(run(["tc", "-j", "-n", namespace, "qdisc", "show"]) or "[]")
     return {entry["dev"]: float(entry["options"]["rate"]) * 8 for entry in shown if entry.get("kind") == "tbf"}

@@ -1,11 +1,9 @@
-"""Disks that take a disk's time: loop devices over files that the device model's daemon serves.
+"""Modelled disks: loop devices over files of the device-model daemon.
 
-The daemon sleeps inside the device as an arm, a platter or flash channels would, so interleaved streams cost what they
-cost on the described disk, and utilisation, queue and await come out true in the kernel's own accounting. In: disks
-after scaling. Out: block devices over ``model/NODE.DEVICE``, whose content is in the images. The images are formatted
-before the daemon starts, at the machine's own speed.
-
-Order, and backwards the order of removal: images, daemon, loop devices.
+The daemon sleeps inside the device as long as an arm, a platter or flash channels would take. Interleaved streams cost
+as much as on the described disk, and the kernel reports realistic utilisation, queue length and await. In: disks after
+scaling. Out: block devices over ``model/NODE.DEVICE``, whose content is in the images. The images are formatted before
+the daemon starts, at the machine's speed. Creation order: images, daemon, loop devices. Removal is in reverse order.
 """
 
 import subprocess
@@ -34,7 +32,7 @@ class ModelledLoop:
         self.processes: tuple[subprocess.Popen[bytes], ...] = ()
 
     def create(self, specs: Sequence[DiskSpec], journal: UndoJournal) -> list[EmulatedDisk]:
-        """Format the images, start the daemon over them, attach its files."""
+        """Format the images, start the daemon, and attach its files."""
         journal.record(*(UndoStep("image", {"path": str(spec.image)}) for spec in specs))
         parallel(make_image, specs)
         if not specs:
@@ -45,7 +43,7 @@ class ModelledLoop:
         return parallel(lambda pair: attach(*pair, journal), list(zip(specs, files, strict=True)))
 
     def limit(self, disk: EmulatedDisk, journal: UndoJournal) -> tuple[str, ...]:  # noqa: ARG002 - the seam's signature
-        """Do nothing: the model holds from the first request."""
+        """Do nothing: the model applies from the first request."""
         return ()
 
 
@@ -55,7 +53,7 @@ def file_name(spec: DiskSpec) -> str:
 
 
 def device_json(spec: DiskSpec) -> dict[str, Any]:
-    """Return the daemon's description of a disk: bandwidth, capacity, caches at scale; times as they are."""
+    """Return the daemon's description of a disk: bandwidth, capacity and caches after scaling, times unscaled."""
     return {
         "name": file_name(spec),
         "image": str(spec.image),

@@ -1,9 +1,8 @@
-"""The lab's network: one namespace per node, each linked to a bridge in a separate namespace, at the NIC's scaled
-rate.
+"""The lab's network: one namespace per node, linked to a bridge in a separate namespace at the NIC's scaled rate.
 
-In: node names and link rates in bits/s. Out: a free /24 and an address for each node. Each link is shaped at both ends
-with a token bucket (``tc-tbf(8)``), so that a node sends and receives at its rate at once. The machine itself has an
-unshaped link into the switch, at .254, by which SSH reaches the nodes. Latency is not emulated.
+In: node names and link rates in bits/s. Out: a free /24 and an address for each node. A token bucket (``tc-tbf(8)``)
+shapes each link at both ends, so a node sends and receives at its rate simultaneously. The machine has an unshaped link
+to the switch, at .254, for SSH to the nodes. Latency is not emulated.
 """
 
 import hashlib
@@ -18,20 +17,21 @@ from assay.execution.lab.journal import UndoJournal, UndoStep
 from assay.foundation.errors import LabError
 
 SEARCHED = ("10.213.0.0/16", "198.18.0.0/16")
-"""Private space, then RFC 2544's range for benchmarks on networks."""
+"""Address ranges to search: private space, then RFC 2544's range for network benchmarks."""
 NODES_MAX = 250
 HOST_NUMBER = 254
 BRIDGE = "switch"
 NODE_INTERFACE = "eth0"
 QUEUE_LATENCY_MS = 50
 BURST_BYTES_MIN = 70_000
-"""A whole segmentation-offload packet (64 KiB) with its headers has to fit into the bucket, or tbf must cut it up."""
+"""Minimum size of a bucket: a segmentation-offload packet (64 KiB) with headers. With less, tbf must split the
+packet."""
 BURST_S = 0.002
 
 
 @dataclass(frozen=True, slots=True)
 class LabNetwork:
-    """The names and addresses of a lab's network. ``addresses`` and ``rates_bits_per_s`` are by node name."""
+    """Names and addresses of a lab's network. ``addresses`` and ``rates_bits_per_s`` are by node name."""
 
     lab: str
     subnet: ipaddress.IPv4Network
@@ -40,12 +40,12 @@ class LabNetwork:
 
     @property
     def switch(self) -> str:
-        """The namespace that holds the bridge."""
+        """The namespace with the bridge."""
         return f"assay-{self.lab}.switch"  # a node's name has no dot, so this can't be a node's namespace
 
     @property
     def host_interface(self) -> str:
-        """The machine's own interface into the lab; at most 15 characters, which is the kernel's limit."""
+        """The machine's interface into the lab; at most 15 characters, the kernel's limit."""
         return f"assay{hashlib.sha256(self.lab.encode()).hexdigest()[:8]}"
 
     def namespace(self, node: str) -> str:
@@ -53,13 +53,13 @@ class LabNetwork:
         return f"assay-{self.lab}-{node}"
 
     def hosts_file(self) -> str:
-        """Return an /etc/hosts that knows every node by its name."""
+        """Return an /etc/hosts with all nodes."""
         lines = ["127.0.0.1 localhost", "::1 localhost ip6-localhost ip6-loopback"]
         return "\n".join([*lines, *(f"{address} {node}" for node, address in self.addresses.items())]) + "\n"
 
 
 def plan_network(lab: str, rates_bits_per_s: Mapping[str, float]) -> LabNetwork:
-    """Choose a subnet that overlaps no address or route of this machine; raise LabError when there is none."""
+    """Choose a subnet that overlaps no address or route of this machine. Raises LabError if there is none."""
     if len(rates_bits_per_s) > NODES_MAX:
         raise LabError(
             f"{len(rates_bits_per_s)} nodes do not fit into a lab", hint=f"a lab has at most {NODES_MAX} nodes"
@@ -86,9 +86,8 @@ def _taken_networks() -> Iterator[ipaddress.IPv4Network]:
 
 
 def make_network(network: LabNetwork, journal: UndoJournal, *, shaped: bool) -> None:
-    """Make namespaces, bridge and links; raise LabError when one exists already (a lab kept in another state
-    directory).
-    """
+    """Create namespaces, bridge and links. Raises LabError if one exists, for example of a lab with another state
+    directory."""
     namespaces = [network.switch, *map(network.namespace, network.addresses)]
     existing = [name for name in namespaces if Path("/run/netns", name).exists()]
     if existing:
@@ -144,6 +143,6 @@ def _shape_node_end(network: LabNetwork, node: str) -> None:
 
 
 def shaping(rate_bits_per_s: float) -> str:
-    """Return tbf's arguments for a rate: a bucket of 2 ms, or one packet if that is more, and 50 ms of queue."""
+    """Return tbf's arguments for a rate: a bucket of 2 ms or one packet, whichever is more, and 50 ms of queue."""
     burst_bytes = max(BURST_BYTES_MIN, round(rate_bits_per_s / 8 * BURST_S))
     return f"tbf rate {round(rate_bits_per_s)}bit burst {burst_bytes}b latency {QUEUE_LATENCY_MS}ms"

@@ -1,10 +1,10 @@
-"""Turn a network namespace, a control group and disks into a host: its own hostname, mounts, processes, /tmp and sshd.
+"""Boot nodes: a network namespace, a control group and disks become a host with hostname, mounts, processes, /tmp and
+sshd.
 
-A node is a process tree under its own sshd, which is process 1 of a pid namespace: when it ends, all ends. Its mounts
-are its own, so nothing of a lab is mounted in the machine's own tree, and all of it vanishes with the processes. The
-node sees the machine's root file system, except: ``/mnt/DEVICE`` (its disks), ``/mnt/system`` (a separate folder on
-the machine's disk), ``/tmp``, ``/run``, ``/etc/hosts``, ``/proc`` and ``/sys``. Bound: :data:`BOOT_TIMEOUT_S` until
-every sshd answers.
+A node is a process tree under its sshd, which is process 1 of a pid namespace: when sshd ends, all processes end.
+Mounts are in the node's mount namespace and vanish with it; the machine's mounts do not change. The node sees the
+machine's root file system, except: ``/mnt/DEVICE`` (its disks), ``/mnt/system`` (a separate directory on the machine's
+disk), ``/tmp``, ``/run``, ``/etc/hosts``, ``/proc`` and ``/sys``. :data:`BOOT_TIMEOUT_S` limits the wait for the sshds.
 """
 
 import shlex
@@ -77,7 +77,7 @@ exec {sshd} -D -e -f /mnt/system/sshd/config
 
 @dataclass(frozen=True, slots=True)
 class LabNode:
-    """Everything that makes up one node before it boots. ``directory`` becomes its /mnt/system."""
+    """The parts of a node before it boots. ``directory`` becomes its /mnt/system."""
 
     name: str
     directory: Path
@@ -86,19 +86,19 @@ class LabNode:
 
     @property
     def boot_script(self) -> Path:
-        """What process 1 runs. Without it a node does not boot: that is how removal keeps latecomers out."""
+        """The script of process 1. A node without it does not boot, so removal can prevent a pending start."""
         return self.directory / "sshd" / "boot.sh"
 
 
 def make_client_key(directory: Path) -> Path:
-    """Make the key pair with which the lab's nodes are entered; return the private key's file."""
+    """Create the key pair for SSH to the lab's nodes; return the private key's file."""
     key = directory / "key"
     run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", f"assay lab {directory.name}", "-f", str(key)])
     return key
 
 
 def prepare_nodes(nodes: Sequence[LabNode], network: LabNetwork, key: Path) -> Path:
-    """Write each node's files and host key; return the known_hosts file that vouches for all of them."""
+    """Write each node's files and host key; return the known_hosts file with all of them."""
     parallel(lambda node: _prepare(node, network, key), nodes)
     known_hosts = key.parent / "known_hosts"
     lines = [f"{network.addresses[node.name]} {' '.join(_public_key(node).split()[:2])}\n" for node in nodes]
@@ -143,9 +143,8 @@ def _boot_script(node: LabNode) -> str:
 def boot_nodes(
     nodes: Sequence[LabNode], network: LabNetwork, journal: UndoJournal, check: Callable[[], None]
 ) -> list[subprocess.Popen[bytes]]:
-    """Start every node; return their first processes when each sshd answers, or raise LabError with the node's own
-    words.
-    """
+    """Start all nodes and return their first processes once each sshd answers. Raises LabError with the node's
+    output."""
     journal.record(
         *(
             UndoStep(
@@ -168,9 +167,8 @@ def boot_nodes(
 
 
 def _start(node: LabNode, namespace: str) -> subprocess.Popen[bytes]:
-    """Start the node's first process: it joins the control groups, and dies when one of them is gone, then the
-    namespaces.
-    """
+    """Start the node's first process. It joins the control groups, exits if one is gone, and then creates the
+    namespaces."""
     joins = [f"echo $$ > {shlex.quote(str(directory / 'cgroup.procs'))}" for directory in node.group.directories]
     enter = [
         "nsenter",

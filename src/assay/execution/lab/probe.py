@@ -1,8 +1,8 @@
-"""What this machine can emulate: each capability is tried, not assumed, and what is missing is said in plain words.
+"""Probe what this machine can emulate: each capability is tried, and missing ones are explained.
 
-Out: one :class:`Capability` each. Without a required one there is no lab; without an optional one there is, and what it
-could not emulate is kept in the lab's facts. What is tried lives in namespaces that end with the trying process, so
-that nothing is left behind in whatever way it ends.
+Out: one :class:`Capability` each. Without a required capability there is no lab. Without an optional one there is, and
+the lab's facts state what it does not emulate. Trials run in namespaces that end with the trying process, so nothing
+remains however it ends.
 """
 
 import json
@@ -60,7 +60,7 @@ IN_NAMESPACES = ["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "--k
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """One thing a lab is on. ``detail`` says what was found, or what is missing and what to do about it."""
+    """A capability that a lab uses. ``detail``: the probed value, or what is missing and how to get it."""
 
     name: str
     ok: bool
@@ -70,37 +70,38 @@ class Capability:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """Everything that was probed, in the order in which a lab needs it."""
+    """All probed capabilities, in the order in which a lab needs them."""
 
     items: tuple[Capability, ...]
     controllers: dict[str, Controller]
-    """The control-group controllers that can be used."""
+    """The usable control-group controllers."""
     shaped: bool
-    """Whether links can be given a rate."""
+    """Whether link rates can be limited."""
     diskd: Path | None = None
-    """The program that serves modelled disks; None when disks can only be throttled."""
+    """The program of modelled disks; None if disks can only be throttled."""
 
     def has(self, name: str) -> bool:
-        """Whether the capability ``name`` was probed and is there."""
+        """Return whether the capability ``name`` was probed and is available."""
         return any(item.name == name and item.ok for item in self.items)
 
     def detail(self, name: str) -> str:
-        """Return what was found of the capability ``name``, in words."""
+        """Return the detail of the capability ``name``."""
         return next((item.detail for item in self.items if item.name == name), "it was not probed")
 
     @property
     def missing(self) -> tuple[Capability, ...]:
-        """What is required and not there; empty when a lab can be made."""
+        """Missing required capabilities; empty if a lab can be created."""
         return tuple(item for item in self.items if item.required and not item.ok)
 
     @property
     def not_emulated(self) -> tuple[str, ...]:
-        """What the lab will not emulate here, in words."""
+        """Return what the lab will not emulate on this machine."""
         return tuple(f"{item.name}: {item.detail}" for item in self.items if not item.required and not item.ok)
 
 
 def probe(state: Path | None = None) -> Capabilities:
-    """Try everything a lab needs. Without root only that is reported, as nothing else can be tried."""
+    """Try everything a lab needs. Without root, only the missing root is reported, because nothing else can be
+    tried."""
     if os.geteuid() != 0:
         words = "a lab makes network namespaces, loop devices and mounts: run assay as root, for example with sudo"
         return Capabilities((Capability("root", ok=False, detail=words, required=True),), {}, shaped=False)
@@ -120,7 +121,7 @@ def probe(state: Path | None = None) -> Capabilities:
 
 
 def _tried(name: str, attempt: Callable[[], str], remedy: str, *, required: bool = True) -> Capability:
-    """Return a capability from an attempt that gives words of success or raises LabError."""
+    """Return the capability of a trial, which returns a detail or raises LabError."""
     try:
         return Capability(name, ok=True, detail=attempt(), required=required)
     except (LabError, OSError) as error:
@@ -177,21 +178,21 @@ def _shaping() -> Capability:
 
 @contextmanager
 def _scratch(root: Path) -> Iterator[Path]:
-    """Yield an empty folder that is this process's alone: two may try the machine at a time."""
+    """Yield an empty directory for this process only. Two processes may probe at the same time."""
     root.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f"probe-{os.getpid()}-", dir=root) as folder:
         yield Path(folder)
 
 
 def clear_scratch(root: Path) -> None:
-    """Remove what processes that are gone have left of their trying."""
+    """Remove the directories of probes whose processes are gone."""
     for folder in root.glob("probe-*-*"):
         if not Path("/proc", folder.name.split("-")[1]).exists():
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def _loop(root: Path) -> Capability:
-    """Mount a small image by a loop device that detaches itself when the namespace ends."""
+    """Mount a small image through a loop device that detaches when the namespace ends."""
 
     def attempt() -> str:
         with _scratch(root) as folder:
@@ -208,7 +209,7 @@ def _loop(root: Path) -> Capability:
 
 
 def _device_model(daemon: Path | None, root: Path) -> Capability:
-    """Let the daemon serve a small disk in namespaces that end with it."""
+    """Let the daemon serve a small disk in namespaces that end with the trial."""
     words = "disks are throttled instead: seeks and utilisation do not show"
 
     def attempt() -> str:

@@ -1,8 +1,8 @@
-"""Where labs keep their state on this machine, and the locks that keep two processes from working on one lab.
+"""State directories of labs, and locks that keep two processes from working on one lab.
 
 ``/var/lib/assay`` (environment: ASSAY_STATE) holds ``labs/NAME/``: ``journal.jsonl``, ``lab.json`` once the lab is up,
-keys, disk images and the nodes' directories. One machine-wide lock is held while any lab is made or removed, as names
-and subnets are the machine's; a lock per lab is held while a process makes, uses or removes it.
+keys, disk images and the nodes' directories. A machine-wide lock is held while any lab is created or removed, because
+names and subnets are shared. A lock per lab is held while a process creates, uses or removes it.
 """
 
 import os
@@ -28,7 +28,7 @@ def state_root(state: Path | None = None) -> Path:
 
 
 def lab_directory(name: str, state: Path | None = None) -> Path:
-    """Return the directory of the lab ``name``; raise SpecificationError for a name that is not a plain word."""
+    """Return the directory of the lab ``name``. Raises SpecificationError for an invalid name."""
     if not LAB_NAME.fullmatch(name):
         raise SpecificationError(
             f"{name!r} can't name a lab",
@@ -38,14 +38,14 @@ def lab_directory(name: str, state: Path | None = None) -> Path:
 
 
 def lab_directories(state: Path | None = None) -> list[Path]:
-    """Return the directories of every lab of which anything is left, by name."""
+    """Return the directories of all labs with resources on this machine, by name."""
     labs = state_root(state) / "labs"
     return sorted(path for path in labs.iterdir() if path.is_dir()) if labs.is_dir() else []
 
 
 @contextmanager
 def machine_lock() -> Iterator[None]:
-    """Hold the machine-wide lock; wait up to two minutes for it, then raise LabError saying who holds it."""
+    """Hold the machine-wide lock. Raises LabError with its holder after two minutes."""
     deadline = time.monotonic() + MACHINE_LOCK_WAIT_S
     while (lock := Lock.try_take(MACHINE_LOCK)) is None:
         if time.monotonic() > deadline:
@@ -63,9 +63,9 @@ def machine_lock() -> Iterator[None]:
 
 
 def take_lab_lock(directory: Path) -> Lock:
-    """Take the lock of the lab in ``directory``; raise LabError saying who uses the lab when another process does.
+    """Take the lock of the lab in ``directory``. Raises LabError with the user of the lab if another process holds it.
 
-    Raises LabError too when the lab was removed before or while the lock was taken.
+    Also raises LabError if the lab was removed before the lock was taken.
     """
     path = directory / "lock"
     try:

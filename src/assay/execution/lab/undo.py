@@ -1,7 +1,7 @@
-"""Remove the resources in a journal: in reverse order, bounded in time, idempotent.
+"""Remove the resources of a journal: in reverse order, bounded in time, idempotent.
 
-Each kind of step has one function here, which finds nothing to do when the thing is gone already. What still exists in
-the end is reported as one LabError that names it, and the journal stays, so that the next command tries again.
+One function per kind of step does nothing if the resource is already gone. Remaining resources are reported as one
+LabError, and the journal stays, so that the next command tries again.
 """
 
 import os
@@ -24,10 +24,10 @@ from assay.foundation.process import boot_id
 
 TERMINATE_WAIT_S = 2.0
 KILL_WAIT_S = 60.0
-"""A killed process ends when what it unmounts is written back, which a modelled disk does at its own pace: dirty
-pages that it would write in half a second one after the other take many times as long all over the disk."""
+"""Maximum wait for a killed process. It ends after writing back its file systems, at the speed of a modelled disk:
+dirty pages of half a second of sequential writes take many times as long if they are scattered over the disk."""
 DETACH_WAIT_S = 60.0
-"""The same, where the file system goes with the last user of the loop device."""
+"""Maximum wait for a loop device whose file system is unmounted by its last user."""
 POLL_S = 0.05
 NETNS = Path("/run/netns")
 
@@ -56,7 +56,7 @@ def _signal(pids: set[int], number: signal.Signals) -> None:
 
 
 def _undo_node(arguments: dict[str, Any]) -> str | None:
-    """End every process in the node's control groups and network namespace, and keep out one that is about to join."""
+    """End all processes in the node's control groups and network namespace, and prevent a pending start."""
     Path(arguments["boot"]).unlink(missing_ok=True)
     _signal(_node_pids(arguments), signal.SIGTERM)
     if _wait_until(lambda: not _node_pids(arguments), TERMINATE_WAIT_S):
@@ -86,7 +86,7 @@ def _undo_settings(arguments: dict[str, Any]) -> str | None:
 
 
 def _undo_loop(arguments: dict[str, Any]) -> str | None:
-    """Detach the loop device as soon as nothing has it mounted."""
+    """Detach the loop device once it is not mounted."""
     image = Path(arguments["path"])
 
     def detached() -> bool:
@@ -101,7 +101,7 @@ def _undo_loop(arguments: dict[str, Any]) -> str | None:
 
 
 def _undo_image(arguments: dict[str, Any]) -> str | None:
-    """Delete the file of a disk, detached if it was attached itself."""
+    """Delete the file of a disk; detach it first if it was attached directly."""
     left = _undo_loop(arguments)
     if left is None:
         Path(arguments["path"]).unlink(missing_ok=True)
@@ -109,7 +109,7 @@ def _undo_image(arguments: dict[str, Any]) -> str | None:
 
 
 def _undo_diskd(arguments: dict[str, Any]) -> str | None:
-    """Unmount the modelled disks' files and end the daemon behind them."""
+    """Unmount the files of modelled disks and end the daemon."""
     return daemon_of(arguments).end()
 
 
@@ -152,7 +152,7 @@ UNDO: dict[str, Callable[[dict[str, Any]], str | None]] = {
     "namespace": _undo_namespace,
     "cgroup": _undo_cgroup,
 }
-"""Step kind to the function that removes it; each returns None, or in words what is left."""
+"""Step kind to its removal function, which returns None or a message about the remaining resource."""
 
 
 def _undo_step(step: UndoStep) -> str | None:
@@ -163,9 +163,10 @@ def _undo_step(step: UndoStep) -> str | None:
 
 
 def undo_all(directory: Path) -> None:
-    """Undo every step of the journal in ``directory``, then delete the directory.
+    """Undo all steps of the journal in ``directory``, then delete the directory.
 
-    After a reboot only files are left, as the rest was the kernel's. Raises LabError naming what could not be removed.
+    After a reboot only files remain, because other resources were the kernel's. Raises LabError with the resources that
+    could not be removed.
     """
     header, steps = read_journal(directory)
     left: list[str] = []

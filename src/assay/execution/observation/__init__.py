@@ -1,1 +1,1 @@
-"""What nodes tell: the sampler, the environment, cold caches, device and link baselines."""
+"""Observe nodes: sampler, environment, cold caches, baselines of devices and links."""

@@ -31,13 +31,13 @@ from assay.store.formats.bare.fio import FioDirection, FioReport, parse_fio
 from assay.store.formats.bare.iperf3 import Iperf3Report, parse_iperf3
 
 FILE_S = 4.0
-"""What is written, and then read once in sequence: seconds of the device's write rate."""
+"""Duration of one sequential write at the device's specified rate; determines the size of the test file, in seconds."""
 RANDOM_S = 2
 STREAMS = 8
 STREAM_READ_BYTES = 64 * 1024
-"""What a DataNode reads at once, at any scale."""
+"""Read size of a DataNode, at any scale."""
 HOST_READAHEAD_BYTES = 128 * 1024
-"""Of Linux by default; a lab sets its own."""
+"""Linux's default readahead; a lab sets another."""
 LINK_S = 1
 DISK_TIMEOUT_S = 180.0
 LINK_TIMEOUT_S = 30.0
@@ -50,9 +50,9 @@ RANDOM_REQUEST_BYTES = 4096
 FLASH_DEPTH = 32
 LAB_FLASH_REQUEST_BYTES = 16 * 1024
 LAB_FLASH_DEPTH = 4
-"""Random reads of modelled flash: few enough a second that two cores carry twelve devices."""
+"""Queue depth of random reads on modelled flash, low enough for two cores and twelve devices."""
 FIO_CLOCK_S = 0.001
-"""fio tells run times in whole milliseconds."""
+"""Resolution of run times in fio's output: whole milliseconds."""
 FOLDER = ".assay-baseline"
 EXIT_NO_COMMAND = 127
 Pair = tuple[Node, Node]
@@ -64,7 +64,7 @@ async def measure_baseline(
 ) -> Baseline:
     """Measure every device that has a directory, and the links between different hosts.
 
-    Raises HostError when a host lacks fio or iperf3, a directory can't be written, or a measurement takes too long.
+    Raises HostError if a host lacks fio or iperf3, a directory is not writable, or a measurement takes too long.
     """
     progress(f"baseline: devices of {cluster.name}")
     nodes = [node for node in cluster.nodes if any(device.directory for device in node.type.devices)]
@@ -86,7 +86,7 @@ async def measure_baseline(
 
 
 async def _all(awaitables: Iterable[Awaitable[T]]) -> list[T]:
-    """Await all at the same time; when one fails, end the others before raising."""
+    """Run all awaitables concurrently. If one fails, cancel the others before raising."""
     tasks = [asyncio.ensure_future(awaitable) for awaitable in awaitables]
     try:
         return list(await asyncio.gather(*tasks))
@@ -126,7 +126,7 @@ async def _measure_devices(
 async def _check_room(
     cluster: Cluster, devices: Sequence[Device], folders: Sequence[str], transport: Transport
 ) -> None:
-    """Raise HostError where a test file would take more than its share of what is free on a real host's disk."""
+    """Raise HostError if a test file would exceed its share of the free space on a real host's disk."""
     if cluster.lab is not None:
         return
     df = ["df", "-B1", "--output=avail", "--", *folders]
@@ -144,7 +144,7 @@ async def _check_room(
 
 
 async def _sync(transport: Transport, folders: Sequence[str]) -> None:
-    """Have everything written, metadata too: the kernel would do it seconds later, while a disk is measured."""
+    """Sync file systems, including metadata. Otherwise the kernel would write seconds later, during a measurement."""
     done = await transport.run(["sync", "-f", "--", *folders], timeout_s=DISK_TIMEOUT_S, check=False)
     if done.exit_status:  # coreutils before 8.24 know no file systems
         await transport.run(["sync"], timeout_s=DISK_TIMEOUT_S)
@@ -184,16 +184,16 @@ def _expected(device: Device, cluster: Cluster) -> ExpectedRates:
 
 
 def _together_bytes_per_s(streams: Sequence[FioDirection]) -> float:
-    """Return what streams got together until the last one ended.
+    """Return the total throughput of streams until the last one ended.
 
-    The sum of their rates would be more: one that ends early has its rate from the time when all ran.
+    The sum of their rates would be too high, because a stream that ends early has a rate from the time when all ran.
     """
     longest_s = max((stream.runtime_s for stream in streams), default=0.0)
     return sum(stream.io_bytes for stream in streams) / max(longest_s, FIO_CLOCK_S)
 
 
 def _how(device: Device, cluster: Cluster) -> BaselineSettings:
-    """Return how ``device`` is measured: by a file of some seconds, in whole requests."""
+    """Return how ``device`` is measured: the file size, in whole requests."""
     scale = cluster.scale
     disks = cluster.lab.disks or Disks.THROTTLE if cluster.lab else Disks.MODEL
     wanted_bytes = max(FILE_BYTES_MIN, device.write_bytes_per_s * scale * FILE_S)
@@ -212,7 +212,7 @@ def _how(device: Device, cluster: Cluster) -> BaselineSettings:
 
 
 def _job(kind: str, device: Device, cluster: Cluster, *, first: bool = False) -> list[str]:
-    """Return fio's options for one job; ``first`` of a stage waits until the jobs before it have ended."""
+    """Return fio's options for a job. The ``first`` job of a stage waits for the jobs before it."""
     how = _how(device, cluster)
     options = [f"--name={kind}.{device.name}", f"--filename={device.directory}/{FOLDER}/data"]
     if kind == "streams":
@@ -269,7 +269,7 @@ def _last_words(output: bytes) -> str:
 
 
 def _link_rounds(cluster: Cluster) -> list[list[Pair]]:
-    """Return the pairs to measure at the same time: master to first worker, then each worker to the next in a ring."""
+    """Return the pairs of concurrent measurements: master to first worker, then each worker to the next in a ring."""
     workers = [node for node in cluster.workers if node.address]
     ring = list(zip(workers, [*workers[1:], *workers[:1]], strict=True)) if len(workers) > 1 else []
     first = [(cluster.master, worker) for worker in workers[:1] if cluster.master.address]
@@ -311,7 +311,7 @@ async def _measure_link(pair: Pair, transports: Mapping[str, Transport]) -> Iper
 
 
 async def _listening(server: RemoteProcess, receiver: Transport) -> None:
-    """Return when the server says that it listens; its port is open then."""
+    """Wait until the server reports that its port is open."""
     output = b""
     async for line in server.stdout:
         output += line

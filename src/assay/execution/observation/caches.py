@@ -1,7 +1,7 @@
-"""Make a node's page cache cold before a run, and show that it is.
+"""Drop a node's page cache before a run, and verify that it is cold.
 
-In: a transport and the directories that hold the layout's data. Out: a :class:`assay.model.runs.run.CacheState` in
-bytes. Cold means proven cold: a run that can't be shown to be cold is not called cold.
+In: a transport and the directories of the layout's data. Out: a :class:`assay.model.runs.run.CacheState` in bytes. A
+run counts as cold only if its caches are proven cold.
 """
 
 from collections.abc import Sequence
@@ -12,16 +12,19 @@ from assay.model import CacheState
 
 COUNT_BUDGET_S = 5.0
 COLD_SHARE = 0.01
-"""At most this share of what was cached may be left: a job can't gain more than that share of its reads from it."""
+"""Maximum share of the cached bytes that may remain. A job can't save more than that share of its reads."""
 COLD_BYTES = 1 << 20
-"""Or this much, which an HDD delivers in some 10 ms: files that daemons keep reading, such as checksums and locks."""
+"""Number of cached bytes that may remain in any case: files that daemons keep reading, for example checksums and
+locks. An HDD reads it in about 10 ms."""
 
 
 async def drop_caches(transport: Transport, data_directories: Sequence[str], *, timeout_s: float) -> CacheState:
-    """Write dirty pages back, drop the page cache of one node, and count the data files' cached bytes around it.
+    """Write dirty pages back, drop the page cache of a node, and count the cached bytes of the data files before and
+    after.
 
-    Where it may not be done, the state says why and what to put into sudoers. The drop is the whole machine's: nodes of
-    a lab share it. Raises HostError when the node can't be asked, or takes longer than ``timeout_s`` to write back.
+    Without permission, the result states the reason and the required sudoers line. The drop affects the whole machine,
+    including all nodes of a lab. Raises HostError if the node is unreachable or takes longer than ``timeout_s`` to
+    write back.
     """
     options = {"directories": list(data_directories), "budget_s": COUNT_BUDGET_S}
     answer = await run_script(transport, "caches", options, timeout_s=timeout_s)
@@ -37,10 +40,10 @@ async def drop_caches(transport: Transport, data_directories: Sequence[str], *, 
 
 
 def is_cold(states: Sequence[CacheState]) -> bool | None:
-    """Return whether all nodes' caches were shown to be cold; None when that is not known.
+    """Return whether all nodes' caches were proven cold; None if that is unknown.
 
-    False: on some node more of the data was cached than a run may find. True: every node dropped its cache, and what
-    was counted afterwards is below both limits. None: neither was shown, as without the right to drop caches.
+    False: a node had more cached data than a run may find. True: every node dropped its cache, and the remaining bytes
+    are below both limits. None: neither was proven, for example without permission to drop caches.
     """
     if any(_warm(state) for state in states):
         return False

@@ -1,7 +1,8 @@
-"""Survey the hosts of a cluster and grade them by the host checks. In: a cluster. Out: a HostCheckReport.
+"""Survey the hosts of a cluster and grade them by the host checks.
 
-``deep`` adds a bare read of each disk, a second long, as root, by sudo without a password, or by the group that may
-read block devices. Nothing is written. ``bandwidth`` adds a second of traffic between each pair of hosts.
+In: a cluster. Out: a HostCheckReport. ``deep`` adds a sequential read of each disk for a second. It needs root, sudo
+without a password, or the group that may read block devices, and writes nothing. ``bandwidth`` adds a second of traffic
+between each pair of hosts.
 """
 
 import asyncio
@@ -28,7 +29,7 @@ DEEP_TIMEOUT_S = 120.0
 async def check_hosts(
     cluster: Cluster, *, deep: bool = False, bandwidth: bool = False, progress: Callable[[str], None] = lambda _: None
 ) -> HostCheckReport:
-    """Connect to every host, survey it, and grade the survey. A host that is not reached is part of the report."""
+    """Connect to all hosts, survey them, and grade the surveys. The report lists unreachable hosts."""
     nodes = {node.name: node for node in cluster.nodes}
 
     async def work(transport: Transport) -> Survey:
@@ -57,7 +58,7 @@ async def _with_pairs(
 
 
 async def check_reached(cluster: Cluster, transports: Mapping[str, Transport]) -> HostCheckReport:
-    """Grade the hosts of a cluster by the quick checks, over open connections."""
+    """Grade the hosts of a cluster by the quick checks over open connections."""
     nodes = {node.name: node for node in cluster.nodes if node.name in transports}
     asked = (_survey_of(transports[name], node, cluster, deep=False) for name, node in nodes.items())
     results = await asyncio.gather(*asked, return_exceptions=True)

@@ -1,10 +1,10 @@
-"""How fast is a core of a host, relative to the processor that the profile which comes with assay was learned on?
+"""Measure the speed of a host's core, relative to the processor of the profile that is shipped with assay.
 
-In: transports. Out: a :class:`CoreSpeed` for each host, from a fixed small piece of work that a script does there in
-one thread (``node/core_work.py``). Of each kind of work the quickest round counts, in CPU seconds, so that others on
-the host disturb it little. The speed is the geometric mean over the kinds; its interval is from how much these differ,
-as a Hadoop task is none of them: nine of ten, Student's t on the logarithms. What Java's compilers make of a processor
-is not in it.
+In: transports. Out: a :class:`CoreSpeed` for each host. A script (``node/core_work.py``) runs a small fixed amount of
+work in one thread. The fastest round of each kind of work counts, in CPU seconds, which reduces the influence of other
+processes. The speed is the geometric mean over the kinds. Its 90 % interval (Student's t on the logarithms) follows
+from the differences between kinds, because a Hadoop task is none of them. The effect of Java's compilers on different
+processors is not included.
 """
 
 import asyncio
@@ -23,12 +23,12 @@ ROUNDS = 15
 TIMEOUT_S = 120.0
 REFERENCE_NAME = "AMD EPYC of examples/profiles/lab.yaml"
 REFERENCE_S: Mapping[str, float] = {"sort": 0.0731, "count": 0.0221, "checksum": 0.0124, "compress": 0.0099}
-"""What the quickest round of each kind took there, in CPU seconds of one core: the least of 21 rounds."""
+"""CPU seconds of the fastest round of each kind on the reference processor: minimum of 21 rounds."""
 CONFIDENCE = 0.9
 
 
 async def core_speeds(transports: Mapping[str, Transport]) -> list[CoreSpeed]:
-    """Measure one core of every host, all at the same time. Raises HostError where the script can't be run."""
+    """Measure one core of each host, concurrently. Raises HostError if the script can't run."""
 
     async def of(node: str) -> CoreSpeed:
         took = await run_script(transports[node], "core_work", {"rounds": ROUNDS}, timeout_s=TIMEOUT_S)

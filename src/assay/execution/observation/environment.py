@@ -1,7 +1,7 @@
-"""Record what a node is: hardware, kernel, file systems and their options, settings that change results, JVM.
+"""Record the environment of a node: hardware, kernel, file systems and their options, performance settings, JVM.
 
-In: a transport, the directories that hold data, the JVM that will be used. Out: a dictionary that becomes part of the
-run's environment, so that two runs can be compared factor by factor; its keys are those of ``node/environment.py``.
+In: a transport, the data directories, the JVM. Out: a dictionary for the run's environment, so that runs can be
+compared factor by factor. Its keys are those of ``node/environment.py``.
 """
 
 from collections.abc import Sequence
@@ -15,10 +15,10 @@ CAPTURE_TIMEOUT_S = 60.0
 
 
 async def capture(transport: Transport, *, directories: Sequence[str], java: str | None = None) -> dict[str, Any]:
-    """Return a node's environment. ``java`` is the program to ask for its version; None: not asked.
+    """Return a node's environment.
 
-    A directory need not exist: the file system that would hold it is meant. Raises HostError when the node can't be
-    asked; a missing JVM is part of the answer.
+    ``java``: the program whose version is recorded; None: none. For a directory that does not exist, the file system
+    that would hold it is recorded. Raises HostError if the node is unreachable; a missing JVM is recorded.
     """
     options = {"directories": list(directories), "java": java}
     answer = await run_script(transport, "environment", options, timeout_s=CAPTURE_TIMEOUT_S)

@@ -1,9 +1,8 @@
-"""How fast each host sends to each other one, a second for each way: measured on demand, bounded in time and traffic.
+"""Measure the throughput between each pair of hosts, a second per direction, on request.
 
-In: names with addresses. Out: sender to receiver to bits/s as the receiver counted them, and why not where it could
-not be measured. Pairs are measured in rounds in which each host is in one pair at most, so that no link is measured
-twice at once; what lies between switches is shared by a round. Each way is measured by itself: a bad cable is often bad
-one way.
+In: names with addresses. Out: sender to receiver to bits/s as counted by the receiver, and the reason for each pair
+that could not be measured. A host is in at most one pair per round, so no link is measured twice at once; pairs of a
+round share the links between switches. Directions are measured separately, because a bad cable often affects only one.
 """
 
 import asyncio
@@ -22,24 +21,24 @@ from assay.model import Address
 PAIR_S = 1.0
 PAIR_TIMEOUT_S = 30.0
 ROUNDS_MAX = 80
-"""With more than 40 hosts, not every pair is measured: a few minutes are what a check may take."""
+"""Maximum number of rounds, which bounds a check to a few minutes. More than 40 hosts exceed it, and some pairs are
+not measured."""
 AT_ONCE = 8
-"""Pairs that are measured at the same time."""
+"""Maximum number of concurrent pairs."""
 CONNECT_TIMEOUT_S = 8.0
 
 
 @dataclass(frozen=True, slots=True)
 class LinkRates:
-    """Sender to receiver to bits/s; and what could not be measured, with the reason."""
+    """Sender to receiver to bits/s, and failed pairs with the reason."""
 
     rates: Mapping[str, Mapping[str, float]]
     failed: Mapping[tuple[str, str], str]
 
 
 def rounds(names: Sequence[str]) -> list[list[tuple[str, str]]]:
-    """Return every pair, one way and then the other, in rounds in which a name comes once at most (a tournament, by
-    the circle method).
-    """
+    """Return all pairs in both directions, in rounds in which each host occurs at most once (circle method for
+    tournaments)."""
     circle: list[str | None] = [*names, *([None] if len(names) % 2 else [])]
     pairings = []
     for _ in range(len(circle) - 1):
@@ -53,7 +52,7 @@ def rounds(names: Sequence[str]) -> list[list[tuple[str, str]]]:
 async def measure_pairs(
     addresses: Mapping[str, Address], progress: Callable[[str], None] = lambda _: None
 ) -> LinkRates:
-    """Connect to the hosts and measure. A host that can't be entered is part of the answer."""
+    """Connect to the hosts and measure. The result lists hosts that could not be reached."""
     rates: dict[str, dict[str, float]] = {}
     failed: dict[tuple[str, str], str] = {}
     async with AsyncExitStack() as stack:

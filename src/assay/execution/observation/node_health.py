@@ -1,7 +1,7 @@
-"""Watch a node while something is executed on it, and tell what was seen of its daemons, links, devices and memory.
+"""Watch daemons, links, devices and memory of a node during a run.
 
-In: a transport and what to look at. Out: :class:`NodeObservations`, which grows while the watch continues. The lines'
-format and their sources are described in ``node/watch.py``. A look every two seconds; times in seconds, room in bytes.
+In: a transport and what to check. Out: :class:`NodeObservations`, which grows while the watch runs. ``node/watch.py``
+describes the format of the lines and its sources. One check every two seconds; times in seconds, free space in bytes.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ from assay.foundation.units import format_bytes
 INTERVAL_S = 2.0
 STOP_TIMEOUT_S = 2.0
 LOW_SHARE, LOW_BYTES_MAX = 0.1, 256 << 20
-"""Room is low below a tenth of a device or 256 MiB, whichever is less: less than what a few HDFS blocks need."""
+"""Limits below which free space is low: a tenth of a device or 256 MiB, whichever is less. HDFS needs a few blocks."""
 FULL_BYTES = 1 << 20
 KERNEL_LINES_MAX = 50
 UNHEARD_LOOKS = 4
-"""A peer that has not answered for this many looks in a row, some eight seconds, is cut off."""
+"""Number of consecutive checks without response after which a peer counts as cut off: about eight seconds."""
 _KILLED = re.compile(r"oom-kill:.*\btask=([^,]+),pid=([0-9]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
-    """What is examined on one node."""
+    """What to check on a node."""
 
     daemons: Mapping[str, str] = field(default_factory=dict)
     """Name to pid file."""
     directories: Mapping[str, str] = field(default_factory=dict)
     """Device to a directory on it."""
     peers: Mapping[str, str] = field(default_factory=dict)
-    """Other nodes to their addresses: whether they can be reached from this one."""
+    """Other nodes to the addresses that this node pings."""
     cgroup: str | None = None
     """The node's memory control group; None for a host without one."""
     shared: bool = False
-    """Whether other nodes have the same kernel."""
+    """Whether other nodes share this kernel."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeEvent:
-    """Something of a node that is not as it should be, in words, and when it was seen."""
+    """An unexpected event on a node, as text, with its time."""
 
     words: str
     at_unix_s: float
@@ -57,34 +57,34 @@ class NodeEvent:
 
 @dataclass(slots=True)
 class NodeObservations:
-    """What was seen of one node."""
+    """All observations of one node."""
 
     node: str
     daemons: dict[str, str] = field(default_factory=dict)
-    """Daemon to "dead" or "stopped", as of the last look."""
+    """Daemon to "dead" or "stopped" at the last check."""
     stuck: tuple[str, ...] = ()
-    """Daemons that were stopped at the last two looks."""
+    """Daemons that were stopped at the last two checks."""
     down: dict[str, int] = field(default_factory=dict)
-    """Link to the number of looks in a row at which it had no carrier."""
+    """Link to the number of consecutive checks without carrier."""
     links: dict[str, NodeEvent] = field(default_factory=dict)
-    """What became of each link that lost its carrier."""
+    """History of each link that lost its carrier."""
     unheard: dict[str, int] = field(default_factory=dict)
-    """Peer to the number of looks in a row at which it had not answered."""
+    """Peer to the number of consecutive checks without response."""
     cut: dict[str, NodeEvent] = field(default_factory=dict)
-    """What became of each peer that was cut off."""
+    """History of each peer that was cut off."""
     low: dict[str, NodeEvent] = field(default_factory=dict)
-    """Each device that had little or no room left, at its least."""
+    """Minimum free space of each device that was low or full."""
     devices: list[NodeEvent] = field(default_factory=list)
-    """What the kernel's log says of devices."""
+    """Messages of the kernel's log about devices."""
     memory: list[NodeEvent] = field(default_factory=list)
-    """Processes that were ended for lack of memory."""
+    """Processes that were killed for lack of memory."""
     least_bytes: dict[str, int] = field(default_factory=dict)
     looks: int = 0
     cpu_s: float = 0.0
-    """What the watch took itself."""
+    """CPU time of the watch itself."""
 
     def take(self, line: Mapping[str, Any], now_unix_s: float) -> None:
-        """Add one look. Raises ValueError, KeyError or TypeError for what is none."""
+        """Add one check. Raises ValueError, KeyError or TypeError for invalid lines."""
         self.looks += 1
         self.cpu_s = float(line["cpu_s"])
         before, self.daemons = self.daemons, dict(line["daemons"])
@@ -109,7 +109,7 @@ class NodeObservations:
             self.memory.append(NodeEvent(words, now_unix_s))
 
     def _kernel(self, text: str, now_unix_s: float) -> None:
-        """Take a line of the kernel's log. What it says of memory twice, in two lines, counts once."""
+        """Add a line of the kernel's log. Two lines about the same out-of-memory kill count once."""
         if victim := _KILLED.search(text):
             words = f"the kernel ended {victim[1]} (process {victim[2]}) on {self.node} for lack of memory"
             self.memory.append(NodeEvent(words, now_unix_s))
@@ -136,7 +136,7 @@ class NodeObservations:
 
 
 def cuts(seen: Sequence[NodeObservations]) -> list[NodeEvent]:
-    """Return which nodes did not hear each other, in words; one that none of several others hears is named alone."""
+    """Return messages about nodes that lost contact with each other. A node that no other hears is named alone."""
     lost: dict[frozenset[str], NodeEvent] = {}
     for observations in seen:
         for peer, change in observations.cut.items():
@@ -154,7 +154,7 @@ def _first_s(node: str, lost: Mapping[frozenset[str], NodeEvent]) -> float:
 
 
 class NodeWatch(NodeStream):
-    """A watch that continues on a node until :meth:`end`, or until the connection or assay dies."""
+    """A watch on a node that runs until :meth:`end`, or until the connection or assay dies."""
 
     script, title, stop_timeout_s = "watch", "the watch", STOP_TIMEOUT_S
 
@@ -166,7 +166,7 @@ class NodeWatch(NodeStream):
 
     @classmethod
     async def start(cls, transport: Transport, options: WatchOptions) -> NodeWatch:
-        """Start watching; returns after the first look. Raises HostError when it can't."""
+        """Start watching; return after the first check. Raises HostError on failure."""
         arguments = {
             "interval_s": INTERVAL_S,
             "daemons": dict(options.daemons),
@@ -179,11 +179,11 @@ class NodeWatch(NodeStream):
 
     @property
     def has_reported(self) -> bool:
-        """Whether there was a look."""
+        """Whether a check has arrived."""
         return self.seen.looks > 0
 
     def take(self, line: bytes) -> bool:
-        """Take a look."""
+        """Add a check."""
         with contextlib.suppress(ValueError, KeyError, TypeError):  # a line cut off by a lost connection
             self.seen.take(json.loads(line), time.time())
             self.heard_s = time.monotonic()
@@ -191,11 +191,11 @@ class NodeWatch(NodeStream):
         return False
 
     def ended(self, error: HostError | None) -> None:
-        """Take note that it is lost."""
+        """Record that the watch was lost."""
         self.lost = error or HostError("the watch ended by itself", where=f"{self.transport.name}: watch")
 
     async def look(self, timeout_s: float) -> None:
-        """Wait for the next look, so long at most."""
+        """Wait for the next check, at most ``timeout_s``."""
         self._came.clear()
         if self.lost is None:
             with contextlib.suppress(TimeoutError):

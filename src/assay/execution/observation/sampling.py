@@ -1,8 +1,8 @@
-"""Sample a node while a run continues, and turn what it sent into the run's trace.
+"""Sample a node during a run, and convert the samples to the run's trace.
 
-In: a transport and what to look at. Out: the sampler's lines as they came (JSONL, kept in the bundle), and from them
-rows of :class:`assay.model.runs.trace.Trace` in bytes and seconds. The lines' format and the kernel's units are
-described in ``node/sampler.py``.
+In: a transport and what to sample. Out: the sampler's lines unchanged (JSONL, stored in the bundle), and rows of
+:class:`assay.model.runs.trace.Trace` in bytes and seconds. ``node/sampler.py`` describes the format of the lines and
+the kernel's units.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from assay.model import CodedWarning, Trace, WarningCode
 
 STOP_TIMEOUT_S = 5.0
 CLOCK_TOLERANCE_S = 0.5
-"""A node's clock may differ by this much from ours before it is worth a warning."""
+"""Maximum clock difference between a node and this machine without a warning, in seconds."""
 SECTOR_BYTES = 512
 _CPU = ("user_s", "nice_s", "system_s", "idle_s", "iowait_s", "irq_s", "steal_s")
 _MEMORY = ("total_bytes", "free_bytes", "available_bytes", "cached_bytes", "dirty_bytes", "writeback_bytes")
@@ -37,25 +37,25 @@ _DISK = (
     ("write_merges", 1.0),
 )
 _DISK_COUNTS = (8, len(_DISK))
-"""Samplers of older versions did not send the merges."""
+"""Number of disk values without merge counts, which older samplers did not send."""
 _CGROUP = (("cpu_s", 1e-9, True), ("memory_bytes", 1.0, False), ("cache_bytes", 1.0, False), ("rss_bytes", 1.0, False))
 
 
 @dataclass(frozen=True, slots=True)
 class SamplerOptions:
-    """What the sampler looks at on one node."""
+    """What to sample on a node."""
 
     interval_s: float = 1.0
     disks: Mapping[str, str] = field(default_factory=dict)
     """Device name to ``"major:minor"``, device file, or a directory on it."""
     nics: Sequence[str] | None = None
-    """None: those with hardware, without any all but lo."""
+    """None: interfaces with hardware, or if there are none, all but lo."""
     cgroup: Mapping[str, str] | None = None
     """``{"cpu": directory, "memory": directory}`` as the node sees them, of cgroup v1 (cpuacct) or v2."""
 
 
 class Sampler(NodeStream):
-    """A sampler that runs on a node until :meth:`stop`, or until the connection or assay dies."""
+    """A sampler on a node that runs until :meth:`stop`, or until the connection or assay dies."""
 
     script, title, stop_timeout_s = "sampler", "the sampler", STOP_TIMEOUT_S
 
@@ -66,7 +66,7 @@ class Sampler(NodeStream):
 
     @classmethod
     async def start(cls, transport: Transport, options: SamplerOptions) -> Self:
-        """Start sampling; returns when the node has sent its header. Raises HostError when it can't."""
+        """Start sampling; return after the node's header has arrived. Raises HostError on failure."""
         arguments = {
             "interval_s": options.interval_s,
             "disks": dict(options.disks),
@@ -77,26 +77,26 @@ class Sampler(NodeStream):
 
     @property
     def has_reported(self) -> bool:
-        """Whether the header came."""
+        """Whether the header has arrived."""
         return self._header_unix_s is not None
 
     def take(self, line: bytes) -> bool:
-        """Keep a line."""
+        """Store a line."""
         self._lines.append(line)
         if self._header_unix_s is None:
             self._header_unix_s = time.time()
         return True
 
     def ended(self, error: HostError | None) -> None:
-        """Keep what came until then, whatever ended it."""
+        """Record that the sampler has ended; its lines stay."""
 
     async def stop(self) -> bytes:
-        """End sampling and return all lines. Never raises for a sampler or node that died: its lines just end early."""
+        """Stop sampling and return all lines. Never raises: lines of a dead sampler or node just end early."""
         await self.end()
         return b"".join([*self._lines, self._clock_line()])
 
     def _clock_line(self) -> bytes:
-        """Return a line that tells how far the node's clock was ahead of ours when its header came."""
+        """Return a line with the node's clock offset on arrival of its header."""
         if self._header_unix_s is None:
             return b""
         with contextlib.suppress(ValueError, KeyError, TypeError):
@@ -108,7 +108,7 @@ class Sampler(NodeStream):
 
 @dataclass(slots=True)
 class _Reading:
-    """What has been seen of one node's lines so far."""
+    """State of parsing one node's lines."""
 
     ticks_per_s: float = 100.0
     cores: float = 0.0
@@ -119,14 +119,14 @@ class _Reading:
     warnings: list[CodedWarning] = field(default_factory=list)
 
     def warn(self, words: str, code: WarningCode = WarningCode.TRACE) -> None:
-        """Keep a warning."""
+        """Add a warning."""
         self.warnings.append(CodedWarning(code, words))
 
 
 def parse_samples(node: str, raw: bytes, start_unix_s: float, trace: Trace) -> list[CodedWarning]:
     """Append a node's samples to ``trace``, with ``t_s`` counted from ``start_unix_s``. Return warnings.
 
-    What is damaged is left out and told, and so is a source that was missing, or a sampler that ended early.
+    Damaged lines are omitted with a warning. Missing sources and samplers that ended early also give warnings.
     """
     seen = _Reading()
     for line in raw.splitlines():

@@ -1,7 +1,7 @@
-"""Run the scripts of ``observation/node`` on a node, without installing anything there.
+"""Run the scripts of ``observation/node`` on a node without installing anything.
 
-In: the name of a script and its options, which are sent as JSON. Out: the command line, or the JSON that the script
-printed. A script is an argument of ``python3 -c``, where Linux allows 128 KiB (MAX_ARG_STRLEN).
+In: the name of a script and its options, which are sent as JSON. Out: the command line, or the script's JSON output. A
+script is an argument of ``python3 -c``; Linux limits it to 128 KiB (MAX_ARG_STRLEN).
 """
 
 import functools
@@ -19,7 +19,8 @@ _SHARED_IMPORT = re.compile(r"^from assay\.execution\.observation\.node\.files i
 
 @functools.cache
 def source(name: str) -> str:
-    """Return the text of the script ``name``, with ``files.py`` in front if it uses that, so that it runs alone."""
+    """Return the text of the script ``name``, with ``files.py`` prepended if it is imported, so that the script is
+    self-contained."""
     folder = resources.files("assay.execution.observation").joinpath("node")
     text = folder.joinpath(f"{name}.py").read_text(encoding="utf-8")
     if not _SHARED_IMPORT.search(text):
@@ -33,7 +34,7 @@ def command(name: str, options: Mapping[str, Any]) -> list[str]:
 
 
 def words_for(name: str, node: str, status: int, stderr: str) -> HostError:
-    """Return the error with the reason why the script ``name`` did not run on ``node``."""
+    """Return an error with the reason why the script ``name`` failed on ``node``."""
     if status == 127:
         hint = "install Python 3.6 or newer there, or put it on the PATH of non-interactive logins"
         return HostError("there is no python3", where=f"{node}: {name}", hint=hint)
@@ -45,7 +46,7 @@ def words_for(name: str, node: str, status: int, stderr: str) -> HostError:
 
 
 async def run_script(transport: Transport, name: str, options: Mapping[str, Any], *, timeout_s: float) -> Any:
-    """Run a script to its end and return its JSON. Raises HostError when it can't be run, or prints no JSON."""
+    """Run a script to its end and return its JSON. Raises HostError if it fails or prints no JSON."""
     done = await transport.run(command(name, options), timeout_s=timeout_s, check=False)
     if done.exit_status != 0:
         raise words_for(name, transport.name, done.exit_status, done.stderr.decode(errors="replace"))

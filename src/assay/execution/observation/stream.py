@@ -1,7 +1,7 @@
-"""A script that continues on a node and sends lines, until it is stopped or the connection or assay dies.
+"""Run a script on a node that sends lines until it is stopped, or until the connection or assay dies.
 
-In: a transport, the script's options. Out: a :class:`NodeStream` that has said something; what its lines mean is its
-own. Times are in seconds.
+In: a transport, the script's options. Out: a :class:`NodeStream` that has reported at least once; subclasses interpret
+its lines. Times are in seconds.
 """
 
 import asyncio
@@ -18,37 +18,37 @@ START_TIMEOUT_S = 20.0
 
 
 class NodeStream(ABC):
-    """One such script; it is started by :meth:`start_script` alone."""
+    """A running script on a node. :meth:`start_script` starts it."""
 
     script: ClassVar[str]
-    """Its name in ``observe/node``."""
+    """Name of the script in ``observation/node``."""
     title: ClassVar[str]
-    """What it is called in words."""
+    """Title of the script in messages."""
     stop_timeout_s: ClassVar[float]
 
     def __init__(self, transport: Transport, process: RemoteProcess) -> None:
         self.transport = transport
         self._process = process
         self._came = asyncio.Event()
-        """Set by each line, and by the end."""
+        """Set by each line, and at the end."""
         self._reading = asyncio.create_task(self._read())
 
     @property
     @abstractmethod
     def has_reported(self) -> bool:
-        """Whether anything that can be used has come."""
+        """Whether usable output has arrived."""
 
     @abstractmethod
     def take(self, line: bytes) -> bool:
-        """Take a line; say whether it is one that was waited for."""
+        """Process a line; return whether it is an expected one."""
 
     @abstractmethod
     def ended(self, error: HostError | None) -> None:
-        """Take that no more lines come: by itself, or because the connection was lost."""
+        """Handle the end of output: the script ended, or the connection was lost."""
 
     @classmethod
     async def start_script(cls, transport: Transport, options: Mapping[str, Any]) -> Self:
-        """Start it; returns when the first line has come. Raises HostError when none does."""
+        """Start the script; return after the first line. Raises HostError if there is none."""
         stream = cls(transport, await transport.start(command(cls.script, options)))
         try:
             async with asyncio.timeout(START_TIMEOUT_S):
@@ -77,7 +77,7 @@ class NodeStream(ABC):
             self._came.set()
 
     async def end(self) -> None:
-        """End it. Never raises: it ends with its connection in any case."""
+        """Stop the script. Never raises: it ends with its connection in any case."""
         self._process.close_stdin()
         try:
             async with asyncio.timeout(self.stop_timeout_s):

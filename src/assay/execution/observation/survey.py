@@ -1,7 +1,7 @@
-"""Survey hosts: everything that describing and checking them needs, from many at once, each within a time limit.
+"""Survey many hosts concurrently, for descriptions and checks, with a time limit per host.
 
-In: names with addresses, or open transports. Out: a :class:`~assay.model.clusters.survey.Survey` for each host that
-could be asked, and for every other one the error that says why not. Nothing is written on a host.
+In: names with addresses, or open transports. Out: a :class:`~assay.model.clusters.survey.Survey` for each reachable
+host, and the error for each other host. Nothing is written on a host.
 """
 
 import asyncio
@@ -17,9 +17,8 @@ from assay.foundation.errors import HostError, HostTimeoutError
 from assay.model import Address, Survey, survey_of
 
 AT_ONCE = 16
-"""Hosts that are asked at the same time: each login costs this machine and a jump host some CPU, and sshd drops
-unauthenticated connections at random from its tenth on (MaxStartups).
-"""
+"""Maximum number of concurrent logins. Each costs this machine and a jump host some CPU, and sshd drops
+unauthenticated connections at random from the tenth on (MaxStartups)."""
 HOST_TIMEOUT_S = 20.0
 CONNECT_TIMEOUT_S = 8.0
 WATCH_S = 0.5
@@ -28,7 +27,7 @@ HostWork = Callable[[Transport], Awaitable[Survey]]
 
 @dataclass(frozen=True, slots=True)
 class SurveyedHosts:
-    """What was found, and which hosts could not be asked, each with the reason."""
+    """Surveys of hosts, and unreachable hosts with the reason."""
 
     hosts: Mapping[str, Survey]
     failed: Mapping[str, HostError]
@@ -42,7 +41,7 @@ async def survey(
     neighbour: str | None = None,
     timeout_s: float = HOST_TIMEOUT_S,
 ) -> Survey:
-    """Return what a host is. Raises HostError when it can't be asked."""
+    """Return the survey of a host. Raises HostError if it fails."""
     options = {"directories": list(directories), "peers": list(peers), "neighbour": neighbour, "watch_s": WATCH_S}
     try:
         async with asyncio.timeout(timeout_s):
@@ -62,7 +61,7 @@ async def survey(
 
 
 async def _offset(transport: Transport, timeout_s: float) -> dict[str, float]:
-    """Return how far the host's clock is from this one's, in s, taking that it told its time midway; and how sure."""
+    """Return the offset of the host's clock in s, assuming that it was read midway, and its uncertainty."""
     began = time.time()
     result = await transport.run(["date", "+%s.%N"], timeout_s=timeout_s)
     ended = time.time()
@@ -82,7 +81,7 @@ async def survey_all(
     timeout_s: float = HOST_TIMEOUT_S,
     progress: Callable[[str], None] = lambda _: None,
 ) -> SurveyedHosts:
-    """Connect to every host and do ``work`` there; None is this machine. A host that fails stops no other one."""
+    """Connect to every host and run ``work`` there; None is this machine. A failing host does not stop others."""
     turns = asyncio.Semaphore(AT_ONCE)
     done = 0
 

@@ -1,4 +1,4 @@
-"""What a trace amounts to over an interval of its run: totals of devices, the CPU's busy share.
+"""Summarise a trace over an interval of its run: totals of devices, and the CPU's busy share.
 
 In: a :class:`assay.model.runs.trace.Trace` and an interval in seconds from the run's start. Out: bytes, seconds,
 shares. Pure.
@@ -21,7 +21,7 @@ _TOTALS = {
 def device_totals(trace: Trace, start_s: float, end_s: float) -> dict[str, float]:
     """Return ``disk_read_bytes disk_write_bytes nic_receive_bytes nic_transmit_bytes`` over all nodes and devices.
 
-    What no node observed is absent.
+    Totals that no node observed are absent.
     """
     totals: dict[str, float] = defaultdict(float)
     for (_, subject, metric), value in counter_increases(trace, start_s, end_s).items():
@@ -32,10 +32,10 @@ def device_totals(trace: Trace, start_s: float, end_s: float) -> dict[str, float
 
 
 def cpu_busy_shares(trace: Trace, nodes: Iterable[str], start_s: float, end_s: float) -> dict[str, float]:
-    """Return for each node the share (0 to 1) of the machine's CPU time that was not free, if it was observed.
+    """Return for each observed node the busy share (0 to 1) of the machine's CPU time.
 
-    What is free says :data:`~assay.model.runs.trace.CPU_FREE`. A lab's nodes share one machine, so each of them sees
-    the whole machine's share.
+    :data:`~assay.model.runs.trace.CPU_FREE` defines free time. A lab's nodes share one machine, so each has the whole
+    machine's share.
     """
     names = tuple(nodes)
     grown = counter_increases(trace, start_s, end_s, names)

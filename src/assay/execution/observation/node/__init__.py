@@ -1,4 +1,4 @@
-"""Scripts that run on the nodes: standard library only, Python 3.6 syntax, each complete in itself.
+"""Scripts for nodes: standard library only, Python 3.6 syntax, each self-contained.
 
-They are sent as text (``python3 -u -c SOURCE JSON``) and answer in JSON on stdout; nothing is installed on a node.
+They are sent as text (``python3 -u -c SOURCE JSON``) and print JSON on stdout. Nothing is installed on a node.
 """

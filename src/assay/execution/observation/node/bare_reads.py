@@ -1,7 +1,7 @@
-"""Read a second of each disk past the page cache, one after the other, and tell how fast that was. Only reads.
+"""Read each disk for a second past the page cache, one after the other, and print the throughput. Reads only.
 
-In, as JSON in argv[1]: ``disks``: their names; ``seconds``: for each; ``bytes``: at most. Out: name to
-bytes/s, and name to why not where a disk may not be read. Needs root, or the group that may read block devices.
+In, as JSON in argv[1]: ``disks``: their names; ``seconds``: duration per disk; ``bytes``: maximum per disk. Out: name
+to bytes/s, and name to the reason if a disk can't be read. Needs root, or the group that may read block devices.
 """
 
 import json
@@ -14,7 +14,7 @@ BLOCK_BYTES = 1 << 20
 
 
 def rate(name: str, seconds: float, most_bytes: int) -> float:
-    """Return the bytes/s of a read in order from the disk's beginning. Raises OSError."""
+    """Return the bytes/s of a sequential read from the start of the disk. Raises OSError."""
     buffer = mmap.mmap(-1, BLOCK_BYTES)
     file = os.open("/dev/" + name, os.O_RDONLY | os.O_DIRECT)
     try:
@@ -32,7 +32,7 @@ def rate(name: str, seconds: float, most_bytes: int) -> float:
 
 
 def main() -> None:
-    """Print what was read."""
+    """Print the throughput of all disks."""
     options = json.loads(sys.argv[1])
     rates, refused = {}, {}
     for name in options["disks"]:

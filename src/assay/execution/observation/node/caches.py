@@ -1,9 +1,9 @@
-"""Empty this node's page cache, and tell what it held before and after, as one JSON object.
+"""Drop this node's page cache, and print its size before and after as a JSON object.
 
-In, as JSON in argv[1]: ``directories`` with the data files; ``budget_s``: how long one count of them may take.
-Out: ``cached_before_bytes`` and ``cached_after_bytes`` (Cached of /proc/meminfo, which includes tmpfs),
-``resident_before_bytes`` and ``resident_after_bytes`` (of the data files; null: could not be counted, ``unknown`` says
-why), ``dropped``, ``reason`` (why not), ``sync_s``, ``drop_s``.
+In, as JSON in argv[1]: ``directories`` with the data files; ``budget_s``: time limit for one count. Out:
+``cached_before_bytes`` and ``cached_after_bytes`` (Cached of /proc/meminfo, which includes tmpfs),
+``resident_before_bytes`` and ``resident_after_bytes`` (of the data files; null: could not be counted, ``unknown`` has
+the reason), ``dropped``, ``reason`` (why not), ``sync_s``, ``drop_s``.
 
 Dirty pages can't be dropped, so sync(2) comes first. Writing 3 to /proc/sys/vm/drop_caches drops clean pages, dentries
 and inodes (the kernel's Documentation/admin-guide/sysctl/vm.rst). Cached pages of a file are counted by cachestat(2),
@@ -28,21 +28,21 @@ SUDO_TIMEOUT_S = 20
 MINCORE_STEP_BYTES = 1 << 30
 ATTEMPTS = 3
 RESTS_BYTES = 1 << 20
-"""Bytes that may stay resident without another attempt: single pages that other processes are reading."""
+"""Bytes that may stay resident without another attempt: single pages in use by other processes."""
 
 
 class UnknownError(Exception):
-    """The data files can't be counted; the text says why."""
+    """The data files can't be counted; the message has the reason."""
 
 
 class CachestatRange(ctypes.Structure):
-    """struct cachestat_range; length 0 means to the end."""
+    """struct cachestat_range; length 0 means to the end of the file."""
 
     _fields_ = (("offset", ctypes.c_uint64), ("length", ctypes.c_uint64))
 
 
 class Counter:
-    """Counts cached bytes of open files with the better call that the kernel has."""
+    """Counts cached bytes of open files with the better system call that the kernel supports."""
 
     def __init__(self) -> None:
         self.libc = ctypes.CDLL(None, use_errno=True)
@@ -62,7 +62,7 @@ class Counter:
         self.has_cachestat = True
 
     def resident_bytes(self, fd: int, size: int) -> int:
-        """Return how much of an open file is in the page cache."""
+        """Return the cached bytes of an open file."""
         if self.has_cachestat:
             failed = self.libc.syscall(CACHESTAT, fd, ctypes.byref(self.whole), ctypes.byref(self.answer), 0)
             if not failed:
@@ -73,7 +73,8 @@ class Counter:
         return self.by_mincore(fd, size)
 
     def by_mincore(self, fd: int, size: int) -> int:
-        """Count by mapping. Without write permission, the kernel reports every page as resident: no answer."""
+        """Count by mapping. The kernel reports every page as resident without write permission; then raise
+        UnknownError."""
         if os.geteuid() not in (0, os.fstat(fd).st_uid) and not os.access("/proc/self/fd/%d" % fd, os.W_OK):
             raise UnknownError("the kernel tells a file's cached pages to its owner only")
         pages = 0
@@ -92,7 +93,7 @@ class Counter:
 
 
 def count(directories: List[str], budget_s: float) -> int:
-    """Return the cached bytes of all files below the directories. Raises UnknownError with the reason when it can't."""
+    """Return the cached bytes of all files below the directories. Raises UnknownError if that is not possible."""
     counter = Counter()
     until = time.monotonic() + budget_s
     total = 0
@@ -106,13 +107,13 @@ def count(directories: List[str], budget_s: float) -> int:
 
 
 def fail(error: OSError) -> None:
-    """Take os.walk's error: a directory that is not there, or no more, holds nothing; others are unknown."""
+    """Handle an error of os.walk: a missing directory holds nothing; other errors make the count unknown."""
     if error.errno != errno.ENOENT:
         raise UnknownError("%s: %s" % (error.filename, error.strerror))
 
 
 def count_file(path: str, counter: Counter) -> int:
-    """Return the cached bytes of one regular file; 0 when it has just gone."""
+    """Return the cached bytes of a regular file; 0 if it was deleted meanwhile."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -144,7 +145,7 @@ def cached_bytes() -> int:
 
 
 def drop() -> Optional[str]:
-    """Drop what is clean, as root or through sudo. Return why it could not be done, None when it was."""
+    """Drop clean pages, as root or through sudo. Return the reason if that fails, else None."""
     if os.geteuid() != 0:
         return drop_by_sudo()
     try:
@@ -190,7 +191,7 @@ def user_name() -> str:
 
 
 def main() -> None:
-    """Sync, count, drop, count; once more while something stays."""
+    """Sync, count, drop and count; repeat once if pages remain."""
     options = json.loads(sys.argv[1])
     directories, budget_s = options["directories"], float(options["budget_s"])
     started = time.monotonic()

@@ -1,7 +1,7 @@
-"""How much CPU a core of this host takes for a fixed piece of work: sorting, counting, checksums, compression.
+"""Measure the CPU time of a core for fixed work: sorting, counting, checksums, compression.
 
-In: ``{"rounds": n}``. Out: the CPU seconds of each round, by piece of work, as JSON. One thread; Python 3.6 is enough.
-The work is made of SHA-256 of a counter, so that it is the same bytes everywhere.
+In: ``{"rounds": n}``. Out: CPU seconds of each round by kind of work, as JSON. One thread; needs Python 3.6. The input
+is SHA-256 of a counter, so its bytes are the same everywhere.
 """
 
 import hashlib
@@ -13,12 +13,12 @@ from typing import Callable, Dict, List
 
 
 def blocks(count: int) -> List[bytes]:
-    """Return this many blocks of 32 bytes."""
+    """Return ``count`` blocks of 32 bytes."""
     return [hashlib.sha256(str(number).encode()).digest() for number in range(count)]
 
 
 def main() -> None:
-    """Do the work and print what it took."""
+    """Run the work and print its CPU times."""
     rounds = int(json.loads(sys.argv[1])["rounds"])
     made = blocks(60000)
     keys = [block[at : at + 10] for block in made for at in (0, 10, 20)]

@@ -1,8 +1,8 @@
-"""What this node is made of and how it is set up, as one JSON object: hardware, kernel, file systems, limits, JVM.
+"""Print hardware, kernel, file systems, limits and JVM of this node as a JSON object.
 
-In, as JSON in argv[1]: ``directories`` whose file systems matter; ``java``: the program to ask for its version, or
-null. Out: sizes in bytes, frequencies in MHz, NIC rates in Mbit/s. What the node does not tell is null or absent. What
-changes by itself from one minute to the next is left out, for environments are compared.
+In, as JSON in argv[1]: ``directories`` whose file systems are recorded; ``java``: the program whose version is
+recorded, or null. Out: sizes in bytes, frequencies in MHz, NIC rates in Mbit/s. Unknown values are null or absent.
+Values that change by themselves from minute to minute are omitted, because environments are compared.
 """
 
 import glob
@@ -47,13 +47,13 @@ JAVA_TIMEOUT_S = 20
 
 
 def chosen(text: Optional[str]) -> Optional[str]:
-    """Return what is in brackets, which is how the kernel marks the choice among several."""
+    """Return the word in brackets, by which the kernel marks the selected value."""
     match = re.search(r"\[([^]]+)\]", text or "")
     return match.group(1) if match else text
 
 
 def cpu() -> Dict[str, Any]:
-    """Return model, logical and physical cores, governor, and whether a hypervisor is below."""
+    """Return model, logical and physical cores, governor, and whether the node is a virtual machine."""
     info = text_of("/proc/cpuinfo") or ""
     model = re.search(r"^(?:model name|Model|cpu model)\s*:\s*(.+)$", info, re.M)
     fastest_khz = number_of("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")
@@ -97,7 +97,7 @@ def disk(folder: str) -> Dict[str, Any]:
 
 
 def disks(mounted: List[str]) -> Dict[str, Any]:
-    """Return all block devices that have a size; loop and RAM devices only when they are among the mounted."""
+    """Return all block devices with a size; loop and RAM devices only if mounted."""
     all_disks = {os.path.basename(folder): disk(folder) for folder in sorted(glob.glob("/sys/block/*"))}
     return {
         name: properties
@@ -145,14 +145,14 @@ def all_mounts() -> List[Dict[str, Any]]:
 
 
 def holder(directory: str, mounts: List[Dict[str, Any]]) -> Optional[Dict[str, Any]]:
-    """Return the mount on which a directory lies: the longest mount point above it, the last mounted of equals."""
+    """Return the mount of a directory: the longest matching mount point, and the last mounted of equal ones."""
     path = os.path.realpath(directory)
     above = [entry for entry in mounts if (path + "/").startswith(entry["mount_point"].rstrip("/") + "/")]
     return max(reversed(above), key=lambda entry: len(entry["mount_point"])) if above else None
 
 
 def file_systems(directories: List[str]) -> Dict[str, Any]:
-    """Return the mounts of block devices and those that hold the directories, and which directory is on which."""
+    """Return the mounts of block devices and of the directories, and the mount of each directory."""
     mounts = all_mounts()
     holders = {directory: holder(directory, mounts) for directory in directories}
     kept = {
@@ -171,7 +171,7 @@ def file_systems(directories: List[str]) -> Dict[str, Any]:
 
 
 def java(program: Optional[str]) -> Optional[Dict[str, Any]]:
-    """Return the JVM's version lines, or why there is none."""
+    """Return the JVM's version lines, or the reason for their absence."""
     if program is None:
         return None
     try:

@@ -1,6 +1,6 @@
-"""Read files of /proc and /sys, and the output of commands, for the scripts of this folder.
+"""Read files of /proc and /sys, and the output of commands, for the scripts of this directory.
 
-A script runs on a node without assay, so ``scripts.source`` puts this text in front of each script that imports it.
+Scripts run on nodes without assay, so ``scripts.source`` prepends this module's text to each script that imports it.
 """
 
 import subprocess
@@ -10,7 +10,7 @@ COMMAND_TIMEOUT_S = 5
 
 
 def text_of(path: str) -> Optional[str]:
-    """Return a file's content without the white space around it; None when it can't be read."""
+    """Return the stripped content of a file; None if it can't be read."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read().strip()
@@ -19,7 +19,7 @@ def text_of(path: str) -> Optional[str]:
 
 
 def number_of(path: str) -> Optional[int]:
-    """Return the whole number in a file, in decimal or as 0x1f; None when there is none."""
+    """Return the integer in a file, decimal or like 0x1f; None if there is none."""
     try:
         return int(text_of(path) or "", 0)
     except ValueError:
@@ -27,9 +27,9 @@ def number_of(path: str) -> Optional[int]:
 
 
 def output_of(argv: List[str], any_status: bool = False) -> Optional[str]:
-    """Return the output of a command; None when it is missing, fails or takes too long.
+    """Return the output of a command; None if it is missing, fails or takes too long.
 
-    ``any_status``: the output counts whatever the exit status is.
+    ``any_status``: return the output for any exit status.
     """
     try:
         done = subprocess.run(

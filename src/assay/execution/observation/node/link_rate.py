@@ -1,8 +1,9 @@
-"""Send to another host for a moment, or take what it sends, and tell how fast that was; nothing has to be installed.
+"""Send to another host for a moment, or receive, and print the throughput. Needs no installation.
 
-In, as JSON in argv[1]: ``seconds``: how long; ``word``: what the sender says first, so that no one else is taken; and,
-to send, ``host`` and ``port``. Without these it listens at a port of the kernel's choosing. Out, one JSON object a
-line: the port, then bytes and seconds of what arrived; the sender prints its own. It ends by itself in any case.
+In, as JSON in argv[1]: ``seconds``: duration; ``word``: first bytes of the sender, so that other connections are
+rejected; for a sender also ``host`` and ``port``. Without these it listens on a port chosen by the kernel. Out, one
+JSON object per line: the port, then received bytes and seconds; the sender prints its own. The script always ends by
+itself.
 """
 
 import json
@@ -13,7 +14,7 @@ from typing import Any, Dict, Tuple
 
 CHUNK_BYTES = 1 << 20
 WAIT_S = 8.0
-"""For the other side to come, and for a connection."""
+"""Maximum wait for the other side, and for a connection, in seconds."""
 
 
 def print_line(values: Dict[str, Any]) -> None:
@@ -22,7 +23,7 @@ def print_line(values: Dict[str, Any]) -> None:
 
 
 def taken(connection: socket.socket, until: float) -> Tuple[int, float]:
-    """Return bytes and seconds, from the first byte to the last that came until then."""
+    """Return received bytes, and the seconds from the first to the last byte."""
     buffer = bytearray(CHUNK_BYTES)
     count, began, last = 0, time.monotonic(), time.monotonic()
     while time.monotonic() < until:
@@ -34,7 +35,7 @@ def taken(connection: socket.socket, until: float) -> Tuple[int, float]:
 
 
 def listen(seconds: float, word: bytes) -> None:
-    """Take one sender that says ``word``."""
+    """Accept one sender that sends ``word``."""
     server = socket.socket()
     server.bind(("", 0))
     server.listen(4)
@@ -58,7 +59,7 @@ def listen(seconds: float, word: bytes) -> None:
 
 
 def send(host: str, port: int, seconds: float, word: bytes) -> None:
-    """Send for so long."""
+    """Send for the given time."""
     chunk = bytes(CHUNK_BYTES)
     connection = socket.create_connection((host, port), timeout=WAIT_S)
     connection.sendall(word)
@@ -71,7 +72,7 @@ def send(host: str, port: int, seconds: float, word: bytes) -> None:
 
 
 def main() -> None:
-    """Do the one or the other."""
+    """Listen or send."""
     options = json.loads(sys.argv[1])
     word = options["word"].encode("ascii")
     try:

@@ -29,13 +29,13 @@ BROKEN = (OSError, ValueError, IndexError, KeyError)
 
 
 class File:
-    """A file of /proc, /sys or a cgroup that is opened once and read again and again."""
+    """A file of /proc, /sys or a cgroup that stays open and is read repeatedly."""
 
     def __init__(self, path: str) -> None:
         self.fd = os.open(path, os.O_RDONLY)
 
     def read(self) -> bytes:
-        """Return the whole content; the kernel hands long files out in pieces of a page or so."""
+        """Return the whole content; the kernel returns long files in parts of about a page."""
         data = os.pread(self.fd, 65536, 0)
         if len(data) < 2048:
             return data
@@ -84,7 +84,7 @@ class Pressure:
 
 
 class DiskCounters:
-    """The lines of /proc/diskstats for the disks that were asked for."""
+    """The lines of /proc/diskstats for the requested disks."""
 
     def __init__(self, names: Dict[bytes, List[str]]) -> None:
         self.file = File("/proc/diskstats")
@@ -146,7 +146,8 @@ class Cgroup:
 
 
 def has_hardware(nic: str) -> bool:
-    """Return whether an interface is a device that no other device counts for (as the one in front of a VF does)."""
+    """Return whether an interface is a device whose traffic no other interface counts (as the one in front of a VF
+    does)."""
     return os.path.exists(os.path.join(nic, "device")) and not os.path.exists(os.path.join(nic, "master", "device"))
 
 
@@ -160,7 +161,7 @@ def device_number(target: str) -> str:
 
 
 def find_disks(disks: Dict[str, str], missing: Dict[str, str]) -> Dict[bytes, List[str]]:
-    """Return device number (bytes) to the names that mean it; what the kernel does not count goes to ``missing``."""
+    """Return device number (bytes) to names; disks that the kernel does not count go to ``missing``."""
     with open("/proc/diskstats", "rb") as file:
         counted = {b":".join(line.split(None, 2)[:2]) for line in file}
     names: Dict[bytes, List[str]] = {}
@@ -178,7 +179,7 @@ def find_disks(disks: Dict[str, str], missing: Dict[str, str]) -> Dict[bytes, Li
 
 
 def make_sources(options: Dict[str, Any], missing: Dict[str, str]) -> List[Tuple[str, Any]]:
-    """Return (key, source) pairs, each tried once; what does not work goes to ``missing`` with the reason."""
+    """Return (key, source) pairs, each tested once; failing sources go to ``missing`` with the reason."""
     cgroup = options.get("cgroup")
     wanted: List[Tuple[str, Any]] = [
         ("cpu", Cpu),
@@ -206,12 +207,13 @@ def make_sources(options: Dict[str, Any], missing: Dict[str, str]) -> List[Tuple
 
 
 def print_line(value: Dict[str, Any]) -> None:
-    """Write one compact line at once."""
+    """Write one line of compact JSON and flush."""
     os.write(1, json.dumps(value, separators=(",", ":")).encode() + b"\n")
 
 
 def take_sample(sources: List[Tuple[str, Any]], epoch_unix_s: float) -> None:
-    """Print what all sources say now, and forget those that fail. ``epoch_unix_s``: when the monotonic clock was 0."""
+    """Print the values of all sources, and drop those that fail. ``epoch_unix_s``: time at which the monotonic clock
+    was 0."""
     line: Dict[str, Any] = {"t": round(epoch_unix_s + time.monotonic(), 6)}
     for pair in list(sources):
         try:
@@ -223,7 +225,7 @@ def take_sample(sources: List[Tuple[str, Any]], epoch_unix_s: float) -> None:
 
 
 def stdin_ended(wait_s: float) -> bool:
-    """Wait at most so long for the end of stdin; what arrives there before is ignored."""
+    """Wait at most ``timeout_s`` for the end of stdin; input is ignored."""
     until = time.monotonic() + wait_s
     while True:
         left = until - time.monotonic()
@@ -234,7 +236,7 @@ def stdin_ended(wait_s: float) -> bool:
 
 
 def next_due(due: int, elapsed_s: float, interval_s: float) -> int:
-    """Return which multiple of the interval comes next; what was slept through is left out, not made up for."""
+    """Return the next multiple of the interval; missed samples are skipped."""
     return max(due + 1, int(elapsed_s / interval_s) + 1)
 
 

@@ -1,8 +1,8 @@
-"""What runs on this machine that matters to a measurement: Hadoop and Spark, Javas, agents, timers, who else computes.
+"""Print services of this machine that affect a measurement: Hadoop, Spark, Javas, agents, timers.
 
-In, as JSON in argv[1]: nothing that matters. Out, as one JSON object; times in seconds. Daemons are found by their
-command lines in /proc, their configuration by the directories of their class paths, their state by the JMX and REST
-that they serve (hadoop.apache.org: "ResourceManager REST API's", "Metrics"); all of it works with a normal login.
+In, as JSON in argv[1]: ignored. Out: a JSON object; times in seconds. Daemons are identified by their command lines in
+/proc, their configuration by the directories of their class paths, their state by their JMX and REST APIs
+(hadoop.apache.org: "ResourceManager REST API's", "Metrics"). A normal login suffices.
 """
 
 import glob
@@ -43,7 +43,7 @@ WEB = {
     "nodemanager": ("yarn.nodemanager.webapp.address", 8042, "/ws/v1/node/info"),
     "historyserver": ("mapreduce.jobhistory.webapp.address", 19888, "/ws/v1/history/info"),
 }
-"""Role to the property with its HTTP address, the port of Hadoop 3 without it, and what describes it."""
+"""Role to the property with its HTTP address, the default port of Hadoop 3, and the path of its description."""
 SETTINGS = (
     "fs.defaultFS",
     "dfs.datanode.data.dir",
@@ -61,7 +61,7 @@ SCRUBS = ("raid-check", "mdcheck", "mdadm", "e2scrub", "fstrim", "btrfs", "zfs",
 
 
 def user_of(folder: str) -> str:
-    """Return whose process it is."""
+    """Return the owner of a process."""
     number = os.stat(folder).st_uid
     try:
         return pwd.getpwuid(number).pw_name
@@ -70,7 +70,7 @@ def user_of(folder: str) -> str:
 
 
 def properties(folder: str) -> Dict[str, str]:
-    """Return what the configuration files of a Hadoop directory set."""
+    """Return the properties in the configuration files of a Hadoop directory."""
     values = {}  # type: Dict[str, str]
     for name in ("core-site.xml", "hdfs-site.xml", "yarn-site.xml", "mapred-site.xml"):
         try:
@@ -85,12 +85,12 @@ def properties(folder: str) -> Dict[str, str]:
 
 
 def is_configuration(folder: str) -> bool:
-    """Say whether a directory has Hadoop's own settings."""
+    """Return whether a directory has a configuration of Hadoop."""
     return os.access(os.path.join(folder, "core-site.xml"), os.R_OK)
 
 
 def configuration_of(words: List[str]) -> Optional[str]:
-    """Return the directory with the settings that a daemon's class path or options name."""
+    """Return the configuration directory in a daemon's class path or options."""
     parts = []  # type: List[str]
     for before, word in zip(["", *words], words):  # noqa: B905 - Python 3.10
         if before in ("-cp", "-classpath", "--class-path"):
@@ -99,7 +99,7 @@ def configuration_of(words: List[str]) -> Optional[str]:
 
 
 def version_of(words: List[str]) -> Optional[str]:
-    """Return the version in the name of the common library on a class path; a directory's jars are examined."""
+    """Return the version in the name of the common library on a class path, including directories of jars."""
     paths = [path for word in words for path in word.split(":") if path.startswith("/")]
     for path in paths:
         names = [path]
@@ -113,7 +113,7 @@ def version_of(words: List[str]) -> Optional[str]:
 
 
 def answer(address: str, path: str) -> Any:
-    """Return the JSON at an address of this host; None when there is none."""
+    """Return the JSON at an address of this host; None if there is none."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open("http://" + address + path, timeout=HTTP_TIMEOUT_S) as reply:
@@ -123,7 +123,7 @@ def answer(address: str, path: str) -> Any:
 
 
 def reached(settings: Dict[str, str], role: str) -> List[str]:
-    """Return the addresses at which a daemon of this host may serve HTTP, the likeliest first."""
+    """Return the possible HTTP addresses of a daemon of this host, most likely first."""
     key, port, _ = WEB[role]
     host_name = os.uname().nodename
     wanted = [value for name, value in settings.items() if name == key or name.startswith(key + ".")]
@@ -135,7 +135,7 @@ def reached(settings: Dict[str, str], role: str) -> List[str]:
 
 
 def state(settings: Dict[str, str], role: str) -> Dict[str, Any]:
-    """Return what a daemon describes itself: address, version, whether it is the active one, safe mode, live nodes."""
+    """Return a daemon's description of itself: address, version, active or standby, safe mode, live nodes."""
     if role not in WEB:
         return {}
     report, address = None, None
@@ -168,13 +168,13 @@ def state(settings: Dict[str, str], role: str) -> Dict[str, Any]:
 
 
 def open_files(process: str) -> Optional[int]:
-    """Return how many files a process may have open; None when that is not told."""
+    """Return the open-files limit of a process; None if it is not readable."""
     match = re.search(r"^Max open files\s+(\w+)", text_of(process + "/limits") or "", re.M)
     return int(match.group(1)) if match and match.group(1).isdigit() else None
 
 
 def same_host(process: str) -> bool:
-    """Say whether a process is in this host's own network, as one in a container of it is not."""
+    """Return whether a process is in this host's network namespace, unlike processes in a container."""
     try:
         return os.readlink(process + "/ns/net") == os.readlink("/proc/self/ns/net")
     except OSError:
@@ -182,7 +182,7 @@ def same_host(process: str) -> bool:
 
 
 def daemons() -> List[Dict[str, Any]]:
-    """Return every daemon of Hadoop and Spark, with where it is configured and what it says."""
+    """Return all daemons of Hadoop and Spark, with their configuration and state."""
     states = []
     for process in sorted(glob.glob("/proc/[0-9]*"), key=lambda path: int(path[6:])):
         words = (text_of(process + "/cmdline") or "").split("\0")
@@ -209,7 +209,7 @@ def daemons() -> List[Dict[str, Any]]:
 
 
 def clients() -> Dict[str, Any]:
-    """Return the programs with which jobs are submitted from here, and the usual configuration directories."""
+    """Return the programs on this host that submit jobs, and the usual configuration directories."""
     folders = [os.environ.get("HADOOP_CONF_DIR", ""), *USUAL_CONFIGURATION]
     return {
         "programs": {name: shutil.which(name) for name in ("hadoop", "hdfs", "yarn", "spark-submit")},
@@ -218,7 +218,7 @@ def clients() -> Dict[str, Any]:
 
 
 def javas() -> Dict[str, Any]:
-    """Return the version of each installed Java by its directory, and of the one that logins find."""
+    """Return the version of each installed Java by directory, and that of login shells."""
     versions = {}
     for release in sorted(glob.glob("/usr/lib/jvm/*/release") + glob.glob("/opt/*/release")):
         match = re.search(r'^JAVA_VERSION="([^"]+)"', text_of(release) or "", re.M)
@@ -244,21 +244,21 @@ def javas() -> Dict[str, Any]:
 
 
 def timers() -> List[str]:
-    """Return the names of what starts by itself: cron's files and systemd's timers."""
+    """Return the names of scheduled tasks: cron files and systemd timers."""
     paths = glob.glob("/etc/cron.d/*") + glob.glob("/etc/cron.*ly/*") + glob.glob("/var/spool/cron/*/*")
     paths += glob.glob("/etc/systemd/system/*.wants/*.timer")
     return sorted({os.path.basename(path) for path in paths if not os.path.basename(path).startswith(".")})
 
 
 def running() -> List[str]:
-    """Return which of the services that matter run."""
+    """Return the active services among those that affect a measurement."""
     names = {os.path.basename((text_of(path) or "").split("\0")[0]) for path in glob.glob("/proc/[0-9]*/cmdline")}
     scripts = {text_of(path) for path in glob.glob("/proc/[0-9]*/comm")}
     return sorted(name for name in SERVICES if name in names or name[:15] in scripts)
 
 
 def main() -> None:
-    """Print everything."""
+    """Print all values as JSON."""
     starting = timers()
     enforce = text_of("/sys/fs/selinux/enforce")
     tables = [text_of("/proc/net/ip_tables_names"), text_of("/proc/net/ip6_tables_names")]

@@ -1,9 +1,9 @@
-"""What this machine is beyond its environment: what lies under each mount, its links, names, clock, limits and burden.
+"""Survey this machine: devices under each mount, links, names, clock, limits and background load.
 
-In, as JSON in argv[1]: ``directories`` to look at; ``peers``: names to resolve; ``neighbour``: a host to send one
-unfragmented packet to, or null; ``watch_s``: for how long CPU and disks are watched for what others do. Out, as JSON:
-sizes in bytes, rates in bytes/s, times in seconds. Only reads. What can't be known without more rights is null.
-Sources: Linux's Documentation/ABI (sysfs-block, sysfs-class-net), proc(5), include/uapi/linux/ethtool.h, adjtimex(2).
+In, as JSON in argv[1]: ``directories`` to inspect; ``peers``: names to resolve; ``neighbour``: a host that gets one
+unfragmented packet, or null; ``watch_s``: time for which CPU and disks are observed. Out, as JSON: sizes in bytes,
+rates in bytes/s, times in seconds. Reads only. Values that need more rights are null. Sources: Linux's
+Documentation/ABI (sysfs-block, sysfs-class-net), proc(5), include/uapi/linux/ethtool.h, adjtimex(2).
 """
 
 import ctypes
@@ -35,7 +35,7 @@ SUPPORTED_MBIT = {1 << 1: 10, 1 << 3: 100, 1 << 5: 1000, 1 << 12: 10000, 1 << 15
 
 
 def block_kind(name: str, folder: str) -> str:
-    """Return what a block device is: disk, part, crypt, lvm, raid, loop, multipath or other mapping."""
+    """Return the kind of a block device: disk, part, crypt, lvm, raid, loop, multipath or mapping."""
     if os.path.exists(os.path.join(folder, "partition")):
         return "part"
     if os.path.isdir(os.path.join(folder, "md")):
@@ -47,7 +47,7 @@ def block_kind(name: str, folder: str) -> str:
 
 
 def block(name: str, folder: str) -> Dict[str, Any]:
-    """Return one block device: what it is, what it is on, and what it is made of."""
+    """Return one block device: kind, underlying devices, and properties."""
     below = os.path.join(folder, "slaves")
     under = sorted(os.listdir(below)) if os.path.isdir(below) else []
     kind = block_kind(name, folder)
@@ -78,7 +78,7 @@ def block(name: str, folder: str) -> Dict[str, Any]:
 
 
 def blocks() -> Dict[str, Any]:
-    """Return all block devices that have a size, partitions too."""
+    """Return all block devices with a size, including partitions."""
     devices = {name: block(name, "/sys/class/block/" + name) for name in sorted(os.listdir("/sys/class/block"))}
     return {
         name: device
@@ -93,7 +93,8 @@ def unescaped(word: str) -> str:
 
 
 def mounts() -> List[Dict[str, Any]]:
-    """Return the mounts of block devices and of /tmp and /dev/shm, the last of those on one point, with their room."""
+    """Return the mounts of block devices and of /tmp and /dev/shm, the last one per mount point, with sizes and free
+    space."""
     points = {}
     for line in (text_of("/proc/self/mountinfo") or "").splitlines():
         left, _, right = line.partition(" - ")
@@ -124,7 +125,8 @@ def mounts() -> List[Dict[str, Any]]:
 
 
 def owner(path: str) -> Dict[str, Any]:
-    """Return whose a directory is and whether this user can write there; of the first folder above it that exists."""
+    """Return the owner of a directory and whether this user can write there; for a missing one, of its nearest
+    parent."""
     there = os.path.exists(path)
     while not os.path.exists(path):
         path = os.path.dirname(path) or "/"
@@ -138,7 +140,7 @@ def owner(path: str) -> Dict[str, Any]:
 
 
 def name_of(number: int) -> str:
-    """Return a user's name, or its number when it has none."""
+    """Return a user's name, or the number if there is no name."""
     try:
         return pwd.getpwuid(number).pw_name
     except KeyError:
@@ -146,7 +148,7 @@ def name_of(number: int) -> str:
 
 
 def ethtool(name: str, command: int, length: int) -> Optional[List[int]]:
-    """Return the words of an answer of the driver's ethtool interface; None where it has none."""
+    """Return the words of the driver's ethtool response; None if it is not supported."""
     data = ctypes.create_string_buffer(struct.pack("I", command), length * 4)
     request = struct.pack("16sP", name.encode(), ctypes.addressof(data)) + bytes(16)
     try:
@@ -158,13 +160,13 @@ def ethtool(name: str, command: int, length: int) -> Optional[List[int]]:
 
 
 def on_hardware(folder: str, depth: int = 0) -> bool:
-    """Say whether an interface is a device, or is on one, as bonds and VLANs do."""
+    """Return whether an interface is a device or is on top of one, like bonds and VLANs."""
     lower = glob.glob(folder + "/lower_*") if depth < LOWER_DEPTH_MAX else []
     return os.path.exists(folder + "/device") or any(on_hardware(path, depth + 1) for path in lower)
 
 
 def nic(name: str) -> Dict[str, Any]:
-    """Return one interface: rates in Mbit/s as negotiated and as the hardware could, rings, and what went wrong."""
+    """Return one interface: negotiated and supported rates in Mbit/s, rings, and error counters."""
     folder = "/sys/class/net/" + name
     speed, link, rings = number_of(folder + "/speed"), ethtool(name, ETHTOOL_GSET, 11), ethtool(name, 0x10, 9)
     able = [rate for bit, rate in SUPPORTED_MBIT.items() if link and link[1] & bit]
@@ -195,7 +197,7 @@ def nics() -> Dict[str, Any]:
 
 
 def resolved(name: str) -> List[str]:
-    """Return the addresses that the resolver has for a name."""
+    """Return the addresses of a name."""
     try:
         return sorted({str(entry[4][0]) for entry in socket.getaddrinfo(name, None, socket.AF_INET)})
     except OSError:
@@ -203,7 +205,7 @@ def resolved(name: str) -> List[str]:
 
 
 def named(address: Optional[str]) -> Optional[str]:
-    """Return the name that the resolver has for an address."""
+    """Return the name of an address."""
     try:
         return socket.gethostbyaddr(address)[0] if address else None
     except OSError:
@@ -231,7 +233,7 @@ def names(peers: List[str]) -> Dict[str, Any]:
 
 
 def packet(neighbour: Optional[str], mtu_bytes: Optional[int]) -> Optional[bool]:
-    """Say whether a packet of the interface's whole size reaches a neighbour; None when none can be sent at all."""
+    """Return whether a packet of the interface's full MTU reaches a neighbour; None if no packet can be sent at all."""
     if not neighbour or not mtu_bytes or not shutil.which("ping"):
         return None
     ping = ["ping", "-c", "1", "-W", "1", "-q"]
@@ -241,7 +243,7 @@ def packet(neighbour: Optional[str], mtu_bytes: Optional[int]) -> Optional[bool]
 
 
 def clock() -> Dict[str, Any]:
-    """Return whether it is synchronised (None: the kernel was not asked), and its zone."""
+    """Return whether the clock is synchronised (None: unknown) and the time zone."""
     try:
         state = ctypes.CDLL(None).adjtimex(ctypes.create_string_buffer(512))
     except (OSError, AttributeError):
@@ -252,7 +254,7 @@ def clock() -> Dict[str, Any]:
 
 
 def cpu() -> Dict[str, Any]:
-    """Return the governors, clock rates in MHz, sockets, NUMA nodes, throttling and memory errors that were counted."""
+    """Return governors, clock rates in MHz, sockets, NUMA nodes, throttling and memory errors."""
     base = "/sys/devices/system/cpu/cpu[0-9]*/"
     info = text_of("/proc/cpuinfo") or ""
     current = [number_of(path) for path in glob.glob(base + "cpufreq/scaling_cur_freq")]
@@ -274,19 +276,19 @@ def cpu() -> Dict[str, Any]:
 
 
 def ticks() -> List[int]:
-    """Return the CPU's ticks since the start, all and idle (with waiting for disks)."""
+    """Return the CPU's ticks since boot: total, and idle including waits for disks."""
     words = [int(word) for word in (text_of("/proc/stat") or "cpu 0").splitlines()[0].split()[1:9]]
     return [sum(words), words[3] + words[4] if len(words) > 4 else 0]
 
 
 def sectors() -> Dict[str, int]:
-    """Return the sectors that each whole disk has moved."""
+    """Return the sectors that each whole disk has transferred."""
     rows = [line.split() for line in (text_of("/proc/diskstats") or "").splitlines()]
     return {row[2]: int(row[5]) + int(row[9]) for row in rows if len(row) > 9}
 
 
 def burden(watch_s: float) -> Dict[str, Any]:
-    """Return what continues by itself: load, share of the CPU in use and bytes/s on each disk, over ``watch_s``."""
+    """Return the background load over ``watch_s``: load average, CPU share, and bytes/s on each disk."""
     cpu_before, disk_before = ticks(), sectors()
     time.sleep(watch_s)
     cpu_after, disk_after = ticks(), sectors()
@@ -304,7 +306,7 @@ def burden(watch_s: float) -> Dict[str, Any]:
 
 
 def user() -> Dict[str, Any]:
-    """Return who asks, and whether sudo would let it do more: free, password, none."""
+    """Return the user, and whether sudo would permit more: free, password, none."""
     number = os.getuid()
     sudo = "root" if number == 0 else "none"
     if number and shutil.which("sudo"):
@@ -319,7 +321,7 @@ def user() -> Dict[str, Any]:
 
 
 def lowest(root: str, path: str, read: Callable[[str], Optional[float]]) -> Optional[float]:
-    """Return the lowest limit of a control group and those that it is in; null: no limit."""
+    """Return the lowest limit of a control group and its parents; null: no limit."""
     parts = [part for part in path.split("/") if part]
     folders = [os.path.join(root, *parts[:count]) for count in range(len(parts) + 1)]
     limits = [limit for limit in map(read, folders) if limit]
@@ -327,7 +329,7 @@ def lowest(root: str, path: str, read: Callable[[str], Optional[float]]) -> Opti
 
 
 def quota_of(folder: str) -> Optional[float]:
-    """Return the cores that one control group allows by itself; null: no limit."""
+    """Return the cores that one control group permits; null: no limit."""
     share = (text_of(folder + "/cpu.max") or "max").split()
     if len(share) == 2 and share[0] != "max":
         return int(share[0]) / int(share[1])
@@ -336,7 +338,7 @@ def quota_of(folder: str) -> Optional[float]:
 
 
 def control_group() -> Dict[str, Any]:
-    """Return the memory in bytes and the cores that this session's control groups allow; null: no limit."""
+    """Return the memory in bytes and the cores that this session's control groups permit; null: no limit."""
     memory, cores = None, None
     for line in (text_of("/proc/self/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -361,9 +363,9 @@ def health_verdict(report: str) -> Optional[str]:
 
 
 def health(names_of_disks: List[str], sudo: str) -> Dict[str, Optional[str]]:
-    """Return SMART's verdict on each disk: PASSED, FAILED and so on; None without a verdict or the rights to ask.
+    """Return SMART's verdict on each disk: PASSED, FAILED and so on; None without a verdict or permission.
 
-    The exit status of smartctl is not 0 for a failing disk, and before version 7 it has no option -j.
+    smartctl's exit status is not 0 for a failing disk. Before version 7 it has no option -j.
     """
     prefix = {"root": [], "free": ["sudo", "-n"]}.get(sudo)  # type: Any
     if prefix is None or not shutil.which("smartctl"):
@@ -377,7 +379,7 @@ def health(names_of_disks: List[str], sudo: str) -> Dict[str, Optional[str]]:
 
 
 def main() -> None:
-    """Print everything."""
+    """Print all values as JSON."""
     options = json.loads(sys.argv[1])
     login, all_blocks, all_nics, called = user(), blocks(), nics(), names(options["peers"])
     whole = [name for name, device in all_blocks.items() if device["kind"] == "disk"]

@@ -37,12 +37,12 @@ TELLING = re.compile(
 BLOCK = "/sys/class/block"
 LINES_MAX = 20
 ECHOES = 3
-"""Requests to each peer at each look."""
+"""Number of echo requests to each peer per check."""
 KERNEL_BYTES_MAX = 1 << 20
 
 
 def state_of(pid_file: str) -> Optional[str]:
-    """Return that the process in a pid file is "dead" or "stopped"; None where it is neither."""
+    """Return "dead" or "stopped" for the process in a pid file; None if it runs."""
     pid = text_of(pid_file)
     text = text_of("/proc/%s/stat" % pid) if pid and pid.isdigit() else None
     state = text.rpartition(")")[2].split()[0] if text else "X"
@@ -52,7 +52,7 @@ def state_of(pid_file: str) -> Optional[str]:
 
 
 class LinkWatch:
-    """Watch the carrier of each link that has one now; links without a carrier are ignored."""
+    """Watches the carrier of each link that has one at the start; other links are ignored."""
 
     def __init__(self, root: str = "/sys/class/net") -> None:
         self.root = root
@@ -61,20 +61,20 @@ class LinkWatch:
         self.before = {name: self.changes(name) for name in hardware or every}
 
     def carrier(self, name: str) -> bool:
-        """Say whether a link has carrier; one that is switched off has none."""
+        """Return whether a link has carrier; a disabled link has none."""
         return text_of(os.path.join(self.root, name, "carrier")) == "1"
 
     def changes(self, name: str) -> int:
-        """Return how often the carrier has come and gone."""
+        """Return the number of carrier changes."""
         return int(text_of(os.path.join(self.root, name, "carrier_changes")) or 0)
 
     def now(self) -> Dict[str, List[int]]:
-        """Return for each link whether it has carrier, and how often that changed since the start."""
+        """Return for each link whether it has carrier, and the number of changes since the start."""
         return {name: [int(self.carrier(name)), self.changes(name) - was] for name, was in self.before.items()}
 
 
 class KernelLog:
-    """What the kernel's log says from now on."""
+    """New messages in the kernel's log."""
 
     def __init__(self, marks: Optional[List[str]], devices: Set[str]) -> None:
         self.marks = marks
@@ -83,7 +83,7 @@ class KernelLog:
         os.lseek(self.fd, 0, os.SEEK_END)
 
     def lines(self) -> List[str]:
-        """Return the telling lines since the last call."""
+        """Return the relevant lines since the last call."""
         complete: List[str] = []
         read_bytes = 0
         while read_bytes < KERNEL_BYTES_MAX:
@@ -101,14 +101,15 @@ class KernelLog:
         return complete
 
     def ours(self, line: str) -> bool:
-        """Say whether a line is of this node: its marks where the log is other nodes' too, else its devices."""
+        """Return whether a line concerns this node: by its marks if the log is shared with other nodes, else by its
+        devices."""
         if self.marks is not None:
             return any(mark in line for mark in self.marks)
         return not self.devices or of_devices(line, self.devices, os.listdir(BLOCK))
 
 
 class PeerPings:
-    """Which other nodes answer echo requests from here; an address that can't be resolved is left out."""
+    """Sends echo requests to other nodes and records responses. Addresses that can't be resolved are ignored."""
 
     def __init__(self, peers: Dict[str, str], always: bool) -> None:
         try:
@@ -131,7 +132,7 @@ class PeerPings:
         self.asked = False
 
     def now(self) -> Dict[str, int]:
-        """Count who has answered since the last call, and ask again."""
+        """Return the peers that answered since the last call, and send new requests."""
         heard = self.heard()
         for name in heard:
             self.unheard[name] = 0
@@ -147,7 +148,7 @@ class PeerPings:
         return {name: looks for name, looks in self.unheard.items() if looks}
 
     def heard(self) -> Set[str]:
-        """Return who has answered since the last call."""
+        """Return the peers that answered since the last call."""
         hosts: Set[str] = set()
         while True:
             try:
@@ -161,7 +162,7 @@ class PeerPings:
                 hosts.add(self.names[sender[0]])
 
     def request(self, number: int) -> bytes:
-        """Return an echo request with the mark of this watch."""
+        """Return an echo request with this watch's identifier."""
         bare = struct.pack("!BBHHH", 8, 0, 0, os.getpid() & 0xFFFF, number) + self.mark
         total = sum(struct.unpack("!%dH" % (len(bare) // 2), bare))
         total = (total & 0xFFFF) + (total >> 16)
@@ -170,7 +171,7 @@ class PeerPings:
 
 
 def killed(cgroup: Optional[str]) -> int:
-    """Return how many processes the kernel has ended in a control group for lack of memory."""
+    """Return the number of out-of-memory kills in a control group."""
     for name in ("memory.events", "memory.oom_control"):
         match = re.search("^oom_kill ([0-9]+)", text_of(os.path.join(cgroup or "/nowhere", name)) or "", re.M)
         if match:
@@ -179,7 +180,7 @@ def killed(cgroup: Optional[str]) -> int:
 
 
 def room(directories: Dict[str, str]) -> Dict[str, List[int]]:
-    """Return for each device: bytes free for users, bytes in all, inodes free; -1 for all where it does not answer."""
+    """Return for each device: bytes available to users, total bytes, free inodes; -1 for all if it does not respond."""
     free = {}
     for name, directory in directories.items():
         try:
@@ -193,10 +194,10 @@ def room(directories: Dict[str, str]) -> Dict[str, List[int]]:
 
 
 def seen(directories: Dict[str, str], missing: Dict[str, str]) -> Dict[str, str]:
-    """Return those that can be examined, and add the others to ``missing``.
+    """Return the directories that can be checked, and add the others to ``missing``.
 
-    A directory that is not there from the start, or may not be entered, as on hosts whose engine is externally managed,
-    tells nothing of its device: only one that stops answering does.
+    A directory that is missing or not accessible from the start (as on externally managed hosts) says nothing about its
+    device. Only one that stops responding does.
     """
     answer = {}
     for name, directory in directories.items():
@@ -212,7 +213,7 @@ def seen(directories: Dict[str, str], missing: Dict[str, str]) -> Dict[str, str]
 
 
 def device_names(directories: Dict[str, str]) -> List[str]:
-    """Return the kernel's names of the devices that directories are on."""
+    """Return the kernel's names of the devices under directories."""
     names = []
     for directory in directories.values():
         try:
@@ -225,7 +226,7 @@ def device_names(directories: Dict[str, str]) -> List[str]:
 
 
 def of_devices(line: str, ours: Set[str], every: List[str]) -> bool:
-    """Say whether a line of the log names one of ``ours``, or no block device at all of ``every``."""
+    """Return whether a log line names one of ``ours``, or none of all block devices ``every``."""
     words = set(re.findall("[a-z][a-z0-9!]*", line))  # loop0-8 is loop0
     words |= set(re.findall("dm-[0-9]+|nvme[0-9a-z]+", line))
     named = words.intersection(every)
@@ -233,7 +234,7 @@ def of_devices(line: str, ours: Set[str], every: List[str]) -> bool:
 
 
 def stack_of(directories: List[str]) -> Set[str]:
-    """Return the kernel's names of devices that directories are on: partitions, disks, and what mappers are on."""
+    """Return the kernel's names of devices under directories: partitions, disks, and the devices under mappers."""
     devices: Set[str] = set()
     left = device_names({path: path for path in directories})
     while left:
@@ -250,7 +251,7 @@ def stack_of(directories: List[str]) -> Set[str]:
 
 
 def stdin_ended(wait_s: float) -> bool:
-    """Wait so long at most for the end of stdin."""
+    """Wait for the end of stdin, at most ``timeout_s``."""
     until = time.monotonic() + wait_s
     while True:
         if not select.select([0], [], [], max(until - time.monotonic(), 0))[0]:
@@ -260,7 +261,7 @@ def stdin_ended(wait_s: float) -> bool:
 
 
 def main() -> None:
-    """Print the header, and a line at each interval."""
+    """Print the header, and a line per interval."""
     options = json.loads(sys.argv[1])
     directories, cgroup = options["directories"], options["cgroup"]
     missing: Dict[str, str] = {}
