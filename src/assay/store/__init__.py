@@ -1,4 +1,4 @@
-"""Where runs are kept: immutable bundles, an index that is derived from them, queries, and the integrity check."""
+"""Store runs: immutable bundles, an index derived from them, queries, and the integrity check."""
 
 from assay.store.bundles.bundle import BundleProblem, ProblemKind
 from assay.store.bundles.ids import new_run_id, short_length

@@ -20,7 +20,7 @@ from assay.analysis.statistics import LEVEL, Codes, Floats, Ints, Mask, rounding
 
 HOUR_S = 3600
 SPREAD_RUNS_MIN = 5
-"""Minimum number of runs for a spread of their own. Fewer runs use the pooled spread of their row (layout)
+"""Minimum number of runs for a separate spread. Fewer runs use the pooled spread of their row (layout)
 (docs/adr/0003)."""
 _CENT = Decimal("0.01")
 _DIGITS = Decimal("1e-15")

@@ -44,7 +44,7 @@ IMPORT_FILE = "import.json"
 _LOG_CHUNK_BYTES = 256_000
 IMPORT_RUNS_FILE = "runs.parquet"
 TRACE_FILE = "trace.parquet"
-"""Of an import; a run has one for each node in the folder ``trace``."""
+"""Trace file of an import; a run has one per node in the folder ``trace``."""
 _RESERVED = (RUN_FILE, TASKS_FILE, SUMS_FILE, SIGNATURE_FILE)
 _NAME = re.compile(r"^[^/\\\x00-\x1f\x7f.][^/\\\x00-\x1f\x7f]{0,199}$")
 _SUM_LINE = re.compile(r"^(?P<digest>[0-9a-f]{64})  (?P<name>.+)$")
@@ -86,7 +86,7 @@ class Contents:
 def encode_run(run: Run) -> bytes:
     """Return ``run`` as indented JSON with its keys in a fixed order.
 
-    Raises :class:`RepositoryError` when it holds something that JSON can't, such as a number that is not finite.
+    Raises :class:`RepositoryError` for values that JSON can't hold, for example infinite numbers.
     """
     try:
         encoded = msgspec.json.format(msgspec.json.encode(run), indent=2) + b"\n"
@@ -101,9 +101,10 @@ def encode_run(run: Run) -> bytes:
 
 
 def run_of_json(encoded: bytes | str) -> Run:
-    """Return a run that any version of assay wrote. Raises ValueError, MsgspecError or RecursionError when it is none.
+    """Return a run from JSON of any version of assay.
 
-    A workload has the one name that is declared, whatever an import of an older version called it.
+    Raises ValueError, MsgspecError or RecursionError for anything else. The workload gets its declared name, also if an
+    older version imported it under another.
     """
     run = run_json.run_of_json(encoded)
     name = known_name(run.workload)
@@ -111,9 +112,9 @@ def run_of_json(encoded: bytes | str) -> Run:
 
 
 def decode_run(encoded: bytes) -> Run:
-    """Return the run in a ``run.json``; keys that this version does not know are passed over.
+    """Return the run in a ``run.json``, ignoring unknown keys.
 
-    Raises :class:`RepositoryError` when it is damaged or of a schema that this version can't read.
+    Raises :class:`RepositoryError` if the file is damaged or has an unsupported schema.
     """
     try:
         return run_of_json(encoded)
@@ -125,7 +126,7 @@ def decode_run(encoded: bytes) -> Run:
 
 
 def read_run(bundle: Path) -> Run:
-    """Return a bundle's run. Raises :class:`RepositoryError` when it can't be read or is another run's."""
+    """Return a bundle's run. Raises :class:`RepositoryError` if it can't be read or belongs to another run."""
     where = str(bundle / RUN_FILE)
     hint = "`assay verify` lists all damage; restore the bundle from a copy"
     try:
@@ -149,7 +150,7 @@ def _schema_version(encoded: bytes) -> int | None:
 
 
 def write_bundle(folder: Path, contents: Contents) -> None:
-    """Write ``contents`` into the empty ``folder``, checksums last. Raises OSError when the disk can't take it."""
+    """Write ``contents`` to the empty ``folder``, checksums last. Raises OSError if the disk fails or is full."""
     (folder / RUN_FILE).write_bytes(encode_run(contents.run))
     if contents.tasks:
         columns = [[getattr(task, name) for task in contents.tasks] for name in queries.TASK_COLUMNS]
@@ -166,12 +167,12 @@ def write_bundle(folder: Path, contents: Contents) -> None:
 
 
 def write_sums(folder: Path) -> None:
-    """Write the checksums of all files in ``folder``, which comes last."""
+    """Write the checksums of all files in ``folder``. Must be the last step."""
     (folder / SUMS_FILE).write_text("".join(f"{_digest(folder / name)}  {name}\n" for name in file_names(folder)))
 
 
 def file_in(folder: Path, name: str) -> Path:
-    """Return the path for the file ``name`` (which may have folders) within ``folder``, and make its folders."""
+    """Return the path of the file ``name`` (with optional folders) in ``folder``, and create its folders."""
     parts = name.split("/")
     if not all(_NAME.match(part) for part in parts):
         raise RepositoryError(f"{name!r} can't be a file's name in a bundle")
@@ -201,19 +202,20 @@ def _write_log(path: Path, log: bytes | Path) -> None:
 
 
 def file_names(bundle: Path) -> list[str]:
-    """Return the bundle's files but the checksum list and its signature, sorted, with ``/`` between folders."""
+    """Return the bundle's files without the checksum list and its signature, sorted, with ``/`` between folders."""
     paths = (path for path in bundle.rglob("*") if path.is_symlink() or not path.is_dir())
     names = (str(PurePosixPath(path.relative_to(bundle))) for path in paths)
     return sorted(name for name in names if name not in (SUMS_FILE, SIGNATURE_FILE))
 
 
 def all_names(bundle: Path) -> list[str]:
-    """Return every file of a bundle, its checksum list behind the others, then the signature of that, if any."""
+    """Return all files of a bundle: checksum list after the others, then its signature, if any."""
     return [*file_names(bundle), SUMS_FILE, *([SIGNATURE_FILE] if os.path.lexists(bundle / SIGNATURE_FILE) else [])]
 
 
 def irregular_files(bundle: Path) -> list[BundleProblem]:
-    """Return which entries of a bundle are no plain files, such as symbolic links and FIFOs; none of them is opened."""
+    """Return the entries of a bundle that are not regular files, for example symbolic links and FIFOs. None of them
+    is opened."""
     names = (name for name in all_names(bundle) if not _is_regular(bundle / name))
     return [BundleProblem(bundle.name, name, ProblemKind.UNREADABLE, "this is no plain file") for name in names]
 
@@ -226,14 +228,14 @@ def _is_regular(path: Path) -> bool:
 
 
 def plain_content(path: Path) -> bytes:
-    """Return a file's content. Raises ValueError for a FIFO or a device, which may never end, and OSError."""
+    """Return a file's content. Raises ValueError for a FIFO or a device, whose content may never end, and OSError."""
     if path.exists() and not path.is_file():
         raise ValueError("it is no plain file")
     return path.read_bytes()
 
 
 def copy_bundle(bundle: Path, folder: Path) -> None:
-    """Copy a bundle's files into a folder. Raises :class:`RepositoryError` for other entries than plain files."""
+    """Copy a bundle's files to a folder. Raises :class:`RepositoryError` for entries that are not regular files."""
     shutil.copytree(bundle, folder, symlinks=True, dirs_exist_ok=True)
     if irregular := irregular_files(folder):  # put there after the bundle was checked
         raise RepositoryError("this is no plain file", where=str(bundle / irregular[0].file))
@@ -248,13 +250,13 @@ def read_tasks(bundle: Path, reading: Reading = connection) -> list[Task]:
 
 
 def read_trace(bundle: Path, reading: Reading = connection) -> Trace:
-    """Return the trace, node by node in the order of their names; empty without a trace."""
+    """Return the trace, node by node in name order; empty without a trace."""
     paths = sorted((bundle / "trace").glob("*.parquet"))
     return Trace(*read_table(paths, queries.TRACE_COLUMNS, reading)) if paths else Trace()
 
 
 def read_log(bundle: Path, name: str) -> bytes:
-    """Return a log's content. Raises :class:`RepositoryError` with the logs there are when it isn't one of them."""
+    """Return a log's content. Raises :class:`RepositoryError` with the available logs if there is none of this name."""
     names = log_names(bundle)
     if name not in names:
         hint = f"it has: {', '.join(names)}" if names else "it has no logs at all"
@@ -269,10 +271,8 @@ def read_log(bundle: Path, name: str) -> bytes:
 
 
 def read_log_chunks(bundle: Path, name: str, offset: int = 0) -> Iterator[bytes]:
-    """Return a log's content from ``offset`` on, piece by piece; errors as :func:`read_log`.
-
-    A log that would fill the memory does not.
-    """
+    """Return a log's content from ``offset`` on in chunks; errors as in :func:`read_log`. Bounds memory for large
+    logs."""
     if name not in log_names(bundle):
         read_log(bundle, name)
     return _chunks(bundle / "logs" / f"{name}.gz", offset)
@@ -291,7 +291,7 @@ def _chunks(path: Path, offset: int) -> Iterator[bytes]:
 
 
 def log_names(bundle: Path) -> list[str]:
-    """Return the names under which :func:`read_log` finds the logs, sorted."""
+    """Return the names of all logs for :func:`read_log`, sorted."""
     names = (name for name in file_names(bundle) if name.startswith("logs/") and name.endswith(".gz"))
     return [name.removeprefix("logs/").removesuffix(".gz") for name in names]
 
@@ -315,7 +315,7 @@ def check_bundle(bundle: Path, reading: Reading = connection) -> list[BundleProb
 
 
 def _check_tables(bundle: Path, reading: Reading) -> list[BundleProblem]:
-    """Return which tables of tasks and traces have other columns than they should, or values that can't be read."""
+    """Return tables of tasks and traces with unexpected columns or unreadable values."""
     of_run = {"run_id": "VARCHAR"} if is_import(bundle) else {}
     traces = [bundle / TRACE_FILE] if is_import(bundle) else sorted((bundle / "trace").glob("*.parquet"))
     tables = [(path, queries.TRACE_COLUMNS) for path in traces] + [(bundle / TASKS_FILE, queries.TASK_COLUMNS)]
@@ -334,7 +334,8 @@ def _check_tables(bundle: Path, reading: Reading) -> list[BundleProblem]:
 
 
 def check_files(bundle: Path, only: Sequence[str] | None = None) -> list[BundleProblem]:
-    """Return which files of a bundle, or of ``only`` those, are missing, extra or differ from their checksums."""
+    """Return files of a bundle (or those in ``only``) that are missing, unexpected or different from their
+    checksums."""
     sums, problems = _read_sums(bundle)
     names = file_names(bundle) if only is None else [name for name in only if (bundle / name).exists()]
     wanted = sums.keys() if only is None else set(only)
@@ -392,7 +393,7 @@ def _digest(path: Path) -> str:
 
 
 def strays(bundles: Path, names: Sequence[str]) -> list[BundleProblem]:
-    """Return the entries among the bundles that are no bundles; ``names``: the bundles."""
+    """Return entries among the bundles that are not bundles; ``names``: the bundles."""
     stray_names = sorted(path.name for path in bundles.iterdir()) if bundles.is_dir() else []
     detail = "this is no bundle"
     return [

@@ -1,6 +1,6 @@
-"""Ids that are made from content: UUIDs of version 8 (RFC 9562) from SHA-256.
+"""Ids derived from content: UUIDs of version 8 (RFC 9562) from SHA-256.
 
-The same run of the same file has the same id, wherever and whenever it is imported.
+The same run of the same file has the same id in every import.
 """
 
 import hashlib
@@ -12,21 +12,21 @@ import numpy as np
 _SEPARATOR = "\x1f"
 _PARTED = "\x1e"
 _DASHES_BEFORE = (4, 6, 8, 10)
-"""Bytes of a UUID that a dash stands before."""
+"""Positions of the dashes in a UUID, in bytes."""
 
 
 _MASK = ~(0xF << 76 | 0b11 << 62)
 
 
 def uuid8(*parts: str) -> str:
-    """Return the id of these texts: 16 bytes of their SHA-256, with the version and the variant set."""
+    """Return the id of these texts: 16 bytes of their SHA-256, with version and variant bits."""
     digest = hashlib.sha256(_SEPARATOR.join(parts).encode("utf-8", "surrogatepass")).digest()
     text = f"{int.from_bytes(digest[:16], 'big') & _MASK | 8 << 76 | 0b10 << 62:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def uuids8(texts: Sequence[str], before: str = "", after: str = "") -> list[str]:
-    """Return the id of each text between a common first and last text: as :func:`uuid8`, for many texts at once."""
+    """Return the id of each text between a common first and last text: :func:`uuid8` for many texts at once."""
     digests = b"".join([hashlib.sha256(encoded).digest() for encoded in _encoded(texts, before, after)])
     raw = np.frombuffer(digests, dtype=np.uint8).reshape(-1, 32)[:, :16].copy()
     raw[:, 6] = raw[:, 6] & 0x0F | 0x80
@@ -43,7 +43,7 @@ def uuids8(texts: Sequence[str], before: str = "", after: str = "") -> list[str]
 
 
 def _encoded(texts: Sequence[str], before: str, after: str) -> list[bytes]:
-    """Return texts as bytes: all at once, unless a text holds the separator."""
+    """Return texts as bytes: all at once, unless a text contains the separator."""
     whole = before + f"{after}{_PARTED}{before}".join(texts) + after
     if whole.count(_PARTED) != len(texts) - 1:
         return [f"{before}{text}{after}".encode("utf-8", "surrogatepass") for text in texts]
@@ -51,25 +51,25 @@ def _encoded(texts: Sequence[str], before: str, after: str) -> list[bytes]:
 
 
 class RunIds:
-    """The ids of one import's runs, by their keys; runs that share a key are distinguished by their order."""
+    """The ids of an import's runs, by key. The order distinguishes runs with the same key."""
 
     def __init__(self, format_name: str) -> None:
         self._format = format_name
         self._again: Counter[str] = Counter()
-        """How often a key was there again, by the id of its first run."""
+        """Number of repetitions of a key, by the id of its first run."""
         self._given: dict[str, None] = {}
 
     @property
     def given(self) -> list[str]:
-        """All ids, in the order in which they were given."""
+        """All ids in order of creation."""
         return list(self._given)
 
     def of(self, key: str) -> str:
-        """Return the id of the next run of this key."""
+        """Return the id of the next run with this key."""
         return self._next(key, uuid8("run", self._format, key, "0"))
 
     def of_each(self, keys: Sequence[str]) -> list[str]:
-        """Return the ids of the next runs of these keys."""
+        """Return the ids of the next runs with these keys."""
         head, tail = _SEPARATOR.join(("run", self._format, "")), f"{_SEPARATOR}0"
         first = uuids8(keys, head, tail)
         fresh = dict.fromkeys(first)

@@ -1,4 +1,4 @@
-"""Run ids: UUIDs of version 7 (RFC 9562), which sort by the time they were made, and their short forms."""
+"""Run ids: UUIDs of version 7 (RFC 9562), which sort by creation time, and their short forms."""
 
 import itertools
 import os
@@ -22,7 +22,7 @@ def new_run_id(unix_ns: int | None = None) -> str:
 
 
 def short_length(run_ids: Iterable[str]) -> int:
-    """Return how many leading characters distinguish ``run_ids``; at least 8."""
+    """Return the number of leading characters that distinguish ``run_ids``; at least 8."""
     ordered = sorted(set(run_ids))
     shared = (_shared_length(first, second) for first, second in itertools.pairwise(ordered))
     return max(SHORT_LENGTH_MIN, max(shared, default=0) + 1)

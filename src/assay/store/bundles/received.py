@@ -1,6 +1,6 @@
-"""Checks of the values of runs that come from elsewhere: ranges of numbers, lengths and control characters of texts.
+"""Check the values of received runs: ranges of numbers, lengths and control characters of texts.
 
-A run of another repository is shown and computed with like a run of this one. One duration of 1e308 s would make every
+Runs of other repositories are shown and used in computations like local runs. A duration of 1e308 s would make every
 mean infinite, and a terminal would execute an escape sequence in a cause.
 """
 
@@ -31,7 +31,7 @@ def out_of_range(run: Run) -> str | None:
 
 
 def table_out_of_range(table: RunTable) -> str | None:
-    """Return the same of runs as columns, which an import holds besides the runs."""
+    """Return the same for runs as columns, which imports contain in addition to single runs."""
     durations_s = table.values["duration_s"]
     possible = (durations_s >= 0) & (durations_s <= TIME_MAX_S)
     if possible.all():
@@ -74,7 +74,7 @@ def _texts(values: Iterable[tuple[str, str]], characters_max: int, *, many_lines
 
 
 def _names(run: Run) -> Iterator[tuple[str, str]]:
-    """Yield the fields that are one line."""
+    """Yield the fields with one line."""
     for name in ("campaign_id", "plan", "cluster", "engine", "engine_version", "workload", "layout", "source_id"):
         yield name, getattr(run, name)
     for group in ("levels", "workload_parameters", "parameters", "metrics"):
@@ -89,7 +89,7 @@ def _names(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _messages(run: Run) -> Iterator[tuple[str, str]]:
-    """Yield the texts that may have several lines."""
+    """Yield the fields that may have several lines."""
     yield "cause", run.cause or ""
     yield from (("a warning", warning.words) for warning in run.warnings)
     yield from (("a check", check.detail) for check in run.checks)

@@ -1,12 +1,11 @@
-"""Detect runs that are stored already, in another notation or with fewer columns.
+"""Detect runs that are already stored, in another notation or with fewer columns.
 
-In: the repository's runs as a table, and new ones. Out: the imports and campaigns that hold runs which nothing that
-both tell sets apart from new ones, with how many.
+In: the repository's runs as a table, and new ones. Out: imports and campaigns with runs that match new runs, and their
+numbers.
 
-A row of a table is known by what it says. Written as ``1,119`` by one tool and as ``1119.0`` by another, or exported
-without its date, it says something else, and the same run would count twice: as a repetition with no scatter at all. So
-new rows are compared with stored rows by their time and every column that both have; each run there stands for
-one new run at most.
+A table row has no id but its content. If one tool writes ``1,119`` and another ``1119.0``, or if an export lacks the
+date, the same run would count twice, as a repetition without spread. So new rows are compared with stored rows by time
+and by all columns that both have. Each stored run matches at most one new run.
 """
 
 from collections import Counter
@@ -19,28 +18,28 @@ from numpy.typing import NDArray
 from assay.analysis.statistics import ABSENT, DESCRIPTIVE, Ints, RunTable
 
 SHARE = 0.5
-"""From this share of the new runs on, or of those there, they are probably the same."""
+"""Minimum share of matching runs, among the new or the stored ones, for a probable duplicate."""
 ALL_BUT_MIN = 5
-"""Where most of an import is found among many more new runs: from this many on that is hardly chance."""
+"""Minimum number of matches if most of an import is found among many more new runs; fewer can be chance."""
 _DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class DuplicateSource:
-    """An import or campaign that probably holds the same runs."""
+    """An import or campaign that probably contains the same runs."""
 
     bundle: str
-    """The import's id, or the campaign's."""
+    """Id of the import or campaign."""
     runs: int
-    """How many of the new runs it has."""
+    """Number of new runs that it contains."""
     of: int
     """Number of new runs."""
     its_runs: int
-    """How many runs it has that the new ones do not hold under the same id."""
+    """Number of its runs that the new ones do not contain under the same id."""
 
 
 def probably_there(stored: RunTable, new: RunTable, known: Ints) -> list[DuplicateSource]:
-    """Return imports that probably hold the same runs; ``known``: rows of ``stored`` with ids of the new runs."""
+    """Return imports that probably contain the same runs; ``known``: rows of ``stored`` with ids of the new runs."""
     if len(new) == 0 or len(stored) == 0 or "campaign_id" not in stored.columns:
         return []
     free = np.ones(len(stored), dtype=np.bool_)
@@ -66,7 +65,7 @@ def _many(same: int, new: int, there: int) -> bool:
 
 
 def _in_common(a: RunTable, b: RunTable) -> int:
-    """Return how many runs of both are the same in their time and in every column that both have."""
+    """Return the number of runs that agree in their time and in all columns that both have."""
     names = [name for name in a.factors if name in b.columns and name not in DESCRIPTIVE]
     both = [
         name for name in names if (a.columns[name].codes != ABSENT).any() and (b.columns[name].codes != ABSENT).any()
@@ -77,7 +76,7 @@ def _in_common(a: RunTable, b: RunTable) -> int:
 
 
 def _keys(table: RunTable, names: Sequence[str], *, started: bool) -> list[tuple[object, ...]]:
-    """Return the values of each run that are compared."""
+    """Return the compared values of each run."""
     columns: list[list[object]] = [np.round(table.values["duration_s"], _DIGITS).tolist()]
     if started:
         columns.append(np.round(table.values["started_unix_s"]).tolist())

@@ -1,9 +1,9 @@
-"""Signatures of bundles: checksums show damage, a signature shows who vouches for them.
+"""Sign bundles and check signatures: checksums detect damage, a signature identifies the signer.
 
-A signature is OpenSSH's (PROTOCOL.sshsig, armored) over a bundle's SHA256SUMS, made and checked by ``ssh-keygen -Y``,
-so that keys may be in an agent or on a token. It is next to the checksums as ``SHA256SUMS.sig``, and nothing else of
-the bundle changes. A repository with a file ``allowed_signers`` (ssh-keygen(1), ALLOWED SIGNERS) takes from others only
-what one of them has signed.
+A signature is OpenSSH's (PROTOCOL.sshsig, armored) over a bundle's SHA256SUMS. ``ssh-keygen -Y`` creates and verifies
+it, so keys may be in an agent or on a token. The file is ``SHA256SUMS.sig``; the rest of the bundle does not change. A
+repository with a file ``allowed_signers`` (ssh-keygen(1), ALLOWED SIGNERS) accepts only bundles of these signers from
+other repositories.
 """
 
 import subprocess
@@ -42,9 +42,10 @@ def _words(done: subprocess.CompletedProcess[bytes]) -> str:
 
 
 def sign(folders: Folders, bundle: Path, key: Path) -> bool:
-    """Sign a bundle by ``key``: a private key, or the public half of one in an agent. False where it is signed already.
+    """Sign a bundle with ``key``: a private key, or the public key of one in an agent. Returns False if it is signed
+    already.
 
-    Raises SpecificationError for a key that can't be used, RepositoryError where nothing can be written.
+    Raises SpecificationError for an unusable key, RepositoryError if the signature can't be written.
     """
     target = bundle / SIGNATURE_FILE
     if target.exists():
@@ -83,7 +84,7 @@ def trouble_with(folders: Folders, bundle: Path) -> str | None:
 
 
 def _too_large(signature: Path) -> str | None:
-    """Return a message when a signature is too large to be read: ssh-keygen takes a minute for 30 MB."""
+    """Return a message if a signature is too large to check: ssh-keygen takes a minute for 30 MB."""
     size_bytes = signature.stat().st_size if signature.is_file() else 0
     if size_bytes <= SIGNATURE_BYTES_MAX:
         return None
@@ -91,7 +92,7 @@ def _too_large(signature: Path) -> str | None:
 
 
 def bad_signatures(folders: Folders) -> list[BundleProblem]:
-    """Return the bundles whose signature does not match their checksums, or whose signer is unknown."""
+    """Return bundles whose signature does not match their checksums, or whose signer is unknown."""
     signed = sorted(path.parent for path in folders.bundles.glob(f"*/{SIGNATURE_FILE}"))
     checked = ((bundle, _damage_of(folders, bundle)) for bundle in signed)
     return [

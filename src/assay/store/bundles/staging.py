@@ -1,9 +1,9 @@
-"""Write files in a staging folder before they are renamed into place, and recognise the folders of dead writers.
+"""Write files in a staging folder before they are renamed into place, and detect the folders of dead writers.
 
-A staging folder's name says who writes it: ``LABEL~SCOPE~PID~START~RANDOM``. SCOPE stands for this boot of this kernel
-and its process ids (several hosts or containers may share a repository), PID and START (clock ticks after boot, from
-``/proc/PID/stat``) for one process. A folder of this scope whose process has ended is removed; one of another scope
-can't be judged from here and is removed when it is a day old, which no writer ever is.
+The name of a staging folder identifies its writer: ``LABEL~SCOPE~PID~START~RANDOM``. SCOPE identifies the boot and the
+pid namespace (several hosts or containers may share a repository). PID and START (clock ticks after boot, from
+``/proc/PID/stat``) identify the process. A folder of this scope is removed if its process has ended. The writer of a
+folder of another scope is not visible here, so the folder is removed after a day, longer than any writer runs.
 """
 
 import os
@@ -22,7 +22,7 @@ from assay.foundation.process import scope, start_ticks
 
 FOREIGN_AGE_MAX_S = 86_400.0
 _TEMPORARY = "assay-index"
-"""Prefix of folders in the system's temporary folder."""
+"""Prefix of folders in the system's temporary directory."""
 
 
 def _writer_name(label: str) -> str:
@@ -32,7 +32,7 @@ def _writer_name(label: str) -> str:
 
 @contextmanager
 def staging(partial: Path, label: str) -> Iterator[Path]:
-    """Make a folder in ``partial`` to write in; it is gone afterwards unless it was renamed into place."""
+    """Create a folder in ``partial``; it is removed afterwards unless it was renamed into place."""
     partial.mkdir(exist_ok=True)
     path = partial / _writer_name(label)
     path.mkdir()
@@ -43,9 +43,9 @@ def staging(partial: Path, label: str) -> Iterator[Path]:
 
 
 class TemporaryFolders:
-    """Temporary folders for files that the repository can't hold, removed by ``close`` or when the process ends.
+    """Temporary folders for files outside the repository, removed by ``close`` or at the end of the process.
 
-    Those of a process that was killed are removed by the next one that makes some.
+    Folders of a killed process are removed by the next process that creates some.
     """
 
     def __init__(self) -> None:
@@ -55,11 +55,11 @@ class TemporaryFolders:
         """Removes the folders; called at the latest when the process ends."""
 
     def paths(self) -> list[Path]:
-        """Return the folders that were made."""
+        """Return the existing folders."""
         return list(self._folders.values())
 
     def made(self) -> Iterator[Path]:
-        """Yield a folder on disk (TMPDIR), then one in memory: the disk may be full. Each is made once."""
+        """Yield a folder on disk (TMPDIR), then one in memory in case the disk is full. Each is created once."""
         for where in (tempfile.gettempdir, lambda: "/dev/shm"):  # noqa: S108 - a folder of this process is made in it
             with suppress(OSError):
                 yield self._made_in(where())
@@ -82,7 +82,8 @@ def _remove(folders: dict[str, Path]) -> None:
 
 
 def clear_dead(partial: Path, *, now_unix_s: float | None = None) -> list[str]:
-    """Remove the folders of dead writers in ``partial`` and return their names; ignore those that can't be removed."""
+    """Remove the folders of dead writers in ``partial`` and return their names. Folders that can't be removed are
+    ignored."""
     now = time.time() if now_unix_s is None else now_unix_s
     try:
         entries = list(os.scandir(partial))
@@ -122,7 +123,7 @@ def sync_tree(root: Path) -> None:
 
 
 def sync_placed(target: Path) -> None:
-    """Flush the folder that something was renamed into. Raises RepositoryError where its device does not."""
+    """Flush the parent folder of a renamed file or folder. Raises RepositoryError if the device fails."""
     try:
         sync(target.parent)
     except OSError as error:
@@ -131,13 +132,13 @@ def sync_placed(target: Path) -> None:
 
 
 def reasons_of(error: OSError) -> str:
-    """Return why a folder could not be copied: shutil lists a reason for each file."""
+    """Return why a folder could not be copied: shutil lists a reason per file."""
     listed = error.args[0] if error.args and isinstance(error.args[0], list) else [error]
     return "; ".join(dict.fromkeys(str(item[-1] if isinstance(item, tuple) else item) for item in listed[:3]))
 
 
 def not_made(root: Path, error: OSError) -> RepositoryError:
-    """Return why there could be made no repository."""
+    """Return why a repository could not be created."""
     return RepositoryError(
         f"can't make a repository: {error.strerror}",
         where=str(root),

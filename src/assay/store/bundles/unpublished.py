@@ -1,8 +1,8 @@
-"""Room for a bundle before its run begins, and where a bundle is kept that could not be published all the same.
+"""Reserve space for a bundle before its run, and keep bundles that could not be published.
 
-In: a repository's folders, sizes in bytes, what a bundle consists of. Out: reserved space, a folder
-outside the repository, and later its bundle in the repository. The folder is ``assay/unpublished/CAMPAIGN`` in
-``$XDG_STATE_HOME`` (``~/.local/state``), or, where that can't be written, the system's temporary folder's.
+In: a repository's folders, sizes in bytes, the content of a bundle. Out: reserved space, a folder outside the
+repository, and later its bundle in the repository. The folder is ``assay/unpublished/CAMPAIGN`` in ``$XDG_STATE_HOME``
+(``~/.local/state``), or in the system's temporary directory if the former is not writable.
 """
 
 import errno
@@ -21,7 +21,7 @@ from assay.store.bundles.folders import Folders
 from assay.store.bundles.staging import staging, sync, sync_tree
 
 ROOM_LEAST_BYTES = 32 << 20
-"""Room for a bundle while no like one is known; those of small clusters take some hundred kilobytes."""
+"""Reserved space if no similar bundle exists; bundles of small clusters take some hundred kilobytes."""
 INODES_LEAST = 64
 _UNSUPPORTED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
@@ -59,7 +59,7 @@ def _allocate(descriptor: int, room_bytes: int, free_bytes: int) -> None:
 
 
 def size_of(folder: Path) -> int:
-    """Return how many bytes the files below ``folder`` have."""
+    """Return the total size of the files below ``folder``, in bytes."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
@@ -69,9 +69,9 @@ def _parents() -> list[Path]:
 
 
 def keep(campaign_id: str, contents: Contents) -> Path:
-    """Write a bundle outside the repository, whole or not at all, and return its folder.
+    """Write a bundle outside the repository, completely or not at all, and return its folder.
 
-    Raises RepositoryError when it can be kept nowhere.
+    Raises RepositoryError if no location is writable.
     """
     reasons = []
     for parent in _parents():
@@ -91,9 +91,9 @@ def keep(campaign_id: str, contents: Contents) -> Path:
 
 
 def take_in(campaign_id: str, place_copy: Callable[[Path], bool]) -> list[Run]:
-    """Copy a campaign's unpublished bundles into its repository by ``place_copy``, and return the runs.
+    """Copy a campaign's unpublished bundles to its repository with ``place_copy``, and return the runs.
 
-    Raises RepositoryError where that can't be; what was kept stays.
+    Raises RepositoryError on failure; the unpublished bundles stay.
     """
     taken = []
     for folder in [parent / campaign_id for parent in _parents()]:

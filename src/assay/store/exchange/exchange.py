@@ -39,9 +39,11 @@ class CopySummary:
 
 
 def copy_bundles(source: Repository, target: Repository, progress: Callable[[int, int], None]) -> CopySummary:
-    """Copy every bundle of ``source`` that ``target`` lacks; ``progress`` takes how many of how many are done.
+    """Copy every bundle of ``source`` that ``target`` lacks; ``progress`` receives the number of finished bundles and
+    the total.
 
-    Raises :class:`RepositoryError` when ``target`` can't take one, such as on a full disk; those before it stay.
+    Raises :class:`RepositoryError` if ``target`` can't store one, for example on a full disk. Bundles copied before
+    stay.
     """
     there = set(bundle_names(target.folders.bundles))
     names = bundle_names(source.folders.bundles)
@@ -65,7 +67,7 @@ def copy_bundles(source: Repository, target: Repository, progress: Callable[[int
 
 
 def write_csv(runs: Sequence[Run], file: IO[str]) -> None:
-    """Write the wide table as CSV (RFC 4180, UTF-8), in cells that no spreadsheet runs (:func:`escaped_cell`)."""
+    """Write the wide table as CSV (RFC 4180, UTF-8), with formulas escaped (:func:`escaped_cell`)."""
     kinds, columns = columns_of_runs(runs)
     writer = csv.writer(file)
     writer.writerow(map(escaped_cell, kinds))
@@ -79,13 +81,13 @@ def write_parquet(runs: Sequence[Run], path: Path) -> None:
 
 
 def write_json_lines(runs: Sequence[Run], file: IO[str]) -> None:
-    """Write whole runs, one JSON object a line."""
+    """Write whole runs, one JSON object per line."""
     for run in runs:
         file.write(msgspec.json.encode(run).decode() + "\n")
 
 
 def perfkit_samples(run: Run) -> Iterator[dict[str, Any]]:
-    """Yield PerfKitBenchmarker's samples of a run: its time and each metric, with the configuration as labels."""
+    """Yield PerfKitBenchmarker samples of a run: its time and each metric, with the configuration as labels."""
     facts = {
         "layout": run.layout,
         "cluster": run.cluster,
@@ -119,16 +121,16 @@ def _unit(name: str) -> str:
 
 
 def write_perfkit(runs: Sequence[Run], file: IO[str]) -> None:
-    """Write samples, one JSON object a line."""
+    """Write samples, one JSON object per line."""
     for run in runs:
         for sample in perfkit_samples(run):
             file.write(msgspec.json.encode(sample).decode() + "\n")
 
 
 def write_otava(runs: Sequence[Run], file: IO[str]) -> None:
-    """Write Otava's CSV: valid runs by time. Raises :class:`RepositoryError` when they are of several configurations.
+    """Write Otava's CSV: valid runs by time. Raises :class:`RepositoryError` for runs of several configurations.
 
-    Otava looks for changes in one series, so runs that differ in more than their time do not belong in one file.
+    Otava searches one series for changes, so runs of different configurations do not belong in one file.
     """
     valid = sorted((run for run in runs if run.status == "valid" and run.started_at), key=lambda run: run.started_at)
     if not valid:

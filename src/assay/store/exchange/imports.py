@@ -64,7 +64,7 @@ _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One file of an import: its name for messages, its path, its SHA-256 and its size in bytes."""
+    """A source file of an import: name for messages, path, SHA-256 and size in bytes."""
 
     name: str
     path: Path
@@ -82,13 +82,14 @@ class ImportSummary:
     already_there: int
     left: tuple[SkippedItem, ...]
     other_readings: tuple[str, ...] = ()
-    """Imports of the same files with another map: their runs count too."""
+    """Imports of the same files with another map. Their runs count too."""
     earlier: tuple[str, ...] = ()
-    """Imports of files with the same names and other content: their runs count too."""
+    """Imports of files with the same names and other content. Their runs count too."""
     replaced: tuple[str, ...] = ()
-    """Such imports that are gone, because this one takes their place."""
+    """Such imports that this import replaced."""
     probably: tuple[DuplicateSource, ...] = ()
-    """Imports that probably hold the same runs in another notation or with other columns; then nothing was taken."""
+    """Imports that probably hold the same runs in another notation or with other columns. If there are any, nothing
+    was imported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,20 +100,20 @@ class Batch:
     format: str
     runs: list[Run]
     rows: list[StoredRows]
-    """Further runs, as columns."""
+    """Further runs as columns."""
     tasks: list[tuple[str, Task]]
     traces: list[tuple[str, Trace]]
     left: Sequence[SkippedItem]
     known: Sequence[str]
-    """Ids of runs that are stored already and are not stored again."""
+    """Ids of runs that are already stored and are skipped."""
     sources: Sequence[SourceFile]
 
     def __len__(self) -> int:
-        """Return how many runs are stored."""
+        """Return the number of runs to store."""
         return len(self.runs) + sum(len(placed.positions) for placed in self.rows)
 
     def table(self) -> RunTable:
-        """Return the runs that are stored as a table, in no order."""
+        """Return the runs to store as a table, in any order."""
         runs, tables = list(self.runs), []
         for placed in self.rows:
             try:
@@ -123,12 +124,12 @@ class Batch:
 
     @property
     def already_there(self) -> int:
-        """How many runs are stored already."""
+        """Number of runs that are already stored."""
         return len(self.known)
 
 
 def source_file(name: str, path: Path) -> SourceFile:
-    """Return a file with its checksum. Raises :class:`RepositoryError` when it can't be read."""
+    """Return a file with its checksum. Raises :class:`RepositoryError` if it can't be read."""
     try:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -147,7 +148,8 @@ def import_id(format_name: str, sources: Sequence[SourceFile], variant: str = ""
 
 @contextmanager
 def _no_cycles() -> Iterator[None]:
-    """Disable garbage collection: reading makes no cycles, and collection takes a quarter of a large import."""
+    """Disable garbage collection: reading creates no cycles, and collection takes a quarter of the time of a large
+    import."""
     looking = gc.isenabled()
     gc.disable()
     try:
@@ -168,9 +170,9 @@ def gathered(
     plan: str,
     progress: Callable[[int], None],
 ) -> Batch:
-    """Give every run its id, and drop runs that are stored already; ``known`` returns which ids are stored.
+    """Assign ids to all runs, and drop runs that are already stored; ``known`` returns the stored ids.
 
-    ``progress`` receives how many items were read so far.
+    ``progress`` receives the number of items read so far.
     """
     ids = RunIds(format_name)
     accepted: list[tuple[ImportedRun, str] | ImportedRows] = []
@@ -222,7 +224,7 @@ def _add(batch: Batch, item: ImportedRun, run_id: str, *, position: int, plan: s
 
 
 def _storable(items: Iterable[Item], progress: Callable[[int], None]) -> Iterator[Item]:
-    """Yield the items, rows one by one where not all of them can be stored; report progress."""
+    """Yield the items and report progress. If a block has rows that can't be stored, yield its rows one by one."""
     number = reported = 0
     checked: dict[int, int] = {}
     for item in items:
@@ -252,7 +254,7 @@ def _unstorable(run: Run, buffer: bytearray) -> str | None:
 
 
 def write_import(folder: Path, batch: Batch, assay_version: str) -> None:
-    """Write a batch into the empty ``folder``, checksums last. Raises OSError when the disk can't take it."""
+    """Write a batch to the empty ``folder``, checksums last. Raises OSError if the disk fails or is full."""
     facts = {
         "schema_version": IMPORT_SCHEMA_VERSION,
         "import_id": batch.import_id,
@@ -324,7 +326,7 @@ class _ImportRecord(msgspec.Struct):
 def summary_of(bundle: Path, in_place_of: Sequence[str] = ()) -> ImportSummary:
     """Return the summary of a stored import. Raises :class:`RepositoryError` if it is damaged.
 
-    Also raises it if the import should replace others, because it was made next to them and lacks their runs.
+    Also raises it if the import should replace others but lacks their runs, because it was made independently.
     """
     if in_place_of:
         raise RepositoryError(
@@ -406,7 +408,7 @@ def of_same_names(bundles: Path, format_name: str, sources: Sequence[SourceFile]
 
 
 def replaceable(bundles: Path, same: DuplicateSource) -> str:
-    """Return the import that new runs take the place of. Raises RepositoryError where runs would be lost."""
+    """Return the import that the new runs replace. Raises RepositoryError if runs would be lost."""
     if not (bundles / same.bundle / IMPORT_FILE).exists():
         raise RepositoryError(
             f"{same.runs} of these {same.of} runs are probably those of campaign {same.bundle}, measured here",

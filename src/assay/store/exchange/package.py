@@ -1,9 +1,9 @@
 """Pack bundles and their files into one archive ``NAME.tar.gz``, and import runs from one.
 
-In it, below one folder: ``repository/`` (a repository with these bundles alone), other files that were given,
-and ``SHA256SUMS`` over all, as ``sha256sum -c`` reads them. Members are sorted, without times and owners,
-so the same content always makes the same bytes. What comes in is not trusted: only plain files with plain names are
-unpacked, up to a bound, and every bundle is checked before it is copied.
+The archive has one folder with ``repository/`` (a repository with these bundles only), other given files, and
+``SHA256SUMS`` over all, in the format of ``sha256sum -c``. Members are sorted and have no times or owners, so equal
+content gives equal bytes. Received archives are not trusted: only regular files with plain names are unpacked, up to a
+size limit, and every bundle is checked before it is copied.
 """
 
 import gzip
@@ -34,7 +34,7 @@ _CHUNK = 1 << 20
 
 
 def bundles_with(repository: Repository, run_ids: Collection[str]) -> list[str]:
-    """Return the bundles that hold any of these runs, sorted."""
+    """Return the bundles that contain any of these runs, sorted."""
     wanted, folder = set(run_ids), repository.folders.bundles
     names = bundle_names(folder)
     present = wanted.intersection(names)
@@ -44,16 +44,15 @@ def bundles_with(repository: Repository, run_ids: Collection[str]) -> list[str]:
 
 
 def imports_of(repository: Repository) -> list[ImportFacts]:
-    """Return the facts of every import in the repository."""
+    """Return the facts of all imports in the repository."""
     folder = repository.folders.bundles
     return [import_facts(folder / name) for name in bundle_names(folder) if is_import(folder / name)]
 
 
 def write_package(path: Path, repository: Repository, bundles: Sequence[str], files: Mapping[str, bytes]) -> int:
-    """Write the package whole or not at all; return its size in bytes.
+    """Write the package, completely or not at all; return its size in bytes.
 
-    Raises :class:`RepositoryError` for a damaged bundle and for more files than a package may hold, and AssayError when
-    it can't be written.
+    Raises :class:`RepositoryError` for a damaged bundle and for too many files, and AssayError if it can't be written.
     """
     members = _members(repository, bundles, files)
     if len(members) >= FILES_MAX:
@@ -112,9 +111,9 @@ def _add(archive: tarfile.TarFile, name: str, content: Path | bytes) -> str:
 
 @contextmanager
 def opened_package(path: Path, scratch: Path) -> Iterator[Repository]:
-    """Unpack a package into a folder made in ``scratch``, check its checksums, and yield the repository in it.
+    """Unpack a package into a folder in ``scratch``, check its checksums, and yield its repository.
 
-    Raises :class:`RepositoryError` for anything that is no intact package.
+    Raises :class:`RepositoryError` for anything but an intact package.
     """
     with staging(scratch, "package") as folder:
         try:

@@ -1,8 +1,8 @@
 """Copy bundles from and to a remote repository, for ``assay pull URL`` and ``assay push URL``.
 
-In: the address of an ``assay serve``, a token if it asks for one, a repository here. Out: bundles copied, each whole or
-not at all, checked against the checksum that was sent and against their own. What is there already is left out, so the
-same call resumes after an interruption.
+In: the address of an ``assay serve``, a token if required, a local repository. Out: copied bundles, each complete or
+not at all, checked against the checksum of the transfer and their own. Bundles that exist at the target are skipped, so
+the same command resumes after an interruption.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ BUNDLE_BYTES_MAX = 64 * 10**9
 _BUNDLES_MAX = 1_000_000
 """Maximum number of bundles that a server may list."""
 _LIST_WAITS_MAX = 10
-"""Maximum time for the whole list of bundles, in waits for one answer."""
+"""Maximum time for the whole list of bundles, in multiples of the wait for one response."""
 _ANSWER_BYTES_MAX = 10_000_000
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class TransferLimit:
-    """How slow a server may be. Every transfer ends: after ``wait_s``, its average must reach the rate."""
+    """Limits of slow servers. Every transfer ends: after ``wait_s``, its average rate must reach the minimum."""
 
     wait_s: float = 60.0
-    """Maximum time for a connection, for the header of an answer and between two reads, in seconds."""
+    """Maximum time for a connection, for a response header, and between two reads, in seconds."""
     bytes_per_s: float = 10_000.0
     """Minimum average rate of a body in either direction, after ``wait_s``."""
 
@@ -93,7 +93,7 @@ def _refused_in_words(error: str) -> tuple[str, str]:
 
 
 class Remote:
-    """A server that keeps a repository. Use as a context; every method raises :class:`RepositoryError` on failure."""
+    """A server with a repository. Use as a context manager; every method raises :class:`RepositoryError` on failure."""
 
     def __init__(self, url: str, token: str | None = None, pace: TransferLimit = TransferLimit()) -> None:
         import httpx  # imported here: only addresses need it
@@ -119,7 +119,7 @@ class Remote:
             ) from error
 
     def __enter__(self) -> Remote:
-        """Make sure that it is an assay server that answers. Raises :class:`RepositoryError`."""
+        """Check that the address is an assay server. Raises :class:`RepositoryError`."""
         if not isinstance(self._json("about").get("assay"), str):
             raise self._foreign()
         return self
@@ -131,7 +131,7 @@ class Remote:
             self._socket.close()
 
     def ids(self) -> list[str]:
-        """Return the ids of all its bundles."""
+        """Return the ids of all bundles on the server."""
         ids_listed: list[str] = []
         began_s = time.monotonic()
         while len(ids_listed) <= _BUNDLES_MAX:
@@ -149,7 +149,7 @@ class Remote:
         raise self._foreign(f"it lists more than {_BUNDLES_MAX:,} bundles")
 
     def fetch(self, bundle_id: str, target: Repository) -> bool:
-        """Receive one bundle; return whether it is new. Also raises if it is cut off or differs from its checksum."""
+        """Receive a bundle; return whether it is new. Also raises if it is truncated or differs from its checksum."""
         digest, size = hashlib.sha256(), 0
         with target.scratch_file() as file, self._stream("GET", f"bundles/{bundle_id}") as answer:
             for chunk in self._chunks(answer.iter_raw()):
@@ -168,7 +168,7 @@ class Remote:
             return receive(target, bundle_id, cast("BinaryIO", file), bytes_max=BUNDLE_BYTES_MAX)
 
     def send(self, bundle_id: str, source: Repository) -> bool:
-        """Send one bundle; return whether it is new there."""
+        """Send a bundle; return whether it is new on the server."""
         packed = pack(source, bundle_id)
         headers = {
             "Content-Type": "application/x-tar",
@@ -191,7 +191,7 @@ class Remote:
     def _stream(
         self, method: str, path: str, header_max_s: float | None = None, **options: Any
     ) -> Iterator[httpx.Response]:
-        """Send a request and give the answer, whose header must come in time: httpx bounds each read alone."""
+        """Send a request and yield its response, whose header must arrive in time: httpx limits only single reads."""
         timer = threading.Timer(self._pace.wait_s if header_max_s is None else header_max_s, self._cut)
         timer.daemon = True
         timer.start()
@@ -205,7 +205,7 @@ class Remote:
             timer.cancel()
 
     def _note_socket(self, event: str, details: dict[str, Any]) -> None:
-        """Keep a second descriptor of a new connection; the first becomes TLS's alone."""
+        """Store a second descriptor of a new connection; TLS takes over the first."""
         if event == "connection.connect_tcp.complete":
             descriptor = os.dup(details["return_value"].get_extra_info("socket").fileno())
             if self._socket is not None:
@@ -213,14 +213,14 @@ class Remote:
             self._socket = socket.socket(fileno=descriptor)
 
     def _cut(self) -> None:
-        """End the connection, so that the read that waits for it ends."""
+        """Close the connection, so that a waiting read ends."""
         self._too_slow.set()
         if self._socket is not None:
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
 
     def _chunks(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield data as it is received or sent. Raises :class:`RepositoryError` if the transfer takes too long."""
+        """Yield data as it is received or sent. Raises :class:`RepositoryError` if the transfer is too slow."""
         began_s, size_bytes = time.monotonic(), 0
         for chunk in chunks:
             size_bytes += len(chunk)
@@ -278,7 +278,7 @@ class Remote:
         raise kind(body["message"], where=self.url, hint=hint if isinstance(hint, str) else None)
 
     def _object(self, answer: httpx.Response) -> dict[str, Any] | None:
-        """Return the JSON object of an answer; None for other answers and for too large ones."""
+        """Return the JSON object of a response; None for other or too large responses."""
         content = bytearray()
         for chunk in self._chunks(answer.iter_raw()):
             content += chunk
@@ -297,7 +297,7 @@ class Remote:
 
 
 def pull(remote: Remote, target: Repository, progress: Progress) -> CopySummary:
-    """Take every bundle that ``target`` lacks; those that arrive damaged are listed as refused."""
+    """Receive every bundle that ``target`` lacks. Bundles that arrive damaged are listed as refused."""
     names = remote.ids()
     there = set(bundle_ids(target))
     missing = [name for name in names if name not in there]
@@ -305,7 +305,7 @@ def pull(remote: Remote, target: Repository, progress: Progress) -> CopySummary:
 
 
 def push(source: Repository, remote: Remote, progress: Progress) -> CopySummary:
-    """Give every bundle that the server lacks; those damaged here are listed as refused, and not sent."""
+    """Send every bundle that the server lacks. Bundles that are damaged locally are listed as refused, and not sent."""
     names = bundle_ids(source)
     there = set(remote.ids())
     missing = [name for name in names if name not in there]

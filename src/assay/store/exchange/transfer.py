@@ -1,8 +1,8 @@
-"""Bundles as streams: packed as a tar, and taken from one, for repositories that meet over a network.
+"""Pack bundles as tar streams and unpack them, for repositories that exchange runs over a network.
 
-A packed bundle is a plain tar (POSIX.1-2001) of its files in their order, with no times and no owners, so that the same
-bundle always makes the same bytes. What comes in is not trusted: only plain files with plain names are unpacked, up to
-a bound, into a staging repository in which it must verify and its runs must be readable; then it is placed as any copy.
+A packed bundle is a plain tar (POSIX.1-2001) of its files in order, without times and owners, so equal bundles give
+equal bytes. Received data is not trusted: only regular files with plain names are unpacked, up to a size limit, into a
+staging repository. There the bundle must verify and its runs must be readable; then it is placed like any copy.
 """
 
 import hashlib
@@ -36,21 +36,21 @@ FILES_MAX = 20_000
 _BLOCK = 512
 _CHUNK = 1 << 20
 _EXTENDED_BYTES_MAX = 64 * 1024
-"""Of an extended header; a path has at most 4,096 bytes."""
+"""Maximum size of an extended header; a path has at most 4,096 bytes."""
 _EXTENDED_MAX = 2
-"""Before one file."""
+"""Maximum number of extended headers before one file."""
 _FACTS = frozenset({RUN_FILE, IMPORT_FILE, SUMS_FILE, SIGNATURE_FILE, MARKER})
 _FACTS_BYTES_MAX = 64 << 20
-"""Of a file that is read whole to be checked."""
+"""Maximum size of a file that is read completely for checking."""
 
 
 class RefusedBundleError(RepositoryError):
-    """The received data is no intact bundle; the other bundles are unaffected."""
+    """The received data is not an intact bundle. Other bundles are unaffected."""
 
 
 @dataclass(frozen=True, slots=True)
 class BundleArchive:
-    """A bundle as a tar: its size in bytes, its SHA-256, and where it is read from."""
+    """A bundle as a tar: size in bytes, SHA-256, and source."""
 
     bundle: Path
     names: tuple[str, ...]
@@ -58,17 +58,17 @@ class BundleArchive:
     sha256: str
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield the tar."""
+        """Yield the tar in chunks."""
         return _chunks(self.bundle, self.names)
 
 
 def bundle_ids(repository: Repository, after: str = "", limit: int | None = None) -> list[str]:
-    """Return the ids of the bundles behind ``after``, sorted, at most ``limit``."""
+    """Return the ids of bundles after ``after``, sorted, at most ``limit``."""
     return [name for name in bundle_names(repository.folders.bundles) if name > after][:limit]
 
 
 def pack(repository: Repository, bundle_id: str) -> BundleArchive:
-    """Return a bundle ready to send. Raises :class:`RepositoryError` if it does not exist or has unexpected files."""
+    """Return a bundle for sending. Raises :class:`RepositoryError` if it does not exist or has unexpected files."""
     bundle = _path(repository, bundle_id)
     if not bundle.is_dir():
         raise RepositoryError(f"there is no bundle {bundle_id!r}", hint="the list of bundles has all ids")
@@ -107,10 +107,10 @@ def _chunks(bundle: Path, names: tuple[str, ...]) -> Iterator[bytes]:
 
 
 def receive(repository: Repository, bundle_id: str, tar: BinaryIO, *, bytes_max: int) -> bool:
-    """Store a packed bundle; return whether it is new here. Its content must be complete and its runs readable.
+    """Store a packed bundle; return whether it is new. It must be complete, and its runs readable.
 
-    Raises :class:`RefusedBundleError` for anything that is not, and :class:`RepositoryError` for a full disk; nothing
-    is stored then.
+    Raises :class:`RefusedBundleError` for other data, and :class:`RepositoryError` for a full disk; nothing is stored
+    then.
     """
     if _path(repository, bundle_id).exists():
         return False
@@ -133,10 +133,10 @@ def receive(repository: Repository, bundle_id: str, tar: BinaryIO, *, bytes_max:
 
 
 class _Member(tarfile.TarInfo):
-    """One header of an archive that is not trusted: tarfile reads some kinds into memory at any size.
+    """A header of an untrusted archive: tarfile reads some kinds into memory at any size.
 
-    What assay writes has plain files, and for a long or foreign name one extended header of POSIX.1-2001; GNU tar, by
-    which may pack a package again, puts one for a long name. Nothing else is read.
+    Archives of assay contain regular files, and one extended header of POSIX.1-2001 for a long or non-ASCII name. GNU
+    tar, which may repack an archive, writes another header for a long name. All other kinds are rejected.
     """
 
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
@@ -162,7 +162,7 @@ class _Member(tarfile.TarInfo):
 
 class _Archive(tarfile.TarFile):
     extended = 0
-    """How many extended headers came since the last file."""
+    """Number of extended headers since the last file."""
 
 
 def _no_bundle(what: str) -> RefusedBundleError:
@@ -170,7 +170,8 @@ def _no_bundle(what: str) -> RefusedBundleError:
 
 
 def unpack(tar: BinaryIO, folder: Path, *, bytes_max: int) -> None:
-    """Unpack plain files into ``folder``. Raises :class:`RefusedBundleError` for anything else, and too much."""
+    """Unpack regular files to ``folder``. Raises :class:`RefusedBundleError` for other entries, and above the size
+    limit."""
     try:
         with _Archive.open(fileobj=tar, mode="r|", tarinfo=_Member) as archive:
             left = bytes_max

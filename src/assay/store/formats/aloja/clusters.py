@@ -35,7 +35,7 @@ COLUMNS: Final = (
     "cost_SSD",
     "cost_IB",
 )
-"""The columns without which a file is not ALOJA's list of clusters."""
+"""Required columns of ALOJA's list of clusters."""
 FILE_NAME: Final = "aloja-clusters.csv"
 _NUMBER: Final = re.compile(r"\d{1,15}(\.\d{1,15})?", re.ASCII)
 _ON_PREMISE: Final = frozenset({"on-premise", "onprem"})
@@ -47,29 +47,29 @@ class AlojaCluster:
 
     name: str
     cluster_id: int | None
-    """Not unique: five ids stand for two clusters each."""
+    """Not unique: five ids refer to two clusters each."""
     provider: str
     service_type: str
-    """``IaaS``, ``PaaS``, ``SaaS`` or ``on-premise``, which the list spells in four ways."""
+    """``IaaS``, ``PaaS``, ``SaaS`` or ``on-premise``; the list has four spellings."""
     datanodes: int | None
     vm_size: str
     vm_os: str
     cores: int | None
-    """Of one node."""
+    """Cores per node."""
     ram_gb: float | None
     """Memory of one node, in ALOJA's gigabytes (2^30 or 10^9 bytes: unknown)."""
     cost_usd_per_h: float | None
     """Price of the whole cluster without the surcharges below. 0: ALOJA knew no price."""
     cost_remote_disk_usd_per_h: float | None
-    """For each remote disk, on premises for each SATA disk; for the whole cluster, not per node."""
+    """Surcharge per remote disk, on premises per SATA disk; for the whole cluster, not per node."""
     cost_ssd_usd_per_h: float | None
-    """For each SSD; for the whole cluster."""
+    """Surcharge per SSD; for the whole cluster."""
     cost_ib_usd_per_h: float | None
-    """For InfiniBand; for the whole cluster."""
+    """Surcharge for InfiniBand; for the whole cluster."""
     attached_volumes: int | None
     disk_size_gb: float | None
     disks: tuple[str, ...]
-    """Disk codes that the cluster can run, each once."""
+    """Disk codes that the cluster supports, without duplicates."""
     networks: tuple[str, ...]
     description: str
     """May hold shell variables such as ``${vmCores}``."""
@@ -88,8 +88,8 @@ def is_clusters(head: str) -> bool:
 def parse_clusters(text: str, source: str = FILE_NAME) -> list[AlojaCluster]:
     """Return the clusters in the order of the text.
 
-    Raises :class:`FormatError` with ``source:line`` when columns are missing, a row has another number of cells, or a
-    name is missing or stands twice. A cell that holds no usable number is absent instead, with its reason.
+    Raises :class:`FormatError` with ``source:line`` if columns are missing, a row has another number of cells, or a
+    name is missing or repeated. A cell without a usable number is absent instead, with its reason.
     """
     if not is_clusters(text[:65_536]):
         raise FormatError(
@@ -121,7 +121,7 @@ def parse_clusters(text: str, source: str = FILE_NAME) -> list[AlojaCluster]:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One row while it is read; ``absent`` gathers why cells were not usable."""
+    """One row during parsing; ``absent`` collects why cells were not usable."""
 
     cells: Mapping[str, str]
     where: str

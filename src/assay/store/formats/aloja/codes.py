@@ -15,7 +15,7 @@ from assay.model import CodedWarning, ExtraDeviceUse, WarningCode
 from assay.model.clusters import layout_code
 
 UNKNOWN: Final = frozenset({"", "null", "none", "na", "n/a", "\\n"})
-"""Texts, in small letters, that stand for no value in ALOJA's tables."""
+"""Lower-case texts that represent no value in ALOJA's tables."""
 MAPS: Final = "mapreduce.tasktracker.map.tasks.maximum"
 SORT_FACTOR: Final = "mapreduce.task.io.sort.factor"
 REPLICATION: Final = "dfs.replication"
@@ -27,11 +27,11 @@ _INT_MAX: Final = 2**31 - 1
 _REPLICATION_MAX: Final = 512
 """Hadoop's limit, dfs.replication.max."""
 _BLOCK_MIB_MAX: Final = 2**20
-"""1 TiB; a larger number is no block size in MiB, and most likely one in bytes."""
+"""Maximum block size: 1 TiB. A larger number is not in MiB, and probably in bytes."""
 _DECIMAL_BLOCKS: Final = {
     mb: 2**power for power in range(25, 32) for mb in (2**power // 10**6, round(2**power / 10**6))
 }
-"""Block sizes that some services report in decimal megabytes, 134 for 128 MiB; none of them is one in MiB."""
+"""Block sizes that some services report in decimal megabytes, 134 for 128 MiB. None of them is a size in MiB."""
 COUNTS: Final[Mapping[str, tuple[str, int, int]]] = {
     "maps": (MAPS, 1, _INT_MAX),
     "iosf": (SORT_FACTOR, 1, _INT_MAX),
@@ -39,7 +39,7 @@ COUNTS: Final[Mapping[str, tuple[str, int, int]]] = {
     "iofilebuf": (FILE_BUFFER, 1, _INT_MAX),
     "blk_size": (BLOCK_SIZE, 2**20, _BLOCK_MIB_MAX),
 }
-"""ALOJA's column to Hadoop's parameter, the factor between their units, and the largest value that can be meant."""
+"""ALOJA's column to Hadoop's parameter, the factor between their units, and the largest plausible value."""
 CODECS: Final[Mapping[str, str]] = {
     "1": "org.apache.hadoop.io.compress.DefaultCodec",
     "2": "com.hadoop.compression.lzo.LzoCodec",
@@ -58,7 +58,7 @@ RAM_DISK: Final = "RAM"
 
 
 def known(text: str) -> str:
-    """Return ``text`` without blanks around it; empty where ALOJA's tables mean that there is no value."""
+    """Return ``text`` without surrounding blanks; empty for ALOJA's representations of no value."""
     text = text.strip()
     return "" if text.lower() in UNKNOWN else text
 
@@ -112,13 +112,11 @@ def suite(bench_type: str) -> str:
 
 
 def parameters(columns: Mapping[str, str]) -> dict[str, str]:
-    """Return Hadoop's parameters for ALOJA's columns, those of :data:`COUNTS` and ``comp``.
+    """Return Hadoop's parameters for ALOJA's columns: those of :data:`COUNTS`, and ``comp``.
 
-    A column that is absent, or a count that is 0, is not known, and so is its parameter.
-
-    One parameter stands for each column, so that it can be a factor: what ALOJA's scripts derive from it (as many
-    reduce slots as map slots, a sort buffer of 10 MiB times the sort factor) is not repeated. Raises ValueError, with
-    words for the user, when a value can't be meant.
+    Columns that are absent, and counts of 0, are unknown and give no parameter. Each column gives one parameter, so
+    that it can be a factor. Values that ALOJA's scripts derive from it (as many reduce slots as map slots, a sort
+    buffer of 10 MiB times the sort factor) are not repeated. Raises ValueError with a message for implausible values.
     """
     values = {}
     for column, (name, factor, most) in COUNTS.items():

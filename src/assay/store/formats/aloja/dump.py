@@ -1,13 +1,13 @@
 """Read runs from a dump of ALOJA's MySQL database: execs, with their tasks, phases and traces.
 
-In: what mysqldump writes of the tables ``execs clusters JOB_tasks JOB_status SAR_cpu SAR_block_devices SAR_memory_util
+In: mysqldump's output for the tables ``execs clusters JOB_tasks JOB_status SAR_cpu SAR_block_devices SAR_memory_util
 SAR_net_devices VMSTATS BWM BWM2`` (schema: ``shell/common/create_db.sh`` of github.com/Aloja/aloja). Out: one
-:class:`ImportedRun` for each row of ``execs`` that is sound. All dates in these tables are UTC.
+:class:`ImportedRun` for each consistent row of ``execs``. All dates in these tables are UTC.
 
-Dumps of ALOJA's tests are cut (LIMIT 10) and edited by hand so that rows of one run carry another one's number. So
-figures are checked against each other: a row that contradicts itself or its folder's name is skipped,
-and tasks and samples are taken only from within their run. Tasks that ran before the run began are those of
-its preparation, whose job history ALOJA imported along with it.
+Dumps of ALOJA's tests are cut (LIMIT 10) and edited by hand, so that rows of one run carry another run's number.
+Figures are therefore checked against each other: a row that contradicts itself or its folder's name is skipped, and
+tasks and samples are only used within their run. Tasks before the start of the run belong to its preparation, whose job
+history ALOJA imported too.
 """
 
 from collections import defaultdict
@@ -42,9 +42,9 @@ _TABLES: Final = frozenset({"execs", "clusters", "JOB_tasks", "JOB_status", *SAM
 _ALOJA: Final = (b"`execs`", b"`JOB_details`", b"`JOB_tasks`", b"`SAR_cpu`", b"`BWM`", b"`BWM2`", b"Database: aloja")
 _DATE = "%Y-%m-%d %H:%M:%S"
 DISAGREEMENT_S: Final = 2.0
-"""By how much duration and dates, which are whole seconds, may differ."""
+"""Maximum difference between duration and dates, which are whole seconds."""
 TASK_MARGIN_S: Final = 5.0
-"""How far a task may reach beyond its run: clocks of two processes, rounded to seconds."""
+"""Maximum time that a task may extend beyond its run: two clocks, rounded to seconds."""
 DURATION_S_MAX: Final = 30 * 86_400.0
 INVALID: Final = "ALOJA's table marks it invalid"
 
@@ -66,7 +66,7 @@ class _Leavings:
 
 @dataclass(slots=True)
 class _Dump:
-    """The dump's rows: those of an execution under its number."""
+    """The rows of a dump, by the number of their execution."""
 
     execs: dict[str, DumpRow] = field(default_factory=dict)
     clusters: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -95,11 +95,11 @@ class _Dump:
                 self.execs[number] = row
 
     def belonging(self, number: str) -> int:
-        """Return how many rows of other tables an execution has."""
+        """Return the number of rows in other tables that belong to an execution."""
         return len(self.tasks[number]) + len(self.status[number]) + len(self.samples[number])
 
     def orphans(self, name: str) -> Iterator[SkippedItem]:
-        """Yield for each table how many rows belong to executions that the dump does not hold."""
+        """Yield for each table the number of rows whose execution is not in the dump."""
         lost: dict[str, list[DumpRow]] = defaultdict(list)
         for rows_by_number in (self.tasks, self.status, self.samples):
             for number, rows in rows_by_number.items():
@@ -114,12 +114,12 @@ class _Dump:
 
 @dataclass(frozen=True, slots=True)
 class _Times:
-    """When a run took place."""
+    """Start and duration of a run."""
 
     start: datetime | None
     duration_s: float
     source: str
-    """Where the start was read, or why it is not known."""
+    """Source of the start, or why it is unknown."""
 
     def after_s(self, written: str | None) -> float | None:
         """Return a date in seconds from the run's start; None if either is unknown."""
@@ -131,7 +131,7 @@ class _Times:
 
 
 def _date(written: str | None) -> datetime | None:
-    """Return a date of MySQL, which is UTC here; None for NULL and for zero, which mean "unknown"."""
+    """Return a date of MySQL in UTC; None for NULL and for zero, which mean "unknown"."""
     if not written or written.startswith("0000-00-00"):
         return None
     try:
@@ -208,7 +208,7 @@ def _samples(rows: list[DumpRow], times: _Times, cores: int | None, leavings: _L
 
 
 def _sample_s(table: str, row: Mapping[str, str], times: _Times) -> float:
-    """Return when a sample was taken, in seconds from the run's start."""
+    """Return the time of a sample, in seconds from the run's start."""
     if table.startswith("SAR_"):
         t_s = times.after_s(row.get("date"))
         if t_s is None:

@@ -43,7 +43,7 @@ _OF_LABEL: Final = ("status", "cause", "engine_version", "workload", "workload_p
 _IN_KEYS: Final = (("bench",), ("net", "disk"), ENGINE_FIELDS, ("cluster", "cluster_name"), ("bench_type",))
 """The shared fields of a key, in order; fields in one pair of brackets belong to one aspect."""
 _CLUSTER_ASPECT: Final = 2
-"""The number of the aspect that also depends on the folder's name."""
+"""Number of the aspect that also depends on the folder's name."""
 _NO_FOLDER: Final = FolderName("")
 
 
@@ -52,7 +52,7 @@ class _Part:
     """Some rows of a table, with their parsed cells."""
 
     numbers: list[int]
-    """Their lines."""
+    """Line numbers of the rows."""
     cut: SplitRows
     folders: Sequence[FolderName] | None
     """None if the table has no column for them."""
@@ -77,7 +77,7 @@ class ColumnReader:
             lambda cells: table.cluster_of(cells[:-1], cells[-1]) if hinted else table.cluster_of(cells, "")
         )
         self._in_keys: dict[tuple[str, ...], list[str]] = {names: [] for names in _IN_KEYS}
-        """The part of a row's key that each label, engine and cluster makes."""
+        """The part of a row's key for each label, engine and cluster."""
         self._aspects = Aspects(
             self._cutting, list(map(Aspect, column_numbers, (self._labels, self._engines, self._places)))
         )
@@ -98,7 +98,7 @@ class ColumnReader:
                 yield rows
 
     def _part(self, piece: str, first: int, left: dict[int, str]) -> _Part | None:
-        """Return the rows that are runs; ``left`` receives the other lines, with the reason."""
+        """Return the rows that are runs; ``left`` receives the other lines with the reason."""
         numbers, cut = self._cells(piece, first, left)
         while numbers:
             part, mistakes = self._meant(numbers, cut)
@@ -111,7 +111,7 @@ class ColumnReader:
         return None
 
     def _cells(self, piece: str, first: int, left: dict[int, str]) -> tuple[list[int], SplitRows]:
-        """Return the lines' numbers and their cells; ``left`` receives lines that are no rows."""
+        """Return line numbers and cells; ``left`` receives lines that are not rows."""
         header, lines = self._table.header, lines_of(piece)
         if header.delimiter != "\t" and '"' not in piece and "\r" not in piece:
             rows = [line for line in lines if line and line != header.text]
@@ -145,7 +145,7 @@ class ColumnReader:
         return _Part(numbers, cut, folders, duration_s, label, engine, cluster_code), mistakes
 
     def _durations(self, texts: Sequence[str]) -> tuple[Floats, dict[int, str]]:
-        """Return durations in seconds, and by row why a text is no duration."""
+        """Return durations in seconds, and by row the reason for an invalid one."""
         numbers = plain_numbers(texts)
         if numbers is not None:
             seconds, odd = numbers, np.flatnonzero((numbers == 0) | (numbers > DURATION_MAX_S))
@@ -160,7 +160,7 @@ class ColumnReader:
         return seconds, mistakes
 
     def _rows(self, part: _Part, left: dict[int, str]) -> ImportedRows:
-        """Return the runs of rows, without those that an earlier row of the table has."""
+        """Return the runs of rows, without repetitions of earlier rows of the table."""
         identities, keys = self._texts(part, "id"), self._keys_of(part)
         for name, values in self._of_label.items():
             values += [getattr(label, name) for label in self._labels.values[len(values) :]]
@@ -225,7 +225,7 @@ class ColumnReader:
         return [name or key for name, key in zip(named, keys, strict=True)] if named else keys
 
     def _in_key(self, rows: Codes, known: Distinct, picked: CellSelection, names: tuple[str, ...]) -> Iterator[str]:
-        """Return the part of each row's key that these fields of an aspect make."""
+        """Return the contribution of these fields of an aspect to each row's key."""
         texts = self._in_keys[names]
         for label_cells in known.sources[len(texts) :]:
             cells = dict(zip(picked.names, label_cells, strict=False))  # a place has a hint behind its cells
@@ -271,7 +271,7 @@ class ColumnReader:
         return remark_codes
 
     def _doubled(self, part: _Part, keys: Sequence[str], identities: Sequence[str]) -> dict[int, str]:
-        """Note which runs are taken, and return by row why a run is not: it was taken before."""
+        """Register imported runs, and return by row why a run is skipped: it was imported before."""
         table = self._table
         named = identities if part.folders is None else [folder.text for folder in part.folders]
         fresh = dict(zip(keys, part.numbers, strict=True))
@@ -298,7 +298,7 @@ class ColumnReader:
 
 
 def _plain(texts: Sequence[str]) -> Sequence[str]:
-    """Return the cells of one column of a key as :func:`plain` does: all of them in one go where that is the same."""
+    """Return the cells of a key's column, normalised as by :func:`plain`, in one operation if possible."""
     whole = "\n".join(texts)
     if "".join(texts).split(None, 1) not in ([], ["".join(texts)]):
         return list(map(plain, texts))

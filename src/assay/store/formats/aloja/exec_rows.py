@@ -22,9 +22,9 @@ from assay.store.formats.aloja.names import FolderName
 from assay.workloads.catalogue import known_name
 
 VALID_MIN_S: Final = 60.0
-"""No run that ALOJA calls valid is shorter."""
+"""Minimum duration of runs that ALOJA calls valid, in seconds."""
 DURATION_MAX_S: Final = 30 * 86_400.0
-"""Nothing that ALOJA ran takes a month; its longest run takes 25 hours."""
+"""Maximum plausible duration: 30 days. ALOJA's longest run takes 25 hours."""
 INVALID: Final = "ALOJA's table marks it invalid"
 _DELIMITERS: Final = ",;\t|"
 _NAMES: Final[Mapping[str, str]] = {
@@ -71,7 +71,8 @@ _NAMES: Final[Mapping[str, str]] = {
     "type": "service_type",
     "runningcost": "cost",
 }
-"""A header's letters and digits, small, to the field: so ``IO.SFac``, ``io_sfac`` and ``IO SFac`` are one."""
+"""Lower-case letters and digits of a header to the field, so that ``IO.SFac``, ``io_sfac`` and ``IO SFac`` are
+equal."""
 _NEEDED: Final = frozenset({"bench", "duration", "net", "disk", "maps", "comp"})
 _LABELS: Final = (
     "bench",
@@ -128,7 +129,7 @@ def header_of(line: str) -> ExecHeader | None:
 
 
 def cells_of(line: str, delimiter: str) -> list[str] | None:
-    """Return a line's cells; None when its quotation marks do not pair."""
+    """Return a line's cells; None if its quotation marks are unbalanced."""
     if '"' not in line:
         return line.split(delimiter)
     try:
@@ -139,7 +140,7 @@ def cells_of(line: str, delimiter: str) -> list[str] | None:
 
 @dataclass(frozen=True, slots=True)
 class CellSelection:
-    """Picks some of a row's cells by field; fields without a column are left out."""
+    """Selects cells of a row by field; fields without a column are omitted."""
 
     names: tuple[str, ...]
     column_numbers: tuple[int, ...]
@@ -147,7 +148,7 @@ class CellSelection:
 
     @classmethod
     def of(cls, header: ExecHeader, names: Sequence[str]) -> CellSelection:
-        """Return a picker of those fields that the table has."""
+        """Return a selection of the fields that the table has."""
         present = tuple(name for name in names if name in header.column_numbers)
         column_numbers = tuple(header.column_numbers[name] for name in present)
         if len(column_numbers) < 2:  # itemgetter then returns no tuple
@@ -160,7 +161,7 @@ class CellSelection:
 
 
 def _in_place(header: ExecHeader, names: Sequence[str]) -> list[str]:
-    """Return those of ``names`` that the table has, in the order of its columns."""
+    """Return the ``names`` that the table has, in column order."""
     return sorted((name for name in names if name in header.column_numbers), key=header.column_numbers.__getitem__)
 
 
@@ -173,16 +174,16 @@ class _JoinedCluster:
 
 
 class ExecTable:
-    """One table while it is read. Rows with equal cells share the same parsed objects."""
+    """A table during parsing. Rows with equal cells share the parsed objects."""
 
     def __init__(self, name: str, header: ExecHeader, clusters: Clusters, before: Sequence[ExecTable]) -> None:
         self.name = name
         self.header = header
         self.clusters = clusters
         self.before = before
-        """Tables that were read before this one."""
+        """Tables that were read earlier."""
         self.taken: dict[str, int] = {}
-        """Key to line of each run that was taken."""
+        """Key to line of each imported run."""
         self.ids: dict[str, int] = {}
         self.labels = CellSelection.of(header, _in_place(header, _LABELS))
         self.engine = CellSelection.of(header, _in_place(header, ENGINE_FIELDS))
@@ -194,7 +195,7 @@ class ExecTable:
         self.duration_of = cache(partial(_duration, delimiter=header.delimiter))
 
     def cells(self, line: str) -> list[str]:
-        """Return a line's cells. Raises ValueError with the reason if they are no row."""
+        """Return a line's cells. Raises ValueError with the reason if they are not a row."""
         row_cells = cells_of(line, self.header.delimiter)
         if row_cells is None:
             raise ValueError("its quotation marks do not pair")
@@ -203,11 +204,11 @@ class ExecTable:
         return row_cells
 
     def dollars(self, cost: str) -> float | None:
-        """Return the run's cost in dollars from a cell; None without a number."""
+        """Return the run's cost in dollars from a cell; None if it is not a number."""
         return _number(cost, self.header.delimiter) if cost else None
 
     def take(self, key: str, identity: str, number: int) -> None:
-        """Note that a line's run is taken. Raises ValueError if the run or its id was taken before."""
+        """Register a line's run as imported. Raises ValueError if the run or its id was imported before."""
         for table in (*self.before, self):
             if key in table.taken:
                 raise ValueError(f"the same run is at {table.name}:{table.taken[key]}")
@@ -218,11 +219,11 @@ class ExecTable:
         self.taken[key] = number
 
     def are_new(self, keys: Mapping[str, int]) -> bool:
-        """Return whether no run with one of these keys was taken, here or in an earlier table."""
+        """Return whether no run with one of these keys was imported, from this or an earlier table."""
         return all(table.taken.keys().isdisjoint(keys) for table in (*self.before, self))
 
     def _labelled(self, cells: tuple[str, ...]) -> Run:
-        """Return the run that all rows with these labels copy."""
+        """Return the run that all rows with these labels share as a template."""
         fields = self.labels.fields(cells)
         workload = known_name(codes.known(fields["bench"]).lower())
         if not workload:
@@ -291,7 +292,7 @@ def _sources(when: str, cluster: str, labelled: bool) -> dict[str, str]:
 
 
 def _number(text: str, delimiter: str) -> float | None:
-    """Return a number; None for other texts. If the delimiter is no comma, a comma may start the decimals."""
+    """Return a number; None for other texts. A comma is a decimal separator unless it is the delimiter."""
     text = text.strip()
     if delimiter != ",":
         text = text.replace(",", ".")
@@ -299,7 +300,7 @@ def _number(text: str, delimiter: str) -> float | None:
 
 
 def _duration(text: str, delimiter: str) -> float:
-    """Return a duration in seconds. Raises ValueError for a duration that no run can have."""
+    """Return a duration in seconds. Raises ValueError for an implausible duration."""
     if not codes.known(text):
         raise ValueError("has no duration")
     seconds = _number(text, delimiter)

@@ -1,9 +1,9 @@
-"""Which job histories in the folder of one of ALOJA's benchmarks are that benchmark's: tasks, phases, and time span.
+"""Select the job histories of one benchmark in an ALOJA folder: tasks, phases, and time span.
 
 In: the folder's files, and when the benchmark ran. Out: :class:`RunJobs`, times in seconds from the run's start. Hadoop
-keeps the histories of everything since it was started, and ALOJA starts it before it makes a benchmark's input; so the
-folder also holds the jobs that made the input. They ended before the run began, or, where its time is not known, are
-those that the folder ``prep_BENCHMARK`` holds too.
+keeps the histories of all jobs since its start, and ALOJA starts it before it generates a benchmark's input, so the
+folder also has the jobs that generated the input. They ended before the run began. If its time is unknown, they are the
+jobs that are also in the folder ``prep_BENCHMARK``.
 """
 
 import re
@@ -20,9 +20,9 @@ from assay.store.formats.hadoop.jhist import JobHistory, job_of, parse_jhist, ph
 from assay.store.formats.source import Source
 
 MARGIN_S = 5.0
-"""How far a job may reach beyond its run: clocks of two processes, one in whole seconds."""
+"""Maximum time that a job may extend beyond its run: two clocks, one in whole seconds."""
 ATTEMPT_MARGIN_S = 60.0
-"""How long after a run the end of a killed attempt may be noted."""
+"""Maximum delay after a run for the recorded end of a killed attempt."""
 _HISTORY = re.compile(r"(?:.*/)?history/(?:.*/)?(job_[0-9]+_[0-9]+)(?![^/]*\.(?:xml|crc))[^/]*", re.DOTALL)
 
 
@@ -40,12 +40,12 @@ class RunJobs:
 
 
 def is_history(path: str) -> bool:
-    """Return whether a path is that of a job's history."""
+    """Return whether a path is a job history."""
     return _HISTORY.fullmatch(path) is not None
 
 
 def job_ids(paths: Mapping[str, Source]) -> frozenset[str]:
-    """Return the ids of the jobs whose histories are among the files."""
+    """Return the ids of jobs with histories among the files."""
     return frozenset(match[1] for path in paths if (match := _HISTORY.fullmatch(path)))
 
 
@@ -71,7 +71,7 @@ def _read(sources: Mapping[str, Source], without: frozenset[str]) -> tuple[dict[
 def jobs_within(
     sources: Mapping[str, Source], start_unix_s: float, duration_s: float
 ) -> tuple[RunJobs, list[SkippedItem]]:
-    """Return the jobs within a run, and the histories that can't be read or reach beyond it."""
+    """Return the jobs within a run, and histories that are unreadable or extend beyond it."""
     histories, unread = _read(sources, frozenset())
     during = []
     for history in histories.values():
@@ -96,9 +96,9 @@ def _within(task: Task, duration_s: float) -> bool:
 
 
 def jobs_of(sources: Mapping[str, Source], preparation: Mapping[str, Source]) -> tuple[RunJobs, list[SkippedItem]]:
-    """Return the jobs of a run whose time is not known: all but those of its preparation.
+    """Return the jobs of a run with unknown time: all but those of its preparation.
 
-    No jobs if there are several and it is unknown which made the input.
+    No jobs if there are several and it is unknown which one generated the input.
     """
     histories, unread = _read(sources, job_ids(preparation))
     if not histories:
@@ -125,7 +125,7 @@ def _jobs(histories: list[JobHistory], start_unix_s: float) -> RunJobs:
 
 
 def _shifted(task: Task, start_unix_s: float) -> Task:
-    """Return a task whose times count from 1970 with times that count from the run's start."""
+    """Return a task with times from the run's start instead of from 1970."""
 
     def after_s(time_s: float) -> float:
         return round(time_s - start_unix_s, 3)

@@ -1,11 +1,11 @@
-"""Which cluster a run of ALOJA's tables was made on: joined from the list of clusters, never guessed.
+"""Join the runs of ALOJA's tables with their clusters in the list, without guessing.
 
 In: a row's fields, the name of its folder (``20131126_115542_conf_IB_SSD_b_m12_i10_r1_I65536/terasort``), and the
-clusters of ALOJA's list. Out: the cluster's name and its facts, in the form that the environment of measured runs has.
+clusters of ALOJA's list. Out: the cluster's name and its facts, in the form of a measured run's environment.
 
-A cluster is joined by name where the row has one. By id only where a single cluster has it: the list uses five ids
-twice. And a folder whose name ends in ``_az`` was made on Azure, whatever the id says: 142 runs of the dump of
-September 2014 stand under id 1, an on-premise cluster, with such a name.
+A cluster is joined by name if the row has one, and by id only if the id is unique: the list uses five ids twice. A
+folder whose name ends in ``_az`` was created on Azure, whatever the id says: 142 runs of the dump of September 2014
+have id 1, an on-premise cluster, and such a folder name.
 """
 
 import re
@@ -19,7 +19,7 @@ from assay.store.formats.aloja.clusters import AlojaCluster
 
 _AZURE: Final = "azure"
 _CODED: Final = re.compile(r"^Cl(\d+)$")
-"""How ALOJA's wider table writes an id, so that no one takes it for a quantity."""
+"""Notation of an id in ALOJA's wider table, where it is a category."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Clusters:
             self._by_id.setdefault(str(cluster.cluster_id), []).append(cluster)
 
     def join(self, fields: Mapping[str, str], location: str) -> JoinedCluster:
-        """Return the cluster of a row; ``location``: the location in its folder's name."""
+        """Return the cluster of a row; ``location``: the cluster in its folder's name."""
         in_table = codes.known(fields.get("cluster_name", ""))
         name = in_table or ("" if location == "az" else location)
         recorded = _recorded(fields)

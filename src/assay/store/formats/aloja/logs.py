@@ -21,7 +21,7 @@ from assay.foundation.errors import FormatError
 DURATION_S_MAX: Final = 30 * 86_400.0
 DISAGREEMENT_S: Final = 2.0
 UNIX_S_RANGE: Final = (1_104_537_600.0, 4_102_444_800.0)
-"""2005 to 2100: another end is no date of a run."""
+"""Plausible end of a run: 2005 to 2100."""
 _SENT = re.compile(
     r"SENDING: hibench\.runs (?P<end>[0-9]{1,12}) <a href='(?P<url>[^'\n]{0,500})'>(?P<bench>[\w.,-]{1,80}) "
     r"(?P<conf>[\w.-]{1,200})</a> <strong>Time:</strong> (?P<time>[0-9]{1,9}) s\.",
@@ -47,17 +47,17 @@ class Execution:
     duration_s: float
     start_unix_s: float | None
     exit_statuses: str = ""
-    """As the shell wrote them; empty if unknown."""
+    """Exit statuses as the shell wrote them; empty if unknown."""
 
     @property
     def failed(self) -> bool:
-        """Whether the exit status is recorded and not 0."""
+        """Whether an exit status other than 0 is recorded."""
         return bool(self.exit_statuses.strip(" 0"))
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadableLine:
-    """A line about an execution that can't be read."""
+    """A line about an execution that could not be parsed."""
 
     line: int
     why: str
@@ -85,7 +85,7 @@ def executions_of_log(text: str, conf: str) -> Iterator[Execution | UnreadableLi
 
 
 def impossible(duration_s: float, end_unix_s: float | None) -> str:
-    """Say why a run can't have taken so long or ended then; empty when it can."""
+    """Return why a run can't have this duration or end; empty if it can."""
     if duration_s <= 0:
         return f"took {duration_s:g} s: nothing was measured"
     if duration_s > DURATION_S_MAX:
@@ -105,7 +105,7 @@ def variables(text: str) -> dict[str, tuple[int, str]]:
 
 
 def plain(written: str) -> str:
-    """Return a shell word without its quotes; empty for an expression that the shell would evaluate."""
+    """Return a shell word without quotes; empty for an expression that the shell would evaluate."""
     word = written.strip()
     if len(word) >= 2 and word[0] == word[-1] and word[0] in "'\"":
         word = word[1:-1]

@@ -35,7 +35,7 @@ _LATER = re.compile(
 _STAMPED = re.compile(r"(?P<date>\d{8})_(?P<time>\d{6})(?=_)", re.ASCII)
 _NEW_STYLE = re.compile(r"\d{8}_\d{6}_.*_D\d+_(?P<cluster>[^/]+)")
 AZURE = "az"
-"""ALOJA's early mark for a cluster on Azure, which is no cluster's name."""
+"""ALOJA's early suffix for a cluster on Azure, which is not a cluster's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +46,21 @@ class FolderConfiguration:
     """The recorded fields among ``net disk bench_type maps iosf replication iofilebuf comp blk_size``."""
     cluster: str = ""
     azure: bool = False
-    """Whether it bears :data:`AZURE`."""
+    """Whether the name has the suffix :data:`AZURE`."""
     datanodes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FolderName:
-    """The name of a run's folder, whole or not; the benchmark behind a slash where the source has it so."""
+    """The name of a run's folder, complete or not, with the benchmark after a slash if the source has it."""
 
     text: str
     stamp: str = ""
-    """When the folder was made, UTC, as fourteen digits; empty when the name does not begin with it."""
+    """Creation time of the folder in UTC as fourteen digits; empty if the name does not begin with it."""
     old: bool = False
-    """Whether it has the form of ALOJA's first scripts, with every parameter in it."""
+    """Whether it has the form of ALOJA's first scripts, with all parameters."""
     location: str = ""
-    """The cluster's name in the newer forms; :data:`AZURE` for that mark in the old; empty if unknown."""
+    """Name of the cluster in the newer forms, or :data:`AZURE` in the old form; empty if unknown."""
 
     @classmethod
     def of(cls, text: str) -> Self:
@@ -75,7 +75,7 @@ class FolderName:
         return cls(text, stamp, False, new["cluster"] if new else "")
 
     def configuration(self) -> FolderConfiguration | None:
-        """Return the configuration; None when the name is not a whole one of ALOJA's."""
+        """Return the configuration; None if the name is not a complete ALOJA name."""
         folder = self.text.partition("/")[0]
         if match := _LEGACY.fullmatch(folder):
             fields = {key: value for key, value in match.groupdict().items() if value is not None}
@@ -89,11 +89,11 @@ class FolderName:
         return None
 
     def changed_by_hand(self, row: Mapping[str, str]) -> str | None:
-        """Return where a row of ``execs`` contradicts the name in its ``exec``; None if it does not.
+        """Return how a row of ``execs`` contradicts the name in its ``exec``; None if it does not.
 
-        ALOJA's import fills both from the same name, so a difference means that the row was changed by hand. A zero in
-        the row stands for what the name does not tell; ``bench_type`` is renamed by ALOJA itself and is not compared,
-        nor are names of the later forms, whose disk ALOJA corrects.
+        ALOJA's import fills both from the same name, so a difference means a manual change. A zero in the row
+        represents an unknown value. ``bench_type`` is not compared, because ALOJA renames it, nor are names of the
+        later forms, whose disk ALOJA corrects.
         """
         bench = self.text.partition("/")[2]
         if bench and row.get("bench", bench) != bench:
@@ -105,7 +105,7 @@ class FolderName:
         return None
 
     def differences(self, run: Run) -> str:
-        """Return where the name and a run of the row differ; empty if they agree."""
+        """Return the differences between the name and a run of the row; empty if they agree."""
         folder, slash, bench = self.text.partition("/")
         differ = []
         if slash and known_name(bench.lower()) != run.workload:

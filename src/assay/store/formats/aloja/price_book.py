@@ -21,9 +21,9 @@ from assay.store.formats.aloja.clusters import AlojaCluster
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 _STAND_IN_USD_PER_H = 999
-"""Prices from here on are placeholders: 999 and 1000 for clusters of which half as many nodes cost 9.44."""
+"""Minimum price of placeholders: 999 and 1000 are given for clusters of which half as many nodes cost 9.44."""
 _LOCAL_HDD = ("RL", "NFS")
-"""Layouts whose local disk for intermediate data comes with the machine."""
+"""Layouts whose local disk for intermediate data is included in the machine."""
 _COUNTS = range(1, 13)
 Price = Callable[[AlojaCluster], float | None]
 
@@ -62,7 +62,7 @@ def _items(
 
 
 def _left_out(clusters: Iterable[AlojaCluster]) -> list[str]:
-    """Return a comment for each price that is not taken, and why."""
+    """Return a comment for each price that is omitted, with the reason."""
     lines = []
     for cluster in clusters:
         if cluster.cost_usd_per_h is None:
