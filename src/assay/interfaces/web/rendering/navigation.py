@@ -46,7 +46,7 @@ AREAS: Final = (
     Area(
         "Explore",
         (PageLink("/runs", "Runs", filtered=True), PageLink("/compare", "Compare")),
-        ("/clusters", "/configurations", "/tuning"),
+        ("/clusters", "/configurations", "/campaigns", "/tuning"),
     ),
     Area(
         "Forecast",

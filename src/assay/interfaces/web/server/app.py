@@ -31,6 +31,7 @@ from assay.interfaces.web.api import runs as api_runs
 from assay.interfaces.web.api import views as api_views
 from assay.interfaces.web.api import whatif as api_whatif
 from assay.interfaces.web.api import why as api_why
+from assay.interfaces.web.pages import campaign as pages_campaign
 from assay.interfaces.web.pages import clusters as pages_places
 from assay.interfaces.web.pages import compare as pages_compare
 from assay.interfaces.web.pages import cost as pages_cost
@@ -132,6 +133,7 @@ def create_app(
         pages_plan,
         pages_predict,
         pages_run,
+        pages_campaign,
         pages_tuning,
         pages_recommend,
         pages_whatif,
