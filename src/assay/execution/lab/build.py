@@ -150,7 +150,7 @@ def _machine_bytes() -> int:
 
 
 def _check_memory(cluster: Cluster, settings: LabSettings) -> None:
-    """Reject a node whose memory limit exceeds the machine's memory. The total is only warned about."""
+    """Reject a node whose memory limit exceeds the machine's memory. For the total there is only a warning."""
     machine_bytes = _machine_bytes()
     node = max(cluster.nodes, key=lambda node: memory_limit_bytes(node, settings))
     limit_bytes = memory_limit_bytes(node, settings)

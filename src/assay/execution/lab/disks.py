@@ -1,4 +1,4 @@
-"""A node's disks, behind one seam: a :class:`DiskEmulator` turns :class:`DiskSpec` into block devices that behave so.
+"""The disks of a node: a :class:`DiskEmulator` turns :class:`DiskSpec` into block devices.
 
 There are two. Under :class:`~assay.execution.lab.modelled.ModelledLoop` a daemon takes the time that an arm or flash
 channels take; :class:`ThrottledLoop` is a loop device over a sparse file with the block-I/O controller's limits on

@@ -25,7 +25,7 @@ _PARAVIRTUAL_DRIVERS = frozenset({"virtio_net", "vmxnet3", "hv_netvsc", "xen_net
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block device: a disk, a partition, or a mapping on others."""
+    """A block device: a disk, a partition, or a mapping over other devices."""
 
     device: str | None
     kind: str

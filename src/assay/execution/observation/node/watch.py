@@ -1,4 +1,4 @@
-"""Watch: is all well on this node? One JSON line every ``interval_s``, which is a sign of life too. Ends with stdin.
+"""Watch the health of this node: one JSON line every ``interval_s``, also as a sign of life. Ends at EOF of stdin.
 
 In, as JSON in argv[1]: ``interval_s``; ``daemons``: name to pid file; ``directories``: device name to a directory on
 it; ``peers``: name to address of the other nodes; ``cgroup``: memory control group's directory or null; ``shared``:
