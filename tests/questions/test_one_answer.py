@@ -349,3 +349,45 @@ def test_next_proposes_only_hardware_that_a_cluster_has_and_states_no_time_of_a_
     assert answer["unpredicted"] == 40 - len(stated) > 0
     within = json.loads(printed(case, "next", "--budget", "2h", "--json"))
     assert sum(run["expected_s"] or run["high_s"] for run in within["runs"]) <= 2 * 3600
+
+
+NETWORK_PRICES_YAML = (
+    WORKER_PRICES_YAML
+    + """\
+  - {name: Ethernet switch, price: "$500", per: cluster, covers: [network], when: {network: [ETH]}}
+  - {name: InfiniBand switch, price: "$9000", per: cluster, covers: [network], when: {network: [IB]}}
+"""
+)
+
+
+def test_costs_over_years_are_the_same_in_the_terminal_the_api_and_the_page(tmp_path: Path) -> None:
+    """Tables are limited to the network of most runs, as a layout has one price; the decision counts every run."""
+    root, prices = tmp_path / "repository", tmp_path / "prices.yaml"
+    prices.write_text(NETWORK_PRICES_YAML)
+    runs = [
+        make_run(number, layout=layout, levels={"layout": layout, "network": network}, duration_s=time_s + number)
+        for number, (layout, network, time_s) in enumerate(
+            [(layout, "ETH", time_s) for _ in range(4) for layout, time_s in (("HD2", 90.0), ("SS2", 60.0))]
+            + [(layout, "IB", time_s) for _ in range(3) for layout, time_s in (("HD2", 80.0), ("SS2", 50.0))]
+        )
+    ]
+    build_repository(root, runs)
+    book = load_prices(prices)
+    client = client_of(root, book=book)
+    arguments = ["--prices", str(prices), "--repository", str(root)]
+    plain = json.loads(CliRunner().invoke(assay, ["tco", *arguments, "--json"], catch_exceptions=False).output)
+    answer = client.post("/api/v1/tco", json={}).json()
+    page = text_of(client.get("/cost?view=years").text)
+    assert plain["narrowed"] == answer["narrowed"] == {"network": "ETH"}
+    assert [row["n"] for row in plain["rows"]] == [row["runs"] for row in answer["rows"]] == [4, 4]
+    assert [row["cost_per_job"] for row in plain["rows"]] == [row["cost_per_job"] for row in answer["rows"]]
+    repository = Repository.open(root)
+    decision = decisions_of(repository, flags_in(repository).table, DecisionRequest("layout", prices=book, years=3))[0]
+    assert decision.runs == 14
+    sentence = cost_headline(decision)
+    assert sentence is not None
+    assert sentence in page
+    assert "Of runs with network Ethernet" in page or "Of runs with network ETH" in page
+    text = CliRunner().invoke(assay, ["tco", *arguments], catch_exceptions=False).output
+    assert sentence in text
+    assert "Tables: runs with Network ETH, the most common level." in text

@@ -22,7 +22,7 @@ from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model import LAYOUT_FACTOR, ClusterFacts, PriceBook, Run
 from assay.questions.decisions.values import CostVerdict, Decision
 from assay.store import Repository
-from assay.text import workload_title
+from assay.text import column_title, level_text, workload_title
 
 _Timed = tuple[LevelSummary, Run]
 LAB_NOTE = (
@@ -79,7 +79,11 @@ class CostView:
     bills: dict[str, LayoutPrice]
     summaries: tuple[LevelSummary, ...]
     titles: dict[str, str]
-    """Titles of the rows' workloads."""
+    """Titles of the rows' workloads, with the settings that differ between rows."""
+    varied_settings: tuple[str, ...]
+    """Names of these settings."""
+    shared_settings: tuple[str, ...]
+    """The other settings, with their levels, where rows differ in some."""
     rows: tuple[TcoRow, ...]
     ratios: tuple[JobCostRatio, ...]
     performance: tuple[CostPerformance, ...]
@@ -233,6 +237,37 @@ def _performance(
         )
 
 
+def _titles(summaries: Sequence[LevelSummary]) -> tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]:
+    """Return the titles of the rows, the names of the settings that differ, and the settings that all rows share.
+
+    The last two are empty where no workload's rows differ in their settings.
+    """
+    titles = {name_of(summary): workload_title(summary.workload, summary.context) for summary in summaries}
+    differing = {name_of(summary): summary for summary in summaries if summary.context}
+    rows = {
+        name: dict(part.partition("=")[::2] for part in summary.context.split(", "))
+        for name, summary in differing.items()
+    }
+    if not rows or any("" in levels.values() for levels in rows.values()):
+        return titles, (), ()
+    names = list(dict.fromkeys(name for levels in rows.values() for name in levels))
+    varied = [name for name in names if len({levels.get(name) for levels in rows.values()}) > 1]
+    first = next(iter(rows.values()))
+    alike = tuple(f"{column_title(name)} {_level_title(name, first[name])}" for name in names if name not in varied)
+    titles |= {
+        name: workload_title(
+            differing[name].workload, " · ".join(_level_title(key, levels[key]) for key in varied if key in levels)
+        )
+        for name, levels in rows.items()
+    }
+    return titles, tuple(map(column_title, varied)), alike
+
+
+def _level_title(name: str, level: str) -> str:
+    """Return a level for readers; "none" for a run without this setting."""
+    return "none" if level == str(None) else level_text(name, level)
+
+
 def cost_view(
     runs: Sequence[Run],
     book: PriceBook,
@@ -266,6 +301,7 @@ def cost_view(
     first = answer.baseline if answer else baseline
     if first not in bills:
         first = next(layout for layout in levels_of(runs, LAYOUT_FACTOR) if layout in bills)
+    titles, varied, shared = _titles(summaries)
     capacity_tb = {layout: _capacity_tb(book, counts[layout]) for layout in bills}
     return CostView(
         book=book.name,
@@ -278,7 +314,9 @@ def cost_view(
         note=LAB_NOTE if any(summary.lab_scale is not None for summary in summaries) else None,
         bills=bills,
         summaries=summaries,
-        titles={name_of(summary): workload_title(summary.workload, summary.context) for summary in summaries},
+        titles=titles,
+        varied_settings=varied,
+        shared_settings=shared,
         rows=tuple(
             tco(
                 {key: runtime for key, runtime in runtimes.items() if key[1] in bills},

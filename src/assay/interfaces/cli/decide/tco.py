@@ -18,11 +18,21 @@ from assay.interfaces.cli.common import (
 )
 from assay.interfaces.cli.decide.decide import print_decisions
 from assay.interfaces.cli.reading import read_flagged
-from assay.model import LAYOUT_FACTOR
-from assay.questions.comparisons.baselines import baseline_among
-from assay.questions.costs.job_cost import CostView, cost_view, unflagged
+from assay.questions.costs.job_cost import CostView
+from assay.questions.costs.years_of_use import JobCostRequest, job_costs
 from assay.questions.json_values import json_value
-from assay.text import NO_VALUE, count, money, money_interval, rate, ratio, runs_flagged, seconds
+from assay.text import (
+    NO_VALUE,
+    column_title,
+    count,
+    level_text,
+    money,
+    money_interval,
+    rate,
+    ratio,
+    runs_flagged,
+    seconds,
+)
 
 
 def _as_json(view: CostView) -> dict[str, Any]:
@@ -30,7 +40,8 @@ def _as_json(view: CostView) -> dict[str, Any]:
     for layout, bill in view.bills.items():
         plain["bills"][layout]["total"] = json_value(bill.total)
     plain.pop("summaries")
-    plain.pop("titles")
+    for name in ("titles", "varied_settings", "shared_settings"):
+        plain.pop(name)
     for row, shown in zip(plain["rows"], view.rows, strict=True):
         row["gated_aggregate_mb_per_s"] = view.aggregate_mb_per_s(shown)
     return plain
@@ -39,13 +50,20 @@ def _as_json(view: CostView) -> dict[str, Any]:
 def _print(view: CostView, limit: int | None) -> None:
     if view.note:
         click.echo(f"{view.note}\n")
+    if view.varied_settings:
+        shared = f"; all have {', '.join(view.shared_settings)}" if view.shared_settings else ""
+        click.echo(f"Jobs differ in {' · '.join(view.varied_settings)}{shared}.\n")
     results = [
-        (r.workload, r.layout, seconds(r.runtime_s), rate(view.aggregate_mb_per_s(r)), str(r.n)) for r in view.rows
+        (view.titles[r.workload], r.layout, seconds(r.runtime_s), rate(view.aggregate_mb_per_s(r)), str(r.n))
+        for r in view.rows
     ]
     headers = ("Workload", "Layout", "Run time (s)", "Gated aggregate (MB/s)", "Runs")
     print_rows(headers, results, limit=limit, title="Results")
     click.echo()
-    jobs = [(r.workload, r.layout, seconds(r.runtime_s), count(r.jobs_per_day), count(r.jobs)) for r in view.rows]
+    jobs = [
+        (view.titles[r.workload], r.layout, seconds(r.runtime_s), count(r.jobs_per_day), count(r.jobs))
+        for r in view.rows
+    ]
     over = f"Jobs in {view.years:g} years"
     print_rows(("Workload", "Layout", "Run time (s)", "Jobs per day", over), jobs, limit=limit, title=over)
     click.echo()
@@ -65,7 +83,7 @@ def _print(view: CostView, limit: int | None) -> None:
     click.echo()
     costs = [
         (
-            r.workload,
+            view.titles[r.workload],
             r.layout,
             money(float(r.price), r.currency),
             count(r.jobs),
@@ -142,27 +160,26 @@ def tco(
     as_json: bool,
 ) -> None:
     """Compute jobs per day, jobs over the years, and cost per job of each layout."""
-    from assay.questions.decisions.ask import decisions_of
-    from assay.questions.decisions.values import DecisionRequest
     from assay.specs import load_prices
 
-    book = load_prices(prices)
-    opened, known, table = read_flagged(repository, where)
-    runs, flagged = unflagged(opened, table) if exclude_flagged else (opened.runs_at(table, range(len(table))), 0)
-    first = baseline_among(runs, LAYOUT_FACTOR, baseline)
-    decisions = decisions_of(
-        opened, known.table, DecisionRequest(LAYOUT_FACTOR, baseline, where, prices=book, years=years)
-    )
-    view = cost_view(runs, book, decisions=decisions, years=years, rounding=rounding, baseline=first)
+    opened, known, _ = read_flagged(repository, where)
+    request = JobCostRequest(load_prices(prices), where, years, rounding, baseline, exclude_flagged)
+    costs = job_costs(opened, known.table, request)
+    view, decisions = costs.view, costs.decisions
     if as_json:
-        print_json(_as_json(view))
+        print_json({**_as_json(view), "narrowed": costs.narrowed})
     else:
         limit = row_limit(every)
         print_decisions(decisions, rows=limit)
         click.echo()
+        for name, level in costs.narrowed.items():
+            click.echo(
+                f"Tables: runs with {column_title(name)} {level_text(name, level)}, the most common level. Prices "
+                "depend on it, and a layout has one price here."
+            )
         _print(view, limit)
         _print_performance(view, limit)
         for layout, why in view.unpriced.items():
             click.echo(f"left out: {layout}: {why}")
-        if flagged:
-            click.echo(f"{runs_flagged(flagged)}, and left out.")
+        if costs.excluded:
+            click.echo(f"{runs_flagged(costs.excluded)}, and left out.")

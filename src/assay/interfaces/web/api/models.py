@@ -189,8 +189,6 @@ class TcoQuestion(Model):
     prices: str | None = Field(None, max_length=BOOK_CHARACTERS_MAX)
     changes: dict[ShortText, float] = Field(default_factory=dict, max_length=200)
     where: list[ShortText] = Field(default_factory=list, max_length=50)
-    similar: list[ShortText] = Field(default_factory=list, max_length=50)
-    """Conditions of more runs of the same workload, whose spread is used where a row has few runs."""
     exclude_flagged: bool = False
     years: float = Field(3, gt=0, le=100, allow_inf_nan=False)
     rounding: Literal["none", "paper"] = "none"
@@ -226,3 +224,6 @@ class Tco(Model):
     ratios: list[JobCostRatio] = Field(description="The rows of the decision on layouts.")
     performance: list[CostPerformance]
     unpriced: dict[str, str]
+    narrowed: dict[str, str] = Field(
+        {}, description="Factors with the level that rows are limited to, because a layout has one price."
+    )

@@ -21,15 +21,13 @@ from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.web.api.decisions import decisions_on
 from assay.interfaces.web.api.models import CostEffectivenessAnswer, CostQuestion, FigureRow, Tco, TcoQuestion
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
-from assay.model import LAYOUT_FACTOR, PriceBook, Run
+from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.questions.comparisons.comparison import ComparisonView, comparison_view
 from assay.questions.comparisons.findings import FindingsView, findings_view
 from assay.questions.comparisons.speedup import SpeedupRequest, SpeedupView, published_figures, speedup_view
 from assay.questions.costs.cost_effectiveness import CostEffectivenessRequest, cost_effectiveness
-from assay.questions.costs.job_cost import CostView, cost_view, unflagged
-from assay.questions.decisions.ask import decisions_of
+from assay.questions.costs.years_of_use import JobCostRequest, JobCosts, job_costs
 from assay.questions.decisions.sentences import answer_of
-from assay.questions.decisions.values import DecisionRequest
 from assay.questions.runs.campaigns import LISTED_MAX, campaigns, plans
 from assay.questions.runs.runs import selected
 from assay.specs.prices import checked_date, prices_of
@@ -188,27 +186,20 @@ def cost(context: ContextOf, asked: CostQuestion) -> list[CostEffectivenessAnswe
     return context.store.answer(("cost", asked.model_dump_json()), make)
 
 
-def tco_view(context: Context, asked: TcoQuestion) -> CostView:
+def tco_answer(context: Context, asked: TcoQuestion) -> JobCosts:
     """Return jobs and money over years."""
-    repository = context.store.repository
 
-    def runs_of(chosen: RunTable) -> list[Run]:
-        if asked.exclude_flagged:
-            return unflagged(repository, chosen)[0]
-        return repository.runs_at(chosen, range(len(chosen)))
-
-    def make(table: RunTable) -> CostView:
-        book, wider = book_of(context, asked.prices, asked.changes), selected(table, asked.similar)
-        request = DecisionRequest(LAYOUT_FACTOR, asked.baseline, tuple(asked.where), prices=book, years=asked.years)
-        return cost_view(
-            runs_of(few(selected(table, asked.where))),
-            book,
-            decisions=decisions_of(repository, table, request),
+    def make(table: RunTable) -> JobCosts:
+        request = JobCostRequest(
+            prices=book_of(context, asked.prices, asked.changes),
+            where=tuple(asked.where),
             years=asked.years,
             rounding=asked.rounding,
             baseline=asked.baseline,
-            similar=runs_of(wider) if asked.similar and len(wider) <= RUNS_MAX else (),
+            exclude_flagged=asked.exclude_flagged,
+            runs_max=RUNS_MAX,
         )
+        return job_costs(context.store.repository, table, request)
 
     return context.store.answer(("tco", asked.model_dump_json()), make)
 
@@ -216,7 +207,8 @@ def tco_view(context: Context, asked: TcoQuestion) -> CostView:
 @router.post("/tco")
 def tco(context: ContextOf, asked: TcoQuestion) -> Tco:
     """Give jobs a day and over years, and the cost of one, by workload and layout. Nothing is kept."""
-    return Tco.model_validate(tco_view(context, asked))
+    costs = tco_answer(context, asked)
+    return Tco.model_validate(costs.view).model_copy(update={"narrowed": costs.narrowed})
 
 
 @router.get("/campaigns")

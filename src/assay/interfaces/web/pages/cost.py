@@ -19,7 +19,6 @@ from starlette.concurrency import run_in_threadpool
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
 from assay.analysis.cost.repricing import amounts_of, price_names, repriced
 from assay.analysis.outliers.flagging import TIME_ODD
-from assay.analysis.statistics import RunTable, counts_by
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.charts.money import cost_bars
@@ -39,13 +38,12 @@ from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_
 from assay.interfaces.web.state.page_cache import cached_page
 from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.model.clusters.price import UNKNOWN
-from assay.questions.costs.job_cost import CostView, name_of
-from assay.questions.decisions.ask import decisions_of
+from assay.questions.costs.job_cost import CostView
+from assay.questions.costs.years_of_use import most_common
 from assay.questions.decisions.buyer import levels_of_factor
 from assay.questions.decisions.sentences import cost_headline
-from assay.questions.decisions.values import DecisionRequest
-from assay.questions.runs.runs import comparable, levels_in, selected
-from assay.text import column_title, level_text, origin_badge, workload_title
+from assay.questions.runs.runs import comparable, levels_in
+from assay.text import level_text, origin_badge
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 
@@ -64,7 +62,6 @@ _NOTHING: dict[str, Any] = {
     "row_where": row_where,
     "plane": None,
     "narrowed": {},
-    "settings": ((), ()),
     "before": {},
     "chart": None,
     "jobs": [],
@@ -172,14 +169,9 @@ def _completed(context: Context, state: Mapping[str, str]) -> dict[str, str]:
     kept = {name: text for name, text in state.items() if name not in ("workload", "cluster")}
     asked = state.get("workload", "")
     every = state["view"] == "years" and len(table) <= api_views.RUNS_MAX  # a mean over workloads needs all of them
-    kept["workload"] = asked if asked in workloads else "" if every else _most_run(table)
+    kept["workload"] = asked if asked in workloads else "" if every else most_common(table, "workload")
     kept["cluster"] = cluster if (cluster := state.get("cluster", "")) in clusters else ""
     return kept
-
-
-def _most_run(table: RunTable, of: str = "workload") -> str:
-    counts = {name: number for name, number in counts_by(table, of).items() if name}
-    return max(counts, key=lambda name: counts[name], default="")
 
 
 def _where(asked: CostPageState) -> list[str]:
@@ -271,106 +263,30 @@ def _distance(price: BreakEvenPriceField) -> float:
 
 def _years(context: Context, asked: CostPageState) -> dict[str, Any]:
     book = api_views.book_of(context, asked.book_text, {})
-    of_years = context.store.answer(
-        ("years", asked.book_text, *_where(asked)), lambda table: _runs_of_years(table, _where(asked), book)
-    )
     question = TcoQuestion(
         prices=asked.book_text,
         changes=asked.changed_in(book),
-        where=list(of_years.where),
-        similar=_where(asked),
+        where=_where(asked),
         years=asked.state["years"],
         rounding=asked.state["rounding"],
         exclude_flagged=bool(asked.state.get("unflagged")),
     )
-    view = api_views.tco_view(context, question)
+    costs = api_views.tco_answer(context, question)
+    view = costs.view
     shown = replace(view, rows=view.rows[:ROWS_OF_YEARS_MAX], ratios=view.ratios[:ROWS_OF_YEARS_MAX])
-    titles, settings = _short_titles(shown)
-    shown = replace(shown, titles=view.titles | titles)
     colours = colours_of([*palette(context.store.table(), LAYOUT_FACTOR), *view.bills])
-    more = len(view.rows) - len(shown.rows)
     changed = repriced(book, {name: Decimal(str(amount)) for name, amount in question.changes.items()})
-    request = DecisionRequest(LAYOUT_FACTOR, where=of_years.where, prices=changed, years=question.years)
-    decisions = context.store.answer(
-        ("years decision", question.model_dump_json()),
-        lambda table: decisions_of(context.store.repository, table, request),
-    )
     return {
         "tco": shown,
-        "answer": cost_headline(decisions[0]) if decisions else None,
-        "narrowed": of_years.narrowed,
-        "settings": settings,
+        "answer": cost_headline(costs.decisions[0]) if costs.decisions else None,
+        "narrowed": costs.narrowed,
         "colours": colours,
         "drawn": _drawn(shown, colours),
-        "more": more,
-        "prices": _paid(book, changed, view, of_years.levels),
+        "more": len(view.rows) - len(shown.rows),
+        "prices": _paid(book, changed, view, costs.priced_levels),
         "currency": view.currency,
         "changed": bool(question.changes),
     }
-
-
-@dataclass(frozen=True, slots=True)
-class _OfYears:
-    """The runs whose costs over years are shown."""
-
-    where: tuple[str, ...]
-    narrowed: dict[str, str]
-    """Conditions among ``where`` that were added so that a layout has one price."""
-    levels: dict[str, list[str]]
-    """The levels that they have of the factors that prices depend on."""
-
-
-def _runs_of_years(table: RunTable, where: Sequence[str], book: PriceBook) -> _OfYears:
-    chosen, all_of_it = selected(table, where), list(where)
-    if len(chosen) > api_views.RUNS_MAX and not any(condition.startswith("cluster=") for condition in where):
-        all_of_it.append(f"cluster={_most_run(chosen, 'cluster')}")
-        chosen = selected(table, all_of_it)
-    narrowed = _one_price_a_layout(chosen, book)
-    all_of_it += [f"{name}={level}" for name, level in narrowed.items()]
-    chosen = selected(table, all_of_it)
-    levels = {name: levels_in(chosen, name) for item in book.items for name in item.when if name in chosen.columns}
-    return _OfYears(tuple(all_of_it), narrowed, levels)
-
-
-def _short_titles(view: CostView) -> tuple[dict[str, str], tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return short titles of the rows, the names of the settings that differ, and the settings that all rows share.
-
-    All are empty where no workload's rows differ in their settings.
-    """
-    shown = {row.workload for row in view.rows} | {row.workload for row in view.ratios}
-    summaries = {name_of(item): item for item in view.summaries if name_of(item) in shown and item.context}
-    rows = {
-        name: dict(part.partition("=")[::2] for part in summary.context.split(", "))
-        for name, summary in summaries.items()
-    }
-    if not rows or any("" in levels.values() for levels in rows.values()):
-        return {}, ((), ())
-    names = list(dict.fromkeys(name for levels in rows.values() for name in levels))
-    varied = [name for name in names if len({levels.get(name) for levels in rows.values()}) > 1]
-    first = next(iter(rows.values()))
-    alike = tuple(f"{column_title(name)} {_level_title(name, first[name])}" for name in names if name not in varied)
-    titles = {
-        name: workload_title(
-            summaries[name].workload, " · ".join(_level_title(key, levels[key]) for key in varied if key in levels)
-        )
-        for name, levels in rows.items()
-    }
-    return titles, (tuple(map(column_title, varied)), alike)
-
-
-def _level_title(name: str, level: str) -> str:
-    """Return a level for readers; "none" for a run without this setting."""
-    return "none" if level == str(None) else level_text(name, level)
-
-
-def _one_price_a_layout(chosen: RunTable, book: PriceBook) -> dict[str, str]:
-    """Return the most run level of each factor that the book's prices depend on and the runs vary.
-
-    Over years a layout has one price: with runs of both networks, which one would it be?
-    """
-    factors = dict.fromkeys(factor for item in book.items for factor in item.when)
-    varied = (name for name in factors if name != LAYOUT_FACTOR and name in chosen.columns)
-    return {name: _most_run(chosen, name) for name in varied if len(levels_in(chosen, name)) > 1}
 
 
 def _paid(

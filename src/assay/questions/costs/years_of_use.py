@@ -1,0 +1,117 @@
+"""Answer what a job costs over years of use, for the terminal, the API and the page.
+
+In: a repository, its table of runs with outlier flags, a price book, and conditions on runs. Out: the cost tables, the
+decisions on layouts over the same runs, and the conditions that were added because a layout has one price in the
+tables. Decisions price every run by its own hardware, so they need no such conditions. Neither counts runs whose data
+size is implausible.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.analysis.cost.tco import Rounding
+from assay.analysis.statistics import RunTable, counts_by
+from assay.foundation.errors import SpecificationError
+from assay.model import LAYOUT_FACTOR, PriceBook, Run
+from assay.questions.comparisons.baselines import baseline_among
+from assay.questions.costs.job_cost import CostView, cost_view, unflagged
+from assay.questions.decisions.ask import decisions_of
+from assay.questions.decisions.values import Decision, DecisionRequest
+from assay.questions.runs.cluster_facts import facts_by_hardware, implausible_runs
+from assay.questions.runs.runs import levels_in, selected
+from assay.store import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class JobCostRequest:
+    """Which runs to price over years, and how."""
+
+    prices: PriceBook
+    where: tuple[str, ...] = ()
+    years: float = 3
+    rounding: Rounding = "none"
+    baseline: str | None = None
+    exclude_flagged: bool = False
+    runs_max: int | None = None
+    """Maximum number of runs to read whole: of more, those of the cluster with most runs are taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobCosts:
+    """What jobs cost over years of use."""
+
+    view: CostView
+    decisions: tuple[Decision, ...]
+    """On layouts, over all runs that match the request; the first is the answer."""
+    narrowed: dict[str, str]
+    """Factors with the level that the tables are limited to."""
+    priced_levels: dict[str, tuple[str, ...]]
+    """Factors that prices depend on, with the levels of the runs in the tables."""
+    excluded: int
+    """Number of runs excluded as outliers."""
+
+
+def job_costs(repository: Repository, table: RunTable, request: JobCostRequest) -> JobCosts:
+    """Return what jobs cost over years of use.
+
+    Raises RepositoryError when no run counts, SpecificationError for too many runs, unknown names and missing prices.
+    """
+    chosen = selected(table, request.where)
+    chosen = chosen.taken(~implausible_runs(chosen, facts_by_hardware(repository, chosen)).rows)
+    narrowed = _narrowed(chosen, request)
+    priced = selected(chosen, [f"{name}={level}" for name, level in narrowed.items()])
+    runs, excluded = _runs(repository, priced, request)
+    similar, _ = _runs(repository, chosen, request) if narrowed and _readable(chosen, request) else ((), 0)
+    asked = DecisionRequest(LAYOUT_FACTOR, request.baseline, request.where, prices=request.prices, years=request.years)
+    decisions = decisions_of(repository, table, asked)
+    view = cost_view(
+        runs,
+        request.prices,
+        decisions=decisions,
+        years=request.years,
+        rounding=request.rounding,
+        baseline=baseline_among(runs, LAYOUT_FACTOR, request.baseline) if runs else None,
+        similar=similar,
+    )
+    factors = dict.fromkeys(name for item in request.prices.items for name in item.when if name in priced.columns)
+    levels = {name: tuple(levels_in(priced, name)) for name in factors}
+    return JobCosts(view, decisions, narrowed, levels, excluded)
+
+
+def _readable(table: RunTable, request: JobCostRequest) -> bool:
+    return request.runs_max is None or len(table) <= request.runs_max
+
+
+def _runs(repository: Repository, table: RunTable, request: JobCostRequest) -> tuple[Sequence[Run], int]:
+    """Return the runs to price, and the number of outliers that are excluded."""
+    if not _readable(table, request):
+        raise SpecificationError(
+            f"{len(table):,} runs match, and this view takes {request.runs_max:,} at most",
+            where="where",
+            hint="choose fewer, for example one workload and one cluster; `speedup` takes any number",
+        )
+    if request.exclude_flagged:
+        return unflagged(repository, table)
+    return repository.runs_at(table, range(len(table))), 0
+
+
+def _narrowed(table: RunTable, request: JobCostRequest) -> dict[str, str]:
+    """Return the most common level of each factor that prices depend on and the runs vary, except the layout.
+
+    In the tables a layout has one price, and runs of two networks, for example, have two.
+    """
+    narrowed: dict[str, str] = {}
+    if not _readable(table, request) and not any(condition.startswith("cluster=") for condition in request.where):
+        narrowed["cluster"] = most_common(table, "cluster")
+        table = selected(table, [f"cluster={narrowed['cluster']}"])
+    factors = dict.fromkeys(factor for item in request.prices.items for factor in item.when)
+    for name in factors:
+        if name not in (LAYOUT_FACTOR, *narrowed) and name in table.columns and len(levels_in(table, name)) > 1:
+            narrowed[name] = most_common(table, name)
+    return narrowed
+
+
+def most_common(table: RunTable, name: str) -> str:
+    """Return the level of a column that most runs have; empty where none has one."""
+    counts = {level: number for level, number in counts_by(table, name).items() if level}
+    return max(counts, key=lambda level: counts[level], default="")
