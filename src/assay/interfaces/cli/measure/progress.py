@@ -12,6 +12,7 @@ from rich.text import Text
 from assay.foundation.units import format_duration
 from assay.interfaces.cli.terminal import unescaped
 from assay.model import Run, RunStatus
+from assay.questions.decisions.provisional import FirstRuns, provisional_sentence
 from assay.text.control_characters import printable
 
 _MARKS = {RunStatus.VALID: "✓", RunStatus.INVALID: "!", RunStatus.FAILED: "✗"}
@@ -20,7 +21,8 @@ _MARKS = {RunStatus.VALID: "✓", RunStatus.INVALID: "!", RunStatus.FAILED: "✗
 class CampaignDisplay:
     """Shows run k of n, the current step and the time left; finished runs stay as lines above."""
 
-    def __init__(self) -> None:
+    def __init__(self, first_runs: FirstRuns | None = None) -> None:
+        self._first_runs = first_runs
         self._console = Console(file=unescaped(sys.stderr), highlight=False, markup=False)
         self._title = ""
         self._step = ""
@@ -75,3 +77,5 @@ class CampaignDisplay:
         line = f"{_MARKS[run.status]} {run.workload:<13} {levels:<16} {run.duration_s:7.1f} s  {run.status}, {cold}"
         why = f" ({run.failure_class})" if run.failure_class else ""
         self.say(f"{line}{why}: {run.cause}" if run.cause else line)
+        for provisional in self._first_runs.add(run) if self._first_runs else ():
+            self.say(provisional_sentence(provisional))

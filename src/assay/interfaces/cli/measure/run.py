@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from assay.execution.campaign.prepare import PreparedCampaign
     from assay.execution.planning.forecast.forecast import Row, Schedule
     from assay.model import CostProfile, Plan
+    from assay.questions.decisions.provisional import FirstRuns
 
 
 @click.command(cls=AssayCommand)
@@ -105,15 +106,20 @@ def run(
         sys.exit(1)
 
 
-def run_campaign_request(request: CampaignRequest, root: Path, costs: CostProfile | None = None) -> dict[str, Any]:
-    """Execute a campaign with its progress on stderr; return the summary as plain values."""
+def run_campaign_request(
+    request: CampaignRequest, root: Path, costs: CostProfile | None = None, first_runs: FirstRuns | None = None
+) -> dict[str, Any]:
+    """Execute a campaign with its progress on stderr; return the summary as plain values.
+
+    ``first_runs``: print the provisional ratios of this collection as soon as they are known.
+    """
     from assay.execution.campaign.execute import execute_campaign, prepare_campaign
     from assay.interfaces.cli.measure.progress import CampaignDisplay
     from assay.store import Repository
 
     repository = Repository.create(root)
     schedule = prepare_campaign(request, repository)
-    with CampaignDisplay() as display:
+    with CampaignDisplay(first_runs) as display:
         for line in _start_lines(request.plan, schedule, repository.root, costs):
             display.say(line)
         if not schedule.left:

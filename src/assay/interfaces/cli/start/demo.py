@@ -37,6 +37,7 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
     from assay.interfaces.cli.measure.run import run_campaign_request
     from assay.interfaces.cli.start.examples import example_folder
     from assay.model import NODE_MEMORY
+    from assay.questions.decisions.provisional import FirstRuns
 
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -59,7 +60,8 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
     else:
         plan, factor, baseline = examples / "lab" / "hdd-vs-ssd.yaml", "layout", "HD2"
         prices = examples / "lab" / "prices.yaml"
-    run_campaign_request(replace(campaign_request(load_plan(plan)), again=True), repository)
+    request = replace(campaign_request(load_plan(plan)), again=True)
+    run_campaign_request(request, repository, first_runs=FirstRuns(factor, baseline))
     click.echo()
     context.invoke(decide, factor=factor, baseline=baseline, prices=prices, repository=repository)
     context.invoke(report, output=output, factor=factor, baseline=baseline, prices=prices, repository=repository)
