@@ -154,7 +154,7 @@ def _idle_phases(attempts: Sequence[Phase], jobs: Sequence[tuple[float, float]])
 
 
 def divide(attempts: Sequence[Phase], jobs: Sequence[tuple[float, float]], start_s: float, end_s: float) -> Breakdown:
-    """Divide the time from ``start_s`` to ``end_s`` among the phases of ``found``, one entry for each attempt in one.
+    """Divide the time from ``start_s`` to ``end_s`` among the phases of ``attempts``, one entry per attempt and phase.
 
     ``jobs``: submission and end of each. Time outside the interval is cut off.
     """

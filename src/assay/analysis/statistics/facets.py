@@ -52,7 +52,7 @@ class Page:
 def conditions_of(where: Sequence[str], option: str = "--where") -> dict[str, list[str]]:
     """Return the conditions in ``COLUMN=LEVEL`` texts; several of one column mean any of them.
 
-    Raises :class:`SpecificationError` for a text of another form, naming ``place``.
+    Raises :class:`SpecificationError` for a text of another form, naming ``option``.
     """
     conditions: dict[str, list[str]] = {}
     for condition in filter(None, where):  # a form sends an empty one where nothing is chosen

@@ -100,8 +100,7 @@ class Interface:
 
     @property
     def link_bits_per_s(self) -> float | None:
-        """Bandwidth of the link; None if the driver does not report it, and for virtual interfaces, whose reports mean
-        nothing."""
+        """Bandwidth of the link; None if the driver does not report it or the interface is virtual."""
         if not self.hardware or self.driver in _PARAVIRTUAL_DRIVERS or not self.speed_mbit_per_s:
             return None
         return self.speed_mbit_per_s * 1e6

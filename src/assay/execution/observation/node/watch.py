@@ -251,7 +251,7 @@ def stack_of(directories: List[str]) -> Set[str]:
 
 
 def stdin_ended(wait_s: float) -> bool:
-    """Wait for the end of stdin, at most ``timeout_s``."""
+    """Wait for the end of stdin, at most ``wait_s``."""
     until = time.monotonic() + wait_s
     while True:
         if not select.select([0], [], [], max(until - time.monotonic(), 0))[0]:
