@@ -233,7 +233,10 @@ def read_before(opened: DuckDBPyConnection, path: Path) -> list[tuple[str, int]]
 
 
 def recoded(source: str, coding: Coding, into: Coding, *, bundle: str | None = None) -> str:
-    """Return a query over ``source`` (SQL for a table) with the codes of ``into``, which must contain all levels of ``coding``."""
+    """Return a query over ``source`` (SQL for a table) with the codes of ``into``.
+
+    ``into`` must contain all levels of ``coding``.
+    """
     numbers = {name: number for number, name in enumerate(into.columns)}
     columns = []
     for position, (name, levels) in enumerate(coding.columns.items()):
