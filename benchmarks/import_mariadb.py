@@ -29,7 +29,7 @@ from pathlib import Path
 from statistics import median
 
 from assay.analysis.comparison.claims.published import aloja
-from assay.store import Repository
+from assay.store import ImportRequest, Repository
 from assay.store.formats.catalogue import formats
 from assay.store.formats.source import Source
 from assay.store.index.tables import rows_of_table
@@ -126,7 +126,9 @@ def by_assay(table: Path, folder: Path) -> tuple[float, float, float, float]:
 
     def take() -> None:
         files = [(table.name, table)]
-        summary = repository.import_runs("aloja", lambda: format_.items([source]), files, by_rows=format_.by_rows)
+        summary = repository.import_runs(
+            "aloja", lambda: format_.items([source]), files, ImportRequest(by_rows=format_.by_rows)
+        )
         print(f"    {summary.taken} runs taken, {len(summary.left)} left")
 
     def view() -> None:

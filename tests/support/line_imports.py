@@ -8,7 +8,7 @@ from pathlib import Path
 from assay.model.runs.imported import ImportedRun, SkippedItem, foreign_run
 from assay.model.runs.run import Task
 from assay.model.runs.trace import Trace
-from assay.store import ImportSummary, Repository
+from assay.store import ImportRequest, ImportSummary, Repository
 
 TASK = Task("job_1", "task_1", "attempt_1", "map", "w1", "succeeded", 1.0, 2.0, None, None, 1, 2, 3, 4, 5, 0.5, 0.1)
 
@@ -29,4 +29,4 @@ def import_lines(repository: Repository, path: Path, *, strict: bool = False) ->
             more = ((TASK,), trace_of(float(line))) if number == 1 else ((), None)
             yield ImportedRun(line, f"{path.name}:{number}", run, *more)
 
-    return repository.import_runs("lines", items, [(path.name, path)], plan="test", strict=strict)
+    return repository.import_runs("lines", items, [(path.name, path)], ImportRequest(plan="test", strict=strict))

@@ -27,6 +27,7 @@ from assay.store.bundles.sameness import DuplicateSource, probably_there
 from assay.store.bundles.staging import clear_dead, not_made, not_stored, staging, sync, sync_placed, sync_tree
 from assay.store.exchange.imports import (
     Batch,
+    ImportRequest,
     ImportSummary,
     gathered,
     ids_in,
@@ -231,32 +232,22 @@ class Repository:
         format_name: str,
         items: Callable[[], Iterable[Item]],
         sources: Sequence[tuple[str, Path]],
-        *,
-        variant: str = "",
-        plan: str = "",
-        strict: bool = False,
-        replace: bool = False,
-        by_rows: bool = False,
-        again: bool = False,
+        request: ImportRequest | None = None,
         progress: Callable[[int], None] = lambda _: None,
     ) -> ImportSummary:
         """Store the runs that ``items()`` reads from ``sources`` (names and paths) as one bundle.
 
-        What is there already is not stored again. With ``strict`` nothing is stored when anything had to be left. With
-        ``replace`` this import takes the place of earlier ones of files with the same names. ``by_rows``: a run is
-        what its row says; then nothing is stored that is probably there in another notation, unless ``again`` says
-        that it is not, or ``replace`` that it takes its place.
-        ``variant``: what else decides how the files are read. ``plan`` names the import where the runs do not tell;
-        ``progress`` takes how many were seen. Raises
-        :class:`RepositoryError` when it can't be stored, and whatever ``items`` raises.
+        Runs that the repository has are not stored again. ``progress`` takes the number of runs read so far. Raises
+        :class:`RepositoryError` if the bundle can't be stored, and the errors of ``items``.
         """
+        request = request or ImportRequest()
         files = [source_file(name, path) for name, path in sources]
-        bundle = self.folders.bundles / import_id(format_name, files, variant)
+        bundle = self.folders.bundles / import_id(format_name, files, request.variant)
         folder = self.folders.bundles
         earlier = [name for name in of_same_names(folder, format_name, files) if name != bundle.name]
         if bundle.exists():
-            return summary_of(bundle, in_place_of=earlier if replace else ())
-        before = of_same_files(self.folders.bundles, format_name, files) if variant else []
+            return summary_of(bundle, in_place_of=earlier if request.replace else ())
+        before = of_same_files(self.folders.bundles, format_name, files) if request.variant else []
 
         def taken(replaced: Sequence[str]) -> Batch:
             old = {run_id for name in replaced for run_id in ids_in(folder / name)}
@@ -265,24 +256,28 @@ class Repository:
                 bundle_id=bundle.name,
                 format_name=format_name,
                 sources=files,
-                plan=plan,
+                plan=request.plan,
                 progress=progress,
                 known=lambda ids: self._index.known(ids) - old,
             )
 
-        batch = taken(earlier if replace else ())
+        batch = taken(earlier if request.replace else ())
         left = tuple(batch.left)
-        if not len(batch) or (strict and left):
+        if not len(batch) or (request.strict and left):
             return ImportSummary(None, format_name, 0, batch.already_there, left)
-        if by_rows and not again and (same := self._probably_there(batch, earlier if replace else ())):
-            if not replace:
+        if (
+            request.by_rows
+            and not request.again
+            and (same := self._probably_there(batch, earlier if request.replace else ()))
+        ):
+            if not request.replace:
                 return ImportSummary(None, format_name, 0, batch.already_there, left, probably=tuple(same))
             earlier += [replaceable(folder, bundle_name) for bundle_name in same]
             batch = taken(earlier)
         if not self._place_new(batch.import_id, lambda folder: write_import(folder, batch, __version__)):
             # another process stored one of the same files at the same time
             return ImportSummary(None, format_name, 0, len(batch), left)
-        if replace:
+        if request.replace:
             for name in earlier:
                 self._remove(name)
             before = [name for name in before if name not in earlier]
@@ -293,8 +288,8 @@ class Repository:
             batch.already_there,
             left,
             tuple(before),
-            earlier=() if replace else tuple(earlier),
-            replaced=tuple(earlier) if replace else (),
+            earlier=() if request.replace else tuple(earlier),
+            replaced=tuple(earlier) if request.replace else (),
         )
 
     def _probably_there(self, batch: Batch, without: Sequence[str]) -> list[DuplicateSource]:

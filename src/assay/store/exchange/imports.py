@@ -73,6 +73,24 @@ class SourceFile:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportRequest:
+    """How one import is stored."""
+
+    variant: str = ""
+    """Further settings of the reader, for example a table's map: another variant is another import."""
+    plan: str = ""
+    """The plan of runs that record none."""
+    strict: bool = False
+    """Whether nothing is stored if a file or row is rejected."""
+    replace: bool = False
+    """Whether this import replaces earlier ones of files with the same names."""
+    by_rows: bool = False
+    """Whether a run is identified by the content of its row, so that another notation makes it another run."""
+    again: bool = False
+    """Whether runs by rows are stored even if the repository probably has them in another notation."""
+
+
+@dataclass(frozen=True, slots=True)
 class ImportSummary:
     """The result of an import. ``import_id`` is None if it added nothing."""
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assay.analysis.statistics.imported_rows import ImportedRows, Item, joined, table_of_rows
 from assay.analysis.statistics.run_table import table_of
 from assay.model import ImportedRun, SkippedItem
-from assay.store import ImportSummary, Repository
+from assay.store import ImportRequest, ImportSummary, Repository
 from assay.store.formats.aloja.exec_rows import ExecTable
 from assay.store.formats.aloja.execs import FORMAT
 from assay.store.formats.source import LINE_BYTES_MAX, Source
@@ -179,7 +179,7 @@ def imported(folder: Path, name: str, text: str, *, columns: bool) -> tuple[Impo
     source = Source(path, "t.csv")
     read = FORMAT.items if columns else FORMAT.read
     return repository.import_runs(
-        "aloja", lambda: read([source]), [("t.csv", path)], plan="p", by_rows=True
+        "aloja", lambda: read([source]), [("t.csv", path)], ImportRequest(plan="p", by_rows=True)
     ), repository
 
 

@@ -15,7 +15,7 @@ from assay.analysis.statistics.imported_rows import DuplicateColumnError, Import
 from assay.analysis.statistics.run_table import table_of
 from assay.foundation.errors import FormatError
 from assay.model import Origin
-from assay.store import ImportSummary, Repository
+from assay.store import ImportRequest, ImportSummary, Repository
 from assay.store.formats.source import Source
 from assay.store.formats.tables import columns as by_columns
 from assay.store.formats.tables.table import table_format
@@ -194,7 +194,7 @@ def imported(folder: Path, name: str, text: str, *, columns: bool) -> tuple[Impo
     read = form.items if columns else form.read
     sources = [Source(path, "t.csv")]
     summary = repository.import_runs(
-        "table", lambda: read(sources), [("t.csv", path)], variant=form.variant, plan="p", by_rows=True
+        "table", lambda: read(sources), [("t.csv", path)], ImportRequest(form.variant, "p", by_rows=True)
     )
     return summary, repository
 

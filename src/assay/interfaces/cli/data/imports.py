@@ -15,7 +15,7 @@ from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option
 from assay.interfaces.cli.terminal import unescaped
 from assay.model import Origin, SkippedItem
-from assay.store import ImportSummary, Repository
+from assay.store import ImportRequest, ImportSummary, Repository
 from assay.store.formats.catalogue import TABLE, UNRECOGNISED, chosen, formats, sorted_by_format
 from assay.store.formats.format import Format
 from assay.store.formats.source import Source, sources_in
@@ -64,11 +64,10 @@ def import_results(
     origin: str,
     label: str,
     strict: bool,
-    replace: bool,
-    again: bool,
     list_formats: bool,
     as_json: bool,
     repository: Path,
+    **fields: Any,
 ) -> None:
     """Import results from files and folders. Without FORMAT, the format of each file is detected.
 
@@ -87,13 +86,8 @@ def import_results(
                 format_.name,
                 partial(format_.items, sources),
                 [(source.name, source.path) for source in sources],
-                variant=format_.variant,
-                plan=label or format_.name,
-                strict=strict,
-                replace=replace,
-                by_rows=format_.by_rows,
-                again=again,
-                progress=bar.show,
+                ImportRequest(format_.variant, label or format_.name, strict, by_rows=format_.by_rows, **fields),
+                bar.show,
             )
         job.summaries.append(summary)
     _print(job, strict, as_json)

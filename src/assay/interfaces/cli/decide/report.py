@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -104,20 +104,14 @@ def report(
     output: Path | None,
     charts: Path | None,
     bundle: Path | None,
-    factor: str,
-    baseline: str | None,
-    workload: str | None,
     prices: Path | None,
-    changes: tuple[str, ...],
-    title: str | None,
-    question: str | None,
-    author: str | None,
     date: datetime | None,
     plan: Path | None,
     matched: bool | None,
     where: tuple[str, ...],
     repository: Path,
     as_json: bool,
+    **fields: Any,
 ) -> None:
     """Write a report: the decision on page one, then its details, findings, threats to validity, and how to repeat it.
 
@@ -133,11 +127,13 @@ def report(
     from assay.questions.report.build import report_of
     from assay.questions.report.request import DetailLevel, ReportRequest
 
-    day = date.date().isoformat() if date else None
-    book_name = prices.name if prices else None
     details = {None: None, True: DetailLevel.GROUPS, False: DetailLevel.CONFIGURATIONS}[matched]
     request = ReportRequest(
-        factor, baseline, workload, book_name, title, question, author, day, changes, details, where
+        prices=prices.name if prices else None,
+        date=date.date().isoformat() if date else None,
+        details=details,
+        conditions=where,
+        **fields,
     )
     opened, _, table = read_flagged(repository, request.where)
     answer = report_of(opened, table, request, book)

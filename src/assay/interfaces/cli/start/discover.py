@@ -9,7 +9,7 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -75,12 +75,8 @@ def discover(
     name: str,
     master: str | None,
     below: str,
-    user: str | None,
-    port: int | None,
-    key: Path | None,
-    known_hosts: Path | None,
-    jump: str | None,
     force: bool,
+    **login_fields: Any,
 ) -> None:
     """Inspect HOST… over SSH and write a cluster file. The hosts are not changed. `worker[01:12]` means twelve hosts.
 
@@ -92,7 +88,7 @@ def discover(
     if output and output.exists() and not force:
         raise SpecificationError("the file exists", where=str(output), hint="overwrite it with --force")
     listed = _listed(hosts, from_hadoop, inventory)
-    login = _common(listed, _Login(user, port, key, known_hosts, jump))
+    login = _common(listed, _Login(**login_fields))
     survey = asyncio.run(_survey({host.name: _address(host, login) for host in listed}))
     for error in survey.failed.values():
         click.echo(f"left out: {error}", err=True)
