@@ -22,7 +22,7 @@ def keep_check(repository: Repository, report: HostCheckReport) -> Path:
 
 
 def newest_checks(repository: Repository) -> list[HostCheckReport]:
-    """Return the newest report of each cluster, the newest first; files that can't be read are skipped."""
+    """Return the newest report of each cluster, newest first; files that can't be read are skipped."""
     reports = []
     for folder in sorted(repository.folders.checks.glob("*/")):
         for path in sorted(folder.glob("*.json"), reverse=True):
@@ -37,7 +37,7 @@ def newest_checks(repository: Repository) -> list[HostCheckReport]:
 def read_check(content: bytes) -> HostCheckReport:
     """Return a report from its JSON.
 
-    Earlier versions named the text of a reading ``found``, and hosts without an answer ``unreached``.
+    Earlier versions called the text of a reading ``found``, and hosts without an answer ``unreached``.
 
     Raises msgspec.MsgspecError for other content.
     """

@@ -1,7 +1,8 @@
 """Compute reference answers of a decision-support run: generate its tables again, and query them with DuckDB.
 
-The generator makes the same bytes wherever it runs, and their checksum is recorded, so nothing has to be fetched from
-the cluster. Answers are kept in a file named after all that decides them; the tables are removed at once.
+The generator produces the same bytes on every machine, and their checksum is recorded, so no data has to be fetched
+from the cluster. Answers are kept in a file whose name is a hash of everything that determines them. The tables are
+removed at once.
 """
 
 import datetime
@@ -88,7 +89,7 @@ def _text(value: Any) -> str | None:
 
 
 def _checksum(file: Path) -> int:
-    """Return the CRC-32 of a file's name, with its table's, and of its content."""
+    """Return the CRC-32 of a file's content and its name, which includes its table's name."""
     checksum = zlib.crc32(f"{file.parent.name}/{file.name}".encode())
     with file.open("rb") as stream:
         while block := stream.read(1 << 20):

@@ -1,4 +1,4 @@
-"""Find the runs of a repository that have a trace, by the bundles' files and without reading a trace.
+"""Find the runs of a repository that have a trace, from file names and, in imports, the column of run ids.
 
 In: a folder of bundles. Out: ids of runs.
 """

@@ -1,15 +1,15 @@
-"""A repository's runs, task attempts and traces as a dataset: Parquet files by workload, for Spark and other readers.
+"""Export runs, task attempts and traces as a dataset: Parquet files by workload, for Spark and other readers.
 
 ::
 
-    runs/workload=W/BATCH-N.parquet     a row a run: names, ``facts`` and ``figures`` as maps, ``run_json``
-    tasks/workload=W/BATCH-N.parquet    a row a task attempt, with ``run_id``
-    traces/workload=W/BATCH-N.parquet   a row a sample, with ``run_id``
-    _assay/dataset.json                 the version of this form, and the order of every fact's levels
-    _assay/batch-BATCH.json             the bundles that a batch has; written last
+    runs/workload=W/BATCH-N.parquet     one row per run: names, ``facts`` and ``figures`` as maps, ``run_json``
+    tasks/workload=W/BATCH-N.parquet    one row per task attempt, with ``run_id``
+    traces/workload=W/BATCH-N.parquet   one row per sample, with ``run_id``
+    _assay/dataset.json                 the version of this layout, and the order of every fact's levels
+    _assay/batch-BATCH.json             the bundles of a batch; written last
 
-Each call adds one batch: the bundles that no batch has. What a call that was interrupted left is removed by the next
-one, because no batch's file records it. A folder on any file system that a :class:`DatasetStore` reaches holds it.
+Each export adds one batch: the bundles that are in no batch yet. An interrupted export leaves files that no batch file
+records; the next export removes them. A :class:`DatasetStore` holds the files, on this machine or elsewhere.
 """
 
 from __future__ import annotations
@@ -39,24 +39,25 @@ if TYPE_CHECKING:
 DATASET_VERSION = 1
 TABLES = ("runs", "tasks", "traces")
 METADATA_FOLDER = "_assay"
-"""Readers of Parquet pass over names that begin so."""
+"""Readers of Parquet skip names that start with an underscore."""
 DESCRIPTION = f"{METADATA_FOLDER}/dataset.json"
 _BATCH = f"{METADATA_FOLDER}/batch-"
 _DIGITS = 16
 
 
 class DatasetStore(Protocol):
-    """The storage of a dataset. Names are relative, with slashes; each method raises an AssayError on failure."""
+    """The storage of a dataset. Names are relative paths with slashes. Every method raises an AssayError on failure."""
 
     def names(self) -> list[str]:
-        """Return the names of all files; empty without a folder."""
+        """Return the names of all files; empty if the folder does not exist."""
 
     def read(self, name: str) -> bytes:
         """Return a small file's content."""
 
     def put(self, folder: Path, names: Sequence[str]) -> None:
-        """Take the files of a local folder, which holds no others, over those that are there; those of
-        :data:`METADATA_FOLDER` last, in this order.
+        """Store the files ``names`` of the local ``folder``, and replace files of the same names.
+
+        The folder has no other files. Files in :data:`METADATA_FOLDER` are stored last, in the order of ``names``.
         """
 
     def remove(self, names: Sequence[str]) -> None:
@@ -65,7 +66,7 @@ class DatasetStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LocalStore:
-    """A folder of this machine, or one that is mounted."""
+    """A folder on this machine, local or mounted."""
 
     root: Path
 
@@ -79,7 +80,7 @@ class LocalStore:
         return (self.root / name).read_bytes()
 
     def put(self, folder: Path, names: Sequence[str]) -> None:
-        """Copy files, each aside first."""
+        """Copy files. Each is written under a temporary name and then renamed."""
         try:
             for name in names:
                 target = self.root / name
@@ -98,7 +99,7 @@ class LocalStore:
 
 @dataclass(frozen=True, slots=True)
 class ExportSummary:
-    """The bundles that an export added, and the number of bundles before it."""
+    """The numbers of bundles, runs, tasks and samples that an export added, and of bundles exported before."""
 
     bundles: int
     runs: int
@@ -108,7 +109,10 @@ class ExportSummary:
 
 
 def export_dataset(repository: Repository, store: DatasetStore) -> ExportSummary:
-    """Bring a dataset up to the repository's bundles. Raises RepositoryError for one of another version."""
+    """Add the repository's new bundles to a dataset.
+
+    Raises RepositoryError for a dataset of another version, and for a folder with other files.
+    """
     names = store.names()
     batches = [name for name in names if name.startswith(_BATCH)]
     if DESCRIPTION in names:
@@ -144,14 +148,14 @@ def _check_version(description: bytes) -> None:
 
 
 def described(description: bytes) -> dict[str, list[str]]:
-    """Return the levels of every fact, in the repository's order. Raises RepositoryError for another version's."""
+    """Return the levels of every fact, in the repository's order. Raises RepositoryError for another version."""
     _check_version(description)
     levels: dict[str, list[str]] = json.loads(description)["levels"]
     return levels
 
 
 def picked_table(folder: Path, levels: Mapping[str, Sequence[str]], figures: Sequence[str]) -> RunTable:
-    """Return the runs that Spark wrote into ``folder``, in the order in which the repository has them."""
+    """Return the runs that Spark wrote into ``folder``, oldest first, as in the repository's own table."""
     with connection() as opened:
         query = queries.picked_runs(list(levels), len(figures))
         arrays: dict[str, Any] = opened.execute(
@@ -173,7 +177,7 @@ def _batch_of(name: str) -> str:
 def _write(
     opened: DuckDBPyConnection, index: Sequence[Path], bundles: Path, new: Sequence[str], folder: Path, batch: str
 ) -> tuple[int, int, int]:
-    """Write a batch's files and the description below ``folder``; return the rows of each table."""
+    """Write a batch's files and the description below ``folder``; return the number of rows of each table."""
     coding = read_coding(opened, index[-1])
     (folder / METADATA_FOLDER).mkdir()
     levels = {name: list(codes) for name, codes in coding.columns.items()}

@@ -1,8 +1,8 @@
 """Convert imported rows into columns of a runs file. DuckDB assembles the JSON of each run from shared pieces.
 
 In: :class:`~assay.analysis.statistics.imported_rows.ImportedRows` with the ids and positions of their runs. Out:
-columns and a query over them that gives the same rows as :func:`assay.store.index.runs_file.rows_of` gives for single
-runs. Each shared value is encoded once. Work per row is done by array operations and by DuckDB, not by Python.
+columns, and a query over them that returns the same rows as :func:`assay.store.index.runs_file.rows_of` does for single
+runs. Each shared value is encoded once. Array operations and DuckDB do the work per row, not Python.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _FIELDS = tuple(run_field.name for run_field in dataclasses.fields(Run))
 _SHARE = 4
-"""Values that fewer rows than this share on average become separate columns, not pieces to look up."""
+"""Values that on average fewer rows than this share are stored as separate columns, not as pieces to look up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def placed_together(blocks: Sequence[StoredRows]) -> list[StoredRows]:
 def storable(rows: ImportedRows, checked: dict[int, int]) -> bool:
     """Return whether every row can be stored; if not, check the rows one by one.
 
-    ``checked``: how many values of each list, by identity, are known to be storable.
+    ``checked`` has the number of values of each list, by identity, that are known to be storable.
     """
     if not np.isfinite(rows.duration_s).all() or any(np.isinf(values).any() for values in rows.metrics.values()):
         return False
@@ -83,7 +83,8 @@ _Part = str | Shared | _Sql
 def register_rows(opened: DuckDBPyConnection, name: str, placed: StoredRows, bundle: str, coding: Coding) -> str:
     """Register runs with DuckDB, add their codes to ``coding``, and return the query for their rows.
 
-    ``name`` is for temporary tables. Raises :class:`~assay.analysis.statistics.imported_rows.DuplicateColumnError`.
+    ``name`` is the name for temporary tables. Raises
+    :class:`~assay.analysis.statistics.imported_rows.DuplicateColumnError`.
     """
     rows = placed.rows
     numbered = _numbered(rows, coding)
@@ -150,7 +151,7 @@ def _json_parts(rows: ImportedRows, made: _Columns) -> list[_Part]:
 
 
 def _texts(texts: Sequence[str], made: _Columns) -> list[_Part]:
-    """Return texts as JSON; texts of letters and digits only need quotation marks."""
+    """Return texts as JSON. Texts of letters and digits need only quotation marks."""
     whole = "".join(texts)
     if whole.isascii() and (whole.isalnum() or not whole):
         return ['"', made.column(texts), '"']
@@ -158,7 +159,7 @@ def _texts(texts: Sequence[str], made: _Columns) -> list[_Part]:
 
 
 def _numbers(values: Floats) -> list[str]:
-    """Return numbers as JSON; all are encoded at once."""
+    """Return numbers as JSON. All are encoded at once."""
     return msgspec.json.encode(values.tolist()).decode()[1:-1].split(",") if len(values) else []
 
 

@@ -1,9 +1,9 @@
-"""Query the index over all bundles: files of runs, derived from the bundles, that can be deleted at any time.
+"""Query the index over all bundles: files of runs that are derived from the bundles and can be deleted at any time.
 
-The name of an index's last file stands for the bundles that the index covers. The index is current when a file of that
-name exists, and index files never change, so readers and writers need no lock: a reader that finds no current index
-writes it (:mod:`assay.store.index.index_builder`). A damaged index is written again. Where the repository can't be
-written (read-only, or a full disk), the last file goes to a temporary folder and is kept until the process ends.
+The name of an index's last file is a hash of the names of the bundles that the index covers. The index is current if a
+file with the right name exists. Index files never change, so readers and writers need no lock. A reader that finds no
+current index, or a damaged one, writes it (:mod:`assay.store.index.index_builder`). If the repository can't be written
+(read-only, or a full disk), the last file goes to a temporary folder and is kept until the process ends.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Queried = TypeVar("Queried")
 _ASKED = "asked_ids"
 _FETCHED_ROWS: Final = 10_000
-"""Rows that are fetched from DuckDB at once."""
+"""Maximum number of rows that are fetched from DuckDB at once."""
 _CACHED_ROWS_MAX: Final = 2_000
 """Queries for more rows than this bypass the cache."""
 
@@ -55,7 +55,7 @@ class Filters:
 
 
 def bundle_names(bundles: Path) -> list[str]:
-    """Return the names of the bundles, sorted, without hidden entries and plain files."""
+    """Return the names of the bundles, sorted; hidden entries and plain files are left out."""
     try:
         entries = list(os.scandir(bundles))
     except FileNotFoundError:
@@ -75,7 +75,8 @@ class Index:
     """Holds the last file of the index when the repository can't be written."""
 
     def runs(self, filters: Filters, *, environment: bool) -> list[Run]:
-        """Return the matching runs, newest last. Without ``environment``, their environments stay empty: faster."""
+        """Return the matching runs, newest last. It is faster without ``environment``: their environments stay
+        empty."""
         statement = queries.NEWEST_RUNS if environment else queries.NEWEST_RUNS_WITHOUT_ENVIRONMENT
         aloja_name = (filters.workload or "").replace("-", "_")  # older imports kept ALOJA's spelling
         stored = aloja_name if known_name(aloja_name) == filters.workload else filters.workload
@@ -110,7 +111,7 @@ class Index:
         return [runs[row] for row in wanted]
 
     def ids_at(self, table: RunTable, positions: Sequence[int]) -> list[str]:
-        """Return the ids of the runs at these positions of a table, in the same order; raises as :meth:`runs_at`."""
+        """Return the ids of the runs at these positions of a table, in the same order; errors as in :meth:`runs_at`."""
         if (lookup := self.cache.lookups.get(table.source)) is not None:
             return lookup.ids([int(table.rows[position]) for position in positions])
         wanted, rows = self._rows_at(queries.IDS_AT, table, positions)
@@ -125,7 +126,7 @@ class Index:
         return [decoded[texts[row]] for row in wanted]
 
     def positions_of(self, table: RunTable, ids: Sequence[str]) -> list[int]:
-        """Return the positions of the runs with these ids in a table, sorted; raises as :meth:`runs_at`."""
+        """Return the positions of the runs with these ids in a table, sorted; errors as in :meth:`runs_at`."""
         if (lookup := self.cache.lookups.get(table.source)) is not None and len(table) == len(lookup.positions):
             return sorted(lookup.positions[lookup.rows_of(ids)].tolist())
         with self._opened(table.source) as (opened, files):
@@ -170,7 +171,7 @@ class Index:
             yield opened, files
 
     def _located(self, name: str) -> Path | None:
-        """Return the path of an index file; a temporary file comes first, as it replaces one in the repository."""
+        """Return the path of an index file. A temporary file comes first because it replaces one in the repository."""
         folders = (*self.temporary.paths(), self.folders.index.absolute()) if name else ()
         return next((folder / name for folder in folders if (folder / name).exists()), None)
 
@@ -184,7 +185,7 @@ class Index:
         return index_name(bundle_names(self.folders.bundles)) == table.source
 
     def known(self, run_ids: Sequence[str]) -> set[str]:
-        """Return those of the ids that runs have."""
+        """Return the ids in ``run_ids`` that runs have."""
         if not run_ids or not bundle_names(self.folders.bundles):
             return set()
         ids = np.array(run_ids, dtype=object)
@@ -237,7 +238,7 @@ class Index:
         return None
 
     def cache_row_lookup(self, table: RunTable) -> None:
-        """Keep in memory the row of every run of a table of all runs; raises as :meth:`runs_at`."""
+        """Keep in memory the row of every run of a table of all runs; errors as in :meth:`runs_at`."""
         with self._opened(table.source) as (opened, files):
             self.cache.add_lookup(opened, table, files)
 
@@ -248,7 +249,7 @@ class Index:
                 path.unlink()
 
     def over_files(self, query: Callable[[DuckDBPyConnection, Sequence[Path]], Queried]) -> Queried:
-        """Call ``query`` with a connection and the index's files; the last file has the coding of all."""
+        """Call ``query`` with a connection and the index's files; the last file has the coding of all files."""
         return self._answer(lambda opened, index: query(opened, index.paths))
 
     def _answer(self, query: Callable[[DuckDBPyConnection, IndexFiles], Queried]) -> Queried:
@@ -262,7 +263,8 @@ class Index:
             return query(opened, IndexFiles.of(opened, last, self.folders.index))
 
     def _current(self, *, rebuild: bool = False) -> Path:
-        """Return the last file of an index over all bundles; ``rebuild``: built from the bundles alone."""
+        """Return the last file of an index over all bundles; with ``rebuild``, an index built from the bundles
+        alone."""
         self.problems.clear()
         names = bundle_names(self.folders.bundles)
         path = self._located(index_name(names))

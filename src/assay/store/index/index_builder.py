@@ -3,9 +3,9 @@
 In: the names of the bundles and the files of older indexes. Out: the path of the last file of an index that covers
 these bundles, and a note of each bundle that can't be read.
 
-The newest usable older index is the start. The runs of bundles that it lacks are written as one further file, which
-names the files before it. Small files at the end are merged into the new file, so there are few: each is more than
-twice as long as the next. When a bundle has vanished, or two bundles hold the same run, all files are written again.
+The builder starts from the newest usable older index. It writes the runs of missing bundles as one further file, which
+names the files before it. It merges small files at the end into the new file, so there are few files: each has more
+than twice the rows of the next. If a bundle has vanished, or two bundles hold the same run, it writes all files again.
 """
 
 from __future__ import annotations
@@ -43,10 +43,12 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 REMOVED_AFTER_S = 600.0
-"""How long a replaced index file is kept: slow answers look up runs in the index that they started with."""
+"""How long a replaced index file is kept, in seconds: slow queries still look up runs in the index they started
+with."""
 _NEW: Final = "new_runs"
 _LENGTH_RATIO: Final = 2
-"""Each file of an index has more than this multiple of the next file's rows, so a million runs are 20 files at most."""
+"""Each file of an index has more than this multiple of the next file's rows, so an index of a million runs has at
+most 20 files."""
 
 
 def index_name(bundles: Iterable[str]) -> str:
@@ -73,10 +75,10 @@ class IndexBuilder:
     temporary: TemporaryFolders
     """Holds the last file when the repository can't be written."""
     problems: list[BundleProblem]
-    """Takes a note of each bundle that can't be read."""
+    """Receives a note of each bundle that can't be read."""
 
     def build(self, opened: DuckDBPyConnection, names: Sequence[str], older: Sequence[Path]) -> Path:
-        """Write the index over the bundles ``names`` and return its last file; ``older``: files to start from."""
+        """Write the index over the bundles ``names`` and return its last file; ``older`` are existing index files."""
         sources = self._sources(opened, names, older)
         if sources.kept and not sources.parts:  # no missing bundle can be read
             return sources.kept[-1][0]
@@ -115,8 +117,8 @@ class IndexBuilder:
     def _remove_outdated(self, current: Collection[str]) -> None:
         """Remove index files that have been outdated for ten minutes.
 
-        Each folder of index files records when they became outdated. A file without a time in the record counts from
-        now, and so do all files where the record is damaged.
+        Each folder of index files has a record of when they became outdated. For files without a time in the record,
+        the ten minutes start now; so they do for all files if the record is damaged.
         """
         now_unix_s = time.time()
         for folder in (self.folders.index, *self.temporary.paths()):
@@ -136,7 +138,7 @@ class IndexBuilder:
     def _sources(self, opened: DuckDBPyConnection, names: Sequence[str], older: Sequence[Path]) -> _IndexSources:
         """Return the content of an index over ``names``, and note the bundles that can't be read.
 
-        The start is the newest older index that can be read and covers no vanished bundle.
+        It starts from the newest older index that can be read and covers no vanished bundle.
         """
         import duckdb
 
@@ -189,9 +191,10 @@ class _IndexSources:
     """Whether several bundles may hold the same run: imports that overlap, or a run and its exported figures."""
 
     def settle(self, opened: DuckDBPyConnection, folder: Path) -> list[tuple[str, int]]:
-        """Decide which files stay, and return them with their rows; the rows of the other files become parts.
+        """Decide which files stay, and return each with its number of rows.
 
-        A file outside the index's ``folder`` is temporary and never stays: other processes can't read it.
+        The rows of the other files become parts. A file outside the index's ``folder`` is temporary and never stays
+        because other processes can't read it.
         """
         files = [str(path) for path, _ in self.kept]
         if self.may_repeat and files:
@@ -236,7 +239,7 @@ def _import_file(bundle: Path) -> Path:
 
 
 def _older_index(opened: DuckDBPyConnection, path: Path, folder: Path) -> _IndexSources | None:
-    """Return the content of an older index by its last file, with its other files in ``folder``; None if damaged."""
+    """Return the content of an older index from its last file, with its other files in ``folder``; None if damaged."""
     import duckdb
 
     try:
@@ -250,7 +253,7 @@ def _older_index(opened: DuckDBPyConnection, path: Path, folder: Path) -> _Index
 
 
 def _outdated_since(record: Path) -> dict[str, float]:
-    """Return when index files became outdated, in seconds since 1970; empty without a readable record."""
+    """Return when index files became outdated, in seconds since 1970; empty if no record can be read."""
     try:
         return msgspec.json.decode(record.read_bytes(), type=dict[str, float])
     except (FileNotFoundError, msgspec.MsgspecError):

@@ -1,7 +1,7 @@
 """Keep parts of an index in memory, so that a server rarely reads the index's files.
 
 In: the files of an index, which never change. Out: the ids of rows, the rows of ids, and texts of rows that were read
-before. A million runs take about 60 MB. A file that the next index shares is not read again.
+before. A million runs take about 60 MB. A file that two indexes share is read once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CHARACTERS_MAX: Final = 50_000_000
 _LONG_BYTES: Final = 1_000_000
 """Files above this size keep their metadata in DuckDB's cache."""
 _INDEXES_MAX: Final = 3
-"""Maximum number of cached indexes: the newest, the index that running answers use, and the next."""
+"""Maximum number of cached indexes: the newest, the one that running queries use, and the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,14 @@ class IndexFile:
 
     path: Path
     start: int
-    """The number of its first row, counted through all files."""
+    """Number of rows in the files before it."""
     stamp: tuple[int, int]
     """Its inode and modification time in ns: a rebuilt file of the same name may have its rows in another order."""
     size_bytes: int
 
     @property
     def key(self) -> Hashable:
-        """Identifies its content."""
+        """Identifies the file's content."""
         return self.path, self.stamp
 
 
@@ -59,7 +59,7 @@ class IndexFiles:
 
     @staticmethod
     def of(opened: DuckDBPyConnection, last: Path, folder: Path) -> IndexFiles:
-        """Return the files of an index by its last file. Raises :class:`RepositoryError` if a file can't be read."""
+        """Return the files of an index from its last file. Raises :class:`RepositoryError` if a file can't be read."""
         before = read_before(opened, last)
         starts = itertools.accumulate((rows for _, rows in before), initial=0)
         paths = [*((folder / name).absolute() for name, _ in before), last.absolute()]
@@ -76,7 +76,7 @@ class IndexFiles:
 
     @property
     def names(self) -> list[str]:
-        """The paths as DuckDB takes them."""
+        """The paths in the form that DuckDB expects."""
         return [str(file.path) for file in self.files]
 
     def exist(self) -> bool:
@@ -119,9 +119,9 @@ class _FileRows:
 
 
 def _hashes(ids: Ids) -> NDArray[np.uint64]:
-    """Return a 64-bit hash of each id: its 8-byte words, each multiplied by a fixed random odd number, summed.
+    """Return a 64-bit hash of each id: the sum of its 8-byte words, each multiplied by a fixed random odd number.
 
-    M. Dietzfelbinger et al., J. Algorithms 25 (1997). Two ids may share a hash, so a lookup compares the ids too.
+    M. Dietzfelbinger et al., J. Algorithms 25 (1997). Two ids may share a hash, so a lookup also compares the ids.
     """
     width = max(1, -(-ids.dtype.itemsize // 8))
     words = np.frombuffer(ids.astype(f"S{8 * width}").tobytes(), dtype="<u8").reshape(len(ids), width)
@@ -168,7 +168,7 @@ def _read_ids(opened: DuckDBPyConnection, file: IndexFile) -> _FileRows:
 
 @dataclass(slots=True)
 class RowCache:
-    """Caches texts of rows up to a number of characters; the least recently used go first. Safe for threads."""
+    """Caches texts of rows up to a number of characters. Drops the least recently used first. Thread-safe."""
 
     characters_max: int = _CHARACTERS_MAX
     _rows: OrderedDict[Hashable, tuple[Any, ...]] = field(default_factory=OrderedDict)
@@ -176,7 +176,7 @@ class RowCache:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def read(self, opened: DuckDBPyConnection, query: str, file: IndexFile, rows: Sequence[int]) -> list[Any]:
-        """Return a query's result for these rows of a file, each with its number first; only missing rows are read."""
+        """Return a query's result for these rows of a file, each with its number first; reads only the missing rows."""
         keys = [(query, file.key, row) for row in rows]
         with self._lock:
             cached = [self._rows[key] for key in keys if key in self._rows]
@@ -209,7 +209,7 @@ class IndexCache:
     """The parts of indexes that one reader caches: their files, and, on request, row lookups and texts."""
 
     files: OrderedDict[str, IndexFiles] = field(default_factory=OrderedDict)
-    """The files of the indexes that were read last, by the name of their last file."""
+    """The files of the most recently read indexes, by the name of the last file."""
     lookups: OrderedDict[str, RowLookup] = field(default_factory=OrderedDict)
     rows: RowCache = field(default_factory=RowCache)
 
@@ -220,7 +220,7 @@ class IndexCache:
         _put(self.files, source, files)
 
     def add_lookup(self, opened: DuckDBPyConnection, table: RunTable, files: IndexFiles) -> None:
-        """Cache the row lookup of a table of all runs; files that another cached lookup shares are not read."""
+        """Cache the row lookup of a table of all runs. Files that another cached lookup shares are not read again."""
         known = {file.file.key: file for lookup in self.lookups.values() for file in lookup.files}
         positions = np.empty(len(table), dtype=np.int64)
         positions[table.rows] = np.arange(len(table))
@@ -229,7 +229,7 @@ class IndexCache:
 
 
 def _put(cache: OrderedDict[str, Any], source: str, value: object) -> None:
-    """Cache a value for an index, and drop the least recently used."""
+    """Cache a value for an index, and drop the least recently used value."""
     cache[source] = value
     cache.move_to_end(source)
     while len(cache) > _INDEXES_MAX:

@@ -1,4 +1,4 @@
-"""Every SQL statement of the repository, and the columns of its tables (DuckDB's dialect and types)."""
+"""Define every SQL statement of the repository, and the columns of its tables (DuckDB's dialect and types)."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -47,14 +47,15 @@ RUN_TEXTS = (
     "run_json",
     "environment_json",
 )
-"""The text columns of a file of runs. ``run_json`` is the whole run but its environment, by far the largest part."""
+"""The text columns of a file of runs. ``run_json`` is the run without its environment, which is by far its largest
+part."""
 
 READ = "read_parquet(?, hive_partitioning = false, union_by_name = true)"
 READ_NUMBERED = "read_parquet(?, hive_partitioning = false, file_row_number = true)"
 """Without ``hive_partitioning = false``, a parent folder named ``NAME=VALUE`` would become a column."""
 
 INDEX_PARTS = "parts"
-"""An index that is one file of rows, written by versions before this, is named otherwise."""
+"""Part of an index's name. An index of older versions, a single file of rows, has another name."""
 BEFORE_OF = "SELECT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = 'before'"
 CODING_OF = "SELECT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = 'coding'"
 BUNDLES_OF = f"SELECT DISTINCT bundle FROM {READ}"
@@ -93,9 +94,9 @@ NO_ROWS = f"SELECT {', '.join(f'NULL::VARCHAR AS {name}' for name in RUN_TEXTS)}
 
 ANY_ORDER = "SET preserve_insertion_order = false"
 ROW_GROUP = 16_384
-"""Rows that are buffered for each thread that writes: whole runs as JSON are long."""
+"""Number of rows that each writing thread buffers. It is small because a run's JSON is long."""
 ROW_GROUP_LOOKED_UP = 2_048
-"""The same of an index, whose runs are looked up one at a time: all rows of a group are unpacked for one of them."""
+"""The same for an index, whose runs are looked up one at a time: DuckDB unpacks all rows of a group for one lookup."""
 
 
 def _name(text: str) -> str:
@@ -113,43 +114,43 @@ def parquet(path: str) -> str:
 
 
 def copy_with_coding(query: str, path: str, coding: str, before: str, row_group: int) -> str:
-    """Return the statement that writes a query's rows to a Parquet file with ``coding`` and ``before`` as metadata."""
+    """Return the statement that writes a query's rows to a Parquet file, with ``coding`` and ``before`` as metadata."""
     metadata = f"{{coding: {quoted(coding)}, before: {quoted(before)}}}"
     options = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {row_group}, KV_METADATA {metadata}"
     return f"COPY ({query}) TO {quoted(path)} ({options})"
 
 
 def recoded_column(name: str, mapping: Sequence[int], target: str) -> str:
-    """Return a column of codes under another name, each code replaced by the one that ``mapping`` has in its place."""
+    """Return a column of codes under the name ``target``, with each code replaced by its entry in ``mapping``."""
     if list(mapping) == list(range(len(mapping))):
         return f'{name}::INTEGER AS "{target}"'
     return f'coalesce(list_extract({list(mapping)}::INTEGER[], {name} + 1), -1)::INTEGER AS "{target}"'
 
 
 def recoded_rows(columns: Sequence[str], source: str, bundle: str | None) -> str:
-    """Return the query for a file's rows with ``columns`` in place of its codes and values."""
+    """Return the query for the rows of ``source``, with ``columns`` in place of its codes and values."""
     texts = [f"{quoted(bundle)} AS bundle" if bundle and name == "bundle" else name for name in RUN_TEXTS]
     return f"SELECT {', '.join([*texts, *columns])} FROM {source}"
 
 
 def rows_in(path: str) -> str:
-    """Return the query for all rows of a file of runs, as they are."""
+    """Return the query for all rows and columns of a file of runs."""
     return f"SELECT * FROM {parquet(path)}"
 
 
 def count_of(part: str) -> str:
-    """Return the query for how many rows a query gives."""
+    """Return the query for the number of rows of a query."""
     return f"SELECT count(*) FROM ({part})"
 
 
 KEEP_METADATA = "SET SESSION parquet_metadata_cache = true"
-"""Cache the metadata at the end of Parquet files for this connection, so that each lookup does not read it again."""
+"""Cache the metadata at the end of Parquet files for this connection, so that lookups do not read it again."""
 COLUMNS_OF = "SELECT name FROM parquet_schema(?)"
 COUNT_OF = "SELECT num_rows FROM parquet_file_metadata(?)"
 
 
 def table_of_codes(columns: Sequence[int], values: Sequence[int]) -> str:
-    """Return the query for the columns of codes and the value columns of these numbers."""
+    """Return the query for the code columns and value columns with these numbers."""
     picked = [
         *(f"coalesce(c{number}, -1)::INTEGER AS c{number}" for number in columns),
         *(f"coalesce(v{number}, 'nan'::DOUBLE) AS v{number}" for number in values),
@@ -167,9 +168,9 @@ def all_rows(parts: Sequence[str], *, without_repeated: bool) -> str:
 
 
 def repeated_runs(parts: Sequence[str]) -> str:
-    """Return the statement that makes ``repeated``: runs that several bundles hold, with each bundle but one.
+    """Return the statement that creates ``repeated``: the runs that several bundles hold, with each bundle except one.
 
-    A run's own bundle counts before an import of its exported figures, which lack its tasks and traces.
+    The exception is the run's own bundle if there is one: an import of exported figures lacks tasks and traces.
     """
     united = " UNION ALL ".join(f"SELECT run_id, bundle FROM ({part})" for part in parts)
     firsts = "first_value(bundle) OVER (PARTITION BY run_id ORDER BY bundle <> run_id, bundle)"
@@ -177,7 +178,7 @@ def repeated_runs(parts: Sequence[str]) -> str:
 
 
 def pieces(name: str) -> str:
-    """Return the statement that makes a table of texts, the statement's parameter, numbered from 0."""
+    """Return the statement that creates a table of texts, numbered from 0; the texts are the statement's parameter."""
     return f"CREATE TEMP TABLE {name} AS SELECT unnest($1::VARCHAR[]) AS piece, unnest(range(len($1))) AS number"
 
 
@@ -187,7 +188,7 @@ def join_pieces(name: str, column: str) -> str:
 
 
 def rows_with_pieces(columns: Sequence[str], name: str, joins: Sequence[str]) -> str:
-    """Return the query for ``columns`` of the table ``name``, which they call ``rows``, and of its pieces."""
+    """Return the query for ``columns`` of the table ``name``, which the columns call ``rows``, and of its pieces."""
     return f"SELECT {', '.join(columns)} FROM {name} AS rows {' '.join(joins)}"
 
 
@@ -216,8 +217,9 @@ def null_name(column: int) -> str:
 
 
 def of_arrays(columns: Mapping[str, str], nullable: Collection[int]) -> str:
-    """Return the beginning of a query for ``columns`` of a table of arrays; ``nullable``: numbers of columns with an
-    array of those rows in which they are NULL.
+    """Return the beginning of a query for ``columns`` of a table of arrays.
+
+    ``nullable`` are the numbers of columns with NULL values; an array marks the rows in which they are NULL.
     """
     texts = []
     for number, (name, kind) in enumerate(columns.items()):
@@ -234,7 +236,7 @@ def selected(columns: Mapping[str, str]) -> str:
 
 
 def every_value(columns: Mapping[str, str]) -> str:
-    """Return a query that reads each value of the columns of one Parquet file, and whose answer does not matter."""
+    """Return a query that reads every value of the columns of one Parquet file. Its result does not matter."""
     return f"SELECT count(*) FILTER (hash({', '.join(map(_name, columns))}) = 0) FROM {READ}"
 
 
@@ -249,13 +251,13 @@ ALL_NEW_RUNS = "SELECT * FROM new_runs"
 
 
 def levels_of(columns: int) -> str:
-    """Return the statement that makes ``levels``: one row, with a list of texts for each column of codes."""
+    """Return the statement that creates ``levels``: one row, with a list of texts for each column of codes."""
     listed = ", ".join(f"?::VARCHAR[] AS l{number}" for number in range(columns))
     return f"CREATE OR REPLACE TEMP TABLE levels AS SELECT {listed or '1 AS nothing'}"
 
 
 def new_runs(columns: Sequence[str], values: Mapping[str, int]) -> str:
-    """Return the statement that makes ``new_runs``: the runs of ``new_bundles`` with their codes as texts in a map."""
+    """Return the statement that creates ``new_runs``: the runs of ``new_bundles``, with codes as texts in a map."""
     facts = _map((name, f"CASE WHEN c{n} >= 0 THEN list_extract(l{n}, c{n} + 1) END") for n, name in enumerate(columns))
     figures = _map((name, f"CASE WHEN NOT isnan(v{n}) THEN v{n} END") for name, n in values.items())
     texts = ", ".join(name for name in RUN_TEXTS if name not in ("run_json", "environment_json"))
@@ -272,7 +274,7 @@ def _map(entries: Iterable[tuple[str, str]]) -> str:
 
 
 def new_rows(columns: Mapping[str, str], of_runs: Sequence[str], of_imports: Sequence[str]) -> str | None:
-    """Return the query for tasks or traces in these files, with run and workload; None where there is no file."""
+    """Return the query for tasks or traces in these files, with run and workload; None if there is no file."""
     names = ", ".join(map(_name, columns))
     parts = []
     if of_runs:
@@ -290,13 +292,14 @@ def _listed(paths: Sequence[str]) -> str:
 
 
 def copy_by_workload(query: str, folder: str, prefix: str) -> str:
-    """Return the statement that writes a query's rows into a folder for each workload, in files with this prefix."""
+    """Return the statement that writes a query's rows into one folder per workload, in files with this prefix."""
     options = f"FORMAT parquet, COMPRESSION zstd, PARTITION_BY (workload), FILENAME_PATTERN '{prefix}-{{i}}'"
     return f"COPY ({query}) TO {quoted(folder)} ({options})"
 
 
 def picked_runs(columns: Sequence[str], figures: int) -> str:
-    """Return the query for runs that Spark picked, as codes; its parameters are each column's levels and the files."""
+    """Return the query for the runs that Spark selected, as codes; its parameters are all columns' levels and the
+    files."""
     codes = [
         f"(coalesce(list_position(?::VARCHAR[], facts[{quoted(name)}]), 0) - 1)::INTEGER AS c{number}"
         for number, name in enumerate(columns)

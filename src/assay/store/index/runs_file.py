@@ -2,12 +2,12 @@
 
 ::
 
-    run_id bundle campaign_id plan origin status workload layout started_at   texts, to filter and to list by
+    run_id bundle campaign_id plan origin status workload layout started_at   texts for filters and lists
     c0 c1 c2 …          codes of the columns of a :class:`RunTable`; absent: -1 or NULL
     v0 v1 v2 …          values: duration_s, started_unix_s and metrics; absent: NULL or NaN
-    run_json environment_json    the whole run, its environment apart because it is by far the largest
+    run_json environment_json    the run, and separately its environment, which is by far its largest part
 
-The meaning of codes and values is JSON in the file's metadata (``coding``). The index and imports have this form.
+The meaning of codes and values is JSON in the file's metadata (``coding``). The index and imports have this format.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Coding:
     """The meaning of a file's codes and values. Grows as runs are added; a code never changes its meaning."""
 
     columns: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Column name to the codes of its levels; the first name is ``c0``'s."""
+    """Column name to the codes of its levels; the first name belongs to ``c0``."""
     values: dict[str, int] = field(default_factory=dict)
     """Name of a quantity to the number of its column."""
 
     def encoded(self) -> str:
-        """Return it as JSON."""
+        """Return the coding as JSON."""
         columns = {name: list(levels) for name, levels in self.columns.items()}
         return msgspec.json.encode(_Stored(columns, list(self.values), queries.INDEX_VERSION)).decode()
 
@@ -50,7 +50,8 @@ class Coding:
     def decoded(text: str | bytes) -> Coding:
         """Decode the JSON of :meth:`encoded`. Raises :class:`RepositoryError` for other texts.
 
-        Raises :class:`OtherVersionError` for another version: the runs are readable, the codes have another meaning.
+        Raises :class:`OtherVersionError` for another version: the runs are readable, but the codes have another
+        meaning.
         """
         try:
             stored = msgspec.json.decode(text, type=_Stored)
@@ -82,9 +83,10 @@ class _Stored(msgspec.Struct):
 
 
 def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str, Any]:
-    """Return the columns of ``runs`` as arrays, and add their codes to ``coding``; ``bundle`` None: each run's bundle.
+    """Return the columns of ``runs`` as arrays, and add their codes to ``coding``.
 
-    Runs share values by sharing objects: each object is encoded once, however many runs share it.
+    If ``bundle`` is None, each run belongs to the bundle with its id. Runs share values by sharing objects: each object
+    is encoded once, however many runs share it.
     """
     kinds: dict[tuple[Any, ...], int] = {}
     examples: list[_RunGroup] = []
@@ -134,7 +136,7 @@ _RUN_FIELDS = frozenset({"run_id", "block", "position", "started_at", "duration_
 _CONTAINERS = ("workload_parameters", "levels", "parameters", "environment")
 _FIELDS = tuple(field.name for field in fields(Run))
 _OTHERS = frozenset({"phases", "checks", "caches", "jobs", "stages", "executors", "sources", "warnings"})
-"""Fields that no column is made of."""
+"""Fields that do not appear in a column."""
 _SHARED = attrgetter(*_CONTAINERS)
 _PLAIN = attrgetter(*(name for name in _FIELDS if name not in {*_RUN_FIELDS, *_CONTAINERS, *_OTHERS}))
 _RUN_TEXTS = ("run_id", "bundle", "started_at", "run_json")
@@ -150,7 +152,7 @@ class _RunGroup:
 
     @staticmethod
     def of(run: Run, coding: Coding, environments: dict[int, str]) -> _RunGroup:
-        """Return a run's group; ``environments``: encoded environments by identity."""
+        """Return a run's group; ``environments`` are encoded environments by identity."""
         codes = {}
         for name, level in described(run).items():
             levels = coding.columns.setdefault(name, {})
@@ -165,9 +167,10 @@ class _RunGroup:
 def decode_run(
     run_json: str, environment_json: str | None, environments: dict[str, dict[str, Any]] | None = None
 ) -> Run:
-    """Return a run from its row. ``environments``: those decoded before, so that runs on equal hosts share one object.
+    """Return a run from its row.
 
-    Raises :class:`RepositoryError` for damaged JSON.
+    ``environments`` are those decoded before, so that runs on equal hosts share one object. Raises
+    :class:`RepositoryError` for damaged JSON.
     """
     try:
         run = run_of_json(run_json)
@@ -199,7 +202,7 @@ def _number(columns: Mapping[str, Any], name: str) -> int:
 
 
 def read_coding(opened: DuckDBPyConnection, path: Path) -> Coding:
-    """Return a file's coding. Raises :class:`RepositoryError` or DuckDB's error without one."""
+    """Return a file's coding. If there is none, raises :class:`RepositoryError` or DuckDB's error."""
     rows = opened.execute(queries.CODING_OF, [str(path.absolute())]).fetchall()
     if len(rows) != 1:
         raise RepositoryError("this is no file of runs", where=str(path))
@@ -214,9 +217,9 @@ def write_runs(
     before: Sequence[tuple[str, int]] = (),
     row_group: int = queries.ROW_GROUP,
 ) -> None:
-    """Write the rows of ``query`` as a file of runs, in any order: a million of them must not pass through memory.
+    """Write the rows of ``query`` as a file of runs, in any order, so that a million rows need not fit into memory.
 
-    ``before``: files whose rows come before, under the same codes, and how many each has.
+    ``before`` are the files whose rows come before, under the same codes, each with its number of rows.
     """
     opened.execute(queries.ANY_ORDER)
     before_json = msgspec.json.encode(before).decode()
@@ -248,9 +251,9 @@ def recoded(source: str, coding: Coding, into: Coding, *, bundle: str | None = N
 
 
 def load_table(opened: DuckDBPyConnection, files: Sequence[Path], coding: Coding, metrics: Sequence[str]) -> RunTable:
-    """Return all runs of files under one coding as a table, oldest first, with the named metrics.
+    """Return all runs of files with one coding as a table, oldest first, with the named metrics.
 
-    Rows are numbered through all files; an unknown start sorts last.
+    Rows are numbered through all files. Runs with an unknown start come last.
     """
     loaded = [_load(opened, path, coding, metrics) for path in files]
     starts = np.cumsum([0, *(len(part[0]) for part in loaded)]).tolist()
@@ -272,7 +275,7 @@ def load_table(opened: DuckDBPyConnection, files: Sequence[Path], coding: Coding
 
 
 def _under_known_names(workload: Column) -> Column:
-    """Return the column with one code per workload: older imports used other names."""
+    """Return the column with one code per workload, because older imports used other names."""
     codes: dict[str, int] = {}
     mapping = [codes.setdefault(known_name(level), len(codes)) for level in workload.levels]
     if len(codes) == len(mapping):
@@ -283,7 +286,7 @@ def _under_known_names(workload: Column) -> Column:
 def _load(
     opened: DuckDBPyConnection, path: Path, coding: Coding, metrics: Sequence[str]
 ) -> tuple[Any, list[Any], dict[str, Any]]:
-    """Return a file's row numbers, its codes of all columns, and its values; ABSENT or NaN without the column."""
+    """Return a file's row numbers, its codes of all columns, and its values; ABSENT or NaN for a missing column."""
     there = {name for (name,) in opened.execute(queries.COLUMNS_OF, [str(path.absolute())]).fetchall()}
     numbers = [number for number in range(len(coding.columns)) if f"c{number}" in there]
     wanted = {name: coding.values.get(name, -1) for name in dict.fromkeys((*BASE_VALUES, *metrics))}

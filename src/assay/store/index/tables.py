@@ -1,7 +1,7 @@
-"""Columns to Parquet files and back, by DuckDB in memory.
+"""Write columns to Parquet files and read them, with DuckDB in memory.
 
-DuckDB is imported when the first table is touched, never downloads an extension, and holds no file open between calls.
-Starting DuckDB takes longer than most queries, so a process with many queries shares one :class:`DuckDBReader`.
+DuckDB is imported with the first table, never downloads an extension, and holds no file open between calls. Starting
+DuckDB takes longer than most queries, so a process with many queries shares one :class:`DuckDBReader`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 Reading = Callable[[], "AbstractContextManager[DuckDBPyConnection]"]
-"""How a reader comes by a connection: :func:`connection`, or an :class:`DuckDBReader`'s."""
+"""Returns a connection for reading: :func:`connection`, or the method of a :class:`DuckDBReader`."""
 _OFFLINE: Mapping[str, str | bool | int | float | list[str]] = {
     f"auto{step}_known_extensions": False for step in ("install", "load")
 }
@@ -34,7 +34,7 @@ _ROWS_AT_ONCE = 1_000
 
 @contextmanager
 def connection() -> Iterator[DuckDBPyConnection]:
-    """Open DuckDB in memory. Its errors leave the block as :class:`RepositoryError`."""
+    """Open DuckDB in memory. Its errors are raised as :class:`RepositoryError`."""
     import duckdb  # imported here: it takes longer than everything else that a command imports
 
     with _translated_errors(), duckdb.connect(config={**_OFFLINE}) as opened:
@@ -52,7 +52,7 @@ def _translated_errors() -> Iterator[None]:
 
 
 class DuckDBReader:
-    """DuckDB in memory, started once, for readers in any thread; it caches no file contents."""
+    """DuckDB in memory, started once, for readers in any thread. It caches no file contents."""
 
     def __init__(self) -> None:
         self._opened: DuckDBPyConnection | None = None
@@ -60,7 +60,7 @@ class DuckDBReader:
 
     @contextmanager
     def connection(self) -> Iterator[DuckDBPyConnection]:
-        """Yield a separate connection for reading; errors as from :func:`connection`."""
+        """Yield a separate connection for reading; errors as in :func:`connection`."""
         import duckdb
 
         with self._starting:
@@ -76,7 +76,7 @@ class DuckDBReader:
 
 
 def _in_words(message: str) -> RepositoryError:
-    """Return an error of DuckDB with its location and, on a full disk, what to do."""
+    """Return a DuckDB error as a RepositoryError with its location and, for a full disk, a hint."""
     inner = _INNER.search(message)
     text = inner[1].replace('\\"', '"') if inner else message.splitlines()[0]
     path = _PATH.search(text)
@@ -99,9 +99,9 @@ _FULL = ("No space left on device", "Disk quota exceeded", "File too large")
 def add_columns(
     opened: DuckDBPyConnection, name: str, kinds: Mapping[str, str], columns: Sequence[Sequence[Any]]
 ) -> None:
-    """Make the temporary table ``name`` from ``columns`` of equal length, in the order of ``kinds``.
+    """Create the temporary table ``name`` from ``columns`` of equal length, in the order of ``kinds``.
 
-    The values go as arrays: lists as parameters take DuckDB some hundred times as long.
+    The values are passed as arrays because lists as parameters take DuckDB some hundred times as long.
     """
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     nullable = []
@@ -130,14 +130,14 @@ def write_table(path: Path, kinds: Mapping[str, str], columns: Sequence[Sequence
 
 
 def read_table(paths: Sequence[Path], kinds: Mapping[str, str], reading: Reading = connection) -> list[list[Any]]:
-    """Return the columns of Parquet files in the order of ``kinds``, their rows one file after the other."""
+    """Return the columns of Parquet files in the order of ``kinds``, with the rows of one file after the other."""
     with reading() as opened:
         rows = opened.execute(queries.selected(kinds), [[str(path.absolute()) for path in paths]]).fetchall()
     return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in kinds]
 
 
 def rows_of_table(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a Parquet file, column name to value."""
+    """Yield each row of a Parquet file as column name to value."""
     with connection() as opened:
         result = opened.execute(f"SELECT * FROM {queries.READ}", [str(path.absolute())])  # noqa: S608 - a constant
         names = [name for name, *_ in result.description or []]
@@ -146,7 +146,7 @@ def rows_of_table(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def check_table(opened: DuckDBPyConnection, path: Path, kinds: Mapping[str, str]) -> None:
-    """Raise :class:`RepositoryError` for a file that is not Parquet or lacks columns of these types."""
+    """Raise :class:`RepositoryError` for a file that is not Parquet or has no columns with these names and types."""
     import duckdb
 
     try:
