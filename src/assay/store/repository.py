@@ -1,8 +1,8 @@
-"""The repository: a folder of immutable bundles, one per run or import, with an index over them.
+"""Open and create repositories: folders of immutable bundles, one per run or import, with an index over them.
 
-It is arranged as :mod:`assay.store.bundles.folders` says. A bundle is written aside, flushed to the device, and renamed
-into place: it is there whole or not at all, under kill -9 and power loss too. Many readers and writers work at once
-without locks.
+:mod:`assay.store.bundles.folders` defines the layout. A bundle is written in a staging folder, flushed to the device,
+and renamed into place. So it exists completely or not at all, also after kill -9 or a power loss. Many readers and
+writers work at once without locks.
 """
 
 import contextlib
@@ -53,7 +53,7 @@ _IMPORTS_KEPT_MAX = 10_000
 
 
 class Repository:
-    """The runs in one folder. Make one with :meth:`open` or :meth:`create`."""
+    """The runs in one folder. Create an instance with :meth:`open` or :meth:`create`."""
 
     def __init__(self, root: Path, reading: Reading = connection) -> None:
         self.folders = Folders(root)
@@ -66,8 +66,8 @@ class Repository:
     def open(cls, root: Path, reading: Reading = connection) -> Self:
         """Open the repository in ``root`` and remove the files of dead writers.
 
-        ``reading``: an :class:`~assay.store.index.tables.DuckDBReader`'s, where many questions will be asked. Raises
-        :class:`RepositoryError` when there is none, or one of a later version.
+        For many queries, pass the method of a :class:`~assay.store.index.tables.DuckDBReader` as ``reading``. Raises
+        :class:`RepositoryError` if there is no repository, or one of another version.
         """
         try:
             version = msgspec.json.decode(bundle_files.plain_content(Folders(root).marker))["assay_repository"]
@@ -89,7 +89,7 @@ class Repository:
         return cls(root, reading)
 
     def close(self) -> None:
-        """Remove temporary files. A process that a signal ends calls it; otherwise they go when the process ends."""
+        """Remove temporary files. Call it if a signal ends the process; at a normal end they are removed anyway."""
         self._index.temporary.close()
 
     @staticmethod
@@ -101,7 +101,7 @@ class Repository:
     def create(cls, root: Path) -> Self:
         """Open the repository in ``root``, or create it.
 
-        Raises :class:`RepositoryError` when the folder can't be made or holds something else.
+        Raises :class:`RepositoryError` if the folder can't be created or holds something else.
         """
         if cls.is_at(root):
             return cls.open(root)
@@ -131,24 +131,24 @@ class Repository:
         return self.folders.root
 
     def changed_ns(self) -> int:
-        """Return when a process last added or removed a bundle; caches of answers depend on it."""
+        """Return when a process last added or removed a bundle, in ns; caches of answers depend on it."""
         try:
             return self.folders.bundles.stat().st_mtime_ns
         except OSError:
             return 0
 
     def has_index_of(self, table: RunTable) -> bool:
-        """Return whether the runs of :meth:`table` can still be looked up."""
+        """Return whether the runs of a table from :meth:`table` can still be looked up."""
         return self._index.holds(table)
 
     def covers_all(self, table: RunTable) -> bool:
-        """Return whether a table of :meth:`table` has the runs of all current bundles."""
+        """Return whether a table from :meth:`table` has the runs of all current bundles."""
         return self._index.covers_all(table)
 
     def cache_row_lookup(self, table: RunTable) -> None:
-        """Keep in memory where the runs of :meth:`table` are, some 60 bytes a run, for who will look up many.
+        """Keep in memory the rows of the runs of a table from :meth:`table`, for many lookups: about 60 bytes per run.
 
-        From then on what is looked up of single runs is kept too, some tens of MB of it.
+        From then on, data of single runs that were looked up is cached too, up to some tens of MB.
         """
         self._index.cache_row_lookup(table)
 
@@ -171,7 +171,7 @@ class Repository:
                     path.unlink()
 
     def scratch_file(self) -> IO[bytes]:
-        """Return a file to write a bundle in before it is taken; it is gone when it is closed."""
+        """Return a temporary file for a bundle that is being received. Closing the file deletes it."""
         return TemporaryFile(dir=self.folders.partial)
 
     def traced_runs(self) -> set[str]:
@@ -187,10 +187,10 @@ class Repository:
         logs: Mapping[str, bytes | Path] | None = None,
         files: Mapping[str, bytes] | None = None,
     ) -> Path:
-        """Store a finished run as a bundle, whole or not at all, and return the bundle's folder.
+        """Store a finished run as a bundle, completely or not at all, and return the bundle's folder.
 
-        ``logs`` are compressed; a path is copied. ``files`` are stored as they are. Names may have folders (``w1/x``).
-        Raises :class:`RepositoryError` when the run id is taken, something can't be stored, or the disk is full.
+        ``logs`` are compressed; a path is copied. ``files`` are stored unchanged. Names may contain folders (``w1/x``).
+        Raises :class:`RepositoryError` if the run id exists already, a value can't be stored, or the disk is full.
         """
         if not _RUN_ID.match(run.run_id):
             raise RepositoryError(f"{run.run_id!r} can't be a run's id", hint="use new_run_id()")
@@ -237,8 +237,8 @@ class Repository:
     ) -> ImportSummary:
         """Store the runs that ``items()`` reads from ``sources`` (names and paths) as one bundle.
 
-        Runs that the repository has are not stored again. ``progress`` takes the number of runs read so far. Raises
-        :class:`RepositoryError` if the bundle can't be stored, and the errors of ``items``.
+        Runs that the repository already has are not stored again. ``progress`` receives the number of runs read so far.
+        Raises :class:`RepositoryError` if the bundle can't be stored, and the errors of ``items``.
         """
         request = request or ImportRequest()
         files = [source_file(name, path) for name, path in sources]
@@ -301,7 +301,7 @@ class Repository:
         return [match for match in probably_there(stored, batch.table(), known) if match.bundle not in without]
 
     def _remove(self, name: str) -> None:
-        """Take a bundle away as a whole: it is gone from ``bundles`` before the first of its files is."""
+        """Remove a bundle completely: it leaves ``bundles`` before any of its files is deleted."""
         try:
             with staging(self.folders.partial, name) as folder:
                 (self.folders.bundles / name).rename(folder / name)
@@ -326,42 +326,43 @@ class Repository:
     ) -> list[Run]:
         """Return the runs that match every given value, newest last; ``limit`` keeps the newest.
 
-        With ``environment=False`` their environments are left empty, which is faster. A bundle that can't be read is
-        left out with a logged warning. Raises :class:`RepositoryError` when the index can't be made.
+        With ``environment=False``, their environments stay empty, which is faster. A bundle that can't be read is left
+        out with a logged warning. Raises :class:`RepositoryError` if the index can't be built.
         """
         runs = self._index.runs(Filters(workload, layout, status, plan, campaign_id, limit), environment=environment)
         self._warn()
         return runs
 
     def table(self, metrics: Sequence[str] = ()) -> RunTable:
-        """Return all runs as columns, with the named metrics; see :meth:`runs_at`. Fast for a million of them.
+        """Return all runs as columns, with the named metrics; see :meth:`runs_at`. Fast for a million runs.
 
-        How sure simulated times are is always among the metrics: what is said of times depends on it.
+        The bounds of simulated times are always included because conclusions from these times depend on them.
         """
         table = self._index.table((SIMULATED_LOW_S, SIMULATED_HIGH_S, *metrics))
         self._warn()
         return table
 
     def runs_at(self, table: RunTable, positions: Sequence[int]) -> list[Run]:
-        """Return the runs at these places of :meth:`table`, whole, in that order.
+        """Return the complete runs at these positions of :meth:`table`, in the same order.
 
-        Raises :class:`RepositoryError` when the index that it was read from is gone: read it again.
+        Raises :class:`RepositoryError` if the index that the table was read from no longer exists: read the table
+        again.
         """
         return self._index.runs_at(table, positions)
 
     def environments_at(self, table: RunTable, positions: Sequence[int]) -> list[Environment]:
-        """Return the environments of the runs at these positions, in the same order; raises as :meth:`runs_at`.
+        """Return the environments of the runs at these positions, in the same order; errors as in :meth:`runs_at`.
 
-        Runs on equal hosts share one.
+        Runs on equal hosts share one object.
         """
         return self._index.environments_at(table, positions)
 
     def positions_of(self, table: RunTable, ids: Sequence[str]) -> list[int]:
-        """Return the places in :meth:`table` of the runs of these ids, sorted; raises as :meth:`runs_at`."""
+        """Return the positions in :meth:`table` of the runs with these ids, sorted; errors as in :meth:`runs_at`."""
         return self._index.positions_of(table, ids)
 
     def ids_at(self, table: RunTable, positions: Sequence[int]) -> list[str]:
-        """Return the ids of the runs at these places of :meth:`table`, in that order; raises as :meth:`runs_at`."""
+        """Return the ids of the runs at these positions of :meth:`table`, in order; errors as in :meth:`runs_at`."""
         return self._index.ids_at(table, positions)
 
     def _warn(self) -> None:
@@ -371,14 +372,15 @@ class Repository:
             )
 
     def run(self, prefix: str) -> Run:
-        """Return the run whose id begins with ``prefix``, or else which its source calls so.
+        """Return the run whose id begins with ``prefix``, or whose source calls it ``prefix``.
 
-        Raises :class:`RepositoryError` when none or several do (with the candidates), or its bundle is damaged.
+        Raises :class:`RepositoryError` if there is none, if there are several (with the candidates), or if its bundle
+        is damaged.
         """
         return self._whole(prefix) or self._whole(self._complete(prefix)) or self._imported(prefix)[1]
 
     def _whole(self, run_id: str) -> Run | None:
-        """Return the run with exactly this id; None without one. Faster than a prefix: other ids are not searched."""
+        """Return the run with exactly this id, or None. Faster than a prefix because other ids are not searched."""
         if not _RUN_ID.match(run_id):
             return None
         bundle = self.folders.bundles / run_id
@@ -406,7 +408,7 @@ class Repository:
             matches = sorted({*matches, *self._index.ids_that_begin(prefix, _COUNTED_MAX)})
         if prefix in matches:
             return prefix
-        if prefix and (not matches or prefix.isdecimal()):  # what begins an id of ours may be all of a source's
+        if prefix and (not matches or prefix.isdecimal()):  # the beginning of our id may be a source's id
             source_matches = self._index.ids_of_source_id(prefix, _COUNTED_MAX)
             matches = sorted({*matches, *source_matches}) if len(matches) == 1 else source_matches or matches
         if len(matches) == 1:
@@ -436,7 +438,7 @@ class Repository:
     def bundle_path(self, run_id: str) -> Path:
         """Return the folder of the run's bundle, or of the import that holds it.
 
-        Raises :class:`RepositoryError` when there is no such run.
+        Raises :class:`RepositoryError` if the run does not exist.
         """
         path = self.folders.bundles / run_id
         if _RUN_ID.match(run_id) and path.is_dir():
@@ -461,23 +463,23 @@ class Repository:
         return bundle_files.read_log(self.bundle_path(run_id), name)
 
     def log_chunks(self, run_id: str, name: str, offset: int = 0) -> Iterator[bytes]:
-        """Return a log from ``offset`` on, piece by piece; raises as :meth:`log`."""
+        """Return a log from byte ``offset`` on, in chunks; errors as in :meth:`log`."""
         return bundle_files.read_log_chunks(self.bundle_path(run_id), name, offset)
 
     def logs(self, run_id: str) -> list[str]:
-        """Return the names of the run's logs, sorted; an import has none: its files are in ``source/``."""
+        """Return the names of the run's logs, sorted. An import has none because its files are in ``source/``."""
         return bundle_files.log_names(self.bundle_path(run_id))
 
     def files(self, run_id: str) -> dict[str, int]:
-        """Return the names of the bundle's files, sorted, with their sizes in bytes as stored."""
+        """Return the names of the bundle's files, sorted, with the size of each stored file in bytes."""
         bundle = self.bundle_path(run_id)
         return {name: (bundle / name).lstat().st_size for name in bundle_files.file_names(bundle)}
 
     def verify(self, progress: Callable[[int, int], None] | None = None) -> list[BundleProblem]:
-        """Check every bundle against its checksums and return all that is wrong.
+        """Check every bundle against its checksums and return all problems.
 
-        ``progress`` is called with the bundles done and their number. The index is thrown away, so that the next query
-        builds it from what was checked.
+        ``progress`` receives the number of finished bundles and the total. The index is deleted, so that the next query
+        builds it from the checked bundles.
         """
         names = bundle_names(self.folders.bundles)
         problems, reading = bundle_files.strays(self.folders.bundles, names), DuckDBReader().connection

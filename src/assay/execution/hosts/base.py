@@ -1,8 +1,8 @@
-"""Implement what local and SSH transports share: all but opening a command and forwarding a port.
+"""Implement what local and SSH transports share: everything except opening a command and forwarding a port.
 
 In: a :class:`Channel` to a command, opened by :class:`assay.execution.hosts.local.LocalTransport` or
-:class:`assay.execution.hosts.ssh.SshTransport`. Out: :class:`assay.execution.hosts.transport.Transport`.
-Times are in seconds.
+:class:`assay.execution.hosts.ssh.SshTransport`. Out: :class:`assay.execution.hosts.transport.Transport`. Times are in
+seconds.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class Channel(Protocol):
         """Return at most ``limit`` bytes; empty at the end."""
 
     async def wait(self) -> int:
-        """Return the exit status, negative for a signal. Raises ConnectionError when it is lost."""
+        """Return the exit status, negative for a signal. Raises ConnectionError if the connection is lost."""
 
     def abandon(self) -> None:
-        """Close this end of everything."""
+        """Close this end of the three streams."""
 
 
 class ForegroundProcess:
@@ -89,7 +89,7 @@ class ForegroundProcess:
                 self._pid.set_result(None)
 
     async def started(self, timeout_s: float) -> int | None:
-        """Return the pid as soon as the node has reported it; None when the command ended or was lost before."""
+        """Return the pid as soon as the node has reported it; None if the command ended or was lost before."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 return await asyncio.shield(self._pid)
@@ -148,7 +148,7 @@ class ForegroundProcess:
         return self._status
 
     async def terminate(self) -> None:
-        """End the process group. Raises HostError when a process of it survives."""
+        """End the process group. Raises HostError if one of its processes survives."""
         if self._status is not None:
             return
         try:
@@ -158,7 +158,7 @@ class ForegroundProcess:
                 )
             with contextlib.suppress(HostError):  # a process that left the group may hold the pipes open
                 await self.wait(REAP_TIMEOUT_S)
-        finally:  # also when the caller's time is over
+        finally:  # also if the caller's timeout cancels this
             self.abandon()
 
     async def communicate(self, stdin: Iterable[bytes]) -> tuple[int, bytes, bytes]:

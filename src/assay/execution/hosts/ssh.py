@@ -33,10 +33,9 @@ _T = TypeVar("_T")
 
 
 async def connect_ssh(name: str, address: Address, *, connect_timeout_s: float = 10) -> SshTransport:
-    """Connect to a node with the user's known hosts, SSH agent, keys and SSH configuration, or with those of the
-    address.
+    """Connect to a node with the user's known hosts, SSH agent, keys and SSH configuration, or with the address's own.
 
-    Raises HostError when the host does not answer, refuses the connection or the login, or has an unknown key.
+    Raises HostError if the host does not answer, refuses the connection or the login, or has an unknown key.
     """
     if address.jump is None:
         return SshTransport(name, await _connected(name, address, connect_timeout_s))
@@ -194,7 +193,7 @@ class SshTransport(BaseTransport):
     async def _open(self, command: Sequence[str]) -> Channel:
         import asyncssh
 
-        line = f"exec {shlex.join(command)}"  # exec: the login shell makes way, so the pid is the session leader's
+        line = f"exec {shlex.join(command)}"  # exec replaces the login shell: the pid is the session leader's
         try:
             async with asyncio.timeout(OPEN_TIMEOUT_S):
                 return _SshChannel(await self._session(line))

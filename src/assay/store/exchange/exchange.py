@@ -1,11 +1,11 @@
-"""Runs leave a repository: whole bundles into another one, or their figures as tables and samples for other tools.
+"""Copy bundles to another repository, and write runs as tables and samples for other tools.
 
 Bundles never change and their ids are unique, so two repositories are merged by copying. Every bundle is checked
-against its checksums before it is taken.
+against its checksums before it is copied.
 
-Forms of figures: a table with one row per run (CSV, Parquet; :mod:`assay.model.runs.run_columns`); JSON lines of whole
-runs; PerfKitBenchmarker's samples (one JSON object a line, as its ``NewlineDelimitedJSONPublisher`` writes them); and
-Apache Otava's CSV (a time, attributes, a column per metric). ``assay import`` reads the first three back
+Formats: a table with one row per run (CSV, Parquet; :mod:`assay.model.runs.run_columns`); JSON lines of whole runs;
+PerfKitBenchmarker's samples (one JSON object per line, as its ``NewlineDelimitedJSONPublisher`` writes them); and
+Apache Otava's CSV (a time, attributes, one column per metric). ``assay import`` reads the first three
 (:mod:`assay.store.formats.tables.exported`).
 """
 
@@ -39,11 +39,10 @@ class CopySummary:
 
 
 def copy_bundles(source: Repository, target: Repository, progress: Callable[[int, int], None]) -> CopySummary:
-    """Copy every bundle of ``source`` that ``target`` lacks; ``progress`` receives the number of finished bundles and
-    the total.
+    """Copy every bundle of ``source`` that ``target`` lacks.
 
-    Raises :class:`RepositoryError` if ``target`` can't store one, for example on a full disk. Bundles copied before
-    stay.
+    ``progress`` receives the number of finished bundles and the total. Raises :class:`RepositoryError` if ``target``
+    can't store a bundle, for example on a full disk. Bundles copied before stay.
     """
     there = set(bundle_names(target.folders.bundles))
     names = bundle_names(source.folders.bundles)

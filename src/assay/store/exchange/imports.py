@@ -2,15 +2,15 @@
 
 ::
 
-    import.json           format, files with checksums, runs that were taken, items that were skipped and why
+    import.json           format, files with checksums, number of runs, skipped items with the reason
     runs.parquet          the runs, see :mod:`assay.store.index.runs_file`
     tasks.parquet         their task attempts with the run's id; absent when there are none
     trace.parquet         their traces with the run's id; absent when there are none
-    source/NUMBER-NAME.gz the files as they were given
+    source/NUMBER-NAME.gz the source files, compressed
     SHA256SUMS            checksums of all the others
 
-Ids are made from content. An import's comes from its format and files, so the same files make the same bundle, wherever
-that is done. A run's id comes from its format and its :class:`ImportedRun` key, so importing a longer copy of a file
+Ids are made from content. An import's id comes from its format and files, so the same files give the same bundle on
+every machine. A run's id comes from its format and its :class:`ImportedRun` key, so importing a longer copy of a file
 adds only the new runs. A run that assay exported keeps its id.
 """
 
@@ -100,14 +100,14 @@ class ImportSummary:
     already_there: int
     left: tuple[SkippedItem, ...]
     other_readings: tuple[str, ...] = ()
-    """Imports of the same files with another map. Their runs count too."""
+    """Imports of the same files with another map, whose runs also count."""
     earlier: tuple[str, ...] = ()
-    """Imports of files with the same names and other content. Their runs count too."""
+    """Imports of files with the same names and other content, whose runs also count."""
     replaced: tuple[str, ...] = ()
-    """Such imports that this import replaced."""
+    """Earlier imports that this import replaced."""
     probably: tuple[DuplicateSource, ...] = ()
-    """Imports that probably hold the same runs in another notation or with other columns. If there are any, nothing
-    was imported."""
+    """Imports that probably hold the same runs in another notation or with other columns. If any, nothing was
+    imported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +166,7 @@ def import_id(format_name: str, sources: Sequence[SourceFile], variant: str = ""
 
 @contextmanager
 def _no_cycles() -> Iterator[None]:
-    """Disable garbage collection: reading creates no cycles, and collection takes a quarter of the time of a large
-    import."""
+    """Disable garbage collection, a quarter of the time of a large import. Reading creates no reference cycles."""
     looking = gc.isenabled()
     gc.disable()
     try:
@@ -406,7 +405,7 @@ def _imports_of(bundles: Path, format_name: str) -> Iterator[tuple[str, list[dic
 
 
 def of_same_files(bundles: Path, format_name: str, sources: Sequence[SourceFile]) -> list[str]:
-    """Return the ids of imports of this format that took one of these files; damaged ones are skipped."""
+    """Return the ids of imports of this format that read one of these files; damaged imports are skipped."""
     wanted = {source.sha256 for source in sources}
     return [
         import_id
@@ -416,7 +415,7 @@ def of_same_files(bundles: Path, format_name: str, sources: Sequence[SourceFile]
 
 
 def of_same_names(bundles: Path, format_name: str, sources: Sequence[SourceFile]) -> list[str]:
-    """Return the ids of imports of this format whose files all have these names; damaged ones are skipped."""
+    """Return the ids of imports of this format whose files all have these names; damaged imports are skipped."""
     names = {source.name for source in sources}
     return [
         import_id

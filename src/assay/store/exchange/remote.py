@@ -176,7 +176,7 @@ class Remote:
             "Repr-Digest": digest_header(packed.sha256),
         }
         content = self._chunks(packed.chunks())
-        header_max_s = self._pace.time_max_s(packed.size_bytes)  # it comes when the bundle was sent
+        header_max_s = self._pace.time_max_s(packed.size_bytes)  # the header follows the whole bundle
         with self._stream("PUT", f"bundles/{bundle_id}", header_max_s, content=content, headers=headers) as answer:
             return answer.status_code == 201
 

@@ -170,8 +170,10 @@ def _no_bundle(what: str) -> RefusedBundleError:
 
 
 def unpack(tar: BinaryIO, folder: Path, *, bytes_max: int) -> None:
-    """Unpack regular files to ``folder``. Raises :class:`RefusedBundleError` for other entries, and above the size
-    limit."""
+    """Unpack regular files to ``folder``.
+
+    Raises :class:`RefusedBundleError` for other entries, and for more than ``bytes_max`` bytes.
+    """
     try:
         with _Archive.open(fileobj=tar, mode="r|", tarinfo=_Member) as archive:
             left = bytes_max

@@ -75,8 +75,7 @@ class Index:
     """Holds the last file of the index when the repository can't be written."""
 
     def runs(self, filters: Filters, *, environment: bool) -> list[Run]:
-        """Return the matching runs, newest last. It is faster without ``environment``: their environments stay
-        empty."""
+        """Return the matching runs, newest last. ``environment=False`` leaves environments empty, which is faster."""
         statement = queries.NEWEST_RUNS if environment else queries.NEWEST_RUNS_WITHOUT_ENVIRONMENT
         aloja_name = (filters.workload or "").replace("-", "_")  # older imports kept ALOJA's spelling
         stored = aloja_name if known_name(aloja_name) == filters.workload else filters.workload
@@ -263,7 +262,7 @@ class Index:
             return query(opened, IndexFiles.of(opened, last, self.folders.index))
 
     def _current(self, *, rebuild: bool = False) -> Path:
-        """Return the last file of an index over all bundles; with ``rebuild``, an index built from the bundles
+        """Return the last file of an index over all bundles; with ``rebuild``, of an index built from the bundles
         alone."""
         self.problems.clear()
         names = bundle_names(self.folders.bundles)

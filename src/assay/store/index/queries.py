@@ -298,8 +298,10 @@ def copy_by_workload(query: str, folder: str, prefix: str) -> str:
 
 
 def picked_runs(columns: Sequence[str], figures: int) -> str:
-    """Return the query for the runs that Spark selected, as codes; its parameters are all columns' levels and the
-    files."""
+    """Return the query for the runs that Spark selected, as codes.
+
+    Its parameters are the levels of each column and the files.
+    """
     codes = [
         f"(coalesce(list_position(?::VARCHAR[], facts[{quoted(name)}]), 0) - 1)::INTEGER AS c{number}"
         for number, name in enumerate(columns)
