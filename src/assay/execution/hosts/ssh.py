@@ -33,9 +33,10 @@ _T = TypeVar("_T")
 
 
 async def connect_ssh(name: str, address: Address, *, connect_timeout_s: float = 10) -> SshTransport:
-    """Connect to a node with the user's known hosts, SSH agent, keys and SSH configuration, or with the address's own.
+    """Connect to a node with the user's known hosts, SSH agent, keys and configuration.
 
-    Raises HostError if the host does not answer, refuses the connection or the login, or has an unknown key.
+    ``address`` may name another key and known-hosts file. Raises HostError if the host does not answer, refuses the
+    connection or the login, or has an unknown key.
     """
     if address.jump is None:
         return SshTransport(name, await _connected(name, address, connect_timeout_s))

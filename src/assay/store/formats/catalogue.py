@@ -25,7 +25,7 @@ _MODULES = (
     "benchmarks.hibench_report",
     "tables.published",
 )
-"""Modules of this package with a ``FORMAT``, in the order in which they are asked whether a file is theirs."""
+"""Modules of this package with a ``FORMAT``, in the order in which they are tried on a file."""
 TABLE = "table"
 """The name of the format that needs a mapping: see :func:`~table.table_format`."""
 
@@ -48,7 +48,7 @@ def chosen(name: str, known: Mapping[str, Format]) -> Format:
 def sorted_by_format(
     sources: Sequence[Source], known: Mapping[str, Format]
 ) -> tuple[dict[str, list[Source]], dict[str, str]]:
-    """Return the files of each format, and by name why each other file has none."""
+    """Return the files of each format, and by file name the reason why another file has no format."""
     by_format: dict[str, list[Source]] = {}
     unknown: dict[str, str] = {}
     for source in sources:

@@ -10,7 +10,7 @@ from assay.model import ImportedRun, SkippedItem
 from assay.store.formats.source import Source
 
 Reads = Callable[[Sequence[Source]], Iterator[Item]]
-"""Reads all named files of one format; yields in the order of the files. Many runs that share values are one item."""
+"""Reads files of one format, in the given order. Many runs that share values are one item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Format:
     """One foreign format."""
 
     name: str
-    """As ``assay import NAME`` takes it."""
+    """The name in ``assay import NAME``."""
     title: str
     """Description in the list of formats."""
     recognises: Callable[[str, bytes], bool]
@@ -46,7 +46,8 @@ def one_by_one(
 ) -> Callable[[Sequence[Source]], Iterator[Read | SkippedItem]]:
     """Return a reader of many files from a reader of one file.
 
-    A :class:`FormatError` ends that file alone: items before it stay, and the rest is skipped with the error's message.
+    A :class:`FormatError` ends only its own file: items before it stay, and the rest of the file is skipped with the
+    error's message.
     """
 
     def read(sources: Sequence[Source]) -> Iterator[Read | SkippedItem]:

@@ -1,8 +1,8 @@
-"""Host names and how they are reached, from files that other tools keep: Ansible inventories, Hadoop's configuration.
+"""Read host names and addresses from files of other tools: Ansible inventories, Hadoop's configuration.
 
 In: the text of an inventory (INI or YAML, docs.ansible.com "How to build your inventory"), or a Hadoop configuration
-directory. Out: :class:`ListedHost` values in the file's order. What Ansible would compute (variables in ``{{ }}``,
-dynamic inventories) is refused with the reason.
+directory. Out: :class:`ListedHost` values in the file's order. Values that Ansible would compute (variables in ``{{
+}}``, dynamic inventories) are rejected with the reason.
 """
 
 import itertools
@@ -34,7 +34,7 @@ _MASTER_KEYS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ListedHost:
-    """A host as a file has it; None: not said."""
+    """A host in a file; None for values that the file does not give."""
 
     name: str
     address: str
@@ -44,9 +44,9 @@ class ListedHost:
 
 
 def expanded(pattern: str) -> list[str]:
-    """Return the names that ``worker[01:12].rack`` or ``worker[1-12]`` stands for, leading zeros kept.
+    """Return all names that a ``pattern`` such as ``worker[01:12].rack`` or ``worker[1-12]`` stands for.
 
-    Raises FormatError for a range without hosts, and for more than ``HOSTS_MAX`` names in all.
+    Leading zeros are kept. Raises FormatError for a range without hosts, and for more than ``HOSTS_MAX`` names.
     """
     parts: list[Sequence[str]] = []
     position = 0
@@ -55,7 +55,7 @@ def expanded(pattern: str) -> list[str]:
         position = match.end()
     rest = pattern[position:]
     literal = "".join(part[0] for part in parts[::2]) + rest
-    if "[" in literal and not re.search(r"\[[0-9A-Fa-f]*:[0-9A-Fa-f]*:[^\[\]]*\]", literal):  # but an IPv6 address
+    if "[" in literal and not re.search(r"\[[0-9A-Fa-f]*:[0-9A-Fa-f]*:[^\[\]]*\]", literal):  # not an IPv6 address
         raise FormatError("it has a bracket that is no range", where=pattern[:100], hint="write [01:12] or [1-12]")
     count = math.prod(map(len, parts))
     if count > HOSTS_MAX:
@@ -77,7 +77,10 @@ def _range_words(match: re.Match[str]) -> list[str]:
 
 
 def read_inventory(path: Path) -> list[ListedHost]:
-    """Return the hosts of an Ansible inventory, each once. Raises FormatError, with the file's name, for none."""
+    """Return the hosts of an Ansible inventory, each once.
+
+    Raises FormatError with the file's name if the inventory can't be read or names no host.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -117,7 +120,10 @@ def _listed(name: str, variables: Mapping[str, Any], path: Path) -> ListedHost:
 
 
 def _ini_hosts(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield host and variables. A host's variables precede its groups', a group's those of the groups that have it."""
+    """Yield each host with its variables.
+
+    A host's own variables override those of its groups, and a group's variables override those of its parent groups.
+    """
     group, part = "ungrouped", ""
     groups_of: dict[str, list[str]] = {}
     variables_of: dict[str, dict[str, Any]] = {}
@@ -153,9 +159,9 @@ def _ini_hosts(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _outermost_first(groups: Sequence[str], parents: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return a host's groups and those that have them, in the order in which Ansible merges their variables.
+    """Return a host's groups and all groups above them, in the order in which Ansible merges their variables.
 
-    That is by depth below ``all``, then by name. Raises FormatError for a group that contains itself.
+    The order is by depth below ``all``, then by name. Raises FormatError for a group that contains itself.
     """
     depths = {"all": 0}
 
@@ -206,7 +212,7 @@ class HadoopHosts:
 def read_hadoop_hosts(folder: Path) -> HadoopHosts:
     """Return the hosts that the ``*-site.xml`` and ``workers`` files of a directory name.
 
-    Raises FormatError for a directory without Hadoop's settings, and for federation, which assay does not know.
+    Raises FormatError for a directory without Hadoop's settings, and for federation, which assay does not support.
     """
     settings: dict[str, str] = {}
     for name in ("core-site.xml", "hdfs-site.xml", "yarn-site.xml"):

@@ -1,7 +1,7 @@
-"""A file that is to be imported: found on disk, decompressed on the way, decoded without guessing silently.
+"""Read a file that is to be imported: find it on disk, decompress it, and decode its text.
 
-gzip, bzip2 and xz are recognised by their first bytes. Text is UTF-8 (with or without a mark), UTF-16 with a mark, or
-else Latin-1, in which every byte is a character.
+gzip, bzip2 and xz are recognised by their first bytes. Text is UTF-8 (with or without a byte-order mark), UTF-16 with a
+byte-order mark, or else Latin-1, in which every byte is a character.
 """
 
 import bz2
@@ -22,7 +22,7 @@ _REPOSITORY: Final = "repository.json"
 """A folder with this file is an assay repository."""
 HEAD_BYTES: Final = 65_536
 SIZE_MAX_BYTES: Final = 2 * 2**30
-"""More than this after decompression is refused: no result file is as long, and a small archive can hold terabytes."""
+"""Maximum size after decompression: no result file is longer, and a small archive can hold terabytes."""
 LINE_BYTES_MAX: Final = 1 << 20
 """Maximum length of a table's line, in bytes; a longer line is no row and could fill the memory."""
 _MAGIC: Final[dict[bytes, Callable[[Path], Any]]] = {
@@ -35,7 +35,7 @@ _UNREADABLE: Final = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file; ``name`` is how messages call it: the path below the folder that the user named."""
+    """One file. ``name`` is its name in messages: the path below the folder that the user gave."""
 
     path: Path
     name: str
@@ -64,11 +64,11 @@ class Source:
         return FormatError(f"can't be read: {why}", where=self.name, hint="is it cut off? Fetch it again")
 
     def head(self) -> bytes:
-        """Return the first 64 KiB after decompression; of a damaged file, the readable part."""
+        """Return the first 64 KiB after decompression. Raises :class:`FormatError` if they can't be read."""
         return self._bytes(HEAD_BYTES)
 
     def digest(self) -> str:
-        """Return the SHA-256 of the unpacked content; of the file as it is when it can't be unpacked."""
+        """Return the SHA-256 of the decompressed content, or of the file itself if it can't be decompressed."""
         try:
             with self._open() as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
@@ -76,18 +76,21 @@ class Source:
             return hashlib.sha256(self.path.read_bytes()).hexdigest()
 
     def content(self) -> bytes:
-        """Return the whole file, decompressed. Raises :class:`FormatError` when it is damaged or enormous."""
+        """Return the whole file, decompressed. Raises :class:`FormatError` if it is damaged or too large."""
         content = self._bytes(SIZE_MAX_BYTES + 1)
         if len(content) > SIZE_MAX_BYTES:
             raise FormatError(f"holds more than {SIZE_MAX_BYTES // 2**30} GiB", where=self.name, hint="split it")
         return content
 
     def text(self) -> str:
-        """Return the whole file as text. Raises :class:`FormatError` when it is damaged, enormous or binary."""
+        """Return the whole file as text. Raises :class:`FormatError` if it is damaged, too large or binary."""
         return decoded(self.content(), self.name)
 
     def check_lines(self, most: int) -> None:
-        """Raise :class:`FormatError` when a line has more than ``most`` bytes, give or take a read; nothing is kept."""
+        """Raise :class:`FormatError` if a line has more than ``most`` bytes, to within one read.
+
+        The content is not kept in memory.
+        """
         number, length = 1, 0
         try:
             with self._open() as file:
@@ -104,7 +107,7 @@ class Source:
 
 
 def decoded(content: bytes, name: str) -> str:
-    """Return ``content`` as text. Raises :class:`FormatError` when it is binary."""
+    """Return ``content`` as text. Raises :class:`FormatError` if it is binary."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return content.decode("utf-16", errors="replace")
     if b"\0" in content[:HEAD_BYTES]:
@@ -116,7 +119,7 @@ def decoded(content: bytes, name: str) -> str:
 
 
 def _shown(name: str) -> str:
-    """Return a file's name as text that can be stored: bytes that are no UTF-8 become escapes."""
+    """Return a file's name as text that can be stored. Bytes that are not UTF-8 become escapes."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
@@ -127,7 +130,7 @@ def _files_below(folder: Path) -> list[Path]:
         raise FormatError(f"can't be listed: {error.strerror}", where=str(error.filename)) from error
 
     for name, folders, files in os.walk(folder, onerror=refuse):
-        if _REPOSITORY in files:  # its runs are there already
+        if _REPOSITORY in files:  # a repository's runs are stored already
             folders.clear()
             continue
         folders[:] = [inner for inner in folders if not inner.startswith(".")]
@@ -136,9 +139,9 @@ def _files_below(folder: Path) -> list[Path]:
 
 
 def sources_in(paths: list[Path]) -> Iterator[Source]:
-    """Yield the files below ``paths``, sorted; hidden ones are passed over unless named.
+    """Yield the files below ``paths``, sorted; hidden files are skipped unless they are in ``paths``.
 
-    Raises :class:`FormatError` when a path does not exist or can't be listed.
+    Raises :class:`FormatError` if a path does not exist or can't be listed.
     """
     for path in paths:
         if path.is_file():

@@ -262,8 +262,7 @@ class Index:
             return query(opened, IndexFiles.of(opened, last, self.folders.index))
 
     def _current(self, *, rebuild: bool = False) -> Path:
-        """Return the last file of an index over all bundles; with ``rebuild``, of an index built from the bundles
-        alone."""
+        """Return the last file of an index over all bundles; with ``rebuild``, an index made from the bundles alone."""
         self.problems.clear()
         names = bundle_names(self.folders.bundles)
         path = self._located(index_name(names))

@@ -1,9 +1,9 @@
 """Parse fio's JSON report (``--output-format=json``): bytes, rates and latencies of each job.
 
 In: the report as bytes. Out: :class:`FioReport` with bytes, bytes/s, requests/s and seconds per job and direction. The
-format is fio's own (HOWTO, "JSON output", and ``stat.c``); releases before 3.0 gave bandwidth in KiB/s only, called
-KiB ``io_bytes``, and gave latencies in µs (``clat``, not ``clat_ns``). Lines before the object, such as fio's notes on
-its options, and after it are skipped. In client mode the jobs are called ``client_stats``.
+format is fio's own (HOWTO, "JSON output", and ``stat.c``). Releases before 3.0 give bandwidth only in KiB/s,
+``io_bytes`` in KiB, and latencies in µs (``clat``, not ``clat_ns``). Text before and after the object, such as fio's
+notes on its options, is skipped. In client mode the jobs are listed as ``client_stats``.
 """
 
 from dataclasses import dataclass, field
@@ -18,10 +18,10 @@ _OLD_IO_BYTES = 1024
 
 @dataclass(frozen=True, slots=True)
 class FioDirection:
-    """Reads or writes of one job: bytes, bytes/s, requests/s. All are 0 when the job did none.
+    """Reads or writes of one job: bytes, bytes/s, requests/s. All are 0 if the job had none.
 
-    Latencies are None when the report has none. ``completion`` is from submission to completion; the mean is of the
-    whole latency.
+    Latencies are None if the report lacks them. ``completion_p50_s`` and ``completion_p99_s`` count from submission to
+    completion; ``latency_mean_s`` is the mean of the whole latency.
     """
 
     io_bytes: int
@@ -35,7 +35,7 @@ class FioDirection:
 
 @dataclass(frozen=True, slots=True)
 class FioJob:
-    """One job's figures, or a group's. ``error`` is an errno, 0 when all went well."""
+    """One job's figures, or a group's. ``error`` is an errno; 0 means success."""
 
     name: str
     error: int
@@ -44,18 +44,18 @@ class FioJob:
     group: int = 0
     elapsed_s: float = 0.0
     remaining_s: float = 0.0
-    """0 when the job has ended, or fio does not know."""
+    """Estimated remaining time; 0 if the job has ended, or if fio does not know it."""
     hostname: str = ""
-    """Of the server that ran the job, in client mode."""
+    """The server that ran the job, in client mode."""
     options: dict[str, str] | None = None
-    """As the user gave them; None when the report, of an older fio, has none. The report's own are not among them."""
+    """The job's options as the user gave them, without the report's global options; None in reports of older fio."""
     started_s: float | None = None
-    """UTC seconds; None in reports of fio before 3.36."""
+    """Start in seconds since 1970; None in reports of fio before 3.36."""
 
 
 @dataclass(frozen=True, slots=True)
 class FioReport:
-    """One invocation of fio. ``timestamp_s``: UTC seconds at its end, None in reports of older versions."""
+    """One invocation of fio. ``timestamp_s`` is its end in seconds since 1970; None in reports of older versions."""
 
     version: str
     jobs: tuple[FioJob, ...]

@@ -2,9 +2,9 @@
 
 In: a :class:`~fio.FioReport`. Out: :class:`~assay.analysis.devices.calibration.DeviceMeasurement`. Jobs are recognised
 by their options (``rw``, ``bs``, ``iodepth``, ``numjobs``, ``offset``), not by their names. Jobs of one name in one
-group ran side by side, as ``numjobs`` makes them, and count as one measurement of several streams. Left out are mixed
-jobs (``rw``, ``randrw``), trims, failed jobs, those that moved nothing, and those that went through the page cache,
-which :func:`cached_jobs` names: their rates are the memory's.
+group ran concurrently (``numjobs``) and count as one measurement of several streams. Left out are mixed jobs (``rw``,
+``randrw``), trims, failed jobs, jobs that moved no data, and jobs that used the page cache: their rates are those of
+memory. :func:`cached_jobs` names these.
 """
 
 import re
@@ -17,21 +17,21 @@ from assay.foundation.errors import FormatError
 from assay.store.formats.bare.fio import FioJob, FioReport
 
 _KINDS: Final = {"read": (False, False), "write": (True, False), "randread": (False, True), "randwrite": (True, True)}
-"""``rw`` to (writes, random)."""
+"""Value of ``rw`` to (writes, random)."""
 _SYNONYMS: Final = {"readwrite": "rw", "blocksize": "bs"}
 _SIZE: Final = re.compile(r"(\d+)\s*([kmgtp]?)i?b?", re.IGNORECASE)
 _POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _BS_DEFAULT: Final = "4k"
 _QUEUING: Final = ("libaio", "io_uring", "posixaio", "solarisaio", "windowsaio", "io_uring_cmd", "sg")
-"""Engines that keep more than one request under way; ``iodepth`` means nothing to the others."""
+"""Engines that keep more than one request in flight; the others ignore ``iodepth``."""
 _PAST_THE_CACHE: Final = ("sg", "io_uring_cmd")
-"""Engines that bypass the page cache, whatever ``direct`` is."""
+"""Engines that bypass the page cache, with or without ``direct``."""
 
 
 def figures(report: FioReport) -> tuple[DeviceMeasurement, ...]:
     """Return the measurements of ``report`` that describe the device.
 
-    Raises FormatError when all that there is went through the page cache.
+    Raises FormatError if there are none because jobs went through the page cache.
     """
     measurements = []
     for together, options in _measurements(report):
@@ -54,7 +54,7 @@ def cached_jobs(report: FioReport) -> tuple[str, ...]:
 
 
 def _measurements(report: FioReport) -> Iterator[tuple[list[FioJob], dict[str, str]]]:
-    """Yield the jobs that are one measurement, with their options."""
+    """Yield the jobs of each measurement, with their options."""
     jobs = [job for job in report.jobs if not job.error]
     for _, alike in groupby(jobs, key=lambda job: (job.group, job.name)):
         together = list(alike)
@@ -98,7 +98,10 @@ def _figure(jobs: list[FioJob], options: dict[str, str], *, writes: bool, random
 
 
 def size_bytes(text: str) -> int:
-    """Return the bytes of fio's ``4k``, ``1M``, ``64KiB`` or ``4096`` (powers of 1024); 0 when it is none of them."""
+    """Return the bytes of a size in fio's notation, ``4k``, ``1M``, ``64KiB`` or ``4096``; 0 for other texts.
+
+    Prefixes are powers of 1024.
+    """
     match = _SIZE.fullmatch(text.strip())
     return int(match[1]) * 1024 ** _POWERS[match[2].lower()] if match and len(match[1]) < 16 else 0
 
@@ -108,7 +111,7 @@ def _whole(text: str | None) -> int:
 
 
 def _span_bytes(options: dict[str, str], streams: int) -> int | None:
-    """Return how many bytes of the device were used; None if :func:`_span_share` says so, 0 if unknown."""
+    """Return the number of bytes of the device that were used; None if :func:`_span_share` gives it, 0 if unknown."""
     size = options.get("size")
     if _on_device(options) and (size is None or _share(size) is not None):
         return None
@@ -116,16 +119,16 @@ def _span_bytes(options: dict[str, str], streams: int) -> int | None:
 
 
 def _span_share(options: dict[str, str], streams: int) -> float:
-    """Return which share of a block device was used: a percentage of it, or the part after the offset."""
+    """Return the share of a block device that was used: a percentage of it, or the part after the offset."""
     part = _share(options.get("size", ""))
     behind = 1 - _offset_share(options)
     return behind if part is None else min(behind, part * streams)
 
 
 def _offset_share(options: dict[str, str]) -> float:
-    """Return where a job began as a share of the device.
+    """Return the start of a job as a share of the device.
 
-    Only percentages of a block device determine it. Otherwise 0 is returned: the start.
+    Only percentages of a block device determine it; otherwise the result is 0, the device's start.
     """
     return _share(options.get("offset", "")) or 0.0 if _on_device(options) else 0.0
 
@@ -154,9 +157,9 @@ _STREAMS: Final = 8
 
 
 def job_file(path: str, file_bytes: int | None, seconds: int, *, writes: bool) -> str:
-    """Return fio's job file for all that calibration can use: each job for ``seconds``, one after the other.
+    """Return fio's job file with all jobs that calibration can use, one after the other, each for ``seconds``.
 
-    ``file_bytes``: how much of the file ``path`` to use; None for a block device, of which the inner edge is read too.
+    ``file_bytes`` is the used size of the file ``path``; None for a block device, whose inner edge is also read.
     """
     part = "12%" if file_bytes is None else str(max(1, file_bytes // _STREAMS // 2**20) * 2**20)
     jobs = {

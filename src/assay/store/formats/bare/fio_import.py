@@ -1,11 +1,11 @@
 """Import fio's measurements of devices and file systems (``--output-format=json`` or ``json+``), one run per job.
 
-In: files with one JSON report or several, with whatever fio printed around them. Out: one run per job (per group, with
-``group_reporting``): workload ``fio:RW`` as the job's option ``rw`` has it (fio's own default, ``read``, when it has
-none; plain ``fio`` for releases that don't print options), lasting as long as its longer direction ran, with MB/s
-(10^6 bytes), requests/s, the mean latency and the median and 99th percentile of completions in seconds.
+In: files with one or more JSON reports, between other output of fio. Out: one run per job (per group, with
+``group_reporting``). Its workload is ``fio:RW`` with the job's option ``rw`` (fio's default ``read`` if it is not set;
+plain ``fio`` for releases that don't print options). Its duration is that of the longer direction. Its metrics are MB/s
+(10^6 bytes), requests/s, the mean latency, and the median and 99th percentile of completion latencies in seconds.
 
-A job that ended with an error is a failed run. Left are: jobs whose bytes, time and rate contradict each other, jobs
+A job that ended with an error is a failed run. Skipped are jobs whose bytes, time and rate contradict each other, jobs
 that were still running (``--status-interval``), and the sum of all clients in client mode.
 """
 
@@ -41,7 +41,7 @@ _NOTED: Final = (
     "sync",
     "time_based",
 )
-"""The options that change the measurement. The file's name is not one of them: it names the location."""
+"""Options that change the measurement. The file's name is not among them because it only gives the location."""
 _SYNONYMS: Final = {"readwrite": "rw", "blocksize": "bs", "blocksize_range": "bsrange"}
 _RW: Final = {"readwrite": "rw", "write,read": "rw"}
 _LOCATION_OPTIONS: Final = ("filename", "directory")
@@ -54,7 +54,7 @@ _BYTES_MAX: Final = 2**63
 _CONTRADICTION: Final = 0.02
 _CLOCK_S: Final = 0.001
 _ELAPSED_S: Final = 2.0
-_FIRST_S, _LAST_S = 631_152_000, 7_258_118_400  # 1990 and 2200: no clock that is set shows another time
+_FIRST_S, _LAST_S = 631_152_000, 7_258_118_400  # 1990 and 2200; other times come from a clock that was not set
 
 
 def _recognises(name: str, head: bytes) -> bool:
@@ -89,11 +89,10 @@ def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
 
 
 def _goes_on(report: FioReport, later: FioReport, index: int) -> bool:
-    """Return whether the next report of the file is a later one about the same start of a job.
+    """Return whether ``later`` reports on the same start of job number ``index`` as ``report``.
 
-    It does when nothing has changed (the job had ended), when the job ran for longer than the time between the two
-    reports, or when fio had started before the first of them; fio rounds up the seconds since
-    its start, by less than 2.
+    It does if nothing has changed (the job had ended), if the job ran for longer than the time between the two reports,
+    or if fio had started before the first report. fio rounds up the seconds since its start, by less than 2.
     """
     job, now_s, later_s = report.jobs[index], report.timestamp_s, later.timestamp_s
     if index >= len(later.jobs) or now_s is None or later_s is None or later_s < now_s:
@@ -147,7 +146,7 @@ def _imported_run(where: str, report: FioReport, job: FioJob) -> ImportedRun:
 
 
 def _metrics(way: str, did: FioDirection) -> dict[str, float]:
-    """Return one direction's figures; empty when the job did not go that way."""
+    """Return one direction's figures; empty if the job moved no data in this direction."""
     if not did.io_bytes and not did.bytes_per_s and not did.iops:
         return {}
     latencies = {
@@ -190,7 +189,7 @@ def _environment(report: FioReport, job: FioJob, options: dict[str, str]) -> dic
 
 
 def _started_at(report: FioReport, job: FioJob) -> str:
-    """Return when the job began; of an older fio, when all of it began: the report has its end and how long it took."""
+    """Return when the job began. For an older fio, it is the report's time less the elapsed time."""
     begin_s = job.started_s
     if begin_s is None and report.timestamp_s is not None:
         begin_s = report.timestamp_s - job.elapsed_s
@@ -200,7 +199,7 @@ def _started_at(report: FioReport, job: FioJob) -> str:
 
 
 def _words(error: int) -> str:
-    """Return the meaning of an errno; fio adds some that are not documented."""
+    """Return the meaning of an errno. Some of fio's own are not documented."""
     return os.strerror(error) if 0 < error < 200 else "an fio error code"
 
 

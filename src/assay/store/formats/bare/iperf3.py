@@ -1,8 +1,8 @@
-"""iperf3's JSON report (``--json``): how fast a TCP stream went from client to server.
+"""Parse iperf3's JSON report (``--json``): the throughput of a TCP stream from client to server.
 
-In: the client's report as bytes. Out: :class:`Iperf3Report` with bits/s of payload; TCP, IP and Ethernet headers are
-not in it, so a full link shows some 5 % less than its rate. When iperf3 fails it says so in the report's ``error``,
-with an otherwise empty end.
+In: the client's report as bytes. Out: :class:`Iperf3Report` with bits/s of payload. TCP, IP and Ethernet headers do not
+count, so a full link shows some 5 % less than its rate. If iperf3 fails, the report has the reason in ``error`` and an
+otherwise empty ``end``.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from assay.foundation.errors import FormatError
 
 @dataclass(frozen=True, slots=True)
 class Iperf3Report:
-    """The test's result: bits/s that the sender sent and the receiver received over ``duration_s``."""
+    """The result of a test: bits/s that the sender sent and the receiver received over ``duration_s``."""
 
     version: str
     duration_s: float

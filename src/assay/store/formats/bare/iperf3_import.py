@@ -1,9 +1,9 @@
-"""iperf3's measurements of links (``iperf3 -J`` on the client): how fast data went from one host to the other.
+"""Import iperf3's measurements of links (``iperf3 -J`` on the client): the throughput from one host to another.
 
-In: files with one JSON report or several. Out: one run each of the workload ``iperf3``, lasting as long as the receiver
-saw data, with payload bits/s as received (``link_bits_per_s``) and as sent, and TCP's retransmits. A test that failed
-is a failed run with iperf3's message. A server's report is skipped: the client's describes the same test from both
-sides.
+In: files with one or more JSON reports. Out: one run of the workload ``iperf3`` per report. Its duration is the time
+during which the receiver got data. Its metrics are payload bits/s as received (``link_bits_per_s``) and as sent, and
+TCP's retransmits. A failed test is a failed run with iperf3's message. A server's report is skipped because the
+client's describes the same test from both sides.
 """
 
 import hashlib
@@ -110,7 +110,7 @@ def _measured(head: _Head, report: bytes) -> Run:
 
 
 def _check_sums(end: dict[str, Any]) -> None:
-    """Refuse a report whose bytes, seconds and bits/s of a side contradict each other."""
+    """Raise FormatError for a report in which bytes, seconds and bits/s of one side contradict each other."""
     for side in ("sum_sent", "sum_received"):
         summary = end.get(side)
         if not isinstance(summary, dict):

@@ -1,19 +1,22 @@
-"""HiBench's enhanced DFSIO: TestDFSIO's block with "Extended Metrics", as runs ``dfsioe-read`` and ``dfsioe-write``.
+"""Import HiBench's enhanced DFSIO as runs ``dfsioe-read`` and ``dfsioe-write``.
 
-Form: what ``TestDFSIOEnh`` of HiBench (``autogen/.../dfsioe/TestDFSIOEnh.java``) logs and appends to
-``TestDFSIOEnh_results.log``. Taken: all of TestDFSIO's block, the exact start ("Reference Start Time",
-milliseconds since 1970), and the "Average of Aggregated Throughput" with its deviation, in 10^6 bytes/s.
+Format: TestDFSIO's block with "Extended Metrics", as ``TestDFSIOEnh`` of HiBench
+(``autogen/.../dfsioe/TestDFSIOEnh.java``) logs it and appends it to ``TestDFSIOEnh_results.log``. Imported: all of
+TestDFSIO's block, the exact start ("Reference Start Time", milliseconds since 1970), and the "Average of Aggregated
+Throughput" with its deviation, in 10^6 bytes/s.
 
-That average is no cluster throughput, so its metrics have separate names, never that of assay's gated aggregate:
+That average is not the cluster's throughput, so its metrics do not have the name of assay's gated aggregate:
 
-* The job is cut into slots of the plot interval. Bytes moved in a slot are called "mb/sec" whatever the interval is.
-  The interval is not printed, but the number of slots is, as characters of "Time spots Counted": wall time / interval,
-  cut to whole, plus 2. Unless that fits one second, the average is left out: its unit is unknown.
-* Only slots with at least half as many files under way as the cluster has map slots count. That number comes from
-  ``mapred.tasktracker.*.tasks.maximum`` (2 where it is unset, as everywhere under YARN) and reduce capacity: a constant
-  of Hadoop 1. Where it comes out low, ramps and stragglers count; where high, the average is "unavailable".
-* Between two samples bytes are interpolated, also from the job's start to a file's first byte. So a whole job's data
-  over its wall time is far less: SanDisk's study printed 4,087 where that ratio is 2,111.
+* The program divides the job into slots of the plot interval. It labels the bytes moved in a slot "mb/sec", whatever
+  the interval is. It does not print the interval, but "Time spots Counted" has one character per slot: wall time /
+  interval, cut to an integer, plus 2. If this does not fit an interval of one second, the average is left out because
+  its unit is unknown.
+* A slot counts only if the number of files in progress is at least half the cluster's map slots. The program computes
+  the latter from ``mapred.tasktracker.*.tasks.maximum`` (2 if unset, as always under YARN) and reduce capacity, which
+  are constants of Hadoop 1. If the result is too low, ramps and stragglers count; if it is too high, the average is
+  "unavailable".
+* Bytes are interpolated between two samples, also from the job's start to a file's first byte. So the average exceeds
+  the job's data over its wall time: SanDisk's study printed 4,087 where this ratio is 2,111.
 """
 
 import math

@@ -1,16 +1,17 @@
-"""HiBench's ``hibench.report``: a line per benchmark, in columns, appended after each run.
+"""Import HiBench's ``hibench.report``: one line per benchmark, in columns, appended after each run.
 
-Form: ``gen_report`` in HiBench's ``bin/functions/workload_functions.sh`` (the same columns since version 2): Type,
+Format: ``gen_report`` in HiBench's ``bin/functions/workload_functions.sh`` (the same columns since version 2): Type,
 Date, Time, Input_data_size (bytes), Duration(s) (wall time of the client program, three decimals, ``.512`` below one
-second), Throughput(bytes/s) (size over duration, cut to whole), Throughput/node. Headings may repeat.
+second), Throughput(bytes/s) (size over duration, cut to an integer), Throughput/node. Headings may repeat.
 
-Taken: type as workload and engine (``ScalaSparkTerasort``: terasort on Spark), bytes, duration, throughput over the
-job's wall time. Not taken: throughput per node, since HiBench divides by the workers that its script could find, often
-1. Date and time are the end, in the machine's time zone, which is unknown: kept as printed, and the start is unknown.
+Imported: type as workload and engine (``ScalaSparkTerasort``: terasort on Spark), bytes, duration, throughput over the
+job's wall time. Not imported: throughput per node, because HiBench divides by the workers that its script could find,
+often 1. Date and time are those of the end, in the machine's time zone. The zone is unknown, so they are kept as
+printed and the start is unknown.
 
-HiBench drops empty values, so that a row whose size or rate is missing has fewer fields: it is left, with the reason.
-A row whose throughput is not its size over its duration is damaged, and left. Streaming benchmarks (Flink, Storm,
-Gearpump, Spark streaming) are skipped: their duration is how long they were allowed to run.
+HiBench drops empty values, so a row without a size or rate has fewer fields; it is skipped with the reason. A row whose
+throughput is not its size over its duration is damaged, and is skipped. Streaming benchmarks (Flink, Storm, Gearpump,
+Spark streaming) are skipped because their duration is how long they were allowed to run.
 """
 
 import re

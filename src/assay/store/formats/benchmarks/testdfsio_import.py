@@ -1,12 +1,12 @@
-"""TestDFSIO's result blocks as runs: ``TestDFSIO_results.log`` or a client's log, any number of blocks in a file.
+"""Import TestDFSIO's result blocks from ``TestDFSIO_results.log`` or a client's log, any number per file.
 
-Taken: wall time of the job as the client saw it ("Test exec time sec"), bytes (MiB processed × 2^20), number of files,
-and the rates, in 10^6 bytes/s: per stream, and mean and standard deviation over the files. The block's date is when the
-job had ended, so the start is the date less the wall time; it is known only when the date's zone is UTC or GMT, and the
-printed date is in the environment either way. The block does not record cluster, layout, replication and version.
+Imported: wall time of the job on the client ("Test exec time sec"), bytes (MiB processed × 2^20), number of files, and
+the rates, in 10^6 bytes/s: per stream, and mean and standard deviation over the files. The block's date is the job's
+end, so the start is the date less the wall time. It is known only if the date's zone is UTC or GMT; the printed date is
+always in the environment. The block does not record cluster, layout, replication and version.
 
-A block is left when its numbers can't belong together: every file is written or read within the job, so bytes over
-summed task time can't be less than bytes over (files × wall time).
+A block with contradictory numbers is skipped: every file is written or read within the job, so bytes over summed task
+time can't be less than bytes over (files × wall time).
 """
 
 from collections.abc import Callable, Iterator
@@ -100,7 +100,10 @@ def block_run(result: DfsioResult, program: str) -> Run:
 
 
 def each_block(taken: Callable[[DfsioResult, list[str], str], ImportedRun | SkippedItem], what: str) -> Reads:
-    """Return a reader that gives ``taken`` each result with its block's lines and its place; ``what`` it looks for."""
+    """Return a reader that calls ``taken`` with each result, its block's lines and its location.
+
+    ``what`` names the program in messages.
+    """
 
     def read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
         text = source.text()

@@ -1,11 +1,12 @@
-"""TPCx-HS run logs (``TPCx-HS-result-SIZE.log``) as runs ``tpcx-hs``, two in a log as the benchmark asks for.
+"""Import TPCx-HS run logs (``TPCx-HS-result-SIZE.log``) as runs ``tpcx-hs``; the benchmark requires two per log.
 
-Form: what ``TPCx-HS-master.sh`` of the kit's versions 1 and 2 writes, in a terminal's colours. Taken: wall time of the
-whole run ("Total Time": HSGen, HSSort, HSValidate and what lies between), each step's own time as bash's ``time``
-prints it, size (records of 100 bytes), framework, kit version, start ("Epoch", seconds since 1970), and HSph@SF: the
-scale factor (size in 10^12 bytes) over the run's hours. The kit's ``bc`` cuts every quotient to four decimals; a metric
-that is not what comes out that way marks a damaged log, and the run is left. A run whose step failed is a failed run,
-its duration that of the steps that ended. Not recorded: cluster, layout, Hadoop's version and settings.
+Format: the output of ``TPCx-HS-master.sh`` of the kit's versions 1 and 2, with terminal colours. Imported: wall time of
+the whole run ("Total Time": HSGen, HSSort, HSValidate and the time between them), the time of each step as bash's
+``time`` prints it, size (records of 100 bytes), framework, kit version, start ("Epoch", seconds since 1970), and
+HSph@SF: the scale factor (size in 10^12 bytes) over the run's hours. The kit's ``bc`` cuts every quotient to four
+decimals. If the same calculation gives another HSph@SF, the log is damaged and the run is skipped. A run with a failed
+step is a failed run, whose duration is the sum of the steps that ended. Not recorded: cluster, layout, Hadoop's version
+and settings.
 """
 
 import re
@@ -41,7 +42,8 @@ _REPORT = {
 _ENGINES = {"MapReduce": "hadoop", "Spark": "spark"}
 _RECORD_BYTES = 100
 _CLOCK_S = 3.0
-"""Total time is whole seconds of the clock and step times are not: they may differ by some."""
+"""Tolerance of the sum of step times, in seconds: the total time is in whole seconds of the clock, step times are
+not."""
 
 
 @dataclass(slots=True)
@@ -80,7 +82,7 @@ class _LoggedRun:
 
 
 def _cut(value: Decimal) -> Decimal:
-    """Return ``value`` as ``bc`` with ``scale=4`` leaves a quotient."""
+    """Return ``value`` as ``bc`` prints a quotient with ``scale=4``."""
     return value.quantize(Decimal("0.0001"), rounding=ROUND_DOWN)
 
 

@@ -1,15 +1,15 @@
-"""Extract the parameters that matter for a Hadoop job's speed from its configuration file (``job_…_conf.xml``).
+"""Extract the parameters that affect a Hadoop job's speed from its configuration file (``job_…_conf.xml``).
 
 In: the bytes of the XML that ``org.apache.hadoop.conf.Configuration`` writes: properties with name, value and the chain
 of sources that set them. Out: each as a :class:`Property`, and from them the parameters that a comparison needs, under
 their current names, sizes in bytes.
 
-:func:`parameters` takes a property whose name is on the list below, that was set explicitly (no ``*-default.xml`` among
-its sources; from a file without sources, all listed properties are taken), and whose value is a plain setting. Paths,
-host names, and values that refer to other properties (``${…}``) are left out, and of JVM options only ``-X…`` are kept,
-so that no name, folder or secret of the site gets in.
+:func:`parameters` returns a property if its name is on the list below, if it was set explicitly (no ``*-default.xml``
+among its sources), and if its value is a plain setting. From a file without sources, it returns all listed properties.
+Paths, host names, and values that refer to other properties (``${…}``) are left out, and so are all JVM options except
+``-X…``. So no name, folder or secret of the site is imported.
 
-The XML is read without a document type: entities can't be declared, so none can expand and no other file is read.
+The XML must not declare a document type. So it can't declare entities that expand or read other files.
 """
 
 import re
@@ -71,7 +71,7 @@ _JVM: Final = ("java.opts", "command-opts")
 _PLAIN: Final = re.compile(r"[\w.+,% -]{1,200}")
 
 
-# What Hadoop's own hadoop.security.sensitive-config-keys has, and more of the kind: too much rather than too little.
+# The patterns of Hadoop's hadoop.security.sensitive-config-keys, and more: rather too many than too few.
 _SECRET: Final = re.compile(
     rb"passw|passphrase|keystore\.pass|secret|token|credential|(access|account|private|session|encryption|sas)[._-]?key",
     re.IGNORECASE,
@@ -84,7 +84,7 @@ _GONE: Final = b"(left out)"
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """One property; ``sources`` are the files that set it, the oldest first; empty if the file does not record them."""
+    """One property; ``sources`` are the files that set it, oldest first; empty if the file does not record them."""
 
     name: str
     value: str
@@ -97,9 +97,9 @@ class Property:
 
 
 def read_conf(content: bytes, *, source: str = "configuration") -> dict[str, Property]:
-    """Return the properties in ``content`` by name; of a name that repeats, the last.
+    """Return the properties in ``content`` by name; the last value of a repeated name counts.
 
-    Raises :class:`FormatError` with the line, when it is no such file, is cut off, or declares a document type.
+    Raises :class:`FormatError` with the line if it is no configuration file, is cut off, or declares a document type.
     """
     if len(content) > CONF_MAX_BYTES:
         raise FormatError(f"a configuration of more than {CONF_MAX_BYTES // 2**20} MiB", where=source)
@@ -109,16 +109,16 @@ def read_conf(content: bytes, *, source: str = "configuration") -> dict[str, Pro
     except expat.ExpatError as error:
         where = f"{source}:{error.lineno}"
         raise FormatError(f"the XML is damaged or cut off: {expat.ErrorString(error.code)}", where=where) from error
-    except (LookupError, ValueError) as error:  # an encoding that is unknown, or of more than a byte a character
+    except (LookupError, ValueError) as error:  # an unknown or a multi-byte encoding
         raise FormatError(f"the XML can't be decoded: {error}", where=f"{source}:1") from error
     return {property_.name: property_ for property_ in reader.properties}
 
 
 def without_secrets(content: bytes) -> bytes:
-    """Return a configuration file with the values of secrets, recognised by name, replaced.
+    """Return a configuration file in which the values of secrets, recognised by name, are replaced.
 
-    A job's configuration has all that the client's files set, passwords of stores among it. Also passwords given to a
-    JVM as ``-D…=`` and those in addresses go.
+    A job's configuration has all settings of the client's files, including passwords of storage services. Passwords in
+    JVM options ``-D…=`` and in addresses are replaced too.
     """
 
     def kept(match: re.Match[bytes]) -> bytes:
@@ -169,7 +169,7 @@ class _ConfigurationReader:
 
 
 def parameters(properties: Iterable[Property]) -> dict[str, str]:
-    """Return the explicitly set parameters that matter for speed, sorted by name; see the module's docstring."""
+    """Return the explicitly set parameters that affect speed, sorted by name; see the module's docstring."""
     values: dict[str, str] = {}
     for prop in properties:
         name = _CURRENT.get(prop.name, prop.name)
@@ -181,7 +181,7 @@ def parameters(properties: Iterable[Property]) -> dict[str, str]:
 
 
 def _value(name: str, value: str) -> str | None:
-    """Return a value as it is compared, or None when it is not a plain setting."""
+    """Return a value in a form that can be compared; None if it is no plain setting."""
     if name.endswith(_JVM):
         return jvm_options(value)
     if name.startswith("mapreduce.reduce.shuffle") and value.startswith("/"):
@@ -192,5 +192,5 @@ def _value(name: str, value: str) -> str | None:
 
 
 def jvm_options(value: str) -> str | None:
-    """Return the ``-X…`` options without those that name a file; None when none is left."""
+    """Return the ``-X…`` options without those that name a file; None if none remains."""
     return " ".join(option for option in value.split() if re.fullmatch(r"-X[\w:+=.%-]{1,100}", option)) or None

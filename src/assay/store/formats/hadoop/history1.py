@@ -1,9 +1,9 @@
 """Read the job history of Hadoop 1: the text files ``job_…`` that its JobTracker keeps under ``history/``.
 
-In: the file's text. Out: the same :class:`~jhist.JobHistory` as for Hadoop 2 and 3, in seconds and bytes.
-The format is that of org.apache.hadoop.mapred.JobHistory of Hadoop 0.20 to 1.2: records ``Type KEY="value" … .``, a
-backslash before ``" = .`` and itself, and counters as ``{(group)(its words)[(NAME)(its words)(value)]…}…``. Attempts of
-a job's setup and cleanup are no maps, whatever their record is called, and are left out.
+In: the file's text. Out: the same :class:`~jhist.JobHistory` as for Hadoop 2 and 3, in seconds and bytes. The format is
+that of org.apache.hadoop.mapred.JobHistory of Hadoop 0.20 to 1.2: records ``Type KEY="value" … .``, a backslash before
+``" = .`` and itself, and counters as ``{(group)(display name)[(NAME)(display name)(value)]…}…``. Attempts of a job's
+setup and cleanup are left out: they are no maps, even if their records are called so.
 """
 
 import re
@@ -33,7 +33,7 @@ _COUNTER_MAX: Final = 2**63 - 1
 def parse_hadoop1_history(text: str, *, start_unix_s: float = 0.0, source: str = "job history") -> JobHistory:
     """Return the job in ``text``, with task times counted from ``start_unix_s``.
 
-    Raises :class:`FormatError`, naming the line, when the file is damaged, cut off, or of a job that had not ended.
+    Raises :class:`FormatError` with the line if the file is damaged or cut off, or if the job had not ended.
     """
     job = _JobRecords()
     for line, kind, record in _records(text, source):
@@ -74,7 +74,7 @@ def _records(text: str, source: str) -> Iterator[tuple[int, str, dict[str, str]]
 
 
 def _counters(written: str) -> dict[str, dict[str, int]]:
-    """Return counters by group and name; the groups of tasks and file systems under the names that they have today."""
+    """Return counters by group and name; groups of tasks and file systems have their current names."""
     groups: dict[str, dict[str, int]] = {}
     group: dict[str, int] = {}
     for opened, name, _, value in _COUNTER.findall(written):
@@ -144,7 +144,7 @@ def _seconds(record: dict[str, str], name: str, source: str) -> float | None:
 
 
 def _task(job_id: str, name: str, record: dict[str, str], job_end_s: float, start_unix_s: float, source: str) -> Task:
-    """Return an attempt. One that never ended was killed by the job's end; one that never started has no duration."""
+    """Return an attempt. Without an end, it was killed by the job's end; without a start, its duration is 0."""
     groups = _counters(record.get("COUNTERS", ""))
 
     def recorded(group: str, of: str) -> int | None:

@@ -1,12 +1,12 @@
 """Read a MapReduce job from its job history file: outcome, counters, task attempts and phases.
 
-In: the bytes of a ``.jhist`` file (Hadoop 2 or 3, JSON or binary) and the moment that times are counted from. Out: a
-:class:`JobHistory`, and from it the job's :class:`~assay.model.runs.run.Phase` intervals. Times in the file are
-milliseconds of the ApplicationMaster's clock; here they are seconds. Events and fields that are not needed are skipped,
-so histories of later versions stay readable.
+In: the bytes of a ``.jhist`` file (Hadoop 2 or 3, JSON or binary) and the origin of times. Out: a :class:`JobHistory`,
+and from it the job's :class:`~assay.model.runs.run.Phase` intervals. Times in the file are milliseconds of the
+ApplicationMaster's clock; here they are seconds. Unneeded events and fields are skipped, so histories of later versions
+stay readable.
 
-Phases are the intervals of ALOJA's execution charts (from the first task that enters a phase to the last that leaves
-it), so they overlap where tasks do: reducers copy map output while other maps still run.
+Phases are the intervals of ALOJA's execution charts, from the first task that enters a phase to the last that leaves
+it. They overlap where tasks do: reducers copy map output while other maps still run.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ class JobHistory:
     start_unix_s: float
     submit_unix_s: float
     launch_unix_s: float | None
-    """When the ApplicationMaster had set the job up; None when the job ended before."""
+    """When the ApplicationMaster had set the job up; None if the job ended before."""
     finish_unix_s: float
     status: str
     """``succeeded``, ``failed``, ``killed`` or ``error``."""
@@ -54,7 +54,7 @@ class JobHistory:
     counters: dict[str, dict[str, int]]
     """The job's totals: group to counter to value; empty for a job that did not succeed."""
     tasks: tuple[Task, ...]
-    """Every attempt that was started or ended, in the order in which it first appears."""
+    """Every attempt that was started or ended, in the order of first appearance."""
     diagnostics: str | None
     """Why the job failed, in Hadoop's words."""
 
@@ -64,9 +64,9 @@ class JobHistory:
 
 
 def parse_jhist(content: bytes, *, start_unix_s: float | None = 0.0, source: str = "job history") -> JobHistory:
-    """Return the job in ``content``, with task times counted from ``start_unix_s``; None: from its submission.
+    """Return the job in ``content``. Task times count from ``start_unix_s``; if it is None, from the job's submission.
 
-    Raises :class:`FormatError`, naming line or byte offset, when the file is damaged, cut off, or of a job that had not
+    Raises :class:`FormatError` with the line or byte offset if the file is damaged or cut off, or if the job had not
     ended when the file was copied.
     """
     job = _HistoryEvents()
@@ -141,7 +141,7 @@ def _phase(name: str, start_s: float, end_s: float) -> Phase:
 
 
 def _rounded(time_s: float) -> float:
-    """Return a time without the noise that differences of seconds since 1970 carry below the microsecond."""
+    """Return a time rounded to microseconds. Differences of seconds since 1970 have floating-point noise below that."""
     return round(time_s, 6)
 
 
@@ -164,7 +164,7 @@ class _AttemptEvents(Struct, gc=False):
 
 @dataclass(slots=True)
 class _HistoryEvents:
-    """Collects events; of events that repeat (a second ApplicationMaster replays them) the last counts."""
+    """Collects events. If an event repeats because a second ApplicationMaster replays it, the last one counts."""
 
     submitted: Event | None = None
     ended: Event | None = None
@@ -200,7 +200,7 @@ class _HistoryEvents:
             attempt.started = event
 
     def on_attempt_ended(self, event: AttemptEnded) -> None:
-        """Note an attempt's end; a finished map whose node is lost later gets a second one, killed or failed."""
+        """Note an attempt's end. A finished map gets a second end, killed or failed, if its node is lost later."""
         attempt = self.attempts.get(event.attempt_id)
         if attempt is None:
             self.attempts[event.attempt_id] = _AttemptEvents(None, event)
@@ -239,7 +239,7 @@ class _HistoryEvents:
 
 
 def _ended_again(first: AttemptEnded, second: AttemptEnded) -> AttemptEnded:
-    """Return an attempt's second end, with the values that only the first has."""
+    """Return an attempt's second end, completed with values that only the first end has."""
     return replace(
         second,
         node=second.node or first.node,
@@ -260,18 +260,19 @@ def _since(start_unix_s: float) -> Callable[[int], float]:
 def _task(
     job_id: str, attempt_id: str, attempt: _AttemptEvents, finish_ms: int, since_s: Callable[[int], float]
 ) -> Task:
-    """Return the attempt as a value: one that never ended was killed by the job's end; one never started is empty.
+    """Return the attempt as a value.
 
-    A speculative attempt that is killed before it has a container carries the times 0 (1970) and no host.
+    Without an end, it was killed by the job's end. Without a start, its duration is 0. A speculative attempt that is
+    killed before it has a container has the times 0 (1970) and no host.
     """
     started, ended = attempt.started, attempt.ended
     event = ended or started
-    assert event is not None  # an attempt is made of an event
+    assert event is not None  # an attempt has at least one event
     end_ms = ended.end_ms or finish_ms if ended else finish_ms
     start_ms = started.start_ms or end_ms if started else end_ms
     shuffle_ms, merge_ms, counters = (ended.shuffle_ms, ended.merge_ms, ended.counters) if ended else (None, None, None)
     hdfs_read, hdfs_write, local_read, local_write, spilled, cpu_ms, gc_ms = counters or _NO_COUNTERS
-    return Task(  # by position: names cost a quarter more, and this is made for every attempt
+    return Task(  # by position: keywords take a quarter more time, for every attempt
         job_id,
         event.task_id,
         attempt_id,

@@ -1,13 +1,13 @@
-"""Read runs from MapReduce job histories: each job is a run.
+"""Import MapReduce job histories: each job is one run.
 
-In: ``.jhist`` files of Hadoop 2 and 3, Avro-binary or JSON, and their ``job_…_conf.xml`` when it is among the files
-(found by the job's id). Out: a run with the job's time from submission to end, its task attempts, phases, totals of its
-counters, and the parameters that were set for it. Bytes are bytes, times seconds.
+In: ``.jhist`` files of Hadoop 2 and 3, Avro-binary or JSON, and their ``job_…_conf.xml`` if it is among the files
+(found by the job's id). Out: a run with the time from the job's submission to its end, its task attempts, phases,
+totals of its counters, and the parameters that were set for it. Sizes are in bytes, times in seconds.
 
-``data_bytes`` is what the job's input format read (``BYTES_READ`` of FileInputFormatCounter); where that is not
-counted, what all tasks read from HDFS without the list of splits; for programs that only write, what they wrote to
-HDFS. A counter that is absent, or negative, gives no metric; nor does 0 ms of CPU time, which Hadoop writes where it
-can't measure it.
+``data_bytes`` is the number of bytes that the job's input format read (``BYTES_READ`` of FileInputFormatCounter).
+Without this counter, it is what all tasks read from HDFS, less the list of splits. For programs that only write, it is
+what they wrote to HDFS. An absent or negative counter gives no metric; nor does a CPU time of 0 ms, which Hadoop writes
+if it can't measure it.
 """
 
 import re
@@ -30,9 +30,9 @@ _MAGIC: Final = re.compile(rb"Avro-(Json|Binary)[ \t\r]*\n")
 _CONF_NAME: Final = re.compile(r"(^|.*/)job_[0-9]+_[0-9]+_conf\.xml(\.\w+)?", re.DOTALL)
 _JAR: Final = re.compile(r"hadoop-(?:mapreduce|test|examples)[a-z-]*-([0-9]+\.[0-9]+\.[0-9]+)[\w.-]*\.jar")
 _MAJOR: Final = {"0.23.0": "2.x", "3.0.0": "3.x"}
-"""``hadoop.common.configuration.version`` to the Hadoop that writes it."""
+"""``hadoop.common.configuration.version`` to the major version of Hadoop that writes it."""
 DURATION_MAX_S: Final = 366 * 86_400
-"""No job runs for a year; a submission before 2005 or after 2100 is no date of Hadoop's either."""
+"""Maximum duration: a year. A submission before 2005 or after 2100 is impossible too."""
 _SUBMIT_S: Final = (1_104_537_600, 4_102_444_800)
 _COUNTERS: Final = {
     "hdfs_read_bytes": ("FileSystemCounter", "HDFS_BYTES_READ", 1),
@@ -80,7 +80,7 @@ def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
 
 
 def _conf_of(name: str) -> str | None:
-    """Return the job whose configuration a file is, by its name; None for other files."""
+    """Return the id of the job whose configuration a file is, from the file's name; None for other files."""
     return _job_in(name) if _CONF_NAME.fullmatch(name) else None
 
 
@@ -179,7 +179,7 @@ def _metrics(history: JobHistory) -> tuple[dict[str, float], list[CodedWarning]]
 
 
 def _data(history: JobHistory, workload: str) -> tuple[int | None, str]:
-    """Return how many bytes the job had to process, and the counter that says so."""
+    """Return the number of bytes that the job had to process, and the counter that it comes from."""
     if workload in WRITERS:
         written = _total(history, "FileSystemCounter", "HDFS_BYTES_WRITTEN")
         return (written, "HDFS_BYTES_WRITTEN") if written and written > 0 else (None, "")

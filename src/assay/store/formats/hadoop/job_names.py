@@ -1,8 +1,8 @@
 """Derive a job's workload from the job's name.
 
-In: the name of a job or application, and for MapReduce its mapper's class. Out: the name that plans use for the
-workload when it is one of Hadoop's own benchmarks, and else the job's name as it is. The names are those that the
-programs of hadoop-mapreduce-examples set; TestDFSIO sets none, but its mapper identifies it.
+In: the name of a job or application, and for MapReduce its mapper's class. Out: the workload's name in plans if it is
+one of Hadoop's own benchmarks, else the job's name. The names are those that the programs of hadoop-mapreduce-examples
+set. TestDFSIO sets none, but its mapper identifies it.
 """
 
 import re
@@ -29,11 +29,11 @@ WRITERS: Final = frozenset({"teragen", "randomwriter", "randomtextwriter", "dfsi
 """Workloads that only write data; they read only the list of their splits."""
 UNNAMED: Final = "unnamed"
 LENGTH_MAX: Final = 200
-"""Longer names (whole queries, in Hive's jobs) are cut here."""
+"""Maximum length of a name; longer ones (whole queries, in Hive's jobs) are cut."""
 
 
 def workload_of(job_name: str, mapper: str = "") -> str:
-    """Return the workload's name for a job's, on one line; a job without a name is ``unnamed``."""
+    """Return the workload of a job from its name, on one line; ``unnamed`` for a job without a name."""
     if known := _MAPPERS.get(mapper):
         return known
     name = re.sub(r"[\s\x00-\x1f\x7f]+", " ", job_name).strip()[:LENGTH_MAX].rstrip()

@@ -1,18 +1,18 @@
 """Import collectl's disk statistics as text (``collectl -sD``): each disk of a host, sample by sample.
 
-In: the plot format (``-P``: a header, a line of column names, one line per sample) or the screen's (a block
-``# DISK STATISTICS (/sec)`` with one line per disk, with or without times or ``### RECORD`` lines). Out: one run of the
+In: the plot format (``-P``: a header, a line of column names, one line per sample) or the screen format (a block ``#
+DISK STATISTICS (/sec)`` with one line per disk, with or without times or ``### RECORD`` lines). Out: one run of the
 workload ``observation`` per recording, with its trace.
 
-Units, from collectl's documentation: KBytes are 1024 bytes (sectors over two), reads, writes and bytes are rates per
-second, waits are in ms, ``Util`` is the share of time with requests under way in percent. Figures that were not
-normalised (``-on``) or that the screen abbreviated (``12M``) are left, because their meaning is not certain. The screen
+Units, from collectl's documentation: KBytes are 1024 bytes (sectors over two); reads, writes and bytes are rates per
+second; waits are in ms; ``Util`` is the share of time with requests in flight, in percent. Figures that were not
+normalised (``-on``) or that the screen abbreviated (``12M``) are skipped because their meaning is uncertain. The screen
 shows whole numbers, so a slow disk's bytes are rounded there.
 
-**Time.** Plot lines carry date and time in the zone that the header names. On the screen there may be a time of day
-(``-oT``), a date too (``-oD``), a record's UTC seconds, or none: then ``waiting for N second sample`` tells
-the interval. Each sample, the first too, describes the interval before it; where samples are missing, the time between
-stays empty.
+**Time.** Plot lines have date and time in the zone that the header names. Screen lines may have a time of day
+(``-oT``), also a date (``-oD``), or a record's UTC seconds. Without any, the interval comes from ``waiting for N second
+sample``. Each sample, including the first, describes the interval before it. Where samples are missing, the trace has a
+gap.
 """
 
 import hashlib
@@ -56,7 +56,7 @@ _DAY_S: Final = 86_400
 _CLOCK_S: Final = 1.0
 _FINE_CLOCK_S: Final = 0.05
 _MISSING: Final = 1.5
-"""Samples are missing where they are more than this many intervals apart."""
+"""Samples are missing between two that are more than this many intervals apart."""
 
 _KIB_MAX: Final = BYTES_PER_S_MAX / KIB
 _COUNTERS: Final = {
@@ -80,12 +80,12 @@ _SCREEN_FIELDS: Final = {
         "RKBytes . Reads . WaitR WKBytes . Writes . WaitW . QueLen Wait . Util"
     ),
 }
-"""The screen's columns (before and after collectl 4) under the plot format's names; the rest is not read."""
+"""The screen's columns (before and after collectl 4) under the plot format's names; a point marks an unread column."""
 
 
 @dataclass(slots=True)
 class _Sample:
-    """Figures by disk and field, and the time: seconds from any start, None if the file has no times."""
+    """Figures by disk and field, and the time in seconds from any origin; None if the file has no times."""
 
     line: int
     time_s: float | None
@@ -94,18 +94,18 @@ class _Sample:
 
 @dataclass(slots=True)
 class _Recording:
-    """The output of one start of collectl."""
+    """The output of one invocation of collectl."""
 
     line: int
     host: str = ""
     zone: timezone | None = None
     interval_s: float | None = None
     raw: bool = False
-    """Not normalised to seconds."""
+    """Whether figures are not normalised to seconds."""
     fine: bool = False
-    """The clock has fractions of a second."""
+    """Whether the clock has fractions of a second."""
     dated: bool = False
-    """Times are seconds since 1970, in UTC or in ``zone``."""
+    """Whether times are seconds since 1970, in UTC or in ``zone``, and not times of day."""
     utc: bool = False
     samples: list[_Sample] = field(default_factory=list)
     left: list[SkippedItem] = field(default_factory=list)
@@ -168,7 +168,7 @@ def _observed(name: str, recording: _Recording) -> Iterator[ImportedRun | Skippe
 
 
 def _beginning(recording: _Recording) -> str:
-    """Return the recording's key among those of its host: the first sample with its time."""
+    """Return a key that identifies the recording on its host: a hash of the first sample with its time."""
     first = recording.samples[0]
     first_rows = f"{first.time_s} {sorted((disk, sorted(row.items())) for disk, row in first.disks.items())}"
     return hashlib.sha256(first_rows.encode()).hexdigest()[:16]
@@ -221,14 +221,14 @@ def _growth(sample: _Sample, interval_s: float) -> tuple[Growth, Growth]:
 
 
 class _CollectlReader:
-    """Goes through the lines of one file, in either layout."""
+    """Reads the lines of one file, in either format."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._now = _Recording(1)
         self._recordings = [self._now]
         self._group: list[str] | None = None
-        """The plot format's fields of one disk, as they repeat for each; None outside of it."""
+        """Fields of one disk in the plot format, which repeat for each disk; None outside the plot format."""
         self._skip = 0
         """Columns before the first disk's."""
         self._disks: list[str] = []
@@ -236,7 +236,7 @@ class _CollectlReader:
         """Columns after the last disk's."""
         self._separator = " "
         self._columns: list[str] | None = None
-        """The screen's fields; None outside of a disk block."""
+        """Fields of the screen format; None outside a disk block."""
         self._stamped = 0
         self._record_s: float | None = None
         self._new_sample = True
@@ -353,7 +353,7 @@ class _CollectlReader:
             raise FormatError("its figures are not per second (collectl -on), so their interval is not certain")
 
     def _stamp(self, cells: list[str]) -> float:
-        """Return the time in a line's first cells: seconds in UTC, seconds as if the zone were UTC, or of the day."""
+        """Return the time in a line's first cells, in seconds: in UTC, as if the zone were UTC, or since midnight."""
         if len(cells) == 1 and self._now.utc:
             if not _SECONDS.match(cells[0]):
                 raise FormatError(f"begins with {cells[0][:30]!r}, which is no time")
@@ -375,7 +375,7 @@ def _usable(interval_s: float) -> float | None:
 
 
 def _figures(cells: dict[str, str]) -> dict[str, float]:
-    """Return the figures as printed. Raises FormatError for a text, an abbreviated or an impossible figure."""
+    """Return the figures as printed. Raises FormatError for text, and for an abbreviated or impossible figure."""
     figures = {}
     for name, text in cells.items():
         wanted = _COUNTERS.get(name) or _GAUGES.get(name)

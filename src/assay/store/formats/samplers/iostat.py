@@ -3,19 +3,19 @@
 In: the JSON of sysstat 11.5 and newer, with or without ``-x``, ``-s``, ``-t``, ``-k``, ``-m``. Out: one run of the
 workload ``observation`` per host, with its trace.
 
-Units, from ``iostat.c``: kB are 1024 bytes, MB 2^20 bytes, ``Blk`` and ``sec`` sectors of 512 bytes; ``r_await`` and
-``w_await`` are in ms, so that times the requests they give ``read_s`` and ``write_s``. ``tps`` counts reads, writes and
-discards together, so it becomes ``requests``. sysstat before 11.6 calls its figures ``rkB`` even where ``-m`` made
-them MB: ``avgrq-sz`` (in sectors) tells, and a report that contradicts itself is left.
+Units, from ``iostat.c``: kB are 1024 bytes, MB 2^20 bytes, ``Blk`` and ``sec`` sectors of 512 bytes. ``r_await`` and
+``w_await`` are in ms per request; multiplied by the number of requests, they give ``read_s`` and ``write_s``. ``tps``
+counts reads, writes and discards together, so it becomes ``requests``. sysstat before 11.6 calls its figures ``rkB``
+even if ``-m`` made them MB. ``avgrq-sz`` (in sectors) shows this; a report that contradicts itself is skipped.
 
-**Time.** iostat reports at an interval of whole seconds. With ``-t`` the clock is printed (in whole seconds, so even
-intervals are taken to be equal); a date is read in the ISO form alone (``S_TIME_FORMAT=ISO``), because no other form
-tells day from month, nor the time zone. Without ``-t`` the short form tells the interval nevertheless, as its amounts
-over its rates; the extended one does not, and is left. The first report of a file is the average since boot, unless
-``-y`` was given: it only begins the trace, except when its own amounts over rates show that it is an interval like the
-others.
+**Time.** iostat reports at an interval of whole seconds. With ``-t`` it prints the clock in whole seconds, so intervals
+that differ by rounding are taken as equal. Dates are read only in ISO format (``S_TIME_FORMAT=ISO``) because other
+formats do not distinguish day from month and have no time zone. Without ``-t``, the interval follows from the short
+format: amounts over rates. The extended format has no amounts and is skipped. The first report of a file is the average
+since boot, unless ``-y`` was given. It marks only the beginning of the trace, unless its own amounts over rates show
+that it covers an interval like the others.
 
-iostat that is ended by anything but Ctrl-C leaves a file without its end: the whole reports in it are taken.
+If iostat is ended by anything but Ctrl-C, the file lacks its end; the complete reports in it are imported.
 """
 
 import hashlib
@@ -56,15 +56,15 @@ _RATES: Final = (
     ("Blk_read/s", "Blk_wrtn/s", SECTOR_BYTES),
 )
 _AMOUNTS: Final = (("kB_read", "kB_wrtn", KIB), ("Blk_read", "Blk_wrtn", SECTOR_BYTES))
-"""Bytes of the whole interval in whole units; MB are too coarse, there the rates are better."""
+"""Bytes of the whole interval, in integers. MB are not used: they are less exact than the rates."""
 _BOTH: Final = (("kB/s", KIB), ("MB/s", _MIB), ("sec/s", SECTOR_BYTES))
-"""Reads, writes and discards together, as ``-s`` has them."""
+"""Reads, writes and discards together, as ``-s`` prints them."""
 _CLOCK = re.compile(r"(?<!\d)(\d{1,2}):(\d\d):(\d\d)(?!\d)\s*([AaPp])?", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:?\d\d)\Z", re.ASCII)
 _DAY_S: Final = 86_400
 _CLOCK_S: Final = 1.0
 _ERROR_MAX: Final = 0.05
-"""An interval that follows from rounded figures counts when it is known this well."""
+"""Maximum relative error of an interval that is computed from rounded figures."""
 _CONTRADICTION: Final = 0.25
 _SECTORS_PER_S_MIN: Final = 100.0
 
@@ -153,7 +153,7 @@ def _times(reports: Sequence[Mapping[str, Any]]) -> tuple[datetime | None, list[
 
 
 def _of_day_s(stamp: object) -> float:
-    """Return the seconds since midnight of a timestamp in whatever form the locale has, by its ``HH:MM:SS``."""
+    """Return the seconds since midnight of a timestamp in any locale's format, from its ``HH:MM:SS``."""
     match = _CLOCK.search(stamp) if isinstance(stamp, str) else None
     if not match:
         raise FormatError(f"has the timestamp {shown(stamp)}, which has no HH:MM:SS: set S_TIME_FORMAT=ISO")
@@ -166,9 +166,9 @@ def _of_day_s(stamp: object) -> float:
 
 
 def _recorded_interval_s(report: Mapping[str, Any]) -> float | None:
-    """Return the interval that a report of the short form is about: its amounts over its rates, where known well.
+    """Return the interval of a report in the short format: amounts over rates. None if its error is too large.
 
-    The device that moved most gives it, as its figures are rounded the least.
+    It is computed from the device that moved most, whose figures are rounded least.
     """
     best: tuple[float, float] | None = None
     for row in _rows(report):
@@ -262,7 +262,7 @@ def _bytes(row: Mapping[str, Any], interval_s: float) -> dict[str, float]:
 
 
 def _check_units(row: Mapping[str, Any]) -> None:
-    """Refuse a report whose ``rkB`` is no kB, as sysstat before 11.6 wrote it with ``-m``."""
+    """Reject a report whose ``rkB`` is not in kB: sysstat before 11.6 wrote other units with ``-m``."""
     if "rkB" not in row or "avgrq-sz" not in row:
         return
     kb_doubled = ((number(row, "rkB") or 0.0) + (number(row, "wkB") or 0.0)) * 2

@@ -1,10 +1,11 @@
-"""Convert the rates that a monitor printed into counters from 0, as in a trace, and into the observed run.
+"""Convert the rates that a monitor printed into counters from 0, as in a trace, and into an observed run.
 
-In: per sample, how much each thing grew over the sample's interval. Out: a :class:`~assay.model.runs.trace.Trace` with
-one growing counter per subject and metric, and a run of the workload ``observation`` that lasts as long as the samples
-span. Rates are per second: growth = rate × interval, and the sum of the growths is the integral of the rate, exactly as
-far as the monitor rounded. An interval that was not observed adds nothing: the counter stays flat, and the run has a
-warning. Bytes, seconds and counts, no prefixes.
+In: for each sample, the growth of each counter over the sample's interval. Out: a
+:class:`~assay.model.runs.trace.Trace` with one growing counter per subject and metric, and a run of the workload
+``observation`` that lasts from the first to the last sample. Rates are per second: growth = rate × interval, and the
+sum of the growths is the integral of the rate, as exact as the monitor's rounding. An interval that was not observed
+adds nothing: the counter stays constant, and the run has a warning. Units are bytes, seconds and counts, without
+prefixes.
 """
 
 import math
@@ -21,14 +22,15 @@ from assay.model import CodedWarning, Run, Trace, WarningCode, foreign_run
 OBSERVATION: Final = "observation"
 KIB: Final = 1024
 SECTOR_BYTES: Final = 512
-"""Of the kernel's disk statistics, whatever the device's own sectors are."""
+"""Sector size in the kernel's disk statistics, whatever the device's own sectors are."""
 BYTES_PER_S_MAX: Final = 1e13
-"""More than any device or link moves: such a figure is damaged."""
+"""Maximum rate of a device or link; a higher figure is damaged."""
 PER_S_MAX: Final = 1e10
 INTERVAL_S_MAX: Final = 86_400.0
-"""Longer intervals are the trace of a monitor that had no sample before, such as sysstat's 184467440737095516."""
+"""Maximum interval. A longer one means that the monitor had no earlier sample, such as sysstat's 184467440737095516."""
 PERCENT_MAX: Final = 110.0
-"""A share is rounded and its two clocks differ, so slightly more than 100 % occurs and means 100 %."""
+"""Maximum percentage. A share is rounded and its two clocks differ, so slightly more than 100 % occurs and means 100
+%."""
 _WHOLE_DISK = re.compile(r"(?:[shv]d[a-z]{1,3}|xvd[a-z]{1,3}|nvme\d+n\d+|mmcblk\d+)\Z")
 _LINK = re.compile(r"(?:eth\d+|en[opsx]\w+|em\d+|ib\w+)\Z")
 _TOTALS: Final = {
@@ -39,11 +41,11 @@ _BUSY = ("user_s", "system_s", "irq_s", "steal_s")
 _IDLE = ("idle_s", "iowait_s")
 
 Growth = dict[tuple[str, str], float]
-"""By subject and metric: the growth over one interval or, for gauges, the value."""
+"""By subject and metric: the growth of a counter over one interval or, for gauges, the value."""
 
 
 def number(row: Mapping[str, Any], key: str, most: float = PER_S_MAX) -> float | None:
-    """Return ``row``'s figure, None when it has none; raise FormatError when it is no number from 0 to ``most``."""
+    """Return ``row``'s figure, or None without one. Raises FormatError unless it is a number from 0 to ``most``."""
     value = row.get(key)
     if value is None:
         return None
@@ -66,8 +68,8 @@ def share(row: Mapping[str, Any], key: str) -> float | None:
 def intervals_s(times_s: Sequence[float], resolution_s: float) -> list[float]:
     """Return the time between each sample and the one before it (one less than there are samples).
 
-    When all distances are the same within ``resolution_s``, which is what a monitor's rounded clock makes of even
-    intervals, each is taken to be their mean. A distance that is not positive is a sample out of order.
+    A monitor rounds its clock, so if all times are equal within ``resolution_s``, each is replaced by their mean. A
+    time that is not positive means that a sample is out of order.
     """
     distances = [later - earlier for earlier, later in pairwise(times_s)]
     if not distances:
@@ -80,7 +82,7 @@ def intervals_s(times_s: Sequence[float], resolution_s: float) -> list[float]:
 
 @dataclass(slots=True)
 class Recorder:
-    """Collects the samples of one host into counters. ``tolerance_s``: gaps up to it are rounding, and no gaps."""
+    """Collects the samples of one host into counters. Gaps up to ``tolerance_s`` are rounding, not gaps."""
 
     node: str
     tolerance_s: float = 1e-6
@@ -108,15 +110,15 @@ class Recorder:
         self.trace.append(t_s, self.node, subject, metric, counter=counter, value=value)
 
     def total(self, subject: str, metric: str) -> float | None:
-        """Return how much a counter grew over all samples; None when there is no such counter."""
+        """Return the growth of a counter over all samples; None if the counter does not exist."""
         counter = self._counters.get((subject, metric))
         return counter and counter[1]
 
     def metrics(self) -> dict[str, float]:
         """Return the run's figures: bytes of disks and links, and the CPU's busy share.
 
-        Only whole disks and links that the kernel named count: a partition, a volume or a bond moves the same bytes
-        again. sysstat's own sum over the devices (subject ``io``) goes before.
+        Only whole disks and links with the kernel's own names count: a partition, a volume or a bond moves the same
+        bytes again. sysstat's own sum over the devices (subject ``io``) takes precedence.
         """
         values: dict[str, float] = {}
         for (subject, metric), (_, total) in self._counters.items():
@@ -156,7 +158,7 @@ class Recorder:
 
 
 def day_time(year: int, month: int, day: int, hour: int, minute: int, second: float) -> datetime:
-    """Return a moment without a zone; raise FormatError when there is none such, or no monitor can have seen it."""
+    """Return a time without a zone. Raises FormatError for an impossible time, or a year outside 1990 to 2200."""
     try:
         moment = datetime(year, month, day, hour, minute, int(second), min(999_999, round(second % 1 * 1e6)))
     except ValueError as error:

@@ -2,11 +2,11 @@
 
 In: the JSON of sysstat 11 and 12. Out: one run of the workload ``observation`` per host, with its trace.
 
-A sample covers the ``interval`` (whole seconds) before its timestamp. Its units, from ``json_stats.c``: ``rd_sec``
-and ``wr_sec`` are sectors of 512 bytes per second; ``rkB``, ``wkB``, ``rxkB``, ``txkB`` and the memory's figures are in
+A sample covers the ``interval`` (whole seconds) before its timestamp. Its units, from ``json_stats.c``: ``rd_sec`` and
+``wr_sec`` are sectors of 512 bytes per second; ``rkB``, ``wkB``, ``rxkB``, ``txkB`` and the memory's figures are in
 1024 bytes; ``bread`` and ``bwrtn`` are blocks of 512 bytes; ``tps`` counts reads, writes and (sysstat 12) discards
 together, so it becomes ``requests``; ``avgqu-sz`` (later ``aqu-sz``) is the growth of the kernel's weighted time.
-Timestamps are UTC only when the sample says so (``utc`` is 1, or ``tz`` is UTC); else it is unknown when the run began.
+Timestamps are UTC only if the sample says so (``utc`` is 1, or ``tz`` is UTC); otherwise the run's start is unknown.
 """
 
 import re
@@ -53,7 +53,7 @@ _NIC: Final = {
 
 
 def _recognises(name: str, head: bytes) -> bool:
-    """Tell sadf's JSON from that of sysstat's other programs: these have a ``date``, sadf a ``file-date``."""
+    """Distinguish sadf's JSON from that of other sysstat programs: it has a ``file-date``, theirs a ``date``."""
     del name
     return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and b'"sysstat"' in head and b'"file-date"' in head
 
@@ -100,7 +100,7 @@ def _read_host(source: Source, host: Host) -> Iterator[ImportedRun | SkippedItem
 
 
 def _when(sample: Mapping[str, Any]) -> tuple[datetime, float, bool]:
-    """Return the moment of a sample, the interval before it in seconds, and whether the moment is in UTC."""
+    """Return the time of a sample, the interval before it in seconds, and whether the time is in UTC."""
     stamp = sample.get("timestamp")
     if not isinstance(stamp, dict):
         raise FormatError("has no timestamp with an interval")
@@ -157,7 +157,7 @@ def _disk(row: Mapping[str, Any], interval_s: float, grown: Growth, gauges: Grow
 
 
 def _io(io: object, interval_s: float, grown: Growth) -> None:
-    """Add the sums over all devices, in which sysstat leaves out partitions and virtual ones."""
+    """Add sysstat's sums over all devices, which leave out partitions and virtual devices."""
     if not isinstance(io, dict):
         return
     for section, requests, blocks, metrics in (

@@ -1,8 +1,8 @@
 """Parse the JSON that all of sysstat's programs share: the hosts, and the CPU's shares.
 
 In: the file's text, samples as dictionaries. Out: :class:`Host`; CPU seconds of an interval, summed over the cores.
-sysstat prints shares of all cores' time in percent with two decimals. Its plain ``system`` has the interrupts in it;
-only the long form (``cpu-load-all``) distinguishes them.
+sysstat prints shares of all cores' time in percent with two decimals. Its plain ``system`` includes interrupts; only
+the long format (``cpu-load-all``) distinguishes them.
 """
 
 import re
@@ -16,9 +16,9 @@ from assay.store.formats.samplers.rates import Growth, share
 from assay.store.formats.source import Source
 
 _SUM_MAX: Final = 1.02
-"""Ten shares, each rounded to 0.01 %, and the clock's own error."""
+"""Maximum sum of the shares: each of ten is rounded to 0.01 %, and the clock has an error."""
 _SAMPLE_END = re.compile(r"[\]}]\s*\}")
-"""A sample ends with its list of disks or, where there is none, with its object of CPU shares."""
+"""End of a sample: of its list of disks or, without disks, of its object of CPU shares."""
 _CPU_PARTS: Final = {
     "user_s": ("user", "usr", "nice", "guest", "gnice"),
     "system_s": ("system", "sys"),
@@ -61,9 +61,9 @@ def parse_hosts(source: Source, program: str) -> list[Host]:
 
 
 def parse_cut(source: Source, program: str) -> tuple[list[Host], str | None]:
-    """Return the report's hosts, and why the last sample is missing, when the program was killed while it wrote.
+    """Return the report's hosts and, if the program was killed while it wrote, why the last sample is missing.
 
-    What was written until then is whole samples and a part of one, so the file's end can be put back.
+    The text then has complete samples and a part of one, so the closing brackets can be added after the complete ones.
     """
     text = source.text()
     try:
@@ -85,7 +85,7 @@ def _decoded(text: str, name: str, program: str) -> list[Host]:
 
 
 def cpu_growth(row: Mapping[str, Any], cores: int | None, interval_s: float) -> Growth:
-    """Return the CPU seconds of an interval by where they went; empty when the number of cores is unknown."""
+    """Return the CPU seconds of an interval by their use; empty if the number of cores is unknown."""
     grown: Growth = {}
     if not cores or not 0 < cores <= 2**20:
         return grown

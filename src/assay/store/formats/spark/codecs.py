@@ -1,12 +1,12 @@
-"""Unpacks Spark event logs, whichever of Spark's codecs packed them.
+"""Decompress Spark event logs, with any of Spark's codecs.
 
-In: a file's bytes. Out: the log's text as bytes; files that are not packed are given back as they are. The framings are
-those of the streams that org.apache.spark.io.CompressionCodec writes: LZ4BlockOutputStream (``LZ4Block``, token, two
-lengths and a checksum before each block, little-endian), SnappyOutputStream of snappy-java (16 bytes of header, then
-blocks with their length before them, big-endian), LZFOutputStream (``ZV`` chunks), and Zstandard frames.
+In: a file's bytes. Out: the log's text as bytes; an uncompressed file is returned unchanged. The framings are those of
+the streams that org.apache.spark.io.CompressionCodec writes: LZ4BlockOutputStream (``LZ4Block``, token, two lengths and
+a checksum before each block, little-endian), SnappyOutputStream of snappy-java (a header of 16 bytes, then blocks that
+follow their length, big-endian), LZFOutputStream (``ZV`` chunks), and Zstandard frames.
 
-The blocks of LZ4, Snappy and Zstandard are unpacked by the package ``cramjam``; where it is not installed, such a file
-is refused and the package named. LZF is unpacked here: no package that is kept well does.
+The package ``cramjam`` decompresses the blocks of LZ4, Snappy and Zstandard. If it is not installed, the file is
+rejected and the message names the package. LZF is decompressed here because no well-maintained package does it.
 """
 
 import struct
@@ -23,14 +23,14 @@ _CUT: Final = "the packed log is damaged, cut off, or still written"
 
 
 def codec_of(head: bytes) -> str | None:
-    """Return the codec that packed a file, by its first bytes; None when it is not packed by one of Spark's."""
+    """Return the codec that compressed a file, from its first bytes; None if it is none of Spark's."""
     return next((name for name, (magic, _) in _CODECS.items() if head.startswith(magic)), None)
 
 
 def unpacked(content: bytes, name: str) -> bytes:
     """Decompress ``content``.
 
-    Raises :class:`FormatError` when it is damaged or enormous, or when the package that unpacks it is not installed.
+    Raises :class:`FormatError` if it is damaged or too large, or if the package that decompresses it is not installed.
     """
     codec = codec_of(content[:16])
     if codec is None:
@@ -52,7 +52,7 @@ class _DamagedError(Exception):
 
 
 def _checked(unpack: Callable[..., Any], *given: Any) -> Any:
-    """Call a function of the library, and raise its many errors as one."""
+    """Call a function of the library, and raise any of its errors as :class:`_DamagedError`."""
     try:
         return unpack(*given)
     except Exception as error:
@@ -60,7 +60,7 @@ def _checked(unpack: Callable[..., Any], *given: Any) -> Any:
 
 
 def _joined(blocks: Iterator[bytes]) -> bytes:
-    """Return the blocks as one; refuses more than any log should have."""
+    """Return the blocks as one, up to the maximum size of a log. Raises :class:`_DamagedError` above it."""
     joined = bytearray()
     for block in blocks:
         joined += block
@@ -113,7 +113,7 @@ def _snappy(content: bytes) -> bytes:
     def blocks() -> Iterator[bytes]:
         offset = 0
         while offset < len(content):
-            if content.startswith(_SNAPPY_HEADER, offset):  # streams that were put one after another repeat it
+            if content.startswith(_SNAPPY_HEADER, offset):  # concatenated streams repeat the header
                 offset += len(_part(content, offset, 16))
                 continue
             packed_bytes = int.from_bytes(_part(content, offset, 4), "big", signed=True)
@@ -126,7 +126,7 @@ def _snappy(content: bytes) -> bytes:
 
 
 def _whole_length(packed: bytes) -> int:
-    """Return the length that a Snappy block begins with: seven bits a byte, the lowest first."""
+    """Return the uncompressed length that a Snappy block begins with: seven bits per byte, lowest first."""
     length = 0
     for index, byte in enumerate(packed[:5]):
         length |= (byte & 0x7F) << (7 * index)
@@ -136,7 +136,7 @@ def _whole_length(packed: bytes) -> int:
 
 
 def _zstd(content: bytes) -> bytes:
-    """Decompress into a buffer, and into a larger one if it was too small: frames don't record their length."""
+    """Decompress into a buffer, and into a larger one if it was too small, because frames don't record their length."""
     codec = import_module("cramjam").zstd
     size = max(2**20, 32 * len(content))
     while True:
@@ -171,7 +171,7 @@ def _lzf(content: bytes) -> bytes:
 
 
 def _lzf_chunk(packed: bytes, whole_bytes: int) -> bytes:
-    """Unpack one chunk: a control byte below 32 precedes that many literals and one; others refer back."""
+    """Decompress one chunk. A control byte n below 32 precedes n + 1 literals; others are back references."""
     output = bytearray()
     offset = 0
     while offset < len(packed):
@@ -205,4 +205,4 @@ _CODECS: Final[dict[str, tuple[bytes, Callable[[bytes], bytes]]]] = {
     "lzf": (b"ZV", _lzf),
     "zstd": (b"\x28\xb5\x2f\xfd", _zstd),
 }
-"""Codec to the first bytes of its files, and the function that decompresses them."""
+"""Codec to the first bytes of its files and its decompression function."""

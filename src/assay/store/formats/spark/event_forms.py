@@ -1,7 +1,7 @@
 """Define the events of a Spark event log as they are written, with the fields that assay needs.
 
-The format is that of org.apache.spark.util.JsonProtocol: keys are the listener's names, times milliseconds since 1970,
-sizes bytes. Keys that are not named here are passed over.
+The format is that of org.apache.spark.util.JsonProtocol: keys are the listener's names, times are milliseconds since
+1970, sizes are bytes. Keys that are not named here are skipped.
 """
 
 from typing import Annotated, Any, Final
@@ -61,14 +61,14 @@ class ExecutorInfo(Struct):
 
 
 class ExecutorAdded(Struct):
-    """An executor is there."""
+    """An executor is added."""
 
     executor_id: str = _named("Executor ID")
     info: ExecutorInfo = _named("Executor Info")
 
 
 class ExecutorRemoved(Struct):
-    """An executor is gone."""
+    """An executor is removed."""
 
     executor_id: str = _named("Executor ID")
     reason: str = _named("Removed Reason", "")

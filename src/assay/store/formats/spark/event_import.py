@@ -1,16 +1,14 @@
-"""Runs out of Spark event logs: one application (one attempt of it) is one run.
+"""Import Spark event logs: one attempt of an application is one run.
 
-In: event logs as Spark's history server reads them: a file for an application, or a folder ``eventlog_v2_…`` whose
-``events_N_…`` files are one log that was rolled over; plain or packed by one of Spark's codecs. Out: a run with the
-time from the application's start to its end, its stages as phases, its task attempts, sums of their metrics, and the
-properties that were set and matter.
+In: event logs as Spark's history server reads them, uncompressed or compressed by one of Spark's codecs. A log is one
+file, or a folder ``eventlog_v2_…`` with the files ``events_N_…`` of a rolled log. Out: a run with the time from the
+application's start to its end, its stages as phases, its task attempts, sums of their metrics, and the explicitly set
+properties that affect speed.
 
-A log whose application had not ended gives no run: its duration is unknown. Spark records no exit status before
-version 4; until then an application counts as failed when one of its jobs failed or had not ended. ``data_bytes`` stays
-unknown: Spark counts bytes again whenever they are read again, cached ones included.
-
-Of a log that Spark compacted (``events_N_….compact``), jobs and tasks of finished stages are gone: only its time and
-its parameters are taken.
+A log without the application's end gives no run because the duration is unknown. Before version 4, Spark records no
+exit status, so an application counts as failed if one of its jobs failed or had not ended. ``data_bytes`` stays unknown
+because Spark counts bytes again with every read, even from its cache. A log that Spark compacted
+(``events_N_….compact``) lacks the jobs and tasks of finished stages, so only its time and its parameters are imported.
 """
 
 import re
@@ -34,13 +32,13 @@ _FIRST: Final = re.compile(rb'\s*\{\s*"Event"\s*:\s*"([\w.$]*\.)?SparkListener\w
 _PART: Final = re.compile(r"events_([0-9]{1,9})_(.+?)(?:\.(?:lz4|lzf|snappy|zstd))?(\.compact)?", re.DOTALL)
 _STATUS: Final = re.compile(r"appstatus_.+", re.DOTALL)
 DURATION_MAX_S: Final = 366 * 86_400
-"""Longer than this is refused, as is a start before 2010 (Spark's first year) or after 2100."""
+"""Maximum duration. A longer run is rejected, as is a start before 2010 (Spark's first year) or after 2100."""
 _START_S: Final = (1_262_304_000, 4_102_444_800)
 
 
 @dataclass(slots=True)
 class _Log:
-    """The files of one log: of a rolled one, each with its number and whether it stands for those before it, too."""
+    """The files of one log. In a rolled log, each has its number, and whether it replaces the files before it."""
 
     name: str
     parts: list[tuple[int, bool, Source]] = field(default_factory=list)
@@ -51,9 +49,9 @@ class _Log:
         return any(compacted for _, compacted, _ in self.parts)
 
     def contents(self) -> Iterator[tuple[str, bytes]]:
-        """Yield the files in order, each unpacked when its turn comes.
+        """Yield the files in order. Each is decompressed when it is read.
 
-        Raises :class:`FormatError` when one is missing, there twice, or damaged.
+        Raises :class:`FormatError` if a file is missing, repeated or damaged.
         """
         first = max((number for number, compacted, _ in self.parts if compacted), default=0)
         wanted = sorted(
@@ -75,7 +73,7 @@ def _recognises(name: str, head: bytes) -> bool:
 
 
 def _logs(sources: Sequence[Source]) -> list[_Log]:
-    """Return the files put together to logs, in the order in which they are met."""
+    """Return the files grouped into logs, in the order of each log's first file."""
     logs: dict[str, _Log] = {}
     for source in sources:
         folder, _, base = source.name.rpartition("/")
@@ -110,7 +108,7 @@ def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
 
 
 def _unusable(application: Application) -> str | None:
-    """Return why the application gives no run; None when it does."""
+    """Return why the application gives no run; None if it gives one."""
     if not _START_S[0] <= application.start_unix_s < _START_S[1]:
         return f"the application started {application.start_unix_s:.0f} s after 1970: no date"
     if application.duration_s is None:

@@ -1,12 +1,12 @@
 """Read a Spark application from its event log: jobs, stages, task attempts and settings.
 
-In: the log's files as bytes, in order (one, or several where Spark rolled it over). Out: an :class:`Application`. Times
-in the log are milliseconds since 1970 of the driver's clock; here task and stage times are seconds from the
-application's start. Sizes are bytes.
+In: the log's files as bytes, in order (several if Spark rolled the log over). Out: an :class:`Application`. Times in
+the log are milliseconds since 1970 on the driver's clock; here, task and stage times are seconds from the application's
+start. Sizes are bytes.
 
-The format is that of org.apache.spark.util.JsonProtocol, Spark 1.3 and later: one JSON object a line, its ``Event`` the
-name of the listener's event. Events and keys that are not needed are passed over, so logs of later versions stay
-readable; what is needed must be there and of its kind, or the log is refused with the line.
+The format is that of org.apache.spark.util.JsonProtocol, Spark 1.3 and later: one JSON object per line, whose ``Event``
+is the name of the listener's event. Unneeded events and keys are skipped, so logs of later versions stay readable. If a
+needed one is missing or has another type, the log is rejected with the line.
 """
 
 import io
@@ -54,14 +54,14 @@ class SparkJob:
     submit_s: float | None = None
     end_s: float | None = None
     failure: str | None = None
-    """Why it failed: empty when it succeeded, None when it had not ended."""
+    """Why it failed: empty if it succeeded, None if it had not ended."""
     description: str = ""
     """The program's name for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class LostExecutor:
-    """An executor that went away, and why, in Spark's words."""
+    """An executor that was lost, with the reason that Spark gives."""
 
     executor_id: str
     node: str
@@ -80,11 +80,11 @@ class Application:
     properties: dict[str, str]
     start_unix_s: float
     duration_s: float | None
-    """None when the log ends before the application does."""
+    """None if the log ends before the application does."""
     exit_code: int | None
     """Recorded by Spark 4 and later."""
     jobs: dict[int, SparkJob]
-    """By the number that Spark gives them, in the order of their submission."""
+    """By the number that Spark gives them, in the order of submission."""
     stages: tuple[Stage, ...]
     tasks: tuple[Task, ...]
     """Every attempt that was started or ended; ``kind`` is ``shuffle_map`` or ``result``."""
@@ -93,17 +93,17 @@ class Application:
     executors: tuple[Executor, ...]
     """Executors that had task attempts."""
     lost: tuple[LostExecutor, ...]
-    """Those that were removed while a job was under way, but for those that the driver let go."""
+    """Executors that were removed while a job was running, except those that the driver released."""
     totals: dict[str, int]
     """Sums over all attempts that record the metric, in the unit of its name; other metrics are absent."""
     missing_ends: int
-    """Successful task attempts that completed stages had and the log does not: Spark dropped their events."""
+    """Number of successful task attempts of completed stages that the log lacks because Spark dropped their events."""
     first_failure: str
     """Why the first failed attempt failed; empty without failures."""
 
 
 def read_application(parts: Iterable[tuple[str, bytes]]) -> Application:
-    """Return the application whose log is in ``parts``, each with the name that messages call it.
+    """Return the application whose log is in ``parts``: for each file, a name for messages and the content.
 
     Raises :class:`FormatError` with the line of damage.
     """
@@ -171,7 +171,10 @@ class _EventLogReader:
         self.executor_hosts[event.executor_id] = event.info.host
 
     def on_executor_removed(self, event: ExecutorRemoved) -> None:
-        """Note one that was lost: after the last job all go, and dynamic allocation lets go of those that idle."""
+        """Note an executor that was lost.
+
+        Removal after the last job and the release of idle executors by dynamic allocation are no loss.
+        """
         under_way = any(job.failure is None for job in self.jobs.values())
         if under_way and not event.reason.startswith(_LET_GO):
             words = " ".join(event.reason.split())[:WORDS_MAX] or "no reason given"
@@ -204,7 +207,7 @@ class _EventLogReader:
         self.started[event.info.task_id] = event
 
     def on_task_end(self, event: TaskEnd) -> None:
-        """Note an attempt's end. An attempt that succeeded gets a second end if its executor is lost later."""
+        """Note an attempt's end. A successful attempt gets a second end if its executor is lost later."""
         task_id = event.info.task_id
         if event.reason.reason == "Resubmitted":
             self.resubmitted.add(task_id)
@@ -240,7 +243,7 @@ class _EventLogReader:
         )
 
     def _tasks(self, start_ms: int, end_ms: int | None) -> Iterable[Task]:
-        """Yield the attempts in the order in which they started; one without an end was killed by the application's."""
+        """Yield the attempts in the order of their starts. One without an end was killed when the application ended."""
         for task_id, started in self.started.items():
             if task_id not in self.ended:
                 last_ms = max(end_ms or 0, started.info.launch_ms)
@@ -305,7 +308,7 @@ class _EventLogReader:
 
 
 class _ContradictionError(Exception):
-    """An event that can't be after those before it."""
+    """An event that contradicts earlier events."""
 
 
 def _totals(attempts: Iterable[Metrics]) -> dict[str, int]:

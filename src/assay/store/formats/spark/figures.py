@@ -1,8 +1,8 @@
 """Compute an application's metrics, as sums over its task attempts, and its phases from its stages.
 
-In: an :class:`Application`. Out: metrics by name, whose ends are their units, and phases in seconds. Shuffle write time
-is what Spark counts in nanoseconds around its writes, the page cache among them; the wait for a shuffle's fetches is
-what tasks were blocked for. Spills and reads of HDFS are timed nowhere in Spark.
+In: an :class:`Application`. Out: metrics by name, with the unit last in the name, and phases in seconds. Shuffle write
+time is what Spark measures in nanoseconds around its writes, including those to the page cache. Fetch wait time is how
+long tasks were blocked by a shuffle's fetches. Spark does not time spills and reads of HDFS.
 """
 
 from typing import Final
@@ -28,7 +28,7 @@ _METRICS: Final = {
 
 
 def metrics_of(application: Application) -> tuple[dict[str, float], list[CodedWarning]]:
-    """Return the sums over all attempts, and a warning for each that can't be."""
+    """Return the sums over all attempts, and a warning for each impossible sum."""
     metrics: dict[str, float] = {}
     warnings: list[CodedWarning] = []
     for metric, (total, divisor) in _METRICS.items():
@@ -50,7 +50,7 @@ def metrics_of(application: Application) -> tuple[dict[str, float], list[CodedWa
 def phases_of(application: Application, duration_s: float, begin_s: float = 0.0) -> tuple[Phase, ...]:
     """Return setup (until the first stage begins), each stage attempt that ran, and cleanup (after the last).
 
-    All count from the application's start; ``begin_s`` is where setup begins, below 0 when there was a client before.
+    All times count from the application's start. ``begin_s`` is the start of setup, below 0 if a client ran before.
     """
     ran = [
         (stage, stage.start_s, stage.end_s)

@@ -1,10 +1,10 @@
-"""Which of a Spark application's properties matter for its speed.
+"""Select the properties of a Spark application that affect its speed.
 
-In: ``Spark Properties`` of an event log, which hold what was set, not Spark's defaults. Out: those of executors,
-memory, shuffle, serialisation, compression, scheduling and SQL execution; and of Hadoop's, which Spark takes as
-``spark.hadoop.…``, those that ``configuration.py`` takes, under Hadoop's names. Sizes such as ``2G`` are
-written ``2g``. Of ``spark.master`` only its kind is kept. Paths, hosts, ports, and what Spark redacted are left out,
-and of JVM options only ``-X…`` are kept.
+In: ``Spark Properties`` of an event log: what was set, without Spark's defaults. Out: properties of executors, memory,
+shuffle, serialisation, compression, scheduling and SQL execution; and Hadoop's properties that Spark has as
+``spark.hadoop.…``, selected as in ``configuration.py``, under Hadoop's names. Sizes such as ``2G`` are written ``2g``.
+Of ``spark.master`` only its kind is kept. Paths, hosts, ports, and values that Spark redacted are left out, and so are
+all JVM options except ``-X…``.
 """
 
 import re
@@ -41,7 +41,7 @@ _MASTERS: Final = {"yarn": "yarn", "local": "local", "spark": "standalone", "k8s
 
 
 def spark_parameters(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties that matter, sorted by name: see the module's text for the rule."""
+    """Return the properties that affect speed, sorted by name; see the module's docstring for the rule."""
     values = {}
     for name, value in properties.items():
         if name == "spark.master":

@@ -1,8 +1,8 @@
 """Summarise stages and executors of a Spark application: dependencies, bytes moved and spilled, memory used.
 
-In: the events of stages that were completed and of task attempts that ended. Out: the model's values; times in seconds
-from the application's start. Peaks are the largest that any attempt tells: of execution memory its own, of the heap
-what its executor had used while it ran, which Spark looks at with each heartbeat and at each attempt's end.
+In: the events of completed stages and of ended task attempts. Out: the model's values; times in seconds from the
+application's start. Peaks are the largest values in any attempt. Peak execution memory is the attempt's own. Peak heap
+is what its executor used during the attempt; Spark samples it with each heartbeat and at each attempt's end.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -54,7 +54,7 @@ def stages_of(infos: Mapping[tuple[int, int], StageInfo], ended: Iterable[TaskEn
 
 
 def executors_of(cores: Mapping[str, int], ended: Iterable[TaskEnd]) -> Iterator[Executor]:
-    """Yield each executor that had task attempts, in the order of their first ends."""
+    """Yield each executor that had task attempts, in the order in which their first attempts ended."""
     by_executor: dict[str, list[TaskEnd]] = {}
     for event in ended:
         by_executor.setdefault(event.info.executor_id, []).append(event)

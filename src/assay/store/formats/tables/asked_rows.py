@@ -1,7 +1,7 @@
-"""Read a table of configurations to predict: a line of column names, then a configuration a line.
+"""Read a table of configurations to predict: a line of column names, then one configuration per line.
 
-In: text as in CSV, separated by commas, tabs, semicolons or bars: the one that the header has most often. Out: the rows
-with their line numbers, empty cells left out; rows with another number of cells than the header carry a problem.
+In: text as in CSV. The separator is the comma, tab, semicolon or bar that is most frequent in the header. Out: the rows
+with their line numbers, without empty cells. A row whose number of cells differs from the header's has a problem.
 """
 
 import csv
@@ -23,7 +23,7 @@ class ConfigurationRow:
     """One row."""
 
     line: int
-    """Its line in the file, or its place in a list; the first is 1."""
+    """Its line in the file, or its position in a list, from 1."""
     levels: Mapping[str, str]
     """Column to level, as written."""
     problem: str = ""
@@ -39,7 +39,7 @@ class ConfigurationTable:
 
 
 def read_asked_rows(source: Source) -> ConfigurationTable:
-    """Return the rows of a file. Raises :class:`FormatError` for a file that is no table of configurations."""
+    """Return the rows of a file. Raises :class:`FormatError` for a file that is not a table of configurations."""
     text = source.text()
     first = next((line for line in text.splitlines() if line.strip()), "")
     separator = max(_SEPARATORS, key=first.count)

@@ -19,12 +19,12 @@ import numpy as np
 from assay.analysis.statistics import Codes, Distinct, Floats, groups_of
 
 CHARACTERS_AT_ONCE = 2_000_000
-"""Characters of a table that are split at once; limits the memory of rows in progress."""
+"""Number of characters of a table that are split at once; limits the memory of rows in progress."""
 _PLAIN_NUMBERS: Final = re.compile(r"(?:\d{1,12}(?:\.\d{1,12})?\n)*", re.ASCII)
 
 
 def pieces_of(text: str) -> Iterator[tuple[int, str]]:
-    """Yield a text in pieces of whole lines, with the number of each piece's first line; ends of lines are ``\\n``."""
+    """Yield a text in pieces of whole lines, each with the number of its first line. Lines end with ``\\n``."""
     begin, number = 0, 1
     while begin < len(text):
         end = text.find("\n", begin + CHARACTERS_AT_ONCE) + 1 or len(text)

@@ -1,7 +1,7 @@
-"""Run times as people write them into tables: ``95s``, ``1h30m``, ``2 h 5 min``, ``00:10:05``.
+"""Parse run times as people write them into tables: ``95s``, ``1h30m``, ``2 h 5 min``, ``00:10:05``.
 
-In: a cell's text. Out: seconds, or a ValueError that says why not. Only what can mean one thing is taken: ``10:05``
-may be minutes and seconds or hours and minutes, and is refused.
+In: a cell's text. Out: seconds, or a ValueError with the reason. Ambiguous texts are rejected: ``10:05`` may be minutes
+and seconds or hours and minutes.
 """
 
 import re
@@ -17,11 +17,11 @@ _CLOCK: Final = re.compile(r"(?P<h>[0-9]+):(?P<min>[0-5][0-9]):(?P<s>[0-5][0-9](
 _SHORT: Final = re.compile(r"[0-9]+:[0-5][0-9](?:\.[0-9]+)?")
 _UNIT_S: Final = {"d": 86_400, "h": 3600, "min": 60, "s": 1}
 _BOUNDS: Final = {"h": 24, "min": 60, "s": 60}
-"""A part below a larger one is smaller than one of that: ``1h90m`` is a slip of the pen."""
+"""Upper bound of a part that follows a larger unit: ``1h90m`` is a typing error."""
 
 
 def written_duration_s(text: str) -> float:
-    """Return a duration in seconds. Raises ValueError for no duration and for an ambiguous one."""
+    """Return a duration in seconds. Raises ValueError for an ambiguous text and for one that is no duration."""
     text = text.strip()
     if _SHORT.fullmatch(text):
         raise ValueError(f"{text!r} may be minutes and seconds or hours and minutes: write 00:{text} or {text}:00")

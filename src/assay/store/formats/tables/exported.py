@@ -1,8 +1,8 @@
 """Import the output of ``assay export csv``, ``jsonl`` and ``parquet``, also the examples' ``measured/runs.csv``.
 
 In: CSV (commas, semicolons or tabs) and Parquet with the columns of :mod:`assay.model.runs.run_columns`, or JSON lines
-with a whole run each. Out: the runs as they were exported: with their own ids, so that a run that the repository has
-already is not taken twice, and with origin, lab scale, cache state, checks and campaign.
+with one whole run each. Out: the runs as they were exported, with origin, lab scale, cache state, checks and campaign.
+Each run keeps its id, so a run that the repository already has is not imported again.
 """
 
 import csv
@@ -28,7 +28,7 @@ _PARQUET: Final = b"PAR1"
 _JSON: Final = b'{"run_id":'
 _SEPARATORS: Final = ",;\t"
 _JSON_LINE_BYTES_MAX: Final = 1 << 26
-"""Maximum length of a line of JSON, in bytes: a run with its jobs' counters and its hosts is far below."""
+"""Maximum length of a line of JSON, in bytes. A run with its jobs' counters and its hosts is far shorter."""
 
 
 def exported_format(parquet_rows: ParquetRows) -> Format:
@@ -101,7 +101,7 @@ def _parquet(source: Source, parquet_rows: ParquetRows) -> Iterator[ImportedRun 
 
 
 def _check_columns(source: Source, columns: Sequence[str]) -> Iterator[SkippedItem]:
-    """Yield the columns that are not read. Raises :class:`FormatError` for a table that is no export."""
+    """Yield the columns that are not read. Raises :class:`FormatError` for a table that is not an export."""
     missing = sorted(NEEDED - set(columns))
     if missing:
         raise FormatError(f"is no table of `assay export`: it has no column {missing[0]}", where=source.name)

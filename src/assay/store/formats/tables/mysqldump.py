@@ -1,13 +1,13 @@
-"""Reads the rows out of a dump that mysqldump (or mariadb-dump) wrote: which table holds which values, and where.
+"""Read the rows of a dump that mysqldump or mariadb-dump wrote.
 
-In: the dump's text. Out: one :class:`DumpRow` for each row of each INSERT or REPLACE statement, its columns named by
-the statement or by the table's CREATE TABLE; and a :class:`Damage` for everything that should have been a row and can't
-be read. Values stay as they are written: text without quotes and escapes, numbers as their digits, NULL as None, hex
-literals as bytes.
+In: the dump's text. Out: one :class:`DumpRow` for each row of each INSERT or REPLACE statement, with column names from
+the statement or from the table's CREATE TABLE; and one :class:`Damage` for each part that should be a row and can't be
+read. Values stay as written: text without quotes and escapes, numbers as their digits, NULL as None, hex literals as
+bytes.
 
-After the manual of MySQL 8, chapters "String Literals" and "INSERT Statement". mysqldump writes a line break inside a
-string as ``\\n``, so a string that does not end on its line is damage; this bounds what one damaged byte can spoil, and
-makes every pass over the text a linear one.
+The syntax follows the manual of MySQL 8, chapters "String Literals" and "INSERT Statement". mysqldump writes a line
+break inside a string as ``\\n``, so a string that does not end on its line is damage. This limits the effect of one
+damaged byte, and makes every pass over the text linear.
 """
 
 import re
@@ -64,10 +64,10 @@ class DumpRow:
     values: tuple[Value, ...]
     line: int
     number: int
-    """Which row of its table in this dump, from 1."""
+    """Position of the row among its table's rows in this dump, from 1."""
 
     def texts(self) -> dict[str, str]:
-        """Return the row's values by column, those that are NULL or bytes left out."""
+        """Return the row's values by column, without those that are NULL or bytes."""
         return {
             column: value for column, value in zip(self.columns, self.values, strict=True) if isinstance(value, str)
         }
@@ -89,10 +89,10 @@ def is_dump(head: bytes) -> bool:
 
 
 def rows_of(text: str, *, source: str, tables: Collection[str] | None = None) -> Iterator[DumpRow | Damage]:
-    """Yield the rows of ``tables`` (None: of all) in the order of the text, and the damage among them.
+    """Yield the rows of ``tables`` (None: of all tables) and the damage, in the order of the text.
 
-    Damage ends the line it is on: nothing after it on that line is taken. Raises :class:`FormatError` when there is no
-    table in the text.
+    If a part can't be parsed, the rest of its line is skipped. Raises :class:`FormatError` if the text contains no
+    table.
     """
     reader = _SqlReader(text, tables)
     yield from reader.read()
@@ -137,7 +137,7 @@ def _value(match: re.Match[str]) -> Value:
 
 @dataclass(slots=True)
 class _SqlReader:
-    """Walks over the text once; ``columns`` are those of the tables that were defined so far."""
+    """Reads the text once; ``columns`` has the columns of the tables defined so far."""
 
     text: str
     tables: Collection[str] | None
@@ -146,7 +146,7 @@ class _SqlReader:
     counted_to: int = 0
     is_known: bool = False
     comment_end: int = -1
-    """Where the next comment ends and, below, where the next INSERT is: each place is looked for once."""
+    """End of the next comment; ``rows_begin`` is the start of the next INSERT. Each is searched for once."""
     rows_begin: int = -1
     columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
@@ -170,7 +170,7 @@ class _SqlReader:
             yield Damage(self.line_of(length), "", 'the dump has no "Dump completed" line: it was cut off')
 
     def line_of(self, at: int) -> int:
-        """Return the line of a place that is not before the last one asked for."""
+        """Return the line of position ``at``, which must not decrease from call to call."""
         self.line += self.text.count("\n", self.counted_to, at)
         self.counted_to = max(at, self.counted_to)
         return self.line
@@ -183,7 +183,7 @@ class _SqlReader:
         return self.tables is None or table in self.tables
 
     def other(self) -> Iterator[Damage]:
-        """Skip a line that starts no statement with rows; report it if it looks like one."""
+        """Skip a line that starts no known statement; report it if it seems to contain rows."""
         begin = self.at
         self.to_next_line()
         if _ROWS_BEGIN.search(self.text, begin, min(self.at, begin + _HEAD_CHARACTERS)):
@@ -191,7 +191,10 @@ class _SqlReader:
             yield Damage(self.line_of(begin), "", f"has rows, but begins no statement at {shown!r}: they are not taken")
 
     def comment(self) -> Iterator[Damage]:
-        """Pass over a comment. One that is run by MySQL (``/*!``) and would hide whole INSERTs has lost its end."""
+        """Skip a comment.
+
+        If MySQL executes it (``/*!``) and it contains an INSERT, its end is missing, which is damage.
+        """
         text, begin = self.text, self.at
         if self.comment_end < begin + 2:
             end = text.find("*/", begin + 2)
@@ -209,7 +212,7 @@ class _SqlReader:
             self.at = self.comment_end + 2
 
     def definition(self, match: re.Match[str]) -> Iterator[Damage]:
-        """Take the columns of a CREATE TABLE; an unquoted semicolon or the text's end within it is damage."""
+        """Read the columns of a CREATE TABLE; an unquoted semicolon or the end of the text within it is damage."""
         self.is_known = True
         table, line = _joined_name(match.groups()), self.line_of(match.start())
         names: list[str] = []
@@ -255,7 +258,7 @@ class _SqlReader:
         yield from self.rows(table, columns)
 
     def rows(self, table: str, columns: tuple[str, ...]) -> Iterator[DumpRow | Damage]:
-        """Yield the rows of a statement whose VALUES was just read, and leave its end."""
+        """Yield the rows of a statement whose VALUES was just read, and advance past its end."""
         text = self.text
         while True:
             if blank := _BLANK.match(text, self.at):

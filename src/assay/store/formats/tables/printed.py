@@ -1,7 +1,7 @@
-"""Figures as benchmark programs print them: which numbers and dates can be taken as they stand, and which can't.
+"""Parse and check numbers and dates as benchmark programs print them.
 
-In: text. Out: seconds, bytes per second, ISO 8601 in UTC; or words that say what is wrong. Nothing is guessed: a date
-in a zone whose abbreviation has several meanings (EST, IST, CST) stays unknown.
+In: text. Out: seconds, bytes per second, ISO 8601 in UTC; or a message that says what is wrong. Nothing is guessed: a
+date in a zone whose abbreviation has several meanings (EST, IST, CST) stays unknown.
 """
 
 import math
@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from typing import Final
 
 DURATION_MAX_S: Final = 366 * 86_400
-"""Longer than a year is no benchmark run, but a wrong unit or a damaged number."""
+"""Maximum duration: a year. A longer one has a wrong unit or is damaged."""
 RATE_MAX_MB_PER_S: Final = 1e9
-"""A petabyte a second: above it a number is damaged."""
+"""Maximum rate: a petabyte per second. A higher number is damaged."""
 BYTES_MAX: Final = 10**18
-"""An exabyte: above it a number is damaged."""
+"""Maximum number of bytes: an exabyte. A higher number is damaged."""
 MIB: Final = 2**20
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -25,7 +25,7 @@ _JAVA_DATE = re.compile(
 
 
 def mib_to_mb(mib: float) -> float:
-    """Return units of 2^20 in units of 10^6."""
+    """Convert units of 2^20 to units of 10^6."""
     return mib * MIB / 1e6
 
 
@@ -50,7 +50,7 @@ def iso_utc(unix_s: float) -> str | None:
 def java_date_unix_s(text: str) -> float | None:
     """Return the time that Java's ``Date`` printed (``Mon Sep 07 12:00:00 UTC 2015``); None unless the zone is UTC.
 
-    The names are English in every locale. A weekday that does not belong to the date makes it unknown.
+    The names are English in every locale. None also if the weekday does not belong to the date.
     """
     match = _JAVA_DATE.fullmatch(text)
     if match is None or match["month"] not in _MONTHS or match["weekday"] not in _DAYS:
@@ -71,7 +71,7 @@ def java_date_unix_s(text: str) -> float | None:
 
 
 def utc_of(text: str) -> str | None:
-    """Return an ISO 8601 date and time with its zone in UTC; empty when it has no zone, None when it is no date."""
+    """Return an ISO 8601 date and time in UTC; empty without a time zone, None unless it is a date of 2000 to 2099."""
     try:
         time = datetime.fromisoformat(text.strip())
         in_utc = time.astimezone(UTC) if time.tzinfo is not None else None

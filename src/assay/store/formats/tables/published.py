@@ -1,12 +1,13 @@
-"""Import results typed by hand from a paper or a report: YAML with its source, read as strictly as a plan.
+"""Import results typed by hand from a paper or a report: YAML that names its source.
 
-In: a file with ``source``, ``runs`` and what all runs share (``cluster``, ``engine``, ``engine_version``, ``levels``,
-``parameters``). A run has a workload and a ``duration``, or ``data`` and ``throughput``, from which the duration
-follows. Quantities carry their units; a metric whose name ends in ``_mb_per_s`` is in 10^6 bytes/s, or says its unit
-(``722.56MiB/s``). ``ratios`` hold what a source prints as a ratio of two layouts only: they are checked, kept in the
-file, and left with that reason, as a ratio is no run. Out: runs of origin ``published``, or what ``origin`` says.
+In: a file with ``source``, ``runs`` and settings that all runs share (``cluster``, ``engine``, ``engine_version``,
+``levels``, ``parameters``). A run has a workload and a ``duration``, or ``data`` and ``throughput``, from which the
+duration follows. Quantities carry their units. A metric whose name ends in ``_mb_per_s`` is in 10^6 bytes/s unless its
+value has a unit (``722.56MiB/s``). ``ratios`` are results that a source prints only as a ratio of two layouts. They are
+checked but not imported, with the reason that a ratio is no run. Out: runs of origin ``published``, or of the origin in
+``origin``.
 
-The whole file is refused when anything in it is wrong, with every error and its line.
+The file is read as strictly as a plan: if anything is wrong, the whole file is rejected, with every error and its line.
 """
 
 import json
@@ -48,7 +49,7 @@ _MB_PER_S = "_mb_per_s"
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A metric's value; ``is_rate``: it was written with a unit, and is in 10^6 bytes/s."""
+    """A metric's value. With ``is_rate``, it was written with a unit and is in 10^6 bytes/s."""
 
     value: float
     is_rate: bool

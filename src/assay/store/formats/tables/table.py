@@ -1,14 +1,14 @@
 """Import any table of runs: a line of column names, then one run per line, with a map from columns to fields.
 
-In: text separated by commas, tabs, semicolons or bars (the one under which the header holds all mapped columns), quoted
-as in CSV; ``mapping`` column → field, ``defaults`` field → value for all rows that do not say. Fields: :data:`FIELDS`,
-and ``level:NAME``, ``parameter:NAME``, ``option:NAME``, ``metric:NAME``. Out: runs, and skipped rows with the reason.
+In: text separated by commas, tabs, semicolons or bars, quoted as in CSV. The separator is the one with which the header
+contains all mapped columns. ``mapping`` maps columns to fields, and ``defaults`` has values of fields for rows without
+one. Fields: :data:`FIELDS`, and ``level:NAME``, ``parameter:NAME``, ``option:NAME``, ``metric:NAME``. Out: runs, and
+skipped rows with the reason.
 
 Durations carry their unit in the field (``duration_min``) or in the cell (``duration``: ``12 min``, ``1h30m``,
-``00:12:00``: ``durations.py``). A number has a
-point before its decimals, or a comma where another number of the table shows that a comma can be nothing else (``0,5``
-does, ``1,234`` does not); grouped thousands are refused. A start without a time zone is kept as written only. Columns
-that are not mapped are not read; empty cells take the default.
+``00:12:00``; see ``durations.py``). Decimals follow a point. They may follow a comma if a number of the table shows
+that commas do not group thousands (``0,5`` does, ``1,234`` does not). Grouped thousands are rejected. A start without a
+time zone is kept only as written. Columns that are not mapped are not read; empty cells take the default.
 """
 
 import json

@@ -31,7 +31,7 @@ class Rows:
     lines: Sequence[str] | None
     """Their texts if none has a quotation mark."""
     apart: Sequence[list[str] | str] = ()
-    """Otherwise each row's cells, or what is wrong with them. The cells of a row as wide as memory are not kept."""
+    """Otherwise each row's cells, or the reason why they are invalid: invalid cells may be too large to keep."""
 
     def rows_one_by_one(self, separator: str, width: int) -> Iterator[tuple[int, list[str] | str]]:
         """Yield each row that is not blank: its line, with its cells or the reason why they are invalid."""
