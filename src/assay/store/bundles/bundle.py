@@ -214,8 +214,7 @@ def all_names(bundle: Path) -> list[str]:
 
 
 def irregular_files(bundle: Path) -> list[BundleProblem]:
-    """Return the entries of a bundle that are not regular files, for example symbolic links and FIFOs. None of them
-    is opened."""
+    """Return a bundle's entries that are not regular files, such as symbolic links and FIFOs, without opening them."""
     names = (name for name in all_names(bundle) if not _is_regular(bundle / name))
     return [BundleProblem(bundle.name, name, ProblemKind.UNREADABLE, "this is no plain file") for name in names]
 
@@ -224,7 +223,7 @@ def _is_regular(path: Path) -> bool:
     try:
         return stat.S_ISREG(path.lstat().st_mode)
     except FileNotFoundError:
-        return True  # a list of checksums that is missing is a problem of another kind
+        return True  # a missing list of checksums is reported as another problem
 
 
 def plain_content(path: Path) -> bytes:
@@ -237,7 +236,7 @@ def plain_content(path: Path) -> bytes:
 def copy_bundle(bundle: Path, folder: Path) -> None:
     """Copy a bundle's files to a folder. Raises :class:`RepositoryError` for entries that are not regular files."""
     shutil.copytree(bundle, folder, symlinks=True, dirs_exist_ok=True)
-    if irregular := irregular_files(folder):  # put there after the bundle was checked
+    if irregular := irregular_files(folder):  # added after the check of the bundle
         raise RepositoryError("this is no plain file", where=str(bundle / irregular[0].file))
 
 

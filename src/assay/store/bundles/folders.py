@@ -20,17 +20,17 @@ class Folders:
 
     @property
     def marker(self) -> Path:
-        """The file that makes the folder a repository, with the version of this arrangement."""
+        """The file that makes the folder a repository. It has the version of the layout."""
         return self.root / MARKER
 
     @property
     def signers(self) -> Path:
-        """Signers of bundles from other repositories; a file that people add; see store/bundles/signatures.py."""
+        """Accepted signers of bundles from other repositories; people add this file. See store/bundles/signatures.py."""
         return self.root / "allowed_signers"
 
     @property
     def bundles(self) -> Path:
-        """Finished runs and imports, a folder each, which never change."""
+        """Finished runs and imports: one folder each, which never changes."""
         return self.root / "bundles"
 
     @property
@@ -55,7 +55,7 @@ class Folders:
 
     @property
     def campaigns(self) -> Path:
-        """A folder for each campaign, under its id; see :mod:`assay.execution.campaign.journal`."""
+        """One folder per campaign, named after its id; see :mod:`assay.execution.campaign.journal`."""
         return self.root / "campaigns"
 
     @property

@@ -31,7 +31,7 @@ def out_of_range(run: Run) -> str | None:
 
 
 def table_out_of_range(table: RunTable) -> str | None:
-    """Return the same for runs as columns, which imports contain in addition to single runs."""
+    """Describe the first impossible duration in a table of runs; None if all durations are possible."""
     durations_s = table.values["duration_s"]
     possible = (durations_s >= 0) & (durations_s <= TIME_MAX_S)
     if possible.all():

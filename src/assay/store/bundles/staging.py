@@ -132,7 +132,7 @@ def sync_placed(target: Path) -> None:
 
 
 def reasons_of(error: OSError) -> str:
-    """Return why a folder could not be copied: shutil lists a reason per file."""
+    """Return why a folder could not be copied. shutil lists one reason per file; the first three are returned."""
     listed = error.args[0] if error.args and isinstance(error.args[0], list) else [error]
     return "; ".join(dict.fromkeys(str(item[-1] if isinstance(item, tuple) else item) for item in listed[:3]))
 

@@ -54,7 +54,7 @@ def _allocate(descriptor: int, room_bytes: int, free_bytes: int) -> None:
     except OSError as error:
         if error.errno not in _UNSUPPORTED:
             raise
-        if free_bytes < room_bytes:  # where nothing can be set aside, it is at least there now
+        if free_bytes < room_bytes:  # without allocation, at least enough is free now
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
 
 

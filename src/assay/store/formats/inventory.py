@@ -1,8 +1,8 @@
 """Read host names and addresses from files of other tools: Ansible inventories, Hadoop's configuration.
 
 In: the text of an inventory (INI or YAML, docs.ansible.com "How to build your inventory"), or a Hadoop configuration
-directory. Out: :class:`ListedHost` values in the file's order. Values that Ansible would compute (variables in ``{{
-}}``, dynamic inventories) are rejected with the reason.
+directory. Out: :class:`ListedHost` values in the file's order. Values that Ansible would compute (variables in
+``{{ }}``, dynamic inventories) are rejected with the reason.
 """
 
 import itertools

@@ -42,8 +42,7 @@ _REPORT = {
 _ENGINES = {"MapReduce": "hadoop", "Spark": "spark"}
 _RECORD_BYTES = 100
 _CLOCK_S = 3.0
-"""Tolerance of the sum of step times, in seconds: the total time is in whole seconds of the clock, step times are
-not."""
+"""Tolerance of the sum of step times, in seconds: the total time is measured in whole seconds, step times are not."""
 
 
 @dataclass(slots=True)

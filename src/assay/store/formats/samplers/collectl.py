@@ -1,7 +1,7 @@
 """Import collectl's disk statistics as text (``collectl -sD``): each disk of a host, sample by sample.
 
-In: the plot format (``-P``: a header, a line of column names, one line per sample) or the screen format (a block ``#
-DISK STATISTICS (/sec)`` with one line per disk, with or without times or ``### RECORD`` lines). Out: one run of the
+In: the plot format (``-P``: a header, a line of column names, one line per sample) or the screen format (a block
+``# DISK STATISTICS (/sec)`` with one line per disk, with or without times or ``### RECORD`` lines). Out: one run of the
 workload ``observation`` per recording, with its trace.
 
 Units, from collectl's documentation: KBytes are 1024 bytes (sectors over two); reads, writes and bytes are rates per
@@ -10,9 +10,9 @@ normalised (``-on``) or that the screen abbreviated (``12M``) are skipped becaus
 shows whole numbers, so a slow disk's bytes are rounded there.
 
 **Time.** Plot lines have date and time in the zone that the header names. Screen lines may have a time of day
-(``-oT``), also a date (``-oD``), or a record's UTC seconds. Without any, the interval comes from ``waiting for N second
-sample``. Each sample, including the first, describes the interval before it. Where samples are missing, the trace has a
-gap.
+(``-oT``), also a date (``-oD``), or a record's UTC seconds. Without any, the interval comes from the line
+``waiting for N second sample``. Each sample, including the first, describes the interval before it. Where samples are
+missing, the trace has a gap.
 """
 
 import hashlib

@@ -29,8 +29,7 @@ PER_S_MAX: Final = 1e10
 INTERVAL_S_MAX: Final = 86_400.0
 """Maximum interval. A longer one means that the monitor had no earlier sample, such as sysstat's 184467440737095516."""
 PERCENT_MAX: Final = 110.0
-"""Maximum percentage. A share is rounded and its two clocks differ, so slightly more than 100 % occurs and means 100
-%."""
+"""Maximum percentage. Shares are rounded and two clocks differ, so slightly more than 100 % occurs and means 100 %."""
 _WHOLE_DISK = re.compile(r"(?:[shv]d[a-z]{1,3}|xvd[a-z]{1,3}|nvme\d+n\d+|mmcblk\d+)\Z")
 _LINK = re.compile(r"(?:eth\d+|en[opsx]\w+|em\d+|ib\w+)\Z")
 _TOTALS: Final = {
@@ -82,7 +81,7 @@ def intervals_s(times_s: Sequence[float], resolution_s: float) -> list[float]:
 
 @dataclass(slots=True)
 class Recorder:
-    """Collects the samples of one host into counters. Gaps up to ``tolerance_s`` are rounding, not gaps."""
+    """Collects the samples of one host into counters. Gaps up to ``tolerance_s`` are ignored as rounding."""
 
     node: str
     tolerance_s: float = 1e-6
