@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 _NAME = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
 
-# $1: process group. SIGTERM, at most 2 s for it, SIGKILL, at most 5 s for that; status 1: still there.
+# $1: process group. Sends SIGTERM and waits at most 2 s, then SIGKILL and waits at most 5 s. Status 1: it still exists.
 _KILL = """
 gone() { n=$1; shift; while [ "$n" -gt 0 ]; do kill -s 0 -- "-$1" 2>/dev/null || return 0; sleep 0.05; n=$((n-1)); done
 return 1; }

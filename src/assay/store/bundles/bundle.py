@@ -6,7 +6,7 @@
     tasks.parquet         its task attempts; absent when it had none
     trace/NODE.parquet    its trace, one file per node
     logs/NAME.gz          the raw files that it was made from
-    plan.yaml             the plan that it was made by, and cluster.yaml: the cluster, both without addresses and
+    plan.yaml             the plan of its campaign, and cluster.yaml: the cluster, both without addresses and
                           secrets; absent from bundles of older versions
     NAME                  any further file, such as the device baseline
     SHA256SUMS            checksums of all the others, as ``sha256sum -c`` reads them

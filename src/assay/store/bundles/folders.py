@@ -25,7 +25,7 @@ class Folders:
 
     @property
     def signers(self) -> Path:
-        """Accepted signers of bundles from other repositories; people add this file. See store/bundles/signatures.py."""
+        """Accepted signers of bundles from other repositories, added by people; see store/bundles/signatures.py."""
         return self.root / "allowed_signers"
 
     @property

@@ -1,1 +1,1 @@
-"""One parser per foreign format; each takes text or bytes and returns values."""
+"""Parse foreign formats. Each has one parser, which takes text or bytes and returns values."""

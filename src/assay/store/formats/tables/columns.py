@@ -99,7 +99,7 @@ class Aspect:
     column_numbers: tuple[int, ...]
     """The columns of these cells, in ascending order."""
     meant: Distinct
-    """Parses tuples of their texts."""
+    """Parses a tuple of the cells' texts."""
 
 
 class Aspects:

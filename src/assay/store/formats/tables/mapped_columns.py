@@ -56,7 +56,7 @@ _ASPECTS: Final = {
 _ROW_FIELDS: Final = ("duration", *DURATIONS, "data_bytes", "metric:", "source_id", "started_at")
 """Fields with a separate value in each row."""
 _STANDING_IN: Final = {"workload": "-", "source": "-"}
-"""Values of required fields while other fields are parsed alone."""
+"""Placeholders for required fields, used while other fields are parsed separately."""
 
 
 def _is_one_of(name: str, kinds: Sequence[str]) -> bool:
