@@ -186,7 +186,7 @@ class RowCache:
         if len(cached) == len(rows):
             return cached
         cached_numbers = {number for number, *_ in cached}
-        if file.size_bytes > _LONG_BYTES:  # metadata of the small files that each addition makes would pile up
+        if file.size_bytes > _LONG_BYTES:  # the metadata of small files, one per addition, would accumulate
             opened.execute(queries.KEEP_METADATA)
         missing = opened.execute(query, [str(file.path), [row for row in rows if row not in cached_numbers]]).fetchall()
         with self._lock:
