@@ -123,7 +123,7 @@ def _planned(valid: RunTable, question: BuyerQuestion) -> PlannedRuns | None:
 
 
 def _recorded_workers(repository: Repository, valid: RunTable) -> tuple[tuple[str, ...], int]:
-    """Return the numbers of workers that runs recorded of their clusters, where no plan varied it."""
+    """Return the worker counts that runs recorded, and the number of runs that recorded one."""
     workers = recorded_workers(valid, facts_by_hardware(repository, valid))
     known = workers[np.isfinite(workers)]
     return tuple(f"{count:g}" for count in np.unique(known)), len(known)

@@ -111,7 +111,7 @@ def _verdicts(decision: Decision) -> tuple[object, ...]:
 
 
 def _classes(table: RunTable) -> bool:
-    """Return whether valid runs are of several device classes, one of them with several layouts."""
+    """Return whether the valid runs have several device classes, at least one of them with several layouts."""
     valid = table.taken(usable(table))
     if not varied(valid, DEVICE_CLASS):
         return False

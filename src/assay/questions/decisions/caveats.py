@@ -27,7 +27,7 @@ def in_order(caveats: Sequence[Caveat]) -> tuple[Caveat, ...]:
 def caveats_of(
     decision: Decision, matched: MatchedGroups, counted: Ints, request: DecisionRequest, costs: RunCosts | None
 ) -> tuple[Caveat, ...]:
-    """Return the caveats of ``decision``; ``counted``: positions in the table of the runs that it rests on."""
+    """Return the caveats of ``decision``; ``counted``: positions in the table of the runs behind it."""
     table = matched.table.taken(counted)
     return in_order(
         [

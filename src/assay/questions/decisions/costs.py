@@ -1,8 +1,8 @@
-"""What an hour of each run's hardware costs, so that costs are compared over the same runs as times.
+"""Compute the hourly hardware cost of each run, so that costs are compared over the same runs as times.
 
-In: a table of runs, what the repository recorded of their clusters, and a price book. Out: money per hour for each run,
-NaN where the book has no price for the hardware of that run, with the reason. A price applies only to the hardware that
-it describes: every combination of cluster and levels is priced by its own parts.
+In: a table of runs, the recorded facts of their clusters, and a price book. Out: money per hour for each run; NaN, with
+the reason, where the book has no price for the hardware of the run. A price applies only to the hardware that it
+describes: every combination of cluster and levels is priced by its own parts.
 """
 
 from dataclasses import dataclass
@@ -34,12 +34,12 @@ class RunCosts:
 def run_costs(
     facts: FactsByHardware, table: RunTable, book: PriceBook, years: float | None = None, on: str | None = None
 ) -> RunCosts:
-    """Return what the hardware of each run costs per hour: its total cost over ``years``, per hour of use.
+    """Return the hourly cost of each run's hardware: its total cost over ``years`` per hour of use.
 
-    ``facts``: what runs recorded of their hardware. Runs that differ in hardware, network or a factor that prices
-    depend on are priced separately. Other factors, for example block sizes, cost nothing. ``years``: None for the
-    book's amortisation, or three. ``on``: the day whose prices apply; None for the date of the book. Power and
-    maintenance are included where the book has them.
+    ``facts``: the recorded hardware facts. Runs that differ in hardware, network or a factor that prices depend on are
+    priced separately. Other factors, for example block sizes, cost nothing. ``years``: None for the book's
+    amortisation, or three. ``on``: the day whose prices apply; None for the date of the book. Power and maintenance are
+    included where the book has them.
     """
     if years is None:
         years = float(book.amortisation.years) if book.amortisation else YEARS

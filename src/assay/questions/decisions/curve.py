@@ -1,4 +1,4 @@
-"""The curve of a numeric factor: speed, parallel efficiency and cost at each level, and where more stops paying.
+"""Compute the curve of a numeric factor: speed, parallel efficiency and cost at each level, and the knee of the speed.
 
 In: a decision whose options are numbers. Out: a :class:`Curve`, or None for fewer than three levels.
 """
@@ -50,7 +50,7 @@ class Curve:
 
     @property
     def sentence(self) -> str:
-        """Where more stops paying, in words."""
+        """The speed at the largest level, the knee, the peak and the cheapest level, in words."""
         first, last, knee = self.points[0], self.points[-1], next(p for p in self.points if p.level == self.knee)
         sure = f" ({format_interval(last.low, last.high)})" if last.low is not None and last.high is not None else ""
         text = f"At {last.level:g}, speed is {format_ratio(last.speed)}×{sure} that at {first.level:g}"

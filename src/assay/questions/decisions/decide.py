@@ -1,4 +1,4 @@
-"""Which option is faster, and what does it cost? The one place that answers it, for every interface.
+"""Decide which option is faster and what it costs, for every interface.
 
 In: a table of runs and a :class:`DecisionRequest`. Out: one :class:`Decision` for each origin, lab scale and connected
 group of options, the one with most runs first.

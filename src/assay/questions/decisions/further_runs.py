@@ -10,7 +10,7 @@ decision, or to stay within the margin of equivalence. The error of a log ratio 
   of both options in each of the g groups; s is their standard deviation, or that of all runs of the decision where
   nothing was repeated;
 - *many matched groups* (error from the spread between them): d / sqrt(m + k) with k further groups. A further group
-  is one that holds one of the options, on a cluster that ran both: the other option is run in it.
+  has runs of only one of the options so far, on a cluster that ran both; the other option is run in it.
 
 Further repetitions run in blocks that hold both options, so the part of the error that sessions add shrinks with the
 share of the earlier runs.
@@ -162,7 +162,7 @@ def _proposal(times: OptionEstimates, row: _Open, margin: float) -> FurtherRuns 
 
 
 def _error(times: OptionEstimates, row: _Open, *, over_groups: bool) -> _Error | None:
-    """Return how the error of the row shrinks; None where nothing tells how much repetitions differ."""
+    """Return how the error of the row shrinks; None where no repetitions show the spread of run times."""
     mean, groups = row.estimate.mean, max(row.estimate.groups, 1)
     alone = mean.sessions or mean
     between = (
@@ -183,7 +183,8 @@ def _error(times: OptionEstimates, row: _Open, *, over_groups: bool) -> _Error |
 
 
 def _pooled_scatter(times: OptionEstimates) -> tuple[float, float] | None:
-    """Return the standard deviation of log times of repetitions, and its degrees of freedom; None without any."""
+    """Return the standard deviation of log times of repetitions, and its degrees of freedom; None without
+    repetitions."""
     matched = times.matched
     column = matched.table.columns[matched.factor].codes[matched.positions].astype(np.int64)
     cells = matched.groups.of_row * (int(column.max(initial=0)) + 1) + column
@@ -197,7 +198,7 @@ def _pooled_scatter(times: OptionEstimates) -> tuple[float, float] | None:
 
 
 def _half_groups(times: OptionEstimates, row: _Open) -> Ints:
-    """Return the matched groups that hold one of the two options, on clusters that ran both."""
+    """Return the matched groups with runs of exactly one of the two options, on clusters that ran both."""
     matched = times.matched
     first, second = (_groups_with(times, row.stratum, code) for code in (row.baseline, row.option))
     halves: Ints = np.setxor1d(first, second)
@@ -224,7 +225,7 @@ def _clusters(times: OptionEstimates, groups: Ints) -> tuple[str, ...]:
 
 
 def _duration_s(times: OptionEstimates, row: _Open, further: int, groups: int, *, over_groups: bool) -> float:
-    """Return the expected run time: the mean time of each option on the workload, for every run that is proposed."""
+    """Return the expected run time of all proposed runs, from the mean time of each option on the workload."""
     matched = times.matched
     durations_s = []
     for code in (row.baseline, row.option):

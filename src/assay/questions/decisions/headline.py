@@ -1,8 +1,9 @@
-"""From one estimate per workload and option to verdicts, the leading option and its ties.
+"""Derive verdicts, the leading option and its ties from one estimate per workload and option.
 
 The headline is the geometric mean of an option's ratios over the workloads that all compared options share, each
-workload counted once, with independent errors; its scope is the narrowest of theirs. An option that shares fewer than
-half of these workloads is not part of the headline. Generated inputs are not workloads of a headline.
+workload counted once, with independent errors. Its inference scope is the narrowest scope of these ratios. An option
+that shares fewer than half of these workloads is not part of the headline. Workloads that generate input count only
+where no other workload has an estimate.
 
 The leader is the option with the best joint estimate. An option ties with it unless the leader is faster in a one-sided
 test at 5 % after Bonferroni's correction over the leader's rivals: the fastest option is then among leader and ties in
@@ -112,7 +113,7 @@ def headline_of(
 
 
 def _shared(rows: Sequence[OptionRow]) -> list[OptionRow]:
-    """Return the rows that the headline rests on: of the workloads that its options share."""
+    """Return the rows behind the headline: its options, on the workloads that they share."""
     usable = [row for row in rows if row.time is not None and not generates_input(row.workload)]
     usable = usable or [row for row in rows if row.time is not None]
     with_interval = [row for row in usable if row.time is not None and row.time.mean.p is not None]

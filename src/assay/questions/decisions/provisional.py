@@ -34,7 +34,7 @@ class FirstRuns:
         self._first: dict[tuple[str, str], Run] = {}
 
     def add(self, run: Run) -> tuple[FirstRunsRatio, ...]:
-        """Add a finished run; return the ratios that it makes known."""
+        """Add a finished run; return the ratios that it completes."""
         level = run.levels.get(self._factor)
         if run.status is not RunStatus.VALID or level is None or (run.workload, level) in self._first:
             return ()

@@ -40,7 +40,8 @@ def interval_text(time: TimeRatio | CostRatio) -> str:
 
 
 def time_text(time: TimeRatio) -> str:
-    """Return how sure a ratio is: ``95 % interval 1.57 to 1.79, 3 runs each, tested settings only``."""
+    """Return interval, basis and scope of a ratio: ``95 % interval 1.57 to 1.79, 3 runs each, tested settings
+    only``."""
     return evidence_text(time.low, time.high, basis_text(time), time.scope)
 
 
@@ -51,7 +52,7 @@ def _where(workloads: tuple[str, ...]) -> str:
 
 
 def _claim(decision: Decision, level: str, verdict: Verdict, time: TimeRatio | None, where: str) -> str:
-    """Return what an estimate comes to, without its evidence and full stop."""
+    """Return the verdict on ``level`` as text, without its evidence and full stop."""
     changed = time is not None and time.low is not None and time.high is not None and not time.low <= 1 <= time.high
     return verdict_text(
         verdict,
@@ -74,7 +75,7 @@ def result_sentence(decision: Decision, result: WorkloadResult) -> str:
 
 
 def _compared(decision: Decision) -> tuple[list[OptionResult], OptionResult, bool]:
-    """Return the compared options, the best of them, and whether the headline names that one."""
+    """Return the compared options, the best of them, and whether the headline names the best one."""
     compared = [option for option in decision.options if option.time]
     best = next((option for option in compared if option.option == decision.leader), compared[0])
     return compared, best, len(compared) == 1 or best.verdict is Verdict.FASTER

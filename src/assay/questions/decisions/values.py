@@ -60,7 +60,7 @@ class TimeRatio:
     scope: InferenceScope
     method: str
     groups: int
-    """Matched groups that hold both options; 0 where other options connect the two."""
+    """Matched groups that hold both options; 0 where only other options connect the two."""
     runs_baseline: int
     runs_option: int
     p: float | None
@@ -72,7 +72,7 @@ class TimeRatio:
 
 
 class CostVerdict(StrEnum):
-    """What a cost ratio comes to, after Holm's correction over all cost ratios of its decision."""
+    """Verdict on a cost ratio, after Holm's correction over all cost ratios of its decision."""
 
     CHEAPER = "costs less"
     DEARER = "costs more"
@@ -155,14 +155,14 @@ class FurtherRuns:
     groups: int
     """Matched groups that the runs are made in."""
     repetitions: int
-    """Further runs of both options in each group; of the missing option where ``new_groups``."""
+    """Further runs of each option in each group; with ``new_groups``, only of the option that the group lacks."""
     new_groups: bool
-    """Whether the groups hold one of the two options so far."""
+    """Whether each of the groups has runs of only one of the two options so far."""
     clusters: tuple[str, ...]
-    """Clusters of these groups; empty where groups are not of one cluster each."""
+    """Clusters of these groups; empty where a group may span several clusters."""
     aim: RunGoal
     ratio: float
-    """The estimate now; the aim is reached if it stays."""
+    """The present estimate. The runs reach ``aim`` if the ratio stays as it is."""
     half_width: float | None
     expected_half_width: float | None
     """None where no runs were repeated."""
