@@ -1,7 +1,7 @@
-"""From what a user names of a configuration to a whole one: short names, sizes, and what was not said.
+"""Complete a configuration that a user names in part: read short names and sizes, and add the levels not named.
 
-In: ``COLUMN=LEVEL`` texts, several in one with commas, and runs as a table. Out: a table of one row. A factor that is
-not named has the level that it has most often together with what is named.
+In: ``COLUMN=LEVEL`` texts (a text may hold several, separated by commas), and runs as a table. Out: a table of one row.
+The factors that are not named get their most common combination of levels among the runs with the named levels.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from assay.model import SHORT_PARAMETER_NAMES, Hardware
 from assay.text import workload_named
 
 SHORT = {**SHORT_PARAMETER_NAMES, "net": "network", "disk": "layout", "bench": "workload"}
-"""Short names, ALOJA's among them; the last parts of a name (``blocksize``) are understood as well."""
+"""Short names of factors, including ALOJA's. A name may also be given by its last parts (``blocksize``)."""
 _ORDER = ("workload", "cluster", "layout")
 
 
@@ -33,7 +33,8 @@ class CompleteConfiguration:
 
 
 def conditions(where: Sequence[str], encoding: Encoding) -> dict[str, str]:
-    """Return factor to level. SpecificationError for what is no condition, or no factor."""
+    """Return factor to level. Raises SpecificationError for a text that is not ``COLUMN=LEVEL``, and for an unknown
+    factor."""
     named = []
     for text in (part.strip() for condition in where for part in condition.split(",")):
         name, equals, level = text.partition("=")
@@ -44,7 +45,8 @@ def conditions(where: Sequence[str], encoding: Encoding) -> dict[str, str]:
 
 
 def levels_named(named: Iterable[tuple[str, str]], encoding: Encoding) -> dict[str, str]:
-    """Return factor to level from pairs of a name and a level. SpecificationError for what is no factor."""
+    """Return factor to level from names and levels. Raises SpecificationError for a factor that is unknown or named
+    twice."""
     levels: dict[str, str] = {}
     for name, level in named:
         factor = factor_named(name, encoding, "--where")
@@ -55,7 +57,7 @@ def levels_named(named: Iterable[tuple[str, str]], encoding: Encoding) -> dict[s
 
 
 def factor_named(name: str, encoding: Encoding, option: str) -> EncodedFactor:
-    """Return the factor that a short name means. SpecificationError, with those that vary, when it means none."""
+    """Return the factor that a short name means. Raises SpecificationError for an unknown or ambiguous name."""
     asked = SHORT.get(name, name)
     same = [factor for factor in encoding.factors if asked == factor.name]
     near = same or [factor for factor in encoding.factors if factor.name.endswith(f".{name}")]
@@ -92,7 +94,7 @@ def _level(factor: EncodedFactor, text: str) -> str:
 def complete_configuration(
     table: RunTable, encoding: Encoding, named: Mapping[str, str], hardware: Hardware | None = None
 ) -> CompleteConfiguration:
-    """Return the complete configuration; ``hardware`` is a cluster's that no run knows."""
+    """Return the complete configuration; ``hardware``: that of a cluster without runs."""
     keep = usable(table)
     for name in sorted(named, key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER)):
         here = _having(table, name, named[name]) & keep
@@ -120,7 +122,7 @@ def _having(table: RunTable, name: str, level: str) -> Mask:
 
 
 def _most_frequent(table: RunTable, keep: Mask, names: Sequence[str]) -> RunTable:
-    """Return the row with the combination of levels that most of the kept rows have."""
+    """Return one row with the most common combination of levels of ``names`` among the rows in ``keep``."""
     taken = table.taken(keep)
     groups = groups_by(taken, list(names))
     return taken.taken(first_rows(groups)[[int(np.argmax(np.bincount(groups.of_row)))]])

@@ -33,7 +33,8 @@ class DecisionSummary:
 def decision_summaries(
     repository: Repository, table: RunTable, factors: Iterable[str], where: Sequence[str]
 ) -> tuple[DecisionSummary, ...]:
-    """Return the first decision on each factor; none for one whose levels can't be compared, or are of other work."""
+    """Return the first decision on each factor that has one. The workload and factors that define a stratum have
+    none."""
     summaries = []
     for factor in factors:
         if factor in (*STRATA, "workload"):

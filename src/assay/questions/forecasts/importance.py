@@ -1,4 +1,4 @@
-"""What matters for a workload's time, and what factors do to each other, as the model learned it.
+"""Show which factors matter for a workload's run time, and how factors interact, as the model learned them.
 
 In: a repository, conditions, and factors to combine. Out: shares of variance with intervals, levels against the typical
 time, and expected times of combinations, all of them predicted; and for each factor the decision on it, from measured
@@ -22,13 +22,13 @@ from assay.store import Repository
 
 @dataclass(frozen=True, slots=True)
 class ImportanceView:
-    """What matters among the runs that were picked."""
+    """Which factors matter among the selected runs."""
 
     where: tuple[str, ...]
     explained: FactorImportance
     by: tuple[str, ...]
     cells: tuple[Cell, ...]
-    """Of the factors ``by``."""
+    """Expected times of the combinations of the factors in ``by``."""
     decisions: tuple[DecisionSummary, ...]
     """Which level of each explained factor is faster, from the runs themselves."""
     notices: tuple[str, ...]
@@ -37,8 +37,8 @@ class ImportanceView:
 def combined_factors(known: RepositoryModel) -> tuple[str, ...]:
     """Return the factors whose combinations are drawn: storage, network and containers, as far as runs vary them.
 
-    None where fewer than two of them vary. Pages and reports draw ``what_matters_by(known, where, these).cells`` by
-    :func:`assay.interfaces.charts.combinations.combinations`.
+    The result is empty where fewer than two of them vary. Pages and reports draw ``what_matters_by(known, where,
+    these).cells`` by :func:`assay.interfaces.charts.combinations.combinations`.
     """
     varied = {factor.name for factor in known.model.encoding.factors if factor.varied}
     names = [name for name in (LAYOUT_FACTOR, NETWORK_FACTOR) if name in varied]
@@ -47,14 +47,15 @@ def combined_factors(known: RepositoryModel) -> tuple[str, ...]:
 
 
 def what_matters(repository: Repository, where: Sequence[str], by: Sequence[str] = ()) -> ImportanceView:
-    """Return what matters. SpecificationError for unknown conditions and factors, and too few runs."""
+    """Return the importance of factors. Raises SpecificationError for unknown conditions or factors, and too few
+    runs."""
     return what_matters_by(learned(repository), repository, flags_in(repository).table, where, by)
 
 
 def what_matters_by(
     known: RepositoryModel, repository: Repository, flagged: RunTable, where: Sequence[str], by: Sequence[str] = ()
 ) -> ImportanceView:
-    """Return the same by a trained model. ``flagged``: all runs with outlier flags."""
+    """Return the importance of factors in a trained model. ``flagged``: all runs with outlier flags."""
     table = selected(known.table, where, "--where")
     names = tuple(factor_named(name, known.model.encoding, "--by").name for name in by)
     if len(set(names)) < len(names):

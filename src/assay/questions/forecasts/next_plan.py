@@ -1,8 +1,8 @@
-"""The runs that are to be made next, or those that a cell of the map lacks, as a plan that ``assay run`` takes.
+"""Make a plan for ``assay run`` of the runs to make next, or of those that a cell of the coverage map lacks.
 
-In: configurations as runs record them, and a plan to go by: what it says of cluster, data, workloads' options and
-parameters holds where the configurations say nothing. Out: a checked plan that runs just these combinations, and what
-was left out, with the reason.
+In: configurations as runs record them, and a base plan, which sets cluster, data, workload options and parameters where
+the configurations do not. Out: a checked plan of exactly these combinations, and the number of configurations left out
+for each reason.
 """
 
 import re
@@ -29,7 +29,7 @@ CLUSTER = "cluster"
 
 @dataclass(frozen=True, slots=True)
 class NextPlan:
-    """A plan, and what did not become part of it."""
+    """A plan, and the configurations that it leaves out."""
 
     plan: Plan
     runs: int
@@ -39,7 +39,8 @@ class NextPlan:
 
 
 def newest_plan(repository: Repository, cluster: str | None) -> Plan:
-    """Return the plan of the newest campaign, on ``cluster`` where that is named. SpecificationError without one."""
+    """Return the newest campaign's plan, on ``cluster`` unless that is None. Raises SpecificationError if there is
+    none."""
     for stored in plan_texts(repository.folders.campaigns):
         text = cluster_text(repository.folders.campaigns, stored.campaign_id)
         try:
@@ -56,7 +57,7 @@ def newest_plan(repository: Repository, cluster: str | None) -> Plan:
 
 
 def next_plan(configurations: Sequence[Mapping[str, str]], base: Plan, name: str = "next") -> NextPlan:
-    """Return the plan of these configurations. SpecificationError where none of them can be run by ``base``."""
+    """Return the plan of these configurations. Raises SpecificationError if ``base`` can run none of them."""
     left_out: Counter[str] = Counter()
     notices: dict[str, None] = {}
     taken: list[dict[str, str]] = []
@@ -97,7 +98,7 @@ def _refused(taken: Sequence[dict[str, str]], base: Plan, name: str) -> dict[int
 
 
 def _as_planned(configuration: Mapping[str, str], base: Plan, notices: dict[str, None]) -> dict[str, str] | str:
-    """Return a configuration by the names and levels that plans use, or why it can't be one."""
+    """Return a configuration in the names and levels of plans, or the reason why ``base`` can't run it."""
     known = (WORKLOAD, CLUSTER, LAYOUT_FACTOR, *words_of(base.rules))
     named = {name: level for name, level in configuration.items() if name in known or re.fullmatch(DOTTED, name)}
     levels = {name: level for name, level in named.items() if level != ABSENT_LEVEL or name == COMPRESSION}
@@ -163,6 +164,7 @@ def _first_levels(base: Plan) -> dict[str, str]:
 
 
 def _without_rivals(parameters: dict[str, str], name: str, words: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """Return the parameters without the word that also sets ``name``, and without what ``name`` sets as a word."""
+    """Return the parameters without the words that also set ``name``, and without those that ``name`` sets as a
+    word."""
     rivals = {word for word, targets in words.items() if name in targets} | {*words.get(name, ())}
     return {key: value for key, value in parameters.items() if key not in rivals}

@@ -81,12 +81,13 @@ class NextRunsAnswer:
 
     @property
     def duration_s(self) -> float:
-        """The predicted run time of all runs with a predicted time together."""
+        """Total predicted run time of the runs that have one."""
         return sum(run.expected_s or 0.0 for run in self.runs)
 
     @property
     def duration_range_s(self) -> tuple[float, float] | None:
-        """The same if each of these runs is at the lower, or the upper, end of its interval; None without one.
+        """The total if each of these runs takes the lower, or the upper, end of its interval; None without a predicted
+        run.
 
         Errors of predictions resemble each other, so they do not average out over the runs.
         """
@@ -198,7 +199,7 @@ def _unmeasured(measured: RunTable, known: RepositoryModel) -> RunTable:
 
 
 def _possible(measured: RunTable, names: Sequence[str]) -> Callable[[tuple[int, ...]], bool]:
-    """Return a test whether a combination can be run: a cluster has the hardware that its runs have."""
+    """Return a test whether a combination can be run: its cluster has runs with the same levels of hardware factors."""
     if "cluster" not in names:
         return lambda _: True
     cluster = names.index("cluster")
@@ -219,7 +220,7 @@ def _codes(table: RunTable, names: Sequence[str]) -> np.ndarray:
 
 
 def _blocks(table: RunTable, names: Sequence[str]) -> list[list[str]]:
-    """Return groups of factors; in a group, each follows from the others (compression, and its codec)."""
+    """Return groups of factors in which one determines another, for example compression and its codec."""
     blocks: list[list[str]] = []
     for name in names:
         for block in blocks:

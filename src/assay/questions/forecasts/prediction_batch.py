@@ -1,8 +1,8 @@
-"""Predict the times of many configurations at once, with the same values as one by one.
+"""Predict the times of many configurations at once, with the same values as single predictions.
 
-In: a repository and rows of column and level; a column is a factor (short names too) or describes the hardware of a
-cluster (:data:`~assay.store.formats.tables.mapped_rows.HARDWARE`). Out: a :class:`PredictedRow` each, in seconds. A row
-that can't be understood carries the reason and no time; it stops no other row.
+In: the model of a repository, and rows of columns with levels. A column is a factor (or its short name), or describes
+the hardware of a cluster (:data:`~assay.store.formats.tables.mapped_rows.HARDWARE`). Out: a :class:`PredictedRow` for
+each row, in seconds. An invalid row has the reason instead of a time, and does not affect other rows.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from assay.store.formats.tables.asked_rows import ConfigurationRow
 from assay.store.formats.tables.mapped_rows import HARDWARE, cluster_name, hardware_of
 
 ROWS_AT_ONCE: Final = 2_000
-"""Rows that are predicted together: bounds the memory and the time between two reports of progress."""
+"""Maximum number of rows predicted together; limits memory and the time between two reports of progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +33,20 @@ class PredictedRow:
     line: int
     """The row's line in its file, or its place in a list; the first is 1."""
     configuration: dict[str, str]
-    """What the row names."""
+    """Levels that the row names."""
     assumed: dict[str, str]
-    """What it does not name: the levels most often measured together with what it does."""
+    """Levels that it does not name: those most often measured together with the named ones."""
     expected_s: float | None
-    """None: not known."""
+    """None where the row has a problem, or the runs do not support a prediction."""
     low_s: float | None
     high_s: float | None
     basis: str
     """Empty when the row has a problem."""
     extrapolated: bool
-    """Whether no configurations like it were measured."""
+    """Whether no similar configurations were measured."""
     reasons: tuple[str, ...]
     problem: str
-    """Why the row can't be understood; empty for most rows."""
+    """Why the row is invalid; empty for a valid row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class BatchPrediction:
     level: float
     """Probability that an interval holds one run's time."""
     runs: int
-    """Valid runs that were learned from."""
+    """Valid runs that the model was trained on."""
     configurations: int
     origin: str
     notices: tuple[str, ...]
@@ -72,8 +72,8 @@ def batch_predicted(
 ) -> BatchPrediction:
     """Return the prediction of each row, in their order.
 
-    ``where`` and ``cluster`` hold for rows that do not name another level; ``progress`` is called with the number of
-    rows that are done. Raises SpecificationError for a column that is neither a factor nor hardware.
+    ``where`` and ``cluster`` apply to rows that name no other level; ``progress`` is called with the number of
+    completed rows. Raises SpecificationError for a column that is neither a factor nor hardware.
     """
     encoding = known.model.encoding
     defaults = conditions(where, encoding)
@@ -135,7 +135,7 @@ def _predicted(
 def _configuration(
     known: RepositoryModel, row: ConfigurationRow, defaults: Mapping[str, str], cluster: NewCluster | None
 ) -> CompleteConfiguration:
-    """Return a row's configuration. Raises SpecificationError or ValueError, in words, where it makes none."""
+    """Return a row's configuration. Raises SpecificationError or ValueError for an invalid row."""
     encoding = known.model.encoding
     facts = {name: text for name, text in row.levels.items() if name in HARDWARE and encoding.factor(name) is None}
     named = levels_named(((name, text) for name, text in row.levels.items() if name not in facts), encoding)
@@ -152,7 +152,7 @@ def _hardware(described: Mapping[str, int | float | str]) -> Hardware:
 
 
 def _joined(tables: Sequence[RunTable]) -> RunTable:
-    """Return one table of tables of one row each."""
+    """Join ``tables`` of one row each into one table."""
     columns = {name: coded([_level(table, name) for table in tables]) for name in _names(t.columns for t in tables)}
     values = {
         name: np.array([float(table.values[name][0]) if name in table.values else np.nan for table in tables])

@@ -289,7 +289,8 @@ def is_tuning(repository: Repository, campaign_id: str) -> bool:
 def state_of(
     campaign_id: str, description: Mapping[str, Any], described: Mapping[str, Any], runs: Sequence[Run]
 ) -> TuningState:
-    """XX :meth:`PlannedTuning.keep` wrote, ``runs`` those of its campaign."""
+    """Return the state of a tuning. ``description``: what :meth:`PlannedTuning.keep` wrote; ``described``: the
+    campaign's own description; ``runs``: those of the campaign."""
     budget, pairs, over = int(description["budget"]), int(description["pairs"]), dict(description["over"])
     defaults = dict(description["defaults"])
     trials = _trials(runs, budget, list(over), defaults)
@@ -337,7 +338,7 @@ def state_of(
 
 
 def _compared(mean: LogMean, runs_defaults: int, runs_tuned: int) -> str:
-    """Return the verdict on the tuned configuration as a sentence; a small gain counts as much as a large one."""
+    """Return the verdict on the tuned configuration as a sentence, without a margin of equivalence."""
     ratio = mean.ratio
     verdict = verdict_of(ratio, mean.p, 1, (runs_defaults, runs_tuned), margin=0.0)
     text = verdict_text(verdict, TUNED, DEFAULTS, ratio.value, margin=0.0)

@@ -1,12 +1,13 @@
-"""What if the cluster were another? Predicted times of measured runs with some things set otherwise.
+"""Predict the run times of measured configurations with changed settings or hardware.
 
-In: a repository, which measured runs are asked about, and changes. Out: one :class:`WhatIf` for each workload and
-configuration that was measured. The measured runs anchor it: the simulator is first asked for what was measured, and
-how it missed that corrects the answer, as far as the same resources limit both
+In: a repository, a selection of measured runs, and changes. Out: one :class:`WhatIf` for each measured workload and
+configuration. The measured runs anchor the prediction: the measured configuration is simulated first, and the
+simulator's error there corrects the prediction, as far as the same resources limit both
 (:mod:`assay.estimation.simulator.error_model`).
 
-The interval holds nine of ten run times if its parts are what they are said to be: draws of CPU, devices, links and
-fixed costs (the same for both sides), the scatter of the measured runs, the model's own error, and how it missed.
+The interval covers 90 % of run times if its parts are accurate: draws of CPU, devices, links and fixed costs (the same
+for both sides), the spread of the measured runs, the model's own error, the simulator's error on the measured runs, and
+the error of extrapolation.
 """
 
 import math
@@ -45,61 +46,63 @@ _UNCHANGED = "nothing was changed: the time is the measured one, and only the li
 
 @dataclass(frozen=True, slots=True)
 class WhatIfQuestion:
-    """What is asked: changes, and of which measured runs."""
+    """Changes, and the measured runs that they apply to."""
 
     changes: tuple[Change, ...]
     where: tuple[str, ...] = ()
     target: str = ""
-    """The beginning of a run's id, a campaign's id, or a plan's name; empty: all that match."""
+    """Prefix of a run's or a campaign's id, or a plan's name; empty: all runs that match."""
     cluster: str = ""
-    """The text of a cluster file to take instead of the one that was kept; empty: that one."""
+    """Text of a cluster file to use instead of the stored one; empty: the stored one."""
 
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """One answer. Times are in seconds of one run; ``ratio`` is the measured time over the predicted one."""
+    """The answer for one configuration. Times are in seconds of one run; ``ratio`` is measured time / predicted
+    time."""
 
     workload: str
     configuration: str
-    """What was measured."""
+    """The measured levels."""
     changes: Mapping[str, str]
     measured_s: float
     n_measured: int
     simulated_s: float
-    """The predicted time: simulated, and corrected by how the simulator missed what was measured. With nothing changed
-    it is the measured time.
-    """
+    """The predicted time: simulated, and corrected by the simulator's error on the measured runs. Without changes,
+    it is the measured time."""
     low_s: float
     high_s: float
-    """With ``low_s``, nine of ten run times."""
+    """Upper end of the interval of 90 % of run times; ``low_s`` is the lower end."""
     ratio: float
     ratio_low: float
     ratio_high: float
     limit_before: str
-    """What limited the tasks most in the simulation of what was measured; ``limit_after``: with the changes."""
+    """Resource that limited the tasks most in the simulation of the measured runs; ``limit_after``: with the
+    changes."""
     limit_after: str
     limits_before: Mapping[str, float]
-    """Shares of the tasks' time by their limit."""
+    """Shares of the tasks' time by limiting resource."""
     limits_after: Mapping[str, float]
     cost_before: float | None
     cost_after: float | None
-    """Of a run by the price book, in ``currency``; None without one, and where the book does not price the cluster."""
+    """Cost of a run by the price book, in ``currency``; None without a book, and where it does not price the
+    cluster."""
     cost_unknown: str
     """Why the book does not price the cluster as measured or as changed; empty where it does."""
     currency: str
     simulated_before_s: float
-    """What the simulator said for what was measured, and ``miss``: that over the measured time, less 1."""
+    """Simulated time of the measured configuration. ``miss``: simulated time / measured time, less 1."""
     miss: float
     origin: str
-    """``simulated``; ``measured`` where nothing was changed."""
+    """``simulated``, or ``measured`` without changes."""
     assumptions: tuple[str, ...]
     extrapolation: float
-    """How many times data or workers are beyond the range that the profile was learned from; 1 within it."""
+    """Data or workers as a multiple of the largest that the profile was learned from; 1 within the learned range."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Measured runs of one workload in one configuration of one campaign, with the plan that they were made by."""
+    """Measured runs of one workload in one configuration of one campaign, with their plan."""
 
     plan: Plan
     workload: str
@@ -107,38 +110,38 @@ class Measured:
 
     @property
     def levels(self) -> Mapping[str, str]:
-        """What was set in them."""
+        """The levels that the runs have in common."""
         return self.runs[0].levels
 
     @property
     def configuration(self) -> str:
-        """The same as a text."""
+        """The levels as text."""
         return " ".join(f"{name}={level}" for name, level in self.levels.items())
 
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """What was measured, with what the simulator says of that: asked once, good for many changes."""
+    """Measured runs with the simulation of their configuration, which serves for any number of changes."""
 
     measured: Measured
     profile: CostProfile
     plan: Plan
-    """Of what was measured alone."""
+    """The plan of the measured configuration alone."""
     scenario: Scenario
     simulated: tuple[SimulationResult, ...]
 
 
 Ask = Callable[[Sequence[ScenarioDocument]], list[SimulationResult]]
-"""Simulators: scenarios in, results out in their order."""
+"""Runs simulations: scenarios in, results out, in the same order."""
 
 
 def what_if(
     store: Repository, asked: WhatIfQuestion, book: PriceBook | None = None, profile: CostProfile | None = None
 ) -> tuple[WhatIf, ...]:
-    """Return an answer for each workload and configuration. ``profile``: None learns it from the runs asked about.
+    """Return an answer for each workload and configuration. ``profile``: None learns it from the selected runs.
 
-    Raises RepositoryError where no measured run is asked about, and SpecificationError for what can't be set, can't be,
-    or does not fit.
+    Raises RepositoryError if no measured run is selected, and SpecificationError for a change that is unknown,
+    impossible, or does not fit on the devices.
     """
     runs = _asked_runs(store, asked)
     profile = profile or profile_of(store, runs, "these runs")
@@ -148,7 +151,7 @@ def what_if(
 
 
 def anchored(measured: Measured, profile: CostProfile, ask: Ask) -> Anchor:
-    """Ask the simulator for what was measured."""
+    """Simulate the measured configuration."""
     plan = altered(measured.plan, measured.levels, measured.workload)
     simulated = ask(_drawn(plan, profile))
     return Anchor(measured, profile, plan, _scenario(plan, profile), tuple(simulated))
@@ -175,8 +178,9 @@ def _asked_runs(store: Repository, asked: WhatIfQuestion) -> list[Run]:
 
 
 def measured_of(store: Repository, runs: Sequence[Run], cluster: str = "") -> list[Measured]:
-    """Return measured runs by campaign, workload and configuration. ``cluster``: the text of a cluster file, for runs
-    that nothing else says the cluster of.
+    """Return the measured runs by campaign, workload and configuration.
+
+    ``cluster``: the text of a cluster file to use instead of the stored ones; empty: the stored ones.
     """
     by_key: dict[tuple[str, ...], list[Run]] = {}
     for run in runs:
@@ -206,9 +210,9 @@ def _texts_of(store: Repository, run: Run, given_cluster: str) -> tuple[str, str
 
 
 def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, ask: Ask) -> WhatIf:
-    """Return what the measured runs would take with ``changes``.
+    """Return the predicted times of the measured runs with ``changes``.
 
-    Raises SpecificationError for what can't be set, can't be, or does not fit.
+    Raises SpecificationError for a change that is unknown, impossible, or does not fit on the devices.
     """
     group, profile, before = anchor.measured, anchor.profile, anchor.plan
     after = altered(group.plan, group.levels, group.workload, changes)
@@ -225,7 +229,7 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
     log_miss = math.log(measured_s / median(times[0]))
     corrected = correction(shares[0], shares[1], log_miss, mean_sigma, _spread(*times))
     far, far_words = beyond(_asked(after, profile))
-    if unchanged:  # Nothing is predicted: the measured mean is as uncertain as its few runs leave it.
+    if unchanged:  # Nothing is predicted: the measured mean has only its own uncertainty.
         corrected, far = Correction(math.exp(log_miss), mean_sigma), 0.0
     middle_s = median(times[1]) * corrected.factor
     miss = math.exp(-log_miss) - 1
@@ -289,13 +293,14 @@ def _largest(limits: Mapping[str, float]) -> str:
 
 
 def _scatter(runs: Sequence[Run]) -> float:
-    """Return the spread of the logarithm of repeated runs; the usual one where they are too few to tell less."""
+    """Return the standard deviation of log run times, at least ``SCATTER_SIGMA``, which also applies to a single
+    run."""
     spread = stdev(math.log(run.duration_s) for run in runs) if len(runs) > 1 else SCATTER_SIGMA
     return max(spread, SCATTER_SIGMA)
 
 
 def _spread(before_s: Sequence[float], after_s: Sequence[float]) -> Spread:
-    """Return what the draws, which are pairs, leave uncertain of both sides, and how that goes together."""
+    """Return the variance of the log times of each side over the paired draws, and their covariance."""
     logs = [[math.log(time_s) for time_s in side] for side in (before_s, after_s)]
     return Spread(variance(logs[0]), variance(logs[1]), covariance(*logs))
 
@@ -303,7 +308,7 @@ def _spread(before_s: Sequence[float], after_s: Sequence[float]) -> Spread:
 def _costs(
     book: PriceBook | None, plans: tuple[Plan, Plan], times_s: tuple[float, float]
 ) -> tuple[float | None, float | None, str]:
-    """Return the cost of a run before and after the changes, and why one of them is not known."""
+    """Return the cost of a run before and after the changes, and why one of them is unknown."""
     if book is None:
         return None, None, ""
     before, after = (_priced_cluster(plan) for plan in plans)

@@ -20,7 +20,7 @@ from assay.store import Repository
 RUNS_MAX = 1000
 """Maximum number of measured runs that are listed: the newest."""
 _MORE = 8
-"""Ratio of a control's upper end and its present value."""
+"""Upper end of a control, as a multiple of its present value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def controls_of(anchor: Anchor, changes: Sequence[Change]) -> tuple[Control, ...
     measured = _controls(anchor.measured, ())
     try:
         now = _controls(anchor.measured, changes)
-    except AssayError:  # impossible changes: the controls show them all the same
+    except AssayError:  # impossible changes: the controls still show them
         now = measured
     asked = dict(changes)
     controls = []
