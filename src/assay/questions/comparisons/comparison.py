@@ -96,7 +96,7 @@ def _is_of(result: SpeedupResult, decision: Decision) -> bool:
 
 
 def _by_clearness(result: SpeedupResult) -> tuple[float, float]:
-    """Return what results are sorted by: the corrected p value, then the plain one."""
+    """Return the sort key of a result: the corrected p value, then the uncorrected one."""
     return (math.inf if result.holm_p is None else result.holm_p, math.inf if result.p is None else result.p)
 
 

@@ -1,8 +1,8 @@
-"""What the runs say to the studies' claims: the one question that terminal, pages and report ask.
+"""Test the claims of the published studies on the runs, for the terminal, pages and reports.
 
-In: a repository, its flagged table of runs, and a price book where there is one. Out: the findings by origin, and how
-many runs were left out as their times are flagged. What an hour of a configuration costs is asked of the price book,
-for its cluster, layout and whatever else prices depend on; what the book does not price has no cost.
+In: a repository, its table of runs with outlier flags, and a price book if there is one. Out: the findings by origin,
+and the number of runs whose times are flagged. The hourly cost of a configuration depends on its cluster, its layout
+and the other factors that prices depend on; a configuration that the book does not price has no cost.
 """
 
 from dataclasses import dataclass
@@ -22,22 +22,22 @@ from assay.store import Repository
 
 @dataclass(frozen=True, slots=True)
 class FindingsView:
-    """Every claim with its answer."""
+    """The findings on all claims."""
 
     by_origin: dict[str, tuple[Finding, ...]]
     """``measured``, or ``measured, lab scale 0.05``: origins are never mixed."""
     flagged: int
-    """Runs whose times are flagged as odd."""
+    """Runs whose times are flagged as outliers."""
     flagged_count: bool
-    """Whether these count all the same."""
+    """Whether the flagged runs count."""
     book: str | None
-    """The price book by which what pays is judged."""
+    """Name of the price book that costs come from; None without one."""
 
 
 def findings_view(
     repository: Repository, table: RunTable, book: PriceBook | None = None, *, exclude_flagged: bool = False
 ) -> FindingsView:
-    """Return what the runs of ``table`` say to every claim."""
+    """Return the findings on all claims, from the runs of ``table``."""
     odd = odd_times(table)
     kept = table.taken(~odd) if exclude_flagged and odd.any() else table
     rate_of = partial(_rates_per_h, facts_by_hardware(repository, kept), book) if book is not None else None
@@ -47,7 +47,7 @@ def findings_view(
 
 
 def _rates_per_h(facts: FactsByHardware, book: PriceBook, configurations: RunTable) -> Floats:
-    """Return what an hour of each configuration costs; NaN where the book does not price it."""
+    """Return the hourly cost of each configuration; NaN where the book does not price it."""
     depends = {factor for item in book.items for factor in item.when}
     names = [name for name in (*HARDWARE, *sorted(depends)) if name in configurations.columns]
     groups = groups_by(configurations, list(dict.fromkeys(names)))
@@ -58,6 +58,6 @@ def _rates_per_h(facts: FactsByHardware, book: PriceBook, configurations: RunTab
         layout = levels.get(LAYOUT_FACTOR, "")
         try:
             rates[number] = float(hourly_rate(book, priced_parts(facts, levels), layout).per_h) or np.nan
-        except SpecificationError:  # not priced: it has no cost
+        except SpecificationError:  # no price: the rate stays NaN
             continue
     return rates[groups.of_row]

@@ -71,7 +71,7 @@ def remark(result: SpeedupResult) -> str:
 
 
 def name_of(result: SpeedupResult) -> str:
-    """Return what a result is of: its workload, with what distinguishes its matched group, or the combined parts."""
+    """Return the name of a result: its workload, with what distinguishes its matched group, or the combined parts."""
     if result.combined:
         return combined_text(result.combined)
     return workload_title(result.group, result.context)

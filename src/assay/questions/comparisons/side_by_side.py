@@ -1,6 +1,6 @@
-"""Two to six runs, or the configurations that they are of, side by side.
+"""Compare two to six runs, or their configurations, side by side.
 
-In: a repository, its table of runs, and the runs that were chosen. Out: the sides; the first is compared with.
+In: a repository, its table of runs, and the chosen runs. Out: the sides; the first is the baseline.
 """
 
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from assay.model import Run
 from assay.store import Repository
 
 LIKE_MAX = 500
-"""Of how many runs a configuration's side is made at most: the newest."""
+"""Maximum number of runs of one configuration: the newest."""
 Of = Literal["configurations", "runs"]
 
 
 def sides_of(repository: Repository, table: RunTable, chosen: Sequence[Run], of: Of) -> Sides:
-    """Return the sides. Raises SpecificationError unless there are two to six, each another."""
+    """Return the sides. Raises SpecificationError unless there are two to six different runs."""
     if len(chosen) < SIDES_MIN:
         raise SpecificationError(
             "there is nothing to compare with",

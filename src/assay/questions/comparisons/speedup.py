@@ -31,7 +31,8 @@ SAMPLED = 50
 
 
 def _moving(table: RunTable, names: Sequence[str]) -> list[CodedWarning]:
-    """Return a warning for each factor that another one moves with, so that few runs are equal in all else."""
+    """Return a warning for each of ``names`` that changes together with another factor: few runs then differ in it
+    alone."""
     pairs = [(name, moves_with(name, table)) for name in names]
     return [
         CodedWarning(
@@ -52,7 +53,8 @@ def _confounding(results: Sequence[SpeedupResult]) -> list[CodedWarning]:
 def differences(
     repository: Repository, table: RunTable, factor: str, results: Sequence[SpeedupResult]
 ) -> list[CodedWarning]:
-    """Return what was recorded of the hosts and differs between the levels, from up to :data:`SAMPLED` runs of each."""
+    """Return a warning for each recorded host fact that differs between levels, from up to :data:`SAMPLED` runs of
+    each."""
     column, status = table.columns[factor], table.columns["status"]
     valid = status.codes == status.code("valid")
 
@@ -111,7 +113,7 @@ class SpeedupView:
 def speedups_over(table: RunTable, request: SpeedupRequest, spread: SessionSpread | None = None) -> SpeedupView:
     """Return the speedups over the matched groups of a table alone, without the differences between hosts.
 
-    Raises :class:`SpecificationError` for what no run has.
+    Raises :class:`SpecificationError` for factors and levels that no run has.
     """
     factors, group, ignore = request.factors, request.group, frozenset(request.ignore)
     joined, name = combined_or_named(with_factors(table, factors), factors[0] if len(factors) == 1 else factors)
@@ -132,7 +134,7 @@ def speedups_over(table: RunTable, request: SpeedupRequest, spread: SessionSprea
 def speedup_view(
     repository: Repository, table: RunTable, request: SpeedupRequest, spread: SessionSpread | None = None
 ) -> SpeedupView:
-    """Return the same with what else differed between the hosts."""
+    """Return the speedups, with warnings about other differences between the hosts."""
     table = with_factors(table, request.factors)
     view = speedups_over(table, request, spread)
     hosts = differences(repository, table, request.factors[0], view.results) if len(request.factors) == 1 else []
@@ -140,7 +142,7 @@ def speedup_view(
 
 
 def published_figures(table: RunTable, factor: str, baseline: str | None, method: str) -> list[PublishedFigure]:
-    """Return a publication's own definition of a speedup: ``aloja`` or ``lisa14``."""
+    """Return the speedups as a publication defines them: ``aloja`` or ``lisa14``."""
     if method == "aloja":
         return aloja(table, factor, baseline or AVERAGE)
     if baseline is None:

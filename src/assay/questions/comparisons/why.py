@@ -1,4 +1,4 @@
-"""Why is one level faster? Which two runs to look at: equal in all else, closely observed if any are, and typical.
+"""Choose two example runs for a speedup: equal in all else, with recorded metrics if any have them, and typical.
 
 In: a repository, its table of runs, and a speedup (factor, baseline, candidate, conditions). Out: two runs.
 """
@@ -19,19 +19,19 @@ from assay.store import Repository
 
 @dataclass(frozen=True, slots=True)
 class WhyQuestion:
-    """The speedup that is asked about."""
+    """The speedup to explain."""
 
     by: str
     baseline: str
     candidate: str
     where: tuple[str, ...] = ()
     origin: str = ""
-    """Empty: any. ``lab_scale`` belongs to it: empty with an origin is full size."""
+    """Empty: any. With an origin, an empty ``lab_scale`` means full size."""
     lab_scale: str = ""
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """The question as names and values, for an address."""
+        """The question as the names and values of a URL query."""
         return [
             ("by", self.by),
             ("baseline", self.baseline),
@@ -48,7 +48,7 @@ class ExamplePair:
     runs: tuple[str, str]
     """The baseline's first."""
     observed: bool
-    """Whether more than the times of both is known."""
+    """Whether both runs have other metrics than their time."""
 
 
 def of_result(decision: Decision, result: WorkloadResult) -> WhyQuestion:
@@ -67,7 +67,7 @@ def of_decision(decision: Decision) -> list[WhyQuestion]:
 
 
 def of_speedup(item: SpeedupResult, where: Sequence[str]) -> WhyQuestion:
-    """Return the question why a speedup is what it is; ``where``: the conditions it was made under."""
+    """Return the question why a speedup is as large as it is; ``where``: its conditions on runs."""
     of_group = [f"{item.by}={item.group}"] if item.by else []
     also = [text for text in where if text and text not in of_group and text != f"lab_scale={item.lab_scale}"]
     return WhyQuestion(
@@ -76,7 +76,7 @@ def of_speedup(item: SpeedupResult, where: Sequence[str]) -> WhyQuestion:
 
 
 def pair_of(repository: Repository, table: RunTable, asked: WhyQuestion) -> ExamplePair | None:
-    """Return the two runs to look at; None when no two match."""
+    """Return the two example runs; None when no two match."""
     chosen = _of_stratum(with_factors(selected(table, asked.where), asked.by.split(",")), asked)
     observed = _observed(chosen)
     rows = example_pair(chosen, asked.by, asked.baseline, asked.candidate, observed) if len(chosen) else None
@@ -87,7 +87,7 @@ def pair_of(repository: Repository, table: RunTable, asked: WhyQuestion) -> Exam
 
 
 def _observed(table: RunTable) -> Mask:
-    """Return which runs tell more than their time: some metric that the table was read with."""
+    """Return which runs have other metrics than :data:`BASE_VALUES`."""
     observed: Mask = np.zeros(len(table), dtype=np.bool_)
     for name, value in table.values.items():
         if name not in BASE_VALUES:
